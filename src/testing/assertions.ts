@@ -1,5 +1,5 @@
 import { AssertionError } from 'node:assert';
-import type { Run } from '../agent/run/run.ts';
+import type { SomeRun } from '../agent/run/run.ts';
 import type { RunReason, AnyResult, RunStatus } from '../machines/contract/run-result.ts';
 import {
   type CallOptions,
@@ -22,7 +22,7 @@ type AtOnce = AnyResult | RecordingSource;
  *
  * @example await assertVisited(agent.run('Book it'), 'ERROR_RECOVERY', 'COMPLETION');
  */
-export function assertVisited(run: Run, ...states: readonly string[]): Promise<void>;
+export function assertVisited(run: SomeRun, ...states: readonly string[]): Promise<void>;
 export function assertVisited(done: AtOnce, ...states: readonly string[]): void;
 export function assertVisited(subject: Subject, ...states: readonly string[]): void | Promise<void> {
   return enforced(checkVisited(subject, states), assertVisited);
@@ -33,7 +33,7 @@ export function assertVisited(subject: Subject, ...states: readonly string[]): v
  *
  * @example assertCalledTool(recording, 'get_weather', { city: 'Austin' }, { times: 1 });
  */
-export function assertCalledTool(run: Run, tool: string, args?: object, options?: CallOptions): Promise<void>;
+export function assertCalledTool(run: SomeRun, tool: string, args?: object, options?: CallOptions): Promise<void>;
 export function assertCalledTool(done: AtOnce, tool: string, args?: object, options?: CallOptions): void;
 export function assertCalledTool(
   subject: Subject,
@@ -48,7 +48,7 @@ export function assertCalledTool(
  *
  * @example await assertEndsWith(agent.run('What is the weather?'), 'answer', /21 °C/);
  */
-export function assertEndsWith(run: Run, how: RunReason | RunStatus, text?: string | RegExp): Promise<void>;
+export function assertEndsWith(run: SomeRun, how: RunReason | RunStatus, text?: string | RegExp): Promise<void>;
 export function assertEndsWith(done: AtOnce, how: RunReason | RunStatus, text?: string | RegExp): void;
 export function assertEndsWith(
   subject: Subject,
@@ -63,7 +63,7 @@ export function assertEndsWith(
  *
  * @example await assertOutput(agent.run('Who wrote it?'), { name: 'Ann' });
  */
-export function assertOutput(run: Run, expected?: unknown): Promise<void>;
+export function assertOutput(run: SomeRun, expected?: unknown): Promise<void>;
 export function assertOutput(done: AtOnce, expected?: unknown): void;
 export function assertOutput(subject: Subject, expected?: unknown): void | Promise<void> {
   return enforced(checkFinalOutput(subject, expected), assertOutput);
@@ -74,12 +74,15 @@ export function assertOutput(subject: Subject, expected?: unknown): void | Promi
  *
  * @example assertTransitions(result, ['PLANNING → DIRECT_EXECUTION', 'DIRECT_EXECUTION → PLANNING', 'PLANNING → COMPLETION']);
  */
-export function assertTransitions(run: Run, expected: ExpectedTransitions | Run | RecordingSource): Promise<void>;
-export function assertTransitions(done: AtOnce, expected: Run): Promise<void>;
+export function assertTransitions(
+  run: SomeRun,
+  expected: ExpectedTransitions | SomeRun | RecordingSource,
+): Promise<void>;
+export function assertTransitions(done: AtOnce, expected: SomeRun): Promise<void>;
 export function assertTransitions(done: AtOnce, expected: ExpectedTransitions | RecordingSource): void;
 export function assertTransitions(
   subject: Subject,
-  expected: ExpectedTransitions | Run | RecordingSource,
+  expected: ExpectedTransitions | SomeRun | RecordingSource,
 ): void | Promise<void> {
   return enforced(checkTransitions(subject, expected), assertTransitions);
 }

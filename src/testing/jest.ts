@@ -1,5 +1,5 @@
 import '../platform.ts';
-import type { Run } from '../agent/run/run.ts';
+import type { SomeRun } from '../agent/run/run.ts';
 import type { RunReason, RunStatus } from '../machines/contract/run-result.ts';
 import type { CallOptions } from './judges/checks.ts';
 import type { RecordingSource } from './judges/evidence.ts';
@@ -31,7 +31,7 @@ declare global {
       /** The run gave an answer that has a schema, holding at least this; without `expected`, any. */
       toHaveOutput(expected?: unknown): Checked<R, T>;
       /** Exactly these transitions were taken: texts, or the transitions of another run or recording. */
-      toMatchTransitions(expected: ExpectedTransitions | Run | RecordingSource): Checked<R, T>;
+      toMatchTransitions(expected: ExpectedTransitions | SomeRun | RecordingSource): Checked<R, T>;
     }
   }
 }

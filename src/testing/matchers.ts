@@ -1,4 +1,4 @@
-import type { Run } from '../agent/run/run.ts';
+import type { SomeRun } from '../agent/run/run.ts';
 import type { RunReason, RunStatus } from '../machines/contract/run-result.ts';
 import {
   type CallOptions,
@@ -38,6 +38,6 @@ export const matchers = {
   toHaveOutput: (received: Subject, expected?: unknown): Pending => checkFinalOutput(received, expected),
 
   /** Exactly these transitions were taken: texts of the agent's own, or the transitions of another run or recording. */
-  toMatchTransitions: (received: Subject, expected: ExpectedTransitions | Run | RecordingSource): Pending =>
+  toMatchTransitions: (received: Subject, expected: ExpectedTransitions | SomeRun | RecordingSource): Pending =>
     checkTransitions(received, expected),
 } as const;

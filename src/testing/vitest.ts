@@ -1,6 +1,6 @@
 import '../platform.ts';
 import { expect } from 'vitest';
-import type { Run } from '../agent/run/run.ts';
+import type { SomeRun } from '../agent/run/run.ts';
 import type { RunReason, RunStatus } from '../machines/contract/run-result.ts';
 import type { CallOptions } from './judges/checks.ts';
 import type { RecordingSource } from './judges/evidence.ts';
@@ -24,6 +24,6 @@ declare module 'vitest' {
     /** The run gave an answer that has a schema, holding at least this; without `expected`, any. */
     toHaveOutput(expected?: unknown): Checked<R, T>;
     /** Exactly these transitions were taken: texts, or the transitions of another run or recording. */
-    toMatchTransitions(expected: ExpectedTransitions | Run | RecordingSource): Checked<R, T>;
+    toMatchTransitions(expected: ExpectedTransitions | SomeRun | RecordingSource): Checked<R, T>;
   }
 }

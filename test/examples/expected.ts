@@ -156,4 +156,16 @@ export const EXPECTED: { readonly [file: string]: readonly string[] } = {
     'on a hostile model: answer, It is 31 °C in Austin.',
     '1: bad-plan, 2: server-error, 3: wrong-name, 4: no-native-tools, 5: wrong-name, 7: empty, 8: empty',
   ],
+  '19-typed-extraction.ts': [
+    'price: 30',
+    'price: 45',
+    'corrected: - the answer: the items cost 105 euros, and the total says 75',
+    '2 × kettle: 60 euros',
+    '1 × lamp: 45 euros',
+    'Ada pays 105 euros, express.',
+    '3 steps; the order was shown while it arrived: true',
+    "0 { city: 'Oslo' }",
+    "1 { city: 'Rome' }",
+    'Oslo and Rome',
+  ],
 };

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ModelError } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import type { OutputSchema } from '../../src/agent/options/output-options.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { type JsonObject, isJsonObject } from '../../src/json/json.ts';
 import { FitContext } from '../../src/parsing/schema/fit-context.ts';
@@ -46,8 +47,13 @@ const checked = tool({
   execute: ({ city }) => ({ city }),
 });
 
-const RUNS: readonly [name: string, replies: readonly ScriptedReply[], options: AgentOptions][] = [
+const RUNS: readonly [
+  name: string,
+  replies: readonly ScriptedReply[],
+  options: AgentOptions<unknown, OutputSchema | undefined>,
+][] = [
   ['an answer', ['Hi.'], {}],
+  ['an answer that has a schema', ['{"n": 1}', '{"n": 2}'], { outputSchema: z.object({ n: z.int().max(9) }) }],
   ['calls', [calls(['a', { x: 1 }], ['a', { x: 2 }]), 'Done.'], { tools: [fakeTool('a', [{ found: [1, null] }])] }],
   ['a plan', [plan(['a'], ['a', { x: '$PREV.y' }]), 'Done.'], { tools: [fakeTool('a', [{ y: 1 }, { y: 2 }])] }],
   ['code in the check', [calls(['checked', { city: 'Oslo' }]), 'Done.'], { tools: [checked] }],
@@ -102,7 +108,10 @@ const RUNS: readonly [name: string, replies: readonly ScriptedReply[], options: 
   ['a budget', [calls(['a'])], { tools: [fakeTool('a')], budget: { maxToolCalls: 1 } }],
 ];
 
-async function linesOf(replies: readonly ScriptedReply[], options: AgentOptions): Promise<readonly JsonObject[]> {
+async function linesOf(
+  replies: readonly ScriptedReply[],
+  options: AgentOptions<unknown, OutputSchema | undefined>,
+): Promise<readonly JsonObject[]> {
   const agent = createAgent({ model: scriptedModel(replies), silent: true, ...options });
   const run = agent.run('Do it.', { metadata: { ticket: 17 } });
   await run;

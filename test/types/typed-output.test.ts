@@ -3,7 +3,15 @@ import { describe, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import { type Agent, type Json, type RunResult, createAgent, tool } from '../../src/index.ts';
 import { fork, replay } from '../../src/journal/index.ts';
-import { scriptedModel } from '../../src/testing/index.ts';
+import { toResponse } from '../../src/inspector/index.ts';
+import {
+  assertEndsWith,
+  assertOutput,
+  explorePaths,
+  scriptedModel,
+  simulate,
+  useRecording,
+} from '../../src/testing/index.ts';
 
 const BOOK = z.object({ title: z.string(), pages: z.int().optional(), year: z.string().transform(Number) });
 type Book = z.infer<typeof BOOK>;
@@ -83,4 +91,15 @@ describe('the type of an output', () => {
       Book | null | undefined
     >();
   });
+});
+
+test('runs and agents with an output go where others go', async () => {
+  const agent = createAgent({ ...base(), tools: [look], outputSchema: BOOK });
+  const run = agent.run('Which?');
+  await assertEndsWith(run, 'answer');
+  await assertOutput(run, { title: 'Dune' });
+  expectTypeOf(toResponse).toBeCallableWith(run);
+  expectTypeOf(explorePaths).toBeCallableWith(agent);
+  expectTypeOf(simulate).toBeCallableWith(() => agent);
+  expectTypeOf(useRecording('none').run).toBeCallableWith(agent, 'Which?');
 });

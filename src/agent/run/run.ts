@@ -130,6 +130,9 @@ function unawaited<T>(promise: Promise<T>): Promise<T> {
   return promise;
 }
 
+/** A run with whatever answer. */
+export type SomeRun = Run<RunEvent, ToolResult, unknown>;
+
 /** A run of which the type does not say what its answer is: the options that it was started with do. */
 export type AnyRun = Run<RunEvent, ToolResult, never>;
 

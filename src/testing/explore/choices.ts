@@ -39,6 +39,7 @@ function outcomesOf(effect: Effect, actors: readonly LiveActor[], world: World):
 const WHO: { readonly [leaf: string]: string } = {
   callLlm: 'the model',
   checkArgs: 'the check of',
+  checkOutput: 'the check',
   askApproval: 'the person asked about',
   rememberPermission: 'the permission for',
   runFixer: 'the recovery of',

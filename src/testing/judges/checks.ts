@@ -1,4 +1,4 @@
-import type { Run } from '../../agent/run/run.ts';
+import type { SomeRun } from '../../agent/run/run.ts';
 import { transitions } from '../../journal/replay/replay.ts';
 import type { RunReason, RunStatus } from '../../machines/contract/run-result.ts';
 import { optionsOf } from '../../json/known-options.ts';
@@ -55,13 +55,13 @@ export function checkFinalOutput(subject: Subject, expected?: unknown): Pending 
 }
 
 /** Judges the way that the run took. */
-export function checkTransitions(subject: Subject, expected: ExpectedTransitions | Run | RecordingSource): Pending {
+export function checkTransitions(subject: Subject, expected: ExpectedTransitions | SomeRun | RecordingSource): Pending {
   if (isRun(expected)) return afterBoth(subject, expected);
   const wanted = isRecording(expected) ? transitions(expected) : expected;
   return judged(subject, (evidence) => judgeTransitions(evidence, wanted));
 }
 
-async function afterBoth(subject: Subject, other: Run): Promise<Judgement> {
+async function afterBoth(subject: Subject, other: SomeRun): Promise<Judgement> {
   await other;
   return judgeTransitions(await evidenceOf(subject), other.transitions());
 }

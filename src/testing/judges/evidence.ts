@@ -1,4 +1,4 @@
-import type { Run } from '../../agent/run/run.ts';
+import type { SomeRun } from '../../agent/run/run.ts';
 import { deltaReader } from '../../journal/format/deltas.ts';
 import type { OutcomeRecord } from '../../journal/format/record.ts';
 import { readRecording } from '../../journal/format/recording.ts';
@@ -15,7 +15,7 @@ import { recoverJson } from '../../parsing/recover/recover-json.ts';
 export type RecordingSource = string | readonly (string | object)[];
 
 /** What the matchers and assertions look at. A `Run` is waited for; a recording is played back. */
-export type Subject = Run | AnyResult | RecordingSource;
+export type Subject = SomeRun | AnyResult | RecordingSource;
 
 /** How a run ended. */
 interface Ending {
@@ -49,7 +49,7 @@ export function evidenceOf(subject: Subject): Evidence | Promise<Evidence> {
 }
 
 /** True for the handle of a run: a thing to wait for. */
-export function isRun(value: unknown): value is Run {
+export function isRun(value: unknown): value is SomeRun {
   return typeof value === 'object' && value !== null && 'then' in value && 'transitions' in value;
 }
 
@@ -61,7 +61,7 @@ function isResult(value: unknown): value is AnyResult {
   return isJsonObject(value) && Array.isArray(value.states) && typeof value.reason === 'string';
 }
 
-async function ofRun(run: Run): Promise<Evidence> {
+async function ofRun(run: SomeRun): Promise<Evidence> {
   const result = await run;
   return { ...ofResult(result), subject: 'the run', transitions: run.transitions(), calls: callsIn(run.recording()) };
 }

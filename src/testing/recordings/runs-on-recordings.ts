@@ -1,7 +1,7 @@
 import { toJson } from '../../json/to-json.ts';
 import type { Agent } from '../../agent/agent-types.ts';
 import type { RunOptions } from '../../agent/options/run-options.ts';
-import { type Run, runHandle } from '../../agent/run/run.ts';
+import { type AnyRun, type SomeRun, runHandle } from '../../agent/run/run.ts';
 import {
   firstDifference,
   readableDiff,
@@ -32,7 +32,7 @@ interface Asked {
 }
 
 /** Runs the agent as it is, and keeps the recording when the run is over. */
-export function runAndKeep(path: string, agent: Agent, { input, given }: Asked): Run {
+export function runAndKeep(path: string, agent: Agent<unknown, SomeRun>, { input, given }: Asked): AnyRun {
   const forbidAgain = permitLiveModels();
   try {
     const run = agent.run(input, given);
@@ -55,9 +55,9 @@ export function runAndKeep(path: string, agent: Agent, { input, given }: Asked):
 /** Plays the whole recording back; the agent's history is then what it would be after the run. */
 export function runReplayed(
   place: Place,
-  agent: Agent,
+  agent: Agent<unknown, SomeRun>,
   { input, recording, text }: { readonly input: string; readonly recording: Recording; readonly text: string },
-): Run {
+): AnyRun {
   checkInput(place, recording, input);
   checkHistory(place, recording, agent);
   return runThen(replay(text, agent), {
@@ -75,7 +75,11 @@ interface Partly extends Asked {
 }
 
 /** Runs the agent with the answers of a recording for all leaves but the live ones. */
-export function runPartly(place: Place, agent: Agent, { input, given, recording, live, matching }: Partly): Run {
+export function runPartly(
+  place: Place,
+  agent: Agent<unknown, SomeRun>,
+  { input, given, recording, live, matching }: Partly,
+): AnyRun {
   checkInput(place, recording, input);
   let missed: RecordingMissError | null = null;
   const journal = mixedJournal({
@@ -101,7 +105,7 @@ function checkInput(place: Place, { head }: Recording, input: string): void {
 }
 
 /** A replay continues the recorded conversation: it must be the one that the agent is in. One that begins fits any. */
-function checkHistory(place: Place, { head }: Recording, agent: Agent): void {
+function checkHistory(place: Place, { head }: Recording, agent: Pick<Agent, 'history' | 'options'>): void {
   if (head.history.length === 0) return;
   const { maxHistoryMessages: kept = 0 } = agent.options;
   const all = agent.history;
@@ -174,7 +178,7 @@ interface RunEnds {
 }
 
 /** The run, settled only after something was done about it. Its events end when it does. */
-function runThen(run: Run, { onDone, onError }: RunEnds): Run {
+function runThen(run: SomeRun, { onDone, onError }: RunEnds): AnyRun {
   const done = run.then(
     (result) => {
       onDone(result);
@@ -203,7 +207,7 @@ function runThen(run: Run, { onDone, onError }: RunEnds): Run {
 }
 
 /** The events of the run; its end, good or bad, is that of `done`. */
-async function* readThen(run: Run, done: PromiseLike<AnyResult>) {
+async function* readThen(run: SomeRun, done: PromiseLike<AnyResult>) {
   try {
     yield* run;
   } catch {

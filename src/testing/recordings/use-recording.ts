@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Agent } from '../../agent/agent-types.ts';
 import { checkRunOptions } from '../../agent/options/check-options.ts';
 import type { RunOptions } from '../../agent/options/run-options.ts';
-import type { Run } from '../../agent/run/run.ts';
+import type { AnyRun, SomeRun } from '../../agent/run/run.ts';
 import { historiesIn } from '../../journal/stores/run-files.ts';
 import { withHistory } from '../../journal/format/histories.ts';
 import { readRecording } from '../../journal/format/recording.ts';
@@ -40,9 +40,9 @@ const checkOptions = optionsOf<UseRecordingOptions>('useRecording', 'docs/testin
 export interface UsedRecording {
   readonly path: string;
   /** Runs the agent on the recording: replayed when there is one, recorded when not. Like `agent.run`, a Run at once. */
-  run(agent: Agent, input: string, options?: RunOptions): Run;
+  run<TRun extends SomeRun>(agent: Agent<unknown, TRun>, input: string, options?: RunOptions): TRun;
   /** The agent, with a `run` that uses the recording: for code under test that runs the agent itself. */
-  wrap(agent: Agent): Agent;
+  wrap<TAgent extends Agent<unknown, SomeRun>>(agent: TAgent): TAgent;
 }
 
 /**
@@ -61,7 +61,7 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
   const matching = options.match ?? 'request';
   let count = 0;
 
-  const start = (agent: Agent, input: string, given: RunOptions, calledFrom: string): Run => {
+  const start = (agent: Agent<unknown, SomeRun>, input: string, given: RunOptions, calledFrom: string): AnyRun => {
     checkRunOptions(given, 'A run of useRecording');
     count += 1;
     const own = count === 1 ? file : file.replace(/(\.[^./\\]*)?$/, `.${count}$1`);
@@ -75,11 +75,13 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
     return runPartly({ path: own, calledFrom }, agent, { input, given, recording, live, matching });
   };
 
-  const run = (agent: Agent, input: string, given: RunOptions = {}): Run =>
-    start(agent, input, given, framesAbove(run));
-  const wrap = (agent: Agent): Agent => {
-    const ownRun = (input: string, given: RunOptions = {}): Run => start(agent, input, given, framesAbove(ownRun));
-    const wrapped: Agent = Object.create(agent, { run: { value: ownRun, enumerable: true } });
+  function run<TRun extends SomeRun>(agent: Agent<unknown, TRun>, input: string, given?: RunOptions): TRun;
+  function run(agent: Agent<unknown, SomeRun>, input: string, given: RunOptions = {}): AnyRun {
+    return start(agent, input, given, framesAbove(run));
+  }
+  const wrap = <TAgent extends Agent<unknown, SomeRun>>(agent: TAgent): TAgent => {
+    const ownRun = (input: string, given: RunOptions = {}): AnyRun => start(agent, input, given, framesAbove(ownRun));
+    const wrapped: TAgent = Object.create(agent, { run: { value: ownRun, enumerable: true } });
     return wrapped;
   };
   return { path: file, run, wrap };
@@ -98,7 +100,7 @@ export interface ActorModes {
   readonly model?: ActorMode;
   /** Tool calls, local and MCP alike (`callTool`). */
   readonly tools?: ActorMode;
-  /** Checks of arguments by code: Standard Schemas and `validateArgs` (`checkArgs`). */
+  /** Checks by code of arguments and of answers: Standard Schemas, `validateArgs`, `checkOutput` (`checkArgs`, `checkOutput`). */
   readonly checks?: ActorMode;
   /** Questions to a person, and remembering the answer (`askApproval`, `rememberPermission`). */
   readonly approvals?: ActorMode;
@@ -111,7 +113,7 @@ export interface ActorModes {
 const LEAVES: { readonly [actor in keyof ActorModes]-?: readonly string[] } = {
   model: ['callLlm'],
   tools: ['callTool'],
-  checks: ['checkArgs'],
+  checks: ['checkArgs', 'checkOutput'],
   approvals: ['askApproval', 'rememberPermission'],
   recovery: ['runFixer', 'askEscalation'],
   prompt: ['composePrompt'],

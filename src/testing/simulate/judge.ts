@@ -1,4 +1,4 @@
-import type { Run } from '../../agent/run/run.ts';
+import type { SomeRun } from '../../agent/run/run.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import type { Outcome } from '../../actors/journal.ts';
 import { recordedEntry } from '../../journal/format/record.ts';
@@ -223,7 +223,7 @@ async function secretIn({ agent, recording, run, printed }: SimulatedOutcome): P
 }
 
 /** All events of a run that is over, as JSON. */
-async function eventsOf(run: Run | null): Promise<string> {
+async function eventsOf(run: SomeRun | null): Promise<string> {
   const events: RunEvent[] = [];
   if (run !== null) for await (const event of run) events.push(event);
   return JSON.stringify(events);

@@ -1,5 +1,5 @@
 import type { Permissions } from '../../agent/options/option-types.ts';
-import type { PendingApproval, Run } from '../../agent/run/run.ts';
+import type { PendingApproval, SomeRun } from '../../agent/run/run.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { textAt } from '../explore/walk/story.ts';
 import type { Draws } from './draws.ts';
@@ -40,7 +40,7 @@ export class Outside {
   }
 
   /** What may come at any moment, whatever the run waits for. */
-  interfere(run: Run, agent: SimulatedAgent, at: number): void {
+  interfere(run: SomeRun, agent: SimulatedAgent, at: number): void {
     const { time, draws, canResume } = this.#options;
     if (this.#happens('clock.forward', at, `step ${at}: the clock jumps forward`)) {
       time.setWall(HOUR_MS);
@@ -56,7 +56,7 @@ export class Outside {
   }
 
   /** A person answers, in one of the ways in which people do. */
-  answer(run: Run, { callId, args }: PendingApproval): void {
+  answer(run: SomeRun, { callId, args }: PendingApproval): void {
     const is = (name: FaultName, says: string): boolean => this.#happens(name, callId, `${callId}: the person ${says}`);
     const answers = (this.#answers.get(callId) ?? 0) + 1;
     this.#answers.set(callId, answers);
@@ -77,7 +77,7 @@ export class Outside {
   }
 
   /** When the run is over nobody takes an answer any more, and whoever has sent something was told what became of it. */
-  async settle(run: Run | null): Promise<void> {
+  async settle(run: SomeRun | null): Promise<void> {
     if (run === null) return;
     if (this.#asked !== null) this.#refused(run.approve(this.#asked));
     this.#refused(run.cancel('too late'));

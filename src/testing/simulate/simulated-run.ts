@@ -6,7 +6,7 @@
  * I2 Nothing arrives before everything that can happen by itself has happened.
  */
 import type { AgentOptions } from '../../agent/options/agent-options.ts';
-import type { Run } from '../../agent/run/run.ts';
+import type { SomeRun } from '../../agent/run/run.ts';
 import type { Effect } from '../../actors/journal.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { describeThrown } from '../../json/to-json.ts';
@@ -47,7 +47,7 @@ class OneRun {
   readonly #servers: ServerWorld | null;
   readonly #outside: Outside;
   #agent: SimulatedAgent;
-  #run: Run | null = null;
+  #run: SomeRun | null = null;
   #steps = 0;
   #problem: Problem | null = null;
   readonly #leftovers: Leftovers;
@@ -145,12 +145,12 @@ class OneRun {
     return agent;
   }
 
-  #begin(): Run {
+  #begin(): SomeRun {
     return this.#agent.run(this.#simulated.task, { runId: this.#runId, journal: this.#store, inspect: false });
   }
 
   /** Drives one life of the process, to the end of the run or to a crash. */
-  async #live(start: () => Run): Promise<AnyResult | null> {
+  async #live(start: () => SomeRun): Promise<AnyResult | null> {
     let result: AnyResult | null | undefined;
     const run = start();
     this.#run = run;
@@ -194,7 +194,7 @@ class OneRun {
     this.#problem ??= { check, message };
   }
 
-  async #stop(run: Run, message: string): Promise<null> {
+  async #stop(run: SomeRun, message: string): Promise<null> {
     this.#wrong('every run ends', message);
     void run.cancel('the simulation has ended');
     for (let turn = 0; turn < 5; turn++) {
@@ -205,7 +205,7 @@ class OneRun {
   }
 
   /** One thing arrives. False when nothing can. */
-  async #step(run: Run): Promise<boolean> {
+  async #step(run: SomeRun): Promise<boolean> {
     const { time } = this.#simulated;
     const { held } = this.#store;
     const waiting = run.pending.filter(({ callId }) => !this.#outside.late.has(callId));

@@ -1,7 +1,7 @@
 import type { Agent } from '../../agent/agent-types.ts';
 import type { AgentOptions } from '../../agent/options/agent-options.ts';
 import type { RunOptions } from '../../agent/options/run-options.ts';
-import type { Run } from '../../agent/run/run.ts';
+import type { SomeRun } from '../../agent/run/run.ts';
 import type { Model } from '../../actors/model.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import type { Replayable } from '../../journal/replay/replay.ts';
@@ -15,8 +15,10 @@ import type { VirtualTime } from './virtual-time.ts';
 
 /** An agent, as far as a simulation drives it. */
 export interface SimulatedAgent
-  extends Pick<Agent, 'resume' | 'configure' | 'tools' | 'options' | 'setHistory'>, Replayable<Run> {
-  run(input: string, options?: RunOptions): Run;
+  extends
+    Pick<Agent<unknown, SomeRun>, 'resume' | 'configure' | 'tools' | 'options' | 'setHistory'>,
+    Replayable<SomeRun> {
+  run(input: string, options?: RunOptions): SomeRun;
 }
 
 /** Makes the agent of one run, with the options that the simulation gives it: journal, model, permissions, confirm. */
@@ -58,7 +60,7 @@ export interface SimulatedOutcome {
   /** Whoever played it last. */
   readonly agent: SimulatedAgent;
   /** Its last life; null where it had none. */
-  readonly run: Run | null;
+  readonly run: SomeRun | null;
   /** How often the simulated servers carried out each of their tools, by `server tool`. */
   readonly carriedOut: ReadonlyMap<string, number>;
   /** What was printed meanwhile. */
