@@ -82,7 +82,9 @@ function endedWrongly({ output, settings, story }: Situation): string | null {
   ).length;
   if (output.error?.code === 'output-invalid' && output.reason === 'output-invalid' && corrections < 2)
     return `the answer was given up after ${corrections} corrections`;
-  const isAnnounced = output.messages.some(({ content }) => String(content).startsWith(LAST_TURN));
+  const isAnnounced = output.messages.some(
+    ({ content }) => typeof content === 'string' && content.startsWith(LAST_TURN),
+  );
   if (output.status === 'stopped' && isAnnounced && !story.some((one) => isLastTurn(one)))
     return 'a last turn was announced, and did not come';
   if (output.reason !== 'max-steps' && output.reason !== 'budget') return null;
