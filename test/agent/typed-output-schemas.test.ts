@@ -136,6 +136,14 @@ describe.each(SCHEMAS)('%s', (_, schema, value) => {
     expect((await outputOf(schema, inText, options)).output).toEqual(value);
   });
 
+  test('comes in an envelope that nobody asked for', async () => {
+    const text = envelope({ thought: 'so', answer: value });
+    const { success, output } = await outputOf(schema, text);
+    // A text takes the whole, and so does an object that may have any members.
+    const takesAll = fits(schema, text) || fits(schema, JSON.parse(text));
+    if (!takesAll) expect({ success, output }).toEqual({ success: true, output: value });
+  });
+
   test('what does not fit is not accepted', async () => {
     const wrong = calls(['final_answer', { elsewhere: [[]] }], ['final_answer_2', { elsewhere: [[]] }]);
     const { success, output } = await outputOf(schema, wrong, { tools: [look()] });

@@ -156,6 +156,12 @@ describe('jsonrepair, the last resort', () => {
     expect(recoverJson(text, schema === undefined ? {} : { schema }).ok).toBe(false);
   });
 
+  test('is not asked where words follow the last closer of a value that is still open: it would drop them', () => {
+    const on = { type: 'object', properties: { on: { type: 'boolean' } }, required: ['on'] };
+    const schema = { type: 'object', additionalProperties: on };
+    expect(recoverJson('{"a": {"on": true}, "b": {"on": false\u200b', { schema }).ok).toBe(false);
+  });
+
   test('is not asked where a reading of our own fits', () => {
     const read = recoverJson("Here: {'a': 1,}", { schema: { type: 'object', required: ['a'] } });
     expect(read.ok && read.repairs.map(({ kind }) => kind)).not.toContain('jsonrepair');

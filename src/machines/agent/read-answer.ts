@@ -1,6 +1,6 @@
 import type { ToolCalling } from '../../actors/model.ts';
 import type { Issue } from '../../json/errors.ts';
-import { type JsonSchema, isJsonObject } from '../../json/json.ts';
+import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import { checkArguments } from '../../parsing/calls/arguments.ts';
 import { recoverToSchema } from '../../parsing/recover/recover-to-schema.ts';
 import { DEFAULT_LIMITS } from '../../parsing/repair/repairs.ts';
@@ -81,25 +81,29 @@ function answerOfText(
   return uncut({ call: null, ...found }, read.ended === 'length');
 }
 
-/** The first of the texts that fits the schema, as it is or under `value`; else what is wrong with the first. */
+/** The first of the texts that fits the schema, as it is, under `value` or in the envelope; else what is wrong with the first. */
 function fittingText(texts: readonly string[], { spec: { schema }, way }: ShownOutput): Omit<TypedAnswer, 'call'> {
-  const inValue = isObjectSchema(schema) ? null : valueIn(texts, schema);
+  const inValue = isObjectSchema(schema) ? null : valueIn(texts, wrapped(schema), 'value');
   // Where the server was asked to hold the reply to it, the object around the value is ours.
   if (inValue !== null && way === 'native') return inValue;
   const tried = texts.map((text) => recoverToSchema(text, { json: schema }, DEFAULT_LIMITS));
   for (const one of tried) if (one.ok && one.complete) return { value: one.value, issues: [], repairs: one.repairs };
-  if (inValue !== null) return inValue;
+  const inEnvelope = inValue ?? valueIn(texts, wrapped(schema, 'answer', BESIDE_ANSWER), 'answer');
+  if (inEnvelope !== null) return inEnvelope;
   const [first] = tried;
   const issues = first === undefined || first.ok ? [{ path: '', message: 'its JSON is not complete' }] : first.issues;
   return { value: null, issues, repairs: [] };
 }
 
+/** What the envelope has beside its answer, which some models write unasked. */
+const BESIDE_ANSWER: JsonObject = { thought: { type: 'string' }, goal: { type: 'string' } };
+
 /** The value in the first of the texts that is an object around one. */
-function valueIn(texts: readonly string[], schema: JsonSchema): Omit<TypedAnswer, 'call'> | null {
+function valueIn(texts: readonly string[], json: JsonObject, name: string): Omit<TypedAnswer, 'call'> | null {
   for (const text of texts) {
-    const one = recoverToSchema(text, { json: wrapped(schema) }, DEFAULT_LIMITS);
+    const one = recoverToSchema(text, { json }, DEFAULT_LIMITS);
     if (one.ok && one.complete && isJsonObject(one.value))
-      return { value: one.value.value ?? null, issues: [], repairs: one.repairs };
+      return { value: one.value[name] ?? null, issues: [], repairs: one.repairs };
   }
   return null;
 }

@@ -115,13 +115,13 @@ function resolved(member: Json, { $defs, definitions }: JsonObject): Json {
   return (isJsonObject(defs) ? defs[name] : undefined) ?? member;
 }
 
-/** An object with the schema's value under `value`, for what only takes objects. Definitions stay where references look. */
-export function wrapped(schema: JsonSchema): JsonObject {
+/** An object with the schema's value under a name, for what only takes objects. Definitions stay where references look. */
+export function wrapped(schema: JsonSchema, name = 'value', beside: JsonObject = {}): JsonObject {
   const { $defs, definitions, ...rest } = isJsonObject(schema) ? schema : { anyOf: [schema] };
   return {
     type: 'object',
-    properties: { value: moved(rest) },
-    required: ['value'],
+    properties: { ...beside, [name]: moved(rest, name) },
+    required: [name],
     additionalProperties: false,
     ...($defs === undefined ? {} : { $defs }),
     ...(definitions === undefined ? {} : { definitions }),
@@ -140,13 +140,13 @@ function refersToRoot(schema: Json): boolean {
 }
 
 /** The schema one level deeper: references to its own root and what is in it follow. */
-function moved(schema: Json): Json {
-  if (Array.isArray(schema)) return schema.map(moved);
+function moved(schema: Json, name: string): Json {
+  if (Array.isArray(schema)) return schema.map((one) => moved(one, name));
   if (!isJsonObject(schema)) return schema;
   return Object.fromEntries(
     Object.entries(schema).map(([key, member]) => {
       const isOwn = key === '$ref' && typeof member === 'string' && TO_ROOT.test(member);
-      return [key, isOwn ? `#/properties/value${member.slice(1)}` : moved(member)];
+      return [key, isOwn ? `#/properties/${name}${member.slice(1)}` : moved(member, name)];
     }),
   );
 }

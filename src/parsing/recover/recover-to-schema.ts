@@ -71,7 +71,7 @@ const DEEPEST_REPAIRED = 40;
  */
 function lastResort(text: string, schema: ReadSchema, limits: Limits): RecoveredJson | undefined {
   const span = /[{[][^]*[}\]]/.exec(text.length > LONGEST_REPAIRED ? '' : text);
-  if (span === null || deepest(span[0]) > DEEPEST_REPAIRED) return undefined;
+  if (span === null || deepest(span[0]) > DEEPEST_REPAIRED || isCutBehind(text, span)) return undefined;
   const repaired = parseStrict(repairedText(span[0]), limits.maxDepth);
   if (repaired === undefined || typeof repaired.value !== 'object') return undefined;
   const repair: Repair = {
@@ -85,6 +85,13 @@ function lastResort(text: string, schema: ReadSchema, limits: Limits): Recovered
     schema,
   );
   return issues.length > 0 ? undefined : { ok: true, value, complete: true, repairs };
+}
+
+/** True where brackets are open at the last closer and words follow: jsonrepair would be shown a value without its end. */
+function isCutBehind(text: string, span: RegExpExecArray): boolean {
+  const [inside] = span;
+  const count = (brackets: RegExp): number => inside.match(brackets)?.length ?? 0;
+  return count(/[{[]/g) > count(/[}\]]/g) && /[\p{L}\p{N}]/u.test(text.slice(span.index + inside.length));
 }
 
 function repairedText(text: string): string {
