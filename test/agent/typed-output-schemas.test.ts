@@ -141,7 +141,7 @@ describe.each(SCHEMAS)('%s', (_, schema, value) => {
     const { success, output } = await outputOf(schema, text);
     // A text takes the whole, and so does an object that may have any members.
     const takesAll = fits(schema, text) || fits(schema, JSON.parse(text));
-    if (!takesAll) expect({ success, output }).toEqual({ success: true, output: value });
+    expect(takesAll ? success : output).toEqual(takesAll ? true : value);
   });
 
   test('what does not fit is not accepted', async () => {
