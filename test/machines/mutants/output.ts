@@ -1,4 +1,8 @@
+import { createAgent } from '../../../src/agent/create-agent.ts';
 import { agentMachine } from '../../../src/machines/agent/agent.ts';
+import { recover } from '../../../src/recovery/recover.ts';
+import { fakeTool } from '../../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../../src/testing/scripted-model.ts';
 import { type Mutant, no, nothing, yes } from './mutant.ts';
 import { look } from './tools.ts';
 
@@ -10,6 +14,9 @@ const action = (actions: NonNullable<AgentActions>) => agentMachine.provide({ ac
 
 const outputSchema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] };
 const typed = { tools: [look], outputSchema } satisfies Mutant['agent'];
+const handing = fakeTool('hard', [1], { onError: { executionError: recover.escalate('too hard') } });
+/** By the name that explored verdicts hand over to. */
+const expert = createAgent({ name: 'another', description: 'Knows.', model: scriptedModel([]), silent: true });
 const checked = { ...typed, checkOutput: nothing } satisfies Mutant['agent'];
 
 /** What must not happen to an answer that has a schema. */
@@ -113,5 +120,11 @@ export const OUTPUT_MUTANTS: readonly Mutant[] = [
     machine: action({ endOutputUnchecked: nothing }),
     agent: checked,
     law: 'ends',
+  },
+  {
+    wrong: 'an answer of another agent is not checked',
+    machine: guard({ handOverToCheck: no }),
+    agent: { ...typed, tools: [handing], children: [expert], onEscalation: (_error, to) => to.reroute('another') },
+    law: 'output',
   },
 ];
