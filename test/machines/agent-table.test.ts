@@ -408,9 +408,9 @@ const rows: readonly Row[] = [
     options: { outputSchema: PRICE },
     replies: [1, 2, 3].map(() => calls(['final_answer', { price: 'much' }])),
     moves: [
-      'PLANNING.DELIVERING.REJECTED → PLANNING.CHECKING_BUDGET',
-      'PLANNING.DELIVERING.REJECTED → PLANNING.CHECKING_BUDGET',
-      'PLANNING.DELIVERING.REJECTED → COMPLETION',
+      'PLANNING.DELIVERING.CORRECTING → PLANNING.CHECKING_BUDGET',
+      'PLANNING.DELIVERING.CORRECTING → PLANNING.CHECKING_BUDGET',
+      'PLANNING.DELIVERING.CORRECTING → COMPLETION',
     ],
     result: { status: 'failed', reason: 'output-invalid', output: null, stepsTaken: 3 },
     check: ({ result }) => expect(result.errorHistory).toHaveLength(2),
@@ -423,8 +423,8 @@ const rows: readonly Row[] = [
     replies: [calls(['final_answer', { price: 4 }]), calls(['final_answer', { price: 3 }])],
     moves: [
       'PLANNING.DELIVERING.FITTING → PLANNING.DELIVERING.CHECKING',
-      'PLANNING.DELIVERING.CHECKING → PLANNING.DELIVERING.REJECTED',
-      'PLANNING.DELIVERING.REJECTED → PLANNING.CHECKING_BUDGET',
+      'PLANNING.DELIVERING.CHECKING → PLANNING.DELIVERING.CORRECTING',
+      'PLANNING.DELIVERING.CORRECTING → PLANNING.CHECKING_BUDGET',
       'PLANNING.DELIVERING.CHECKING → COMPLETION',
     ],
     result: { status: 'answered', output: { price: 3 }, stepsTaken: 2 },

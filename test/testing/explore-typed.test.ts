@@ -30,7 +30,7 @@ test.each<[string, AgentOptions<unknown, OutputSchema>]>([
   const found = await explorePaths(mutantAgent({ outputSchema, ...options }), bounds);
   expect(found.violations).toEqual([]);
   expect(found.paths.length).toBeGreaterThan(0);
-  expect(found.states).toContain('agent: PLANNING.DELIVERING.REJECTED');
+  expect(found.states).toContain('agent: PLANNING.DELIVERING.CORRECTING');
   if (SOAKING) expect(found.exhaustive).toBe(true);
 });
 

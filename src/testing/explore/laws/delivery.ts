@@ -36,7 +36,7 @@ function started(one: Happening, before: Story, shown: ShownOutput): string | nu
       ? null
       : 'the model is not told what the check found';
   }
-  return forgotten(before, shown);
+  return before.some(isSteer) ? null : forgotten(before, shown);
 }
 
 /** An answer that was held until the calls beside it had succeeded, and was then asked for again. */
@@ -54,7 +54,8 @@ function forgotten(before: Story, shown: ShownOutput): string | null {
 /** What must follow at once from a reply, and from what the check says. */
 function settled(one: Happening, before: Story, { shown, output, story }: Situation): string | null {
   if (one.kind !== 'settled' || !one.out.ok || !isOwn(ownerOf(one.effect)) || shown === null) return null;
-  if (story.findLast((other) => other.kind === 'settled') !== one) return null;
+  // A word to the run may set its answer aside.
+  if (story.findLast((other) => other.kind === 'settled') !== one || story.some(isSteer)) return null;
   const isDelivered = output?.output !== undefined;
   if (one.effect.name === 'checkOutput') {
     const isAccepted = isJsonObject(one.out.value) && one.out.value.ok === true;
@@ -78,7 +79,7 @@ const WITHHELD: ReadonlySet<string> = new Set(['refusal', 'content_filter', 'con
 function endedWrongly({ output, settings, story }: Situation): string | null {
   if (output === null || settings === null) return null;
   const corrections = story.filter(
-    (one) => isMove(one) && one.from === 'PLANNING.DELIVERING.REJECTED' && one.to.startsWith('PLANNING'),
+    (one) => isMove(one) && one.from === 'PLANNING.DELIVERING.CORRECTING' && one.to.startsWith('PLANNING'),
   ).length;
   if (output.error?.code === 'output-invalid' && output.reason === 'output-invalid' && corrections < 2)
     return `the answer was given up after ${corrections} corrections`;
@@ -143,6 +144,10 @@ function kindOf(outcome: unknown): unknown {
 
 function isOwnTurn(one: Extract<Happening, { readonly kind: 'settled' }>): boolean {
   return one.effect.name === 'callLlm' && isOwn(ownerOf(one.effect));
+}
+
+function isSteer(one: Happening): boolean {
+  return one.kind === 'told' && one.event.type === 'message.steered';
 }
 
 function isTurn(one: Happening): boolean {
