@@ -4,7 +4,7 @@ import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool as makeTool } from '../../src/tools/tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls, plan } from '../support/replies.ts';
 import { noChromium, stage } from './browser.ts';
@@ -239,7 +239,7 @@ test.skipIf(noChromium)('tokens stream into the conversation before the reply is
 test.skipIf(noChromium)('a person talks to an agent while it works, and sees when it is read', async () => {
   const { page, problems } = await open();
   const work = Promise.withResolvers<string>();
-  const look = tool({ name: 'look', description: 'Looks at the thermometer.', execute: () => work.promise });
+  const look = makeTool({ name: 'look', description: 'Looks at the thermometer.', execute: () => work.promise });
   const agent = agentOf([calls(['look']), 'Nine degrees.', 'In Fahrenheit: 48.'], { tools: [look] });
   const run = agent.run('How warm is it?');
 
