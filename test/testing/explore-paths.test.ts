@@ -151,6 +151,18 @@ describe('exploring machines', () => {
   });
 });
 
+test('a task that is handed over ends as the agent that took it, and its calls are judged where they run', async () => {
+  const hard = fakeTool('hard', [1], { onError: { executionError: recover.escalate('too hard') } });
+  const helper = agentWith({ name: 'helper', tools: [fakeTool('easy', [1])], maxSteps: 1 });
+  const handsOver = { label: 'hands it over', value: { verdict: { kind: 'reroute', to: 'agent', name: 'helper' } } };
+  const found = await explorePaths(
+    agentWith({ tools: [hard], children: [helper], onEscalation: () => null, maxSteps: 2 }),
+    { outcomes: { askEscalation: () => [handsOver] }, maxPaths: 3000 },
+  );
+  expect(found.violations).toEqual([]);
+  expect(found.states).toContain('agent: ERROR_RECOVERY.HANDING_OVER');
+});
+
 test('agents below an agent and what is decided about escalations are explored, too', { timeout: 60_000 }, async () => {
   const hard = fakeTool('hard', [1], { onError: { executionError: recover.escalate('too hard') } });
   const helper = agentWith({ name: 'helper', tools: [hard], maxSteps: 1 });

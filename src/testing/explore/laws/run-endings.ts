@@ -1,5 +1,5 @@
 import { isJsonObject } from '../../../json/json.ts';
-import { isOwn, type Happening, ownerOf, textAt } from '../walk/story.ts';
+import { isOwn, ownerOf, textAt, wasHandedOver } from '../walk/story.ts';
 import { issuesOf } from '../../../parsing/schema/fit.ts';
 import type { Law } from './law.ts';
 
@@ -53,7 +53,7 @@ export const honesty: Law = {
     if (success !== (status === 'answered') || success !== (reason === 'answer'))
       return `success is ${success}, the status ${status} and the reason ${reason}`;
     // A task that was handed over is answered by the agent that took it.
-    if (!success || schema !== null || story.some(isHandOver)) return null;
+    if (!success || schema !== null || wasHandedOver(story)) return null;
     const last = story.findLast(
       (one) => one.kind === 'settled' && one.effect.name === 'callLlm' && isOwn(ownerOf(one.effect)),
     );
@@ -89,12 +89,6 @@ export const fittingOutput: Law = {
     return issue === undefined ? null : `the answer does not fit its schema: ${issue.path} ${issue.message}`;
   },
 };
-
-function isHandOver(one: Happening): boolean {
-  return (
-    one.kind === 'moved' && one.machine === 'agent' && isOwn(one.actor) && one.to === 'ERROR_RECOVERY.HANDING_OVER'
-  );
-}
 
 /** What the model is told before it is asked again. */
 export const oneResult: Law = {

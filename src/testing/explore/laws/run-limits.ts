@@ -1,6 +1,6 @@
 import { type Json, isJsonObject } from '../../../json/json.ts';
 import type { Law, Situation } from './law.ts';
-import { textAt } from '../walk/story.ts';
+import { textAt, wasHandedOver } from '../walk/story.ts';
 
 /** The budget of steps. That it falls on every cycle is checked on the graph of all states. */
 export const stepBudget: Law = {
@@ -10,7 +10,7 @@ export const stepBudget: Law = {
     if (settings === null) return null;
     const steps = entered(story, 'PLANNING.ASKING') + entered(story, 'EXECUTING_PLAN.RUNNING_STEP');
     if (steps > settings.maxSteps) return `step ${steps} began, and maxSteps is ${settings.maxSteps}`;
-    return output?.reason === 'max-steps' && steps < settings.maxSteps
+    return output?.reason === 'max-steps' && steps < settings.maxSteps && !wasHandedOver(story)
       ? `the run ended at the step limit after ${steps} of ${settings.maxSteps} steps`
       : null;
   },
@@ -51,7 +51,8 @@ export const spending: Law = {
       (sum, one) => sum + (one.kind === 'settled' && one.out.ok ? tokensOf(one.out.value) : 0),
       0,
     );
-    if (output?.reason === 'budget' && maxToolCalls === null && (maxTokens === null || spent < maxTokens))
+    const isEarly = maxToolCalls === null && (maxTokens === null || spent < maxTokens);
+    if (output?.reason === 'budget' && isEarly && !wasHandedOver(story))
       return `the run ended at its budget after ${calls} calls and ${spent} tokens`;
     const turn = fresh.some((one) => isTransition(one) && one.to === 'PLANNING.ASKING');
     const isKept = schema !== null && turnsAfter(story, maxTokens) === 1;

@@ -38,8 +38,17 @@ export function isBirth(one: Happening): one is Extract<Happening, { readonly ki
  * they run, by what they were given.
  */
 export function isOwn(path: string): boolean {
-  return path.split('/').length <= 2;
+  return path.split('/').length <= 2 && !path.endsWith('/childAgent');
 }
+
+/** True where the task was handed over to another agent: how that ended is how the run ended. */
+export function wasHandedOver(story: Story): boolean {
+  return story.some(
+    (one) => one.kind === 'moved' && one.machine === 'agent' && isOwn(one.actor) && one.to === HANDING_OVER,
+  );
+}
+
+const HANDING_OVER = 'ERROR_RECOVERY.HANDING_OVER';
 
 /** The run of a tool that an effect is; null for other effects. */
 export function toolRun({ name, request }: Effect): ToolRun | null {
