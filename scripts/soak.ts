@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process';
 const PROOFS: Readonly<Record<string, readonly string[]>> = {
   machines: ['test/machines/mutants', 'test/testing/explore-'],
   kills: ['test/chaos'],
+  conversations: ['test/agent/conversations/killed-talks'],
   damage: ['test/journal/flipped-bits', 'test/journal/torn', 'test/journal/format'],
   mcp: ['test/mcp/hostile-everywhere', 'test/mcp/hostile-memory', 'test/mcp/soak', 'test/mcp/random-events'],
   authority: ['test/authority'],

@@ -3,6 +3,7 @@ export { createAgent } from './agent/create-agent.ts';
 export {
   AgentBusyError,
   AgentClosedError,
+  ConversationError,
   ResumeError,
   RunError,
   ToolExecutionError,
@@ -35,10 +36,10 @@ export type {
 } from './actors/model.ts';
 export type {
   Agent,
-  Conversation,
   AgentLogic,
   AgentLogicEvent,
   AgentLogicSnapshot,
+  Conversation,
   ListedTool,
 } from './agent/agent-types.ts';
 export type { AgentLogicInput, ConfigurableOptions } from './agent/options/run-options.ts';
@@ -50,12 +51,14 @@ export type { Permissions } from './agent/options/option-types.ts';
 export type { ToolRegistry, ToolRegistryOptions } from './agent/tools/registry.ts';
 export type { RunOptions } from './agent/options/run-options.ts';
 export type { AgentLimits } from './agent/options/option-types.ts';
-export type { ResumeErrorCode } from './agent/options/agent-errors.ts';
-export type { ResumeOptions } from './agent/options/run-options.ts';
-export type { ConversationOptions, Delivery, QueueOptions, SteerOptions } from './agent/options/run-options.ts';
-export type { CheckOutputContext, OutputOf, OutputSchema } from './agent/options/output-options.ts';
-export type { ConversationErrorCode } from './agent/options/agent-errors.ts';
-export type { OutputMode } from './machines/contract/agent-setup.ts';
+export type { ConversationErrorCode, ResumeErrorCode } from './agent/options/agent-errors.ts';
+export type {
+  ConversationOptions,
+  Delivery,
+  QueueOptions,
+  ResumeOptions,
+  SteerOptions,
+} from './agent/options/run-options.ts';
 export type { PendingApproval, Run, RunState } from './agent/run/run.ts';
 export type { ApprovalOptions } from './agent/options/run-options.ts';
 export type { InputPart, RunInput } from './agent/options/input-parts.ts';

@@ -11,6 +11,8 @@ import {
   type RunOptions,
   type SteerOptions,
   metadataOf,
+  type ConversationName,
+  conversationMetadata,
 } from './options/run-options.ts';
 import { type PastRuns, pastRuns } from './past/past-runs.ts';
 import { type ToolNews, toolNews } from './run/tool-news.ts';
@@ -24,9 +26,9 @@ import { AgentBusyError, AgentClosedError } from './options/agent-errors.ts';
 import { typedOutput } from './options/output-options.ts';
 import { launchRun } from './run/launch-run.ts';
 import { type AnyRun, type PendingApproval, type Run, approvalGiven } from './run/run.ts';
-import type { StartedRun } from './run/run-plan.ts';
-import { CONVERSATION, KeptConversation, conversationHandle } from './kept-conversation.ts';
-import { type Opening, Talk } from './run-line.ts';
+import type { NextRuns, StartedRun } from './run/run-plan.ts';
+import { KeptConversation, type Opening, conversationHandle } from './kept-conversation.ts';
+import { Talk } from './run-line.ts';
 import type { Conversation } from './agent-types.ts';
 import type { OutsideEvent } from '../actors/journal.ts';
 import type { SentMessage } from '../machines/contract/mail.ts';
@@ -36,13 +38,13 @@ import type { ToolSpec } from '../tools/spec.ts';
 interface Begun {
   /** Waits until it is the run's turn. */
   readonly opening: (signal: AbortSignal) => Opening | Promise<Opening>;
-  readonly onDone?: (result: AnyResult | null, opening: Opening) => void;
-  readonly next?: (message: SentMessage) => Promise<string | null>;
+  readonly onDone?: (result: AnyResult | null, opening: Opening) => Promise<unknown> | undefined;
+  readonly next?: NextRuns;
   readonly onStable?: () => void;
   /** What the run is made with. Default: the agent's own parts. */
   readonly as?: AgentCore;
   /** The conversation that it belongs to, and whose "always allow" counts in it. Default: the agent's own. */
-  readonly conversation?: { readonly id: string; readonly owner: string };
+  readonly conversation?: ConversationName;
 }
 
 const NEW: Opening = { history: [], queued: [] };
@@ -73,7 +75,7 @@ export class AgentRuns {
       runs: this.#runs,
       followChildren: this.#news.followChildren,
       occupy: (started) => this.own.occupy(started),
-      next: (message) => this.own.next(message),
+      next: (messages) => this.own.next(messages),
     });
     core.fork = this.past.fork;
   }
@@ -94,13 +96,20 @@ export class AgentRuns {
   /** A conversation by its id. */
   conversation(id: string, { owner = id }: ConversationOptions): Conversation<unknown, AnyRun> {
     checkConversation(id, owner);
-    return conversationHandle(id, this.#kept(id), {
-      isKept: this.#isKept,
-      talk: () => this.#talks.get(id),
+    const kept = this.#kept(id);
+    const talk = (): Talk => {
+      this.#checkOpen();
+      return this.#talkOf({ id, owner });
+    };
+    return conversationHandle(id, kept, {
       run: (input, given) => {
         checkRun(given);
-        this.#checkOpen();
-        return this.#talkOf(id, owner).run(input, given);
+        return talk().run(input, given);
+      },
+      resume: async (context) => talk().resume(context),
+      history: async () => {
+        const known = this.#talks.get(id);
+        return this.#isKept && known?.isHeld !== true ? kept.history() : (known?.history ?? []);
       },
       pendingOf: (runId) => this.pendingOf(runId),
     });
@@ -162,16 +171,16 @@ export class AgentRuns {
     const live = this.#find(runId);
     if (live !== undefined)
       return message.type === 'message.queued' ? live.queue(message.text, how) : live.steer(message.text, how);
-    const kept = await this.past.send(runId, message);
-    return { delivered: false, reason: kept ? 'kept' : 'over' };
+    return this.past.send(runId, message);
   }
 
   async close(given: CloseOptions): Promise<void> {
     checkClose(given);
     const { graceMs = 5000, runs: fate = 'cancel' } = given;
     this.#isClosed = true;
-    for (const talk of [this.own, ...this.#talks.values()]) talk.close();
+    const closing = [this.own, ...this.#talks.values()].map((talk) => talk.close());
     const ending = [...this.#runs.keys()].map(async ({ run }) => {
+      await Promise.all(closing);
       if (fate === 'release' && (await run.release())) return;
       // A journal that cannot write it ends the run all the same.
       await run.cancel('the agent was closed').catch(() => false);
@@ -220,18 +229,19 @@ export class AgentRuns {
             ...(why === undefined ? {} : { cancelled: why }),
             ...(refused === null ? {} : { refused }),
           };
-          const at = new Date().toISOString();
-          const of = conversation === undefined ? metadata : { ...metadata, [CONVERSATION]: conversation.id };
+          const { at = new Date().toISOString() } = opened;
+          const isOf = conversation !== undefined && opened.isAside !== true;
+          const of = isOf ? { ...metadata, ...conversationMetadata(conversation) } : metadata;
           const head = core.redacted(runRecord(whole, { runId, at, metadata: of }));
           const work = as.work({ output, remember });
           return { head, work, journal: (accepts) => journal().open({ head, accepts }) };
         };
       },
-      onDone: (result) => {
+      onDone: async (result) => {
         unfollow();
         this.#runs.delete(started);
         // What never began has said nothing.
-        own.onDone?.(result === null || opening === null ? null : core.redactor.restore(result), opening ?? NEW);
+        await own.onDone?.(result === null || opening === null ? null : core.redactor.restore(result), opening ?? NEW);
       },
     });
     if (owner !== undefined) started.granted = () => core.granted(owner);
@@ -244,7 +254,7 @@ export class AgentRuns {
     return new KeptConversation(id, {
       journal: () => this.#core.journal(),
       maxHistory: this.#maxHistory,
-      carryOn: (runId) => this.past.carryOn(runId, { context: undefined, after: undefined, onStable: () => undefined }),
+      carryOn: (runId, how) => this.past.carryOn(runId, { ...how, after: undefined, onStable: () => undefined }),
     });
   }
 
@@ -254,39 +264,28 @@ export class AgentRuns {
   }
 
   readonly #maxHistory = (): number => this.#core.options().maxHistoryMessages ?? DEFAULTS.maxHistoryMessages;
-  #talkOf(id: string, owner: string): Talk {
-    const known = this.#talks.get(id);
-    if (known !== undefined) return known;
-    const talk = this.#talk({ id, owner });
+
+  #talkOf(conversation: ConversationName): Talk {
+    const { id } = conversation;
+    const talk = this.#talks.get(id) ?? this.#talk(conversation);
     this.#talks.set(id, talk);
     return talk;
   }
 
   /** A conversation; null: the agent's own, which is in memory alone. */
-  #talk(conversation: { readonly id: string; readonly owner: string } | null): Talk {
-    const kept = conversation === null ? null : this.#kept(conversation.id);
+  #talk(conversation: ConversationName | null): Talk {
+    const keeper = conversation === null || !this.#isKept ? null : this.#kept(conversation.id);
     return new Talk({
       agent: this.#core.name,
       maxHistory: this.#maxHistory,
-      load: async () => (kept !== null && this.#isKept ? kept.opening() : null),
+      keeper,
       begin: (input, given, own) =>
-        this.#begin(input, given, {
-          ...own,
-          ...(conversation === null ? {} : { conversation }),
-          onDone: (result, opening) => {
-            own.onDone(result, opening);
-            this.#forgetIdle(conversation?.id);
-          },
-        }),
+        this.#begin(input, given, { ...own, ...(conversation === null ? {} : { conversation }) }),
+      // What is kept in a journal is not kept here, too, once nothing goes on in it.
+      onIdle: () => {
+        if (conversation !== null && keeper !== null) this.#talks.delete(conversation.id);
+      },
     });
-  }
-
-  /** A conversation that is kept in a journal is not kept here, too, once nothing goes on in it. */
-  #forgetIdle(id: string | undefined): void {
-    if (id === undefined || !this.#isKept) return;
-    setTimeout(() => {
-      if (this.#talks.get(id)?.isIdle === true) this.#talks.delete(id);
-    }, 1).unref?.();
   }
 
   #find(runId: string): Run | undefined {

@@ -1,4 +1,5 @@
 import type { Message } from '../actors/model.ts';
+import { JournalError } from '../journal/format/journal-error.ts';
 import type { Recording } from '../journal/format/recording.ts';
 import { ReplayDivergenceError } from '../journal/replay/divergence.ts';
 import { playRecording } from '../journal/replay/replay.ts';
@@ -6,85 +7,189 @@ import type { JournalStore } from '../journal/run/run-journal.ts';
 import type { RunSummary } from '../journal/format/tally.ts';
 import { pruneHistory } from '../machines/llm-call/conversation.ts';
 import type { SentMessage } from '../machines/contract/mail.ts';
-import type { RunResult } from '../machines/contract/run-result.ts';
+import type { AnyResult, RunResult } from '../machines/contract/run-result.ts';
 import { ConversationError } from './options/agent-errors.ts';
 import type { Conversation } from './agent-types.ts';
 import type { RunInput } from './options/input-parts.ts';
-import type { RunOptions } from './options/run-options.ts';
+import { type RunOptions, conversationMetadata } from './options/run-options.ts';
 import type { AnyRun, PendingApproval } from './run/run.ts';
-import type { Opening, Talk } from './run-line.ts';
+import type { NextRuns, StartedRun } from './run/run-plan.ts';
 
-/** The member of a run's metadata by which it belongs to a conversation. */
-export const CONVERSATION = 'conversation';
+/** What a run of a conversation starts from, known when it is its turn. */
+export interface Opening {
+  readonly history: readonly Message[];
+  /** Messages for the runs after it. */
+  readonly queued: readonly SentMessage[];
+  /** Its turn never came: it was cancelled before, and is no part of the conversation. */
+  readonly isAside?: boolean;
+  /** When the run begins, as an ISO date: after the one before it, whatever the clock says. Default: now. */
+  readonly at?: string;
+}
 
-/** Brings a run to its end, with the value that its tools get. */
-type CarryOn = (runId: string, context: unknown) => PromiseLike<RunResult<never>>;
+/** Where a conversation is kept for later processes. */
+export interface Keeper {
+  /** Makes this process the only one that is at it; gives back how to leave it. Rejects with a `ConversationError`. */
+  readonly hold: () => Promise<() => void | Promise<void>>;
+  /** Brings a run of it that was interrupted to its end, and gives what stands behind its last one. */
+  readonly opening: (how: Reopening) => Promise<Reopened>;
+}
 
-/** Where a conversation is kept, if it is: a journal that can list and read its runs. */
-export class KeptConversation {
+/** What stands behind the last run of a conversation. */
+export interface Reopened extends Opening {
+  /** The run that was brought to its end for it. */
+  readonly resumed: AnyResult | null;
+}
+
+/** How a conversation is taken up again. */
+export interface Reopening {
+  /** The value that the tools of an interrupted run get. */
+  readonly context: unknown;
+  /** Takes up a run that waits for a person, too. */
+  readonly waiting: boolean;
+  /** What becomes of messages that are queued in it. */
+  readonly next: NextRuns;
+}
+
+/** What a conversation needs of its agent. */
+export interface TalkPort {
+  readonly agent: string;
+  /** Starts a run whose turn comes when `opening` resolves. */
+  readonly begin: (input: RunInput, given: RunOptions, own: TalkRun) => StartedRun;
+  readonly maxHistory: () => number;
+  /** Null: this process has all of it. */
+  readonly keeper: Keeper | null;
+  /** Called when nothing goes on in it any more, and nothing waits. */
+  readonly onIdle: () => void;
+}
+
+/** A run of a conversation, as it is begun. */
+interface TalkRun {
+  readonly opening: (signal: AbortSignal) => Promise<Opening>;
+  readonly onDone: (result: AnyResult | null, opening: Opening) => Promise<unknown> | undefined;
+  readonly next: NextRuns;
+}
+
+/** A run that waits until the one before it is over. */
+export interface InLine {
+  readonly id: string;
+  readonly text: string;
+  readonly started: StartedRun;
+  /** A person has its handle: it is not the run of a message alone. */
+  readonly isHandled: boolean;
+  readonly turn: PromiseWithResolvers<readonly SentMessage[]>;
+}
+
+/** What is needed of the agent whose conversation is kept. */
+interface KeptPort {
+  readonly journal: () => JournalStore;
+  readonly maxHistory: () => number;
+  /** Brings a run to its end, with the value that its tools get. */
+  readonly carryOn: (runId: string, how: Pick<Reopening, 'context' | 'next'>) => PromiseLike<AnyResult>;
+}
+
+/** Owns: what a journal that can list and read its runs keeps of one conversation. Does not own: the runs that go on in it. */
+export class KeptConversation implements Keeper {
   readonly #id: string;
-  readonly #journal: () => JournalStore;
-  readonly #maxHistory: () => number;
-  /** Brings a run of it that was interrupted to its end. */
-  readonly #carryOn: CarryOn;
+  readonly #port: KeptPort;
 
-  constructor(
-    id: string,
-    how: {
-      readonly journal: () => JournalStore;
-      readonly maxHistory: () => number;
-      readonly carryOn: CarryOn;
-    },
-  ) {
+  constructor(id: string, port: KeptPort) {
     this.#id = id;
-    this.#journal = how.journal;
-    this.#maxHistory = how.maxHistory;
-    this.#carryOn = how.carryOn;
+    this.#port = port;
   }
 
   /** All runs of it, the oldest first. */
   async runs(): Promise<readonly RunSummary[]> {
-    const found = (await this.#journal().list?.({ metadata: { [CONVERSATION]: this.#id } })) ?? [];
-    return found.toReversed();
+    return (await this.#list()).toReversed();
   }
 
   /** Its last run; null before the first. */
   async last(): Promise<RunSummary | null> {
-    const [last] = (await this.#journal().list?.({ metadata: { [CONVERSATION]: this.#id }, limit: 1 })) ?? [];
+    const [last] = await this.#list(1);
     return last ?? null;
   }
 
-  /**
-   * What the next run starts from. A run that was interrupted is brought to its end first. Rejects with a `ConversationError`
-   * while another process is at it, or a person has to answer first.
-   */
-  async opening(): Promise<Opening> {
+  /** What was said in it, without what is said in a run that has not ended. */
+  async history(): Promise<readonly Message[]> {
     const last = await this.last();
-    if (last === null) return { history: [], queued: [] };
+    return last === null ? [] : (await this.#behind(last.runId)).history;
+  }
+
+  async hold(): Promise<() => void | Promise<void>> {
+    const { claim } = this.#port.journal();
+    if (claim === undefined) return () => undefined;
+    const leave = await claim(`conversation ${this.#id}`);
+    if (leave === null) throw new ConversationError('conversation-busy', this.#id, (await this.last())?.runId ?? null);
+    return leave;
+  }
+
+  async opening({ context, waiting, next }: Reopening): Promise<Reopened> {
+    const last = await this.last();
+    if (last === null) return { history: [], queued: [], resumed: null };
     const { runId, state } = last;
     if (state === 'running') throw new ConversationError('conversation-busy', this.#id, runId);
-    if (state === 'waiting') throw new ConversationError('conversation-waiting', this.#id, runId);
-    if (state !== 'ended') {
-      const { status } = await this.#carryOn(runId, undefined);
-      if (status === 'waiting') throw new ConversationError('conversation-busy', this.#id, runId);
+    if (state === 'waiting' && !waiting) throw new ConversationError('conversation-waiting', this.#id, runId);
+    const resumed = state === 'ended' ? null : await this.#carriedOn(runId, { context, next });
+    if (resumed?.status === 'waiting') throw new ConversationError('conversation-waiting', this.#id, runId);
+    // One whose end could not be written has not ended: nothing may begin behind it.
+    if (resumed !== null && (await this.last())?.state !== 'ended') throw unended(runId, resumed);
+    return { ...(await this.#behind(runId)), at: last.at, resumed };
+  }
+
+  async #carriedOn(runId: string, how: Pick<Reopening, 'context' | 'next'>): Promise<AnyResult> {
+    try {
+      return await this.#port.carryOn(runId, how);
+    } catch (error) {
+      if (!(error instanceof JournalError) || error.code !== 'run-locked') throw error;
+      throw new ConversationError('conversation-busy', this.#id, runId);
     }
-    return this.behind(runId);
   }
 
-  /** Brings its last run to its end; null where there is none that was interrupted or waits. */
-  async resume(context: unknown): Promise<RunResult<never> | null> {
-    const last = await this.last();
-    return last?.state === 'interrupted' || last?.state === 'waiting' ? this.#carryOn(last.runId, context) : null;
+  async #list(limit?: number): Promise<readonly RunSummary[]> {
+    const metadata = conversationMetadata({ id: this.#id, owner: this.#id });
+    return (await this.#port.journal().list?.({ metadata, ...(limit === undefined ? {} : { limit }) })) ?? [];
   }
 
-  /** What stands behind a run of it that has ended. */
-  async behind(runId: string): Promise<Opening> {
-    const recording = (await this.#journal().read?.(runId)) ?? null;
+  async #behind(runId: string): Promise<Opening> {
+    const recording = (await this.#port.journal().read?.(runId)) ?? null;
     if (recording === null) return { history: [], queued: [] };
-    return {
-      history: pruneHistory([...messagesAfter(recording)], this.#maxHistory(), new WeakSet()),
-      queued: queuedIn(recording),
-    };
+    const said = messagesAfter(recording);
+    const inside = new Set(said.slice(recording.head.history.length + 1));
+    return { history: withoutMarks(pruneHistory(said, this.#port.maxHistory(), inside)), queued: queuedIn(recording) };
+  }
+}
+
+function unended(runId: string, { error, result }: AnyResult): Error {
+  return Object.assign(new Error(`Run ${runId} could not be brought to its end: ${error?.message ?? result}`), {
+    code: error?.code ?? 'internal',
+  });
+}
+
+/** What a mark of a run that is over stands for is known to nobody, and another run may have the same for something else. */
+function withoutMarks(messages: readonly Message[]): readonly Message[] {
+  const text = JSON.stringify(messages);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nothing but texts is changed
+  return text.includes('«secret:') ? (JSON.parse(text.replaceAll(/«secret:\d+»/g, '«secret»')) as Message[]) : messages;
+}
+
+/** Runs what an earlier process left behind, one after the other; gives what stands behind that, and the first result. */
+export async function caughtUp(
+  keeper: Keeper,
+  how: Reopening,
+  run: (message: SentMessage, left: Opening) => PromiseLike<AnyResult>,
+): Promise<{ readonly behind: Opening; readonly first: AnyResult | null }> {
+  let before: string | null = null;
+  let first: AnyResult | null = null;
+  for (;;) {
+    // oxlint-disable-next-line no-await-in-loop -- one run after the other
+    const { resumed, ...behind } = await keeper.opening(how);
+    first ??= resumed;
+    const [message, ...queued] = behind.queued;
+    if (message === undefined) return { behind, first };
+    if (message.id === before) throw new Error('A message that was queued before could not become a run.');
+    before = message.id;
+    // oxlint-disable-next-line no-await-in-loop -- see above
+    const result = await run(message, { ...behind, queued });
+    first ??= result;
   }
 }
 
@@ -114,10 +219,9 @@ function queuedIn({ lines }: Recording): readonly SentMessage[] {
 
 /** What the handle of a conversation needs of its agent. */
 interface ConversationPort {
-  /** Whether the journal tells what was said; otherwise memory alone does. */
-  readonly isKept: boolean;
-  readonly talk: () => Talk | undefined;
   readonly run: (input: RunInput, given: RunOptions) => AnyRun;
+  readonly history: () => Promise<readonly Message[]>;
+  readonly resume: (context: unknown) => Promise<AnyResult | null>;
   readonly pendingOf: (runId: string) => readonly PendingApproval[] | Promise<readonly PendingApproval[]>;
 }
 
@@ -125,12 +229,8 @@ interface ConversationPort {
 export function conversationHandle(
   id: string,
   kept: KeptConversation,
-  { isKept, talk, run, pendingOf }: ConversationPort,
+  { run, history, resume, pendingOf }: ConversationPort,
 ): Conversation<unknown, AnyRun> {
-  const history = async (): Promise<readonly Message[]> => {
-    const last = isKept && talk()?.live == null ? await kept.last() : null;
-    return last === null ? (talk()?.history ?? []) : (await kept.behind(last.runId)).history;
-  };
   return {
     id,
     run: (input: RunInput, given?: object) => run(input, given === undefined ? {} : given),
@@ -142,6 +242,7 @@ export function conversationHandle(
       const last = await kept.last();
       return last === null ? [] : pendingOf(last.runId);
     },
-    resume: ({ context } = {}) => kept.resume(context),
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what its answer is, the run that is resumed knows
+    resume: async ({ context } = {}) => (await resume(context)) as RunResult<never> | null,
   };
 }

@@ -2,64 +2,47 @@ import type { AgentState, AnyResult } from '../machines/contract/run-result.ts';
 import type { SentMessage } from '../machines/contract/mail.ts';
 import { pruneHistory } from '../machines/llm-call/conversation.ts';
 import type { Message } from '../actors/model.ts';
-import { AgentBusyError } from './options/agent-errors.ts';
+import { AgentBusyError, AgentClosedError, ConversationError } from './options/agent-errors.ts';
 import { type RunInput, readInput } from './options/input-parts.ts';
 import { type RunOptions, newRunId } from './options/run-options.ts';
+import {
+  type InLine,
+  type Keeper,
+  type Opening,
+  type Reopening,
+  type TalkPort,
+  caughtUp,
+} from './kept-conversation.ts';
 import type { AnyRun } from './run/run.ts';
-import type { StartedRun } from './run/run-plan.ts';
+import type { NextRun, NextRuns, StartedRun } from './run/run-plan.ts';
 
-/** What a run of a conversation starts from, told when it is its turn. */
-export interface Opening {
-  readonly history: readonly Message[];
-  /** Messages for the runs after it. */
-  readonly queued: readonly SentMessage[];
-}
-
-/** What a conversation needs of its agent. */
-interface TalkPort {
-  readonly agent: string;
-  /** Starts a run whose turn comes when `opening` resolves. */
-  readonly begin: (input: RunInput, given: RunOptions, own: TalkRun) => StartedRun;
-  readonly maxHistory: () => number;
-  /** Where the history is that others may have added to, such as a journal; null: this process has all of it. */
-  readonly load: () => Promise<Opening | null>;
-}
-
-/** A run of a conversation, as it is begun. */
-export interface TalkRun {
-  readonly opening: (signal: AbortSignal) => Promise<Opening>;
-  readonly onDone: (result: AnyResult | null, opening: Opening) => void;
-  readonly next: (message: SentMessage) => Promise<string | null>;
-}
-
-/** A run that waits until the one before it is over. */
-interface InLine {
-  readonly id: string;
-  readonly text: string;
-  readonly started: StartedRun;
-  readonly begin: (queued: readonly SentMessage[]) => void;
-}
+const NEVER: Opening = { history: [], queued: [], isAside: true };
 
 /**
  * Owns: one conversation of an agent: what was said in it, the run that goes on in it, and what waits behind that. Does not
  * own: what a run does, nor where it is kept.
  *
  * I1 One run at a time goes on in it; the others wait in the order in which they came.
+ * I2 A conversation that is kept is held while a run goes on or waits: no other process begins one meanwhile.
  */
 export class Talk {
   history: readonly Message[] = [];
   readonly #port: TalkPort;
   /** Messages that were added within an exchange, so that pruning never cuts there. */
   readonly #inside = new WeakSet<Message>();
-  readonly #line: InLine[] = [];
+  #line: readonly InLine[] = [];
   /** The runs of queued messages, until they begin. */
-  readonly #begun = new Map<string, PromiseWithResolvers<string | null>>();
-  /** Queued messages whose runs were cancelled before it was their turn. */
+  readonly #begun = new Map<string, PromiseWithResolvers<NextRun>>();
+  /** Messages whose runs were cancelled before it was their turn. */
   readonly #dropped = new Set<string>();
   #live: StartedRun | null = null;
+  #leave: (() => void | Promise<void>) | null = null;
+  #left: Promise<unknown> = Promise.resolve();
+  #opening: Promise<AnyResult | null> | null = null;
   /** Not the last run itself: an agent that is kept must not keep every event of what it did. */
   #lastState: AgentState = 'PLANNING';
   #isClosed = false;
+  #lastAt = 0;
 
   constructor(port: TalkPort) {
     this.#port = port;
@@ -73,152 +56,257 @@ export class Talk {
     return this.#live?.run.state.state ?? this.#lastState;
   }
 
-  /** True when nothing goes on in it, and nothing waits. */
-  get isIdle(): boolean {
-    return this.#live === null && this.#line.length === 0;
+  /** True when this process knows all of it: nobody else may have added to it. */
+  get isHeld(): boolean {
+    return this.#leave !== null && this.#opening === null;
   }
 
   run(input: RunInput, given: RunOptions): AnyRun {
-    const live = this.#live;
+    const live = this.#live ?? this.#line[0]?.started ?? null;
     if (live === null) return this.#start(input, given).run;
-    switch (given.whenBusy ?? 'refuse') {
-      case 'refuse':
-        throw new AgentBusyError(this.#port.agent, live.run.runId);
-      case 'queue':
-        return this.#enqueue(live, input, given);
-      case 'steer':
-        return this.#steer(live, input, given, false);
-      case 'interrupt':
-        return this.#steer(live, input, given, true);
-    }
+    const { whenBusy = 'refuse' } = given;
+    if (whenBusy === 'refuse') throw new AgentBusyError(this.#port.agent, live.run.runId);
+    return whenBusy === 'queue' ? this.#enqueue(live, input, given) : this.#steer(live, input, given);
+  }
+
+  /** Brings what was interrupted to its end, with all that was queued behind it; null where there is nothing. */
+  async resume(context: unknown): Promise<AnyResult | null> {
+    if (this.#live !== null) throw new AgentBusyError(this.#port.agent, this.#live.run.runId);
+    return this.#port.keeper === null ? null : this.#open(this.#port.keeper, { context, waiting: true });
   }
 
   /** Makes a run that was begun elsewhere the one that goes on; gives back what is called when it is over. */
-  occupy(started: StartedRun): (result: AnyResult | null, before: readonly Message[]) => void {
+  occupy(started: StartedRun): (result: AnyResult | null, before: readonly Message[]) => Promise<unknown> | undefined {
     this.#live = started;
     return (result, before) => this.#over(started, result, { history: before, queued: [] });
   }
 
-  /** Starts the run that a queued message is the input of, when it is its turn; null where no more runs are started. */
-  next({ id, text }: SentMessage): Promise<string | null> {
-    if (this.#isClosed || this.#dropped.delete(id)) return Promise.resolve(null);
-    const begun = this.#begun.get(id) ?? Promise.withResolvers<string | null>();
-    this.#begun.set(id, begun);
-    if (!this.#line.some((one) => one.id === id)) this.#wait(text, {}, id);
-    this.#advanceSoon();
-    return begun.promise;
-  }
+  /** Starts the runs that queued messages are the inputs of, each when it is its turn. */
+  readonly next: NextRuns = (messages) => {
+    if (this.#isClosed) return messages.map(() => Promise.resolve(this.#port.keeper === null ? null : 'kept'));
+    const mine = messages.filter(({ id }) => !this.#dropped.has(id));
+    // Those that are in line already stand where their messages do.
+    const inLine = mine.map(
+      (message) =>
+        this.#line.find(({ id }) => id === message.id) ??
+        this.#wait({ id: message.id, input: message.text }, {}, false),
+    );
+    this.#line = [...inLine, ...this.#line.filter((one) => !inLine.includes(one))];
+    const begun = messages.map(({ id }) => (this.#dropped.has(id) ? Promise.resolve(null) : this.#begunOf(id).promise));
+    queueMicrotask(() => this.#advance());
+    return begun;
+  };
 
-  /** No more runs are started; those that wait are over. */
-  close(): void {
+  /** No more runs are started; those that wait are over. Messages stay with the run that has them, runs are taken out of it. */
+  async close(): Promise<void> {
     this.#isClosed = true;
-    for (const { id, started } of this.#line.splice(0)) {
-      void started.run.cancel('the agent was closed').catch(() => false);
-      this.#answer(id, null);
+    const line = this.#line;
+    for (const { isHandled, started, turn } of line) {
+      if (isHandled) void started.run.cancel('the agent was closed').catch(() => false);
+      else turn.reject(new AgentClosedError(this.#port.agent));
     }
+    this.#line = [];
+    for (const id of this.#begun.keys()) this.#answer(id, this.#port.keeper === null ? null : 'kept');
+    // What is taken out of a run's queue is written down before that run is ended or let go.
+    await Promise.all(line.filter(({ isHandled }) => isHandled).map(({ id }) => this.#withdraw(id)));
+    await this.#leaveIfIdle();
   }
 
   #start(input: RunInput, given: RunOptions): StartedRun {
-    const { load } = this.#port;
-    const opening = async (): Promise<Opening> => (await load()) ?? { history: this.history, queued: [] };
-    const started = this.#begin(input, given, opening);
-    this.#live = started;
-    return started;
+    this.#live = this.#begin(input, given, (signal) => this.#opened(signal));
+    return this.#live;
   }
 
   #begin(input: RunInput, given: RunOptions, opening: (signal: AbortSignal) => Promise<Opening>): StartedRun {
     const started = this.#port.begin(input, given, {
       opening,
       onDone: (result, from) => this.#over(started, result, from),
-      next: (message) => this.next(message),
+      next: this.next,
     });
     return started;
+  }
+
+  /** What a run starts from whose turn it is. */
+  async #opened(signal: AbortSignal, queued: readonly SentMessage[] = []): Promise<Opening> {
+    const { keeper } = this.#port;
+    if (keeper !== null && !this.isHeld) {
+      const open = this.#open(keeper, { context: undefined, waiting: false });
+      if ((await Promise.race([open, aborted(signal)])) === ABORTED) return NEVER;
+    }
+    return this.#now(queued);
+  }
+
+  #now(queued: readonly SentMessage[]): Opening {
+    // Runs are ordered by these times.
+    this.#lastAt = Math.max(Date.now(), this.#lastAt + 1);
+    return { history: this.history, queued, at: new Date(this.#lastAt).toISOString() };
+  }
+
+  /** Takes a conversation up that others may have been at: one opening for all that ask meanwhile. */
+  #open(keeper: Keeper, how: Omit<Reopening, 'next'>): Promise<AnyResult | null> {
+    this.#opening ??= this.#openNow(keeper, how).finally(() => {
+      this.#opening = null;
+      queueMicrotask(() => void this.#leaveIfIdle());
+    });
+    return this.#opening;
+  }
+
+  async #openNow(keeper: Keeper, how: Omit<Reopening, 'next'>): Promise<AnyResult | null> {
+    await this.#left;
+    const leave = await keeper.hold();
+    const next: NextRuns = (messages) => messages.map(({ id }) => this.#begunOf(id).promise);
+    const found = ({ history, at }: Opening): void => {
+      this.history = history;
+      this.#lastAt = at === undefined ? 0 : Date.parse(at);
+    };
+    try {
+      const { behind, first } = await caughtUp(keeper, { ...how, next }, (message, left) => {
+        if (this.#isClosed) throw new AgentClosedError(this.#port.agent);
+        found(left);
+        return this.#runQueued(message, this.#now(left.queued), next);
+      });
+      found(behind);
+      this.#leave = leave;
+      return first;
+    } catch (error) {
+      await leave();
+      throw error;
+    } finally {
+      for (const id of this.#begun.keys())
+        if (!this.#line.some((one) => one.id === id)) this.#answer(id, this.#isClosed ? 'kept' : null);
+    }
+  }
+
+  /** The run of a message that an earlier process left behind. */
+  #runQueued({ id, text }: SentMessage, opening: Opening, next: NextRuns): PromiseLike<AnyResult> {
+    const { run } = this.#port.begin(text, {}, { opening: async () => opening, onDone: () => undefined, next });
+    this.#answer(id, { runId: run.runId });
+    return run;
   }
 
   /** A run of its own, behind the one that goes on; its input is kept by that one's journal until it begins. */
   #enqueue(live: StartedRun, input: RunInput, given: RunOptions): AnyRun {
     const { runId = newRunId() } = given;
-    const waiting = this.#wait(input, { ...given, runId }, runId);
-    void live.run.queue(readInput(input).task, { id: runId }).then(
-      ({ delivered }) => {
-        if (!delivered) this.#advance();
-      },
-      () => this.#advance(),
-    );
-    return waiting.run;
+    const waiting = this.#wait({ id: runId, input }, { ...given, runId }, true);
+    this.#line = [...this.#line, waiting];
+    void Promise.allSettled([live.run.queue(waiting.text, { id: runId })]).then(() => this.#advance());
+    return waiting.started.run;
   }
 
-  #wait(input: RunInput, given: RunOptions, id: string): StartedRun {
+  #wait(
+    { id, input }: { readonly id: string; readonly input: RunInput },
+    given: RunOptions,
+    isHandled: boolean,
+  ): InLine {
     const turn = Promise.withResolvers<readonly SentMessage[]>();
+    turn.promise.catch(() => undefined);
     const started = this.#begin(input, given, async (signal) => {
-      const cancelled = Promise.withResolvers<readonly SentMessage[]>();
-      const leave = (): void => {
-        const at = this.#line.findIndex((one) => one.id === id);
-        if (at !== -1) {
-          this.#line.splice(at, 1);
-          this.#dropped.add(id);
-        }
-        cancelled.resolve([]);
-      };
-      signal.addEventListener('abort', leave, { once: true });
-      const queued = await Promise.race([turn.promise, cancelled.promise]);
-      signal.removeEventListener('abort', leave);
-      const before = signal.aborted ? null : await this.#port.load();
-      return { history: before?.history ?? this.history, queued };
+      const queued = await Promise.race([turn.promise, aborted(signal)]);
+      if (queued !== ABORTED) return this.#opened(signal, queued);
+      this.#drop(id);
+      return NEVER;
     });
-    this.#line.push({ id, text: readInput(input).task, started, begin: turn.resolve });
-    return started;
+    return { id, text: readInput(input).task, started, isHandled, turn };
   }
 
-  #steer(live: StartedRun, input: RunInput, given: RunOptions, interrupt: boolean): AnyRun {
-    const { whenBusy: _busy, ...rest } = given;
+  /** Takes the run of a message out of the line. */
+  #drop(id: string): void {
+    if (!this.#line.some((one) => one.id === id)) return;
+    this.#line = this.#line.filter((one) => one.id !== id);
+    this.#dropped.add(id);
+    this.#answer(id, null);
+    void this.#withdraw(id);
+  }
+
+  async #withdraw(id: string): Promise<void> {
+    await this.#live?.withdraw(id).catch(() => false);
+  }
+
+  #steer(live: StartedRun, input: RunInput, { whenBusy, ...rest }: RunOptions): AnyRun {
     const { task, content } = readInput(input);
     if (content !== null)
       throw new TypeError("agent.run: images cannot be told to a run that goes on. Use whenBusy: 'queue'.");
-    void live.run.steer(task, { interrupt }).then(
-      ({ delivered, ...what }) => {
-        // What came too late for it is the next run's input.
-        if (!delivered && !('reason' in what && what.reason === 'kept') && !this.#isClosed) {
-          this.#wait(input, rest, newRunId());
-          this.#advance();
-        }
+    void live.run.steer(task, { interrupt: whenBusy === 'interrupt' }).then(
+      (what) => {
+        // What it took and could not deliver stands in its result; what it did not take is the next run's input.
+        if (what.delivered || (what.reason !== 'over' && what.reason !== 'too-many') || this.#isClosed) return;
+        this.#line = [...this.#line, this.#wait({ id: newRunId(), input }, rest, true)];
+        this.#advance();
       },
       () => undefined,
     );
     return live.run;
   }
 
-  /** Once all that were queued are in line. */
-  #advanceSoon(): void {
-    queueMicrotask(() => this.#advance());
-  }
-
   /** Lets the first in line begin, if nothing goes on. */
   #advance(): void {
-    if (this.#live !== null || this.#isClosed) return;
-    const first = this.#line.shift();
-    if (first === undefined) return;
+    const [first, ...rest] = this.#line;
+    if (this.#live !== null || this.#isClosed || first === undefined) return;
+    this.#line = rest;
     this.#live = first.started;
-    first.begin(this.#line.filter(({ id }) => this.#begun.has(id)).map(({ id, text }) => ({ id, text })));
-    this.#answer(first.id, first.started.run.runId);
+    first.turn.resolve(rest.filter(({ id }) => this.#begun.has(id)).map(({ id, text }) => ({ id, text })));
+    this.#answer(first.id, { runId: first.started.run.runId });
   }
 
-  #answer(id: string, runId: string | null): void {
-    this.#begun.get(id)?.resolve(runId);
+  #begunOf(id: string): PromiseWithResolvers<NextRun> {
+    const begun = this.#begun.get(id) ?? Promise.withResolvers<NextRun>();
+    this.#begun.set(id, begun);
+    return begun;
+  }
+
+  #answer(id: string, next: NextRun): void {
+    this.#begun.get(id)?.resolve(next);
     this.#begun.delete(id);
   }
 
-  #over(started: StartedRun, result: AnyResult | null, { history }: Opening): void {
+  /** What it gives is waited for before anybody has the run's result: others may take up the conversation then. */
+  #over(started: StartedRun, result: AnyResult | null, from: Opening): Promise<unknown> | undefined {
+    const { history, isAside = false } = from;
     // One that was cancelled while it waited has said nothing.
-    if (this.#live !== started) return;
+    if (this.#live !== started) return undefined;
     this.#lastState = started.run.state.state;
     this.#live = null;
-    // A run that continues elsewhere has not ended.
-    if (result !== null && result.status !== 'waiting') {
+    // A run that continues elsewhere has not ended, and has what waits behind it.
+    if (result?.status === 'waiting') this.#refuseLine(result.runId);
+    else if (result !== null && !isAside) {
       for (const message of result.messages.slice(1)) this.#inside.add(message);
       this.history = pruneHistory([...history, ...result.messages], this.#port.maxHistory(), this.#inside);
     }
+    const hasNext = result?.undelivered?.some(({ kind }) => kind === 'queue') === true;
+    if (this.#isClosed || (this.#line.length === 0 && !hasNext)) return this.#leaveIfIdle();
     // Its queued messages are in line by then.
-    setTimeout(() => this.#advance(), 0);
+    setTimeout(() => {
+      this.#advance();
+      void this.#leaveIfIdle();
+    }, 0);
+    return undefined;
   }
+
+  #refuseLine(runId: string): void {
+    for (const { id, turn } of this.#line) {
+      turn.reject(new ConversationError('conversation-waiting', this.#port.agent, runId));
+      this.#answer(id, 'kept');
+    }
+    this.#line = [];
+  }
+
+  /** Lets others have the conversation when nothing goes on in it, and nothing waits. */
+  #leaveIfIdle(): Promise<unknown> | undefined {
+    if (this.#live !== null || this.#line.length > 0 || this.#opening !== null) return undefined;
+    const leave = this.#leave;
+    this.#leave = null;
+    this.#dropped.clear();
+    const left = Promise.resolve(leave?.()).catch(() => undefined);
+    this.#left = left;
+    return left.then(() => {
+      if (this.#live === null && this.#opening === null && this.#left === left) this.#port.onIdle();
+    });
+  }
+}
+
+const ABORTED = Symbol('aborted');
+
+function aborted(signal: AbortSignal): Promise<typeof ABORTED> {
+  if (signal.aborted) return Promise.resolve(ABORTED);
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(ABORTED), { once: true }));
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, linkSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { systemCode } from './folders.ts';
 
@@ -16,6 +16,26 @@ export function createFirst(path: string, content: string): boolean {
     throw error;
   } finally {
     closeSync(file);
+  }
+}
+
+/**
+ * As {@link createFirst}, and never there without its content: a process that is killed meanwhile leaves no empty file, which
+ * would belong to nobody. `draft` is a name that nobody else uses. On a disk without hard links it is `createFirst`.
+ */
+export function createWhole(path: string, content: string, draft: string): boolean {
+  if (existsSync(path)) return false;
+  writeFileSync(draft, content, { mode: 0o600 });
+  try {
+    linkSync(draft, path);
+    return true;
+  } catch (error) {
+    const code = systemCode(error);
+    if (isTaken(code)) return false;
+    if (code === 'ENOENT') throw error;
+    return createFirst(path, content);
+  } finally {
+    rmSync(draft, { force: true });
   }
 }
 

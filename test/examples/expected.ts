@@ -168,4 +168,10 @@ export const EXPECTED: { readonly [file: string]: readonly string[] } = {
     "1 { city: 'Rome' }",
     'Oslo and Rome',
   ],
+  '20-chat-server.ts': [
+    'alan: Hello.',
+    'ada: At 09:40. You said: When does a train leave for Lisbon? After nine, please.',
+    'the same answer: true',
+    'ada, after a restart: At 09:40. You said: When does a train leave for Lisbon? After nine, please. What did I ask?',
+  ],
 };

@@ -23,6 +23,22 @@ export function storeContract(name: string, make: () => TestedStore | Promise<Te
       expect(transitions([...(await recordsOf(tested.store, 'one'))])).toEqual(run.moves);
     });
 
+    test('a name is had by one at a time, is free when it was given back, and is no run', async () => {
+      await using tested = await make();
+      const store = whole(tested.store);
+      const [first, second] = await Promise.all([store.claim('a name'), store.claim('a name')]);
+      expect([first, second].filter((one) => one === null)).toHaveLength(1);
+      const other = await store.claim('another name');
+      expect(other).not.toBeNull();
+      expect(await store.list()).toEqual([]);
+      await (first ?? second)?.();
+      await (
+        await store.claim('a name')
+      )?.();
+      await other?.();
+      expect(await store.list()).toEqual([]);
+    });
+
     test('a run that is not there is null to read and take, and false to remove', async () => {
       await using tested = await make();
       const store = whole(tested.store);

@@ -11,10 +11,10 @@ export type WholeStore = Required<Omit<JournalStore, 'repair'>>;
 
 /** The store with all its methods; fails the test where one is missing. */
 export function whole(store: JournalStore): WholeStore {
-  const { open, take, read, list, remove, secrets } = store;
+  const { open, take, read, list, remove, claim, secrets } = store;
   if (take === undefined || read === undefined || list === undefined) throw new Error('no whole store');
-  if (remove === undefined || secrets === undefined) throw new Error('no whole store');
-  return { open, take, read, list, remove, secrets };
+  if (claim === undefined || remove === undefined || secrets === undefined) throw new Error('no whole store');
+  return { open, take, read, list, remove, claim, secrets };
 }
 
 /** The records of a run as the store has them, the head first. */

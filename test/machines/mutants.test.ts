@@ -6,6 +6,7 @@ import { AGENT_MUTANTS } from './mutants/agent.ts';
 import { CALL_MUTANTS } from './mutants/call.ts';
 import { CHANGE_MUTANTS } from './mutants/gate-changes.ts';
 import { GATE_MUTANTS } from './mutants/gate.ts';
+import { MESSAGE_MUTANTS, SAYINGS } from './mutants/messages.ts';
 import { type Mutant, mutantAgent } from './mutants/mutant.ts';
 import { OUTPUT_MUTANTS } from './mutants/output.ts';
 import { TOOLS } from './mutants/tools.ts';
@@ -28,6 +29,7 @@ describe.each([
   ['the gate', GATE_MUTANTS],
   ['what changes at the gate', CHANGE_MUTANTS],
   ['an answer that has a schema', OUTPUT_MUTANTS],
+  ['what people say', MESSAGE_MUTANTS],
 ])('mutants of %s are caught', (_machine, mutants: readonly Mutant[]) => {
   test.each(mutants)('$wrong: breaks the law $law', async ({ machine, agent, law, events, outcomes }) => {
     const more = { ...(events === undefined ? {} : { events }), ...(outcomes === undefined ? {} : { outcomes }) };
@@ -58,6 +60,18 @@ describe('the machine as it is', () => {
     if (SOAKING) expect(found.exhaustive).toBe(true);
   });
 });
+
+test.each(SAYINGS.map((events, n) => ({ n, events })))(
+  'the machine as it is settles what is said to it, $n',
+  async ({ events }) => {
+    const tools = TOOLS.filter(({ name }) => name === 'look');
+    const found = await explorePaths(mutantAgent({ tools, maxSteps: 2, maxSteers: 2 }), {
+      events,
+      ...(SOAKING ? {} : { maxPaths: 400 }),
+    });
+    expect(found.violations).toEqual([]);
+  },
+);
 
 describe('mutants of the loop detection are caught', () => {
   const call = (key: string) => ({ type: 'call.proposed', key });

@@ -50,9 +50,15 @@ export class Configured {
     const { permissions } = this.options;
     if (permissions === undefined || permissions.forAgent !== undefined)
       return resolvePermissions(permissions, `${this.name}/${owner}`);
-    const known = this.#owners.get(owner) ?? memoryPermissions();
-    this.#owners.set(owner, known);
-    return known;
+    const kept = (): Permissions => this.#owners.get(owner) ?? memoryPermissions();
+    // An owner who has allowed nothing is not kept.
+    return {
+      isAlwaysAllowed: (tool) => kept().isAlwaysAllowed(tool),
+      add: (tool) => {
+        this.#owners.set(owner, kept());
+        return kept().add(tool);
+      },
+    };
   }
 
   configure(changes: AgentOptions, registry: OwnRegistry): void {
@@ -63,7 +69,9 @@ export class Configured {
       this.facts = this.#factsNow();
     }
     if (changes.defaultPolicy !== undefined) registry.setDefaultPolicy(changes.defaultPolicy);
-    if (changes.permissions !== undefined) this.#store = undefined;
+    if (changes.permissions === undefined) return;
+    this.#store = undefined;
+    this.#owners.clear();
   }
 
   #factsNow(): ModelFacts {

@@ -83,13 +83,15 @@ export class ConversationError extends Error {
   override readonly name = 'ConversationError';
   readonly code: ConversationErrorCode;
   readonly conversation: string;
-  readonly runId: string;
+  /** The last run of the conversation; null before there is one. */
+  readonly runId: string | null;
 
-  constructor(code: ConversationErrorCode, conversation: string, runId: string) {
+  constructor(code: ConversationErrorCode, conversation: string, runId: string | null) {
+    const where = runId === null ? '' : `, in run ${runId}`;
     super(
       code === 'conversation-busy'
-        ? `The conversation '${conversation}' is in use by another process, with run ${runId}. Wait until that is over.`
-        : `The conversation '${conversation}' waits for a person, in run ${runId}. Answer with approve or reject, then resume it.`,
+        ? `The conversation '${conversation}' is in use by another process${where}. Wait until that is over.`
+        : `The conversation '${conversation}' waits${where}. Answer where a person has to, with approve or reject, then resume it.`,
     );
     this.code = code;
     this.conversation = conversation;

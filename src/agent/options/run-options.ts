@@ -50,6 +50,32 @@ export function metadataOf(metadata: unknown): JsonObject {
   throw new TypeError(`agent.run: option 'metadata' must be a JSON object${json.ok ? '' : `: ${json.reason}`}.`);
 }
 
+/** The member of a run's metadata by which it belongs to a conversation, and the one that names its owner, where that is another. */
+const CONVERSATION = 'conversation';
+const OWNER = 'conversationOwner';
+
+/** A conversation, as a run of it names it. */
+export interface ConversationName {
+  readonly id: string;
+  readonly owner: string;
+}
+
+/** The metadata by which a run belongs to a conversation. */
+export function conversationMetadata({ id, owner }: ConversationName): JsonObject {
+  return { [CONVERSATION]: id, ...(owner === id ? {} : { [OWNER]: owner }) };
+}
+
+/** What is left of metadata in a run that belongs to no conversation, such as a fork. */
+export function withoutConversation({ [CONVERSATION]: _id, [OWNER]: _owner, ...rest }: JsonObject): JsonObject {
+  return rest;
+}
+
+/** Whose "always allow" counts in a recorded run; undefined: the agent's own. */
+export function ownerIn({ metadata }: { readonly metadata: JsonObject }): string | undefined {
+  const owner = metadata[OWNER] ?? metadata[CONVERSATION];
+  return typeof owner === 'string' ? owner : undefined;
+}
+
 /** A fresh run id: 10 characters of time, so that ids sort by it, and 10 of chance. Names a file on every system. */
 export function newRunId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(10));

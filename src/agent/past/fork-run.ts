@@ -13,7 +13,7 @@ import type { AgentCore } from '../core/agent-core.ts';
 import { launchRun } from '../run/launch-run.ts';
 import { type LiveRuns, restartNews } from './live-runs.ts';
 import { replayHead } from '../core/own-port.ts';
-import { newRunId } from '../options/run-options.ts';
+import { newRunId, withoutConversation } from '../options/run-options.ts';
 import type { ForkRunOptions } from '../options/run-options.ts';
 import type { AnyRun } from '../run/run.ts';
 
@@ -110,7 +110,7 @@ function forkHead({ core }: LiveRuns, recorded: RunRecord, { runId, at, entry, i
     at: new Date(Date.now() - age).toISOString(),
     machine: { ...recorded.machine, hash: definitionHash() },
     input: input ?? rest.input,
-    metadata: metadata === undefined ? rest.metadata : json.value,
+    metadata: withoutConversation(metadata === undefined ? rest.metadata : json.value),
     parent: { runId: recorded.runId, entry },
   });
 }

@@ -8,6 +8,7 @@ import { isJsonObject } from '../../json/json.ts';
 import { heldTo } from '../../tools/spec.ts';
 import type { AgentCore } from '../core/agent-core.ts';
 import { childrenNow } from '../below/child-tools.ts';
+import { ownerIn } from '../options/run-options.ts';
 import type { StartedRun } from '../run/run-plan.ts';
 
 /** The runs of one agent that go on, and what they know of its tools. */
@@ -29,7 +30,7 @@ export function liveRuns(
 ): LiveRuns {
   const unfollow = new Map<StartedRun, () => void>();
   const tellDifference = async (run: StartedRun, known: KnownTools): Promise<void> => {
-    const toolset = core.toolset(await core.granted());
+    const toolset = core.toolset(await (run.granted?.() ?? core.granted()));
     if (!runs.has(run)) return;
     runs.set(run, toolset);
     const now = toJson(core.redactor.redact(toolset));
@@ -78,7 +79,7 @@ export async function restartNews(core: AgentCore, { past, tools, restart, redac
   const mending = repairSetups(past);
   const { toolset: knownTools, children: below } = lastKnown(past);
   const before = { toolset: knownTools, children: [...below, ...mending] };
-  const toolset = core.toolset(await core.granted());
+  const toolset = core.toolset(await core.granted(ownerIn(past.head)));
   const repairers = new Map(
     [...core.ports.repairers.all()].filter(([name]) => mending.some(({ tool }) => tool === name)),
   );

@@ -7,9 +7,9 @@ import type { Toolset } from '../../machines/contract/agent-setup.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { SentMessage } from '../../machines/contract/mail.ts';
 import type { AgentCore } from '../core/agent-core.ts';
-import type { ForkRunOptions, ResumeOptions } from '../options/run-options.ts';
+import { type Delivery, type ForkRunOptions, type ResumeOptions, ownerIn } from '../options/run-options.ts';
 import type { AnyRun, PendingApproval } from '../run/run.ts';
-import type { StartedRun } from '../run/run-plan.ts';
+import type { NextRuns, StartedRun } from '../run/run-plan.ts';
 import { forkRun } from './fork-run.ts';
 import { liveRuns } from './live-runs.ts';
 import { replayRun } from './replay-run.ts';
@@ -25,8 +25,8 @@ export interface PastRuns {
   carryOn(runId: string, how: CarryOn): AnyRun;
   pending(runId: string): Promise<readonly PendingApproval[]>;
   answer(runId: string, callId: string, answer: OutsideEvent): Promise<boolean>;
-  /** Writes a message to a run down that nobody drives; false where the run does not take it. */
-  send(runId: string, message: OutsideEvent): Promise<boolean>;
+  /** Writes a message to a run down that nobody drives. */
+  send(runId: string, message: OutsideEvent & SentMessage): Promise<Delivery>;
 }
 
 /** How `agent.logic` takes up a run. */
@@ -34,6 +34,8 @@ interface CarryOn {
   readonly context: unknown;
   readonly after: Promise<unknown> | undefined;
   readonly onStable: () => void;
+  /** Default: nobody. */
+  readonly next?: NextRuns;
 }
 
 interface Owner {
@@ -46,8 +48,10 @@ interface Owner {
    * there is no result, and the history stays as it is.
    */
   /** Starts the run that a queued message is the input of. */
-  readonly next: (message: SentMessage) => Promise<string | null>;
-  readonly occupy: (run: StartedRun) => (result: AnyResult | null, history: readonly Message[]) => void;
+  readonly next: NextRuns;
+  readonly occupy: (
+    run: StartedRun,
+  ) => (result: AnyResult | null, history: readonly Message[]) => Promise<unknown> | undefined;
 }
 
 /** Binds what can be done with past runs to an agent. */
@@ -58,18 +62,21 @@ export function pastRuns(core: AgentCore, { runs, followChildren, occupy, next }
     fork: (recording, options) => forkRun(live, recording, options),
     resume: (runId, options) => {
       let history: readonly Message[] = [];
+      // What was said in a conversation stays there, and so does what was queued in it.
+      let isOwn = true;
       const started = resumeRun(live, runId, options, {
-        next,
-        onTaken: (before) => {
+        next: (messages) => (isOwn ? next(messages) : messages.map(() => Promise.resolve('kept' as const))),
+        onTaken: (before, head) => {
           history = before;
+          isOwn = ownerIn(head) === undefined;
         },
-        onDone: (result) => over(result, history),
+        onDone: (result) => over(isOwn ? result : null, history),
       });
       const over = occupy(started);
       return started.run;
     },
-    carryOn: (runId, { context, after, onStable }) => {
-      const told = { onTaken: () => undefined, onDone: () => undefined, onStable };
+    carryOn: (runId, { context, after, onStable, next: then }) => {
+      const told = { onTaken: () => undefined, onDone: () => undefined, onStable, next: then };
       return resumeRun(live, runId, { context }, after === undefined ? told : { ...told, after }).run;
     },
     pending: (runId) => pendingStored(core.journal(), runId),

@@ -1,4 +1,4 @@
-import type { ResumeOptions } from '../options/run-options.ts';
+import { type ResumeOptions, ownerIn } from '../options/run-options.ts';
 import { continuedJournal } from '../../journal/replay/continued-journal.ts';
 import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
 import { liveJournal } from '../../journal/run/live-journal.ts';
@@ -6,6 +6,8 @@ import { lastKnown, runnable } from '../../journal/format/recorded-tools.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import { definitionHash } from '../../journal/format/run-input.ts';
 import type { RunHead, RunJournal, TakenRun } from '../../journal/run/run-journal.ts';
+import type { RunRecord } from '../../journal/format/record.ts';
+import type { ToolSpec } from '../../tools/spec.ts';
 import type { Message } from '../../actors/model.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { AgentCore } from '../core/agent-core.ts';
@@ -18,8 +20,8 @@ import type { StartedRun } from '../run/run-plan.ts';
 interface Resumption extends Pick<RunToLaunch, 'onStable' | 'next'> {
   /** Waited for before the run is taken: whoever had it in this process gives it back. */
   readonly after?: Promise<unknown>;
-  readonly onTaken: (history: readonly Message[]) => void;
-  readonly onDone: (result: AnyResult | null) => void;
+  readonly onTaken: (history: readonly Message[], head: RunRecord) => void;
+  readonly onDone: (result: AnyResult | null) => Promise<unknown> | undefined;
 }
 
 /** Takes up a run that an agent's journal keeps. Returns at once; what is in the way makes the result reject. */
@@ -49,12 +51,15 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
       const past = runnable(migrated ? migrate(held.recording, given.migrate) : held.recording);
       let known = lastKnown(past);
       redactor = core.redactorOf(past);
-      told.onTaken(redactor.restore(past.head.history));
+      told.onTaken(redactor.restore(past.head.history), past.head);
       if (past.lines.at(-1)?.t !== 'end') await live.ready(signal);
       const { head } = past;
+      const owner = ownerIn(head);
+      if (owner !== undefined) started.granted = () => core.granted(owner);
+      const remember = owner === undefined ? null : (spec: ToolSpec) => core.remember(spec, owner);
       return (why) => ({
         head,
-        work: core.work(),
+        work: core.work({ output: null, remember }),
         journal: (accepts) => {
           const journal = continuedJournal({
             past,
@@ -86,7 +91,7 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
       caughtUp.resolve(undefined);
       live.forget(started);
       await taken?.sink.close();
-      told.onDone(result === null ? null : redactor.restore(result));
+      await told.onDone(result === null ? null : redactor.restore(result));
     },
   });
   live.add(started);

@@ -7,6 +7,8 @@ import type { Drive } from '../../journal/run/drive.ts';
 import { playRecording } from '../../journal/replay/replay.ts';
 import type { Playback } from '../../journal/replay/playback.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
+import { NO_MAIL, type SentMessage } from '../../machines/contract/mail.ts';
+import type { Delivery } from '../options/run-options.ts';
 import { pendingApprovals, waitingPath } from '../run/pending-approvals.ts';
 import type { PendingApproval } from '../run/run.ts';
 
@@ -29,12 +31,24 @@ export function answerStored(
   return written(store, runId, { event: answer, to: (driven) => waitingPath(driven.actor, callId) });
 }
 
-/** Writes a message to a run down. False when the run is over or has it already. Rejects when somebody else writes the run. */
-export function sendStored(
+/** Writes a message to a run down, unless it is there already. Rejects when somebody else writes the run. */
+export async function sendStored(
   store: JournalStore,
-  { runId, message }: { readonly runId: string; readonly message: OutsideEvent },
-): Promise<boolean> {
-  return written(store, runId, { event: message, to: () => null });
+  { runId, message }: { readonly runId: string; readonly message: OutsideEvent & SentMessage },
+): Promise<Delivery> {
+  let mail = NO_MAIL;
+  let isOver = true;
+  const look = ({ actor, isActive }: Drive): null => {
+    mail = actor.getSnapshot().context.books.mail;
+    isOver = !isActive();
+    return null;
+  };
+  if (await written(store, runId, { event: message, to: look })) return { delivered: false, reason: 'kept' };
+  const before = mail.delivered.find(({ id }) => id === message.id);
+  if (before !== undefined) return { delivered: true, step: before.step, runId };
+  if (isOver) return { delivered: false, reason: 'over' };
+  const isKept = [...mail.waiting, ...mail.queued].some(({ id }) => id === message.id);
+  return { delivered: false, reason: isKept ? 'kept' : 'too-many' };
 }
 
 /** `to`: the actor that is meant; null is the root, undefined that there is none. */

@@ -1,6 +1,7 @@
 import type { OutsideEvent } from '../../actors/journal.ts';
-import { type Mail, NO_MAIL, type SentMessage } from '../../machines/contract/mail.ts';
-import type { AnyResult } from '../../machines/contract/run-result.ts';
+import { type Mail, NO_MAIL } from '../../machines/contract/mail.ts';
+import type { AnyResult, RunReason } from '../../machines/contract/run-result.ts';
+import type { NextRun, NextRuns } from './run-plan.ts';
 import { type Delivery, type QueueOptions, type SteerOptions, newRunId } from '../options/run-options.ts';
 
 /** A run, as far as messages to it are concerned. */
@@ -10,8 +11,7 @@ interface Receiver {
   readonly send: (event: OutsideEvent) => Promise<boolean>;
   readonly isOver: () => boolean;
   readonly mail: () => Mail | undefined;
-  /** Starts the run after this one with a queued message; gives its id, or null where nobody does. */
-  readonly next: (message: SentMessage) => Promise<string | null>;
+  readonly next: NextRuns;
 }
 
 /**
@@ -56,15 +56,10 @@ export class Messages {
       if (kept) this.#answer(id, { delivered: false, reason: 'kept' });
       else if (!queued.some((one) => one.id === id)) this.#answer(id, { delivered: false, reason: result.reason });
     }
-    const begin = async (message: SentMessage): Promise<void> =>
-      this.#answer(message.id, this.#begun(await this.#run.next(message), result));
-    await Promise.all(queued.map(begin));
-  }
-
-  #begun(runId: string | null, result: AnyResult | null): Delivery {
-    return runId === null
-      ? { delivered: false, reason: result?.reason ?? 'over' }
-      : { delivered: true, step: 1, runId };
+    const next = queued.length === 0 ? [] : this.#run.next(queued);
+    await Promise.all(
+      queued.map(async ({ id }, at) => this.#answer(id, begunAs((await next[at]) ?? null, result?.reason ?? 'over'))),
+    );
   }
 
   async #send(event: OutsideEvent, id: string): Promise<Delivery> {
@@ -105,6 +100,11 @@ export class Messages {
     if (left.length === 0) this.#waiting.delete(id);
     else this.#waiting.set(id, left);
   }
+}
+
+function begunAs(next: NextRun, reason: RunReason | 'over'): Delivery {
+  if (next === null) return { delivered: false, reason };
+  return next === 'kept' ? { delivered: false, reason: next } : { delivered: true, step: 1, runId: next.runId };
 }
 
 function later() {

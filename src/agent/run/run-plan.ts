@@ -57,15 +57,23 @@ export interface RunPlan {
   readonly resumable?: boolean;
   /** Called whenever the machine has come to rest; while it is played from a recording only when that is over. */
   readonly onStable?: () => void;
-  /** Starts the run after this one with a queued message, and gives its id. Default: nobody does. */
-  readonly next?: ((message: SentMessage) => Promise<string | null>) | undefined;
+  /** Starts the runs after this one with queued messages, in order. Default: nobody does. */
+  readonly next?: NextRuns | undefined;
 }
+
+/** What becomes of messages that were queued in a run that has ended, each in its turn. */
+export type NextRuns = (messages: readonly SentMessage[]) => readonly Promise<NextRun>[];
+
+/** The run that a queued message is the input of, `kept` where a later process begins it, null where nobody does. */
+export type NextRun = { readonly runId: string } | 'kept' | null;
 
 /** A run, and what its agent may do with it beyond what the handle offers. */
 export interface StartedRun {
   readonly run: AnyRun;
   /** Puts an event from outside in order; false when the run does not take it. */
   readonly send: (event: OutsideEvent) => Promise<boolean>;
+  /** Takes a message back that it has not delivered, behind those that were sent before. */
+  readonly withdraw: (id: string) => Promise<boolean>;
   /** What is always allowed in it, where that is not what the agent's own store says. */
   granted?: () => Promise<Granted>;
   /** Tells of something that is no part of the run itself; it has the number of the event before it. */

@@ -32,6 +32,7 @@ export function startRun(plan: RunPlan): StartedRun {
   return {
     run: running.run,
     send: (event) => running.send(event),
+    withdraw: (id) => running.sendMessage({ type: 'message.withdrawn', id }),
     announce: (body) => running.announce(body),
   };
 }
@@ -75,10 +76,10 @@ class RunningRun {
     if (plan.onEvent !== undefined) this.#readers.reader();
     this.#messages = new Messages({
       runId: plan.runId,
-      send: (event) => this.#sendMessage(event),
+      send: (event) => this.sendMessage(event),
       isOver: () => this.#isOver || this.#live?.driven.isActive() === false,
       mail: () => this.#snapshot()?.context.books.mail,
-      next: (message) => plan.next?.(message) ?? Promise.resolve(null),
+      next: (messages) => plan.next?.(messages) ?? [],
     });
     this.#ended = this.#lead();
     this.run = this.#handle();
@@ -212,8 +213,12 @@ class RunningRun {
     return path === undefined ? false : this.send(event, path);
   }
 
-  /** Messages wait until the run has begun, and until what is played from a recording is over. */
-  async #sendMessage(event: OutsideEvent): Promise<boolean> {
+  /** What is sent first comes first. Messages wait until the run has begun, and until what is played from a recording is over. */
+  sendMessage(event: OutsideEvent): Promise<boolean> {
+    return this.#live === null || this.#plan.caughtUp !== undefined ? this.#sendLater(event) : this.send(event);
+  }
+
+  async #sendLater(event: OutsideEvent): Promise<boolean> {
     if (this.#live === null) await Promise.race([this.#begun.promise, this.#ended.catch(() => undefined)]);
     await this.#plan.caughtUp;
     return this.send(event);

@@ -27,9 +27,10 @@ export function openRuns(named: string | undefined): RunsPlace {
   return { path, store: whole(there?.isFile() === true ? sqliteJournal(path) : fileJournal(path)) };
 }
 
-function whole({ open, take, read, list, remove, repair, secrets }: JournalStore): Required<JournalStore> {
-  if (!take || !read || !list || !remove || !repair || !secrets) throw new Error('This store cannot be listed.');
-  return { open, take, read, list, remove, repair, secrets };
+function whole({ open, take, read, list, remove, repair, claim, secrets }: JournalStore): Required<JournalStore> {
+  if (!take || !read || !list || !remove || !repair || !claim || !secrets)
+    throw new Error('This store cannot be listed.');
+  return { open, take, read, list, remove, repair, claim, secrets };
 }
 
 const STATES = ['running', 'interrupted', 'waiting', 'ended'] as const;

@@ -75,6 +75,12 @@ export interface JournalStore {
    * as `remove` does, and with a `RecordingError` when nothing of it is whole.
    */
   repair?(runId: string): Promise<RepairedRun | null>;
+  /**
+   * Gives the caller a name that nobody else has, in any process that uses this store, until what it gives back is called; null
+   * while another has it. What a process had that is gone is free. A conversation is held by it: without it, two processes
+   * that begin runs of the same conversation at the same moment may both succeed.
+   */
+  claim?(name: string): Promise<(() => void | Promise<void>) | null>;
   /** Where the secrets of a run are kept while it lasts, apart from its recording. Without it they are in memory alone. */
   readonly secrets?: RunSecrets;
 }

@@ -69,6 +69,10 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
     },
     remove: async (runId) => files.remove(runId),
     repair: async (runId) => repairRunFile(files, runId),
+    claim: async (name) => {
+      const lock = files.claim(name);
+      return lock === null ? null : () => lock.release();
+    },
     secrets: files.secrets,
   };
 }

@@ -32,6 +32,7 @@ export function memoryJournal(options: MemoryJournalOptions = {}): JournalStore 
   const { maxRuns = 100 } = options;
   const runs = new Map<string, KeptRun>();
   const secrets = new Map<string, Readonly<Record<string, string>>>();
+  const claimed = new Set<string>();
 
   const forget = (runId: string): boolean => {
     secrets.delete(runId);
@@ -77,6 +78,11 @@ export function memoryJournal(options: MemoryJournalOptions = {}): JournalStore 
     remove: async (runId) => {
       if (runs.get(runId)?.written === true) throw new JournalError('run-locked', runId, 'memory');
       return forget(runId);
+    },
+    claim: async (name) => {
+      if (claimed.has(name)) return null;
+      claimed.add(name);
+      return () => void claimed.delete(name);
     },
     secrets: {
       keep: (runId, more) => void secrets.set(runId, { ...secrets.get(runId), ...more }),

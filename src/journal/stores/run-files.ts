@@ -23,6 +23,7 @@ import {
   readFileSync,
   writeSync,
 } from 'node:fs';
+import { createHash } from 'node:crypto';
 import { join, dirname } from 'node:path';
 import { endsIn } from './file-summary.ts';
 import { type SecretFiles, secretFiles } from './secret-files.ts';
@@ -38,6 +39,8 @@ export interface RunFiles {
   /** Throws a `JournalError` (`run-locked`) while somebody else has it. */
   lock(runId: string): RunLock;
   isLocked(runId: string): boolean;
+  /** The lock of a name that is no run's; null while somebody else has it. Makes the folder. */
+  claim(name: string): RunLock | null;
   isThere(runId: string): boolean;
   /** Whether the run has ended, as far as the last line of its file tells. */
   hasEnded(runId: string): boolean;
@@ -100,6 +103,10 @@ export function runFiles(dir: string, histories: Pick<HistoryFiles, 'remove'>): 
     ids,
     pathOf,
     lock,
+    claim: (name) => {
+      makeFolder(dir);
+      return takeRunLock(join(dir, `.${createHash('sha256').update(name).digest('hex').slice(0, 32)}.lock`));
+    },
     isThere: (runId) => existsSync(pathOf(runId)),
     isLocked: (runId) => isLocked(named(runId, '.lock')),
     hasEnded: (runId) => {

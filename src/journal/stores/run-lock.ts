@@ -6,7 +6,7 @@
  * I3 Where the process cannot be looked at (another host or container), a lock is left behind after a minute of silence.
  */
 import { readFileSync, renameSync, rmSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
-import { createFirst } from '../../security/lock-file.ts';
+import { createWhole } from '../../security/lock-file.ts';
 import { systemCode } from '../../security/folders.ts';
 import { BEAT_MS, type Writer, isGone, newWriter, readWriter } from './writer.ts';
 
@@ -33,9 +33,10 @@ export function isLocked(path: string): boolean {
 }
 
 function take(path: string, mine: Writer): boolean {
-  if (createFirst(path, JSON.stringify(mine))) return true;
+  const create = (): boolean => createWhole(path, JSON.stringify(mine), `${path}.${mine.token}.new`);
+  if (create()) return true;
   const found = look(path);
-  if (found === null) return createFirst(path, JSON.stringify(mine));
+  if (found === null) return create();
   return found.gone && takeOver(path, mine, found.token);
 }
 

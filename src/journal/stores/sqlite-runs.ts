@@ -42,9 +42,9 @@ export interface MoreOfRun {
   readonly history: StoredPart | null;
 }
 
-/** What can be done with the runs of a database. */
+/** What can be done with the runs of a database; what changes them, within a transaction. */
 export interface SqliteRuns {
-  /** Within a transaction: puts a new run there. Throws a `JournalError`: `run-exists`, `run-locked`. */
+  /** Puts a new run there. Throws a `JournalError`: `run-exists`, `run-locked`. */
   begin(by: RunWriter, tallied: Tallied): OwnedRun;
   /** Within a transaction: makes the writer that of a run which nobody writes, and gives its lines; null when there is none. */
   claim(by: RunWriter): { readonly run: OwnedRun; readonly stored: StoredLines } | null;
@@ -61,15 +61,13 @@ export interface SqliteRuns {
   list(query: RunQuery, warn: (what: string) => void): Promise<readonly RunSummary[]>;
   /** Within a transaction. Throws a `JournalError` (`run-locked`) while somebody writes it. */
   remove(runId: string): boolean;
-  /**
-   * Within a transaction: adds lines, the first of which has the number `from`, and what the run's history has more. Throws a
-   * `JournalError` (`run-lost`).
-   */
+  /** Adds lines, the first of which has the number `from`, and what the run's history has more. Throws a `JournalError` (`run-lost`). */
   append(run: OwnedRun, more: MoreOfRun): void;
   /** How many messages a history has. */
   lengthOf(history: string): number;
-  /** Within a transaction. */
   release(run: OwnedRun): void;
+  /** Forgets a run of which nothing is recorded, unless somebody else has it. */
+  drop(run: OwnedRun): void;
   /** Within a transaction: a sign of life of a writer. */
   beat(run: OwnedRun): void;
 }
@@ -185,6 +183,10 @@ class RunTables implements SqliteRuns {
     this.#sql.disown.run(id, writer);
   }
 
+  drop({ id, writer }: OwnedRun): void {
+    this.#sql.yield.run(id, writer);
+  }
+
   beat({ id, writer }: OwnedRun): void {
     this.#sql.sign.run(Date.now(), id, writer);
   }
@@ -269,6 +271,9 @@ function statementsOf(database: DatabaseSync) {
     drain: database.prepare('delete from lines where run = ? and n >= ?'),
     own: database.prepare('update progress set writer = ?, beat = ? where run = ?'),
     disown: database.prepare('update progress set writer = null where run = ? and writer = ?'),
+    yield: database.prepare(
+      'delete from runs where id = (select run from progress where run = ? and writer = ? and records = 0)',
+    ),
     sign: database.prepare('update progress set beat = ? where run = ? and writer = ?'),
     drop: database.prepare('delete from runs where run_id = ?'),
     add: database.prepare('insert into lines (run, n, line) values (?, ?, ?)'),

@@ -1,3 +1,4 @@
+import { JournalError } from '../format/journal-error.ts';
 import { optionsOf } from '../../json/known-options.ts';
 import { type LineWriter, lineWriter } from '../format/blobs.ts';
 import { type RepairedRun, wholePart } from '../format/cut-recording.ts';
@@ -57,6 +58,7 @@ export function sqliteJournal(path: string, options: SqliteJournalOptions = {}):
     repair: (runId) => store.repair(runId),
     list: (query) => store.list(query),
     remove: (runId) => store.remove(runId),
+    claim: (name) => store.claim(name),
     secrets: store.secrets,
   };
 }
@@ -136,6 +138,22 @@ class SqliteStore {
     const removed = await this.#done((runs) => runs.remove(runId));
     if (removed) this.#vaults.remove(nameOf(runId));
     return removed;
+  }
+
+  /** A name is the row of a run that has not begun: no list shows it, and whoever writes it is looked after. */
+  async claim(name: string): Promise<(() => Promise<void>) | null> {
+    const { runs, write } = this.#connect();
+    try {
+      const run = await this.#done(() => runs.begin(writerOf(`${name} (claimed)`), unbegun(`${name} (claimed)`)));
+      const owned = (): OwnedRun => run;
+      this.#join(owned, { runs, write });
+      return async () => {
+        if (this.#leave(owned)) await write(() => runs.drop(run));
+      };
+    } catch (error) {
+      if (error instanceof JournalError && error.code === 'run-locked') return null;
+      throw error;
+    }
   }
 
   #connect(): Connection {
@@ -250,5 +268,11 @@ class SqliteStore {
 }
 
 const nameOf = encodeURIComponent;
+
+/** What stands in the row of a run of which nothing is recorded. */
+function unbegun(runId: string): Tallied {
+  const ending = { status: null, reason: null, errorCode: null, ended: false, waiting: false };
+  return { runId, agent: '', at: '', input: '', metadata: {}, toolsUsed: [], steps: 0, records: 0, ...ending };
+}
 
 const writerOf = (runId: string): RunWriter => ({ runId, writer: JSON.stringify(newWriter()) });

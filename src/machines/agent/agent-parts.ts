@@ -78,7 +78,16 @@ import {
 } from './planning.ts';
 import { promptsOf } from './system-prompt.ts';
 import type { SteeringEvent } from '../contract/mail.ts';
-import { isSteeredOn, queuedTaken, steerTaken, steersDelivered, takesQueued, takesSteer } from './steering.ts';
+import {
+  holdsQueued,
+  isSteeredOn,
+  messageWithdrawn,
+  queuedTaken,
+  steerTaken,
+  steersDelivered,
+  takesQueued,
+  takesSteer,
+} from './steering.ts';
 import { toolCallMachine } from '../tool-call/tool-call.ts';
 import type { ApprovalEvent, ToolCallInput } from '../tool-call/tool-call-context.ts';
 
@@ -121,6 +130,7 @@ export const agentParts = setup({
     interrupts: ({ context, event }) =>
       event.type === 'message.steered' && event.interrupt === true && context.stepsTaken < context.settings.maxSteps,
     steeredOn: ({ context }) => isSteeredOn(context),
+    holdsQueued: ({ context, event }) => event.type === 'message.withdrawn' && holdsQueued(context, event.id),
     outputHeld: ({ context }) => context.reply?.output != null,
     gaveOutput: ({ context }) => gaveOutput(context),
     outputFits: ({ context }) => outputFits(context),
@@ -194,6 +204,9 @@ export const agentParts = setup({
     takeReply: assign(({ context }, output: LlmCallOutput) => takenReply(context, output)),
     takeSteer: assign(({ context, event }) => (event.type === 'message.steered' ? steerTaken(context, event) : {})),
     takeQueued: assign(({ context, event }) => (event.type === 'message.queued' ? queuedTaken(context, event) : {})),
+    withdrawMessage: assign(({ context, event }) =>
+      event.type === 'message.withdrawn' ? messageWithdrawn(context, event.id) : {},
+    ),
     deliverSteers: assign(({ context }) => steersDelivered(context)),
     setOutputAside: assign(({ context }) => outputSetAside(context)),
     deliverOutput: assign(({ context }) => delivered(context, context.reply?.output?.value ?? null)),

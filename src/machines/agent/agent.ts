@@ -32,6 +32,7 @@ export const agentMachine = agentParts.createMachine({
     'tools.changed': { actions: 'takeTools' },
     'message.steered': { guard: 'takesSteer', actions: 'takeSteer' },
     'message.queued': { guard: 'takesQueued', actions: 'takeQueued' },
+    'message.withdrawn': { guard: 'holdsQueued', actions: 'withdrawMessage' },
   },
   states: {
     PLANNING: {

@@ -23,8 +23,20 @@ export function takesQueued({ books: { mail } }: AgentContext, { id, text }: Sen
   return isNew(mail, id) && text.trim() !== '';
 }
 
-function isNew({ waiting, delivered, queued }: Mail, id: string): boolean {
-  return ![...waiting, ...delivered, ...queued].some((one) => one.id === id);
+function isNew({ waiting, delivered, queued, withdrawn }: Mail, id: string): boolean {
+  return ![...waiting, ...delivered, ...queued].some((one) => one.id === id) && !withdrawn.includes(id);
+}
+
+/** True for a message that waits for the next run. */
+export function holdsQueued({ books: { mail } }: AgentContext, id: string): boolean {
+  return mail.queued.some((one) => one.id === id);
+}
+
+/** Forgets a message that was taken back. */
+export function messageWithdrawn({ books }: AgentContext, id: string): Update {
+  const { mail } = books;
+  const queued = mail.queued.filter((one) => one.id !== id);
+  return { books: { ...books, mail: { ...mail, queued, withdrawn: [...mail.withdrawn, id] } } };
 }
 
 /** Keeps a message for the model's next turn. */

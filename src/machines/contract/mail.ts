@@ -9,7 +9,9 @@ export type SteeringEvent =
   /** For the model's next turn; `interrupt`: the request in flight is void. */
   | ({ readonly type: 'message.steered'; readonly interrupt?: boolean } & SentMessage)
   /** For the run after this one. */
-  | ({ readonly type: 'message.queued' } & SentMessage);
+  | ({ readonly type: 'message.queued' } & SentMessage)
+  /** Takes back what was queued. */
+  | { readonly type: 'message.withdrawn'; readonly id: string };
 
 /** How many messages a run takes for the turns of its model, unless the option `maxSteers` says otherwise. */
 export const MAX_STEERS = 20;
@@ -22,20 +24,22 @@ export interface Mail {
   readonly delivered: readonly (SentMessage & { readonly step: number })[];
   /** For the run after this one. */
   readonly queued: readonly SentMessage[];
+  /** The ids of those that were taken back: sent again, they are not taken. */
+  readonly withdrawn: readonly string[];
 }
 
 /** No messages. */
-export const NO_MAIL: Mail = { waiting: [], delivered: [], queued: [] };
+export const NO_MAIL: Mail = { waiting: [], delivered: [], queued: [], withdrawn: [] };
 
-/** What came between two states of the mail, and what the model got. */
-export function mailNews(was: Mail, now: Mail) {
-  if (was === now) return { received: [], delivered: [] };
-  const known = new Set([...was.waiting, ...was.delivered].map(({ id }) => id));
-  const steers = [...now.delivered, ...now.waiting].filter(({ id }) => !known.has(id));
+/** What came between two states of the mail, and what the model got. What a run began with came before it: `was` is null. */
+export function mailNews(was: Mail | null, now: Mail) {
+  if (was === null || was === now) return { received: [], delivered: [] };
+  const known = new Set([...was.waiting, ...was.delivered, ...was.queued].map(({ id }) => id));
+  const isNew = ({ id }: SentMessage): boolean => !known.has(id);
   return {
     received: [
-      ...steers.map(({ id, text }) => ({ id, text, kind: 'steer' as const })),
-      ...now.queued.slice(was.queued.length).map(({ id, text }) => ({ id, text, kind: 'queue' as const })),
+      ...[...now.delivered, ...now.waiting].filter(isNew).map(({ id, text }) => ({ id, text, kind: 'steer' as const })),
+      ...now.queued.filter(isNew).map(({ id, text }) => ({ id, text, kind: 'queue' as const })),
     ],
     delivered: now.delivered.slice(was.delivered.length),
   };

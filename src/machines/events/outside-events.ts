@@ -156,6 +156,13 @@ export const OUTSIDE_EVENTS: { readonly [type: string]: JsonSchema } = {
     required: ['id', 'text'],
     additionalProperties: false,
   },
+  'message.withdrawn': {
+    type: 'object',
+    description: 'Takes back what was queued.',
+    properties: { id: { type: 'string', minLength: 1, description: 'Which one.' } },
+    required: ['id'],
+    additionalProperties: false,
+  },
   'approval.given': {
     type: 'object',
     description: 'Lets the call that waits run.',

@@ -7,7 +7,7 @@ import { toolHandedUp } from '../agent/escalating.ts';
 import type { LlmCallOutput } from '../llm-call/llm-call.ts';
 import type { ReadReply } from '../agent/read-reply.ts';
 import type { RunEventBody } from './run-events.ts';
-import { NO_MAIL, mailNews } from '../contract/mail.ts';
+import { mailNews } from '../contract/mail.ts';
 import { AGENT_STATES, type AgentOutput, type AgentState, runResultOf } from '../contract/run-result.ts';
 import { permissionKey, sourceOf } from '../../tools/server-tool.ts';
 import { type ToolCallContext, askedBecause } from '../tool-call/tool-call-context.ts';
@@ -213,7 +213,7 @@ class AgentReader {
 
 /** What people said, when it came and when the model got it. */
 function readMail(before: AgentContext | null, { books }: AgentContext, emit: (event: RunEventBody) => void): void {
-  const { received, delivered } = mailNews(before?.books.mail ?? NO_MAIL, books.mail);
+  const { received, delivered } = mailNews(before?.books.mail ?? null, books.mail);
   for (const message of received) emit({ type: 'message.received', ...message });
   for (const message of delivered) emit({ type: 'message.delivered', ...message });
 }

@@ -92,6 +92,8 @@ function agentMemory({ context, value }: SnapshotFrom<typeof agentMachine>, call
       ? null
       : [books.corrections, books.lastTurn, context.reply?.output?.issues.length ?? null],
     context.books.verdicts.length,
+    [books.mail.waiting, books.mail.delivered, books.mail.queued].map((mail) => mail.map(({ id }) => id)),
+    books.mail.withdrawn,
     [context.detour.model !== '', context.detour.skill],
     loopPattern(context.loop.context, { turns, calls: turns * callsATurn }),
   ];

@@ -1,5 +1,6 @@
 import type { Law } from './law.ts';
 import { ends, fittingOutput, honesty, nothingLeft, oneResult } from './run-endings.ts';
+import { messages } from './said-to-runs.ts';
 import { planLimit, spending, stepBudget } from './run-limits.ts';
 import { modelTurns } from './model-turns.ts';
 import { delivery } from './delivery.ts';
@@ -30,6 +31,7 @@ export const DEFAULT_LAWS: readonly Law[] = [
   honesty,
   fittingOutput,
   delivery,
+  messages,
   noLoops,
   planLimit,
   spending,

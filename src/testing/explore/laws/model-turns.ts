@@ -102,6 +102,8 @@ function turnOf(story: Story, path: string): Turn {
 }
 
 function isEnd(one: Story[number], path: string): boolean {
+  // What a person says at once voids the request: the model is asked anew.
+  if (one.kind === 'told') return one.event.type === 'message.steered' && Reflect.get(one.event, 'interrupt') === true;
   return one.kind === 'moved' && one.actor === path && (one.to === 'SUCCEEDED' || one.to === 'FAILED');
 }
 

@@ -1,0 +1,180 @@
+import { describe, expect, test } from 'vitest';
+import { memoryJournal } from '../../../src/journal/stores/memory.ts';
+import { readRecording } from '../../../src/journal/format/recording.ts';
+import { echoing, spoken } from './held.ts';
+
+describe('a queued message', () => {
+  test('is the input of the next run, in order, and is handed on in the head of the run before it', async () => {
+    const journal = memoryJournal();
+    const { model, agent } = echoing({ journal });
+    const run = agent.run('hold 1');
+    await model.asked('hold 1');
+    const queued = [run.queue('hold 2', { id: 'a' }), run.queue('3', { id: 'b' }), run.queue('hold 2', { id: 'a' })];
+    const waiting = agent.run('4', { whenBusy: 'queue', runId: 'fourth' });
+    for await (const event of run) {
+      if (event.type === 'message.received' && event.text === '4') break;
+    }
+    model.free('hold 1');
+    expect((await run).undelivered?.map(({ text }) => text)).toEqual(['hold 2', '3', '4']);
+    await model.asked('hold 2');
+    const [second, again] = await Promise.all([queued[0], queued[2]]);
+    expect(second).toMatchObject({ delivered: true, step: 1 });
+    expect(again).toEqual(second);
+    const head = (await journal.read?.(second?.delivered === true ? second.runId : ''))?.head;
+    expect(head).toMatchObject({
+      input: 'hold 2',
+      queued: [
+        { id: 'b', text: '3' },
+        { id: 'fourth', text: '4' },
+      ],
+    });
+    model.free('hold 2');
+    expect(await waiting).toMatchObject({ status: 'answered', result: '4/4', runId: 'fourth' });
+    expect(await queued[1]).toMatchObject({ delivered: true });
+    expect(spoken(agent.history)).toEqual(['hold 1', 'hold 1/1', 'hold 2', 'hold 2/2', '3', '3/3', '4', '4/4']);
+    expect(readRecording(waiting.recording()).head).not.toHaveProperty('queued');
+  });
+
+  test('is begun after a run that failed or was cancelled, too', async () => {
+    const { model, agent } = echoing();
+    const run = agent.run('fail');
+    const queued = run.queue('next');
+    expect(await run).toMatchObject({ status: 'failed' });
+    expect(await queued).toMatchObject({ delivered: true });
+    await model.asked('next');
+    const busy = agent.run('hold it', { whenBusy: 'queue' });
+    await model.asked('hold it');
+    const after = busy.queue('after');
+    for await (const event of busy) if (event.type === 'message.received') break;
+    await busy.cancel();
+    expect(await after).toMatchObject({ delivered: true });
+    await model.asked('after');
+  });
+});
+
+describe('a run that finds the agent busy', () => {
+  test('is refused as before, by default and as `refuse`', async () => {
+    const { model, agent } = echoing();
+    const run = agent.run('hold');
+    await model.asked('hold');
+    expect(() => agent.run('other')).toThrow(run.runId);
+    expect(() => agent.run('other', { whenBusy: 'refuse' })).toThrow('is busy with run');
+    model.free('hold');
+    await run;
+  });
+
+  test.each(['steer', 'interrupt'] as const)('becomes a message to the run with %s', async (whenBusy) => {
+    const { model, agent } = echoing();
+    const run = agent.run('hold');
+    await model.asked('hold');
+    const same = agent.run('more', { whenBusy });
+    expect(same).toBe(run);
+    if (whenBusy === 'steer') model.free('hold');
+    expect(await same).toMatchObject({ result: 'more/2', stepsTaken: 2 });
+    expect(spoken(agent.history)).toEqual(
+      whenBusy === 'steer' ? ['hold', 'hold/1', 'more', 'more/2'] : ['hold', 'more', 'more/2'],
+    );
+  });
+
+  test('with steer becomes the next run where the run takes no more', async () => {
+    const { model, agent } = echoing({ maxSteers: 0 });
+    const run = agent.run('hold');
+    await model.asked('hold');
+    agent.run('more', { whenBusy: 'steer' });
+    model.free('hold');
+    expect(await run).toMatchObject({ result: 'hold/1' });
+    await model.asked('more');
+  });
+
+  test('with steer is returned where the run took it and could not deliver it', async () => {
+    const { model, agent } = echoing({ maxSteps: 1 });
+    const run = agent.run('hold');
+    await model.asked('hold');
+    agent.run('more', { whenBusy: 'steer' });
+    model.free('hold');
+    expect((await run).undelivered).toMatchObject([{ text: 'more', kind: 'steer' }]);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(model.requests).toHaveLength(1);
+  });
+
+  test('and is cancelled in line ends there: its message is taken out of the queue, the others are begun', async () => {
+    const journal = memoryJournal();
+    const { model, agent } = echoing({ journal });
+    const run = agent.conversation('c').run('hold');
+    await model.asked('hold');
+    const [second, third] = [2, 3].map((n) => agent.conversation('c').run(`run ${n}`, { whenBusy: 'queue' }));
+    for await (const event of run) {
+      if (event.type === 'message.received' && event.text === 'run 3') break;
+    }
+    expect(await second?.cancel('not needed')).toBe(true);
+    expect(await second).toMatchObject({ status: 'cancelled' });
+    model.free('hold');
+    expect((await run).undelivered?.map(({ text }) => text)).toEqual(['run 3']);
+    expect(await third).toMatchObject({ result: 'run 3/2' });
+    expect(spoken(await agent.conversation('c').history)).toEqual(['hold', 'hold/1', 'run 3', 'run 3/2']);
+    expect((await agent.conversation('c').runs()).map(({ input }) => input)).toEqual(['hold', 'run 3']);
+    expect(model.requests).toHaveLength(2);
+  });
+});
+
+describe('closing the agent', () => {
+  test('ends runs in line as cancelled, and starts none', async () => {
+    const { model, agent } = echoing();
+    const run = agent.run('hold');
+    await model.asked('hold');
+    const waiting = agent.run('next', { whenBusy: 'queue' });
+    const queued = run.queue('after', { id: 'q' });
+    await agent.close();
+    expect(await waiting).toMatchObject({ status: 'cancelled' });
+    expect(await run).toMatchObject({ status: 'cancelled', undelivered: [{ id: 'q', text: 'after', kind: 'queue' }] });
+    expect(await queued).toEqual({ delivered: false, reason: 'cancelled' });
+    expect(model.requests).toHaveLength(1);
+    expect(() => agent.run('more')).toThrow('closed');
+  });
+
+  test.each(['cancel', 'release'] as const)(
+    'keeps what was queued in a kept conversation for a later agent (%s), and not what a caller waits for',
+    async (runs) => {
+      const journal = memoryJournal();
+      const { model, agent } = echoing({ journal });
+      const run = agent.conversation('c').run('hold');
+      await model.asked('hold');
+      const waiting = agent.conversation('c').run('in line', { whenBusy: 'queue' });
+      const queued = run.queue('queued');
+      for await (const event of run) if (event.type === 'message.received' && event.text === 'queued') break;
+      await agent.close({ runs });
+      expect(await waiting).toMatchObject({ status: 'cancelled' });
+      expect(await queued).toEqual({ delivered: false, reason: 'kept' });
+      const later = echoing({ journal });
+      const next = later.agent.conversation('c').run('new');
+      if (runs === 'release') {
+        await later.model.asked('hold');
+        later.model.free('hold');
+      }
+      expect(await next).toMatchObject({ status: 'answered' });
+      const inputs = (await later.agent.conversation('c').runs()).map(({ input }) => input);
+      expect(inputs).toEqual(['hold', 'queued', 'new']);
+      const asked = later.model.requests.map(
+        ({ messages }) => messages.findLast(({ role }) => role === 'user')?.content,
+      );
+      expect(asked).toEqual(runs === 'release' ? ['hold', 'queued', 'new'] : ['queued', 'new']);
+    },
+  );
+
+  test('a run that is let go takes what waits behind it along', async () => {
+    const journal = memoryJournal();
+    const { model, agent } = echoing({ journal });
+    const run = agent.run('hold');
+    await model.asked('hold');
+    const waiting = agent.run('behind', { whenBusy: 'queue' });
+    for await (const event of run) if (event.type === 'message.received') break;
+    await run.release();
+    expect(await waiting).toMatchObject({ status: 'failed', error: { code: 'conversation-waiting' } });
+    expect(model.requests).toHaveLength(1);
+    const resumed = agent.resume(run.runId);
+    model.free('hold');
+    await resumed;
+    await model.asked('behind');
+    expect(model.requests).toHaveLength(3);
+  });
+});
