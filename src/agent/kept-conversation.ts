@@ -246,3 +246,12 @@ export function conversationHandle(
     resume: async ({ context } = {}) => (await resume(context)) as RunResult<never> | null,
   };
 }
+
+/** What {@link aborted} gives. */
+export const ABORTED: unique symbol = Symbol('aborted');
+
+/** Resolves once the signal has aborted. */
+export function aborted(signal: AbortSignal): Promise<typeof ABORTED> {
+  if (signal.aborted) return Promise.resolve(ABORTED);
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(ABORTED), { once: true }));
+}

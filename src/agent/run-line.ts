@@ -5,14 +5,8 @@ import type { Message } from '../actors/model.ts';
 import { AgentBusyError, AgentClosedError, ConversationError } from './options/agent-errors.ts';
 import { type RunInput, readInput } from './options/input-parts.ts';
 import { type RunOptions, newRunId } from './options/run-options.ts';
-import {
-  type InLine,
-  type Keeper,
-  type Opening,
-  type Reopening,
-  type TalkPort,
-  caughtUp,
-} from './kept-conversation.ts';
+import { ABORTED, aborted, caughtUp } from './kept-conversation.ts';
+import type { InLine, Keeper, Opening, Reopening, TalkPort } from './kept-conversation.ts';
 import type { AnyRun } from './run/run.ts';
 import type { NextRun, NextRuns, StartedRun } from './run/run-plan.ts';
 
@@ -160,10 +154,13 @@ export class Talk {
       this.#lastAt = at === undefined ? 0 : Date.parse(at);
     };
     try {
-      const { behind, first } = await caughtUp(keeper, { ...how, next }, (message, left) => {
+      const { behind, first } = await caughtUp(keeper, { ...how, next }, ({ id, text }, left) => {
         if (this.#isClosed) throw new AgentClosedError(this.#port.agent);
         found(left);
-        return this.#runQueued(message, this.#now(left.queued), next);
+        const opening = this.#now(left.queued);
+        const { run } = this.#port.begin(text, {}, { opening: async () => opening, onDone: () => undefined, next });
+        this.#answer(id, { runId: run.runId });
+        return run;
       });
       found(behind);
       this.#leave = leave;
@@ -175,13 +172,6 @@ export class Talk {
       for (const id of this.#begun.keys())
         if (!this.#line.some((one) => one.id === id)) this.#answer(id, this.#isClosed ? 'kept' : null);
     }
-  }
-
-  /** The run of a message that an earlier process left behind. */
-  #runQueued({ id, text }: SentMessage, opening: Opening, next: NextRuns): PromiseLike<AnyResult> {
-    const { run } = this.#port.begin(text, {}, { opening: async () => opening, onDone: () => undefined, next });
-    this.#answer(id, { runId: run.runId });
-    return run;
   }
 
   /** A run of its own, behind the one that goes on; its input is kept by that one's journal until it begins. */
@@ -302,11 +292,4 @@ export class Talk {
       if (this.#live === null && this.#opening === null && this.#left === left) this.#port.onIdle();
     });
   }
-}
-
-const ABORTED = Symbol('aborted');
-
-function aborted(signal: AbortSignal): Promise<typeof ABORTED> {
-  if (signal.aborted) return Promise.resolve(ABORTED);
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(ABORTED), { once: true }));
 }
