@@ -102,9 +102,10 @@ function turnOf(story: Story, path: string): Turn {
 }
 
 function isEnd(one: Story[number], path: string): boolean {
+  if (one.kind !== 'moved') return false;
   // What a person says at once voids the request: the model is asked anew.
-  if (one.kind === 'told') return one.event.type === 'message.steered' && Reflect.get(one.event, 'interrupt') === true;
-  return one.kind === 'moved' && one.actor === path && (one.to === 'SUCCEEDED' || one.to === 'FAILED');
+  const isVoided = one.event === 'message.steered' && one.to !== one.from && path === `${one.actor}/llmCall`;
+  return isVoided || (one.actor === path && (one.to === 'SUCCEEDED' || one.to === 'FAILED'));
 }
 
 function isOfTurn(effect: Parameters<typeof ownerOf>[0], path: string): boolean {
