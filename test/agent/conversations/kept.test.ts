@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { spawn } from 'node:child_process';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { fork } from '../../../src/journal/replay/fork.ts';
 import { memoryJournal } from '../../../src/journal/stores/memory.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../../src/testing/scripted-model.ts';
@@ -221,4 +222,44 @@ describe('"always allow" of one owner', () => {
     expect(asked).toHaveLength(3);
     expect(danger.calls).toHaveLength(5);
   });
+});
+
+test('a fork of a run of a conversation belongs to none', async () => {
+  const { agent } = echoing({ journal: memoryJournal() });
+  const run = agent.conversation('c').run('one');
+  await run;
+  const other = fork(run.recording(), agent, { at: 1, input: 'another' });
+  expect(await other).toMatchObject({ result: 'another/1' });
+  expect(await agent.conversation('c').runs()).toHaveLength(1);
+  expect(await agent.conversation('c').run('two')).toMatchObject({ result: 'two/2' });
+});
+
+test('"always allow" in a run that is resumed is its owner\'s', async () => {
+  const journal = memoryJournal();
+  const kept: string[] = [];
+  const storeOf = (name: string) => ({
+    isAlwaysAllowed: () => false,
+    add: (tool: string) => void kept.push(`${name} ${tool}`),
+  });
+  const make = (replies: Parameters<typeof scriptedModel>[0]) =>
+    createAgent({
+      name: 'desk',
+      model: scriptedModel(replies),
+      silent: true,
+      journal,
+      permissions: { ...storeOf('all'), forAgent: storeOf },
+      tools: [fakeTool('danger', ['boom'], { policy: 'confirm' })],
+      confirm: 'wait',
+    });
+  const run = make([calls(['danger'])])
+    .conversation('c', { owner: 'anna' })
+    .run('Do it.');
+  for await (const event of run) if (event.type === 'approval.requested') await run.release();
+  const later = make(['Done.']);
+  const resumed = later.conversation('c').resume();
+  await expect.poll(() => later.pending().length).toBe(1);
+  const [call] = later.pending();
+  expect(await later.approve(run.runId, call?.callId ?? '', { always: true })).toBe(true);
+  expect(await resumed).toMatchObject({ result: 'Done.' });
+  expect(kept).toEqual(['desk/anna danger']);
 });
