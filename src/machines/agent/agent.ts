@@ -8,7 +8,7 @@
  */
 import { and, not } from 'xstate';
 import { initialContext } from './agent-context.ts';
-import { promptInput } from './planning.ts';
+import { messagesAsked, modelsAsked, promptInput } from './planning.ts';
 import { agentParts } from './agent-parts.ts';
 import { outputOf } from './endings.ts';
 import { delivering } from './delivering-states.ts';
@@ -84,7 +84,7 @@ export const agentMachine = agentParts.createMachine({
             src: 'llmCall',
             input: ({ context }) => ({
               system: context.shown.prompts,
-              messages: context.messages,
+              messages: messagesAsked(context),
               tools: offeredTools(context),
               responseSchema: responseSchema(context),
               toolCalling: context.toolCalling,
@@ -92,6 +92,7 @@ export const agentMachine = agentParts.createMachine({
               seed: (context.briefing?.seed ?? 0) + context.stepsTaken,
               model: context.detour.model,
               agent: context.place.agent,
+              list: modelsAsked(context),
             }),
             onDone: [
               {

@@ -1,4 +1,5 @@
 import { ModelError, type Model } from '../../actors/model.ts';
+import { rememberEndpoint } from '../../actors/circuits.ts';
 import { askModel } from './ask-model.ts';
 import { checkContext, knownContextWarnings } from '../discovery/check-context.ts';
 import { createConnection, DEFAULT_CONNECT_MS, type Connection } from './model-connection.ts';
@@ -87,6 +88,11 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
       const baseURL = source.known()?.baseURL;
       return baseURL !== undefined && isOpenAIHost(baseURL);
     },
+    get contextSize() {
+      const endpoint = source.known();
+      if (endpoint === undefined || model === undefined) return options.contextSize;
+      return options.contextSize ?? memoryOf(endpoint, model).context?.size;
+    },
     get id() {
       return id();
     },
@@ -133,7 +139,18 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
     },
   };
   rememberSecrets(chat, () => source.known(), options);
+  rememberEndpoint(chat, () => circuitName(source.known(), model, options));
   return chat;
+}
+
+/** What rests together: a model at an endpoint, by the key that is used. What has a client of its own rests by itself. */
+function circuitName(
+  endpoint: Endpoint | undefined,
+  model: string | undefined,
+  { fetch, client }: ChatModelOptions,
+): string | undefined {
+  if (endpoint === undefined || model === undefined || fetch !== undefined || client !== undefined) return undefined;
+  return `${endpoint.baseURL} ${model} ${endpoint.apiKey ?? ''}`;
 }
 
 function contextOf({ connection, name, memory }: Place, minContextSize: number) {

@@ -1,0 +1,398 @@
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import {
+  type Model,
+  ModelError,
+  type ModelErrorCode,
+  type ModelReply,
+  type ModelRequest,
+} from '../../src/actors/model.ts';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
+import { readRecording } from '../../src/journal/format/recording.ts';
+import { replay } from '../../src/journal/replay/replay.ts';
+import { recover } from '../../src/recovery/recover.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { calls } from '../support/replies.ts';
+import { interruptedAfter, lineCount, timeless } from '../journal/interrupted.ts';
+import { eventsOf } from './agent-on-server.ts';
+
+type Said = string | ModelReply | Error;
+
+/** A model that says this, and keeps what it was asked. Beyond the list it says `over`. */
+function model(id: string, said: readonly Said[], facts: Partial<Model> = {}) {
+  const requests: ModelRequest[] = [];
+  const complete: Model['complete'] = async (request, { signal, onToken }) => {
+    signal.throwIfAborted();
+    requests.push(request);
+    const reply = said[requests.length - 1] ?? 'over';
+    if (reply instanceof Error) throw reply;
+    const whole = typeof reply === 'string' ? { content: reply } : reply;
+    if (request.stream) onToken?.({ kind: 'text', text: whole.content });
+    return whole;
+  };
+  return { id, requests, complete, ...facts };
+}
+
+const fails = (code: ModelErrorCode, more: ConstructorParameters<typeof ModelError>[2] = {}): ModelError =>
+  new ModelError(code, `it failed: ${code}`, more);
+
+function agentOf(models: readonly Model[], options: AgentOptions = {}) {
+  const agent = createAgent({ model: models, silent: true, retry: { backoff: recover.constant(1) }, ...options });
+  onTestFinished(() => agent.close());
+  return agent;
+}
+
+const asked = (...models: readonly { readonly requests: readonly unknown[] }[]): readonly number[] =>
+  models.map(({ requests }) => requests.length);
+
+describe('a failure leads to the next model', () => {
+  test.each<ModelErrorCode>([
+    'rate-limited',
+    'server-error',
+    'timeout',
+    'connect-failed',
+    'bad-response',
+    'model-error',
+    'quota-exhausted',
+    'model-not-found',
+    'no-model',
+  ])('after %s, at once, and the run says who answered', async (code) => {
+    const [first, second] = [model('first', [fails(code)]), model('second', ['Hi.'])];
+    const run = agentOf([first, second]).run('Hello');
+    const events = await eventsOf(run);
+    const result = await run;
+    expect(result).toMatchObject({ status: 'answered', result: 'Hi.' });
+    expect(asked(first, second)).toEqual([1, 1]);
+    const retrying = events.filter(({ type }) => type === 'model.retrying');
+    expect(retrying).toEqual([expect.objectContaining({ attempt: 1, next: 'second' })]);
+    expect(retrying[0]).toMatchObject({ error: { code } });
+    expect(events.find(({ type }) => type === 'model.replied')).toMatchObject({ model: 'second', attempts: 2 });
+    expect(run.recording()).not.toContain('"name":"timer"');
+    expect((await replay(run.recording(), agentOf([first, second]))).status).toBe('answered');
+    expect(asked(first, second)).toEqual([1, 1]);
+  });
+
+  test.each<ModelErrorCode>(['bad-request', 'auth', 'content-filter', 'endpoint-not-found', 'live-forbidden'])(
+    'but not after %s',
+    async (code) => {
+      const [first, second] = [model('first', [fails(code)]), model('second', ['Hi.'])];
+      const run = agentOf([first, second]).run('Hello');
+      const events = await eventsOf(run);
+      expect(await run).toMatchObject({ status: 'failed', error: { code } });
+      expect(asked(first, second)).toEqual([1, 0]);
+      expect(events.some(({ type }) => type === 'model.retrying')).toBe(false);
+    },
+  );
+
+  test('nor after a reply in which the model refuses', async () => {
+    const refusing = model('first', [{ content: 'I will not.', finishReason: 'refusal' }]);
+    const second = model('second', ['Hi.']);
+    expect(await agentOf([refusing, second]).run('Hello')).toMatchObject({ status: 'failed', reason: 'refused' });
+    expect(asked(refusing, second)).toEqual([1, 0]);
+  });
+
+  test('retry.retryable decides before the code does, both ways', async () => {
+    const locked = model('first', [fails('auth')]);
+    const second = model('second', ['Hi.']);
+    const retry = { backoff: recover.constant(1) };
+    expect(await agentOf([locked, second], { retry: { ...retry, retryable: () => true } }).run('Go')).toMatchObject({
+      result: 'Hi.',
+    });
+    const poor = model('first', [fails('quota-exhausted')]);
+    const third = model('third', ['Hi.']);
+    const agent = agentOf([poor, third], { retry: { ...retry, retryable: () => false } });
+    expect(await agent.run('Go')).toMatchObject({ status: 'failed', error: { code: 'quota-exhausted' } });
+    expect(asked(poor, third)).toEqual([1, 0]);
+  });
+});
+
+describe('attempts are bounded over all models', () => {
+  test('each model has one chance, however few attempts there are', async () => {
+    const models = ['a', 'b', 'c'].map((id) => model(id, [fails('server-error'), fails('server-error')]));
+    expect(await agentOf(models, { retry: { maxAttempts: 1 } }).run('Go')).toMatchObject({
+      status: 'failed',
+      error: { code: 'server-error' },
+    });
+    expect(asked(...models)).toEqual([1, 1, 1]);
+  });
+
+  test('more attempts begin again with the first, after the backoff, and skip what cannot pass', async () => {
+    const first = model('a', [fails('server-error'), 'Hi.']);
+    const gone = model('b', [fails('model-not-found')]);
+    const run = agentOf([first, gone], { retry: { maxAttempts: 4, backoff: recover.constant(3) } }).run('Go');
+    const events = await eventsOf(run);
+    expect(await run).toMatchObject({ result: 'Hi.' });
+    expect(asked(first, gone)).toEqual([2, 1]);
+    expect(run.recording()).toMatch(/"name":"timer".*"ms":3[,}]/);
+    expect(events.flatMap((event) => (event.type === 'model.retrying' ? [event.next] : []))).toEqual(['b', 'a']);
+  });
+
+  test('of those that may pass, the one that asks for the shorter pause is asked first', async () => {
+    const slow = model('a', [fails('rate-limited', { retryAfterMs: 5000 }), 'slow']);
+    const quick = model('b', [fails('rate-limited', { retryAfterMs: 4 }), 'quick']);
+    const run = agentOf([slow, quick], { retry: { maxAttempts: 3, backoff: recover.constant(1) } }).run('Go');
+    expect(await run).toMatchObject({ result: 'quick' });
+    expect(run.recording()).toMatch(/"name":"timer".*"ms":4[,}]/);
+  });
+
+  test('the attempts of a list never exceed maxAttempts', async () => {
+    const models = ['a', 'b'].map((id) =>
+      model(
+        id,
+        Array.from({ length: 9 }, () => fails('server-error')),
+      ),
+    );
+    const result = await agentOf(models, { retry: { maxAttempts: 5, backoff: recover.constant(0) } }).run('Go');
+    expect(result.status).toBe('failed');
+    expect(asked(...models).reduce((sum, count) => sum + count)).toBe(5);
+  });
+});
+
+describe('a conversation that is too long', () => {
+  const overflow = () => fails('context-overflow');
+  const history = [
+    { role: 'user', content: 'Look.' },
+    { role: 'assistant', content: '', toolCalls: [{ id: 'a', name: 'look', arguments: '{}' }] },
+    { role: 'tool', toolCallId: 'a', name: 'look', content: 'x'.repeat(1000) },
+    { role: 'assistant', content: 'Seen.' },
+  ] as const;
+
+  test('goes to a model whose context is known to be larger, whole, and stays there', async () => {
+    const small = model('small', [overflow()], { contextSize: 1000 });
+    const unknown = model('unknown', []);
+    const equal = model('equal', [], { contextSize: 1000 });
+    const large = model('large', [calls(['look', {}]), 'Hi.'], { contextSize: 9000 });
+    const agent = agentOf([small, unknown, equal, large], { history, tools: [fakeTool('look', [{ found: 'tea' }])] });
+    expect(await agent.run('Go')).toMatchObject({ result: 'Hi.', stepsTaken: 2 });
+    expect(asked(small, unknown, equal, large)).toEqual([1, 0, 0, 2]);
+    expect(JSON.stringify(large.requests[0]?.messages)).toContain('x'.repeat(1000));
+  });
+
+  test('is shortened where none is known to be larger', async () => {
+    const small = model('small', [overflow(), 'Hi.']);
+    const large = model('large', [], { contextSize: 9000 });
+    expect(await agentOf([small, large], { history }).run('Go')).toMatchObject({ result: 'Hi.' });
+    expect(asked(small, large)).toEqual([2, 0]);
+    expect(JSON.stringify(small.requests[1]?.messages)).toContain('[shortened');
+  });
+
+  test('fails where nothing helps', async () => {
+    const small = model('small', [overflow()], { contextSize: 9 });
+    const other = model('other', [], { contextSize: 8 });
+    expect(await agentOf([small, other]).run('Go')).toMatchObject({ error: { code: 'context-overflow' } });
+    expect(asked(small, other)).toEqual([1, 0]);
+  });
+});
+
+describe('each model is asked in its own way', () => {
+  const look = () => fakeTool('look', [{ found: 'tea' }, { found: 'milk' }]);
+
+  test('a run continues after tools have run, with the conversation worded for the model that gets it', async () => {
+    const first = model('native', [calls(['look', {}]), fails('server-error'), 'Hi.']);
+    const second = model('json', ['{"thought": "", "tool": "look", "tool_args": {}}'], { toolCalling: 'json' });
+    const run = agentOf([first, second], { tools: [look()] }).run('Go');
+    const result = await run;
+    expect(result).toMatchObject({ result: 'Hi.', stepsTaken: 3 });
+    expect(asked(first, second)).toEqual([3, 1]);
+    const [request] = second.requests;
+    expect(request).toMatchObject({ toolCalling: 'json' });
+    expect(request?.tools).toBeUndefined();
+    expect(request?.messages.some(({ role, toolCalls }) => role === 'tool' || toolCalls !== undefined)).toBe(false);
+    expect(first.requests[2]).toMatchObject({ toolCalling: 'native' });
+    expect(first.requests[2]?.messages.some(({ role }) => role === 'tool')).toBe(true);
+    const played = replay(run.recording(), agentOf([first, second], { tools: [look()] }));
+    expect(await played).toMatchObject({ result: 'Hi.', messages: result.messages });
+    expect(played.transitions()).toEqual(run.transitions());
+    expect(asked(first, second)).toEqual([3, 1]);
+  });
+
+  test('a server that takes no tools makes the envelope for itself alone, and is remembered in the run', async () => {
+    const down = () => fails('server-error');
+    const first = model('native', [down(), calls(['look', {}]), down()]);
+    const second = model('no tools', [
+      fails('no-native-tools'),
+      '{"thought": "", "tool": "look", "tool_args": {}}',
+      '{"thought": "", "answer": "Hi."}',
+    ]);
+    const result = await agentOf([first, second], { tools: [look()] }).run('Go');
+    expect(result).toMatchObject({ result: 'Hi.', stepsTaken: 3 });
+    expect(second.requests.map(({ toolCalling }) => toolCalling)).toEqual(['native', 'json', 'json']);
+    expect(first.requests.map(({ toolCalling }) => toolCalling)).toEqual(['native', 'native', 'native']);
+  });
+
+  test('images of results go only to a model that takes them', async () => {
+    const camera = fakeTool('look', [{ type: 'image', data: 'aGk=', mimeType: 'image/png' }]);
+    const blind = model('blind', [calls(['look', {}]), fails('server-error')]);
+    const seeing = model('seeing', ['A cat.'], { takesImages: true });
+    expect(await agentOf([blind, seeing], { tools: [camera] }).run('Go')).toMatchObject({ result: 'A cat.' });
+    const images = (request: ModelRequest | undefined) => JSON.stringify(request?.messages).includes('data:image');
+    expect(blind.requests.map(images)).toEqual([false, false]);
+    expect(images(seeing.requests[0])).toBe(true);
+  });
+
+  test('an image of the user passes over a model that takes none', async () => {
+    const history = [
+      { role: 'user', content: [{ type: 'image', url: 'data:image/png;base64,aGk=' }] },
+      { role: 'assistant', content: 'A cat.' },
+    ] as const;
+    const blind = model('blind', []);
+    const seeing = model('seeing', ['Yes.'], { takesImages: true });
+    expect(await agentOf([blind, seeing], { history }).run('Sure?')).toMatchObject({ result: 'Yes.' });
+    expect(asked(blind, seeing)).toEqual([0, 1]);
+  });
+
+  test('a schema goes beside tools only to a model that takes both', async () => {
+    const outputSchema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
+    const both = model('both', [fails('server-error')], { takesSchemaWithTools: true });
+    const one = model('one', ['{"n": 1}']);
+    const agent = createAgent({
+      model: [both, one],
+      outputSchema,
+      outputMode: 'native',
+      tools: [look()],
+      silent: true,
+    });
+    expect(await agent.run('Go')).toMatchObject({ success: true, output: { n: 1 } });
+    expect(both.requests[0]?.responseSchema).toBeDefined();
+    expect(one.requests[0]?.responseSchema).toBeUndefined();
+    expect(one.requests[0]?.tools).toHaveLength(2);
+  });
+
+  test('what a model wants back is marked as its own, and tokens are counted by who answered', async () => {
+    const usage = { inputTokens: 2, outputTokens: 1, totalTokens: 3 };
+    const state = { model: 'first', data: { thought: 'signed' } };
+    const first = model('first', [{ ...calls(['look', {}]), usage, providerState: state }, fails('timeout')]);
+    const second = model('second', [{ content: 'Hi.', usage }]);
+    const result = await agentOf([first, second], { tools: [look()] }).run('Go');
+    expect(result.usage.byModel).toEqual({ first: usage, second: usage });
+    expect(second.requests[0]?.messages.find(({ toolCalls }) => toolCalls !== undefined)?.providerState).toEqual(state);
+  });
+});
+
+describe('a model that has failed rests', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000 }));
+  afterEach(() => void vi.useRealTimers());
+
+  test('after two failures in a row, until a pause is over and one request has gone through', async () => {
+    const first = model('first', [fails('server-error'), fails('server-error'), fails('server-error'), 'I am back.']);
+    const second = model('second', []);
+    const agent = agentOf([first, second]);
+    const ask = async () => (await agent.run('Go')).result;
+    expect([await ask(), await ask(), await ask()]).toEqual(['over', 'over', 'over']);
+    expect(asked(first, second)).toEqual([2, 3]);
+    vi.setSystemTime(1_030_001);
+    expect(await ask()).toBe('over');
+    expect(await ask()).toBe('over');
+    expect(asked(first, second)).toEqual([3, 5]);
+    vi.setSystemTime(1_060_002);
+    expect([await ask(), await ask()]).toEqual(['I am back.', 'over']);
+    expect(asked(first, second)).toEqual([5, 5]);
+  });
+
+  test('which the run is told as a failure of its own, so that a replay needs no memory of it', async () => {
+    const first = model('first', [fails('rate-limited', { retryAfterMs: 20_000 })]);
+    const second = model('second', ['one', 'two']);
+    const agent = agentOf([first, second]);
+    await agent.run('Go');
+    const run = agent.run('Go on');
+    const events = await eventsOf(run);
+    expect((await run).result).toBe('two');
+    expect(asked(first, second)).toEqual([1, 2]);
+    expect(events.find(({ type }) => type === 'model.retrying')).toMatchObject({
+      attempt: 0,
+      error: { code: 'circuit-open' },
+      next: 'second',
+    });
+    expect(events.find(({ type }) => type === 'model.replied')).toMatchObject({ attempts: 1 });
+    vi.setSystemTime(9_000_000);
+    const again = replay(run.recording(), agentOf([model('first', []), model('second', [])]));
+    expect((await again).result).toBe('two');
+    expect(again.transitions()).toEqual(run.transitions());
+  });
+
+  test('and is asked all the same where no other is left', async () => {
+    const [first, second] = ['first', 'second'].map((id) =>
+      model(id, [fails('rate-limited', { retryAfterMs: 90_000 })]),
+    );
+    if (first === undefined || second === undefined) throw new Error('two models');
+    const agent = agentOf([first, second]);
+    expect(await agent.run('Go')).toMatchObject({ status: 'failed' });
+    expect(await agent.run('Go')).toMatchObject({ result: 'over' });
+    expect(asked(first, second)).toEqual([2, 1]);
+  });
+
+  test('a request that was refused for what it is, is no reason to rest; nor is one failure, or a single model', async () => {
+    const bad = () => fails('bad-request');
+    const first = model('first', [bad(), bad(), bad(), fails('server-error'), 'Hi.']);
+    const second = model('second', []);
+    const agent = agentOf([first, second]);
+    for (let count = 0; count < 4; count++) await agent.run('Go');
+    expect((await agent.run('Go')).result).toBe('Hi.');
+    const alone = model('alone', [fails('server-error'), fails('server-error'), fails('server-error')]);
+    const lonely = agentOf([alone], { retry: { maxAttempts: 3, backoff: recover.constant(0) } });
+    expect(await lonely.run('Go')).toMatchObject({ status: 'failed' });
+    expect((await lonely.run('Go')).result).toBe('over');
+  });
+});
+
+describe('a list of models', () => {
+  test('with one model is that model: the recording says nothing of a list', async () => {
+    const agent = agentOf([model('only', ['Hi.'])]);
+    const run = agent.run('Hello');
+    await run;
+    expect(readRecording(run.recording()).head.models).toBeUndefined();
+  });
+
+  test('is resumed from every record to the same result', async () => {
+    // They know by the request what they have said: a new one continues where the last one stood.
+    const hasLooked = ({ messages }: ModelRequest) => messages.some(({ role }) => role === 'tool');
+    const first = (): Model => ({
+      id: 'first',
+      complete: async (request) => {
+        if (hasLooked(request)) throw fails('server-error');
+        return Promise.resolve(calls(['look', {}]));
+      },
+    });
+    const options = () => ({
+      tools: [fakeTool('look', [{ found: 'tea' }, { found: 'tea' }], { effects: 'idempotent' })],
+    });
+    const run = agentOf([first(), model('second', ['Hi.'])], options()).run('Go', { runId: 'one' });
+    const result = { ...(await run), durationMs: 0 };
+    const recording = run.recording();
+    for (let lines = 1; lines < lineCount(recording); lines++) {
+      const journal = interruptedAfter(recording, lines);
+      const agent = agentOf([first(), model('second', ['Hi.'])], { ...options(), journal });
+      const resumed = agent.resume('one');
+      expect({ ...(await resumed), durationMs: 0 }, `after line ${lines}`).toEqual(result);
+      expect(resumed.transitions()).toEqual(run.transitions());
+      expect(timeless(journal.text())).toBe(timeless(recording));
+    }
+  });
+
+  test('can be given by agent.configure, and replaced by one model', async () => {
+    const down = model('down', [fails('server-error')]);
+    const up = model('up', ['Hi.']);
+    const agent = agentOf([model('before', ['Before.'])]);
+    expect((await agent.run('Go')).result).toBe('Before.');
+    agent.configure({ model: [down, up] });
+    expect((await agent.run('Go')).result).toBe('Hi.');
+    agent.configure({ model: model('alone', ['Alone.']) });
+    expect((await agent.run('Go')).result).toBe('Alone.');
+  });
+
+  test('belongs to its agent: a child has its own', async () => {
+    const [down, up] = [model('down', [fails('timeout')]), model('up', ['Read.'])];
+    const reader = createAgent({ name: 'reader', description: 'Reads.', model: [down, up], silent: true });
+    const above = model('above', [calls(['reader', { task: 'Read.' }]), 'Done.']);
+    const other = model('other', []);
+    const run = agentOf([above, other], { children: [reader] }).run('Go');
+    const events = await eventsOf(run);
+    expect(await run).toMatchObject({ result: 'Done.' });
+    expect(asked(down, up, above, other)).toEqual([1, 1, 2, 0]);
+    expect(events.find(({ type }) => type === 'model.retrying')).toMatchObject({ child: 'reader', next: 'up' });
+  });
+
+  test.each<readonly unknown[]>([[[]], [['']], [[{}]], [['ollama', 5]]])('%j is refused by name', (wrong) => {
+    expect(() => Reflect.apply(createAgent, null, [{ model: wrong }])).toThrow(/model/);
+  });
+});
