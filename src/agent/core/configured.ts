@@ -1,6 +1,6 @@
 import { DEFAULTS, toolCallingOf } from '../options/agent-settings.ts';
 import { type ModelFacts, callsNatively, factsOf } from '../../actors/call-llm.ts';
-import type { ListedModel } from '../../machines/contract/agent-setup.ts';
+import type { RankedModel } from '../../machines/contract/agent-setup.ts';
 import { type Model, ModelError } from '../../actors/model.ts';
 import { processEnvironment } from '../../models/endpoint/environment.ts';
 import { resolveModel } from '../../models/chat/chat-model.ts';
@@ -54,7 +54,7 @@ export class Configured {
   }
 
   /** What a run is told of several models. */
-  listedModels(): readonly ListedModel[] {
+  listedModels(): readonly RankedModel[] {
     return this.listed.map((model, index) => {
       const { id = '', takesImages = false, takesSchemaWithTools = false, contextSize } = model;
       return {

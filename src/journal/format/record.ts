@@ -3,7 +3,7 @@ import type { Message, Part, ToolCalling } from '../../actors/model.ts';
 import type {
   AgentSettings,
   ChildSetup,
-  ListedModel,
+  RankedModel,
   OutputSpec,
   Toolset,
 } from '../../machines/contract/agent-setup.ts';
@@ -47,7 +47,7 @@ export interface RunRecord {
   /** What the answer must be; left out where it is text. */
   readonly output?: OutputSpec;
   /** The models in the order in which they are asked; left out where there is one. */
-  readonly models?: readonly ListedModel[];
+  readonly models?: readonly RankedModel[];
   readonly metadata: JsonObject;
   /** Of a fork: the run that it comes from, and the number of the last record that it shares with it. */
   readonly parent?: { readonly runId: string; readonly entry: number };

@@ -8,7 +8,8 @@
  */
 import { and, not } from 'xstate';
 import { initialContext } from './agent-context.ts';
-import { messagesAsked, modelsAsked, promptInput } from './planning.ts';
+import { messagesAsked, modelsAsked } from './escalating.ts';
+import { promptInput } from './planning.ts';
 import { agentParts } from './agent-parts.ts';
 import { outputOf } from './endings.ts';
 import { delivering } from './delivering-states.ts';

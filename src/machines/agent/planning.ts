@@ -81,17 +81,6 @@ function replyRead(context: AgentContext, output: Replied): Update {
   };
 }
 
-/** The models that a turn may ask; null: one, which is the agent's own or that of a verdict. */
-export function modelsAsked({ briefing, detour }: AgentContext): ModelList | null {
-  return detour.model === '' ? (briefing?.models ?? null) : null;
-}
-
-/** The conversation as a turn begins with it. That of several models is worded for each of them in turn. */
-export function messagesAsked({ messages, briefing, detour, toolCalling }: AgentContext): readonly Message[] {
-  const isUnworded = briefing?.models != null && detour.model !== '' && toolCalling === 'json';
-  return isUnworded ? toJsonMode(messages) : messages;
-}
-
 /**
  * Which text of a reply may become a call: what the option says, else what the way of calling tools asks for. A model
  * that calls natively is held to it, so that nothing that it quotes is run.

@@ -123,7 +123,7 @@ export interface OutputSpec {
 }
 
 /** One of several models of an agent: what is known of it when the run begins. */
-export interface ListedModel {
+export interface RankedModel {
   /** Its `id`, else its place in the list. */
   readonly name: string;
   readonly toolCalling: ToolCalling;
@@ -155,7 +155,7 @@ export interface AgentSetup {
   /** What the answer must be; absent: text. */
   readonly output?: OutputSpec;
   /** The models in the order in which they are asked, where there are several; absent: one. */
-  readonly models?: readonly ListedModel[];
+  readonly models?: readonly RankedModel[];
 }
 
 /** An agent below another, as its tool calls it. */

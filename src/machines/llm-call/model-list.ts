@@ -10,11 +10,11 @@ import type { LeafError } from '../../actors/journal.ts';
 import type { Message } from '../../actors/model.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import { backoffMs } from '../../recovery/backoff.ts';
-import type { AgentSettings, ListedModel } from '../contract/agent-setup.ts';
+import type { AgentSettings, RankedModel } from '../contract/agent-setup.ts';
 import { holdsUserImages } from './conversation.ts';
 
 /** A model of a list, and what the run has learned of it. */
-interface KnownModel extends ListedModel {
+interface KnownModel extends RankedModel {
   /** How it has been seen to call: `native`, or the format of its text; null: it has not. */
   readonly heldTo: string | null;
 }
@@ -47,7 +47,7 @@ const UNKNOWN_SIZE = Number.MAX_SAFE_INTEGER;
 const CURED_ELSEWHERE: ReadonlySet<string> = new Set(['quota-exhausted', 'model-not-found', 'no-model']);
 
 /** The list of a run that begins. */
-export function modelList(models: readonly ListedModel[]): ModelList {
+export function modelList(models: readonly RankedModel[]): ModelList {
   const known = models.map((model) => ({ ...model, heldTo: model.callsNatively ? 'native' : null }));
   return { models: known, at: 0, overflow: 0 };
 }
@@ -139,7 +139,7 @@ function mayPass(error: LeafError | null): boolean {
 }
 
 /** True for a model whose context is not known to be too small, and that takes the images of the user. */
-function fits(model: ListedModel, { overflow }: ModelList, messages: readonly Message[]): boolean {
+function fits(model: RankedModel, { overflow }: ModelList, messages: readonly Message[]): boolean {
   if (overflow > 0 && (model.contextSize ?? 0) <= overflow) return false;
   return model.takesImages || !holdsUserImages(messages);
 }

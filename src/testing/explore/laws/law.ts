@@ -1,4 +1,4 @@
-import type { AgentSettings, ListedModel } from '../../../machines/contract/agent-setup.ts';
+import type { AgentSettings, RankedModel } from '../../../machines/contract/agent-setup.ts';
 import type { AgentOutput } from '../../../machines/contract/run-result.ts';
 import type { ShownOutput } from '../../../machines/agent/typed-output.ts';
 import type { JsonSchema } from '../../../json/json.ts';
@@ -32,7 +32,7 @@ export interface Situation {
   /** How it is asked for; null where it is text. */
   readonly shown: ShownOutput | null;
   /** The models that the machine was given, where there are several; empty: one. */
-  readonly models: readonly ListedModel[];
+  readonly models: readonly RankedModel[];
   /** What an agent ended with; null while it runs, and for other machines. */
   readonly output: AgentOutput | null;
 }
@@ -63,7 +63,7 @@ export function situationOf(run: ExploredRun, since: number): Situation {
   };
 }
 
-function modelsOf({ snapshot }: LiveActor): readonly ListedModel[] {
+function modelsOf({ snapshot }: LiveActor): readonly RankedModel[] {
   if (isAgent(snapshot)) return snapshot.context.briefing?.models?.models ?? [];
   return isLlmCall(snapshot) ? (snapshot.context.list?.models ?? []) : [];
 }

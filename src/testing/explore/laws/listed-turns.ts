@@ -4,10 +4,10 @@
  */
 import type { LeafError } from '../../../actors/journal.ts';
 import { isJsonObject } from '../../../json/json.ts';
-import type { ListedModel } from '../../../machines/contract/agent-setup.ts';
+import type { RankedModel } from '../../../machines/contract/agent-setup.ts';
 
 /** One request of a turn, and what came of it. */
-export interface Asked {
+export interface ModelAttempt {
   /** The name in the request; empty: the first model. */
   readonly model: string;
   readonly mode: string;
@@ -21,8 +21,8 @@ export interface Asked {
 
 /** A turn of a list, with the models in the order in which they are to be asked. */
 interface ListedTurn {
-  readonly models: readonly ListedModel[];
-  readonly asked: readonly Asked[];
+  readonly models: readonly RankedModel[];
+  readonly asked: readonly ModelAttempt[];
   readonly maxAttempts: number;
   /** A conversation of the run was too long for one of them. */
   readonly overflowed: boolean;
@@ -36,7 +36,7 @@ const LONGEST_PAUSE_MS = 60_000;
 const ITS_OWN: ReadonlySet<string> = new Set(['quota-exhausted', 'model-not-found', 'no-model']);
 
 /** True for a turn that was asked of the models of a list, and not of one that somebody named. */
-export function isListed(models: readonly ListedModel[], asked: readonly Asked[]): boolean {
+export function isListed(models: readonly RankedModel[], asked: readonly ModelAttempt[]): boolean {
   return models.length > 1 && asked.every(({ model }) => placeOf(models, model) !== -1);
 }
 
@@ -103,7 +103,11 @@ function notInOrder({ models, asked, overflowed }: Order): string | null {
   return asked.at(-1)?.pause == null ? null : 'another model was asked only after a pause';
 }
 
-function repeatedWrongly(one: Asked, own: readonly Asked[], { models, asked, overflowed }: Order): string | null {
+function repeatedWrongly(
+  one: ModelAttempt,
+  own: readonly ModelAttempt[],
+  { models, asked, overflowed }: Order,
+): string | null {
   const error = own.at(-1)?.error ?? null;
   if (!overflowed && models.some((_model, at) => isUnasked(models, asked, at)))
     return `'${one.model}' was asked again before every model was asked`;
@@ -114,12 +118,12 @@ function repeatedWrongly(one: Asked, own: readonly Asked[], { models, asked, ove
   return (one.pause ?? -1) < pause ? `'${one.model}' was asked again sooner than it had asked for` : null;
 }
 
-function isUnasked(models: readonly ListedModel[], asked: readonly Asked[], at: number): boolean {
+function isUnasked(models: readonly RankedModel[], asked: readonly ModelAttempt[], at: number): boolean {
   return !asked.some(({ model }) => placeOf(models, model) === at);
 }
 
 /** Failures that cost an attempt. What rests costs none, as long as it is not asked all the same. */
-function counted(asked: readonly Asked[]): number {
+function counted(asked: readonly ModelAttempt[]): number {
   const failures = asked.filter(({ error, mode, model }, index) => {
     if (error === null || (error.code === 'no-native-tools' && mode === 'native')) return false;
     return error.code !== 'context-overflow' || asked[index + 1]?.model !== model;
@@ -145,11 +149,11 @@ function pauseAsked(error: LeafError | null): number {
   return typeof asked === 'number' ? asked : 0;
 }
 
-function isLarger(models: readonly ListedModel[], one: string, other: string): boolean {
+function isLarger(models: readonly RankedModel[], one: string, other: string): boolean {
   const size = models[placeOf(models, other)]?.contextSize ?? Infinity;
   return (models[placeOf(models, one)]?.contextSize ?? 0) > size;
 }
 
-function placeOf(models: readonly ListedModel[], name: string): number {
+function placeOf(models: readonly RankedModel[], name: string): number {
   return name === '' ? 0 : models.findIndex((model) => model.name === name);
 }

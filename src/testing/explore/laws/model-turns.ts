@@ -2,10 +2,10 @@ import type { LeafError } from '../../../actors/journal.ts';
 import type { Message } from '../../../actors/model.ts';
 import { shortenOlderResults } from '../../../machines/llm-call/conversation.ts';
 import { isJsonObject } from '../../../json/json.ts';
-import type { ListedModel } from '../../../machines/contract/agent-setup.ts';
+import type { RankedModel } from '../../../machines/contract/agent-setup.ts';
 import { isOwn, type Story, ownerOf, textAt } from '../walk/story.ts';
 import { type Law, news } from './law.ts';
-import { type Asked, isListed, listedAskedWrongly, listedEndedWrongly } from './listed-turns.ts';
+import { type ModelAttempt, isListed, listedAskedWrongly, listedEndedWrongly } from './listed-turns.ts';
 
 /** The attempts of one model turn. */
 interface Turn {
@@ -16,7 +16,7 @@ interface Turn {
   /** How long was waited, in milliseconds. */
   readonly pauses: readonly number[];
   /** The requests one by one, for turns of several models. */
-  readonly asked: readonly Asked[];
+  readonly asked: readonly ModelAttempt[];
   /** A conversation of the run was too long, in this turn or before. */
   readonly overflowed: boolean;
   /** A model of the run has refused tools. */
@@ -45,7 +45,7 @@ export const modelTurns: Law = {
   },
 };
 
-function askedWrongly(turn: Turn, maxAttempts: number, models: readonly ListedModel[]): string | null {
+function askedWrongly(turn: Turn, maxAttempts: number, models: readonly RankedModel[]): string | null {
   const { modes, shortenable, errors, pauses, asked } = turn;
   if (isListed(models, asked)) return listedAskedWrongly({ ...turn, models, maxAttempts });
   if (modes.length === 1) return null;
@@ -64,7 +64,7 @@ function askedWrongly(turn: Turn, maxAttempts: number, models: readonly ListedMo
   return overflows > 1 ? 'a conversation that was too long was sent a third time' : null;
 }
 
-function endedWrongly(turn: Turn, to: string, maxAttempts: number, models: readonly ListedModel[]): string | null {
+function endedWrongly(turn: Turn, to: string, maxAttempts: number, models: readonly RankedModel[]): string | null {
   const { errors, modes, shortenable, asked } = turn;
   const last = errors.at(-1);
   if (last === undefined) return null;
@@ -120,8 +120,8 @@ function hasFailedWith(story: Story, code: string): boolean {
   return story.some((one) => one.kind === 'settled' && !one.out.ok && one.out.error.code === code);
 }
 
-function askedIn(own: Story, path: string): readonly Asked[] {
-  const asked: Asked[] = [];
+function askedIn(own: Story, path: string): readonly ModelAttempt[] {
+  const asked: ModelAttempt[] = [];
   let pause: number | null = null;
   for (const one of own) {
     if (one.kind === 'fired') pause = one.effect.ms ?? 0;
