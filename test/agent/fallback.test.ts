@@ -1,13 +1,6 @@
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import {
-  type Model,
-  ModelError,
-  type ModelErrorCode,
-  type ModelReply,
-  type ModelRequest,
-} from '../../src/actors/model.ts';
+import { describe, expect, test } from 'vitest';
+import type { Model, ModelErrorCode, ModelRequest } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { readRecording } from '../../src/journal/format/recording.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { recover } from '../../src/recovery/recover.ts';
@@ -15,35 +8,7 @@ import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { calls } from '../support/replies.ts';
 import { interruptedAfter, lineCount, timeless } from '../journal/interrupted.ts';
 import { eventsOf } from './agent-on-server.ts';
-
-type Said = string | ModelReply | Error;
-
-/** A model that says this, and keeps what it was asked. Beyond the list it says `over`. */
-function model(id: string, said: readonly Said[], facts: Partial<Model> = {}) {
-  const requests: ModelRequest[] = [];
-  const complete: Model['complete'] = async (request, { signal, onToken }) => {
-    signal.throwIfAborted();
-    requests.push(request);
-    const reply = said[requests.length - 1] ?? 'over';
-    if (reply instanceof Error) throw reply;
-    const whole = typeof reply === 'string' ? { content: reply } : reply;
-    if (request.stream) onToken?.({ kind: 'text', text: whole.content });
-    return whole;
-  };
-  return { id, requests, complete, ...facts };
-}
-
-const fails = (code: ModelErrorCode, more: ConstructorParameters<typeof ModelError>[2] = {}): ModelError =>
-  new ModelError(code, `it failed: ${code}`, more);
-
-function agentOf(models: readonly Model[], options: AgentOptions = {}) {
-  const agent = createAgent({ model: models, silent: true, retry: { backoff: recover.constant(1) }, ...options });
-  onTestFinished(() => agent.close());
-  return agent;
-}
-
-const asked = (...models: readonly { readonly requests: readonly unknown[] }[]): readonly number[] =>
-  models.map(({ requests }) => requests.length);
+import { agentOf, asked, fails, model } from './listed-models.ts';
 
 describe('a failure leads to the next model', () => {
   test.each<ModelErrorCode>([
@@ -269,72 +234,6 @@ describe('each model is asked in its own way', () => {
   });
 });
 
-describe('a model that has failed rests', () => {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000 }));
-  afterEach(() => void vi.useRealTimers());
-
-  test('after two failures in a row, until a pause is over and one request has gone through', async () => {
-    const first = model('first', [fails('server-error'), fails('server-error'), fails('server-error'), 'I am back.']);
-    const second = model('second', []);
-    const agent = agentOf([first, second]);
-    const ask = async () => (await agent.run('Go')).result;
-    expect([await ask(), await ask(), await ask()]).toEqual(['over', 'over', 'over']);
-    expect(asked(first, second)).toEqual([2, 3]);
-    vi.setSystemTime(1_030_001);
-    expect(await ask()).toBe('over');
-    expect(await ask()).toBe('over');
-    expect(asked(first, second)).toEqual([3, 5]);
-    vi.setSystemTime(1_060_002);
-    expect([await ask(), await ask()]).toEqual(['I am back.', 'over']);
-    expect(asked(first, second)).toEqual([5, 5]);
-  });
-
-  test('which the run is told as a failure of its own, so that a replay needs no memory of it', async () => {
-    const first = model('first', [fails('rate-limited', { retryAfterMs: 20_000 })]);
-    const second = model('second', ['one', 'two']);
-    const agent = agentOf([first, second]);
-    await agent.run('Go');
-    const run = agent.run('Go on');
-    const events = await eventsOf(run);
-    expect((await run).result).toBe('two');
-    expect(asked(first, second)).toEqual([1, 2]);
-    expect(events.find(({ type }) => type === 'model.retrying')).toMatchObject({
-      attempt: 0,
-      error: { code: 'circuit-open' },
-      next: 'second',
-    });
-    expect(events.find(({ type }) => type === 'model.replied')).toMatchObject({ attempts: 1 });
-    vi.setSystemTime(9_000_000);
-    const again = replay(run.recording(), agentOf([model('first', []), model('second', [])]));
-    expect((await again).result).toBe('two');
-    expect(again.transitions()).toEqual(run.transitions());
-  });
-
-  test('and is asked all the same where no other is left', async () => {
-    const [first, second] = ['first', 'second'].map((id) =>
-      model(id, [fails('rate-limited', { retryAfterMs: 90_000 })]),
-    );
-    if (first === undefined || second === undefined) throw new Error('two models');
-    const agent = agentOf([first, second]);
-    expect(await agent.run('Go')).toMatchObject({ status: 'failed' });
-    expect(await agent.run('Go')).toMatchObject({ result: 'over' });
-    expect(asked(first, second)).toEqual([2, 1]);
-  });
-
-  test('a request that was refused for what it is, is no reason to rest; nor is one failure, or a single model', async () => {
-    const bad = () => fails('bad-request');
-    const first = model('first', [bad(), bad(), bad(), fails('server-error'), 'Hi.']);
-    const second = model('second', []);
-    const agent = agentOf([first, second]);
-    for (let count = 0; count < 4; count++) await agent.run('Go');
-    expect((await agent.run('Go')).result).toBe('Hi.');
-    const alone = model('alone', [fails('server-error'), fails('server-error'), fails('server-error')]);
-    const lonely = agentOf([alone], { retry: { maxAttempts: 3, backoff: recover.constant(0) } });
-    expect(await lonely.run('Go')).toMatchObject({ status: 'failed' });
-    expect((await lonely.run('Go')).result).toBe('over');
-  });
-});
-
 describe('a list of models', () => {
   test('with one model is that model: the recording says nothing of a list', async () => {
     const agent = agentOf([model('only', ['Hi.'])]);
@@ -367,6 +266,34 @@ describe('a list of models', () => {
       expect(resumed.transitions()).toEqual(run.transitions());
       expect(timeless(journal.text())).toBe(timeless(recording));
     }
+  });
+
+  test('answers about an image with the first model that takes it, and with none where none does', async () => {
+    const image = { type: 'image', data: 'aGk=', mediaType: 'image/png' } as const;
+    const [blind, seeing] = [model('blind', []), model('seeing', ['A cat.'], { takesImages: true })];
+    expect((await agentOf([blind, seeing]).run([image])).result).toBe('A cat.');
+    expect(asked(blind, seeing)).toEqual([0, 1]);
+    const refused = await agentOf([blind, model('other', [])]).run([image]);
+    expect(refused).toMatchObject({ status: 'failed', error: { code: 'images-not-taken' } });
+    expect(asked(blind)).toEqual([0]);
+  });
+
+  test('leaves a verdict its own model, and is asked from the first again after it', async () => {
+    const wrong = fakeTool('wrong', [new Error('no')], { onError: { executionError: recover.escalate('hard') } });
+    const first = model('first', [calls(['wrong', {}]), 'Done.']);
+    const second = model('second', []);
+    const strong = model('strong', [calls(['look', {}])]);
+    const agent = agentOf([first, second], {
+      models: { strong },
+      tools: [wrong, fakeTool('look', [1])],
+      onEscalation: (_error, to) => to.retryWithModel('strong'),
+    });
+    const run = agent.run('Go');
+    expect((await run).result).toBe('Done.');
+    expect(asked(first, second, strong)).toEqual([2, 0, 1]);
+    const played = replay(run.recording(), agent);
+    expect((await played).result).toBe('Done.');
+    expect(played.transitions()).toEqual(run.transitions());
   });
 
   test('can be given by agent.configure, and replaced by one model', async () => {
