@@ -62,7 +62,7 @@ overEachTransport(() => {
       ['a socket that is closed', { closeSocket: true }],
       ['silence', { hang: true }],
     ])('after %s', async (_what, answer) => {
-      const { first, second, agent } = await twoServers([[answer], ['Hi.']], { timeouts: { responseMs: 80 } });
+      const { first, second, agent } = await twoServers([[answer], ['Hi.']], { timeouts: { responseMs: 400 } });
       const run = agent.run('Hello');
       expect(await run).toMatchObject({ status: 'answered', result: 'Hi.' });
       expect([first.requests.length, second.requests.length]).toEqual([1, 1]);
@@ -98,7 +98,7 @@ overEachTransport(() => {
       ['a stream that is cut', { content: 'The answer is not this one.', breakOffAfter: 2 }],
       ['a stream that goes silent', { content: 'The answer is not this one.', stallAfter: 2 }],
     ])('after %s, and what was streamed is void', async (_what, answer) => {
-      const options = { streaming: true, timeouts: { responseMs: 80 } };
+      const options = { streaming: true, timeouts: { responseMs: 400 } };
       const { agent } = await twoServers([[answer], ['Hi there.']], options);
       const events = await eventsOf(agent.run('Hello'));
       const tokens = events.filter((event) => event.type === 'model.token');

@@ -60,6 +60,17 @@ describe('a model that has failed rests', () => {
     expect(asked(first, second)).toEqual([2, 1]);
   });
 
+  test('at once, without a pause before it, and as an attempt of its own beside that of the one that failed', async () => {
+    const first = model('first', [fails('server-error'), fails('server-error')]);
+    const second = model('second', [fails('rate-limited', { retryAfterMs: 90_000 })]);
+    const agent = agentOf([first, second]);
+    expect(await agent.run('Go')).toMatchObject({ status: 'failed' });
+    const run = agent.run('Go');
+    expect(await run).toMatchObject({ result: 'over' });
+    expect(asked(first, second)).toEqual([2, 2]);
+    expect(run.recording()).not.toContain('"name":"timer"');
+  });
+
   test('of several requests at once only one tries it after the pause; one that is stopped leaves it as it was', async () => {
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => {
