@@ -100,6 +100,14 @@ describe('attempts are bounded over all models', () => {
     expect(run.recording()).toMatch(/"name":"timer".*"ms":4[,}]/);
   });
 
+  test('the backoff grows with the rounds, not with the models', async () => {
+    const models = ['a', 'b', 'c'].map((id) => model(id, [fails('bad-response')]));
+    const backoff = { kind: 'exponential', baseMs: 2, factor: 10, maxMs: 1000, jitter: 0 } as const;
+    const run = agentOf(models, { retry: { maxAttempts: 4, backoff } }).run('Go');
+    expect(await run).toMatchObject({ result: 'over' });
+    expect(run.recording()).toMatch(/"name":"timer".*"ms":2[,}]/);
+  });
+
   test('the attempts of a list never exceed maxAttempts', async () => {
     const models = ['a', 'b'].map((id) =>
       model(
@@ -109,7 +117,7 @@ describe('attempts are bounded over all models', () => {
     );
     const result = await agentOf(models, { retry: { maxAttempts: 5, backoff: recover.constant(0) } }).run('Go');
     expect(result.status).toBe('failed');
-    expect(asked(...models).reduce((sum, count) => sum + count)).toBe(5);
+    expect(asked(...models)).toEqual([3, 2]);
   });
 });
 
@@ -139,6 +147,14 @@ describe('a conversation that is too long', () => {
     expect(await agentOf([small, large], { history }).run('Go')).toMatchObject({ result: 'Hi.' });
     expect(asked(small, large)).toEqual([2, 0]);
     expect(JSON.stringify(small.requests[1]?.messages)).toContain('[shortened');
+  });
+
+  test('begins with the first again once it was shortened', async () => {
+    const small = model('small', [overflow(), 'Hi.'], { contextSize: 1000 });
+    const large = model('large', [overflow(), calls(['look', {}])], { contextSize: 9000 });
+    const agent = agentOf([small, large], { history, tools: [fakeTool('look', [{ found: 'tea' }])] });
+    expect(await agent.run('Go')).toMatchObject({ result: 'Hi.', stepsTaken: 2 });
+    expect(asked(small, large)).toEqual([2, 2]);
   });
 
   test('fails where nothing helps', async () => {
@@ -183,6 +199,60 @@ describe('each model is asked in its own way', () => {
     expect(result).toMatchObject({ result: 'Hi.', stepsTaken: 3 });
     expect(second.requests.map(({ toolCalling }) => toolCalling)).toEqual(['native', 'json', 'json']);
     expect(first.requests.map(({ toolCalling }) => toolCalling)).toEqual(['native', 'native', 'native']);
+  });
+
+  test('what is worded for one that refuses tools is not what the next one gets', async () => {
+    const first = model('first', [calls(['look', {}]), fails('no-native-tools'), fails('server-error')]);
+    const second = model('second', ['Hi.']);
+    const run = agentOf([first, second], { tools: [look()] }).run('Go');
+    expect(await run).toMatchObject({ result: 'Hi.' });
+    expect(second.requests[0]?.toolCalling).toBe('native');
+    expect(second.requests[0]?.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool']);
+  });
+
+  test('text becomes a call by how the model itself has called, not by how another one has', async () => {
+    const written = '{"thought": "", "tool": "look", "tool_args": {}}';
+    const first = model('first', [calls(['look', {}]), fails('server-error'), written]);
+    const second = model('second', [written]);
+    const tool = look();
+    const result = await agentOf([first, second], { tools: [tool] }).run('Go');
+    expect(tool.calls).toHaveLength(2);
+    expect(result).toMatchObject({ status: 'answered', result: written, stepsTaken: 3 });
+  });
+
+  test('a history with calls stays as it was, and so does the conversation beside a model that a verdict names', async () => {
+    const history = [
+      { role: 'user', content: 'Look.' },
+      { role: 'assistant', content: '', toolCalls: [{ id: 'a', name: 'look', arguments: '{}' }] },
+      { role: 'tool', toolCallId: 'a', name: 'look', content: 'tea' },
+      { role: 'assistant', content: 'Seen.' },
+    ] as const;
+    const text = model('text', [fails('timeout'), '{"thought": "", "tool": "wrong", "tool_args": {}}'], {
+      toolCalling: 'json',
+    });
+    const native = model('native', [calls(['look', {}])]);
+    const strong = model('strong', ['{"thought": "", "answer": "Done."}']);
+    const agent = agentOf([text, native], {
+      history,
+      models: { strong },
+      tools: [look(), fakeTool('wrong', [new Error('no')], { onError: { executionError: recover.escalate('hard') } })],
+      onEscalation: (_error, to) => to.retryWithModel('strong'),
+    });
+    expect((await agent.run('Go')).result).toBe('Done.');
+    const results = ({ requests }: typeof text) =>
+      requests.map(({ messages }) => messages.filter(({ role }) => role === 'tool').length);
+    expect([text, native, strong].map(results)).toEqual([[0, 0], [1], [0]]);
+  });
+
+  test('a call that its server could not read is its own, too', async () => {
+    const events = await eventsOf(
+      agentOf([model('first', [fails('malformed-tool-call'), 'Hi.']), model('b', [])]).run('Go'),
+    );
+    expect(events.flatMap((event) => (event.type === 'model.replied' ? [event.model] : []))).toEqual([
+      'first',
+      'first',
+    ]);
+    expect(events.some(({ type }) => type === 'model.retrying')).toBe(false);
   });
 
   test('images of results go only to a model that takes them', async () => {
@@ -240,6 +310,16 @@ describe('a list of models', () => {
     const run = agent.run('Hello');
     await run;
     expect(readRecording(run.recording()).head.models).toBeUndefined();
+  });
+
+  test('stands in the recording: what was known of each, and who was asked', async () => {
+    const second = model('', ['Hi.'], { contextSize: 5 });
+    const run = agentOf([model('first', [fails('timeout')]), second]).run('Hello');
+    await run;
+    const { head, lines } = readRecording(run.recording());
+    expect(head.models).toMatchObject([{ name: 'first' }, { name: 'model 2', contextSize: 5 }]);
+    const requests = lines.flatMap((line) => (line.t === 'start' && line.name === 'callLlm' ? [line.request] : []));
+    expect(requests.map((request) => Reflect.get(Object(request), 'model'))).toEqual([undefined, 'model 2']);
   });
 
   test('is resumed from every record to the same result', async () => {

@@ -134,8 +134,8 @@ function nextOf({
 }
 
 function mayPass(error: LeafError | null): boolean {
-  const isOver = error === null || CURED_ELSEWHERE.has(error.code) || error.code === 'context-overflow';
-  return !isOver && detailsOf(error).retryable !== false && pauseAsked(error) <= LONGEST_PAUSE_MS;
+  if (error === null || error.code === 'context-overflow') return false;
+  return detailsOf(error).retryable !== false && pauseAsked(error) <= LONGEST_PAUSE_MS;
 }
 
 /** True for a model whose context is not known to be too small, and that takes the images of the user. */
