@@ -95,7 +95,7 @@ export const callLlm = (ports: CallLlmPorts) =>
             ? complete(model, input, signal, tell)
             : withSilenceLimit(model, input, signal, tell);
         const replying = listed === undefined ? ask() : askUnlessResting(model, { always: listed.again, signal }, ask);
-        const facts = input.model === '' ? ports.facts?.(input.agent) : undefined;
+        const facts = input.model === '' || listed !== undefined ? ports.facts?.(input.agent) : undefined;
         facts?.look();
         const reply = namedReply(checkReply(await replying), model);
         if ((reply.toolCalls ?? []).length > 0) nativeCallers.add(model);

@@ -170,6 +170,24 @@ overEachTransport(() => {
   });
 });
 
+test('a context counts as known once the server has said how large it is', async () => {
+  const tooLong = error(400, 'context_length_exceeded');
+  const list = (size: number) => ({ pages: { '/v1/models': { data: [{ id: 'm', max_model_len: size }] } } });
+  const [first, second] = await Promise.all([
+    startModelServer(['Hi.', tooLong], list(4000)),
+    startModelServer(['Long.'], list(9000)),
+  ]);
+  onTestFinished(async () => void (await Promise.all([first.close(), second.close()])));
+  const model = [first, second].map(({ baseURL }) => modelAt({ baseURL, model: 'm', apiKey: 'none' }));
+  const agent = createAgent({ model, silent: true, minContextSize: 5000 });
+  expect((await agent.run('Hello')).result).toBe('Hi.');
+  await expect.poll(() => model.map(({ contextSize }) => contextSize)).toEqual([4000, 9000]);
+  const events = await eventsOf(agent.run('Something long'));
+  expect(events.at(-1)).toMatchObject({ result: { result: 'Long.' } });
+  const warnings = events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
+  expect(warnings).toEqual([expect.stringContaining('4000 tokens')]);
+});
+
 test('reasoning of one model is not sent to another, and goes back to its own', async () => {
   const call = { reasoning: 'I think of tea.', toolCalls: [{ id: 'a', name: 'look', arguments: {} }] };
   const { first, second, agent } = await twoServers(

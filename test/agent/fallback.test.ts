@@ -3,6 +3,7 @@ import type { Model, ModelErrorCode, ModelRequest } from '../../src/actors/model
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { readRecording } from '../../src/journal/format/recording.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
+import { chatModel } from '../../src/models/chat/chat-model.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { calls } from '../support/replies.ts';
@@ -210,15 +211,18 @@ describe('each model is asked in its own way', () => {
     expect(second.requests[0]?.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool']);
   });
 
-  test('text becomes a call by how the model itself has called, not by how another one has', async () => {
-    const written = '{"thought": "", "tool": "look", "tool_args": {}}';
-    const first = model('first', [calls(['look', {}]), fails('server-error'), written]);
-    const second = model('second', [written]);
-    const tool = look();
-    const result = await agentOf([first, second], { tools: [tool] }).run('Go');
-    expect(tool.calls).toHaveLength(2);
-    expect(result).toMatchObject({ status: 'answered', result: written, stepsTaken: 3 });
-  });
+  test.each([{}, { callsNatively: true }])(
+    'text becomes a call by how the model itself has called, not by how another one has, %j',
+    async (facts) => {
+      const written = '{"thought": "", "tool": "look", "tool_args": {}}';
+      const first = model('first', [calls(['look', {}]), fails('server-error'), written], facts);
+      const second = model('second', [written]);
+      const tool = look();
+      const run = agentOf([first, second], { tools: [tool] }).run('Go');
+      expect(await run).toMatchObject({ status: 'answered', result: written, stepsTaken: 3 });
+      expect(tool.calls).toHaveLength(2);
+    },
+  );
 
   test('a history with calls stays as it was, and so does the conversation beside a model that a verdict names', async () => {
     const history = [
@@ -310,6 +314,13 @@ describe('a list of models', () => {
     const run = agent.run('Hello');
     await run;
     expect(readRecording(run.recording()).head.models).toBeUndefined();
+  });
+
+  test('hides the keys of all of them', async () => {
+    const spare = chatModel({ baseURL: 'http://127.0.0.1:1/v1', model: 'spare', apiKey: 'a-key-that-nobody-sees' });
+    const run = agentOf([model('first', ['Hi.']), spare]).run('My key is a-key-that-nobody-sees.');
+    await run;
+    expect(run.recording()).not.toContain('a-key-that-nobody-sees');
   });
 
   test('stands in the recording: what was known of each, and who was asked', async () => {

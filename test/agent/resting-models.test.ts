@@ -71,6 +71,17 @@ describe('a model that has failed rests', () => {
     expect(run.recording()).not.toContain('"name":"timer"');
   });
 
+  test('for ten minutes at most, and whatever the author says of failures', async () => {
+    const first = model('first', [fails('rate-limited', { retryAfterMs: 50_000_000 }), 'Hi.']);
+    const second = model('second', []);
+    await agentOf([first, second]).run('Go');
+    const retry = { retryable: () => false };
+    expect(await agentOf([first, second], { retry }).run('Go')).toMatchObject({ result: 'over' });
+    expect(asked(first, second)).toEqual([1, 2]);
+    vi.setSystemTime(1_600_001);
+    expect(await agentOf([first, second]).run('Go')).toMatchObject({ result: 'Hi.' });
+  });
+
   test('of several requests at once only one tries it after the pause; one that is stopped leaves it as it was', async () => {
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => {

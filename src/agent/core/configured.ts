@@ -106,7 +106,15 @@ export class Configured {
   }
 
   #factsNow(): ModelFacts {
-    return factsOf(this.model, this.options.minContextSize ?? DEFAULTS.minContextSize);
+    const least = this.options.minContextSize ?? DEFAULTS.minContextSize;
+    const facts = this.listed.map((model) => factsOf(model, least));
+    return {
+      look() {
+        for (const one of facts) one.look();
+      },
+      atStart: () => facts.flatMap((one) => one.atStart()),
+      sinceThen: () => facts.flatMap((one) => one.sinceThen()),
+    };
   }
 }
 

@@ -3,14 +3,12 @@ import type { Usage } from '../../actors/model.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import type { AgentContext } from '../../machines/agent/agent-context.ts';
 import { textCallsOf } from '../../machines/agent/planning.ts';
-import type { LlmCallContext } from '../../machines/llm-call/llm-call.ts';
-import { askedModel } from '../../machines/llm-call/model-list.ts';
 import type { RunEventBody } from '../../machines/events/run-events.ts';
 import type { ShownOutput } from '../../machines/agent/typed-output.ts';
 import { OutputSoFar } from './output-events.ts';
 import { type Microstep, isAt } from '../../machines/events/transition-log.ts';
 import type { agentMachine } from '../../machines/agent/agent.ts';
-import type { ParseReplyOptions, TextCalls } from '../../parsing/reply/reply-source.ts';
+import type { ParseReplyOptions } from '../../parsing/reply/reply-source.ts';
 import { createReplyStream } from '../../parsing/stream/reply-stream.ts';
 
 type Replied = Pick<Extract<RunEventBody, { readonly type: 'model.replied' }>, 'text' | 'toolCalls'>;
@@ -40,8 +38,6 @@ interface Following {
   /** How the answer is asked for, where it has a schema. */
   shown: ShownOutput | null;
   attempt: number;
-  /** The agent as it stood when it began to ask. */
-  context: AgentContext | null;
   /** How the agent reads its replies now: its tools may change between them. */
   reading: ParseReplyOptions;
 }
@@ -55,24 +51,18 @@ export function tokenEvents(): TokenEvents {
     output: new OutputSoFar(),
     shown: null,
     attempt: 1,
-    context: null,
     reading: {},
   });
   return {
     follow: ({ machine, path, snapshot, transition }) => {
       if (machine === 'llmCall') {
         const following = agents.get(path.slice(0, path.lastIndexOf('/')));
-        if (following === undefined) return;
-        const call: LlmCallContext = snapshot.context;
-        following.attempt = call.attempts;
-        if (following.context !== null && call.list !== null)
-          following.reading = { ...following.reading, textCalls: textCallsAsked(following.context, call) };
+        if (following !== undefined) following.attempt = snapshot.context.attempts;
       }
       if (machine !== 'agent') return;
       const following = agents.get(path) ?? fresh(snapshot.context.place.agent);
       agents.set(path, following);
       const context: AgentContext = snapshot.context;
-      following.context = context;
       following.shown = context.shown.output;
       following.reading = { tools: context.toolset.tools, textCalls: textCallsOf(context, context.toolCalling) };
       if (isAt<typeof agentMachine>(transition, 'PLANNING.ASKING')) following.attempt = 1;
@@ -118,12 +108,6 @@ export function tokenEvents(): TokenEvents {
       return [...tokens, ...pieces.flatMap((piece) => output.take(piece, shown, 1)), ...output.end(shown, 1)];
     },
   };
-}
-
-/** Which text may become a call of the model that is asked, where there are several. */
-function textCallsAsked(context: AgentContext, { list, toolCalling }: LlmCallContext): TextCalls {
-  const heldTo = list === null ? null : (askedModel(list)?.heldTo ?? null);
-  return textCallsOf({ ...context, books: { ...context.books, heldTo } }, toolCalling);
 }
 
 /** The agent that a model call belongs to: the path of its effect, without the call and the leaf. */
