@@ -179,10 +179,8 @@ const object = (what: string, method: string) =>
   );
 const A_MODEL = 'must be a name such as "ollama:qwen2.5:7b", or an object with a method complete()';
 const model = z.union([z.string().min(1), object('a model', 'complete')], A_MODEL);
-const listOfModels = z.custom<readonly unknown[]>(
-  (value) => Array.isArray(value) && value.length > 0 && value.every((one) => model.safeParse(one).success),
-  A_MODEL,
-);
+const isModels = (value: unknown): boolean =>
+  Array.isArray(value) && value.length > 0 && value.every((one) => model.safeParse(one).success);
 const policy = z.enum(POLICIES);
 
 const backoff = z.union(
@@ -207,7 +205,7 @@ const schema = z
     name: z.string().min(1).max(100),
     instructions: z.union([z.string(), fn], 'must be a text or a function'),
     systemPrompt: fn,
-    model: z.union([model, listOfModels], `${A_MODEL}, or a list of them`),
+    model: z.union([model, z.custom<object>(isModels, A_MODEL)], `${A_MODEL}, or a list of them`),
     models: z.record(model),
     tools: z.array(object('a tool made by tool()', 'execute')),
     outputSchema: z.unknown(),
