@@ -1,5 +1,6 @@
 import type { JsonObject } from '../json/json.ts';
 import { checkReply } from './check-reply.ts';
+import { askUnlessResting } from './circuits.ts';
 import { LONGEST_TIMEOUT } from './deadline.ts';
 import { leaf } from './leaf.ts';
 import { type Model, type ModelReply, type ModelRequest, ModelError } from './model.ts';
@@ -13,11 +14,13 @@ export interface CallLlmInput {
   readonly model: string;
   /** The agent that asks, by its path in the tree; empty for the root. */
   readonly agent: string;
+  /** Where the model stands in the agent's list of several. `again`: it is asked even if it rests. */
+  readonly listed?: { readonly at: number; readonly again: boolean };
 }
 
-/** What the leaf needs: the models by name ('' is the agent's own), and which failures are worth another try. */
+/** What the leaf needs: the models by place in the agent's list, else by name ('' is the agent's own), and which failures are worth another try. */
 export interface CallLlmPorts {
-  readonly model: (name: string, agent: string) => Model;
+  readonly model: (name: string, agent: string, at: number | undefined) => Model;
   /** True or false decides; undefined leaves it to the error's kind. */
   readonly retryable?: (error: unknown, agent: string) => boolean | undefined;
   /** What there is to find out about an agent's own model. */
@@ -78,22 +81,28 @@ export const callLlm = (ports: CallLlmPorts) =>
       keepsMarks: true,
     },
     async (input, { signal, note }) => {
+      let isBegun = false;
       try {
-        const model = ports.model(input.model, input.agent);
+        const { listed } = input;
+        const model = ports.model(input.model, input.agent, listed?.at);
         // A reply that is not wanted in pieces has none, whatever the model reports.
-        const tell = input.request.stream ? note : () => undefined;
-        const replying =
+        const tell = (token: JsonObject): void => {
+          isBegun = true;
+          if (input.request.stream) note(token);
+        };
+        const ask = (): Promise<ModelReply> =>
           model.keepsTime === true
             ? complete(model, input, signal, tell)
             : withSilenceLimit(model, input, signal, tell);
-        const facts = input.model === '' ? ports.facts?.(input.agent) : undefined;
+        const replying = listed === undefined ? ask() : askUnlessResting(model, { always: listed.again, signal }, ask);
+        const facts = input.model === '' || listed !== undefined ? ports.facts?.(input.agent) : undefined;
         facts?.look();
         const reply = namedReply(checkReply(await replying), model);
         if ((reply.toolCalls ?? []).length > 0) nativeCallers.add(model);
         const found = facts?.sinceThen() ?? [];
         return found.length === 0 ? reply : { ...reply, warnings: [...found, ...(reply.warnings ?? [])] };
       } catch (error) {
-        throw forMachine(error, (failed) => ports.retryable?.(failed, input.agent));
+        throw forMachine(error, { ...input, isBegun }, (failed) => ports.retryable?.(failed, input.agent));
       }
     },
   );
@@ -190,17 +199,31 @@ const HOPELESS: ReadonlySet<string> = new Set([
   'aborted',
 ]);
 
-function forMachine(error: unknown, retryable: (error: unknown) => boolean | undefined): Error {
+function forMachine(
+  error: unknown,
+  { listed, isBegun }: CallLlmInput & { readonly isBegun: boolean },
+  retryable: (error: unknown) => boolean | undefined,
+): Error {
   const code = error instanceof ModelError ? error.code : 'model-error';
-  const again = askUser(error, retryable) ?? !HOPELESS.has(code);
+  const said = code === 'circuit-open' ? undefined : askUser(error, retryable);
   const data = {
-    retryable: again,
+    retryable: said ?? !HOPELESS.has(code),
+    ...(listed === undefined ? {} : fallbackOf(said, isBegun && REFUSALS.has(code))),
     ...(error instanceof ModelError && error.status !== undefined ? { status: error.status } : {}),
     ...(error instanceof ModelError && error.retryAfterMs !== undefined ? { retryAfterMs: error.retryAfterMs } : {}),
     ...(error instanceof ModelError && error.data !== undefined ? { details: error.data } : {}),
   };
   const message = error instanceof Error ? error.message : String(error);
   return Object.assign(new Error(message, { cause: error }), { code, data });
+}
+
+/** What a server that has begun to answer cannot mean as its word on the request. */
+const REFUSALS: ReadonlySet<string> = new Set(['bad-request', 'auth', 'endpoint-not-found']);
+
+/** Whether another model may be asked, where the code does not say it: the author's word, or a reply that was begun. */
+function fallbackOf(said: boolean | undefined, wasAccepted: boolean): { readonly fallback?: boolean } {
+  if (said !== undefined) return said ? {} : { fallback: false };
+  return wasAccepted ? { fallback: true } : {};
 }
 
 function askUser(error: unknown, retryable: (error: unknown) => boolean | undefined): boolean | undefined {

@@ -134,6 +134,8 @@ export interface Model {
   readonly takesImages?: boolean;
   /** True when the server takes tools and a schema of the reply in one request. Default false. */
   readonly takesSchemaWithTools?: boolean;
+  /** How many tokens the model's context holds, where that is known. */
+  readonly contextSize?: number | undefined;
   /** True when the model enforces `connectMs` and `responseMs` itself; otherwise Signalbox does. */
   readonly keepsTime?: boolean;
   /**
@@ -162,6 +164,7 @@ export type ModelErrorCode =
   | 'malformed-tool-call'
   | 'no-model'
   | 'live-forbidden'
+  | 'circuit-open'
   | 'model-error';
 
 /** A failed model request: a stable `code`, and what the server said of it. */

@@ -158,7 +158,7 @@ function systemPromptOf(core: AgentCore): string {
   const mode = toolCallingOf(core.options(), core.model());
   const text = typeof instructions === 'string' ? instructions : '';
   const toolset = core.toolset();
-  const spec = core.ports.output?.spec(core.model().takesSchemaWithTools === true);
+  const spec = core.ports.output?.spec(core.besideTools());
   const output = spec === undefined ? null : shownOutput(spec, toolNames(toolset));
   return joinParts(promptParts(text, toolset, { mode, plans, output }));
 }

@@ -35,7 +35,7 @@ export function showEvent(output: GuardedOutput, { event, before, after }: Shown
     case 'model.replied':
       return showReply(output, event, options);
     case 'model.retrying':
-      return output.warning(`Attempt ${event.attempt} at the model failed, trying again: ${event.error.message}`);
+      return output.warning(retryText(event));
     case 'thought':
       return output.thought(event.text);
     case 'goal':
@@ -262,4 +262,10 @@ function without(view: RunView, callId: string): RunView {
   running.delete(callId);
   asking.delete(callId);
   return { ...view, running, asking };
+}
+
+function retryText({ attempt, error, next }: Extract<RunEvent, { readonly type: 'model.retrying' }>): string {
+  if (error.code === 'circuit-open' && next !== undefined) return `Asking ${next}: ${error.message}`;
+  const now = next === undefined ? 'trying again' : `asking ${next}`;
+  return `Attempt ${attempt} at the model failed, ${now}: ${error.message}`;
 }

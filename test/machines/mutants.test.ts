@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Model } from '../../src/actors/model.ts';
 import { explorePaths, playBack } from '../../src/testing/index.ts';
 import { loopDetectionMachine } from '../../src/machines/tool-call/loop-detection.ts';
 import { SOAKING } from '../support/soak.ts';
@@ -10,7 +11,7 @@ import { MESSAGE_MUTANTS, SAYINGS } from './mutants/messages.ts';
 import { type Mutant, mutantAgent } from './mutants/mutant.ts';
 import { OUTPUT_MUTANTS } from './mutants/output.ts';
 import { TOOLS } from './mutants/tools.ts';
-import { TURN_MUTANTS } from './mutants/turn.ts';
+import { LIST, TURN_MUTANTS } from './mutants/turn.ts';
 
 interface Setting {
   readonly tools: readonly string[];
@@ -18,6 +19,7 @@ interface Setting {
   readonly maxConsecutiveRepeats?: number;
   readonly maxPlanIterations?: number;
   readonly budget?: { readonly maxToolCalls: number; readonly maxTokens: number };
+  readonly model?: readonly Model[];
 }
 
 const OPTIONS = { maxPaths: 2000, maxViolations: 1 };
@@ -50,6 +52,8 @@ describe('the machine as it is', () => {
     { tools: ['fatal', 'hard'], maxSteps: 2, budget: { maxToolCalls: 1, maxTokens: 9 } },
     { tools: ['chosen', 'slow', 'off'], maxSteps: 1 },
     { tools: [], maxSteps: 4, maxPlanIterations: 1 },
+    { tools: ['look'], maxSteps: 2, model: LIST },
+    { tools: [], maxSteps: 1, model: LIST },
   ])('breaks no law with $tools in $maxSteps steps', { timeout: 120_000 }, async ({ tools, ...limits }) => {
     const found = await explorePaths(
       mutantAgent({ ...limits, tools: TOOLS.filter(({ name }) => tools.includes(name)) }),

@@ -35,7 +35,7 @@ test('the reporter tells which states and arrows no test has taken', { timeout: 
     await writeFile(join(folder, 'vitest.config.ts'), config);
     const vitest = join(root, 'node_modules/vitest/vitest.mjs');
     const { stdout } = await promisify(execFile)(process.execPath, [vitest, 'run', '--root', folder], { cwd: root });
-    expect(stdout).toMatch(/llmCall +2 of 4, 50 %/);
+    expect(stdout).toMatch(/llmCall +2 of 5, 40 %/);
     expect(stdout).toContain('PLANNING.DECIDING —always [calledTools]→ DIRECT_EXECUTION');
     const { machines } = Report.parse(JSON.parse(await readFile(json, 'utf8')));
     const agent = machines.find(({ machine }) => machine === 'agent');

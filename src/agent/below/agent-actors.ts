@@ -27,7 +27,11 @@ export function agentLeaves(root: AgentPorts) {
   const of = (agent: string): AgentPorts => portsAt(root, agent);
   return {
     callLlm: callLlm({
-      model: (name, agent) => (name === '' ? of(agent).model() : of(agent).modelNamed(name)),
+      model: (name, agent, at) => {
+        const ports = of(agent);
+        if (at !== undefined) return ports.modelAt(at);
+        return name === '' ? ports.model() : ports.modelNamed(name);
+      },
       facts: (agent) => of(agent).facts(),
       retryable: (error, agent) => of(agent).options().retry?.retryable?.(error),
     }),

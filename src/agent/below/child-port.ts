@@ -50,6 +50,8 @@ export type Policies = 'own' | 'recorded' | 'stricter';
 /** What the leaves of an agent reach, looked up at each call: options may change between runs. */
 export interface AgentPorts {
   readonly model: () => Model;
+  /** The model at a place of the agent's list. */
+  readonly modelAt: (at: number) => Model;
   readonly facts: () => ModelFacts;
   /** A model of the option `models`, or of a preset. Throws for any other name. */
   readonly modelNamed: (name: string) => Model;

@@ -41,6 +41,8 @@ export interface AgentCore {
   /** The first line of a recording with marks for secrets. */
   redacted(head: RunRecord): RunRecord;
   model(): Model;
+  /** True where a model of the agent takes a schema and tools in one request. */
+  besideTools(): boolean;
   journal(): JournalStore;
   /**
    * Waits for what a run needs (its servers) until `signal` aborts; what it gives then takes the
@@ -96,6 +98,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
   let remembered = (): Promise<void> => Promise.resolve();
   const ports: AgentPorts = {
     model: () => now.model,
+    modelAt: (at) => now.modelAt(at),
     facts: () => now.facts,
     output: now.output,
     modelNamed: (asked) => now.modelNamed(asked),
@@ -124,6 +127,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
     redactorOf: (recording) => redaction.redactorOf(recording, core.journal()),
     redacted: (head) => redaction.redacted(head),
     model: () => now.model,
+    besideTools: () => now.takesSchemaWithTools,
     journal: () => now.options.journal ?? RUN_ONLY,
     granted: async (owner) => {
       if (!needsConfirmation(registry)) return NOTHING_GRANTED;
@@ -207,7 +211,7 @@ interface SetupParts {
 
 /** What a run would be told now. */
 function setupNow(now: Configured, mcp: McpBinding, toolset: Toolset, parts: SetupParts): AgentSetup {
-  const { options, model, name } = now;
+  const { options, model, listed, name } = now;
   const settings = settingsOf(options);
   const output = parts.output ?? now.output;
   const { instructions = '', seed = Math.floor(Math.random() * 2 ** 31) } = options;
@@ -217,18 +221,19 @@ function setupNow(now: Configured, mcp: McpBinding, toolset: Toolset, parts: Set
     promptByCode: typeof instructions === 'function' || options.systemPrompt !== undefined,
     toolset,
     toolCalling: toolCallingOf(options, model),
-    callsNatively: callsNatively(model),
+    callsNatively: listed.length === 1 && callsNatively(model),
     settings: {
       ...settings,
       maxSteps: parts.maxSteps ?? settings.maxSteps,
       jitterSeed: seed,
-      images: model.takesImages === true ? 'sent' : 'named',
+      images: listed.some(({ takesImages }) => takesImages === true) ? 'sent' : 'named',
     },
     seed,
     warnings: [...mcp.warnings(), ...parts.told],
     children: parts.below,
     escalates: options.onEscalation !== undefined,
-    ...(output === null ? {} : { output: output.spec(model.takesSchemaWithTools === true) }),
+    ...(output === null ? {} : { output: output.spec(now.takesSchemaWithTools) }),
+    ...(listed.length === 1 ? {} : { models: now.listedModels() }),
   };
 }
 

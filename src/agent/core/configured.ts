@@ -1,6 +1,7 @@
-import { DEFAULTS } from '../options/agent-settings.ts';
-import { type ModelFacts, factsOf } from '../../actors/call-llm.ts';
-import type { Model } from '../../actors/model.ts';
+import { DEFAULTS, toolCallingOf } from '../options/agent-settings.ts';
+import { type ModelFacts, callsNatively, factsOf } from '../../actors/call-llm.ts';
+import type { RankedModel } from '../../machines/contract/agent-setup.ts';
+import { type Model, ModelError } from '../../actors/model.ts';
 import { processEnvironment } from '../../models/endpoint/environment.ts';
 import { resolveModel } from '../../models/chat/chat-model.ts';
 import { checkConfigurable } from '../options/check-options.ts';
@@ -13,9 +14,11 @@ import type { OwnRegistry } from '../tools/registry.ts';
 /** What `agent.configure` changes: the options and what follows from them. */
 export class Configured {
   readonly name: string;
+  /** More models, by name. */
   readonly models: Map<string, Model>;
   options: AgentOptions;
-  model: Model;
+  /** The models that are asked one after the other; the first is the agent's own. */
+  listed: readonly [Model, ...Model[]];
   readonly output: TypedOutput | null;
   facts: ModelFacts;
   readonly read = (): AgentOptions => this.options;
@@ -27,11 +30,42 @@ export class Configured {
     this.name = given.name ?? 'agent';
     this.options = given;
     this.output = typedOutput('createAgent', given);
-    this.model = resolveModel(given.model, this.#env);
+    this.listed = this.#listedOf(given.model);
     this.models = new Map(
       Object.entries(given.models ?? {}).map(([key, spec]) => [key, resolveModel(spec, this.#env)]),
     );
     this.facts = this.#factsNow();
+  }
+
+  get model(): Model {
+    return this.listed[0];
+  }
+
+  /** The model at a place of the list. A run that was recorded may know more of them than there are now. */
+  modelAt(at: number): Model {
+    const model = this.listed[at];
+    if (model === undefined) throw new ModelError('no-model', `The agent '${this.name}' has no ${at + 1} models.`);
+    return model;
+  }
+
+  /** True where at least one takes a schema and tools in one request; the others are sent the tools alone. */
+  get takesSchemaWithTools(): boolean {
+    return this.listed.some(({ takesSchemaWithTools }) => takesSchemaWithTools === true);
+  }
+
+  /** What a run is told of several models. */
+  listedModels(): readonly RankedModel[] {
+    return this.listed.map((model, index) => {
+      const { id = '', takesImages = false, takesSchemaWithTools = false, contextSize } = model;
+      return {
+        name: id === '' ? `model ${index + 1}` : id,
+        toolCalling: toolCallingOf(this.options, model),
+        callsNatively: callsNatively(model),
+        takesImages,
+        takesSchemaWithTools,
+        ...(contextSize === undefined ? {} : { contextSize }),
+      };
+    });
   }
 
   modelNamed(asked: string): Model {
@@ -65,7 +99,7 @@ export class Configured {
     checkConfigurable(changes);
     this.options = { ...this.options, ...checkOptions(changes, 'agent.configure') };
     if (changes.model !== undefined) {
-      this.model = resolveModel(changes.model, this.#env);
+      this.listed = this.#listedOf(changes.model);
       this.facts = this.#factsNow();
     }
     if (changes.defaultPolicy !== undefined) registry.setDefaultPolicy(changes.defaultPolicy);
@@ -74,7 +108,24 @@ export class Configured {
     this.#owners.clear();
   }
 
-  #factsNow(): ModelFacts {
-    return factsOf(this.model, this.options.minContextSize ?? DEFAULTS.minContextSize);
+  #listedOf(given: AgentOptions['model']): readonly [Model, ...Model[]] {
+    const [first, ...others] = isList(given) ? given : [given];
+    return [resolveModel(first, this.#env), ...others.map((one) => resolveModel(one, this.#env))];
   }
+
+  #factsNow(): ModelFacts {
+    const least = this.options.minContextSize ?? DEFAULTS.minContextSize;
+    const facts = this.listed.map((model) => factsOf(model, least));
+    return {
+      look() {
+        for (const one of facts) one.look();
+      },
+      atStart: () => facts.flatMap((one) => one.atStart()),
+      sinceThen: () => facts.flatMap((one) => one.sinceThen()),
+    };
+  }
+}
+
+function isList<T>(given: T | readonly T[]): given is readonly T[] {
+  return Array.isArray(given);
 }

@@ -37,12 +37,12 @@ export class Redaction {
   }
 
   secrets(): readonly string[] {
-    const { options, model, models } = this.#now;
+    const { options, listed, models } = this.#now;
     return this.#once('secrets', (below) => [
       ...(options.secrets ?? []),
       ...this.#fixed,
       ...this.#mcp.secrets(),
-      ...[model, ...models.values()].flatMap(secretsOf),
+      ...[...listed, ...models.values()].flatMap(secretsOf),
       ...below,
     ]);
   }

@@ -35,8 +35,8 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   readonly instructions?: string | ((input: InstructionsInput<TContext>) => string | Promise<string>);
   /** Replaces the composition of the system prompt. */
   readonly systemPrompt?: (parts: PromptParts) => string | Promise<string>;
-  /** A model, or a name such as `'ollama:qwen2.5:7b'`. Default: the environment's, else discovered on loopback. */
-  readonly model?: ModelName | Model;
+  /** A model, or a name such as `'ollama:qwen2.5:7b'`; of several, where one fails, the next is asked. Default: discovered. */
+  readonly model?: ModelName | Model | readonly (ModelName | Model)[];
   /** More models by name. */
   readonly models?: { readonly [name: string]: ModelName | Model };
   readonly tools?: readonly ToolFor<TContext>[];
@@ -177,10 +177,10 @@ const object = (what: string, method: string) =>
     (value) => typeof value === 'object' && value !== null && typeof Reflect.get(value, method) === 'function',
     `must be ${what}`,
   );
-const model = z.union(
-  [z.string().min(1), object('a model', 'complete')],
-  'must be a name such as "ollama:qwen2.5:7b", or an object with a method complete()',
-);
+const A_MODEL = 'must be a name such as "ollama:qwen2.5:7b", or an object with a method complete()';
+const model = z.union([z.string().min(1), object('a model', 'complete')], A_MODEL);
+const isModels = (value: unknown): boolean =>
+  Array.isArray(value) && value.length > 0 && value.every((one) => model.safeParse(one).success);
 const policy = z.enum(POLICIES);
 
 const backoff = z.union(
@@ -205,7 +205,7 @@ const schema = z
     name: z.string().min(1).max(100),
     instructions: z.union([z.string(), fn], 'must be a text or a function'),
     systemPrompt: fn,
-    model,
+    model: z.union([model, z.custom<object>(isModels, A_MODEL)], `${A_MODEL}, or a list of them`),
     models: z.record(model),
     tools: z.array(object('a tool made by tool()', 'execute')),
     outputSchema: z.unknown(),

@@ -1,6 +1,12 @@
 import type { Effect, Entry, LeafError, OutsideEvent } from '../../actors/journal.ts';
 import type { Message, Part, ToolCalling } from '../../actors/model.ts';
-import type { AgentSettings, ChildSetup, OutputSpec, Toolset } from '../../machines/contract/agent-setup.ts';
+import type {
+  AgentSettings,
+  ChildSetup,
+  RankedModel,
+  OutputSpec,
+  Toolset,
+} from '../../machines/contract/agent-setup.ts';
 import type { SentMessage } from '../../machines/contract/mail.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
 import type { Effects } from '../../tools/spec.ts';
@@ -40,6 +46,8 @@ export interface RunRecord {
   readonly escalates?: boolean;
   /** What the answer must be; left out where it is text. */
   readonly output?: OutputSpec;
+  /** The models in the order in which they are asked; left out where there is one. */
+  readonly models?: readonly RankedModel[];
   readonly metadata: JsonObject;
   /** Of a fork: the run that it comes from, and the number of the last record that it shares with it. */
   readonly parent?: { readonly runId: string; readonly entry: number };

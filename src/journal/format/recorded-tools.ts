@@ -126,6 +126,12 @@ const OUTPUT: JsonObject = {
   ],
 };
 
+const MODELS: JsonObject = {
+  type: 'array',
+  minItems: 2,
+  items: record({ name: TEXT, toolCalling: { enum: ['native', 'json'] }, callsNatively: SWITCH, takesImages: SWITCH }),
+};
+
 const CHILDREN: JsonObject = { type: 'array', items: { $ref: '#/$defs/child' } };
 const $defs: JsonObject = {
   child: record({
@@ -133,7 +139,7 @@ const $defs: JsonObject = {
     setup: {
       allOf: [
         record({ toolset: TOOLSET, settings: OPTIONS, children: CHILDREN }),
-        { type: 'object', properties: { output: OUTPUT } },
+        { type: 'object', properties: { output: OUTPUT, models: MODELS } },
       ],
     },
   }),
@@ -162,6 +168,7 @@ const HEAD: JsonObject = {
     children: CHILDREN,
     escalates: SWITCH,
     output: OUTPUT,
+    models: MODELS,
   },
   required: [
     'runId',

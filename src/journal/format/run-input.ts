@@ -43,6 +43,7 @@ export function runRecord(
     ...(setup.children.length === 0 ? {} : { children: setup.children }),
     ...(setup.escalates ? { escalates: true } : {}),
     ...(setup.output === undefined ? {} : { output: setup.output }),
+    ...(setup.models === undefined ? {} : { models: setup.models }),
     metadata: run.metadata,
   };
 }
@@ -69,6 +70,7 @@ export function inputOf(head: RunRecord): WholeInput {
       children: head.children ?? [],
       escalates: head.escalates ?? false,
       ...(head.output === undefined ? {} : { output: head.output }),
+      ...(head.models === undefined ? {} : { models: head.models }),
     },
   };
 }

@@ -18,6 +18,7 @@ import {
 import type { CallOutcome, CallRequest } from '../tool-call/call-request.ts';
 import { type LoopSnapshot, type LoopVerdict, loopBegun } from '../tool-call/loop-detection.ts';
 import { toJsonMode } from '../llm-call/conversation.ts';
+import { type ModelList, modelList } from '../llm-call/model-list.ts';
 import type { ReadReply } from './read-reply.ts';
 import { type Mail, NO_MAIL } from '../contract/mail.ts';
 import type { AgentState, ErrorEntry, RunReason, RunStatus, RunUsage } from '../contract/run-result.ts';
@@ -96,6 +97,8 @@ export interface Briefing {
   readonly children: readonly ChildSetup[];
   readonly escalates: boolean;
   readonly output: OutputSpec | null;
+  /** The models of the run, where there are several, and what it has learned of them. */
+  readonly models: ModelList | null;
 }
 
 /** What the model is shown, which follows from the toolset. */
@@ -199,7 +202,9 @@ const NO_DETOUR: Detour = { model: '', skill: null };
 /** The memory that a run starts with. */
 export function initialContext(input: AgentInput): AgentContext {
   const given = input.history ?? [];
-  const history = input.setup?.toolCalling === 'json' ? toJsonMode(given) : given;
+  // Of several models each request is worded for the one that gets it.
+  const isWorded = input.setup?.toolCalling === 'json' && input.setup.models === undefined;
+  const history = isWorded ? toJsonMode(given) : given;
   const settings = input.setup?.settings ?? DEFAULT_SETTINGS;
   const task: Message = { role: 'user', content: input.content ?? input.task };
   return {
@@ -233,18 +238,10 @@ export function fromSetup(setup: AgentSetup | null) {
 }
 
 function briefingOf(setup: AgentSetup): Briefing {
-  const {
-    agent,
-    instructions,
-    promptByCode,
-    callsNatively,
-    seed,
-    warnings,
-    children,
-    escalates,
-    output = null,
-  } = setup;
-  return { agent, instructions, promptByCode, callsNatively, seed, warnings, children, escalates, output };
+  const { agent, instructions, promptByCode, callsNatively, seed, warnings, children, escalates } = setup;
+  const given = { agent, instructions, promptByCode, callsNatively, seed, warnings, children, escalates };
+  const models = setup.models === undefined ? null : modelList(setup.models);
+  return { ...given, output: setup.output ?? null, models };
 }
 
 /** What the model is told, which changes when the toolset does. */

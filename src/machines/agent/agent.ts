@@ -8,6 +8,7 @@
  */
 import { and, not } from 'xstate';
 import { initialContext } from './agent-context.ts';
+import { messagesAsked, modelsAsked } from './escalating.ts';
 import { promptInput } from './planning.ts';
 import { agentParts } from './agent-parts.ts';
 import { outputOf } from './endings.ts';
@@ -85,7 +86,7 @@ export const agentMachine = agentParts.createMachine({
             src: 'llmCall',
             input: ({ context }) => ({
               system: context.shown.prompts,
-              messages: context.messages,
+              messages: messagesAsked(context),
               tools: offeredTools(context),
               responseSchema: responseSchema(context),
               toolCalling: context.toolCalling,
@@ -93,6 +94,7 @@ export const agentMachine = agentParts.createMachine({
               seed: (context.briefing?.seed ?? 0) + context.stepsTaken,
               model: context.detour.model,
               agent: context.place.agent,
+              list: modelsAsked(context),
             }),
             onDone: [
               {

@@ -1,5 +1,6 @@
 import type { AskEscalationInput, AskApprovalInput } from '../../actors/ask-approval.ts';
 import { leafErrorOf } from '../../actors/leaf.ts';
+import type { Message } from '../../actors/model.ts';
 import type { EscalationError } from '../../json/errors.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { higher, type Verdict } from '../../recovery/verdicts.ts';
@@ -13,6 +14,8 @@ import {
   toolsetAfter,
 } from '../contract/agent-setup.ts';
 import { recoveryText, userMessage, withMessages } from './agent-texts.ts';
+import { toJsonMode } from '../llm-call/conversation.ts';
+import type { ModelList } from '../llm-call/model-list.ts';
 import { childInput, spentBy } from '../tool-call/delegation.ts';
 import { troubleTold } from './execution.ts';
 import { budgetLeft } from './planning.ts';
@@ -101,6 +104,17 @@ export function askedOfAnotherModel(context: AgentContext): Update {
   const again =
     trouble.ran || turn === -1 ? troubleTold(context) : { trouble: null, messages: messages.slice(0, turn) };
   return { ...again, detour: { ...detour, model } };
+}
+
+/** The models that a turn may ask; null: one, which is the agent's own or that of a verdict. */
+export function modelsAsked({ briefing, detour }: AgentContext): ModelList | null {
+  return detour.model === '' ? (briefing?.models ?? null) : null;
+}
+
+/** The conversation as a turn begins with it. That of several models is worded for each of them in turn. */
+export function messagesAsked({ messages, briefing, detour, toolCalling }: AgentContext): readonly Message[] {
+  const isUnworded = briefing?.models != null && detour.model !== '' && toolCalling === 'json';
+  return isUnworded ? toJsonMode(messages) : messages;
 }
 
 /** Limits the rest of the run to a skill. */

@@ -20,6 +20,7 @@ import type { Caller } from '../tool-call/tool-call-context.ts';
 import { lookUp } from '../../tools/lookup.ts';
 import { shortenOlderResults, toJsonMode } from '../llm-call/conversation.ts';
 import type { LlmCallOutput } from '../llm-call/llm-call.ts';
+import { type ModelList, askedModel, learned } from '../llm-call/model-list.ts';
 import { type LoopVerdict, loopStepped } from '../tool-call/loop-detection.ts';
 import { withTypedAnswer } from './read-answer.ts';
 import { type ReadReply, inJsonMode, readReply } from './read-reply.ts';
@@ -29,7 +30,23 @@ type Update = Partial<AgentContext>;
 /** Takes a model's reply: reads it, keeps it in the conversation, counts what it cost. */
 export function takenReply(context: AgentContext, output: LlmCallOutput): Update {
   if (output.kind === 'model.failed') return {};
-  const before = output.toolCalling === context.toolCalling ? context.messages : toJsonMode(context.messages);
+  return output.list === null ? replyRead(context, output) : listedReplyRead(context, output, output.list);
+}
+
+/** Of several models each is read by how it has called itself. */
+function listedReplyRead(context: AgentContext, output: Replied, list: ModelList): Update {
+  const { briefing, books } = context;
+  const read = replyRead({ ...context, books: { ...books, heldTo: askedModel(list)?.heldTo ?? null } }, output);
+  const { toolCalling } = output;
+  const models = learned(list, { toolCalling, heldTo: read.books?.heldTo ?? null });
+  return { ...read, briefing: briefing === null ? null : { ...briefing, models } };
+}
+
+type Replied = Extract<LlmCallOutput, { readonly kind: 'model.replied' }>;
+
+function replyRead(context: AgentContext, output: Replied): Update {
+  const isWorded = output.toolCalling === context.toolCalling || context.briefing?.models != null;
+  const before = isWorded ? context.messages : toJsonMode(context.messages);
   const messages = output.shortened ? shortenOlderResults(before) : before;
   const { output: shown } = context.shown;
   const replied = readReply({

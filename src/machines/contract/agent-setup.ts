@@ -122,6 +122,18 @@ export interface OutputSpec {
   readonly ofRun?: true;
 }
 
+/** One of several models of an agent: what is known of it when the run begins. */
+export interface RankedModel {
+  /** Its `id`, else its place in the list. */
+  readonly name: string;
+  readonly toolCalling: ToolCalling;
+  readonly callsNatively: boolean;
+  readonly takesImages: boolean;
+  readonly takesSchemaWithTools: boolean;
+  /** In tokens; absent: not known. */
+  readonly contextSize?: number;
+}
+
 /** Everything that a run is told of its agent: one immutable JSON value, written into the recording's first line. */
 export interface AgentSetup {
   readonly agent: string;
@@ -142,6 +154,8 @@ export interface AgentSetup {
   readonly escalates: boolean;
   /** What the answer must be; absent: text. */
   readonly output?: OutputSpec;
+  /** The models in the order in which they are asked, where there are several; absent: one. */
+  readonly models?: readonly RankedModel[];
 }
 
 /** An agent below another, as its tool calls it. */

@@ -4,7 +4,8 @@ import { isJsonObject } from '../../json/json.ts';
 import type { AgentContext, PlannedCall } from '../agent/agent-context.ts';
 import type { CallOutcome } from '../tool-call/call-request.ts';
 import { toolHandedUp } from '../agent/escalating.ts';
-import type { LlmCallOutput } from '../llm-call/llm-call.ts';
+import type { LlmCallContext, LlmCallOutput, llmCallMachine } from '../llm-call/llm-call.ts';
+import { askedModel } from '../llm-call/model-list.ts';
 import type { ReadReply } from '../agent/read-reply.ts';
 import type { RunEventBody } from './run-events.ts';
 import { mailNews } from '../contract/mail.ts';
@@ -13,7 +14,6 @@ import { permissionKey, sourceOf } from '../../tools/server-tool.ts';
 import { type ToolCallContext, askedBecause } from '../tool-call/tool-call-context.ts';
 import { type Microstep, type PathOf, isAt } from './transition-log.ts';
 import type { agentMachine } from '../agent/agent.ts';
-import type { llmCallMachine } from '../llm-call/llm-call.ts';
 import type { toolCallMachine } from '../tool-call/tool-call.ts';
 
 interface ReaderOptions {
@@ -32,6 +32,9 @@ const RECOVERY_STEPS: ReadonlyMap<string, string> = new Map<PathOf<typeof toolCa
   ['RECOVERING.SUBSTITUTING', 'substitute'],
   ['RECOVERING.RETRYING', 'retry'],
 ]);
+
+/** Where a model turn continues after a failure. */
+const ASKS_AGAIN: ReadonlySet<string> = new Set<PathOf<typeof llmCallMachine>>(['BACKING_OFF', 'FALLING_OVER']);
 
 /**
  * Makes RunEvents of the microsteps of one run: the only place where they are made. What a child agent does is told like what
@@ -199,31 +202,31 @@ class AgentReader {
   }
 
   #readModel(microstep: Microstep): void {
-    const { error, attempts, shortened } = microstep.snapshot.context;
+    const { error, attempts, shortened, list }: LlmCallContext = microstep.snapshot.context;
     const isAskedAgain = microstep.snapshot.status === 'active';
     if (shortened && isAskedAgain && leafErrorOf(microstep.event).code === 'context-overflow')
       this.#emit({
         type: 'warning',
         message: 'The conversation did not fit the model; older tool results were shortened.',
       });
-    if (isAt<typeof llmCallMachine>(microstep.transition, 'BACKING_OFF'))
-      this.#emit({ type: 'model.retrying', attempt: attempts, error: { code: error.code, message: error.message } });
+    if (!ASKS_AGAIN.has(microstep.transition?.to ?? '') || error === null) return;
+    const next = list === null ? {} : { next: askedModel(list)?.name ?? '' };
+    const { code, message } = error;
+    this.#emit({ type: 'model.retrying', attempt: attempts, error: { code, message }, ...next });
   }
 }
 
+type Emit = (event: RunEventBody) => void;
+
 /** What people said, when it came and when the model got it. */
-function readMail(before: AgentContext | null, { books }: AgentContext, emit: (event: RunEventBody) => void): void {
+function readMail(before: AgentContext | null, { books }: AgentContext, emit: Emit): void {
   const { received, delivered } = mailNews(before?.books.mail ?? null, books.mail);
   for (const message of received) emit({ type: 'message.received', ...message });
   for (const message of delivered) emit({ type: 'message.delivered', ...message });
 }
 
 /** Tools of servers that are not the ones any more that were always allowed. */
-function readPermissions(
-  before: AgentContext | null,
-  { toolset }: AgentContext,
-  emit: (event: RunEventBody) => void,
-): void {
+function readPermissions(before: AgentContext | null, { toolset }: AgentContext, emit: Emit): void {
   if (toolset === before?.toolset) return;
   const told = new Set(
     before?.toolset.tools.flatMap((tool) => (tool.changes === undefined ? [] : [permissionKey(tool)])),
@@ -235,7 +238,7 @@ function readPermissions(
   }
 }
 
-function readSteps(before: AgentContext | null, context: AgentContext, emit: (event: RunEventBody) => void): void {
+function readSteps(before: AgentContext | null, context: AgentContext, emit: Emit): void {
   if (context.stepsTaken > (before?.stepsTaken ?? 0)) {
     const kind = context.step !== null && context.step !== before?.step ? 'plan' : 'model';
     emit({ type: 'step.started', step: context.stepsTaken, limit: context.settings.maxSteps, kind });
@@ -249,16 +252,11 @@ function readSteps(before: AgentContext | null, context: AgentContext, emit: (ev
       if (error.tool === undefined) emit({ type: 'warning', message: error.message });
 }
 
-function readVerdict({ request, verdict }: PlannedCall, emit: (event: RunEventBody) => void): void {
+function readVerdict({ request, verdict }: PlannedCall, emit: Emit): void {
   if (verdict !== 'clear') emit({ type: 'loop.suspected', callId: request.callId, tool: request.tool, verdict });
 }
 
-function readReplied(
-  { settings }: AgentContext,
-  read: ReadReply,
-  event: { readonly type: string },
-  emit: (event: RunEventBody) => void,
-): void {
+function readReplied({ settings }: AgentContext, read: ReadReply, event: { readonly type: string }, emit: Emit): void {
   const output = outputOfModel(event);
   const reply: ModelReply | null = output?.kind === 'model.replied' ? output.reply : null;
   emit({
@@ -288,7 +286,7 @@ function outputOfModel(event: { readonly type: string }): LlmCallOutput | null {
   return isJsonObject(output) && typeof output.kind === 'string' ? (Reflect.get(event, 'output') ?? null) : null;
 }
 
-function readPlans(before: AgentContext | null, context: AgentContext, emit: (event: RunEventBody) => void): void {
+function readPlans(before: AgentContext | null, context: AgentContext, emit: Emit): void {
   if (context.plan === null || context.books.planIterations === (before?.books.planIterations ?? 0)) return;
   emit({ type: 'plan.made', steps: context.plan.steps, iteration: context.books.planIterations });
 }

@@ -51,10 +51,12 @@ export type RunEventBody =
       readonly strategy: string;
       readonly repairs: readonly Repair[];
     }
+  /** Voids what was streamed of the reply so far. `next`: the model that is asked now, where there are several. */
   | {
       readonly type: 'model.retrying';
       readonly attempt: number;
       readonly error: { readonly code: string; readonly message: string };
+      readonly next?: string;
     }
   /** A person said something to the run while it worked: for the model's next turn, or (`queue`) for the next run. */
   | { readonly type: 'message.received'; readonly id: string; readonly text: string; readonly kind: 'steer' | 'queue' }

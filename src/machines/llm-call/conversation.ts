@@ -58,6 +58,14 @@ function hasImages(message: Message): boolean {
   );
 }
 
+/** True where a message of the user holds an image, which cannot be left out as those of results can. */
+export function holdsUserImages(messages: readonly Message[]): boolean {
+  return messages.some(
+    (message) =>
+      typeof message.content !== 'string' && message.content.some(({ type }) => type === 'image') && isStart(message),
+  );
+}
+
 function isStart(message: Message): boolean {
   return message.role === 'user' && !isResult(message);
 }

@@ -10,17 +10,30 @@ import {
   type ToolCalling,
 } from '../../actors/model.ts';
 import { isJsonObject, type JsonObject, type JsonSchema } from '../../json/json.ts';
-import { backoffMs } from '../../recovery/backoff.ts';
 import { type AgentSettings, MOST_MICROSTEPS } from '../contract/agent-setup.ts';
 import { shortenOlderResults, toJsonMode, withoutImages } from './conversation.ts';
+import {
+  type ListedTurn,
+  type ModelList,
+  askedModel,
+  detailsOf,
+  isResting,
+  learned,
+  mayTryAgain,
+  pauseBefore,
+  turnAfter,
+  turnBegun,
+} from './model-list.ts';
 import { assign, setup } from 'xstate';
 
 /**
- * One turn of the model, retries included.
+ * One turn of the model, retries included, and the models that are asked instead.
  *
- * I1 At most `maxAttempts` requests count as attempts; a server that refuses tools is asked again in json mode, once,
- *    and a context that is too long is shortened, once, where it can be: neither counts.
+ * I1 At most `maxAttempts` requests count as attempts, over all models, or one for each of them where that is more; a
+ *    server that refuses tools is asked again in json mode, once, and a context that is too long is shortened, once, where
+ *    it can be: neither counts, nor does a model that rests.
  * I2 It never ends in an error: SUCCEEDED and FAILED both have an output.
+ * I3 With one model there is no other: FALLING_OVER is never reached.
  */
 
 /** How a model turn ended. `toolCalling` is the mode that worked, to be kept for the rest of the run. */
@@ -31,6 +44,8 @@ export type LlmCallOutput =
       readonly toolCalling: ToolCalling;
       readonly attempts: number;
       readonly shortened: boolean;
+      /** The models, where there are several, with what was learned of them: the one that answered is asked last. */
+      readonly list: ModelList | null;
     }
   | {
       readonly kind: 'model.failed';
@@ -42,14 +57,14 @@ export type LlmCallOutput =
 
 /** The memory of one model turn. */
 export interface LlmCallContext extends LlmCallInput {
+  readonly list: ModelList | null;
+  /** What each model of the list failed with last in this turn. */
+  readonly failures: ListedTurn['failures'];
   readonly attempts: number;
   readonly shortened: boolean;
   readonly reply: ModelReply | null;
   readonly error: LeafError | null;
 }
-
-/** A server that asks for a longer pause than this is not waited for. */
-const LONGEST_PAUSE_MS = 60_000;
 
 export const llmCallMachine = setup({
   types: {
@@ -69,6 +84,10 @@ export const llmCallMachine = setup({
     toolsRefused: ({ context, event }) =>
       leafErrorOf(event).code === 'no-native-tools' && context.toolCalling === 'native',
     replyMalformed: ({ event }) => leafErrorOf(event).code === 'malformed-tool-call',
+    anotherModelLeft: ({ context, event }) => {
+      const after = turnAfter(context, leafErrorOf(event));
+      return after !== null && after.list !== null && !after.waits;
+    },
     contextTooLong: ({ context, event }) =>
       leafErrorOf(event).code === 'context-overflow' &&
       !context.shortened &&
@@ -80,15 +99,17 @@ export const llmCallMachine = setup({
   actions: {
     countAttempt: assign({ attempts: ({ context }) => context.attempts + 1 }),
     takeReply: assign({ reply: (_, reply: ModelReply) => reply }),
-    takeMalformedText: assign({ reply: ({ event }) => malformedReply(leafErrorOf(event)) }),
-    takeError: assign({ error: ({ event }) => leafErrorOf(event) }),
+    takeMalformedText: assign({ reply: ({ context, event }) => malformedReply(context, leafErrorOf(event)) }),
+    takeError: assign(({ context, event }) => failed(context, leafErrorOf(event))),
     switchToJsonMode: assign({
       toolCalling: 'json',
-      messages: ({ context }) => toJsonMode(context.messages),
+      messages: ({ context: { list, messages } }) => (list === null ? toJsonMode(messages) : messages),
+      list: ({ context: { list } }) => (list === null ? null : learned(list, { toolCalling: 'json' })),
       attempts: ({ context }) => context.attempts - 1,
     }),
     shortenContext: assign({
       shortened: true,
+      list: ({ context: { list } }) => (list === null ? null : { ...list, overflow: 0 }),
       messages: ({ context }) => shortenOlderResults(context.messages),
       attempts: ({ context }) => context.attempts - 1,
     }),
@@ -99,7 +120,7 @@ export const llmCallMachine = setup({
 }).createMachine({
   id: 'llmCall',
   options: { maxIterations: MOST_MICROSTEPS },
-  context: ({ input }) => ({ ...input, attempts: 0, shortened: false, reply: null, error: null }),
+  context: ({ input }) => ({ ...input, ...begun(input), attempts: 0, shortened: false, reply: null, error: null }),
   initial: 'ATTEMPTING',
   states: {
     ATTEMPTING: {
@@ -111,12 +132,13 @@ export const llmCallMachine = setup({
           request: composeRequest(context),
           connectMs: context.settings.connectMs,
           responseMs: context.settings.responseMs,
-          model: context.model,
           agent: context.agent,
+          ...whoIsAsked(context),
         }),
         onDone: { target: 'SUCCEEDED', actions: { type: 'takeReply', params: ({ event }) => event.output } },
         onError: [
           { guard: 'toolsRefused', target: 'ATTEMPTING', reenter: true, actions: 'switchToJsonMode' },
+          { guard: 'anotherModelLeft', target: 'FALLING_OVER', actions: 'takeError' },
           { guard: 'contextTooLong', target: 'ATTEMPTING', reenter: true, actions: 'shortenContext' },
           { guard: 'replyMalformed', target: 'SUCCEEDED', actions: 'takeMalformedText' },
           { guard: 'timedOutWithAttemptsLeft', target: 'BACKING_OFF', actions: 'takeError' },
@@ -125,54 +147,51 @@ export const llmCallMachine = setup({
         ],
       },
     },
+    FALLING_OVER: { always: 'ATTEMPTING' },
     BACKING_OFF: { after: { pause: 'ATTEMPTING' } },
     SUCCEEDED: { type: 'final' },
     FAILED: { type: 'final' },
   },
   output: ({ context }) => {
-    const { toolCalling, attempts, shortened, reply } = context;
-    if (reply !== null) return { kind: 'model.replied', reply, toolCalling, attempts, shortened };
+    const { toolCalling, attempts, shortened, reply, list } = context;
+    if (reply !== null) return { kind: 'model.replied', reply, toolCalling, attempts, shortened, list };
     const error = context.error ?? { code: 'model-error', message: 'the model call ended without a reply' };
     return { kind: 'model.failed', error, toolCalling, attempts, shortened };
   },
 });
 
-function mayTryAgain(context: LlmCallContext, error: LeafError): boolean {
-  const { retryable } = detailsOf(error);
-  const hopeless =
-    retryable === false || (pauseAsked(error) ?? 0) > LONGEST_PAUSE_MS || error.code === 'context-overflow';
-  return context.attempts < context.settings.maxAttempts && !hopeless;
+/** Which model a turn begins with, where there are several, and how that one is asked. */
+function begun({ list = null, messages, toolCalling }: LlmCallInput) {
+  if (list === null) return { list, failures: [] };
+  const first = turnBegun(list, messages);
+  return { list: first, failures: [], toolCalling: askedModel(first)?.toolCalling ?? toolCalling };
 }
 
-/** What the server asks for, and at least the backoff; without a word of it, a busy server gets more time. */
-function pauseBefore({ error, attempts, seed, settings }: LlmCallContext): number {
-  const { backoff, busyBackoff = backoff, totalMs } = settings;
-  const asked = pauseAsked(error);
-  if (asked !== undefined) return Math.max(asked, backoffMs(backoff, attempts, seed));
-  if (!isBusy(error)) return backoffMs(backoff, attempts, seed);
-  // A run that has little time in all keeps most of it for the attempt.
-  return Math.min(backoffMs(busyBackoff, attempts, seed), (totalMs ?? Infinity) / 4);
+/** The model of this attempt. The first of a list is asked by no name, as a single one is. */
+function whoIsAsked({ list, failures, model }: LlmCallContext) {
+  if (list === null) return { model };
+  const { at } = list;
+  return {
+    model: at === 0 ? '' : (askedModel(list)?.name ?? ''),
+    listed: { at, again: (failures[at] ?? null) !== null },
+  };
 }
 
-function isBusy(error: LeafError | null): boolean {
-  const { status } = detailsOf(error);
-  if (error?.code === 'rate-limited' || error?.code === 'server-error') return true;
-  return typeof status === 'number' && (status === 429 || status >= 500);
+/** What a failure changes: of several models another one is asked, in its own way of calling tools. */
+function failed(context: LlmCallContext, error: LeafError): Partial<LlmCallContext> {
+  const after = turnAfter(context, error);
+  if (after === null) return { error };
+  const { failures, list } = after;
+  const attempts = isResting(context, error) ? context.attempts - 1 : context.attempts;
+  if (list === null) return { error, failures, attempts };
+  return { error, failures, attempts, list, toolCalling: askedModel(list)?.toolCalling ?? context.toolCalling };
 }
 
-function pauseAsked(error: LeafError | null): number | undefined {
-  const { retryAfterMs } = detailsOf(error);
-  return typeof retryAfterMs === 'number' ? retryAfterMs : undefined;
-}
-
-function detailsOf(error: LeafError | null): JsonObject {
-  return error !== null && isJsonObject(error.data) ? error.data : {};
-}
-
-function malformedReply(error: LeafError): ModelReply {
+function malformedReply({ list }: LlmCallContext, error: LeafError): ModelReply {
   const { details } = detailsOf(error);
   const text = isJsonObject(details) && typeof details.text === 'string' ? details.text : '';
-  return { content: text, finishReason: 'malformed-tool-call' };
+  const model = list === null ? undefined : askedModel(list)?.name;
+  return { content: text, finishReason: 'malformed-tool-call', ...(model === undefined ? {} : { model }) };
 }
 
 /** What one model turn is asked. */
@@ -189,6 +208,8 @@ export interface LlmCallInput {
   readonly model: string;
   /** The agent that asks, by its place in the tree; empty for the root. */
   readonly agent: string;
+  /** The models that are asked one after the other instead, where there are several. */
+  readonly list?: ModelList | null;
 }
 
 /** The envelope that a model writes in json mode, as a schema for servers that can hold it to one. */
@@ -205,9 +226,10 @@ const ENVELOPE_SCHEMA = envelopeSchema({
 const WITHOUT_PLAN = envelopeSchema({});
 
 /** What the server may hold the reply to: the envelope, or the answer where it has a schema and stands alone. */
-function heldTo({ toolCalling, responseSchema = null, settings }: LlmCallInput): Partial<ModelRequest> {
+function heldTo({ toolCalling, responseSchema = null, settings, tools, list }: LlmCallInput): Partial<ModelRequest> {
   if (toolCalling === 'native') {
-    const schema = responseSchema?.native ?? null;
+    const takesBoth = list == null || tools.length === 0 || askedModel(list)?.takesSchemaWithTools === true;
+    const schema = takesBoth ? (responseSchema?.native ?? null) : null;
     return schema === null ? {} : { responseSchema: schema, strictSchema: true };
   }
   const envelope = settings.plans === false ? WITHOUT_PLAN : ENVELOPE_SCHEMA;
@@ -243,12 +265,15 @@ function envelopeSchema(plan: JsonObject): JsonObject {
 
 /** The request of one attempt: the system prompt first, then the conversation as it stands. */
 export function composeRequest(input: LlmCallInput): ModelRequest {
-  const { settings, toolCalling, tools } = input;
+  const { settings, toolCalling, tools, list = null } = input;
   const native = toolCalling === 'native' && tools.length > 0;
   // Of another model than the agent's own it is not known whether it takes images.
-  const takesImages = settings.images === 'sent' && input.model === '';
+  const takesImages =
+    settings.images === 'sent' && (list === null ? input.model === '' : askedModel(list)?.takesImages === true);
+  const shown = takesImages ? input.messages : withoutImages(input.messages);
+  const messages = list !== null && toolCalling === 'json' ? toJsonMode(shown) : shown;
   return {
-    messages: [input.system[toolCalling], ...(takesImages ? input.messages : withoutImages(input.messages))],
+    messages: [input.system[toolCalling], ...messages],
     toolCalling,
     ...(native ? { tools, parallelToolCalls: settings.parallelToolCalls } : {}),
     ...heldTo(input),

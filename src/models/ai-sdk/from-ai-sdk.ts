@@ -14,11 +14,17 @@ import { sdkFailure } from './sdk-failure.ts';
 export interface AiSdkOptions {
   /** Whether the model takes images: those of tools' results are sent to it. Default false: it gets their type and size. */
   readonly images?: boolean;
+  /** How many tokens the model's context holds. Default: not known. */
+  readonly contextSize?: number;
   /** Goes into every call as it is: `seed`, `topP`, `reasoning`, `headers`, `providerOptions` … */
   readonly settings?: AiSdkSettings;
 }
 
-const checkOptions = optionsOf<AiSdkOptions>('fromAiSdk', 'docs/models.md', { images: true, settings: true });
+const checkOptions = optionsOf<AiSdkOptions>('fromAiSdk', 'docs/models.md', {
+  images: true,
+  contextSize: true,
+  settings: true,
+});
 
 /**
  * A model of the AI SDK as a model of Signalbox. The provider sends each request once: retries, time limits and the
@@ -31,7 +37,7 @@ const checkOptions = optionsOf<AiSdkOptions>('fromAiSdk', 'docs/models.md', { im
 export function fromAiSdk(languageModel: AiSdkLanguageModel, options: AiSdkOptions = {}): Model {
   checkOptions(options);
   checkModel(languageModel);
-  const { images = false, settings = {} } = options;
+  const { images = false, settings = {}, contextSize } = options;
   const id = `${languageModel.provider}:${languageModel.modelId}`;
   const target = { id, version: languageModel.specificationVersion, settings };
   const told = new Set<string>();
@@ -68,6 +74,7 @@ export function fromAiSdk(languageModel: AiSdkLanguageModel, options: AiSdkOptio
   return {
     id,
     takesImages: images,
+    ...(contextSize === undefined ? {} : { contextSize }),
     // Others turn the schema into a tool, or refuse it beside tools.
     takesSchemaWithTools: languageModel.provider.startsWith('openai.'),
     async complete(request, io) {

@@ -1,4 +1,5 @@
-import { ModelError, type Model } from '../../actors/model.ts';
+import { ModelError, type Model, type ModelReply } from '../../actors/model.ts';
+import { rememberEndpoint } from '../../actors/circuits.ts';
 import { askModel } from './ask-model.ts';
 import { checkContext, knownContextWarnings } from '../discovery/check-context.ts';
 import { createConnection, DEFAULT_CONNECT_MS, type Connection } from './model-connection.ts';
@@ -64,8 +65,7 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
   /** Set when it is certain, so that later requests do not wait for it. */
   let settled: Place | undefined;
   let settling: Promise<Place> | undefined;
-  const memoryOf = ({ baseURL }: Endpoint, name: string) =>
-    recallEndpoint(baseURL, name, options.fetch ?? options.client);
+  const client = options.fetch ?? options.client;
   const settle = async (signal: AbortSignal): Promise<Place> => {
     const { endpoint, warning: found } = await source.locate(signal);
     if (found !== undefined) unsaid.add(found);
@@ -74,11 +74,12 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
     const { name, warning: chosen } = await connection.model(signal);
     if (chosen !== undefined) unsaid.add(chosen);
     model = name;
-    const place = { connection, name, memory: memoryOf(endpoint, name) };
+    const place = { connection, name, memory: recallEndpoint(endpoint.baseURL, name, client) };
     if (source.isFound() && connection.chosen() !== undefined) settled = place;
     return place;
   };
   const id = () => idOf(source.known(), model);
+  const known = () => knownOf(source.known(), model, client);
 
   const chat: Model = {
     keepsTime: true,
@@ -87,17 +88,18 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
       const baseURL = source.known()?.baseURL;
       return baseURL !== undefined && isOpenAIHost(baseURL);
     },
+    get contextSize() {
+      return options.contextSize ?? known()?.context?.size;
+    },
     get id() {
       return id();
     },
     get toolCalling() {
-      const endpoint = source.known();
-      const tools = endpoint === undefined || model === undefined ? 'unknown' : memoryOf(endpoint, model).tools;
+      const tools = known()?.tools;
       return tools === 'refused' || tools === 'doubted' ? 'json' : 'native';
     },
     get callsNatively() {
-      const endpoint = source.known();
-      return endpoint !== undefined && model !== undefined && memoryOf(endpoint, model).callsNatively;
+      return known()?.callsNatively === true;
     },
     async complete(request, io) {
       if (io.signal.aborted) throw new ModelError('aborted', 'The request was aborted before it was sent.');
@@ -111,16 +113,13 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
       const reply = await askModel({ ...place, extra: options.body, state, connectMs, responseMs }, request, io);
       hasReplied = true;
       if ((reply.toolCalls ?? []).length > 0) place.memory.callsNatively = true;
-      if (unsaid.size === 0) return reply;
-      const warnings = [...unsaid, ...(reply.warnings ?? [])];
-      unsaid.clear();
-      return { ...reply, warnings };
+      return withUnsaid(reply, unsaid);
     },
     async check({ minContextSize, signal }) {
       try {
         refuseIfBanned(id, processEnvironment());
-        const known = settled && knownContextWarnings(contextOf(settled, minContextSize));
-        if (known !== undefined) return known;
+        const told = settled && knownContextWarnings(contextOf(settled, minContextSize));
+        if (told !== undefined) return told;
         const limit = AbortSignal.any([signal, AbortSignal.timeout(CHECK_MS)]);
         // A request that is under way finds out where the server is and which model: that is not asked twice.
         const place = settled ?? (await untilAborted(limit, settling ?? settle(limit)));
@@ -133,7 +132,34 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
     },
   };
   rememberSecrets(chat, () => source.known(), options);
+  rememberEndpoint(chat, () => circuitName(source.known(), model, options));
   return chat;
+}
+
+/** The reply with what is still to be said of its server, which is said once. */
+function withUnsaid(reply: ModelReply, unsaid: Set<string>): ModelReply {
+  if (unsaid.size === 0) return reply;
+  const warnings = [...unsaid, ...(reply.warnings ?? [])];
+  unsaid.clear();
+  return { ...reply, warnings };
+}
+
+function knownOf(
+  endpoint: Endpoint | undefined,
+  model: string | undefined,
+  client: object | undefined,
+): EndpointMemory | undefined {
+  return endpoint === undefined || model === undefined ? undefined : recallEndpoint(endpoint.baseURL, model, client);
+}
+
+/** What rests together: a model at an endpoint, by the key that is used. What has a client of its own rests by itself. */
+function circuitName(
+  endpoint: Endpoint | undefined,
+  model: string | undefined,
+  { fetch, client }: ChatModelOptions,
+): string | undefined {
+  if (endpoint === undefined || model === undefined || fetch !== undefined || client !== undefined) return undefined;
+  return `${endpoint.baseURL} ${model} ${endpoint.apiKey ?? ''}`;
 }
 
 function contextOf({ connection, name, memory }: Place, minContextSize: number) {

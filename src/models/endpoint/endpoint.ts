@@ -46,6 +46,8 @@ export interface ChatModelOptions {
   readonly client?: OpenAIClient;
   /** Whether the model takes images: those of tools' results are sent to it. Default false: it gets their type and size. */
   readonly images?: boolean;
+  /** How many tokens the model's context holds. Default: what its server says of it, once it was asked. */
+  readonly contextSize?: number;
   /** Goes into every request as it is: `top_p`, `reasoning_effort` … */
   readonly body?: JsonObject;
   /**
@@ -70,6 +72,7 @@ const checkNames = optionsOf<ChatModelOptions>('chatModel', 'docs/models.md', {
   client: true,
   body: true,
   images: true,
+  contextSize: true,
   sendReasoning: true,
   connectMs: true,
   responseMs: true,

@@ -10,7 +10,9 @@ import type { SnapshotFrom } from 'xstate';
 import { toJson } from '../../json/to-json.ts';
 import type { agentMachine } from '../../machines/agent/agent.ts';
 import type { Trouble } from '../../machines/agent/agent-context.ts';
+import type { LeafError } from '../../actors/journal.ts';
 import type { LlmCallContext } from '../../machines/llm-call/llm-call.ts';
+import type { ModelList } from '../../machines/llm-call/model-list.ts';
 import type { McpConnectionContext } from '../../machines/mcp/mcp-connection-parts.ts';
 import type { ToolCallContext } from '../../machines/tool-call/tool-call-context.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
@@ -95,6 +97,7 @@ function agentMemory({ context, value }: SnapshotFrom<typeof agentMachine>, call
     [books.mail.waiting, books.mail.delivered, books.mail.queued].map((mail) => mail.map(({ id }) => id)),
     books.mail.withdrawn,
     [context.detour.model !== '', context.detour.skill],
+    ...listMemory(context.briefing?.models ?? null),
     loopPattern(context.loop.context, { turns, calls: turns * callsATurn }),
   ];
 }
@@ -131,9 +134,19 @@ function toolCallMemory(context: ToolCallContext): Json {
   ];
 }
 
-function llmCallMemory({ attempts, shortened, toolCalling, error }: LlmCallContext): Json {
-  const pause = isJsonObject(error?.data) ? error.data['retryAfterMs'] : undefined;
-  return [attempts, shortened, toolCalling, pause ?? null];
+function llmCallMemory({ attempts, shortened, toolCalling, error, list, failures }: LlmCallContext): Json {
+  const before = failures.map((failure) => (failure === null ? null : [failure.code, pauseOf(failure)]));
+  return [attempts, shortened, toolCalling, pauseOf(error), ...(list === null ? [] : [before, ...listMemory(list)])];
+}
+
+function pauseOf(error: LeafError | null): Json {
+  return (isJsonObject(error?.data) ? error.data['retryAfterMs'] : undefined) ?? null;
+}
+
+/** What a run knows of several models; nothing where it has one. */
+function listMemory(list: ModelList | null): readonly Json[] {
+  if (list === null) return [];
+  return [list.at, list.overflow, list.models.map(({ toolCalling, heldTo }) => [toolCalling, heldTo])];
 }
 
 function connectionMemory(context: McpConnectionContext): Json {

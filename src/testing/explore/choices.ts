@@ -60,6 +60,7 @@ function sceneOf(effect: Effect, actors: readonly LiveActor[], world: World): Le
     tools,
     output: outputNear(ownerOf(effect), actors),
     again: isAskedAgain(ownerOf(effect), actors),
+    first: isFirstOfTurn(ownerOf(effect), actors),
     tokens: tokensOf(actors),
     argumentsFor: (tool): Json | undefined => {
       const args = world.arguments[tool.name] ?? sampleArguments(tool.inputSchema);
@@ -107,6 +108,12 @@ function isAskedAgain(path: string, actors: readonly LiveActor[]): boolean {
   return (
     attempts > 1 || shortened || (agent !== undefined && isAgent(agent) && agent.context.toolCalling !== toolCalling)
   );
+}
+
+function isFirstOfTurn(path: string, actors: readonly LiveActor[]): boolean | null {
+  const turn = actors.find((actor) => actor.path === path)?.snapshot;
+  if (turn === undefined || !isLlmCall(turn) || turn.context.list === null) return null;
+  return (turn.context.failures[turn.context.list.at] ?? null) === null;
 }
 
 /** A third of the budget a reply: it lasts for some turns, and then it does not. */

@@ -88,7 +88,13 @@ export function stepMarks(told: readonly SaidEvent[]): readonly StepMark[] {
   return told.flatMap(({ event, step: position }): readonly StepMark[] => {
     switch (event.type) {
       case 'model.retrying':
-        return [{ position, kind: 'retry', text: `model retry: ${event.error.message}` }];
+        return [
+          {
+            position,
+            kind: 'retry',
+            text: `${event.next === undefined ? 'model retry' : `model retry with ${event.next}`}: ${event.error.message}`,
+          },
+        ];
       case 'recovery.step':
         return [{ position, kind: 'retry', text: `${event.tool}: ${event.step}` }];
       case 'tool.finished':

@@ -1,4 +1,4 @@
-import type { AgentSettings } from '../../../machines/contract/agent-setup.ts';
+import type { AgentSettings, RankedModel } from '../../../machines/contract/agent-setup.ts';
 import type { AgentOutput } from '../../../machines/contract/run-result.ts';
 import type { ShownOutput } from '../../../machines/agent/typed-output.ts';
 import type { JsonSchema } from '../../../json/json.ts';
@@ -31,6 +31,8 @@ export interface Situation {
   readonly schema: JsonSchema | null;
   /** How it is asked for; null where it is text. */
   readonly shown: ShownOutput | null;
+  /** The models that the machine was given, where there are several; empty: one. */
+  readonly models: readonly RankedModel[];
   /** What an agent ended with; null while it runs, and for other machines. */
   readonly output: AgentOutput | null;
 }
@@ -56,8 +58,14 @@ export function situationOf(run: ExploredRun, since: number): Situation {
     tools: given?.tools ?? [],
     schema: shown?.spec.schema ?? null,
     shown,
+    models: root === undefined ? [] : modelsOf(root),
     output: root !== undefined && isAgent(root.snapshot) ? (root.snapshot.output ?? null) : null,
   };
+}
+
+function modelsOf({ snapshot }: LiveActor): readonly RankedModel[] {
+  if (isAgent(snapshot)) return snapshot.context.briefing?.models?.models ?? [];
+  return isLlmCall(snapshot) ? (snapshot.context.list?.models ?? []) : [];
 }
 
 function givenTo({

@@ -2,8 +2,10 @@ import type { LeafError } from '../../../actors/journal.ts';
 import type { Message } from '../../../actors/model.ts';
 import { shortenOlderResults } from '../../../machines/llm-call/conversation.ts';
 import { isJsonObject } from '../../../json/json.ts';
-import { isOwn, type Story, ownerOf } from '../walk/story.ts';
+import type { RankedModel } from '../../../machines/contract/agent-setup.ts';
+import { isOwn, type Story, ownerOf, textAt } from '../walk/story.ts';
 import { type Law, news } from './law.ts';
+import { type ModelAttempt, isListed, listedAskedWrongly, listedEndedWrongly } from './listed-turns.ts';
 
 /** The attempts of one model turn. */
 interface Turn {
@@ -13,6 +15,12 @@ interface Turn {
   readonly errors: readonly LeafError[];
   /** How long was waited, in milliseconds. */
   readonly pauses: readonly number[];
+  /** The requests one by one, for turns of several models. */
+  readonly asked: readonly ModelAttempt[];
+  /** A conversation of the run was too long, in this turn or before. */
+  readonly overflowed: boolean;
+  /** A model of the run has refused tools. */
+  readonly refusedTools: boolean;
 }
 
 const LONGEST_PAUSE_MS = 60_000;
@@ -20,16 +28,16 @@ const LONGEST_PAUSE_MS = 60_000;
 /** How often the model is asked. */
 export const modelTurns: Law = {
   name: 'retries',
-  says: 'The model is asked again while its failures may pass and attempts are left, and only then; not sooner than its server asks for.',
-  check: ({ story, fresh, settings }) => {
+  says: 'The model, or the next of several, is asked again while its failures may pass and attempts are left, and only then; not sooner than its server asks for.',
+  check: ({ story, fresh, settings, models }) => {
     if (settings === null) return null;
     for (const { one, before } of news({ story, fresh })) {
       const upTo = [...before, one];
       const wrong =
         one.kind === 'started' && one.effect.name === 'callLlm' && isOwn(ownerOf(one.effect))
-          ? askedWrongly(turnOf(upTo, ownerOf(one.effect)), settings.maxAttempts)
+          ? askedWrongly(turnOf(upTo, ownerOf(one.effect)), settings.maxAttempts, models)
           : one.kind === 'moved' && one.machine === 'llmCall' && isOwn(one.actor)
-            ? endedWrongly(turnOf(upTo, one.actor), one.to, settings.maxAttempts)
+            ? endedWrongly(turnOf(upTo, one.actor), one.to, settings.maxAttempts, models)
             : null;
       if (wrong !== null) return wrong;
     }
@@ -37,7 +45,9 @@ export const modelTurns: Law = {
   },
 };
 
-function askedWrongly({ modes, shortenable, errors, pauses }: Turn, maxAttempts: number): string | null {
+function askedWrongly(turn: Turn, maxAttempts: number, models: readonly RankedModel[]): string | null {
+  const { modes, shortenable, errors, pauses, asked } = turn;
+  if (isListed(models, asked)) return listedAskedWrongly({ ...turn, models, maxAttempts });
   if (modes.length === 1) return null;
   const before = errors.at(-1);
   if (before === undefined) return 'the model was asked again after it had replied';
@@ -54,7 +64,8 @@ function askedWrongly({ modes, shortenable, errors, pauses }: Turn, maxAttempts:
   return overflows > 1 ? 'a conversation that was too long was sent a third time' : null;
 }
 
-function endedWrongly({ errors, modes, shortenable }: Turn, to: string, maxAttempts: number): string | null {
+function endedWrongly(turn: Turn, to: string, maxAttempts: number, models: readonly RankedModel[]): string | null {
+  const { errors, modes, shortenable, asked } = turn;
   const last = errors.at(-1);
   if (last === undefined) return null;
   const replied = errors.length < modes.length;
@@ -63,6 +74,7 @@ function endedWrongly({ errors, modes, shortenable }: Turn, to: string, maxAttem
       ? null
       : `a turn that failed with ${last.code} counted as a reply`;
   if (to === 'FAILED' && last.code === 'malformed-tool-call') return 'a malformed call counted as an outage';
+  if (to === 'FAILED' && isListed(models, asked)) return listedEndedWrongly({ ...turn, models, maxAttempts });
   if (to !== 'FAILED' || isHopeless(last) || counted(errors, modes) >= maxAttempts) return null;
   const repeated = errors.filter(({ code }) => code === last.code).length > 1;
   if (last.code === 'context-overflow' && (repeated || shortenable.at(-1) === false)) return null;
@@ -88,6 +100,9 @@ function turnOf(story: Story, path: string): Turn {
   const over = story.findLastIndex((one, index) => index < story.length - 1 && isEnd(one, path));
   const own = story.slice(over + 1);
   return {
+    asked: askedIn(own, path),
+    overflowed: hasFailedWith(story, 'context-overflow'),
+    refusedTools: hasFailedWith(story, 'no-native-tools'),
     modes: own.flatMap((one) =>
       one.kind === 'started' && isOfTurn(one.effect, path) ? [modeOf(one.effect.request)] : [],
     ),
@@ -99,6 +114,28 @@ function turnOf(story: Story, path: string): Turn {
       one.kind === 'settled' && isOfTurn(one.effect, path) && !one.out.ok ? [one.out.error] : [],
     ),
   };
+}
+
+function hasFailedWith(story: Story, code: string): boolean {
+  return story.some((one) => one.kind === 'settled' && !one.out.ok && one.out.error.code === code);
+}
+
+function askedIn(own: Story, path: string): readonly ModelAttempt[] {
+  const asked: ModelAttempt[] = [];
+  let pause: number | null = null;
+  for (const one of own) {
+    if (one.kind === 'fired') pause = one.effect.ms ?? 0;
+    if (one.kind === 'started' && isOfTurn(one.effect, path)) {
+      const { request } = one.effect;
+      const model = textAt(request, 'model');
+      asked.push({ model, mode: modeOf(request), shortenable: isShortenable(request), pause, error: null });
+      pause = null;
+    }
+    const last = asked.at(-1);
+    if (one.kind === 'settled' && isOfTurn(one.effect, path) && !one.out.ok && last !== undefined)
+      asked[asked.length - 1] = { ...last, error: one.out.error };
+  }
+  return asked;
 }
 
 function isEnd(one: Story[number], path: string): boolean {

@@ -25,7 +25,7 @@ export function modelOutcomes(scene: LeafScene): readonly Representative[] {
     say.reply('says nothing', { content: '' }),
     say.reply('answers, cut off by the length limit', { content: 'The answer is qui', finishReason: 'length' }),
     ...withheld(scene, say),
-    ...failures(native),
+    ...failures(scene),
   ];
 }
 
@@ -36,7 +36,7 @@ function onceMore(scene: LeafScene, say: Speaker): readonly Representative[] {
     ...answersOf(scene, say).slice(0, 1),
     ...(call === undefined ? [] : [say.calls(`calls ${call.name}`, [call])]),
     say.reply('says nothing', { content: '' }),
-    ...failures(isNative(scene.effect.request)),
+    ...failures(scene),
   ];
 }
 
@@ -118,8 +118,13 @@ function callables(scene: LeafScene): readonly ModelCall[] {
 
 const stepOf = (call: ModelCall): JsonObject => ({ tool: call.name, tool_args: call.arguments });
 
-function failures(native: boolean): readonly Representative[] {
+function failures({ effect, first }: LeafScene): readonly Representative[] {
+  const native = isNative(effect.request);
   return [
+    ...(first === null
+      ? []
+      : [fails('has nothing left to spend', 'quota-exhausted', 'The account is empty.', { retryable: false })]),
+    ...(first === true ? [fails('rests', 'circuit-open', 'It has failed a moment ago.', { retryable: true })] : []),
     fails('fails, and may be asked again', 'server-error', 'The server is out of order.', { retryable: true }),
     fails('fails for good', 'auth', 'The key is not valid.', { retryable: false }),
     fails('times out', 'timeout', 'The model sent nothing.', { retryable: true }),

@@ -27,6 +27,8 @@ export interface LeafScene {
   readonly output: ShownOutput | null;
   /** The model is asked once more in the same turn. Its reply is handed on unread, so one of each sort will do. */
   readonly again: boolean;
+  /** The model is one of several: whether this is its first request of the turn; null: it is alone. */
+  readonly first: boolean | null;
   /** How many tokens a reply is to cost; null when nobody counts. */
   readonly tokens: number | null;
 }
