@@ -3,7 +3,6 @@ export { createAgent } from './agent/create-agent.ts';
 export {
   AgentBusyError,
   AgentClosedError,
-  ConversationError,
   ResumeError,
   RunError,
   ToolExecutionError,

@@ -25,14 +25,14 @@ export function createFirst(path: string, content: string): boolean {
  */
 export function createWhole(path: string, content: string, draft: string): boolean {
   if (existsSync(path)) return false;
-  writeFileSync(draft, content, { mode: 0o600 });
   try {
+    writeFileSync(draft, content, { mode: 0o600 });
     linkSync(draft, path);
     return true;
   } catch (error) {
     const code = systemCode(error);
     if (isTaken(code)) return false;
-    if (code === 'ENOENT') throw error;
+    if (code === 'ENOENT' || code === 'ENOSPC') throw error;
     return createFirst(path, content);
   } finally {
     rmSync(draft, { force: true });

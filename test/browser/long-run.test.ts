@@ -31,6 +31,7 @@ test.skipIf(noChromium)(
 
     await run;
     await page.locator('.answer-text').getByText('Counted.').waitFor({ timeout: 60_000 });
+    await page.getByTestId('status').filter({ hasText: 'answered' }).waitFor({ timeout: 60_000 });
     const { moves, nodes, heapMb, frames } = await page.evaluate(measured);
     console.log(
       `live run of ${moves} transitions: ${JSON.stringify(frames)} ms between frames, ${nodes} nodes, heap ${heapMb} MB`,
