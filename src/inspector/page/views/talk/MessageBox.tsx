@@ -32,7 +32,7 @@ export function MessageBox() {
       }}
     >
       <textarea
-        rows={2}
+        rows={1}
         value={text}
         aria-label="Message to the agent"
         placeholder="Say something to the agent while it works"
@@ -43,14 +43,12 @@ export function MessageBox() {
           send('message.steered');
         }}
       />
-      <div class="approval-row">
-        <Button type="submit" look="yes" disabled={sending} title="The model reads it before its next step (Enter)">
-          Steer
-        </Button>
-        <Button disabled={sending} title="The next run begins with it" onClick={() => send('message.queued')}>
-          Queue
-        </Button>
-      </div>
+      <Button type="submit" disabled={sending} title="The model reads it before its next step (Enter)">
+        Steer
+      </Button>
+      <Button disabled={sending} title="The next run begins with it" onClick={() => send('message.queued')}>
+        Queue
+      </Button>
     </form>
   );
 }
