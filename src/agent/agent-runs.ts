@@ -28,7 +28,7 @@ import { launchRun } from './run/launch-run.ts';
 import { type AnyRun, type PendingApproval, type Run, approvalGiven } from './run/run.ts';
 import type { NextRuns, StartedRun } from './run/run-plan.ts';
 import { KeptConversation, type Opening, conversationHandle } from './kept-conversation.ts';
-import { Talk } from './run-line.ts';
+import { LiveConversation } from './live-conversation.ts';
 import type { Conversation } from './agent-types.ts';
 import type { OutsideEvent } from '../actors/journal.ts';
 import type { SentMessage } from '../machines/contract/mail.ts';
@@ -50,26 +50,26 @@ interface Begun {
 const NEW: Opening = { history: [], queued: [] };
 /**
  * Owns: the runs of one agent that go on, its conversations, and its being closed. Does not own: what a run does, nor what is
- * said in a conversation (`run-line.ts`).
+ * said in a conversation (`live-conversation.ts`).
  *
  * I1 One run at a time continues a conversation; those of `agent.logic`, of child agents and of repairs are beside all of them.
  */
 export class AgentRuns {
   readonly past: PastRuns;
   /** The conversation of `agent.run`. */
-  readonly own: Talk;
+  readonly own: LiveConversation;
   readonly #core: AgentCore;
   readonly #news: ToolNews;
   /** The runs that go on, with the tools that each knows of; null before it began. */
   readonly #runs = new Map<StartedRun, Toolset | null>();
   /** The conversations that are known here, by their ids. */
-  readonly #talks = new Map<string, Talk>();
+  readonly #conversations = new Map<string, LiveConversation>();
   #isClosed = false;
 
   constructor(core: AgentCore) {
     this.#core = core;
     this.#news = toolNews(core, this.#runs);
-    this.own = this.#talk(null);
+    this.own = this.#newConversation(null);
     this.own.history = mendedHistory(core.options().history ?? []);
     this.past = pastRuns(core, {
       runs: this.#runs,
@@ -97,9 +97,9 @@ export class AgentRuns {
   conversation(id: string, { owner = id }: ConversationOptions): Conversation<unknown, AnyRun> {
     checkConversation(id, owner);
     const kept = this.#kept(id);
-    const talk = (): Talk => {
+    const talk = (): LiveConversation => {
       this.#checkOpen();
-      return this.#talkOf({ id, owner });
+      return this.#conversationOf({ id, owner });
     };
     return conversationHandle(id, kept, {
       run: (input, given) => {
@@ -108,7 +108,7 @@ export class AgentRuns {
       },
       resume: async (context) => talk().resume(context),
       history: async () => {
-        const known = this.#talks.get(id);
+        const known = this.#conversations.get(id);
         return this.#isKept && known?.isHeld !== true ? kept.history() : (known?.history ?? []);
       },
       pendingOf: (runId) => this.pendingOf(runId),
@@ -178,7 +178,7 @@ export class AgentRuns {
     checkClose(given);
     const { graceMs = 5000, runs: fate = 'cancel' } = given;
     this.#isClosed = true;
-    const closing = [this.own, ...this.#talks.values()].map((talk) => talk.close());
+    const closing = [this.own, ...this.#conversations.values()].map((talk) => talk.close());
     const ending = [...this.#runs.keys()].map(async ({ run }) => {
       await Promise.all(closing);
       if (fate === 'release' && (await run.release())) return;
@@ -218,7 +218,8 @@ export class AgentRuns {
           signal,
         });
         return (why) => {
-          const setup = makeSetup();
+          const made = makeSetup();
+          const setup = { ...made, warnings: [...made.warnings, ...(opened.warnings ?? [])] };
           const refused = core.mcp.missing() ?? imagesRefused(content, setup, core.model().id);
           this.#runs.set(started, setup.toolset);
           const whole = {
@@ -265,17 +266,17 @@ export class AgentRuns {
 
   readonly #maxHistory = (): number => this.#core.options().maxHistoryMessages ?? DEFAULTS.maxHistoryMessages;
 
-  #talkOf(conversation: ConversationName): Talk {
+  #conversationOf(conversation: ConversationName): LiveConversation {
     const { id } = conversation;
-    const talk = this.#talks.get(id) ?? this.#talk(conversation);
-    this.#talks.set(id, talk);
+    const talk = this.#conversations.get(id) ?? this.#newConversation(conversation);
+    this.#conversations.set(id, talk);
     return talk;
   }
 
   /** A conversation; null: the agent's own, which is in memory alone. */
-  #talk(conversation: ConversationName | null): Talk {
+  #newConversation(conversation: ConversationName | null): LiveConversation {
     const keeper = conversation === null || !this.#isKept ? null : this.#kept(conversation.id);
-    return new Talk({
+    return new LiveConversation({
       agent: this.#core.name,
       maxHistory: this.#maxHistory,
       keeper,
@@ -283,7 +284,7 @@ export class AgentRuns {
         this.#begin(input, given, { ...own, ...(conversation === null ? {} : { conversation }) }),
       // What is kept in a journal is not kept here, too, once nothing goes on in it.
       onIdle: () => {
-        if (conversation !== null && keeper !== null) this.#talks.delete(conversation.id);
+        if (conversation !== null && keeper !== null) this.#conversations.delete(conversation.id);
       },
     });
   }

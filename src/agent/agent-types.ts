@@ -99,6 +99,20 @@ type WithOutput<TRun, TOutput> =
 /** The answer of a run. */
 type OutputIn<TRun> = TRun extends Run<infer _TEvent, infer _TLast, infer TOutput> ? TOutput : unknown;
 
+/** Starts a run of an agent or of one of its conversations. */
+export interface StartRun<TContext = unknown, TRun = Run> {
+  /**
+   * Starts a run whose answer has a schema of its own, instead of the agent's.
+   *
+   * @example const { output } = await agent.run('Who wrote it?', { outputSchema: z.object({ name: z.string() }) });
+   */
+  <const TSchema extends OutputSchema>(
+    input: RunInput,
+    options: TypedRunOptions<TContext, TSchema>,
+  ): WithOutput<TRun, OutputOf<TSchema>>;
+  (input: RunInput, ...options: RunArguments<TContext>): TRun;
+}
+
 /**
  * A conversation of an agent, kept in its journal: runs one after the other, each with what was said before. Any number of
  * them go on at once, in any process that reaches the journal; a conversation itself has one run at a time.
@@ -106,14 +120,10 @@ type OutputIn<TRun> = TRun extends Run<infer _TEvent, infer _TLast, infer TOutpu
 export interface Conversation<TContext = unknown, TRun = Run> {
   readonly id: string;
   /**
-   * Starts a run with the history of the conversation. Like `agent.run`; where another process is at the conversation, or a
-   * person has to answer first, the result is `failed` with the code of a `ConversationError`.
+   * Starts a run with the history of the conversation, like `agent.run`. If another process is using the conversation, or its
+   * last run waits for a person, the result is `failed` with the code `conversation-busy` or `conversation-waiting`.
    */
-  run<const TSchema extends OutputSchema>(
-    input: RunInput,
-    options: TypedRunOptions<TContext, TSchema>,
-  ): WithOutput<TRun, OutputOf<TSchema>>;
-  run(input: RunInput, ...options: RunArguments<TContext>): TRun;
+  readonly run: StartRun<TContext, TRun>;
   /** What was said in it, without the system prompt. */
   readonly history: Promise<readonly Message[]>;
   /** Its runs, the oldest first. */
@@ -124,21 +134,15 @@ export interface Conversation<TContext = unknown, TRun = Run> {
   resume(options?: Pick<ResumeOptions, 'context'>): Promise<RunResult<OutputIn<TRun>> | null>;
 }
 
-/** An agent: a definition, its conversation, and at most one run at a time. Make one a user or session: it costs nothing. */
+/**
+ * An agent: a definition, a conversation of its own with one run at a time, and any number of others by id: for users or
+ * sessions, use `conversation`.
+ */
 export interface Agent<TContext = unknown, TRun = Run>
   extends Replayable<TRun>, Forkable<TRun>, Explorable, Repairer, ChildAgent {
   readonly name: string;
-  /**
-   * Starts a run whose answer has a schema of its own, instead of the agent's.
-   *
-   * @example const { output } = await agent.run('Who wrote it?', { outputSchema: z.object({ name: z.string() }) });
-   */
-  run<const TSchema extends OutputSchema>(
-    input: RunInput,
-    options: TypedRunOptions<TContext, TSchema>,
-  ): WithOutput<TRun, OutputOf<TSchema>>;
   /** Starts a run. Throws for blank input, and `AgentBusyError` or `AgentClosedError`; else everything is in the result. */
-  run(input: RunInput, ...options: RunArguments<TContext>): TRun;
+  readonly run: StartRun<TContext, TRun>;
   /**
    * Takes up a run that was interrupted, in this process or another, and goes on where it stood; a run that is over has
    * its recorded result. Throws like `run` while the agent is busy or closed. Awaiting it rejects with a `ResumeError` for

@@ -1,8 +1,7 @@
 import type { Message } from '../actors/model.ts';
 import { JournalError } from '../journal/format/journal-error.ts';
 import type { Recording } from '../journal/format/recording.ts';
-import { ReplayDivergenceError } from '../journal/replay/divergence.ts';
-import { playRecording } from '../journal/replay/replay.ts';
+import { saidIn } from '../journal/replay/replay.ts';
 import type { JournalStore } from '../journal/run/run-journal.ts';
 import type { RunSummary } from '../journal/format/tally.ts';
 import { pruneHistory } from '../machines/llm-call/conversation.ts';
@@ -22,6 +21,8 @@ export interface Opening {
   readonly queued: readonly SentMessage[];
   /** Its turn never came: it was cancelled before, and is no part of the conversation. */
   readonly isAside?: boolean;
+  /** What is missing in the history, for the run to say. */
+  readonly warnings?: readonly string[];
   /** When the run begins, as an ISO date: after the one before it, whatever the clock says. Default: now. */
   readonly at?: string;
 }
@@ -51,10 +52,10 @@ export interface Reopening {
 }
 
 /** What a conversation needs of its agent. */
-export interface TalkPort {
+export interface LiveConversationPort {
   readonly agent: string;
   /** Starts a run whose turn comes when `opening` resolves. */
-  readonly begin: (input: RunInput, given: RunOptions, own: TalkRun) => StartedRun;
+  readonly begin: (input: RunInput, given: RunOptions, own: ConversationRun) => StartedRun;
   readonly maxHistory: () => number;
   /** Null: this process has all of it. */
   readonly keeper: Keeper | null;
@@ -63,7 +64,7 @@ export interface TalkPort {
 }
 
 /** A run of a conversation, as it is begun. */
-interface TalkRun {
+interface ConversationRun {
   readonly opening: (signal: AbortSignal) => Promise<Opening>;
   readonly onDone: (result: AnyResult | null, opening: Opening) => Promise<unknown> | undefined;
   readonly next: NextRuns;
@@ -152,10 +153,19 @@ export class KeptConversation implements Keeper {
   async #behind(runId: string): Promise<Opening> {
     const recording = (await this.#port.journal().read?.(runId)) ?? null;
     if (recording === null) return { history: [], queued: [] };
-    const said = messagesAfter(recording);
-    const inside = new Set(said.slice(recording.head.history.length + 1));
-    return { history: withoutMarks(pruneHistory(said, this.#port.maxHistory(), inside)), queued: queuedIn(recording) };
+    const { messages, isWhole } = saidIn(recording);
+    const inside = new Set(messages.slice(recording.head.history.length + 1));
+    return {
+      history: withoutMarks(pruneHistory(messages, this.#port.maxHistory(), inside)),
+      queued: queuedIn(recording),
+      warnings: isWhole ? [] : [leftOut(runId)],
+    };
   }
+}
+
+/** What a person is told of a run that this version cannot replay. */
+export function leftOut(runId: string): string {
+  return `What was said last, in run ${runId}, was recorded by another version and is left out of the conversation.`;
 }
 
 function unended(runId: string, { error, result }: AnyResult): Error {
@@ -193,18 +203,6 @@ export async function caughtUp(
   }
 }
 
-/** The conversation behind a recorded run; before it, where it was recorded by other machines. */
-export function messagesAfter(recording: Recording): readonly Message[] {
-  const { head } = recording;
-  try {
-    const { driven } = playRecording(recording);
-    return [...head.history, ...(driven.actor.getSnapshot().output?.messages ?? [])];
-  } catch (error) {
-    if (!(error instanceof ReplayDivergenceError)) throw error;
-    return head.history;
-  }
-}
-
 /** What was queued in a run that has ended, and has not begun. */
 function queuedIn({ lines }: Recording): readonly SentMessage[] {
   const end = lines.findLast(({ t }) => t === 'end');
@@ -225,7 +223,7 @@ interface ConversationPort {
   readonly pendingOf: (runId: string) => readonly PendingApproval[] | Promise<readonly PendingApproval[]>;
 }
 
-/** The handle of a conversation. It holds nothing: any number of them stand for the same one. */
+/** The handle of a conversation. It keeps no state, so several handles of one conversation are the same. */
 export function conversationHandle(
   id: string,
   kept: KeptConversation,

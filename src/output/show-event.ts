@@ -36,6 +36,8 @@ export function showEvent(output: GuardedOutput, { event, before, after }: Shown
       return showReply(output, event, options);
     case 'model.retrying':
       return output.warning(retryText(event));
+    case 'message.received':
+      return output.info(`Message for the next ${event.kind === 'steer' ? 'step' : 'run'}: ${event.text}`);
     case 'thought':
       return output.thought(event.text);
     case 'goal':

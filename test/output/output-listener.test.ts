@@ -40,6 +40,19 @@ test('a run is shown with its query, steps, thoughts, calls, states and answer, 
   ]);
 });
 
+test('what is said to a run while it works is shown with what it is for', () => {
+  expect(
+    shownOf([
+      { type: 'message.received', id: 'a', kind: 'steer', text: 'Without museums.' },
+      { type: 'message.received', id: 'b', kind: 'queue', text: 'Now book it.' },
+      { type: 'message.delivered', id: 'a', text: 'Without museums.', step: 2 },
+    ]),
+  ).toEqual([
+    'info ["Message for the next step: Without museums."]',
+    'info ["Message for the next run: Now book it."]',
+  ]);
+});
+
 test('nothing of a replay is shown', () => {
   const { handler, calls } = recordingHandler();
   const listen = outputListener(handler);

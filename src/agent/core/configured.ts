@@ -82,8 +82,13 @@ export class Configured {
   /** The store of a conversation's owner. Where the given one does not tell owners apart, what they say is kept in memory. */
   async permissionsOf(owner: string): Promise<Permissions | undefined> {
     const { permissions } = this.options;
-    if (permissions === undefined || permissions.forAgent !== undefined)
-      return resolvePermissions(permissions, `${this.name}/${owner}`);
+    if (permissions === undefined || permissions.forAgent !== undefined) {
+      // The agent's own comes first: a store takes the first name that it is asked for as its own.
+      const own = await this.permissions();
+      const ofOwner = await resolvePermissions(permissions, `${this.name}/${owner}`);
+      // One that is bound to a name of its own is the same for everybody.
+      if (ofOwner !== own || own === undefined) return ofOwner;
+    }
     const kept = (): Permissions => this.#owners.get(owner) ?? memoryPermissions();
     // An owner who has allowed nothing is not kept.
     return {

@@ -1,13 +1,13 @@
 import type { RunReason, AnyResult } from '../../machines/contract/run-result.ts';
 
-/** A second `run` was asked for while one is live: an agent does one at a time. Make one agent a user or session. */
+/** A second `run` was asked for while one is live: a conversation has one at a time. */
 export class AgentBusyError extends Error {
   override readonly name = 'AgentBusyError';
   readonly code = 'agent-busy';
 
   constructor(agent: string, runId: string) {
     super(
-      `Agent '${agent}' is busy with run ${runId}. Await or cancel it first, or make another agent: they are cheap.`,
+      `Agent '${agent}' is busy with run ${runId}. Await or cancel it first, say what to do with the option whenBusy, or use agent.conversation(id) for each user or session.`,
     );
   }
 }

@@ -6,10 +6,8 @@ import { type Command, UsageError, EXIT_CODE } from '../command/command.ts';
 import type { CliAgent } from '../agent/make-agent.ts';
 import { answerOnConsole, whereRecorded, reportResult, type FinishedRun, runOnce } from '../agent/run-once.ts';
 import { packageVersion } from '../../inspector/version.ts';
-import type { Message } from '../../actors/model.ts';
-import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
-import { playRecording } from '../../journal/replay/replay.ts';
-import type { Recording } from '../../journal/format/recording.ts';
+import { leftOut } from '../../agent/kept-conversation.ts';
+import { saidIn } from '../../journal/replay/replay.ts';
 import type { RunSummary } from '../../journal/format/tally.ts';
 
 const FIRST_QUESTION = 'What is in this folder, and which file is the largest?';
@@ -130,22 +128,8 @@ async function openSession({ agent, journal }: CliAgent, name: string): Promise<
   const recording = await read(last.runId);
   if (recording === null || last.state !== 'ended')
     return { interrupted: last, messages: recording?.head.history.length ?? 0 };
-  const history = messagesAfter(recording);
-  agent.setHistory(history);
-  return { interrupted: null, messages: history.length };
-}
-
-/** The conversation behind a run that has ended. */
-function messagesAfter(recording: Recording): readonly Message[] {
-  const { head } = recording;
-  try {
-    const { driven } = playRecording(recording);
-    return [...head.history, ...(driven.actor.getSnapshot().output?.messages ?? [])];
-  } catch (error) {
-    if (!(error instanceof ReplayDivergenceError)) throw error;
-    console.error(
-      `What was said last, in run ${head.runId}, was recorded by another version and is left out of the conversation.`,
-    );
-    return head.history;
-  }
+  const { messages, isWhole } = saidIn(recording);
+  if (!isWhole) console.error(leftOut(last.runId));
+  agent.setHistory(messages);
+  return { interrupted: null, messages: messages.length };
 }

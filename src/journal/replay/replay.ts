@@ -1,5 +1,5 @@
 import type { LeafWork } from '../../actors/leaf.ts';
-import type { Model } from '../../actors/model.ts';
+import type { Message, Model } from '../../actors/model.ts';
 import { optionsOf } from '../../json/known-options.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import type { AgentState } from '../../machines/contract/run-result.ts';
@@ -10,6 +10,7 @@ import { readRecording, type Recording } from '../format/recording.ts';
 import { inputOf, ROOT_ID } from '../format/run-input.ts';
 import { type Drive, drive, recordedOutput } from '../run/drive.ts';
 import type { AllowedDifference } from './compare.ts';
+import { ReplayDivergenceError } from './divergence.ts';
 import { type Playback, playback } from './playback.ts';
 
 /** A place in a recording that is being played. */
@@ -100,6 +101,27 @@ export function transitions(recording: string | readonly (string | object)[]): r
   });
   if (driven.isActive()) throw past.cutShort(stateText(driven.actor.getSnapshot().value));
   return list;
+}
+
+/** What was said in a recorded run and before it. `isWhole` is false where only what was said before can be told. */
+export interface RecordedExchange {
+  readonly messages: readonly Message[];
+  readonly isWhole: boolean;
+}
+
+/**
+ * The conversation behind a recorded run. Of a run that was recorded by other machines, which these cannot replay, it is what
+ * was said before.
+ */
+export function saidIn(recording: Recording): RecordedExchange {
+  const { history } = recording.head;
+  try {
+    const { driven } = playRecording(recording);
+    return { messages: [...history, ...(driven.actor.getSnapshot().output?.messages ?? [])], isWhole: true };
+  } catch (error) {
+    if (!(error instanceof ReplayDivergenceError)) throw error;
+    return { messages: history, isWhole: false };
+  }
 }
 
 /** A recording that was played to where it stops. */

@@ -5,6 +5,8 @@ import { spawn } from 'node:child_process';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { fork } from '../../../src/journal/replay/fork.ts';
 import { memoryJournal } from '../../../src/journal/stores/memory.ts';
+import type { Permissions } from '../../../src/agent/options/option-types.ts';
+import { permissionStore } from '../../../src/security/permissions-store.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../../src/testing/scripted-model.ts';
 import { createAgent } from '../../../src/agent/create-agent.ts';
@@ -222,6 +224,105 @@ describe('"always allow" of one owner', () => {
     expect(asked).toHaveLength(3);
     expect(danger.calls).toHaveLength(5);
   });
+});
+
+describe('"always allow" of one owner', () => {
+  const guarded = (permissions: Permissions) => {
+    const asked: string[] = [];
+    const waits = Promise.withResolvers<void>();
+    const agent = createAgent({
+      name: 'desk',
+      model: {
+        id: 'm',
+        complete: async ({ messages, tools = [] }) => {
+          if (messages.at(-1)?.role === 'tool') return { content: tools.map(({ name }) => name).join() };
+          if (messages.at(-1)?.content === 'Wait, then go.') await waits.promise;
+          return calls(['danger']);
+        },
+      },
+      silent: true,
+      plans: false,
+      journal: memoryJournal(),
+      tools: [fakeTool('danger', ['boom'], { policy: 'confirm' })],
+      permissions,
+      confirm: ({ tool }) => (asked.push(tool), 'always-allow'),
+    });
+    return { agent, asked, goOn: () => waits.resolve() };
+  };
+
+  test('is kept in the file under that owner', async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'permissions.json');
+    const { agent, asked } = guarded(permissionStore({ path }));
+    await agent.conversation('anna').run('Go.');
+    await agent.conversation('anna').run('Go.');
+    expect(asked).toEqual(['danger']);
+    await agent.conversation('ben').run('Go.');
+    await agent.run('Go.');
+    expect(asked).toHaveLength(3);
+    const other = guarded(permissionStore({ path }));
+    await other.agent.conversation('anna').run('Go.');
+    await other.agent.conversation('clara').run('Go.');
+    expect(other.asked).toEqual(['danger']);
+  });
+
+  test.each([
+    ['under a name of its own', { agent: 'nightly' }],
+    ['in which something was allowed beforehand', {}],
+  ])('is not that of a store %s', async (_what, bound) => {
+    await using folder = await temporaryFolder();
+    const store = permissionStore({ path: join(folder.path, 'permissions.json'), ...bound });
+    store.add('danger');
+    const { agent, asked } = guarded(store);
+    await agent.conversation('anna').run('Go.');
+    await agent.conversation('ben').run('Go.');
+    expect(asked).toHaveLength(2);
+    await agent.conversation('anna').run('Go.');
+    await agent.run('Go.');
+    expect(asked).toHaveLength(2);
+  });
+
+  test('does not come with the news of tools that have changed', async () => {
+    await using folder = await temporaryFolder();
+    const { agent, asked, goOn } = guarded(permissionStore({ path: join(folder.path, 'permissions.json') }));
+    // The agent's own conversation may call it without a question.
+    await agent.run('Go.');
+    expect(asked).toHaveLength(1);
+    const run = agent.conversation('anna').run('Wait, then go.');
+    await expect.poll(() => run.state.path).toBe('PLANNING.ASKING');
+    agent.tools.register(fakeTool('another', ['x']));
+    await expect.poll(() => run.recording()).toContain('"tools.changed"');
+    goOn();
+    expect(await run).toMatchObject({ result: 'danger,another' });
+    expect(asked).toHaveLength(2);
+  });
+});
+
+test('a run that this version cannot replay is left out of the conversation, and the next run says so', async () => {
+  const inner = memoryJournal();
+  const { agent } = echoing({ journal: inner });
+  await agent.conversation('c').run('one');
+  const last = await agent.conversation('c').runs();
+  const foreign = {
+    ...inner,
+    read: async (runId: string) => {
+      const kept = (await inner.read?.(runId)) ?? null;
+      if (kept === null) return null;
+      if (kept.head.input !== 'one') return kept;
+      const lines = kept.lines.map((line) => (line.t === 'start' ? { ...line, id: `${line.id}9` } : line));
+      return { ...kept, lines };
+    },
+  };
+  const later = echoing({ journal: foreign }).agent;
+  const run = later.conversation('c').run('two');
+  expect(await run).toMatchObject({ result: 'two/1' });
+  const warnings: string[] = [];
+  for await (const event of run) if (event.type === 'warning') warnings.push(event.message);
+  expect(warnings).toEqual([expect.stringContaining(last[0]?.runId ?? '?')]);
+  // It is said once.
+  const next = later.conversation('c').run('three');
+  await next;
+  for await (const event of next) expect(event.type).not.toBe('warning');
 });
 
 test('a fork of a run of a conversation belongs to none', async () => {

@@ -6,7 +6,7 @@ import { AgentBusyError, AgentClosedError, ConversationError } from './options/a
 import { type RunInput, readInput } from './options/input-parts.ts';
 import { type RunOptions, newRunId } from './options/run-options.ts';
 import { ABORTED, aborted, caughtUp } from './kept-conversation.ts';
-import type { InLine, Keeper, Opening, Reopening, TalkPort } from './kept-conversation.ts';
+import type { InLine, Keeper, Opening, Reopening, LiveConversationPort } from './kept-conversation.ts';
 import type { AnyRun } from './run/run.ts';
 import type { NextRun, NextRuns, StartedRun } from './run/run-plan.ts';
 
@@ -19,9 +19,9 @@ const NEVER: Opening = { history: [], queued: [], isAside: true };
  * I1 One run at a time goes on in it; the others wait in the order in which they came.
  * I2 A conversation that is kept is held while a run goes on or waits: no other process begins one meanwhile.
  */
-export class Talk {
+export class LiveConversation {
   history: readonly Message[] = [];
-  readonly #port: TalkPort;
+  readonly #port: LiveConversationPort;
   /** Messages that were added within an exchange, so that pruning never cuts there. */
   readonly #inside = new WeakSet<Message>();
   #line: readonly InLine[] = [];
@@ -37,8 +37,10 @@ export class Talk {
   #lastState: AgentState = 'PLANNING';
   #isClosed = false;
   #lastAt = 0;
+  /** What is missing in the history, until a run has said so. */
+  #warnings: readonly string[] = [];
 
-  constructor(port: TalkPort) {
+  constructor(port: LiveConversationPort) {
     this.#port = port;
   }
 
@@ -133,7 +135,9 @@ export class Talk {
   #now(queued: readonly SentMessage[]): Opening {
     // Runs are ordered by these times.
     this.#lastAt = Math.max(Date.now(), this.#lastAt + 1);
-    return { history: this.history, queued, at: new Date(this.#lastAt).toISOString() };
+    const warnings = this.#warnings;
+    this.#warnings = [];
+    return { history: this.history, queued, at: new Date(this.#lastAt).toISOString(), warnings };
   }
 
   /** Takes a conversation up that others may have been at: one opening for all that ask meanwhile. */
@@ -149,8 +153,9 @@ export class Talk {
     await this.#left;
     const leave = await keeper.hold();
     const next: NextRuns = (messages) => messages.map(({ id }) => this.#begunOf(id).promise);
-    const found = ({ history, at }: Opening): void => {
+    const found = ({ history, at, warnings = [] }: Opening): void => {
       this.history = history;
+      this.#warnings = warnings;
       this.#lastAt = at === undefined ? 0 : Date.parse(at);
     };
     try {
