@@ -45,7 +45,7 @@ export interface Inspector extends RunPort {
    */
   readonly statelyUrl: string;
   attachActor(watched: WatchedActor): () => void;
-  /** An observer for `createActor(machine, { inspect: inspector.inspect })`: any XState v5 actor is shown. */
+  /** An observer for `createActor(machine, { inspect: inspector.inspect })`: shows every XState v5 actor. */
   readonly inspect: Observer<InspectionEvent> & ((inspected: InspectionEvent) => void);
   /**
    * Takes an event of Stately's inspect protocol from another app, whose actors are then shown; false when it is none.

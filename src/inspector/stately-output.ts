@@ -14,7 +14,7 @@ import type { createInspector } from '@statelyai/inspect';
 import { type Json, type JsonObject, isJsonObject } from '../json/json.ts';
 import { inertJson, inertObject } from './frames/inert-json.ts';
 
-/** Where events go: any inspector of `@statelyai/inspect` fits. */
+/** Where events go: an inspector of `@statelyai/inspect`, of any kind. */
 export interface StatelyTarget {
   readonly adapter: { send(event: object): void };
 }

@@ -63,7 +63,7 @@ function unwrappedPath({ path, message }: Issue): Issue {
 
 const CUT_OFF = 'it was cut off by the length limit';
 
-/** The answer in a reply's text; null where it holds none, so that the reply is judged as any other. */
+/** The answer in a reply's text; null if there is none, and the reply is then handled as without a schema. */
 function answerOfText(
   read: ReadReply,
   { shown, toolCalling }: { readonly shown: ShownOutput; readonly toolCalling: ToolCalling },

@@ -52,7 +52,7 @@ interface ReadInput {
   readonly tools: readonly ToolSpec[];
   readonly toolCalling: ToolCalling;
   readonly textCalls: TextCalls;
-  /** The only format, beside the envelope, in which text may be a call; null: any. */
+  /** The only format, beside the envelope, in which text may be a call; null: every format may. */
   readonly heldTo: string | null;
   /** The first number for our own call ids. */
   readonly firstCall: number;

@@ -100,7 +100,7 @@ export class DialectSource {
   }
 
   /** The first index from `from` on that is not white space. */
-  skip(from: number): number {
+  skipSpace(from: number): number {
     let i = from;
     while (i < this.end && isSpace(this.text.charCodeAt(i))) i += 1;
     this.steps += i - from + 1;
@@ -135,7 +135,7 @@ export class DialectSource {
    * that no open string holds; a value whose string is open where the block ends is incomplete.
    */
   value(from: number, ...closers: readonly string[]): BlockValue | undefined {
-    const at = this.skip(from);
+    const at = this.skipSpace(from);
     const code = this.text.charCodeAt(at);
     let bound = this.next(from, ...closers);
     if (at >= bound || (code !== 123 && code !== 91)) return undefined;

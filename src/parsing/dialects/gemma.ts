@@ -34,7 +34,7 @@ function readCall(source: DialectSource, at: number, row: Row): DialectReading |
   if (head === null || name === undefined) return undefined;
   const reader = new GemmaReader(source, from + head[0].length, row);
   const args = reader.object(1);
-  const end = reader.broken ? source.next(reader.pos, row.close) : source.skip(reader.pos);
+  const end = reader.broken ? source.next(reader.pos, row.close) : source.skipSpace(reader.pos);
   const past = source.past(end, [row.close]);
   // A text or a call that ends behind this one without having begun there was a part of it: its own mark cut it.
   const cut = source.next(past, row.close, row.quote) < source.next(past, row.open);
@@ -82,10 +82,10 @@ class GemmaReader {
   /** What stands between two brackets, separated by commas. */
   private members(closer: string, read: () => void): void {
     this.pos += 1;
-    this.pos = this.source.skip(this.pos);
+    this.pos = this.source.skipSpace(this.pos);
     if (this.takes(closer)) return;
     while (!this.broken) {
-      this.pos = this.source.skip(this.pos);
+      this.pos = this.source.skipSpace(this.pos);
       read();
       if (this.broken || this.takes(closer)) return;
       if (!this.takes(',')) this.broken = true;
@@ -130,9 +130,9 @@ class GemmaReader {
   }
 
   private takes(char: string): boolean {
-    const at = this.source.skip(this.pos);
+    const at = this.source.skipSpace(this.pos);
     if (at >= this.source.end || this.source.text.charAt(at) !== char) return false;
-    this.pos = char === ':' ? this.source.skip(at + 1) : at + 1;
+    this.pos = char === ':' ? this.source.skipSpace(at + 1) : at + 1;
     return true;
   }
 

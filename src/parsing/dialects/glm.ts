@@ -19,7 +19,7 @@ export const glm: Dialect = {
     const head = NAME.exec(source.text.slice(from, Math.min(from + LONGEST_HEAD, source.end)));
     const name = head?.[1];
     if (head === null || name === undefined) return undefined;
-    const { end, ...call } = readCall(source, name, source.skip(from + head[0].length));
+    const { end, ...call } = readCall(source, name, source.skipSpace(from + head[0].length));
     if (end === undefined) return undefined;
     return { calls: [call], complete: call.complete, repairs: [], end };
   },
@@ -36,7 +36,7 @@ function readCall(
   let at = from;
   while (source.text.startsWith(KEY, at)) {
     const keyEnd = source.next(at, '</arg_key>');
-    const open = source.skip(Math.min(keyEnd + '</arg_key>'.length, source.end));
+    const open = source.skipSpace(Math.min(keyEnd + '</arg_key>'.length, source.end));
     if (!source.text.startsWith(VALUE.open, open)) return { name, args, complete: false, end: Math.max(open, at + 1) };
     const start = open + VALUE.open.length;
     const value = valueEnd(source, start, VALUE);
@@ -48,7 +48,7 @@ function readCall(
     );
     if (value.past === value.end) return { name, args, complete: false, end: value.end };
     complete = complete && value.sure;
-    at = source.skip(value.past);
+    at = source.skipSpace(value.past);
   }
   if (!source.text.startsWith(CLOSE, at)) return { name, args, complete: false, end: at === from ? undefined : at };
   const end = at + CLOSE.length;

@@ -42,7 +42,7 @@ export const harmony: Dialect = {
       } else if (/final/.test(header)) answers.push(text);
       else thoughts.push(text);
       from = source.past(end, ['<|end|>', '<|call|>', '<|return|>']);
-      if (!ENDS.some((piece) => source.text.startsWith(piece, source.skip(from)))) break;
+      if (!ENDS.some((piece) => source.text.startsWith(piece, source.skipSpace(from)))) break;
     }
     return messages === 0 ? undefined : reading({ thoughts, answers, calls, complete, end: from });
   },

@@ -93,7 +93,7 @@ function readBlock(source: DialectSource, at: number, row: Row): DialectReading 
     from += separator[0].length;
   }
   if (values === 0) return undefined;
-  return { calls, complete, repairs, end: source.past(source.skip(from), row.close) };
+  return { calls, complete, repairs, end: source.past(source.skipSpace(from), row.close) };
 }
 
 /** `{"get_weather": {"city": "Paris"}}`: the name is the key. */

@@ -32,6 +32,6 @@ export const mistral: Dialect = {
       from = found.end;
       if (name === undefined) break;
     }
-    return values === 0 ? undefined : { calls, complete, repairs, end: source.past(source.skip(from), ['</s>']) };
+    return values === 0 ? undefined : { calls, complete, repairs, end: source.past(source.skipSpace(from), ['</s>']) };
   },
 };

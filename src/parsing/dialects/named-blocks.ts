@@ -75,7 +75,7 @@ function readBlock(source: DialectSource, at: number, row: Row): DialectReading 
   if (!NAME.test(name)) return nameless(source, start, row);
   const found = source.value(start, ...row.close, ...row.open);
   const bound = source.next(found?.end ?? start, ...row.close, ...row.open);
-  if (found === undefined && bound >= source.end && source.skip(start) < source.end) return undefined;
+  if (found === undefined && bound >= source.end && source.skipSpace(start) < source.end) return undefined;
   const call =
     found === undefined
       ? makeCall(name, source.text.slice(start, bound).trim(), bound < source.end)
@@ -85,7 +85,7 @@ function readBlock(source: DialectSource, at: number, row: Row): DialectReading 
     calls: [id === undefined ? call : { id, ...call }],
     complete: call.complete,
     repairs: found?.repairs ?? [],
-    end: source.past(source.skip(end), row.close),
+    end: source.past(source.skipSpace(end), row.close),
   };
 }
 
@@ -103,7 +103,7 @@ function nameless(source: DialectSource, from: number, row: Row): DialectReading
 /** Several separators may follow each other: a line break and a mark. */
 function pastSeparators(source: DialectSource, at: number, separators: readonly string[]): number {
   const end = source.past(at, separators);
-  const next = source.skip(end);
+  const next = source.skipSpace(end);
   const second = source.past(next, separators);
   return second > next ? second : end;
 }

@@ -44,16 +44,16 @@ export const MARKED_PYTHONIC: readonly Dialect[] = ROWS.map((row) => ({
   name: row.name,
   markers: [row.open],
   read: (source, at) => {
-    let from = source.skip(at + row.open.length);
-    if (source.text.charCodeAt(from) === CODE.openBracket) from = source.skip(from + 1);
+    let from = source.skipSpace(at + row.open.length);
+    if (source.text.charCodeAt(from) === CODE.openBracket) from = source.skipSpace(from + 1);
     const paren = source.next(from, '(');
     const head = paren - from > LONGEST_NAME ? undefined : headBefore(source, paren, isName);
     if (paren >= source.end || head?.from !== from) return undefined;
     const group = readGroup(source, { name: head.name, paren }, isName);
-    const bracket = source.skip(group.end);
+    const bracket = source.skipSpace(group.end);
     const end = source.text.charCodeAt(bracket) === CODE.closeBracket ? bracket + 1 : group.end;
-    const past = source.past(source.skip(end), [row.close]);
-    return { ...group, end: past > source.skip(end) ? past : end };
+    const past = source.past(source.skipSpace(end), [row.close]);
+    return { ...group, end: past > source.skipSpace(end) ? past : end };
   },
 }));
 
@@ -155,8 +155,9 @@ function nextInGroup(
   from: number,
   isCall: (name: string) => boolean,
 ): { readonly name: string; readonly paren: number } | undefined {
-  let i = source.skip(from);
-  while (isComma(source.text.charCodeAt(i)) || source.text.charCodeAt(i) === CODE.semicolon) i = source.skip(i + 1);
+  let i = source.skipSpace(from);
+  while (isComma(source.text.charCodeAt(i)) || source.text.charCodeAt(i) === CODE.semicolon)
+    i = source.skipSpace(i + 1);
   const paren = source.next(i, '(');
   if (paren >= source.end || paren - i > LONGEST_NAME) return undefined;
   const head = headBefore(source, paren, isCall);

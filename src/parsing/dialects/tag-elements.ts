@@ -30,7 +30,7 @@ export function readElements(
 ): Body {
   const args: Building = {};
   let complete = true;
-  let at = source.skip(call.end);
+  let at = source.skipSpace(call.end);
   for (;;) {
     if (source.past(at, around.closeCall) > at) return { args, end: at, complete };
     const element = elementAt(source, at, around);
@@ -40,7 +40,7 @@ export function readElements(
     complete = complete && element.sure;
     const schema = source.tools.argument(call.name, element.name);
     setOwn(args, element.name, elementValue(source, element.raw, schema, around.prefix));
-    at = source.skip(element.end);
+    at = source.skipSpace(element.end);
   }
 }
 

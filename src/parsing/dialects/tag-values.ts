@@ -57,7 +57,7 @@ function countBetween(source: DialectSource, { open, named }: ValueTags, from: n
 }
 
 function callContinues(source: DialectSource, from: number, before: readonly string[]): boolean {
-  const at = source.skip(from);
+  const at = source.skipSpace(from);
   return at >= source.end || source.past(at, before) > at;
 }
 
@@ -74,7 +74,7 @@ export function sectionEnd(
   from: number,
   close: string,
 ): { readonly raw: string; readonly past: number; readonly sure: boolean } | undefined {
-  const start = source.skip(from);
+  const start = source.skipSpace(from);
   if (!source.text.startsWith(SECTION, start)) return undefined;
   let opened = 0;
   let at = start + SECTION.length;
@@ -86,7 +86,7 @@ export function sectionEnd(
     opened += countBetween(source, { open: SECTION, close, before: [] }, counted, end);
     counted = end;
     at = end + SECTION_END.length;
-    const next = source.skip(at);
+    const next = source.skipSpace(at);
     if (!source.text.startsWith(close, next)) continue;
     first ??= { end, past: next + close.length };
     if (opened <= closed) return { raw: sectionText(source, start, end), past: next + close.length, sure: true };

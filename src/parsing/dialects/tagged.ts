@@ -123,7 +123,7 @@ function callBody(source: DialectSource, tag: OpenTag, tags: Tags): ToolCallRequ
   if (tag.empty) return { name, args: {}, complete: true, end: tag.end };
   const json = source.value(jsonStart(source, tag.end), ...tags.closeCall, ...tags.openCall);
   if (json !== undefined) {
-    const end = source.past(source.skip(pastPiece(source, json.end, JSON_CLOSE)), tags.closeCall);
+    const end = source.past(source.skipSpace(pastPiece(source, json.end, JSON_CLOSE)), tags.closeCall);
     const [named] = isJsonObject(json.value) ? callsOf(json.value, json.complete) : [];
     const args = named?.name === name ? named.args : json.value;
     return { name, args, complete: json.complete, end };
@@ -148,7 +148,7 @@ function jsonStart(source: DialectSource, from: number): number {
 }
 
 function pastPiece(source: DialectSource, from: number, piece: string): number {
-  const at = source.skip(from);
+  const at = source.skipSpace(from);
   return source.text.startsWith(piece, at) ? at + piece.length : from;
 }
 
@@ -171,7 +171,7 @@ function openTag(source: DialectSource, at: number, pieces: readonly string[], t
 function readParameters(source: DialectSource, call: OpenTag, tags: Tags): Body | undefined {
   const args: Building = {};
   let complete = true;
-  let at = source.skip(call.end);
+  let at = source.skipSpace(call.end);
   if (!source.text.startsWith(tags.openParameter, at)) return undefined;
   while (source.text.startsWith(tags.openParameter, at)) {
     const tag = openTag(source, at, [tags.openParameter], tags);
@@ -184,7 +184,7 @@ function readParameters(source: DialectSource, call: OpenTag, tags: Tags): Body 
       parameterValue(source, { tool: call.name, key: tag.name, raw, isText, layout: tags.layout }),
     );
     complete = complete && sure;
-    at = source.skip(past);
+    at = source.skipSpace(past);
     if (at >= source.end) return { args, end: source.end, complete: false };
   }
   const closed = source.past(at, tags.closeCall) > at || source.past(at, tags.openCall) > at;

@@ -138,8 +138,8 @@ export class Elements {
     const [opener, closer] = tag[1] === '|' ? [`<|${name}|>`, `<|/${name}|>`] : [`<${name}`, `</${name}>`];
     const past = this.pastCloser(at + tag[0].length, opener, closer);
     if (past === undefined) return OTHERS_WORDS.test(name) ? end : undefined;
-    this.head ??= this.source.skip(from);
-    const whole = this.head === at && this.source.skip(past) >= end;
+    this.head ??= this.source.skipSpace(from);
+    const whole = this.head === at && this.source.skipSpace(past) >= end;
     return whole && !OTHERS_WORDS.test(name) ? undefined : past;
   }
 

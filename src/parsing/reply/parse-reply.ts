@@ -241,7 +241,7 @@ function readByFields({ from, scan, reach, heldTo }: Reading): ReplyReading | un
   const { source } = from;
   if (scan.openThinking || !isHeld(heldTo, 'envelope')) return undefined;
   const said = fieldsIn(from, scan);
-  if (said === undefined || (reach !== 'lenient' && source.skip(scan.from) < said.found.at)) return undefined;
+  if (said === undefined || (reach !== 'lenient' && source.skipSpace(scan.from) < said.found.at)) return undefined;
   const { found, envelope } = said;
   if (reach === 'whole-reply' && envelope.calls.length === 0 && envelope.plan === undefined) return undefined;
   const reply = replyOf(envelope, {

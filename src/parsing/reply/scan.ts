@@ -154,7 +154,7 @@ class Scanner {
   private takeHead(): void {
     for (;;) {
       this.i = leadingTokens(this.text, this.i, this.end);
-      const at = this.source.skip(this.i);
+      const at = this.source.skipSpace(this.i);
       const thought = at < this.end ? thoughtAt(this.source, at) : undefined;
       if (thought === undefined) break;
       this.thoughts.push(this.text.slice(thought.from, thought.to).trim());
@@ -166,14 +166,14 @@ class Scanner {
 
   /** The whole message is JSON that was written as a string. */
   private takeEncoded(): boolean {
-    const at = this.source.skip(this.i);
+    const at = this.source.skipSpace(this.i);
     if (this.text.charCodeAt(at) !== CODE.doubleQuote || this.text.charCodeAt(at + 1) !== CODE.openBrace) return false;
     let last = this.end;
     while (last > at && isSpace(this.text.charCodeAt(last - 1))) last -= 1;
     if (this.text.charCodeAt(last - 1) !== CODE.doubleQuote || last - 1 <= at + 1) return false;
     const { candidate, steps } = this.readValue(at + 1, last - 1);
     this.steps += steps;
-    if (candidate?.repairs[0]?.kind !== 'escaped' || this.source.skip(candidate.to) < last - 1) return false;
+    if (candidate?.repairs[0]?.kind !== 'escaped' || this.source.skipSpace(candidate.to) < last - 1) return false;
     const found = { kind: 'value' as const, candidate: { ...candidate, to: last }, openString: false };
     this.pieces.push({ from: at, to: last, found, talk: null, fence: 0 });
     return true;
@@ -222,7 +222,7 @@ class Scanner {
   /** A token that ends a turn may be written within a thought, which is closed right behind it. */
   private isThoughtAfter(at: number): boolean {
     const past = this.text.indexOf('>', at) + 1;
-    return past > 0 && thoughtCloseAt(this.text, this.source.skip(past)) > 0;
+    return past > 0 && thoughtCloseAt(this.text, this.source.skipSpace(past)) > 0;
   }
 
   private takeOrphan(at: number, past: number): void {
