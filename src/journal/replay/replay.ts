@@ -104,7 +104,7 @@ export function transitions(recording: string | readonly (string | object)[]): r
 }
 
 /** What was said in a recorded run and before it. `isWhole` is false where only what was said before can be told. */
-export interface RecordedExchange {
+export interface KnownMessages {
   readonly messages: readonly Message[];
   readonly isWhole: boolean;
 }
@@ -113,7 +113,7 @@ export interface RecordedExchange {
  * The conversation behind a recorded run. Of a run that was recorded by other machines, which these cannot replay, it is what
  * was said before.
  */
-export function saidIn(recording: Recording): RecordedExchange {
+export function saidIn(recording: Recording): KnownMessages {
   const { history } = recording.head;
   try {
     const { driven } = playRecording(recording);
