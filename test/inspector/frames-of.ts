@@ -1,6 +1,6 @@
 import type { Recording } from '../../src/journal/format/recording.ts';
 import type { StepSource } from '../../src/inspector/frames/initial-snapshot.ts';
-import { recordingPlayer } from '../../src/inspector/frames/recording-player.ts';
+import { framePlayer } from '../../src/inspector/frames/frame-player.ts';
 import type { Frame } from '../../src/inspector/frames/protocol.ts';
 import { PROTOCOL } from '../../src/inspector/frames/protocol.ts';
 import { recordedEnding, sessionInfo } from '../../src/inspector/sessions/session.ts';
@@ -9,7 +9,7 @@ import { recordedEnding, sessionInfo } from '../../src/inspector/sessions/sessio
 export function framesOf(recording: Recording, { id, version, onStep }: FramesOptions): readonly Frame[] {
   const frames: Frame[] = [];
   const { head, lines } = recording;
-  const player = recordingPlayer({
+  const player = framePlayer({
     session: id,
     emit: (frame) => void frames.push(frame),
     ...(onStep === undefined ? {} : { onStep }),

@@ -14,7 +14,7 @@ import { FirstSnapshots } from './actors.ts';
 import { inSlices } from './event-loop.ts';
 import { FrameLog } from './frame-log.ts';
 import { FrameMaker, type FrameOptions } from './frame-maker.ts';
-import { recordingPlayer } from './recording-player.ts';
+import { framePlayer } from './frame-player.ts';
 import type { LineSource, RunWatcher } from './run-port.ts';
 
 /** The frames of a session that is being watched. */
@@ -32,7 +32,7 @@ const KEPT_BYTES = 4_000_000;
 /** Makes frames: first of what was recorded so far, then of what happens. */
 export function frameTap(session: string, source: LineSource): FrameTap {
   const { log, first, options } = parts(session);
-  const player = recordingPlayer(options);
+  const player = framePlayer(options);
   const { maker } = player;
   const lines = new LineReader(source);
   const live = pacedWatcher({ log, first, maker, lines });

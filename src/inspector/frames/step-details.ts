@@ -8,11 +8,11 @@ import { type StepSource, isInitial, snapshotAt } from './initial-snapshot.ts';
 import { describes } from './event-issues.ts';
 import { guardName } from './names.ts';
 import type { Frame, StepDetail, StepInfo } from './protocol.ts';
-import { type RecordingPlayer, recordingPlayer } from './recording-player.ts';
+import { type FramePlayer, framePlayer } from './frame-player.ts';
 import type { LineSource } from './run-port.ts';
 
 interface Played {
-  readonly player: RecordingPlayer;
+  readonly player: FramePlayer;
   readonly next: ReturnType<LineSource['reader']>;
   readonly frames: Frame[];
   readonly steps: { readonly info: StepInfo; readonly source: StepSource }[];
@@ -63,7 +63,7 @@ export class StepDetails {
   #begin(): Played {
     const frames: Frame[] = [];
     const steps: Played['steps'] = [];
-    const player = recordingPlayer({
+    const player = framePlayer({
       session: this.#session,
       emit: (frame) => void frames.push(frame),
       onStep: (_n, source) => {

@@ -3,7 +3,7 @@ import { abortable, inSlices } from '../frames/event-loop.ts';
 import { eventBytes, eventText, type NumberedFrame } from '../frames/frame-log.ts';
 import { type FrameTap, frameTap, tapFromStart } from '../frames/frame-tap.ts';
 import type { Act, ActReply, Frame, FramePage, SessionEnding, SessionInfo, StepDetail } from '../frames/protocol.ts';
-import { recordingPlayer } from '../frames/recording-player.ts';
+import { framePlayer } from '../frames/frame-player.ts';
 import type { LineSource } from '../frames/run-port.ts';
 import { StepDetails } from '../frames/step-details.ts';
 import { type Session, sessionInfo } from './session.ts';
@@ -177,7 +177,7 @@ export class RecordedSession implements Session {
     const ready: NumberedFrame[] = [];
     const next = this.#options.source.reader();
     let count = 0;
-    const player = recordingPlayer({
+    const player = framePlayer({
       session: this.id,
       emit: (frame, numbered) => {
         if (!numbered) return;

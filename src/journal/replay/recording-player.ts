@@ -1,0 +1,98 @@
+/**
+ * Owns: playing a recording back line by line. Does not own: reading it, or what is made of the moves.
+ *
+ * I1 Nothing is performed; the machine receives what was recorded, in order, without the agent's code.
+ * I2 Lines that come later continue where the earlier ones ended, so a run that is being written can be followed.
+ * I3 A recording that this version would play differently ends there; `problem` says why.
+ */
+import { agentMachine } from '../../machines/agent/agent.ts';
+import { runEventReader } from '../../machines/events/run-event-reader.ts';
+import type { RunEvent } from '../../machines/events/run-events.ts';
+import { type Microstep, microstepReader, stateText } from '../../machines/events/transition-log.ts';
+import { type RecordLine, type RunRecord, recordedEntry } from '../format/record.ts';
+import { ROOT_ID, inputOf } from '../format/run-input.ts';
+import { type Drive, drive, recordedOutput } from '../run/drive.ts';
+import { type ReplayJournal, replayJournal } from './replay-journal.ts';
+
+/** Who receives what a recording says. */
+export interface PlayerListeners {
+  /** One move of one machine, before the events that it means. */
+  readonly onMicrostep?: (microstep: Microstep) => void;
+  readonly onEvent?: (event: RunEvent) => void;
+}
+
+/** Plays a recording back as its lines come. The first line must be the run's. */
+export class RecordingPlayer {
+  readonly #listeners: PlayerListeners;
+  readonly #lines: RecordLine[] = [];
+  #driven: Drive | null = null;
+  #journal: ReplayJournal | null = null;
+  #problem: string | null = null;
+  #at = 0;
+
+  constructor(listeners: PlayerListeners) {
+    this.#listeners = listeners;
+  }
+
+  /** Why nothing more can be played; null while it can. */
+  get problem(): string | null {
+    return this.#problem;
+  }
+
+  /** When the latest line was written, in milliseconds from the run's beginning. */
+  get at(): number {
+    return this.#at;
+  }
+
+  feed(line: RecordLine): void {
+    if (line.t !== 'run') {
+      this.#lines.push(line);
+      this.#at = line.at;
+    }
+    if (this.#problem !== null) return;
+    try {
+      if (line.t === 'run') this.#begin(line);
+      else this.#advance(line);
+    } catch (error) {
+      this.#problem = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  #begin(head: RunRecord): void {
+    const { onEvent = () => undefined, onMicrostep = () => undefined } = this.#listeners;
+    const state = (): string => stateText(this.#driven?.actor.getSnapshot().value ?? 'PLANNING');
+    this.#journal = replayJournal({ head, lines: this.#lines }, state);
+    let seq = 0;
+    const readEvents = runEventReader({
+      runId: head.runId,
+      now: () => this.#at,
+      emit: (body, child) => onEvent({ ...body, seq: ++seq, replayed: false, ...(child === '' ? {} : { child }) }),
+    });
+    this.#driven = drive({
+      logic: agentMachine,
+      id: ROOT_ID,
+      input: inputOf(head),
+      journal: this.#journal,
+      recorder: null,
+      context: undefined,
+      onNote: () => undefined,
+      inspect: microstepReader(
+        () => true,
+        (microstep) => {
+          onMicrostep(microstep);
+          readEvents(microstep);
+        },
+      ),
+    });
+    this.#driven.start();
+  }
+
+  #advance(line: RecordLine): void {
+    const [driven, journal] = [this.#driven, this.#journal];
+    if (line.t === 'run' || driven === null || journal === null) return;
+    if (line.t === 'end') return journal.endNow(recordedOutput(driven.actor.getSnapshot().output));
+    if (recordedEntry(line) === null || !driven.isActive()) return;
+    const entry = journal.nextNow();
+    if (entry !== null) driven.deliver(entry);
+  }
+}
