@@ -25,13 +25,11 @@ import { checkApproval, checkClose, checkConversation, checkResume, checkRun } f
 import { AgentBusyError, AgentClosedError } from './options/agent-errors.ts';
 import { typedOutput } from './options/output-options.ts';
 import { launchRun } from './run/launch-run.ts';
-import { type AnyRun, type PendingApproval, type Run, approvalGiven } from './run/run.ts';
+import type { AnyRun, PendingApproval, Run } from './run/run.ts';
 import type { NextRuns, StartedRun } from './run/run-plan.ts';
 import { KeptConversation, type Opening, conversationHandle } from './kept-conversation.ts';
 import { LiveConversation } from './live-conversation.ts';
 import type { Conversation } from './agent-types.ts';
-import type { OutsideEvent } from '../actors/journal.ts';
-import type { SentMessage } from '../machines/contract/mail.ts';
 import type { ToolSpec } from '../tools/spec.ts';
 
 /** What a run that is begun belongs to. */
@@ -152,12 +150,15 @@ export class AgentRuns {
 
   approve(runId: string, callId: string, how: ApprovalOptions): Promise<boolean> {
     checkApproval(how, 'agent.approve');
-    return this.#find(runId)?.approve(callId, how) ?? this.past.answer(runId, callId, approvalGiven(how));
+    return this.#find(runId)?.approve(callId, how) ?? this.past.approve(runId, callId, how);
   }
 
   reject(runId: string, callId: string, reason: string): Promise<boolean> {
-    const event = { type: 'approval.refused', reason };
-    return this.#find(runId)?.reject(callId, reason) ?? this.past.answer(runId, callId, event);
+    return this.#find(runId)?.reject(callId, reason) ?? this.past.reject(runId, callId, reason);
+  }
+
+  cancel(runId: string, reason: string): Promise<boolean> {
+    return this.#find(runId)?.cancel(reason) ?? this.past.cancel(runId, reason);
   }
 
   /** Throws while a run of the agent's own conversation goes on. */
@@ -167,11 +168,9 @@ export class AgentRuns {
   }
 
   /** Sends a message to a run, wherever it is kept. */
-  async send(runId: string, message: OutsideEvent & SentMessage, how: SteerOptions): Promise<Delivery> {
-    const live = this.#find(runId);
-    if (live !== undefined)
-      return message.type === 'message.queued' ? live.queue(message.text, how) : live.steer(message.text, how);
-    return this.past.send(runId, message);
+  send(runId: string, kind: 'steer' | 'queue', text: string, how: SteerOptions): Promise<Delivery> {
+    const { id = newRunId() } = how;
+    return this.#find(runId)?.[kind](text, how) ?? this.past.send(runId, { ...how, id, text }, kind);
   }
 
   async close(given: CloseOptions): Promise<void> {

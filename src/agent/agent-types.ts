@@ -156,8 +156,10 @@ export interface Agent<TContext = unknown, TRun = Run>
    */
   conversation(id: string, options?: ConversationOptions): Conversation<TContext, TRun>;
   /**
-   * Sends a message to the model of a run, like `run.steer`. To one that nobody drives now it is written down, and is
-   * delivered when that is resumed (`kept`). Rejects with a `JournalError` while another process writes the run.
+   * Sends a message to the model of a run, like `run.steer`, in whatever process it is live. To one that is not live it is
+   * written down, and is delivered when that is resumed (`kept`). A journal without `requests` does not reach other
+   * processes: it rejects with a `JournalError` (`run-locked`) where one has the run. The same goes for `queue`, `approve`,
+   * `reject` and `cancel`.
    */
   steer(runId: string, text: string, options?: SteerOptions): Promise<Delivery>;
   /** Keeps a message for the run after that one, like `run.queue`. */
@@ -188,12 +190,17 @@ export interface Agent<TContext = unknown, TRun = Run>
   /** The same of any run: at once for one that goes on, a promise for one that is kept in the journal. */
   pending(runId: string): readonly PendingApproval[] | Promise<readonly PendingApproval[]>;
   /**
-   * Lets a waiting call run. Of a run that does not go on here the approval is written down, and whoever resumes the run finds it
-   * there. False: no such call waits. Rejects with a `JournalError` while another process writes the run.
+   * Lets a waiting call run, in whatever process its run is live. Of a run that is not live the approval is written down, and
+   * whoever resumes the run finds it there. False: no such call waits.
    */
   approve(runId: string, callId: string, options?: ApprovalOptions): Promise<boolean>;
   /** Denies a waiting call, like `approve`; the model is told why. */
   reject(runId: string, callId: string, reason?: string): Promise<boolean>;
+  /**
+   * Ends a run as `cancelled`, in whatever process it is live; one that is not live ends, too, and nothing of it is started
+   * again. False: it had ended, or there is none.
+   */
+  cancel(runId: string, reason?: string): Promise<boolean>;
   configure(options: ConfigurableOptions): void;
   /** The agent machine with this agent's actors: live, not recorded. */
   readonly machine: typeof agentMachine;

@@ -12,7 +12,6 @@ import { agentLogic } from './agent-logic.ts';
 import { CHILD } from './options/option-types.ts';
 import { ownPort } from './core/own-port.ts';
 import { mendedHistory, resolvedOptions, toolCallingOf } from './options/agent-settings.ts';
-import { newRunId } from './options/run-options.ts';
 import { checkListTools, checkMessage } from './options/check-options.ts';
 import { exploredStart } from './past/past-runs.ts';
 import type { AgentOptions } from './options/agent-options.ts';
@@ -68,13 +67,11 @@ export function createAgent(options: object = {}): Agent<unknown, AnyRun> {
     conversation: (id, given = {}) => runs.conversation(id, given),
     steer: (runId, text, given = {}) => {
       checkMessage('agent.steer', text, given);
-      const { id = newRunId(), interrupt = false } = given;
-      return runs.send(runId, { type: 'message.steered', id, text, interrupt }, { ...given, id });
+      return runs.send(runId, 'steer', text, given);
     },
     queue: (runId, text, given = {}) => {
       checkMessage('agent.queue', text, given);
-      const { id = newRunId() } = given;
-      return runs.send(runId, { type: 'message.queued', id, text }, { id });
+      return runs.send(runId, 'queue', text, given);
     },
     get history() {
       return runs.own.history;
@@ -106,6 +103,7 @@ export function createAgent(options: object = {}): Agent<unknown, AnyRun> {
     pending: pendingIn(runs),
     approve: (runId, callId, how = {}) => runs.approve(runId, callId, how),
     reject: (runId, callId, reason = '') => runs.reject(runId, callId, reason),
+    cancel: (runId, reason = '') => runs.cancel(runId, reason),
     configure: (changes) => {
       runs.checkIdle();
       core.configure(changes);

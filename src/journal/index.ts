@@ -52,4 +52,5 @@ export type {
   Perform,
   PerformIo,
 } from '../actors/journal.ts';
+export type { RunRequests } from './run/run-requests.ts';
 export type { SqliteJournalOptions } from './stores/sqlite.ts';

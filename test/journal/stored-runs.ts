@@ -11,10 +11,11 @@ export type WholeStore = Required<Omit<JournalStore, 'repair'>>;
 
 /** The store with all its methods; fails the test where one is missing. */
 export function whole(store: JournalStore): WholeStore {
-  const { open, take, read, list, remove, claim, secrets } = store;
+  const { open, take, read, list, remove, claim, secrets, requests } = store;
   if (take === undefined || read === undefined || list === undefined) throw new Error('no whole store');
-  if (claim === undefined || remove === undefined || secrets === undefined) throw new Error('no whole store');
-  return { open, take, read, list, remove, claim, secrets };
+  if (claim === undefined || remove === undefined || secrets === undefined || requests === undefined)
+    throw new Error('no whole store');
+  return { open, take, read, list, remove, claim, secrets, requests };
 }
 
 /** The records of a run as the store has them, the head first. */

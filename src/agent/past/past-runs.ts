@@ -7,8 +7,16 @@ import type { Toolset } from '../../machines/contract/agent-setup.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { SentMessage } from '../../machines/contract/mail.ts';
 import type { AgentCore } from '../core/agent-core.ts';
-import { type Delivery, type ForkRunOptions, type ResumeOptions, ownerIn } from '../options/run-options.ts';
-import type { AnyRun, PendingApproval } from '../run/run.ts';
+import {
+  type ApprovalOptions,
+  type Delivery,
+  type ForkRunOptions,
+  type ResumeOptions,
+  type SteerOptions,
+  ownerIn,
+} from '../options/run-options.ts';
+import { askRun } from '../run/ask-run.ts';
+import { type AnyRun, type PendingApproval, approvalGiven } from '../run/run.ts';
 import type { NextRuns, StartedRun } from '../run/run-plan.ts';
 import { forkRun } from './fork-run.ts';
 import { liveRuns } from './live-runs.ts';
@@ -24,9 +32,11 @@ export interface PastRuns {
   /** Takes up a run that is not the agent's own: its conversation stays as it is. */
   carryOn(runId: string, how: CarryOn): AnyRun;
   pending(runId: string): Promise<readonly PendingApproval[]>;
-  answer(runId: string, callId: string, answer: OutsideEvent): Promise<boolean>;
-  /** Writes a message to a run down that nobody drives. */
-  send(runId: string, message: OutsideEvent & SentMessage): Promise<Delivery>;
+  approve(runId: string, callId: string, how: ApprovalOptions): Promise<boolean>;
+  reject(runId: string, callId: string, reason: string): Promise<boolean>;
+  send(runId: string, message: SentMessage & SteerOptions, kind: 'steer' | 'queue'): Promise<Delivery>;
+  /** Ends a run that has not ended; false when it has, and when there is none. */
+  cancel(runId: string, reason: string): Promise<boolean>;
 }
 
 /** How `agent.logic` takes up a run. */
@@ -57,6 +67,20 @@ interface Owner {
 /** Binds what can be done with past runs to an agent. */
 export function pastRuns(core: AgentCore, { runs, followChildren, occupy, next }: Owner): PastRuns {
   const live = liveRuns(core, runs, followChildren);
+  const carryOn: PastRuns['carryOn'] = (runId, { context, after, onStable, next: then }) => {
+    const told = { onTaken: () => undefined, onDone: () => undefined, onStable, next: then };
+    return resumeRun(live, runId, { context }, after === undefined ? told : { ...told, after }).run;
+  };
+  const answer = (runId: string, callId: string, event: OutsideEvent): Promise<boolean> =>
+    answerStored(core.journal(), { runId, callId, answer: core.redactor.redact(event) });
+  /** The run is taken up only to be ended: nothing of it is started again. */
+  const cancelStored = async (runId: string, reason: string): Promise<boolean> => {
+    const recording = (await core.journal().read?.(runId)) ?? null;
+    if (recording === null || recording.lines.at(-1)?.t === 'end') return false;
+    const run = carryOn(runId, { context: undefined, after: undefined, onStable: () => undefined });
+    void run.cancel(reason);
+    return (await run).status === 'cancelled';
+  };
   return {
     replay: (recording, options) => replayRun(core, recording, options),
     fork: (recording, options) => forkRun(live, recording, options),
@@ -75,14 +99,29 @@ export function pastRuns(core: AgentCore, { runs, followChildren, occupy, next }
       const over = occupy(started);
       return started.run;
     },
-    carryOn: (runId, { context, after, onStable, next: then }) => {
-      const told = { onTaken: () => undefined, onDone: () => undefined, onStable, next: then };
-      return resumeRun(live, runId, { context }, after === undefined ? told : { ...told, after }).run;
-    },
+    carryOn,
     pending: (runId) => pendingStored(core.journal(), runId),
-    send: (runId, message) => sendStored(core.journal(), { runId, message: core.redactor.redact(message) }),
-    answer: (runId, callId, answer) =>
-      answerStored(core.journal(), { runId, callId, answer: core.redactor.redact(answer) }),
+    approve: (runId, callId, how) => {
+      const { always = false, args = null } = how;
+      const alone = (): Promise<boolean> => answer(runId, callId, approvalGiven(how));
+      return askRun(core.journal(), runId, { do: 'approve', callId, always, args }, alone);
+    },
+    reject: (runId, callId, reason) => {
+      const alone = (): Promise<boolean> => answer(runId, callId, { type: 'approval.refused', reason });
+      return askRun(core.journal(), runId, { do: 'reject', callId, reason }, alone);
+    },
+    send: (runId, { id, text, interrupt = false }, kind) => {
+      const event =
+        kind === 'queue'
+          ? { type: 'message.queued', id, text }
+          : { type: 'message.steered', id, text, ...(interrupt ? { interrupt } : {}) };
+      const alone = (): Promise<Delivery> =>
+        sendStored(core.journal(), { runId, message: core.redactor.redact(event) });
+      const request = kind === 'queue' ? { do: kind, id, text } : { do: kind, id, text, interrupt };
+      return askRun<Delivery>(core.journal(), runId, request, alone);
+    },
+    cancel: (runId, reason) =>
+      askRun(core.journal(), runId, { do: 'cancel', reason }, () => cancelStored(runId, reason)),
   };
 }
 

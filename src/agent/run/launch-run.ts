@@ -5,6 +5,7 @@ import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import type { AgentCore } from '../core/agent-core.ts';
 import { pendingLogins } from './pending-approvals.ts';
+import { serveRequests } from './ask-run.ts';
 import type { RunOptions } from '../options/run-options.ts';
 import { startRun } from './start-run.ts';
 import type { MakeStart, RunPlan, StartedRun } from './run-plan.ts';
@@ -45,6 +46,7 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
   const audience = audienceOf(core);
   const prompts: string[] = [];
   let forgetSecrets = (): void => undefined;
+  let refuseRequests = (): void => undefined;
   const keepsPrompts = core.options().debugPrompts === true;
   const started = startRun({
     runId,
@@ -76,12 +78,18 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
       return (cancelled) => {
         const start = make(cancelled);
         forgetSecrets = keepSecrets(core, runId, redactor());
-        return { ...start, inspector };
+        const journal: typeof start.journal = (accepts, state) => {
+          const opened = start.journal(accepts, state);
+          if (resumable) refuseRequests = serveRequests(core.options().journal, started.run);
+          return opened;
+        };
+        return { ...start, journal, inspector };
       };
     },
     onDone: async (result) => {
       unbind();
       forgetSecrets();
+      refuseRequests();
       await onDone(result);
       if (result === null) return;
       await writeTrace(core, given, {

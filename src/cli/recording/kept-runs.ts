@@ -27,10 +27,11 @@ export function openRuns(named: string | undefined): RunsPlace {
   return { path, store: whole(there?.isFile() === true ? sqliteJournal(path) : fileJournal(path)) };
 }
 
-function whole({ open, take, read, list, remove, repair, claim, secrets }: JournalStore): Required<JournalStore> {
-  if (!take || !read || !list || !remove || !repair || !claim || !secrets)
+function whole(store: JournalStore): Required<JournalStore> {
+  const { open, take, read, list, remove, repair, claim, secrets, requests } = store;
+  if (!take || !read || !list || !remove || !repair || !claim || !secrets || !requests)
     throw new Error('This store cannot be listed.');
-  return { open, take, read, list, remove, repair, claim, secrets };
+  return { open, take, read, list, remove, repair, claim, secrets, requests };
 }
 
 const STATES = ['running', 'interrupted', 'waiting', 'ended'] as const;

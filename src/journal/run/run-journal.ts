@@ -4,6 +4,7 @@ import type { Json } from '../../json/json.ts';
 import type { RecordLine, RunRecord } from '../format/record.ts';
 import type { Recording } from '../format/recording.ts';
 import type { RepairedRun } from '../format/cut-recording.ts';
+import type { RunRequests } from './run-requests.ts';
 
 /** A journal that also takes events from outside. */
 export interface RunJournal extends Journal {
@@ -83,6 +84,11 @@ export interface JournalStore {
   claim?(name: string): Promise<(() => void | Promise<void>) | null>;
   /** Where the secrets of a run are kept while it lasts, apart from its recording. Without it they are in memory alone. */
   readonly secrets?: RunSecrets;
+  /**
+   * How processes reach a run that another one drives. Without it, `agent.approve`, `steer`, `cancel` and the like reject with a
+   * `JournalError` (`run-locked`) there.
+   */
+  readonly requests?: RunRequests;
 }
 
 /** The secrets of runs, by their marks such as `«secret:1»`. A run's are forgotten when it ends or is removed. */

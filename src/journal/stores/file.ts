@@ -10,9 +10,12 @@ import { fileSink, readFileContent } from './file-sink.ts';
 import { summarizeRunFile } from './file-summary.ts';
 import { continueRunFile, createRunFile, type FileWriting, repairRunFile } from './file-writer.ts';
 import { historiesIn, historyFiles, type RunFiles, runFiles } from './run-files.ts';
+import { requestFiles } from './request-files.ts';
+import { PolledRequests } from '../run/run-requests.ts';
 import { type PruneLimits, runPruner } from './prune-runs.ts';
 import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 
 /** How durably {@link fileJournal} writes, and what it keeps. */
 export interface FileJournalOptions extends PruneLimits {
@@ -74,6 +77,7 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
       return lock === null ? null : () => lock.release();
     },
     secrets: files.secrets,
+    requests: new PolledRequests(requestFiles(join(dir, 'requests'))),
   };
 }
 

@@ -3,6 +3,7 @@ import { JournalError } from '../format/journal-error.ts';
 import { liveJournal } from '../run/live-journal.ts';
 import type { RecordLine, RunRecord } from '../format/record.ts';
 import type { Recording } from '../format/recording.ts';
+import { localRequests } from '../run/run-requests.ts';
 import type { JournalStore, Sink } from '../run/run-journal.ts';
 import { runTally, selectRuns, summaryOf, type RunSummary } from '../format/tally.ts';
 
@@ -84,6 +85,7 @@ export function memoryJournal(options: MemoryJournalOptions = {}): JournalStore 
       claimed.add(name);
       return () => void claimed.delete(name);
     },
+    requests: localRequests(),
     secrets: {
       keep: (runId, more) => void secrets.set(runId, { ...secrets.get(runId), ...more }),
       read: (runId) => secrets.get(runId) ?? {},

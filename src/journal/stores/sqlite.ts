@@ -8,6 +8,8 @@ import type { Recording } from '../format/recording.ts';
 import { checkQuery, type RunQuery, type RunSummary, runTally, type Tallied, type Tally } from '../format/tally.ts';
 import { liveJournal } from '../run/live-journal.ts';
 import type { JournalStore, RunHead, RunJournal, RunSecrets, Sink, TakenRun } from '../run/run-journal.ts';
+import { PolledRequests } from '../run/run-requests.ts';
+import { requestFiles } from './request-files.ts';
 import { type SecretFiles, secretFiles } from './secret-files.ts';
 import { openDatabase, openToRead, sqliteQueue } from './sqlite-database.ts';
 import { readStored, tallyOf, tooShort } from './sqlite-rows.ts';
@@ -40,7 +42,8 @@ const checkOptions = optionsOf<SqliteJournalOptions>('sqliteJournal', 'docs/reco
 /**
  * Keeps many runs in one SQLite database: made to be listed and searched, and written by several processes at once. What
  * the runs of a process write at the same time is committed together. The file is made, and `node:sqlite` loaded, when it
- * is first used. Secrets of runs that go on are kept beside it, in the folder `<path>-secrets`.
+ * is first used. Secrets of runs that go on are kept beside it, in the folder `<path>-secrets`, requests of other
+ * processes in `<path>-requests`.
  *
  * @example createAgent({ journal: sqliteJournal('.signalbox/runs.sqlite') })
  */
@@ -60,6 +63,7 @@ export function sqliteJournal(path: string, options: SqliteJournalOptions = {}):
     remove: (runId) => store.remove(runId),
     claim: (name) => store.claim(name),
     secrets: store.secrets,
+    requests: new PolledRequests(requestFiles(`${path}-requests`)),
   };
 }
 

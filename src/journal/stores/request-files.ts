@@ -1,0 +1,75 @@
+import { readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type JsonObject, isJsonObject } from '../../json/json.ts';
+import { makeFolder, systemCode } from '../../security/folders.ts';
+import type { KeptRequest, RequestTable } from '../run/run-requests.ts';
+
+const NAME = /^(.+)~([0-9a-f-]{36})\.ask$/;
+
+/** A folder that was changed so recently may change again within the same tick of the file system's clock. */
+const TICK_MS = 100;
+
+/** What is left of a request whose process has died is removed after so long. */
+const LEFT_MS = 3_600_000;
+
+/**
+ * Requests as files in a folder: `<runId>~<id>.ask` until one is taken, `.taken` while it is answered, and `.answer`. Who
+ * takes one renames it, so that only one does.
+ */
+export function requestFiles(folder: string): RequestTable {
+  const pathOf = ({ runId, id }: KeptRequest, kind: 'ask' | 'taken' | 'answer' | 'new'): string =>
+    join(folder, `${encodeURIComponent(runId)}~${id}.${kind}`);
+  const write = (kept: KeptRequest, kind: 'ask' | 'answer', json: JsonObject): void => {
+    writeFileSync(pathOf(kept, 'new'), JSON.stringify(json), { mode: 0o600 });
+    renameSync(pathOf(kept, 'new'), pathOf(kept, kind));
+  };
+  let lookedAt = 0;
+  let changedAt = 0;
+  return {
+    put: (kept, request) => {
+      makeFolder(folder);
+      write(kept, 'ask', request);
+    },
+    waiting: () => {
+      const changed = statSync(folder, { throwIfNoEntry: false })?.mtimeMs;
+      if (changed === undefined || (changed === changedAt && lookedAt - changed > TICK_MS)) return [];
+      changedAt = changed;
+      lookedAt = Date.now();
+      return readdirSync(folder).flatMap((name) => {
+        const [, runId, id] = NAME.exec(name) ?? [];
+        if (runId !== undefined && id !== undefined) return [{ runId: decodeURIComponent(runId), id }];
+        const left = statSync(join(folder, name), { throwIfNoEntry: false });
+        if (left !== undefined && Date.now() - left.mtimeMs > LEFT_MS) rmSync(join(folder, name), { force: true });
+        return [];
+      });
+    },
+    take: (kept) => {
+      if (ifThere(() => renameSync(pathOf(kept, 'ask'), pathOf(kept, 'taken'))) === null) return null;
+      return readJson(pathOf(kept, 'taken'));
+    },
+    answer: (kept, answer) => {
+      // Nobody reads it where the one who asked has gone.
+      if (statSync(pathOf(kept, 'taken'), { throwIfNoEntry: false }) !== undefined) write(kept, 'answer', answer);
+    },
+    answerTo: (kept) => readJson(pathOf(kept, 'answer')),
+    remove: (kept) => {
+      for (const kind of ['ask', 'taken', 'answer'] as const) rmSync(pathOf(kept, kind), { force: true });
+    },
+  };
+}
+
+function readJson(path: string): JsonObject | null {
+  const text = ifThere(() => readFileSync(path, 'utf8'));
+  const json: unknown = text === null ? null : JSON.parse(text);
+  return isJsonObject(json) ? json : null;
+}
+
+/** Null where the file is not there. */
+function ifThere<T>(work: () => T): T | null {
+  try {
+    return work();
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
