@@ -2,14 +2,13 @@ import { DEFAULTS, mendedHistory } from './options/agent-settings.ts';
 import type { JournalStore } from '../journal/run/run-journal.ts';
 import type { LogicPort } from './agent-logic.ts';
 import {
-  type ApprovalOptions,
   type CloseOptions,
   type ConversationOptions,
-  type Delivery,
   type ResumeOptions,
   newRunId,
+  type WakeOptions,
+  type WokenRun,
   type RunOptions,
-  type SteerOptions,
   metadataOf,
   type ConversationName,
   conversationMetadata,
@@ -21,13 +20,15 @@ import type { Toolset } from '../machines/contract/agent-setup.ts';
 import type { AnyResult } from '../machines/contract/run-result.ts';
 import type { AgentCore } from './core/agent-core.ts';
 import { type RunInput, imagesRefused, readInput } from './options/input-parts.ts';
-import { checkApproval, checkClose, checkConversation, checkResume, checkRun } from './options/check-options.ts';
+import { checkClose, checkConversation, checkResume, checkRun } from './options/check-options.ts';
 import { AgentBusyError, AgentClosedError } from './options/agent-errors.ts';
 import { typedOutput } from './options/output-options.ts';
 import { launchRun } from './run/launch-run.ts';
-import type { AnyRun, PendingApproval, Run } from './run/run.ts';
+import type { AnyRun, PendingApproval } from './run/run.ts';
+import { type RunAnswer, type RunRequest, askLive } from './run/ask-run.ts';
 import type { NextRuns, StartedRun } from './run/run-plan.ts';
 import { KeptConversation, type Opening, conversationHandle } from './kept-conversation.ts';
+import { wakeRuns } from './past/wake-runs.ts';
 import { LiveConversation } from './live-conversation.ts';
 import type { Conversation } from './agent-types.ts';
 import type { ToolSpec } from '../tools/spec.ts';
@@ -104,7 +105,7 @@ export class AgentRuns {
         checkRun(given);
         return talk().run(input, given);
       },
-      resume: async (context) => talk().resume(context),
+      resume: async (how) => talk().resume(how),
       history: async () => {
         const known = this.#conversations.get(id);
         return this.#isKept && known?.isHeld !== true ? kept.history() : (known?.history ?? []);
@@ -142,35 +143,38 @@ export class AgentRuns {
   }
 
   pendingOf(runId: string): readonly PendingApproval[] | Promise<readonly PendingApproval[]> {
-    const live = this.#find(runId);
-    if (live !== undefined) return live.pending;
+    const live = [...this.#runs.keys()].find(({ run }) => run.runId === runId);
+    if (live !== undefined) return live.run.pending;
     // Without a journal of the caller's, nothing is kept that could wait.
     return this.#core.options().journal === undefined ? [] : this.past.pending(runId);
   }
 
-  approve(runId: string, callId: string, how: ApprovalOptions): Promise<boolean> {
-    checkApproval(how, 'agent.approve');
-    return this.#find(runId)?.approve(callId, how) ?? this.past.approve(runId, callId, how);
+  /** Asks something of a run, wherever it is. */
+  async ask<T extends RunRequest>(runId: string, request: T): Promise<RunAnswer<T>> {
+    const live = [...this.#runs.keys()].find(({ run }) => run.runId === runId);
+    const answer = live === undefined ? null : await askLive(live, request);
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it answers what was asked
+    return answer === null ? this.past.ask(runId, request) : (answer as RunAnswer<T>);
   }
 
-  reject(runId: string, callId: string, reason: string): Promise<boolean> {
-    return this.#find(runId)?.reject(callId, reason) ?? this.past.reject(runId, callId, reason);
-  }
-
-  cancel(runId: string, reason: string): Promise<boolean> {
-    return this.#find(runId)?.cancel(reason) ?? this.past.cancel(runId, reason);
+  wake(given: WakeOptions): Promise<readonly WokenRun[]> {
+    this.#checkOpen();
+    const { context } = given;
+    return wakeRuns(
+      {
+        agent: this.#core.name,
+        store: this.#core.journal(),
+        resume: (runId) =>
+          this.past.carryOn(runId, { context, park: true, after: undefined, onStable: () => undefined }),
+      },
+      given,
+    );
   }
 
   /** Throws while a run of the agent's own conversation goes on. */
   checkIdle(): void {
     const { live } = this.own;
     if (live !== null) throw new AgentBusyError(this.#core.name, live.run.runId);
-  }
-
-  /** Sends a message to a run, wherever it is kept. */
-  send(runId: string, kind: 'steer' | 'queue', text: string, how: SteerOptions): Promise<Delivery> {
-    const { id = newRunId() } = how;
-    return this.#find(runId)?.[kind](text, how) ?? this.past.send(runId, { ...how, id, text }, kind);
   }
 
   async close(given: CloseOptions): Promise<void> {
@@ -195,8 +199,10 @@ export class AgentRuns {
     const { maxSteps, runId = newRunId() } = given;
     const { task, content } = readInput(input);
     const metadata = metadataOf(given.metadata);
-    const output = typedOutput('agent.run', { outputSchema: given.outputSchema, timeouts: core.options().timeouts });
     const journal = (): JournalStore => given.journal ?? core.journal();
+    if (given.park === true && journal().take === undefined)
+      throw new TypeError("agent.run: option 'park' needs a journal that runs can be resumed from.");
+    const output = typedOutput('agent.run', { outputSchema: given.outputSchema, timeouts: core.options().timeouts });
     const owner = conversation?.owner;
     const remember = owner === undefined ? null : (spec: ToolSpec) => core.remember(spec, owner);
     let opening: Opening | null = null;
@@ -233,7 +239,7 @@ export class AgentRuns {
           const isOf = conversation !== undefined && opened.isAside !== true;
           const of = isOf ? { ...metadata, ...conversationMetadata(conversation) } : metadata;
           const head = core.redacted(runRecord(whole, { runId, at, metadata: of }));
-          const work = as.work({ output, remember });
+          const work = as.work({ output, remember, park: given.park === true });
           return { head, work, journal: (accepts) => journal().open({ head, accepts }) };
         };
       },
@@ -286,10 +292,6 @@ export class AgentRuns {
         if (conversation !== null && keeper !== null) this.#conversations.delete(conversation.id);
       },
     });
-  }
-
-  #find(runId: string): Run | undefined {
-    return [...this.#runs.keys()].find(({ run }) => run.runId === runId)?.run;
   }
 
   #checkOpen(): void {

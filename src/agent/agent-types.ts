@@ -7,6 +7,8 @@ import type {
   Delivery,
   QueueOptions,
   SteerOptions,
+  WakeOptions,
+  WokenRun,
   ResumeOptions,
   RunOptions,
   ApprovalOptions,
@@ -131,7 +133,7 @@ export interface Conversation<TContext = unknown, TRun = Run> {
   /** The calls of its last run that wait for a person. */
   pending(): Promise<readonly PendingApproval[]>;
   /** Brings its last run to its end, where that was interrupted or waits; null where there is none. */
-  resume(options?: Pick<ResumeOptions, 'context'>): Promise<RunResult<OutputIn<TRun>> | null>;
+  resume(options?: Pick<ResumeOptions, 'context' | 'park'>): Promise<RunResult<OutputIn<TRun>> | null>;
 }
 
 /**
@@ -201,6 +203,13 @@ export interface Agent<TContext = unknown, TRun = Run>
    * again. False: it had ended, or there is none.
    */
   cancel(runId: string, reason?: string): Promise<boolean>;
+  /**
+   * Continues the runs in the journal that can continue: parked ones whose call was answered or whose time has come, and
+   * those whose process has died. One that waits for a person stays as it is. They are parked again where they wait again.
+   *
+   * @example setInterval(() => void agent.wake(), 60_000);
+   */
+  wake(options?: WakeOptions): Promise<readonly WokenRun[]>;
   configure(options: ConfigurableOptions): void;
   /** The agent machine with this agent's actors: live, not recorded. */
   readonly machine: typeof agentMachine;

@@ -12,7 +12,8 @@ import { agentLogic } from './agent-logic.ts';
 import { CHILD } from './options/option-types.ts';
 import { ownPort } from './core/own-port.ts';
 import { mendedHistory, resolvedOptions, toolCallingOf } from './options/agent-settings.ts';
-import { checkListTools, checkMessage } from './options/check-options.ts';
+import { newRunId } from './options/run-options.ts';
+import { checkApproval, checkListTools, checkMessage, checkWake } from './options/check-options.ts';
 import { exploredStart } from './past/past-runs.ts';
 import type { AgentOptions } from './options/agent-options.ts';
 import type { RunInput } from './options/input-parts.ts';
@@ -67,11 +68,12 @@ export function createAgent(options: object = {}): Agent<unknown, AnyRun> {
     conversation: (id, given = {}) => runs.conversation(id, given),
     steer: (runId, text, given = {}) => {
       checkMessage('agent.steer', text, given);
-      return runs.send(runId, 'steer', text, given);
+      const { id = newRunId(), interrupt = false } = given;
+      return runs.ask(runId, { do: 'steer', id, text, interrupt });
     },
     queue: (runId, text, given = {}) => {
       checkMessage('agent.queue', text, given);
-      return runs.send(runId, 'queue', text, given);
+      return runs.ask(runId, { do: 'queue', id: given.id ?? newRunId(), text });
     },
     get history() {
       return runs.own.history;
@@ -101,9 +103,16 @@ export function createAgent(options: object = {}): Agent<unknown, AnyRun> {
       return Object.fromEntries(core.mcp.names().map((name) => [name, core.mcp.connection(name) ?? undefined]));
     },
     pending: pendingIn(runs),
-    approve: (runId, callId, how = {}) => runs.approve(runId, callId, how),
-    reject: (runId, callId, reason = '') => runs.reject(runId, callId, reason),
-    cancel: (runId, reason = '') => runs.cancel(runId, reason),
+    approve: (runId, callId, how = {}) => {
+      checkApproval(how, 'agent.approve');
+      return runs.ask(runId, { do: 'approve', callId, always: how.always === true, args: how.args ?? null });
+    },
+    reject: (runId, callId, reason = '') => runs.ask(runId, { do: 'reject', callId, reason }),
+    cancel: (runId, reason = '') => runs.ask(runId, { do: 'cancel', reason }),
+    wake: async (given = {}) => {
+      checkWake(given);
+      return runs.wake(given);
+    },
     configure: (changes) => {
       runs.checkIdle();
       core.configure(changes);

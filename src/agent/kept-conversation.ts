@@ -10,7 +10,7 @@ import type { AnyResult, RunResult } from '../machines/contract/run-result.ts';
 import { ConversationError } from './options/agent-errors.ts';
 import type { Conversation } from './agent-types.ts';
 import type { RunInput } from './options/input-parts.ts';
-import { type RunOptions, conversationMetadata } from './options/run-options.ts';
+import { type ResumeOptions, type RunOptions, conversationMetadata } from './options/run-options.ts';
 import type { AnyRun, PendingApproval } from './run/run.ts';
 import type { NextRuns, StartedRun } from './run/run-plan.ts';
 
@@ -47,6 +47,8 @@ export interface Reopening {
   readonly context: unknown;
   /** Takes up a run that waits for a person, too. */
   readonly waiting: boolean;
+  /** As in the options of a run. */
+  readonly park: boolean;
   /** What becomes of messages that are queued in it. */
   readonly next: NextRuns;
 }
@@ -85,7 +87,7 @@ interface KeptPort {
   readonly journal: () => JournalStore;
   readonly maxHistory: () => number;
   /** Brings a run to its end, with the value that its tools get. */
-  readonly carryOn: (runId: string, how: Pick<Reopening, 'context' | 'next'>) => PromiseLike<AnyResult>;
+  readonly carryOn: (runId: string, how: Pick<Reopening, 'context' | 'park' | 'next'>) => PromiseLike<AnyResult>;
 }
 
 /** Owns: what a journal that can list and read its runs keeps of one conversation. Does not own: the runs that go on in it. */
@@ -123,20 +125,21 @@ export class KeptConversation implements Keeper {
     return leave;
   }
 
-  async opening({ context, waiting, next }: Reopening): Promise<Reopened> {
+  async opening({ context, park, waiting, next }: Reopening): Promise<Reopened> {
     const last = await this.last();
     if (last === null) return { history: [], queued: [], resumed: null };
     const { runId, state } = last;
     if (state === 'running') throw new ConversationError('conversation-busy', this.#id, runId);
     if (state === 'waiting' && !waiting) throw new ConversationError('conversation-waiting', this.#id, runId);
-    const resumed = state === 'ended' ? null : await this.#carriedOn(runId, { context, next });
+    const resumed = state === 'ended' ? null : await this.#carriedOn(runId, { context, park, next });
+    if (resumed?.status === 'waiting' && park) return { history: [], queued: [], resumed };
     if (resumed?.status === 'waiting') throw new ConversationError('conversation-waiting', this.#id, runId);
     // One whose end could not be written has not ended: nothing may begin behind it.
     if (resumed !== null && (await this.last())?.state !== 'ended') throw unended(runId, resumed);
     return { ...(await this.#behind(runId)), at: last.at, resumed };
   }
 
-  async #carriedOn(runId: string, how: Pick<Reopening, 'context' | 'next'>): Promise<AnyResult> {
+  async #carriedOn(runId: string, how: Pick<Reopening, 'context' | 'park' | 'next'>): Promise<AnyResult> {
     try {
       return await this.#port.carryOn(runId, how);
     } catch (error) {
@@ -219,7 +222,7 @@ function queuedIn({ lines }: Recording): readonly SentMessage[] {
 interface ConversationPort {
   readonly run: (input: RunInput, given: RunOptions) => AnyRun;
   readonly history: () => Promise<readonly Message[]>;
-  readonly resume: (context: unknown) => Promise<AnyResult | null>;
+  readonly resume: (how: Pick<ResumeOptions, 'context' | 'park'>) => Promise<AnyResult | null>;
   readonly pendingOf: (runId: string) => readonly PendingApproval[] | Promise<readonly PendingApproval[]>;
 }
 
@@ -241,7 +244,7 @@ export function conversationHandle(
       return last === null ? [] : pendingOf(last.runId);
     },
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what its answer is, the run that is resumed knows
-    resume: async ({ context } = {}) => (await resume(context)) as RunResult<never> | null,
+    resume: async (how = {}) => (await resume(how)) as RunResult<never> | null,
   };
 }
 

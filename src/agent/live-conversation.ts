@@ -4,7 +4,7 @@ import { pruneHistory } from '../machines/llm-call/conversation.ts';
 import type { Message } from '../actors/model.ts';
 import { AgentBusyError, AgentClosedError, ConversationError } from './options/agent-errors.ts';
 import { type RunInput, readInput } from './options/input-parts.ts';
-import { type RunOptions, newRunId } from './options/run-options.ts';
+import { type ResumeOptions, type RunOptions, newRunId } from './options/run-options.ts';
 import { ABORTED, aborted, caughtUp } from './kept-conversation.ts';
 import type { InLine, Keeper, Opening, Reopening, LiveConversationPort } from './kept-conversation.ts';
 import type { AnyRun } from './run/run.ts';
@@ -29,7 +29,7 @@ export class LiveConversation {
   readonly #begun = new Map<string, PromiseWithResolvers<NextRun>>();
   /** Messages whose runs were cancelled before it was their turn. */
   readonly #dropped = new Set<string>();
-  #live: StartedRun | null = null;
+  live: StartedRun | null = null;
   #leave: (() => void | Promise<void>) | null = null;
   #left: Promise<unknown> = Promise.resolve();
   #opening: Promise<AnyResult | null> | null = null;
@@ -44,12 +44,8 @@ export class LiveConversation {
     this.#port = port;
   }
 
-  get live(): StartedRun | null {
-    return this.#live;
-  }
-
   get state(): AgentState {
-    return this.#live?.run.state.state ?? this.#lastState;
+    return this.live?.run.state.state ?? this.#lastState;
   }
 
   /** True when this process knows all of it: nobody else may have added to it. */
@@ -58,22 +54,25 @@ export class LiveConversation {
   }
 
   run(input: RunInput, given: RunOptions): AnyRun {
-    const live = this.#live ?? this.#line[0]?.started ?? null;
-    if (live === null) return this.#start(input, given).run;
+    const live = this.live ?? this.#line[0]?.started ?? null;
+    if (live === null) {
+      this.live = this.#begin(input, given, (signal) => this.#opened(signal));
+      return this.live.run;
+    }
     const { whenBusy = 'refuse' } = given;
     if (whenBusy === 'refuse') throw new AgentBusyError(this.#port.agent, live.run.runId);
     return whenBusy === 'queue' ? this.#enqueue(live, input, given) : this.#steer(live, input, given);
   }
 
   /** Brings what was interrupted to its end, with all that was queued behind it; null where there is nothing. */
-  async resume(context: unknown): Promise<AnyResult | null> {
-    if (this.#live !== null) throw new AgentBusyError(this.#port.agent, this.#live.run.runId);
-    return this.#port.keeper === null ? null : this.#open(this.#port.keeper, { context, waiting: true });
+  async resume({ context, park = false }: Pick<ResumeOptions, 'context' | 'park'>): Promise<AnyResult | null> {
+    if (this.live !== null) throw new AgentBusyError(this.#port.agent, this.live.run.runId);
+    return this.#port.keeper === null ? null : this.#open(this.#port.keeper, { context, park, waiting: true });
   }
 
   /** Makes a run that was begun elsewhere the one that goes on; gives back what is called when it is over. */
   occupy(started: StartedRun): (result: AnyResult | null, before: readonly Message[]) => Promise<unknown> | undefined {
-    this.#live = started;
+    this.live = started;
     return (result, before) => this.#over(started, result, { history: before, queued: [] });
   }
 
@@ -108,11 +107,6 @@ export class LiveConversation {
     await this.#leaveIfIdle();
   }
 
-  #start(input: RunInput, given: RunOptions): StartedRun {
-    this.#live = this.#begin(input, given, (signal) => this.#opened(signal));
-    return this.#live;
-  }
-
   #begin(input: RunInput, given: RunOptions, opening: (signal: AbortSignal) => Promise<Opening>): StartedRun {
     const started = this.#port.begin(input, given, {
       opening,
@@ -126,7 +120,7 @@ export class LiveConversation {
   async #opened(signal: AbortSignal, queued: readonly SentMessage[] = []): Promise<Opening> {
     const { keeper } = this.#port;
     if (keeper !== null && !this.isHeld) {
-      const open = this.#open(keeper, { context: undefined, waiting: false });
+      const open = this.#open(keeper, { context: undefined, park: false, waiting: false });
       if ((await Promise.race([open, aborted(signal)])) === ABORTED) return NEVER;
     }
     return this.#now(queued);
@@ -167,8 +161,13 @@ export class LiveConversation {
         this.#answer(id, { runId: run.runId });
         return run;
       });
-      found(behind);
-      this.#leave = leave;
+      if (first?.status === 'waiting') {
+        this.#refuseLine(first.runId);
+        await leave();
+      } else {
+        found(behind);
+        this.#leave = leave;
+      }
       return first;
     } catch (error) {
       await leave();
@@ -214,7 +213,7 @@ export class LiveConversation {
   }
 
   async #withdraw(id: string): Promise<void> {
-    await this.#live?.withdraw(id).catch(() => false);
+    await this.live?.withdraw(id).catch(() => false);
   }
 
   #steer(live: StartedRun, input: RunInput, { whenBusy, ...rest }: RunOptions): AnyRun {
@@ -236,9 +235,9 @@ export class LiveConversation {
   /** Lets the first in line begin, if nothing goes on. */
   #advance(): void {
     const [first, ...rest] = this.#line;
-    if (this.#live !== null || this.#isClosed || first === undefined) return;
+    if (this.live !== null || this.#isClosed || first === undefined) return;
     this.#line = rest;
-    this.#live = first.started;
+    this.live = first.started;
     first.turn.resolve(rest.filter(({ id }) => this.#begun.has(id)).map(({ id, text }) => ({ id, text })));
     this.#answer(first.id, { runId: first.started.run.runId });
   }
@@ -258,9 +257,9 @@ export class LiveConversation {
   #over(started: StartedRun, result: AnyResult | null, from: Opening): Promise<unknown> | undefined {
     const { history, isAside = false } = from;
     // One that was cancelled while it waited has said nothing.
-    if (this.#live !== started) return undefined;
+    if (this.live !== started) return undefined;
     this.#lastState = started.run.state.state;
-    this.#live = null;
+    this.live = null;
     // A run that continues elsewhere has not ended, and has what waits behind it.
     if (result?.status === 'waiting') this.#refuseLine(result.runId);
     else if (result !== null && !isAside) {
@@ -287,14 +286,14 @@ export class LiveConversation {
 
   /** Lets others have the conversation when nothing goes on in it, and nothing waits. */
   #leaveIfIdle(): Promise<unknown> | undefined {
-    if (this.#live !== null || this.#line.length > 0 || this.#opening !== null) return undefined;
+    if (this.live !== null || this.#line.length > 0 || this.#opening !== null) return undefined;
     const leave = this.#leave;
     this.#leave = null;
     this.#dropped.clear();
     const left = Promise.resolve(leave?.()).catch(() => undefined);
     this.#left = left;
     return left.then(() => {
-      if (this.#live === null && this.#opening === null && this.#left === left) this.#port.onIdle();
+      if (this.live === null && this.#opening === null && this.#left === left) this.#port.onIdle();
     });
   }
 }

@@ -61,12 +61,13 @@ export const TAKERS: Readonly<Record<string, Taker>> = {
       inspect: false,
       journal: journal.memoryJournal(),
       trace: false,
+      park: false,
     },
     slip: ['maxstep', 'maxSteps'],
   },
   'agent.resume': {
     call: (options) => untyped(agent().resume, 'no-run', options),
-    takes: { context: 1, signal, trace: false, inspect: false, migrate: (old: unknown) => old },
+    takes: { context: 1, signal, trace: false, inspect: false, park: false, migrate: (old: unknown) => old },
     slip: ['contxt', 'context'],
   },
   'agent.approve': {
@@ -83,6 +84,11 @@ export const TAKERS: Readonly<Record<string, Taker>> = {
     call: (options) => untyped(agent().listTools, options),
     takes: { verbose: true },
     slip: ['verbos', 'verbose'],
+  },
+  'agent.wake': {
+    call: (options) => untyped(agent().wake, options),
+    takes: { due: new Date(0), limit: 1, context: 1 },
+    slip: ['limt', 'limit'],
   },
   'agent.close': {
     call: (options) => untyped(agent().close, options),

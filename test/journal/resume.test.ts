@@ -257,7 +257,9 @@ describe('agent.resume', () => {
     for await (const event of run) if (event.type === 'approval.requested') break;
     const second = createAgent({ ...options, model: scriptedModel([]) });
     await expect(second.resume(run.runId)).rejects.toMatchObject({ code: 'run-locked' });
-    await expect(second.approve(run.runId, 'c1')).rejects.toMatchObject({ code: 'run-locked' });
+    const { requests: _none, ...unreachable } = journal;
+    const third = createAgent({ ...options, journal: unreachable, model: scriptedModel([]) });
+    await expect(third.approve(run.runId, 'c1')).rejects.toMatchObject({ code: 'run-locked' });
     await first.close();
   });
 

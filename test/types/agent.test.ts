@@ -103,6 +103,7 @@ describe('the types of an agent', () => {
       | 'timeout'
       | 'budget'
       | 'released'
+      | 'parked'
     >();
     expectTypeOf<RunResult['errorHistory']>().toEqualTypeOf<readonly ErrorEntry[]>();
     expectTypeOf<RunResult['messages']>().toEqualTypeOf<readonly Message[]>();

@@ -69,13 +69,16 @@ function outputLeaf(root: AgentPorts, given: OutputCheck | null) {
 export interface OwnWork {
   readonly output: TypedOutput | null;
   readonly remember: Remember | null;
+  /** Where nobody is asked, calls wait. */
+  readonly park: boolean;
 }
 
 /** The work of an agent's leaves for a run whose answer has a schema of its own, or in which an owner says "always allow". */
-export function workFor(root: AgentPorts, work: LeafWork, { output, remember }: OwnWork): LeafWork {
+export function workFor(root: AgentPorts, work: LeafWork, { output, remember, park }: OwnWork): LeafWork {
   const own = [
     ...(output === null ? [] : [outputLeaf(root, output.check)]),
     ...(remember === null ? [] : [rememberPermission({ add: remember })]),
+    ...(park ? [askApproval({ confirm: async (agent) => (await confirmOf(root, agent)) ?? 'wait' })] : []),
   ];
   return own.length === 0 ? work : new Map([...work, ...workOf(own)]);
 }

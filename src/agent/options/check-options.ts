@@ -12,6 +12,7 @@ import type {
   RunOptions,
   ApprovalOptions,
   SteerOptions,
+  WakeOptions,
 } from './run-options.ts';
 import { WHEN_BUSY } from './run-options.ts';
 
@@ -30,6 +31,7 @@ export const checkRunOptions = optionsOf<RunOptions>('agent.run', DOCS, {
   journal: true,
   trace: true,
   traceparent: true,
+  park: true,
 });
 
 /** Refuses options of `agent.resume` that are not known. */
@@ -40,7 +42,20 @@ export const checkResume = optionsOf<ResumeOptions>('agent.resume', DOCS, {
   inspect: true,
   migrate: true,
   traceparent: true,
+  park: true,
 });
+
+/** Refuses options of `agent.wake` that are not known, and times and numbers that are none. */
+export function checkWake(given: WakeOptions): void {
+  checkWakeNames(given);
+  const { due, limit } = given;
+  if (due !== undefined && !(due instanceof Date && Number.isFinite(due.getTime())))
+    throw new TypeError("agent.wake: option 'due' must be a Date.");
+  if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1))
+    throw new TypeError("agent.wake: option 'limit' must be a whole number from 1 on.");
+}
+
+const checkWakeNames = optionsOf<WakeOptions>('agent.wake', DOCS, { due: true, limit: true, context: true });
 
 /** Refuses options of an approval that are not known. */
 export const checkApproval = optionsOf<ApprovalOptions>('approve', DOCS, { always: true, args: true });

@@ -2,7 +2,7 @@ import type { AgentOptions } from './agent-options.ts';
 import type { Message } from '../../actors/model.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import type { RunPort } from '../../inspector/frames/run-port.ts';
-import type { RunReason } from '../../machines/contract/run-result.ts';
+import type { RunReason, RunResult } from '../../machines/contract/run-result.ts';
 import type { ForkOptions } from '../../journal/replay/fork.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import { toJson } from '../../json/to-json.ts';
@@ -34,6 +34,12 @@ export interface RunOptions<TContext = unknown, TSchema = undefined> {
   readonly runId?: string;
   /** Shows this run on the inspector's page: `true` by the process's own, or one of `createInspector`. */
   readonly inspect?: boolean | RunPort | Promise<RunPort>;
+  /**
+   * Ends here with the status `waiting` and the reason `parked` as soon as only people or long timers are waited for, and
+   * leaves the run in the journal: any process continues it with `agent.resume` or `agent.wake`. Calls that need an approval
+   * wait for it, as with `confirm: 'wait'`, unless the agent has another `confirm`. Needs a journal. Default false.
+   */
+  readonly park?: boolean;
   /** Where this run is kept. Default: the agent's `journal`. */
   readonly journal?: JournalStore;
   /** Writes a trace: `true` by the agent's `outputDir`, or a path. */
@@ -142,6 +148,25 @@ export type Delivery =
   | { readonly delivered: true; readonly step: number; readonly runId: string }
   | { readonly delivered: false; readonly reason: RunReason | 'over' | 'too-many' | 'kept' };
 
+/** Which stored runs `agent.wake` continues. */
+export interface WakeOptions {
+  /** Timers that end by then are over. Default: now. */
+  readonly due?: Date;
+  /** At most so many runs, the oldest first. Default 100. */
+  readonly limit?: number;
+  /** The value that their tools get. */
+  readonly context?: unknown;
+}
+
+/** A stored run that was continued. */
+export interface WokenRun {
+  readonly runId: string;
+  /** How it ended, or with the status `waiting` that it was parked again; null where it could not be resumed. */
+  readonly result: RunResult<unknown> | null;
+  /** Why it could not be resumed. */
+  readonly error: Error | null;
+}
+
 /** What a run does with a new input while another goes on. */
 export const WHEN_BUSY = ['refuse', 'queue', 'steer', 'interrupt'] as const;
 
@@ -152,7 +177,10 @@ export interface ConversationOptions {
 }
 
 /** Options of a resumed run. */
-export interface ResumeOptions extends Pick<RunOptions, 'context' | 'traceparent' | 'signal' | 'trace' | 'inspect'> {
+export interface ResumeOptions extends Pick<
+  RunOptions,
+  'context' | 'traceparent' | 'signal' | 'trace' | 'inspect' | 'park'
+> {
   /**
    * Changes a recording that was made by other machines into one that these can play. It is asked for nothing else, and
    * the run is then kept as it gave it.

@@ -1,21 +1,12 @@
-import type { OutsideEvent } from '../../actors/journal.ts';
 import type { Message } from '../../actors/model.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import { runRecord } from '../../journal/format/run-input.ts';
 import type { ExploredStart, ReplayOptions } from '../../journal/replay/replay.ts';
 import type { Toolset } from '../../machines/contract/agent-setup.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
-import type { SentMessage } from '../../machines/contract/mail.ts';
 import type { AgentCore } from '../core/agent-core.ts';
-import {
-  type ApprovalOptions,
-  type Delivery,
-  type ForkRunOptions,
-  type ResumeOptions,
-  type SteerOptions,
-  ownerIn,
-} from '../options/run-options.ts';
-import { askRun } from '../run/ask-run.ts';
+import { type Delivery, type ForkRunOptions, type ResumeOptions, ownerIn } from '../options/run-options.ts';
+import { type RunAnswer, type RunRequest, askElsewhere } from '../run/ask-run.ts';
 import { type AnyRun, type PendingApproval, approvalGiven } from '../run/run.ts';
 import type { NextRuns, StartedRun } from '../run/run-plan.ts';
 import { forkRun } from './fork-run.ts';
@@ -32,16 +23,15 @@ export interface PastRuns {
   /** Takes up a run that is not the agent's own: its conversation stays as it is. */
   carryOn(runId: string, how: CarryOn): AnyRun;
   pending(runId: string): Promise<readonly PendingApproval[]>;
-  approve(runId: string, callId: string, how: ApprovalOptions): Promise<boolean>;
-  reject(runId: string, callId: string, reason: string): Promise<boolean>;
-  send(runId: string, message: SentMessage & SteerOptions, kind: 'steer' | 'queue'): Promise<Delivery>;
-  /** Ends a run that has not ended; false when it has, and when there is none. */
-  cancel(runId: string, reason: string): Promise<boolean>;
+  /** Asks something of a run that is not live here. */
+  ask<T extends RunRequest>(runId: string, request: T): Promise<RunAnswer<T>>;
 }
 
 /** How `agent.logic` takes up a run. */
 interface CarryOn {
   readonly context: unknown;
+  /** As in the options of a run. Default false. */
+  readonly park?: boolean;
   readonly after: Promise<unknown> | undefined;
   readonly onStable: () => void;
   /** Default: nobody. */
@@ -67,12 +57,10 @@ interface Owner {
 /** Binds what can be done with past runs to an agent. */
 export function pastRuns(core: AgentCore, { runs, followChildren, occupy, next }: Owner): PastRuns {
   const live = liveRuns(core, runs, followChildren);
-  const carryOn: PastRuns['carryOn'] = (runId, { context, after, onStable, next: then }) => {
+  const carryOn: PastRuns['carryOn'] = (runId, { context, park = false, after, onStable, next: then }) => {
     const told = { onTaken: () => undefined, onDone: () => undefined, onStable, next: then };
-    return resumeRun(live, runId, { context }, after === undefined ? told : { ...told, after }).run;
+    return resumeRun(live, runId, { context, park }, after === undefined ? told : { ...told, after }).run;
   };
-  const answer = (runId: string, callId: string, event: OutsideEvent): Promise<boolean> =>
-    answerStored(core.journal(), { runId, callId, answer: core.redactor.redact(event) });
   /** The run is taken up only to be ended: nothing of it is started again. */
   const cancelStored = async (runId: string, reason: string): Promise<boolean> => {
     const recording = (await core.journal().read?.(runId)) ?? null;
@@ -80,6 +68,32 @@ export function pastRuns(core: AgentCore, { runs, followChildren, occupy, next }
     const run = carryOn(runId, { context: undefined, after: undefined, onStable: () => undefined });
     void run.cancel(reason);
     return (await run).status === 'cancelled';
+  };
+  const alone = (runId: string, asked: RunRequest): Promise<boolean | Delivery> => {
+    const store = core.journal();
+    const { redact } = core.redactor;
+    switch (asked.do) {
+      case 'approve': {
+        const { callId, always, args } = asked;
+        const answer = redact(approvalGiven({ always, ...(args === null ? {} : { args }) }));
+        return answerStored(store, { runId, callId, answer });
+      }
+      case 'reject': {
+        const { callId, reason } = asked;
+        return answerStored(store, { runId, callId, answer: redact({ type: 'approval.refused', reason }) });
+      }
+      case 'cancel':
+        return cancelStored(runId, asked.reason);
+      case 'queue': {
+        const { id, text } = asked;
+        return sendStored(store, { runId, message: redact({ type: 'message.queued', id, text }) });
+      }
+      case 'steer': {
+        const { id, text, interrupt } = asked;
+        const event = { type: 'message.steered', id, text, ...(interrupt ? { interrupt } : {}) };
+        return sendStored(store, { runId, message: redact(event) });
+      }
+    }
   };
   return {
     replay: (recording, options) => replayRun(core, recording, options),
@@ -101,27 +115,9 @@ export function pastRuns(core: AgentCore, { runs, followChildren, occupy, next }
     },
     carryOn,
     pending: (runId) => pendingStored(core.journal(), runId),
-    approve: (runId, callId, how) => {
-      const { always = false, args = null } = how;
-      const alone = (): Promise<boolean> => answer(runId, callId, approvalGiven(how));
-      return askRun(core.journal(), runId, { do: 'approve', callId, always, args }, alone);
-    },
-    reject: (runId, callId, reason) => {
-      const alone = (): Promise<boolean> => answer(runId, callId, { type: 'approval.refused', reason });
-      return askRun(core.journal(), runId, { do: 'reject', callId, reason }, alone);
-    },
-    send: (runId, { id, text, interrupt = false }, kind) => {
-      const event =
-        kind === 'queue'
-          ? { type: 'message.queued', id, text }
-          : { type: 'message.steered', id, text, ...(interrupt ? { interrupt } : {}) };
-      const alone = (): Promise<Delivery> =>
-        sendStored(core.journal(), { runId, message: core.redactor.redact(event) });
-      const request = kind === 'queue' ? { do: kind, id, text } : { do: kind, id, text, interrupt };
-      return askRun<Delivery>(core.journal(), runId, request, alone);
-    },
-    cancel: (runId, reason) =>
-      askRun(core.journal(), runId, { do: 'cancel', reason }, () => cancelStored(runId, reason)),
+    ask: <T extends RunRequest>(runId: string, request: T) =>
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `alone` does what was asked
+      askElsewhere(core.journal(), runId, request, () => alone(runId, request) as Promise<RunAnswer<T>>),
   };
 }
 

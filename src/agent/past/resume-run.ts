@@ -59,7 +59,7 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
       const remember = owner === undefined ? null : (spec: ToolSpec) => core.remember(spec, owner);
       return (why) => ({
         head,
-        work: core.work({ output: null, remember }),
+        work: core.work({ output: null, remember, park: given.park === true }),
         journal: (accepts) => {
           const journal = continuedJournal({
             past,

@@ -1,16 +1,17 @@
 /**
- * Owns: what processes ask of a run that another one drives, on both sides. Does not own: how a request gets there (the
- * journal's).
+ * Owns: what is asked of a run by its id, whether it is live here, in another process or nowhere. Does not own: how a request
+ * gets to another process (the journal's).
  *
  * I1 A request that was answered has taken effect, or never will.
- * I2 Where the process that drives the run dies before it answers, the one that asked does it itself; a message keeps its id.
+ * I2 Where a run is let go, or the process that drives it dies, before it answers, the one that asks does it itself; a message
+ *    keeps its id.
  */
 import { JournalError } from '../../journal/format/journal-error.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import { toJson } from '../../json/to-json.ts';
 import type { Delivery } from '../options/run-options.ts';
-import type { AnyRun } from '../run/run.ts';
+import type { StartedRun } from './run-plan.ts';
 
 /** What can be asked of a run. */
 export type RunRequest =
@@ -20,6 +21,9 @@ export type RunRequest =
   | { readonly do: 'queue'; readonly id: string; readonly text: string }
   | { readonly do: 'cancel'; readonly reason: string };
 
+/** What became of a request: of a message its delivery, of anything else whether it took effect. */
+export type RunAnswer<T extends RunRequest> = T extends { readonly do: 'steer' | 'queue' } ? Delivery : boolean;
+
 /** How long a process that drives a run may take to look for requests, and how long it is asked again. */
 const TAKEN_MS = 1000;
 const PATIENCE_MS = 5000;
@@ -27,11 +31,41 @@ const PATIENCE_MS = 5000;
 /** A message may be delivered much later: until then whoever asks is answered that it is not yet. */
 const LATER_MS = 1000;
 
+/** Asks a run that is live here. Null: it is let go at this moment, and knows nothing of it. */
+export async function askLive(started: StartedRun, asked: RunRequest): Promise<boolean | Delivery | null> {
+  const answer = await answerOf(started, asked);
+  const isTaken = typeof answer === 'boolean' ? answer : answer.delivered || !UNHEARD.has(answer.reason);
+  if (isTaken || !started.isLetGo()) return answer;
+  await started.run;
+  return null;
+}
+
+/** What a message is answered that a run has not taken. */
+const UNHEARD: ReadonlySet<string> = new Set(['over', 'too-many']);
+
+async function answerOf({ run }: StartedRun, asked: RunRequest): Promise<boolean | Delivery> {
+  switch (asked.do) {
+    case 'approve':
+      return run.approve(asked.callId, {
+        always: asked.always,
+        ...(asked.args === null ? {} : { args: asked.args }),
+      });
+    case 'reject':
+      return run.reject(asked.callId, asked.reason);
+    case 'cancel':
+      return run.cancel(asked.reason);
+    case 'steer':
+      return run.steer(asked.text, { id: asked.id, interrupt: asked.interrupt });
+    case 'queue':
+      return run.queue(asked.text, { id: asked.id });
+  }
+}
+
 /**
- * Does something with a run that nobody drives, or asks the process that does. `alone` is what to do where nobody does: it
- * rejects with a `JournalError` (`run-locked`) otherwise.
+ * Does something with a run that is not live here: by itself, or by the process that drives it. `alone` is what to do where none
+ * does: it rejects with a `JournalError` (`run-locked`) otherwise.
  */
-export async function askRun<T extends boolean | Delivery>(
+export async function askElsewhere<T>(
   store: JournalStore,
   runId: string,
   request: RunRequest,
@@ -55,52 +89,33 @@ export async function askRun<T extends boolean | Delivery>(
 }
 
 /** Answers what other processes ask of a run, until the function that it returns is called. */
-export function serveRequests(store: JournalStore | undefined, run: AnyRun): () => void {
-  const deliveries = new Map<string, Promise<Delivery>>();
-  return store?.requests?.serve(run.runId, (json) => answered(run, json, deliveries)) ?? (() => undefined);
+export function serveRequests(store: JournalStore | undefined, started: StartedRun): () => void {
+  const messages = new Map<string, Promise<boolean | Delivery | null>>();
+  return store?.requests?.serve(started.run.runId, (json) => answered(started, json, messages)) ?? (() => undefined);
 }
 
 async function answered(
-  run: AnyRun,
+  started: StartedRun,
   request: JsonObject,
-  deliveries: Map<string, Promise<Delivery>>,
+  messages: Map<string, Promise<boolean | Delivery | null>>,
 ): Promise<JsonObject> {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- another process of this version wrote it, see `askRun`
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- another process of this version wrote it, see `askElsewhere`
   const asked = request as RunRequest;
+  const answer = 'id' in asked ? (messages.get(asked.id) ?? askLive(started, asked)) : askLive(started, asked);
+  if ('id' in asked) messages.set(asked.id, answer);
+  const later = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => later.resolve(undefined), LATER_MS);
   try {
-    switch (asked.do) {
-      case 'approve':
-        return { value: await run.approve(asked.callId, { always: asked.always, ...argsOf(asked.args) }) };
-      case 'reject':
-        return { value: await run.reject(asked.callId, asked.reason) };
-      case 'cancel':
-        return { value: await run.cancel(asked.reason) };
-      case 'steer':
-      case 'queue': {
-        const { id, text } = asked;
-        const delivery =
-          deliveries.get(id) ??
-          (asked.do === 'steer' ? run.steer(text, { id, interrupt: asked.interrupt }) : run.queue(text, { id }));
-        deliveries.set(id, delivery);
-        return await soon(delivery);
-      }
-    }
+    const known = await Promise.race([answer, later.promise]);
+    if (known === undefined) return { later: true };
+    const json = toJson(known);
+    return json.ok && (json.value === true || json.value === false || isJsonObject(json.value))
+      ? { value: json.value }
+      : {};
   } catch {
     // A journal that cannot write has ended the run here: whoever asks finds it so.
     return {};
+  } finally {
+    clearTimeout(timer);
   }
-}
-
-async function soon(delivery: Promise<Delivery>): Promise<JsonObject> {
-  const later = Promise.withResolvers<null>();
-  const timer = setTimeout(() => later.resolve(null), LATER_MS);
-  const known = await Promise.race([delivery, later.promise]);
-  clearTimeout(timer);
-  if (known === null) return { later: true };
-  const json = toJson(known);
-  return json.ok && isJsonObject(json.value) ? { value: json.value } : {};
-}
-
-function argsOf(args: JsonObject | null): { readonly args?: JsonObject } {
-  return args === null ? {} : { args };
 }

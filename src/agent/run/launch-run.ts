@@ -1,9 +1,10 @@
-import type { Outcome } from '../../actors/journal.ts';
+import type { Effect, Outcome } from '../../actors/journal.ts';
 import type { OwnRedactor } from '../../actors/redactor.ts';
 import { readRecording } from '../../journal/format/recording.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import type { AgentCore } from '../core/agent-core.ts';
+import { isTerminal } from '../options/agent-settings.ts';
 import { pendingLogins } from './pending-approvals.ts';
 import { serveRequests } from './ask-run.ts';
 import type { RunOptions } from '../options/run-options.ts';
@@ -21,7 +22,7 @@ import { outputListener } from '../../output/output-listener.ts';
 export interface RunToLaunch {
   readonly runId: string;
   readonly task: string;
-  readonly given: Pick<RunOptions, 'context' | 'traceparent' | 'signal' | 'trace' | 'inspect'>;
+  readonly given: Pick<RunOptions, 'context' | 'traceparent' | 'signal' | 'trace' | 'inspect' | 'park'>;
   /** As in a run's plan; a run without a past is never replayed. */
   readonly replayed?: () => boolean;
   readonly caughtUp?: Promise<unknown>;
@@ -55,6 +56,7 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
     ...(caughtUp === undefined ? {} : { caughtUp }),
     ...forking(core, given),
     resumable,
+    parksOn: resumable && given.park === true ? parksOn(core) : undefined,
     ...(onStable === undefined ? {} : { onStable }),
     next: run.next,
     context: given.context,
@@ -80,7 +82,7 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
         forgetSecrets = keepSecrets(core, runId, redactor());
         const journal: typeof start.journal = (accepts, state) => {
           const opened = start.journal(accepts, state);
-          if (resumable) refuseRequests = serveRequests(core.options().journal, started.run);
+          if (resumable) refuseRequests = serveRequests(core.options().journal, started);
           return opened;
         };
         return { ...start, journal, inspector };
@@ -102,6 +104,16 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
   });
   const unbind = bindSignal(started.run, given.signal);
   return started;
+}
+
+/** A timer of at least so many milliseconds is worth letting go of a run for. */
+const LONG_TIMER_MS = 10_000;
+
+/** A run is parked on long timers, and on approvals, unless somebody is asked for them in this process. */
+function parksOn(core: AgentCore): (effect: Effect) => boolean {
+  const { confirm, silent } = core.options();
+  const asksNobody = confirm === undefined ? silent === true || !isTerminal() : confirm === 'wait';
+  return ({ name, ms = 0 }) => ms >= LONG_TIMER_MS || (name === 'askApproval' && asksNobody);
 }
 
 /**

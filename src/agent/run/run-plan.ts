@@ -1,4 +1,4 @@
-import type { OutsideEvent } from '../../actors/journal.ts';
+import type { Effect, OutsideEvent } from '../../actors/journal.ts';
 import type { LeafWork } from '../../actors/leaf.ts';
 import type { Redactor } from '../../actors/redactor.ts';
 import type { RunPort } from '../../inspector/frames/run-port.ts';
@@ -55,6 +55,8 @@ export interface RunPlan {
   readonly onDone: (result: AnyResult | null) => void | Promise<void>;
   /** Whether the run may be released. Default: no. */
   readonly resumable?: boolean;
+  /** The run is let go as soon as it waits only for effects of which this is true. Default: it never is. */
+  readonly parksOn?: ((effect: Effect) => boolean) | undefined;
   /** Called whenever the machine has come to rest; while it is played from a recording only when that is over. */
   readonly onStable?: () => void;
   /** Starts the runs after this one with queued messages, in order. Default: nobody does. */
@@ -76,6 +78,8 @@ export interface StartedRun {
   readonly withdraw: (id: string) => Promise<boolean>;
   /** What is always allowed in it, where that is not what the agent's own store says. */
   granted?: () => Promise<Granted>;
+  /** Whether it is being let go: what is asked of it now is asked of whoever has it next. */
+  readonly isLetGo: () => boolean;
   /** Tells of something that is no part of the run itself; it has the number of the event before it. */
   readonly announce: (body: RunEventBody) => void;
 }

@@ -50,12 +50,14 @@ function pathOf(snapshot: AgentSnapshot): AgentPath {
 }
 
 /** What there is of a run that was let go: its books stay open, since it has not ended. */
-export function releasedOutput(runId: string, task: string, snapshot: AgentSnapshot | undefined): AgentOutput {
-  const result = `The run was released and can be resumed by its id, ${runId}.`;
-  if (snapshot !== undefined)
-    return outputOf({ ...snapshot.context, ending: { reason: 'released', result, error: null } });
+export function releasedOutput(
+  { runId, task, reason }: { readonly runId: string; readonly task: string; readonly reason: 'released' | 'parked' },
+  snapshot: AgentSnapshot | undefined,
+): AgentOutput {
+  const result = `The run was ${reason} and can be resumed by its id, ${runId}.`;
+  if (snapshot !== undefined) return outputOf({ ...snapshot.context, ending: { reason, result, error: null } });
   const { error: _none, ...output } = failedOutput(task, snapshot);
-  return { ...output, result, status: 'waiting', reason: 'released', errorHistory: [], states: ['PLANNING'] };
+  return { ...output, result, status: 'waiting', reason, errorHistory: [], states: ['PLANNING'] };
 }
 
 /** The output of a run that could not come to its end by itself: its journal failed, or Signalbox did. */

@@ -1,10 +1,9 @@
 import type { ApprovalOptions, Delivery, QueueOptions, SteerOptions } from '../options/run-options.ts';
 import type { OutsideEvent } from '../../actors/journal.ts';
 import type { RunEvent, Transition } from '../../machines/events/run-events.ts';
-import type { AgentPath, AgentState, ErrorEntry, RunResult } from '../../machines/contract/run-result.ts';
+import type { AgentPath, AgentState, ErrorEntry, PendingCall, RunResult } from '../../machines/contract/run-result.ts';
 import type { PlanStep } from '../../parsing/calls/call-forms.ts';
 import type { ToolResult } from '../../tools/result.ts';
-import type { ToolSource } from '../../tools/server-tool.ts';
 import { checkApproval, checkMessage } from '../options/check-options.ts';
 import { RunError, ToolExecutionError } from '../options/agent-errors.ts';
 
@@ -23,13 +22,8 @@ export interface RunState<TLast = ToolResult> {
   readonly errorHistory: readonly ErrorEntry[];
 }
 
-/** A call that waits for a person. Of a tool of an MCP server it also says whose it is, what that says of it, and what has changed. */
-export interface PendingApproval extends ToolSource {
-  readonly runId: string;
-  readonly callId: string;
-  readonly tool: string;
-  readonly args: unknown;
-  readonly reason: string;
+/** A call that waits for a person, or an MCP server for one to sign in. */
+export interface PendingApproval extends PendingCall {
   /**
    * Set where no call waits, but an MCP server for a person to sign in: open its `url`. `reject` ends the waiting. Where the
    * browser does not come back by itself, `approve(callId, { args: { address } })` takes the address on which it ended.

@@ -22,7 +22,7 @@ import { failedOutput, promptOf, releasedOutput, stateOf } from './run-state.ts'
 import { Messages } from './messages.ts';
 import type { RunPlan, StartedRun } from './run-plan.ts';
 import { runWatch } from './run-watch.ts';
-import { type AnyRun, approvalGiven, runHandle } from './run.ts';
+import { type AnyRun, type PendingApproval, approvalGiven, runHandle } from './run.ts';
 import { RunReaders } from './run-reader.ts';
 import { countEffect, runMachine } from './run-machine.ts';
 
@@ -34,6 +34,7 @@ export function startRun(plan: RunPlan): StartedRun {
     send: (event) => running.send(event),
     withdraw: (id) => running.sendMessage({ type: 'message.withdrawn', id }),
     announce: (body) => running.announce(body),
+    isLetGo: () => running.isLetGo,
   };
 }
 
@@ -54,6 +55,8 @@ class RunningRun {
   #live: Live | null = null;
   #isOver = false;
   #isReleased = false;
+  #isParked = false;
+  #pendingAtEnd: readonly PendingApproval[] = [];
   #cancelled: string | undefined;
   readonly #readers: RunReaders;
   readonly #messages: Messages;
@@ -152,6 +155,7 @@ class RunningRun {
     const live = { driven, journal, recording };
     this.#live = live;
     this.#begun.resolve(undefined);
+    if (plan.parksOn !== undefined) void plan.caughtUp?.then(() => setImmediate(() => this.#park(live)));
     const { run } = this;
     this.#watch.attach(inspector, { head, recording, run, send: (event, to) => this.send(event, to), fork: plan.fork });
     if (this.#isReleased) journal.release?.();
@@ -159,8 +163,9 @@ class RunningRun {
     const snapshot = this.#snapshot();
     if (durationMs === null) {
       const { elapsed } = recording;
-      const released = releasedOutput(plan.runId, plan.task, snapshot);
-      const result = runResultOf(released, { runId: plan.runId, durationMs: elapsed });
+      const { runId, task } = plan;
+      const released = releasedOutput({ runId, task, reason: this.#isParked ? 'parked' : 'released' }, snapshot);
+      const result = runResultOf(released, { runId, durationMs: elapsed, pending: this.#pendingAtEnd });
       // Nothing more comes; no resumed run counts this event.
       this.#readers.remark((reader) => reader.announce({ type: 'run.finished', result }, '', false));
       return result;
@@ -171,7 +176,8 @@ class RunningRun {
   }
 
   /** Drives the machine; gives back how long the run took, in milliseconds, and null where it was let go before its end. */
-  async #loop({ driven, journal, recording }: Live): Promise<number | null> {
+  async #loop(live: Live): Promise<number | null> {
+    const { driven, journal, recording } = live;
     const onStable = (): void => {
       if (!this.#plan.replayed()) this.#plan.onStable?.();
     };
@@ -180,7 +186,9 @@ class RunningRun {
     try {
       while (driven.isActive()) {
         onStable();
-        const entry = await journal.next();
+        const next = journal.next();
+        this.#park(live);
+        const entry = await next;
         if (entry === null) break;
         this.#readers.tell(entry, () => driven.deliver(entry));
         this.#messages.settle();
@@ -192,6 +200,7 @@ class RunningRun {
       throw error;
     }
     if (driven.isActive()) {
+      this.#pendingAtEnd = pendingApprovals(this.#plan.runId, driven.actor);
       driven.actor.stop();
       await journal.abandon?.();
       return null;
@@ -254,6 +263,20 @@ class RunningRun {
       recording: () => this.#live?.recording.text() ?? '',
       transitions: () => [...this.#readers.reader().transitions],
     });
+  }
+
+  get isLetGo(): boolean {
+    return this.#isReleased || this.#isParked;
+  }
+
+  /** Lets the run go when all that it waits for takes long; what it has started is written by then. */
+  #park({ driven, journal }: Live): void {
+    const { parksOn } = this.#plan;
+    if (parksOn === undefined || this.isLetGo || this.#isOver || journal.isIdle?.() !== true) return;
+    const open = driven.openEffects();
+    if (open.length === 0 || !driven.isActive() || !open.every(parksOn)) return;
+    this.#isParked = true;
+    journal.release?.();
   }
 
   async #release(): Promise<boolean> {

@@ -62,6 +62,7 @@ export function continuedJournal(continuation: Continuation): RunJournal {
     send: (event, to) => run.send(event, to),
     end: (output) => run.end(output),
     at: () => run.at(),
+    isIdle: () => run.isIdle(),
     release: () => run.release(),
     abandon: () => run.abandon(),
   };
@@ -121,6 +122,10 @@ class ContinuedJournal {
 
   at(): number {
     return this.#live?.at?.() ?? this.#age ?? this.#played.at();
+  }
+
+  isIdle(): boolean {
+    return this.#live?.isIdle?.() === true;
   }
 
   release(): void {

@@ -44,6 +44,8 @@ export interface Drive {
   start(): void;
   deliver(entry: Entry): void;
   isActive(): boolean;
+  /** What it waits for. */
+  openEffects(): readonly Effect[];
 }
 
 /** Prepares a machine to be driven on a journal. */
@@ -55,6 +57,7 @@ export function drive(options: DriveOptions): Drive {
     accepts: (event, to) => driven.accepts(event, to),
     start: () => driven.start(),
     deliver: (entry) => driven.deliver(entry),
+    openEffects: () => driven.openEffects(),
   };
 }
 
@@ -62,8 +65,8 @@ class DrivenMachine implements Drive {
   readonly actor: AnyActor;
   readonly #options: DriveOptions;
   readonly #ordinals = new Map<string, number>();
-  readonly #settles = new Map<string, (out: Outcome) => void>();
-  readonly #timers = new Map<string, () => void>();
+  readonly #settles = new Map<string, { readonly effect: Effect; readonly settle: (out: Outcome) => void }>();
+  readonly #timers = new Map<string, { readonly effect: Effect; readonly fire: () => void }>();
   /** What was opened since the machine moved last. */
   readonly #fresh = new Map<string, Effect>();
   #timerCount = 0;
@@ -96,6 +99,10 @@ class DrivenMachine implements Drive {
     );
   }
 
+  openEffects(): readonly Effect[] {
+    return [...this.#settles.values(), ...this.#timers.values()].map(({ effect }) => effect);
+  }
+
   start(): void {
     this.actor.start();
     this.#reportStarts();
@@ -111,8 +118,9 @@ class DrivenMachine implements Drive {
     return {
       setTimeout: (fire, ms) => {
         const id = `timer#${++this.#timerCount}`;
-        this.#timers.set(id, () => fire());
-        this.#open({ id, name: 'timer', effects: 'none', request: null, digest: digest(ms), key: id, ms }, never);
+        const effect: Effect = { id, name: 'timer', effects: 'none', request: null, digest: digest(ms), key: id, ms };
+        this.#timers.set(id, { effect, fire: () => fire() });
+        this.#open(effect, never);
         return id;
       },
       clearTimeout: (timerId) => {
@@ -134,7 +142,7 @@ class DrivenMachine implements Drive {
         return next;
       },
       open: (effect, perform, settle) => {
-        this.#settles.set(effect.id, settle);
+        this.#settles.set(effect.id, { effect, settle });
         this.#open(effect, perform);
       },
       close: (effectId) => this.#close(effectId),
@@ -168,13 +176,13 @@ class DrivenMachine implements Drive {
       return;
     }
     if (entry.t === 'timer') {
-      const fire = this.#timers.get(entry.id);
+      const timer = this.#timers.get(entry.id);
       this.#timers.delete(entry.id);
-      return fire?.();
+      return timer?.fire();
     }
-    const settle = this.#settles.get(entry.id);
+    const open = this.#settles.get(entry.id);
     this.#settles.delete(entry.id);
-    settle?.(entry.out);
+    open?.settle(entry.out);
   }
 
   #reportStarts(): void {

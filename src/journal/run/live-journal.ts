@@ -34,6 +34,7 @@ export function liveJournal(run: RunHead, sink: Sink | null): RunJournal {
     send: (event, to) => live.send(event, to),
     end: (output) => live.end(output),
     at: () => live.at(),
+    isIdle: () => live.isIdle(),
     release: () => live.release(),
     abandon: () => live.abandon(),
   };
@@ -127,6 +128,10 @@ class LiveJournal {
     } finally {
       this.#stop();
     }
+  }
+
+  isIdle(): boolean {
+    return this.#queue.length === 0;
   }
 
   release(): void {

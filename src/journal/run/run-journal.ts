@@ -17,6 +17,8 @@ export interface RunJournal extends Journal {
   at?(): number;
   /** Gives a run up that cannot go on here: it has no end, and can be taken again. Instead of `end`. */
   abandon?(): Promise<void>;
+  /** Whether nothing waits to be told to the machine. A journal without it parks no runs. */
+  isIdle?(): boolean;
   /**
    * Lets a run go that can be taken again: its work is aborted, nothing more is started, and `next` gives null. What is
    * known of it is written when it is then abandoned. A journal without it holds its runs to their ends.

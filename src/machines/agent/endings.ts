@@ -24,12 +24,13 @@ const STATUS: { readonly [reason in RunReason]: RunStatus } = {
   thrown: 'failed',
   cancelled: 'cancelled',
   released: 'waiting',
+  parked: 'waiting',
 };
 
 /** The reasons of endings that need no more than the run's memory. */
 export type PlainReason = Exclude<
   RunReason,
-  'llm-error' | 'tool-error' | 'thrown' | 'cancelled' | 'released' | 'output-invalid'
+  'llm-error' | 'tool-error' | 'thrown' | 'cancelled' | 'released' | 'parked' | 'output-invalid'
 >;
 
 /** The endings that need no more than the run's memory. */

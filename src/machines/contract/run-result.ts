@@ -1,6 +1,7 @@
 import type { Message, ModelReply, Usage } from '../../actors/model.ts';
 import type { EscalationError } from '../../json/errors.ts';
 import type { Json } from '../../json/json.ts';
+import type { ToolSource } from '../../tools/server-tool.ts';
 import type { AgentInput } from './agent-setup.ts';
 import type { ActorLogic, AnyActorRef, EventObject, Snapshot } from 'xstate';
 
@@ -23,7 +24,8 @@ export type RunReason =
   | 'content-filter'
   | 'length'
   | 'output-invalid'
-  | 'released';
+  | 'released'
+  | 'parked';
 
 /** Endings whose `result` is what the model said, where it said anything; `error` says why that is no answer. */
 const SPOKEN: readonly RunReason[] = ['refused', 'content-filter', 'length'];
@@ -107,13 +109,24 @@ export interface RunResult<TOutput = null> extends Omit<AgentOutput, 'output'> {
    * without one, and where a run that stopped, failed or was cancelled has none.
    */
   readonly output: TOutput | null;
+  /** With the status `waiting`: the calls and questions that wait for a person. */
+  readonly pending?: readonly PendingCall[];
+}
+
+/** A call that waits for a person. Of a tool of an MCP server it also says whose it is, what that says of it, and what has changed. */
+export interface PendingCall extends ToolSource {
+  readonly runId: string;
+  readonly callId: string;
+  readonly tool: string;
+  readonly args: unknown;
+  readonly reason: string;
 }
 
 /** The result of a run of which it is not known what its answer is. */
 export type AnyResult = RunResult<unknown>;
 
 /** The result of a run that ended with this output. */
-export function runResultOf(output: AgentOutput, run: Pick<RunResult, 'runId' | 'durationMs'>): AnyResult {
+export function runResultOf(output: AgentOutput, run: Pick<RunResult, 'runId' | 'durationMs' | 'pending'>): AnyResult {
   return { ...output, output: output.output ?? null, ...run };
 }
 

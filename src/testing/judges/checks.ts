@@ -101,6 +101,7 @@ const KNOWN: { readonly [how in RunReason | RunStatus]: true } = {
   length: true,
   'output-invalid': true,
   released: true,
+  parked: true,
   answered: true,
   stopped: true,
   failed: true,

@@ -1,0 +1,80 @@
+/**
+ * Owns: which stored runs can continue, and continuing them. Does not own: how a run is resumed.
+ *
+ * I1 A run that only waits for people, or for a time that has not come, is left alone, and so is one that somebody drives.
+ */
+import { JournalError } from '../../journal/format/journal-error.ts';
+import type { Recording } from '../../journal/format/recording.ts';
+import type { RunSummary } from '../../journal/format/tally.ts';
+import { playRecording } from '../../journal/replay/replay.ts';
+import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
+import type { JournalStore } from '../../journal/run/run-journal.ts';
+import type { AnyResult } from '../../machines/contract/run-result.ts';
+import type { WakeOptions, WokenRun } from '../options/run-options.ts';
+import type { AnyRun } from '../run/run.ts';
+
+/** What waking runs needs of their agent. */
+interface Sleeper {
+  readonly agent: string;
+  readonly store: JournalStore;
+  readonly resume: (runId: string) => AnyRun;
+}
+
+/** Continues the stored runs of an agent that can, the oldest first, one after the other. */
+export async function wakeRuns(
+  { agent, store, resume }: Sleeper,
+  { due = new Date(), limit = 100 }: WakeOptions,
+): Promise<readonly WokenRun[]> {
+  if (store.list === undefined || store.read === undefined || store.take === undefined)
+    throw new TypeError('agent.wake needs a journal whose runs can be listed and resumed.');
+  const [waiting, interrupted] = await Promise.all([
+    store.list({ agent, state: 'waiting' }),
+    store.list({ agent, state: 'interrupted' }),
+  ]);
+  const woken: WokenRun[] = [];
+  for (const { runId } of [...waiting, ...interrupted].toSorted(oldestFirst)) {
+    if (woken.length >= limit) break;
+    // oxlint-disable-next-line no-await-in-loop -- one run after the other
+    const one = await wake(runId, due, { store, resume });
+    if (one !== null) woken.push(one);
+  }
+  return woken;
+}
+
+/** Null: it cannot continue, or somebody else has it. */
+async function wake(
+  runId: string,
+  due: Date,
+  { store, resume }: Pick<Sleeper, 'store' | 'resume'>,
+): Promise<WokenRun | null> {
+  try {
+    const recording = (await store.read?.(runId)) ?? null;
+    if (recording === null || !canContinue(recording, due)) return null;
+    const result: AnyResult = await resume(runId);
+    return { runId, result, error: null };
+  } catch (error) {
+    if (error instanceof JournalError && error.code === 'run-locked') return null;
+    return { runId, result: null, error: error instanceof Error ? error : new Error(String(error)) };
+  }
+}
+
+/** Whether a run has something to do at a time. One that these machines cannot play says so when it is resumed. */
+function canContinue(recording: Recording, due: Date): boolean {
+  try {
+    const { driven, past } = playRecording(recording);
+    if (!driven.isActive()) return false;
+    const age = due.getTime() - Date.parse(recording.head.at);
+    const open = [...past.inFlight(), ...past.unstarted().map((wanted) => ({ ...wanted, at: past.at() }))];
+    const isWork = ({ effect: { name, ms }, at }: (typeof open)[number]): boolean =>
+      ms === undefined ? name !== 'askApproval' : at + ms <= age;
+    return open.length === 0 || open.some(isWork);
+  } catch (error) {
+    if (error instanceof ReplayDivergenceError) return true;
+    throw error;
+  }
+}
+
+function oldestFirst(a: RunSummary, b: RunSummary): number {
+  if (a.at !== b.at) return a.at < b.at ? -1 : 1;
+  return a.runId < b.runId ? -1 : 1;
+}

@@ -1,0 +1,151 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createAgent } from '../../../src/agent/create-agent.ts';
+import type { Confirm } from '../../../src/actors/ask-approval.ts';
+import type { AgentOptions } from '../../../src/agent/options/agent-options.ts';
+import type { JournalStore } from '../../../src/journal/run/run-journal.ts';
+import { memoryJournal } from '../../../src/journal/stores/memory.ts';
+import { fakeTool } from '../../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../../src/testing/scripted-model.ts';
+import { openStore } from '../../journal/open-store.ts';
+import { temporaryFolder } from '../../journal/temporary-folder.ts';
+import { calls } from '../../support/replies.ts';
+
+const slowly = (value: string) => () => new Promise<string>((resolve) => setTimeout(() => resolve(value), 20));
+
+/** An agent as one process has it: its model replies as told, `pay` needs an approval. */
+function paying(journal: JournalStore, replies: Parameters<typeof scriptedModel>[0], options: AgentOptions = {}) {
+  const pay = fakeTool('pay', ['paid'], { policy: 'confirm' });
+  const look = fakeTool('look', [slowly('seen')]);
+  const model = scriptedModel(replies);
+  const agent = createAgent({ name: 'payer', model, tools: [pay, look], silent: true, journal, ...options });
+  return { agent, pay, look, model };
+}
+
+describe.each(['memory', 'file', 'sqlite'])('a run that may be parked, in a journal of the kind %s', (kind) => {
+  const opened = async () => {
+    const folder = await temporaryFolder();
+    const memory = memoryJournal();
+    const open = (): JournalStore =>
+      kind === 'memory' ? memory : openStore(kind, join(folder.path, kind === 'file' ? 'runs' : 'runs.sqlite'));
+    return { open, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
+  };
+
+  test('ends as waiting with the calls that wait, and continues where the answer is there', async () => {
+    await using place = await opened();
+    const first = paying(place.open(), [calls(['pay'])]);
+    const parked = await first.agent.run('Pay.', { park: true });
+    expect(parked).toMatchObject({ status: 'waiting', reason: 'parked', success: false, pending: [{ tool: 'pay' }] });
+    const { runId, pending = [] } = parked;
+    const store = place.open();
+    expect(await store.list?.({ state: 'waiting' })).toMatchObject([{ runId }]);
+
+    // A second process has nothing to do yet.
+    const second = paying(store, ['Done.']);
+    expect(await second.agent.wake()).toEqual([]);
+    expect(await second.agent.resume(runId, { park: true })).toMatchObject({
+      reason: 'parked',
+      pending: [{ tool: 'pay' }],
+    });
+    expect(await second.agent.approve(runId, pending[0]?.callId ?? '', { args: { euros: 7 } })).toBe(true);
+    expect(await second.agent.approve(runId, pending[0]?.callId ?? '')).toBe(false);
+
+    const third = paying(place.open(), ['Done.']);
+    expect(await third.agent.wake()).toMatchObject([
+      { runId, error: null, result: { status: 'answered', result: 'Done.' } },
+    ]);
+    expect(third.pay.calls).toEqual([{ euros: 7 }]);
+    expect([first.pay.calls, second.pay.calls]).toEqual([[], []]);
+    expect(await third.agent.wake()).toEqual([]);
+  });
+
+  test('is parked only when the other calls of the turn are done', async () => {
+    await using place = await opened();
+    const { agent, look, pay } = paying(place.open(), [calls(['pay'], ['look'])]);
+    expect(await agent.run('Look and pay.', { park: true })).toMatchObject({ reason: 'parked' });
+    expect([look.calls.length, pay.calls.length]).toEqual([1, 0]);
+  });
+
+  test('is answered by agent.approve at the moment of being parked, whichever comes first', async () => {
+    await using place = await opened();
+    const { agent, pay } = paying(place.open(), [calls(['pay']), 'Done.']);
+    const run = agent.run('Pay.', { park: true });
+    let approved: Promise<boolean> | undefined;
+    for await (const event of run)
+      if (event.type === 'approval.requested') approved ??= agent.approve(run.runId, event.callId);
+    expect(await approved).toBe(true);
+    if ((await run).reason === 'parked') expect(await agent.wake()).toMatchObject([{ result: { status: 'answered' } }]);
+    expect(pay.calls).toHaveLength(1);
+  });
+
+  test('is woken when its approval has run out, and not before', async () => {
+    await using place = await opened();
+    const timeouts = { approvalMs: 60_000 };
+    const first = paying(place.open(), [calls(['pay'])], { timeouts });
+    const { runId } = await first.agent.run('Pay.', { park: true });
+    const now = Date.now();
+    const later = paying(place.open(), ['Nobody said so.'], { timeouts });
+    expect(await later.agent.wake({ due: new Date(now + 50_000) })).toEqual([]);
+    const [woken] = await later.agent.wake({ due: new Date(now + 61_000) });
+    // Its own clock says that it is not due yet: it is parked again, and nothing is lost.
+    expect(woken).toMatchObject({ runId, result: { reason: 'parked' } });
+    expect(later.pay.calls).toEqual([]);
+  });
+
+  test('in a conversation it is resumed there, and parked again as often as it waits', async () => {
+    await using place = await opened();
+    const first = paying(place.open(), [calls(['pay'])]);
+    const talk = first.agent.conversation('ada');
+    const { runId, pending = [] } = await talk.run('Pay.', { park: true });
+    expect(await talk.resume({ park: true })).toMatchObject({ runId, reason: 'parked' });
+    expect(await talk.run('And now?')).toMatchObject({ error: { code: 'conversation-waiting' } });
+    const second = paying(place.open(), ['Done.', 'Nothing.']);
+    await second.agent.approve(runId, pending[0]?.callId ?? '');
+    const there = second.agent.conversation('ada');
+    expect(await there.resume({ park: true })).toMatchObject({ runId, result: 'Done.' });
+    expect(await there.run('And now?')).toMatchObject({ result: 'Nothing.' });
+    expect((await there.history).filter(({ role }) => role === 'user').map(({ content }) => content)).toEqual([
+      'Pay.',
+      'And now?',
+    ]);
+  });
+});
+
+test('a run is not parked where somebody is asked in this process, nor without the option', async () => {
+  const asked: string[] = [];
+  const confirm: Confirm = async ({ tool }) => {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    asked.push(tool);
+    return 'allow-once' as const;
+  };
+  const { agent } = paying(memoryJournal(), [calls(['pay']), 'Done.'], { confirm });
+  expect(await agent.run('Pay.', { park: true })).toMatchObject({ status: 'answered' });
+  expect(asked).toEqual(['pay']);
+  const denied = paying(memoryJournal(), [calls(['pay']), 'Not paid.']);
+  expect(await denied.agent.run('Pay.')).toMatchObject({ status: 'answered', result: 'Not paid.' });
+  expect(denied.pay.calls).toEqual([]);
+});
+
+test('a run that waits for nobody is not parked, and parking needs a journal', async () => {
+  const { agent } = paying(memoryJournal(), [calls(['look']), 'Seen.']);
+  expect(await agent.run('Look.', { park: true })).toMatchObject({ status: 'answered', result: 'Seen.' });
+  const bare = createAgent({ model: scriptedModel(['x']), silent: true });
+  expect(() => bare.run('Look.', { park: true })).toThrow("option 'park' needs a journal");
+  await expect(bare.wake()).rejects.toThrow('agent.wake needs a journal');
+  await expect(agent.wake({ limit: 0 })).rejects.toThrow("option 'limit'");
+});
+
+test('a run of a process that died is woken, and one that is driven elsewhere is left alone', async () => {
+  const journal = memoryJournal();
+  const held = paying(journal, [calls(['pay']), 'Done.'], { confirm: 'wait' });
+  const run = held.agent.run('Pay.');
+  for await (const event of run) if (event.type === 'approval.requested') break;
+  const other = paying(journal, ['Done.']);
+  expect(await other.agent.wake()).toEqual([]);
+  await run.release();
+  expect(await run).toMatchObject({ reason: 'released', pending: [{ tool: 'pay' }] });
+  const stranger = paying(journal, ['Done.'], { name: 'stranger' });
+  await other.agent.approve(run.runId, (await run).pending?.[0]?.callId ?? '');
+  expect(await stranger.agent.wake()).toEqual([]);
+  expect(await other.agent.wake()).toMatchObject([{ runId: run.runId, result: { status: 'answered' } }]);
+});
