@@ -1,6 +1,7 @@
 import '../platform.ts';
 export type { RunSummary, RunQuery } from './format/tally.ts';
 export { ReplayDivergenceError } from './replay/divergence.ts';
+export { assertJournalConformance, ConformanceError } from './conformance/assert-conformance.ts';
 export { fileJournal } from './stores/file.ts';
 export { fork } from './replay/fork.ts';
 export { JournalError, RecordingError } from './format/journal-error.ts';
@@ -9,6 +10,8 @@ export { memoryJournal } from './stores/memory.ts';
 export { replay } from './replay/replay.ts';
 export { sqliteJournal } from './stores/sqlite.ts';
 export { transitions } from './replay/replay.ts';
+export type { ConformanceReport } from './conformance/assert-conformance.ts';
+export type { JournalConformanceOptions } from './conformance/sample-run.ts';
 export type { Divergence } from './replay/divergence.ts';
 export type { ForkOptions, Forkable } from './replay/fork.ts';
 export type { DivergenceCause } from './replay/divergence.ts';

@@ -173,6 +173,11 @@ export const TAKERS: Readonly<Record<string, Taker>> = {
     takes: { maxRuns: 5 },
     slip: ['maxRun', 'maxRuns'],
   },
+  assertJournalConformance: {
+    call: (options) => untyped(journal.assertJournalConformance, journal.memoryJournal, options),
+    takes: { writers: 1, timeoutMs: 5000 },
+    slip: ['writer', 'writers'],
+  },
   fileJournal: {
     call: (options) => untyped(journal.fileJournal, join(tmpdir(), 'never-made'), options),
     takes: { durability: 'power', keep: 'all', maxRuns: 5, maxAgeDays: 5 },
