@@ -69,15 +69,27 @@ function outputLeaf(root: AgentPorts, given: OutputCheck | null) {
 export interface OwnWork {
   readonly output: TypedOutput | null;
   readonly remember: Remember | null;
+  /** Called where a question waits for a word from outside, instead of staying open: its work ends with what this throws. */
+  readonly onWait?: () => never;
 }
 
 /** The work of an agent's leaves for a run whose answer has a schema of its own, or in which an owner says "always allow". */
-export function workFor(root: AgentPorts, work: LeafWork, { output, remember }: OwnWork): LeafWork {
+export function workFor(root: AgentPorts, work: LeafWork, { output, remember, onWait }: OwnWork): LeafWork {
   const own = [
+    ...(onWait === undefined ? [] : [waitingElsewhere(root, onWait)]),
     ...(output === null ? [] : [outputLeaf(root, output.check)]),
     ...(remember === null ? [] : [rememberPermission({ add: remember })]),
   ];
   return own.length === 0 ? work : new Map([...work, ...workOf(own)]);
+}
+
+function waitingElsewhere(root: AgentPorts, onWait: () => never) {
+  return askApproval({
+    confirm: async (agent) => {
+      const confirm = await confirmOf(root, agent);
+      return confirm === 'wait' ? onWait() : confirm;
+    },
+  });
 }
 
 /** Keeps an "always allow". */

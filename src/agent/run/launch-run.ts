@@ -78,8 +78,8 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
       return (cancelled) => {
         const start = make(cancelled);
         forgetSecrets = keepSecrets(core, runId, redactor());
-        const journal: typeof start.journal = (accepts, state) => {
-          const opened = start.journal(accepts, state);
+        const journal: typeof start.journal = (...given) => {
+          const opened = start.journal(...given);
           if (resumable) refuseRequests = serveRequests(core.options().journal, started.run);
           return opened;
         };
