@@ -16,9 +16,13 @@ export type RestateMessage =
 /** The status that Restate has for a promise that is resolved already. */
 const TAKEN = 409;
 
-/** Puts a message into the first free slot of a run, and waits for what the run says to it. */
+/** Sends a message to a run. */
 export async function sendMessage(ctx: WorkflowSharedContext, message: RestateMessage): Promise<boolean> {
-  const said = read(message, ctx.rand.uuidv4());
+  return sendEvent(ctx, read(message, ctx.rand.uuidv4()));
+}
+
+/** Puts an event into the first free slot of a run, and waits for what the run says to it. */
+export async function sendEvent(ctx: WorkflowSharedContext, said: Omit<SentEvent, 'at'>): Promise<boolean> {
   const taken = await ctx.get<number>(KEPT.taken);
   if (taken === null) throw new TerminalError(`There is no run '${ctx.key}'.`, { errorCode: 404 });
   const isOver = ctx.promise<boolean>(KEPT.over);

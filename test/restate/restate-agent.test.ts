@@ -9,6 +9,7 @@ import { restateAgent, restateClient } from '../../src/restate/index.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { calls } from '../support/replies.ts';
 import { RestateServer, restateBinary } from '../support/restate-server.ts';
+import { cases } from '../support/soak.ts';
 import { clientOf, modelByTurn, served, until, waitingCall } from './served-agent.ts';
 
 const missing = restateBinary() === null;
@@ -220,6 +221,28 @@ describe.skipIf(missing)('an agent on Restate', () => {
     expect(await client.recording('secret')).not.toContain('hunter2');
   });
 
+  test('a secret that is found after a suspension never gets the mark of one that was found before', async () => {
+    const key = (letter: string): string => `sk-${letter.repeat(24)}`;
+    const find = fakeTool('find', [({ which }) => key(String(which))], { effects: 'idempotent' });
+    const { client, endpoint } = await on(
+      {
+        name: 'finder',
+        tools: [find, fakeTool('wait', ['waited'], { policy: 'confirm' })],
+        model: modelByTurn(calls(['find', { which: 'a' }]), calls(['wait']), calls(['find', { which: 'b' }]), 'Found.'),
+      },
+      { suspendAfterMs: 200, abortAfterMs: 1000 },
+    );
+    await using _ = endpoint;
+    await client.start('found', 'Find them');
+    const callId = await waitingCall(client, 'found', 'wait');
+    await new Promise((resolve) => setTimeout(resolve, 800));
+    await client.send('found', { type: 'approve', callId });
+    expect(await client.result('found')).toMatchObject({ result: 'Found.' });
+    const recording = (await client.recording('found')) ?? '';
+    expect(recording).not.toContain('sk-');
+    expect(recording.match(/"data":"«secret:\d+»"/g)).toEqual(['"data":"«secret:1»"', '"data":"«secret:2»"']);
+  });
+
   test('any number of runs of one agent go on at once, each with its own context', async () => {
     const who = fakeTool('who', [(_args, { context }) => String(context)], { effects: 'none' });
     const { client, endpoint } = await on(
@@ -239,6 +262,45 @@ describe.skipIf(missing)('an agent on Restate', () => {
       ids.map((runId) => `caller of ${runId}`),
     );
   });
+
+  test(
+    'large results meet no limit of the engine, and are there when a suspended run continues',
+    async () => {
+      const turns = cases(8, 200);
+      const text = (number: number): string => `${number}:`.padEnd(512 * 1024, 'x');
+      const fetched = fakeTool('fetch', [({ number }) => text(Number(number))], { effects: 'idempotent' });
+      const { agent, client, endpoint } = await on(
+        {
+          name: 'hoarder',
+          tools: [fetched, fakeTool('stop', ['stopped'], { policy: 'confirm' })],
+          maxSteps: turns + 2,
+          maxToolResultChars: 1e7,
+          limits: { resultBytes: 1e7 },
+          model: modelByTurn(
+            ...Array.from({ length: turns }, (_none, index) => calls(['fetch', { number: index }])),
+            calls(['stop']),
+            'Fetched.',
+          ),
+        },
+        { suspendAfterMs: 1000, abortAfterMs: 60_000 },
+      );
+      await using _ = endpoint;
+      await client.start('large', 'Fetch it all');
+      const callId = await waitingCall(client, 'large', 'stop', 600_000);
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      expect(await client.send('large', { type: 'approve', callId })).toBe(true);
+      expect(await client.result('large')).toMatchObject({ result: 'Fetched.', stepsTaken: turns + 2 });
+      expect(fetched.calls).toHaveLength(turns);
+      const recording = (await client.recording('large')) ?? '';
+      // Each result stands there once.
+      expect(recording.length).toBeGreaterThan(turns * 512 * 1024);
+      expect(recording.length).toBeLessThan(turns * 530 * 1024 + 100_000);
+      const again = replay(recording, agent);
+      expect(await again).toMatchObject({ result: 'Fetched.' });
+      expect(again.recording()).toBe(recording);
+    },
+    cases(30_000, 1_200_000),
+  );
 
   test('a run is followed while it goes on, like one of a journal', async () => {
     const { options } = mailer();

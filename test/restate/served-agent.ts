@@ -49,8 +49,8 @@ export function modelByTurn(
 }
 
 /** Waits until a value is there. */
-export async function until<T>(look: () => Promise<T | null | undefined | false>): Promise<T> {
-  const end = performance.now() + 20_000;
+export async function until<T>(look: () => Promise<T | null | undefined | false>, ms = 20_000): Promise<T> {
+  const end = performance.now() + ms;
   for (;;) {
     // oxlint-disable-next-line no-await-in-loop -- until it is there
     const found = await look();
@@ -62,7 +62,7 @@ export async function until<T>(look: () => Promise<T | null | undefined | false>
 }
 
 /** Waits until a call of this tool waits for a person, and gives its id. */
-export async function waitingCall(client: RestateClient, runId: string, tool: string): Promise<string> {
-  const call = await until(async () => (await client.state(runId))?.pending.find((one) => one.tool === tool));
+export async function waitingCall(client: RestateClient, runId: string, tool: string, ms?: number): Promise<string> {
+  const call = await until(async () => (await client.state(runId))?.pending.find((one) => one.tool === tool), ms);
   return call.callId;
 }
