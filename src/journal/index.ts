@@ -1,6 +1,8 @@
 import '../platform.ts';
 export type { RunSummary, RunQuery } from './format/tally.ts';
 export { ReplayDivergenceError } from './replay/divergence.ts';
+export { assertEngineConformance } from './conformance/assert-engine.ts';
+export { LostAttempt } from './conformance/tested-engine.ts';
 export { assertJournalConformance, ConformanceError } from './conformance/assert-conformance.ts';
 export { fileJournal } from './stores/file.ts';
 export { fork } from './replay/fork.ts';
@@ -12,6 +14,8 @@ export { sqliteJournal } from './stores/sqlite.ts';
 export { transitions } from './replay/replay.ts';
 export type { ConformanceReport } from './conformance/assert-conformance.ts';
 export type { JournalConformanceOptions } from './conformance/sample-run.ts';
+export type { EngineConformanceOptions } from './conformance/assert-engine.ts';
+export type { EngineBody, TestedEngine } from './conformance/tested-engine.ts';
 export type { Divergence } from './replay/divergence.ts';
 export type { ForkOptions, Forkable } from './replay/fork.ts';
 export type { DivergenceCause } from './replay/divergence.ts';

@@ -204,6 +204,11 @@ export const TAKERS: Readonly<Record<string, Taker>> = {
     },
     slip: ['agnet', 'agent'],
   },
+  assertEngineConformance: {
+    call: (options) => untyped(journal.assertEngineConformance, { run: nothing, send: nothing }, options),
+    takes: { timeoutMs: 5 },
+    slip: ['timeout', 'timeoutMs'],
+  },
   restateAgent: {
     call: (options) => untyped(restateAgent, agent(), options),
     takes: {
