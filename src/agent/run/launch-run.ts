@@ -78,8 +78,8 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
       return (cancelled) => {
         const start = make(cancelled);
         forgetSecrets = keepSecrets(core, runId, redactor());
-        const journal: typeof start.journal = (...given) => {
-          const opened = start.journal(...given);
+        const journal: typeof start.journal = (...machine) => {
+          const opened = start.journal(...machine);
           if (resumable) refuseRequests = serveRequests(core.options().journal, started.run);
           return opened;
         };
