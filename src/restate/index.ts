@@ -1,4 +1,5 @@
 import '../platform.ts';
+export type { EngineHead, EngineView } from '../agent/run/engine-port.ts';
 export { restateAgent } from './restate-agent.ts';
 export type {
   RecordingPage,

@@ -118,6 +118,25 @@ describe.skipIf(missing)('an agent on Restate', () => {
     expect(result).toMatchObject({ result: 'Heard 1.', undelivered: [{ id: 'm2', kind: 'queue' }] });
   });
 
+  test('what is said at the very end is taken or not, and whoever said it hears which', async () => {
+    const { options } = mailer({ model: modelByTurn(calls(['look']), calls(['look', { again: 1 }]), 'Seen.') });
+    const { client, endpoint } = await on(options);
+    await using _ = endpoint;
+    const running = client.run('ending', 'Look');
+    await until(() => client.state('ending'));
+    const sent: Promise<readonly [id: string, taken: boolean]>[] = [];
+    for (let at = 0; at < 40; at += 1) {
+      const id = `m-${at}`;
+      sent.push(client.send('ending', { type: 'queue', text: `Said ${at}`, id }).then((taken) => [id, taken]));
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    const { undelivered = [] } = await running;
+    const answers = await Promise.all(sent);
+    const taken = answers.flatMap(([id, isTaken]) => (isTaken ? [id] : []));
+    expect(new Set(undelivered.map(({ id }) => id))).toEqual(new Set(taken));
+    expect(taken.length).toBeLessThan(40);
+  });
+
   test('a run that is cancelled ends so: by a message, and by the engine', async () => {
     const { options, mail } = mailer();
     const { client, endpoint } = await on(options);
