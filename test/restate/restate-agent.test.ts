@@ -221,8 +221,23 @@ describe.skipIf(missing)('an agent on Restate', () => {
     expect(await client.result('sleeps')).toMatchObject({ result: 'Mailed.' });
     // The next attempt heard of the past as of the past.
     expect(seen).toContain('approval.requested replayed');
+    expect(seen.filter((event) => event === 'run.finished')).toHaveLength(2);
     expect(seen.filter((event) => event === 'approval.requested')).toHaveLength(1);
     expect(seen.filter((event) => event === 'tool.finished')).toHaveLength(2);
+  });
+
+  test('on an endpoint that only answers requests a run does all but `once` tools, which never start', async () => {
+    const { options, mail, look } = mailer();
+    const service = restateAgent(createAgent({ silent: true, confirm: 'wait', ...options, name: 'answering' }));
+    const client = clientOf(server, service);
+    await using _ = await served(server, [service], { bidirectional: false });
+    await client.start('answering', 'Mail Ada');
+    const callId = await waitingCall(client, 'answering', 'mail');
+    expect(await client.send('answering', { type: 'approve', callId })).toBe(true);
+    const result = await client.result('answering');
+    expect(result).toMatchObject({ result: 'Mailed.', errorHistory: [{ tool: 'mail' }] });
+    expect(await client.recording('answering')).toContain('unknown-outcome');
+    expect([look.calls.length, mail.calls.length]).toEqual([1, 0]);
   });
 
   test('secrets are marks in all that Restate keeps, and tools get them', async () => {

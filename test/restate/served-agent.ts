@@ -9,8 +9,9 @@ import type { RestateServer } from '../support/restate-server.ts';
 export async function served(
   server: RestateServer,
   services: Parameters<typeof createEndpointHandler>[0]['services'],
+  { bidirectional = true }: { readonly bidirectional?: boolean } = {},
 ): Promise<AsyncDisposable> {
-  const http = createServer(createEndpointHandler({ services, logger: () => undefined }));
+  const http = createServer(createEndpointHandler({ services, bidirectional, logger: () => undefined }));
   const sessions = new Set<{ destroy(): void }>();
   http.on('session', (session) => void sessions.add(session));
   http.listen(0, '127.0.0.1');
