@@ -26,6 +26,7 @@ const LAYERS: Readonly<Record<string, RegExp>> = {
   security: /src\/security\/index\.ts$/,
   mcp: /src\/mcp\/(?:index|hub)\.ts$/,
   'mcp-client': /src\/mcp\/(?:link|auth)\//,
+  restate: /src\/restate\/index\.ts$/,
   inspector: /src\/inspector\/index\.ts$/,
   testing: /src\/testing\/index\.ts$/,
   cli: /src\/cli\/(?:start\.ts$|command\/)/,

@@ -7,6 +7,7 @@ const PROOFS: Readonly<Record<string, readonly string[]>> = {
   machines: ['test/machines/mutants', 'test/testing/explore-'],
   kills: ['test/chaos'],
   conversations: ['test/agent/conversations/killed-talks'],
+  restate: ['test/restate/killed-runs'],
   damage: ['test/journal/flipped-bits', 'test/journal/torn', 'test/journal/format'],
   mcp: ['test/mcp/hostile-everywhere', 'test/mcp/hostile-memory', 'test/mcp/soak', 'test/mcp/random-events'],
   authority: ['test/authority'],

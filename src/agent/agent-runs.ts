@@ -15,15 +15,17 @@ import {
 } from './options/run-options.ts';
 import { type PastRuns, pastRuns } from './past/past-runs.ts';
 import { type ToolNews, toolNews } from './run/tool-news.ts';
-import { runRecord } from '../journal/format/run-input.ts';
 import type { Toolset } from '../machines/contract/agent-setup.ts';
 import type { AnyResult } from '../machines/contract/run-result.ts';
 import type { AgentCore } from './core/agent-core.ts';
-import { type RunInput, imagesRefused, readInput } from './options/input-parts.ts';
+import { type RunInput, readInput } from './options/input-parts.ts';
 import { checkClose, checkConversation, checkResume, checkRun } from './options/check-options.ts';
 import { AgentBusyError, AgentClosedError } from './options/agent-errors.ts';
 import { typedOutput } from './options/output-options.ts';
+import type { EngineRun } from './run/engine-port.ts';
+import { engineRun } from './run/engine-run.ts';
 import { launchRun } from './run/launch-run.ts';
+import { newHead } from './run/new-head.ts';
 import type { AnyRun, PendingApproval } from './run/run.ts';
 import { type RunAnswer, type RunRequest, askLive } from './run/ask-run.ts';
 import type { NextRuns, StartedRun } from './run/run-plan.ts';
@@ -118,6 +120,12 @@ export class AgentRuns {
   beside(as: AgentCore, task: string, given: RunOptions): AnyRun {
     this.#checkOpen();
     return this.#begin(task, given, { opening: () => NEW, as }).run;
+  }
+
+  /** A run that an engine drives, beside whatever the agent does else. It is the engine's: closing the agent does not end it. */
+  onEngine(engine: EngineRun): AnyRun {
+    this.#checkOpen();
+    return engineRun(this.#core, engine);
   }
 
   /** What `agent.logic` begins and resumes its runs by. */
@@ -223,22 +231,11 @@ export class AgentRuns {
           signal,
         });
         return (why) => {
-          const made = makeSetup();
-          const setup = { ...made, warnings: [...made.warnings, ...(opened.warnings ?? [])] };
-          const refused = core.mcp.missing() ?? imagesRefused(content, setup, core.model().id);
+          const setup = makeSetup();
           this.#runs.set(started, setup.toolset);
-          const whole = {
-            task,
-            ...(content === null ? {} : { content }),
-            ...opened,
-            setup,
-            ...(why === undefined ? {} : { cancelled: why }),
-            ...(refused === null ? {} : { refused }),
-          };
-          const { at = new Date().toISOString() } = opened;
           const isOf = conversation !== undefined && opened.isAside !== true;
           const of = isOf ? { ...metadata, ...conversationMetadata(conversation) } : metadata;
-          const head = core.redacted(runRecord(whole, { runId, at, metadata: of }));
+          const head = newHead(core, { runId, input: { task, content }, opened, setup, metadata: of, cancelled: why });
           const work = as.work({ output, remember, park: given.park === true });
           return { head, work, journal: (accepts) => journal().open({ head, accepts }) };
         };

@@ -32,6 +32,7 @@ import type { AgentOptions } from './options/agent-options.ts';
 import type { RunInput } from './options/input-parts.ts';
 import type { OutputOf, OutputSchema } from './options/output-options.ts';
 import type { ToolRegistry } from './tools/registry.ts';
+import type { Drivable } from './run/engine-port.ts';
 import type { PendingApproval, Run } from './run/run.ts';
 
 /** What an invoked agent is told. An answer without a `callId` goes to the only call that waits. */
@@ -141,7 +142,7 @@ export interface Conversation<TContext = unknown, TRun = Run> {
  * sessions, use `conversation`.
  */
 export interface Agent<TContext = unknown, TRun = Run>
-  extends Replayable<TRun>, Forkable<TRun>, Explorable, Repairer, ChildAgent {
+  extends Replayable<TRun>, Forkable<TRun>, Explorable, Drivable, Repairer, ChildAgent {
   readonly name: string;
   /** Starts a run. Throws for blank input, and `AgentBusyError` or `AgentClosedError`; else everything is in the result. */
   readonly run: StartRun<TContext, TRun>;

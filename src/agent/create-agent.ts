@@ -10,6 +10,7 @@ import { joinParts, promptParts, toolNames } from '../machines/agent/system-prom
 import { type AgentCore, agentCore } from './core/agent-core.ts';
 import { agentLogic } from './agent-logic.ts';
 import { CHILD } from './options/option-types.ts';
+import { ENGINE } from './run/engine-port.ts';
 import { ownPort } from './core/own-port.ts';
 import { mendedHistory, resolvedOptions, toolCallingOf } from './options/agent-settings.ts';
 import { newRunId } from './options/run-options.ts';
@@ -129,6 +130,7 @@ export function createAgent(options: object = {}): Agent<unknown, AnyRun> {
     [CHILD]: ownPort(core, (as, task, given) => runs.beside(as, task, given)),
     repair: (task, { signal }) => repairBy(core, task, (as, text) => runs.beside(as, text, { signal })),
     [REPLAY]: (recording, how) => runs.past.replay(recording, how),
+    [ENGINE]: (engine) => runs.onEngine(engine),
     [FORK]: (recording, how) => runs.past.fork(recording, how),
     [EXPLORE]: (task) => exploredStart(core, task, runs.own.history),
   };

@@ -6,6 +6,7 @@ import * as inspector from '../../src/inspector/index.ts';
 import * as journal from '../../src/journal/index.ts';
 import * as mcp from '../../src/mcp/index.ts';
 import * as models from '../../src/models/index.ts';
+import { restateAgent, restateClient } from '../../src/restate/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import * as security from '../../src/security/index.ts';
 
@@ -179,6 +180,11 @@ export const TAKERS: Readonly<Record<string, Taker>> = {
     takes: { maxRuns: 5 },
     slip: ['maxRun', 'maxRuns'],
   },
+  assertJournalConformance: {
+    call: (options) => untyped(journal.assertJournalConformance, journal.memoryJournal, options),
+    takes: { writers: 1, timeoutMs: 5000 },
+    slip: ['writer', 'writers'],
+  },
   fileJournal: {
     call: (options) => untyped(journal.fileJournal, join(tmpdir(), 'never-made'), options),
     takes: { durability: 'power', keep: 'all', maxRuns: 5, maxAgeDays: 5 },
@@ -203,6 +209,28 @@ export const TAKERS: Readonly<Record<string, Taker>> = {
       after: { at: '', runId: '' },
     },
     slip: ['agnet', 'agent'],
+  },
+  assertEngineConformance: {
+    call: (options) => untyped(journal.assertEngineConformance, { run: nothing, send: nothing }, options),
+    takes: { timeoutMs: 5 },
+    slip: ['timeout', 'timeoutMs'],
+  },
+  restateAgent: {
+    call: (options) => untyped(restateAgent, agent(), options),
+    takes: {
+      name: 'clerk',
+      context: nothing,
+      suspendAfterMs: 5,
+      abortAfterMs: 5,
+      keepMs: 5,
+      retry: { maxAttempts: 3 },
+    },
+    slip: ['suspendAfter', 'suspendAfterMs'],
+  },
+  restateClient: {
+    call: (options) => untyped(restateClient, given(options, { url: 'http://localhost:1', name: 'clerk' })),
+    takes: { url: 'http://localhost:2', name: 'other', headers: { authorization: 'x' } },
+    slip: ['header', 'headers'],
   },
   replay: {
     call: (options) => untyped(journal.replay, recording, agent(), options),

@@ -11,6 +11,7 @@ import * as machines from '../../src/machines/index.ts';
 import * as mcp from '../../src/mcp/index.ts';
 import * as models from '../../src/models/index.ts';
 import * as parsing from '../../src/parsing/index.ts';
+import * as restate from '../../src/restate/index.ts';
 import * as testing from '../../src/testing/index.ts';
 import * as security from '../../src/security/index.ts';
 import { root } from '../docs/documents.ts';
@@ -85,11 +86,12 @@ test('every function that the package exports is tried here, or takes no object 
     (
       'silentOutput policyFromAnnotations isSafeShellArg validatePath transitions observeRun recoverArguments ' +
       'checkArguments parseToolCallArguments isJsonObject recoverJson assertEndsWith assertOutput assertTransitions assertVisited ' +
-      'forbidLiveModels playBack liveJournal'
+      'forbidLiveModels playBack liveJournal restateJournal'
     ).split(' '),
   );
-  const exported = [signalbox, inspector, journal, machines, mcp, models, parsing, security, testing].flatMap((index) =>
-    Object.entries(index).flatMap(([name, value]) => (typeof value === 'function' && !isError(value) ? [name] : [])),
+  const exported = [signalbox, inspector, journal, machines, mcp, models, parsing, restate, security, testing].flatMap(
+    (index) =>
+      Object.entries(index).flatMap(([name, value]) => (typeof value === 'function' && !isError(value) ? [name] : [])),
   );
   expect(exported.length).toBeGreaterThan(30);
   const tried = new Set(ALL.map(({ name }) => name));

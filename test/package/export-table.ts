@@ -92,7 +92,7 @@ export const promised: readonly Promised[] = [
     late: [],
   },
   { subpath: './testing/coverage', names: ['default'], late: [] },
-  { subpath: './restate', names: [], late: ['restateJournal'], lateAltogether: true },
+  { subpath: './restate', names: ['restateAgent', 'restateClient', 'restateJournal'], late: [] },
 ];
 
 /** The subpaths of package.json and the sources that they are built from. */

@@ -69,18 +69,31 @@ function outputLeaf(root: AgentPorts, given: OutputCheck | null) {
 export interface OwnWork {
   readonly output: TypedOutput | null;
   readonly remember: Remember | null;
-  /** Where nobody is asked, calls wait. */
-  readonly park: boolean;
+  /** Where nobody is asked, calls wait. Default false. */
+  readonly park?: boolean;
+  /** Called where a question waits for a word from outside, instead of staying open: its work ends with what this throws. */
+  readonly onWait?: () => never;
 }
 
 /** The work of an agent's leaves for a run whose answer has a schema of its own, or in which an owner says "always allow". */
-export function workFor(root: AgentPorts, work: LeafWork, { output, remember, park }: OwnWork): LeafWork {
-  const own = [
+export function workFor(root: AgentPorts, work: LeafWork, own: OwnWork): LeafWork {
+  const { output, remember, park = false, onWait } = own;
+  const leaves = [
+    ...(onWait === undefined ? [] : [waitingElsewhere(root, onWait)]),
     ...(output === null ? [] : [outputLeaf(root, output.check)]),
     ...(remember === null ? [] : [rememberPermission({ add: remember })]),
     ...(park ? [askApproval({ confirm: async (agent) => (await confirmOf(root, agent)) ?? 'wait' })] : []),
   ];
-  return own.length === 0 ? work : new Map([...work, ...workOf(own)]);
+  return leaves.length === 0 ? work : new Map([...work, ...workOf(leaves)]);
+}
+
+function waitingElsewhere(root: AgentPorts, onWait: () => never) {
+  return askApproval({
+    confirm: async (agent) => {
+      const confirm = await confirmOf(root, agent);
+      return confirm === 'wait' ? onWait() : confirm;
+    },
+  });
 }
 
 /** Keeps an "always allow". */

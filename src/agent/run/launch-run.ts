@@ -80,8 +80,8 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
       return (cancelled) => {
         const start = make(cancelled);
         forgetSecrets = keepSecrets(core, runId, redactor());
-        const journal: typeof start.journal = (accepts, state) => {
-          const opened = start.journal(accepts, state);
+        const journal: typeof start.journal = (...machine) => {
+          const opened = start.journal(...machine);
           if (resumable) refuseRequests = serveRequests(core.options().journal, started);
           return opened;
         };

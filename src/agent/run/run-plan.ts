@@ -18,10 +18,11 @@ export interface RunStart {
   readonly head: RunRecord;
   /** What the leaves do for this agent. */
   readonly work: LeafWork;
-  /** Opens the journal; `place` tells the machine's state as a dotted path. */
+  /** Opens the journal; `place` tells the machine's state as a dotted path, `waiting` the path of the actor that waits for a word on a call. */
   readonly journal: (
     accepts: (event: OutsideEvent, to: string | undefined) => boolean,
     place: () => string,
+    waiting: (callId: string) => string | undefined,
   ) => RunJournal;
   /** Where the run can be looked at while it goes on. Default: nowhere. */
   readonly inspector?: RunPort | null;

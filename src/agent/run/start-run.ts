@@ -131,6 +131,7 @@ class RunningRun {
     const journal = open(
       (event, to) => this.#live?.driven.accepts(event, to) ?? false,
       () => stateText(this.#snapshot()?.value ?? ''),
+      (callId) => this.#waiting(callId),
     );
     const recording = recorder(head, journal.at ?? stopwatch());
     if (inspector !== null) this.#readers.reader();
@@ -218,8 +219,12 @@ class RunningRun {
 
   async #answer(callId: string, event: OutsideEvent): Promise<boolean> {
     await this.#plan.caughtUp;
-    const path = this.#live === null ? undefined : waitingPath(this.#live.driven.actor, callId);
+    const path = this.#waiting(callId);
     return path === undefined ? false : this.send(event, path);
+  }
+
+  #waiting(callId: string): string | undefined {
+    return this.#live === null ? undefined : waitingPath(this.#live.driven.actor, callId);
   }
 
   /** What is sent first comes first. Messages wait until the run has begun, and until what is played from a recording is over. */

@@ -274,7 +274,8 @@ function always(out: Outcome): Perform {
   return () => Promise.resolve(out);
 }
 
-function unknownOutcome({ name, request }: Effect): Outcome {
+/** The outcome of an effect that an earlier process began and that must not be repeated. */
+export function unknownOutcome({ name, request }: Effect): Outcome {
   const tool = isJsonObject(request) && typeof request['tool'] === 'string' ? `'${request['tool']}'` : name;
   const message = `The process ended while ${tool} was running, and it must not be repeated: nobody knows whether it took effect.`;
   return { ok: false, error: { code: 'unknown-outcome', message } };

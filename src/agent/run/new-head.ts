@@ -1,0 +1,38 @@
+import type { RunRecord } from '../../journal/format/record.ts';
+import { runRecord, type WholeInput } from '../../journal/format/run-input.ts';
+import type { JsonObject } from '../../json/json.ts';
+import type { AgentSetup } from '../../machines/contract/agent-setup.ts';
+import type { AgentCore } from '../core/agent-core.ts';
+import { type ReadInput, imagesRefused } from '../options/input-parts.ts';
+
+/** What a run that begins now is given. */
+interface NewRun {
+  readonly runId: string;
+  readonly input: ReadInput;
+  /** What it starts from. `at`: when it begins, as an ISO date; default now. */
+  readonly opened: Pick<WholeInput, 'history' | 'queued'> & {
+    readonly warnings?: readonly string[];
+    readonly at?: string;
+  };
+  readonly setup: AgentSetup;
+  readonly metadata: JsonObject;
+  /** It was cancelled before it began, and why. */
+  readonly cancelled?: string | undefined;
+}
+
+/** The first line of a run that begins now, with marks for secrets. */
+export function newHead(core: AgentCore, run: NewRun): RunRecord {
+  const { runId, input, opened, metadata, cancelled } = run;
+  const { task, content } = input;
+  const setup = { ...run.setup, warnings: [...run.setup.warnings, ...(opened.warnings ?? [])] };
+  const refused = core.mcp.missing() ?? imagesRefused(content, setup, core.model().id);
+  const whole = {
+    task,
+    ...(content === null ? {} : { content }),
+    ...opened,
+    setup,
+    ...(cancelled === undefined ? {} : { cancelled }),
+    ...(refused === null ? {} : { refused }),
+  };
+  return core.redacted(runRecord(whole, { runId, at: opened.at ?? new Date().toISOString(), metadata }));
+}

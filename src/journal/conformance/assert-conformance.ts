@@ -1,0 +1,63 @@
+import { optionsOf } from '../../json/known-options.ts';
+import type { JournalStore } from '../run/run-journal.ts';
+import type { JournalConformanceOptions } from './sample-run.ts';
+
+/** Which rules a store keeps, and which could not be checked because it lacks an optional method or an option was not given. */
+export interface ConformanceReport {
+  readonly kept: readonly string[];
+  readonly skipped: readonly string[];
+}
+
+/** A store or an engine breaks a rule of its port; `rule` names it, as docs/journal-port.md does. */
+export class ConformanceError extends Error {
+  override readonly name = 'ConformanceError';
+  readonly code = 'not-conformant';
+  readonly rule: string;
+
+  constructor(rule: string, message: string, cause?: unknown) {
+    super(`The rule '${rule}' is broken: ${message}`, cause === undefined ? undefined : { cause });
+    this.rule = rule;
+  }
+}
+
+const checkOptions = optionsOf<JournalConformanceOptions>('assertJournalConformance', 'docs/journal-port.md', {
+  reopen: true,
+  loseLock: true,
+  tear: true,
+  writers: true,
+  timeoutMs: true,
+});
+
+/**
+ * Checks that a store keeps the rules of `JournalStore`, one after the other, each on a new, empty store of `make`. Rejects
+ * with a {@link ConformanceError} for the first rule that is broken. Works without a test framework.
+ *
+ * @example test('my store keeps the rules', () => assertJournalConformance(() => myStore()));
+ */
+export async function assertJournalConformance(
+  make: () => JournalStore | Promise<JournalStore>,
+  options: JournalConformanceOptions = {},
+): Promise<ConformanceReport> {
+  checkOptions(options);
+  const { journalRules } = await import('./journal-rules.ts');
+  const [kept, skipped]: [string[], string[]] = [[], []];
+  for (const [rule, check] of Object.entries(journalRules)) {
+    // oxlint-disable-next-line no-await-in-loop -- one rule after the other
+    const isChecked = await inTime(rule, options.timeoutMs, async () => check({ store: await make(), options }));
+    (isChecked ? kept : skipped).push(rule);
+  }
+  return { kept, skipped };
+}
+
+/** Turns what a check throws, or that it is not done in time, into the error of its rule. */
+export async function inTime<T>(rule: string, timeoutMs = 60_000, check: () => Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`it was not done after ${timeoutMs} ms.`)), timeoutMs);
+  try {
+    return await Promise.race([check(), late.promise]);
+  } catch (error) {
+    throw new ConformanceError(rule, error instanceof Error ? error.message : String(error), error);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,126 @@
+/** Owns: the rules of lists of runs. */
+import type { RunQuery, RunSummary } from '../format/tally.ts';
+import type { JournalStore } from '../run/run-journal.ts';
+import {
+  type JournalRule,
+  abandonedRun,
+  begin,
+  effectOf,
+  expectSame,
+  waitingRun,
+  wholeRun,
+  yielding,
+} from './sample-run.ts';
+
+const FAILED = {
+  status: 'failed',
+  reason: 'error',
+  stepsTaken: 2,
+  toolsUsed: ['look'],
+  error: { code: 'model-error' },
+};
+
+const listing: JournalRule = async ({ store }) => {
+  const { list } = store;
+  if (list === undefined) return false;
+  await wholeRun(store, 'ended', { agent: 'clerk', input: 'Look', metadata: { ticket: 17 } });
+  const [one] = await list();
+  const { at, ...rest } = one ?? { at: '' };
+  expectSame(Number.isNaN(Date.parse(at)), false, 'whether the time of a run in a list is a time');
+  const expected: Omit<RunSummary, 'at'> = {
+    runId: 'ended',
+    agent: 'clerk',
+    input: 'Look',
+    state: 'ended',
+    status: 'answered',
+    reason: 'answer',
+    errorCode: null,
+    toolsUsed: ['look'],
+    steps: 1,
+    records: 4,
+    metadata: { ticket: 17 },
+  };
+  expectSame(rest, expected, 'a run in a list');
+  return true;
+};
+
+const states: JournalRule = async ({ store }) => {
+  if (store.list === undefined) return false;
+  const stateOf = async (runId: string) => (await store.list?.())?.find((run) => run.runId === runId)?.state;
+  const { journal } = await waitingRun(store, 'run');
+  expectSame(await stateOf('run'), 'running', 'the state of a run that is being written');
+  await journal.abandon?.();
+  expectSame(await stateOf('run'), 'waiting', 'the state of a run that nobody writes, and that waits for an approval');
+  const sink = (await store.take?.('run'))?.sink;
+  if (sink === undefined) return true;
+  expectSame(await stateOf('run'), 'running', 'the state of a run that was taken');
+  await sink.append([{ t: 'event', at: 1, event: { type: 'approval.given' }, to: 'agent/toolCall' }]);
+  await sink.close();
+  expectSame(await stateOf('run'), 'interrupted', 'the state of a run whose approval was answered');
+  return true;
+};
+
+const filters: JournalRule = async ({ store }) => {
+  if (store.list === undefined) return false;
+  await wholeRun(store, 'good', { agent: 'clerk', metadata: { ticket: 17, user: { name: 'ada', tags: ['a', 'b'] } } });
+  const journal = begin(store, 'bad', { agent: 'other' });
+  journal.open(effectOf('agent/toolCall/callTool#1'), yielding(1));
+  await journal.next();
+  await journal.end(FAILED);
+  await abandonedRun(store, 'cut', { metadata: { ticket: '17' } });
+  const cases: readonly (readonly [query: RunQuery, found: readonly string[]])[] = [
+    [{}, ['bad', 'cut', 'good']],
+    [{ agent: 'other' }, ['bad']],
+    [{ state: 'ended' }, ['bad', 'good']],
+    [{ state: 'waiting' }, ['cut']],
+    [{ state: 'running' }, []],
+    [{ state: 'interrupted' }, []],
+    [{ status: 'failed' }, ['bad']],
+    [{ reason: 'answer' }, ['good']],
+    [{ tool: 'look', status: 'answered' }, ['good']],
+    [{ tool: 'none' }, []],
+    [{ errorCode: 'model-error' }, ['bad']],
+    [{ errorCode: 'model-error', agent: 'clerk' }, []],
+    [{ metadata: { ticket: 17 } }, ['good']],
+    [{ metadata: { ticket: '17' } }, ['cut']],
+    [{ metadata: { user: { name: 'ada' } } }, ['good']],
+    [{ metadata: { user: { tags: ['a', 'b'] } } }, ['good']],
+    [{ metadata: { user: { tags: ['a'] } } }, []],
+    [{ metadata: {} }, ['bad', 'cut', 'good']],
+    [{ limit: 0 }, []],
+  ];
+  for (const [query, found] of cases)
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    expectSame((await idsOf(store, query)).toSorted(), found, `the runs of list(${JSON.stringify(query)})`);
+  return true;
+};
+
+const paging: JournalRule = async ({ store }) => {
+  const { list } = store;
+  if (list === undefined) return false;
+  // Two pairs have the same time: then the id decides, from the last on.
+  const times = ['2024-01-01', '2024-01-03', '2024-01-03', '2024-01-02', '2024-01-05', '2024-01-05', '2024-01-04'];
+  for (const [index, day] of times.entries())
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    await wholeRun(store, `r${index}`, { at: `${day}T00:00:00.000Z`, agent: index === 6 ? 'other' : 'sample' });
+  const newest = ['r5', 'r4', 'r6', 'r2', 'r1', 'r3', 'r0'];
+  expectSame(await idsOf(store, {}), newest, 'a list, newest first');
+  expectSame(await idsOf(store, { limit: 3 }), newest.slice(0, 3), 'the newest three');
+  const pages: (readonly string[])[] = [];
+  let after: RunSummary | undefined;
+  do {
+    // oxlint-disable-next-line no-await-in-loop -- each page needs the one before
+    const page = await list({ limit: 2, after, agent: 'sample' });
+    pages.push(page.map(({ runId }) => runId));
+    after = page.at(-1);
+  } while (after !== undefined && pages.length < 9);
+  expectSame(pages, [['r5', 'r4'], ['r2', 'r1'], ['r3', 'r0'], []], 'the pages of two, of the runs of one agent');
+  return true;
+};
+
+async function idsOf(store: JournalStore, query: RunQuery): Promise<readonly string[]> {
+  return ((await store.list?.(query)) ?? []).map(({ runId }) => runId);
+}
+
+/** The rules of lists, by their names. */
+export const listRules: Readonly<Record<string, JournalRule>> = { list: listing, states, filters, paging };
