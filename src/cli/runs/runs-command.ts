@@ -53,7 +53,7 @@ export const runsCommand = actionCommand({
   name: 'runs',
   summary: 'List, show, resume, repair and remove stored runs.',
   about: [
-    'Works on the runs in a folder of recordings or a SQLite file:',
+    'Works on the runs in a folder of recordings, a SQLite file or a Postgres database:',
     [
       "A run is 'running' while a live process writes it. A run without an end is 'interrupted', or 'waiting' if",
       'one of its calls awaits approval.',
@@ -64,7 +64,11 @@ export const runsCommand = actionCommand({
     ].join('\n'),
   ],
   options: [
-    { name: 'in', value: '<place>', help: 'A folder of recordings or a SQLite file. Default: .signalbox/runs.' },
+    {
+      name: 'in',
+      value: '<place>',
+      help: 'A folder of recordings, a SQLite file or a Postgres URL. Default: .signalbox/runs.',
+    },
     { name: 'agent', value: '<name>', help: "With 'list': only runs of this agent." },
     { name: 'state', value: '<state>', help: "With 'list': running, interrupted, waiting or ended." },
     { name: 'status', value: '<status>', help: "With 'list': answered, stopped, failed or cancelled." },
