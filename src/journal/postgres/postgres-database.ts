@@ -32,10 +32,15 @@ export interface DatabaseOptions {
   readonly schema: string;
   readonly migrate: boolean;
   readonly patienceMs: number;
+  /** A short statement that is not answered for so long is sent again on another connection, in milliseconds. */
+  readonly silentMs: number;
 }
 
-/** A server that does not answer for so long is asked again, on another connection. */
-const SILENT_MS = 10_000;
+/** How long a connection may take, in milliseconds. */
+const CONNECT_MS = 10_000;
+
+/** Statements that take no longer where there is more in the database. */
+const SHORT: ReadonlySet<string> = new Set(['append', 'release', 'sign', 'take']);
 
 /** What the server refuses now, and not for good: it starts or stops, has no connection left, or two were in each other's way. */
 const PASSING = /^(?:08|53|57P|40001|40P01|55006)/;
@@ -134,7 +139,7 @@ export class PostgresDatabase {
       text: text.replaceAll('$s.', `${this.schema}.`),
       ...(name === null ? {} : { name: `signalbox ${this.#options.schema} ${name}` }),
       ...(values.length === 0 ? {} : { values: [...values] }),
-      query_timeout: SILENT_MS,
+      ...(name !== null && SHORT.has(name) ? { query_timeout: this.#options.silentMs } : {}),
     });
     // Of several statements at once there is a list of results.
     const rows: unknown = Reflect.get(result, 'rows');
@@ -149,7 +154,7 @@ export class PostgresDatabase {
     });
     const own: OwnPool = new pg.Pool({
       connectionString: this.#at,
-      connectionTimeoutMillis: SILENT_MS,
+      connectionTimeoutMillis: CONNECT_MS,
       keepAlive: true,
       allowExitOnIdle: true,
       application_name: 'signalbox',

@@ -10,7 +10,7 @@ import { type RunQuery, type RunSummary, runTally, type Tally } from '../format/
 import { liveJournal } from '../run/live-journal.ts';
 import type { JournalStore, RunHead, RunJournal, RunSecrets, Sink, TakenRun } from '../run/run-journal.ts';
 import type { PruneLimits } from '../stores/prune-runs.ts';
-import { PostgresDatabase, type PostgresPool } from './postgres-database.ts';
+import { type DatabaseOptions, PostgresDatabase, type PostgresPool } from './postgres-database.ts';
 import { PostgresLease } from './postgres-lease.ts';
 import { linesOf, recordingIn } from './postgres-rows.ts';
 import { PostgresRuns } from './postgres-runs.ts';
@@ -83,7 +83,9 @@ export async function migratePostgres(
   }
 }
 
-function settingsOf(options: PostgresJournalOptions): Required<PostgresJournalOptions> {
+type Settings = DatabaseOptions & Pick<Required<PostgresJournalOptions>, 'leaseMs'>;
+
+function settingsOf(options: PostgresJournalOptions): Settings {
   checkOptions(options);
   const { schema = 'signalbox', migrate = false, leaseMs = 30_000, patienceMs = 60_000 } = options;
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
@@ -97,7 +99,9 @@ function settingsOf(options: PostgresJournalOptions): Required<PostgresJournalOp
         'wrong-option',
         `postgresJournal: the option ${name} must be a number of milliseconds above 0.`,
       );
-  return { schema, migrate, leaseMs, patienceMs };
+  // What is sent again must come before others take the process for dead.
+  const silentMs = Math.max(200, Math.min(10_000, leaseMs / 3));
+  return { schema, migrate, leaseMs, patienceMs, silentMs };
 }
 
 /** How far a run is that is written. */
@@ -120,7 +124,7 @@ class PostgresStore {
   /** The secrets of the runs that this process knows. The database has them before any line that was written after them. */
   readonly #kept = new Map<string, Readonly<Record<string, string>>>();
 
-  constructor(at: PostgresPool | string, settings: Required<PostgresJournalOptions>) {
+  constructor(at: PostgresPool | string, settings: Settings) {
     this.#database = new PostgresDatabase(at, settings);
     this.#lease = new PostgresLease(this.#database, settings.leaseMs);
     this.#runs = new PostgresRuns(this.#database);

@@ -12,6 +12,8 @@ export class PostgresLease {
   readonly #leaseMs: number;
   /** The tokens of what this process writes and has claimed. */
   readonly #held = new Set<string>();
+  /** Runs by tokens that could not be given back: no other process may wait for this one to end. */
+  readonly #abandoned = new Map<string, string>();
   #signedAt = Number.NEGATIVE_INFINITY;
   #signing: Promise<void> | null = null;
   #beats: NodeJS.Timeout | undefined;
@@ -23,7 +25,7 @@ export class PostgresLease {
 
   /** Resolves when the lease holds for a while. */
   async alive(): Promise<void> {
-    if (performance.now() - this.#signedAt < this.#leaseMs / 3) return;
+    if (performance.now() - this.#signedAt < this.#leaseMs / 3 && this.#abandoned.size === 0) return;
     this.#signing ??= this.#sign().finally(() => {
       this.#signing = null;
     });
@@ -43,6 +45,22 @@ export class PostgresLease {
     if (!this.#held.delete(token)) return false;
     if (this.#held.size === 0) this.#stop();
     return true;
+  }
+
+  /** Gives runs back. */
+  async release(runs: readonly { readonly runId: string; readonly token: string }[]): Promise<void> {
+    await this.#database.query(
+      'release',
+      `update $s.runs r set token = null, writer = null from unnest($1::text[], $2::text[]) g(run_id, token)
+       where r.run_id = g.run_id and r.token = g.token`,
+      [runs.map(({ runId }) => runId), runs.map(({ token }) => token)],
+    );
+  }
+
+  /** A run could not be given back: that is done with the next sign of life. */
+  abandon(runId: string, token: string): void {
+    this.#abandoned.set(token, runId);
+    this.join(token);
   }
 
   /** Makes the caller the only one that has a name, until what it gives back is called; null while another has it. */
@@ -90,6 +108,13 @@ export class PostgresLease {
       [this.id, this.#leaseMs],
     );
     this.#signedAt = at;
+    if (this.#abandoned.size === 0) return;
+    const runs = [...this.#abandoned].map(([token, runId]) => ({ token, runId }));
+    await this.release(runs);
+    for (const { token } of runs) {
+      this.#abandoned.delete(token);
+      this.leave(token);
+    }
   }
 
   #stop(): void {

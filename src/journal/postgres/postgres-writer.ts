@@ -37,7 +37,7 @@ interface Waiting extends MoreLines {
 const MOST_AT_ONCE = 4_000_000;
 
 const BLOB = '{"t":"blob"';
-/** A payload of this size is stored once for all runs. It is what `lineWriter` takes for large. */
+/** What stands behind the payload in its line. */
 const SUM = /,"sum":"\d+\.[0-9a-f]+"\}$/;
 
 /** Collects what the runs of a process write. */
@@ -92,16 +92,14 @@ export class PostgresWriter {
       await this.#lease.alive();
       if (secrets.length > 0) await this.#writeSecrets(secrets);
       if (batch.length > 0) await this.#write(batch);
-      if (released.length > 0)
-        await this.#database.query(
-          'release',
-          `update $s.runs r set token = null, writer = null from unnest($1::text[], $2::text[]) g(run_id, token)
-           where r.run_id = g.run_id and r.token = g.token`,
-          [released.map(({ runId }) => runId), released.map(({ token }) => token)],
-        );
+      if (released.length > 0) await this.#lease.release(released);
       for (const { done } of released) done();
     } catch (error) {
-      for (const { failed } of [...batch, ...released]) failed(error);
+      for (const { runId, token, failed } of released) {
+        this.#lease.abandon(runId, token);
+        failed(error);
+      }
+      for (const { failed } of batch) failed(error);
     }
     this.#busy = false;
     if (this.#waiting.length + this.#released.length + this.#secrets.length > 0) this.#start();
