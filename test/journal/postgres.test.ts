@@ -9,6 +9,7 @@ import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { NO_POSTGRES, type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { calls } from '../support/replies.ts';
+import { driving } from '../agent/requests/driving.ts';
 import { storeContract } from './store-contract.ts';
 import { start } from './store-processes.ts';
 import { answered, interrupted, recordsOf, taken } from './stored-runs.ts';
@@ -225,4 +226,35 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
     expect(await store.prune({ maxAgeDays: 8 })).toBe(2);
     expect((await store.list()).map(({ runId }) => runId)).toEqual(['c']);
   });
+
+  test(
+    'a run that another process drives is approved and steered from here, also where no notification comes',
+    { timeout: 30 * SECONDS },
+    async () => {
+      const schema = newSchema();
+      const store = postgresJournal(pool, { schema, migrate: true });
+      await store.list();
+      const agent = createAgent({ name: 'here', model: scriptedModel([]), silent: true, journal: store });
+      const place = `${server.url} ${schema}`;
+      const paying = driving({ kind: 'postgres', place, runId: 'pay', task: 'pay' });
+      await paying.said(({ type }) => type === 'approval.requested');
+      const [pending] = await agent.pending('pay');
+      expect(await agent.approve('pay', 'no such call')).toBe(false);
+      expect(await agent.approve('pay', pending?.callId ?? '', { args: { euros: 7 } })).toBe(true);
+      expect(await paying.said(({ status }) => status !== undefined)).toEqual({
+        status: 'answered',
+        result: 'Heard: pay',
+      });
+      expect(paying.lines.filter(({ paid }) => paid !== undefined)).toEqual([{ paid: { euros: 7 } }]);
+
+      const listening = driving({ kind: 'postgres', place, runId: 'listen', task: 'listen' });
+      await listening.said(({ type }) => type === 'tool.started');
+      // From here on nobody is woken: rows are looked for.
+      await pool.query("select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %'");
+      expect(await agent.steer('listen', 'stop')).toMatchObject({ delivered: true });
+      expect(await listening.said(({ status }) => status !== undefined)).toMatchObject({ status: 'answered' });
+      expect((await pool.query(`select 1 from ${schema}.requests`)).rows).toEqual([]);
+      await Promise.all([paying.kill(), listening.kill(), store.close()]);
+    },
+  );
 });

@@ -1,4 +1,4 @@
 import '../../platform.ts';
 export { migratePostgres, postgresJournal } from './postgres-journal.ts';
 export type { PostgresJournal, PostgresJournalOptions } from './postgres-journal.ts';
-export type { PostgresPool } from './postgres-database.ts';
+export type { PostgresClient, PostgresPool } from './postgres-database.ts';

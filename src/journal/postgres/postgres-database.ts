@@ -14,8 +14,20 @@ interface Statement {
   readonly query_timeout?: number;
 }
 
+/** A connection of the package `pg` that waits for notifications. */
+export interface PostgresClient {
+  query(text: string): Promise<unknown>;
+  on(event: 'notification', listener: (message: { readonly payload?: string | undefined }) => void): unknown;
+  on(event: 'error' | 'end', listener: () => void): unknown;
+  release?(destroy: boolean): void;
+  end?(): Promise<void>;
+  unref?(): void;
+}
+
 /** What is needed of a `Pool` of the package `pg`. */
 export interface PostgresPool {
+  /** For a connection that waits for requests to runs. Without it, they are looked for every second. */
+  connect?(): Promise<PostgresClient>;
   query(statement: Statement): Promise<{ readonly rows: readonly unknown[] }>;
 }
 
@@ -89,6 +101,15 @@ export class PostgresDatabase {
     return { from, to: POSTGRES_VERSION };
   }
 
+  /** A connection of the caller's own, to be ended by it; null where there is none to be had. */
+  async client(): Promise<PostgresClient | null> {
+    if (typeof this.#at !== 'string') return (await this.#at.connect?.()) ?? null;
+    const pg = await loadPg();
+    const client = new pg.Client({ connectionString: this.#at, keepAlive: true, application_name: 'signalbox' });
+    await client.connect();
+    return client;
+  }
+
   async close(): Promise<void> {
     await this.#pool?.catch(() => undefined);
     await this.#own?.end();
@@ -148,10 +169,7 @@ export class PostgresDatabase {
 
   async #connected(): Promise<PostgresPool> {
     if (typeof this.#at !== 'string') return this.#at;
-    const { default: pg } = await import('pg').catch((error: unknown) => {
-      const message = 'postgresJournal needs the package pg: npm install pg';
-      throw Object.assign(new Error(message, { cause: error }), { code: 'package-missing' });
-    });
+    const pg = await loadPg();
     const own: OwnPool = new pg.Pool({
       connectionString: this.#at,
       connectionTimeoutMillis: CONNECT_MS,
@@ -163,6 +181,15 @@ export class PostgresDatabase {
     own.on('error', () => undefined);
     this.#own = own;
     return own;
+  }
+}
+
+async function loadPg() {
+  try {
+    return (await import('pg')).default;
+  } catch (error) {
+    const message = 'postgresJournal needs the package pg: npm install pg';
+    throw Object.assign(new Error(message, { cause: error }), { code: 'package-missing' });
   }
 }
 

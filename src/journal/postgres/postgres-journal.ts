@@ -13,6 +13,7 @@ import type { PruneLimits } from '../stores/prune-runs.ts';
 import { type DatabaseOptions, PostgresDatabase, type PostgresPool } from './postgres-database.ts';
 import { PostgresLease } from './postgres-lease.ts';
 import { linesOf, recordingIn } from './postgres-rows.ts';
+import { PostgresRequests } from './postgres-requests.ts';
 import { PostgresRuns } from './postgres-runs.ts';
 import { PostgresWriter } from './postgres-writer.ts';
 
@@ -67,6 +68,7 @@ export function postgresJournal(at: PostgresPool | string, options: PostgresJour
     prune: (limits) => store.prune(limits),
     close: () => store.close(),
     secrets: store.secrets,
+    requests: store.requests,
   };
 }
 
@@ -116,6 +118,7 @@ interface Begun {
 
 class PostgresStore {
   readonly secrets: RunSecrets;
+  readonly requests: PostgresRequests;
   readonly #database: PostgresDatabase;
   readonly #runs: PostgresRuns;
   readonly #writer: PostgresWriter;
@@ -128,6 +131,7 @@ class PostgresStore {
     this.#database = new PostgresDatabase(at, settings);
     this.#lease = new PostgresLease(this.#database, settings.leaseMs);
     this.#runs = new PostgresRuns(this.#database);
+    this.requests = new PostgresRequests(this.#database);
     this.#writer = new PostgresWriter(this.#database, this.#lease);
     this.secrets = {
       keep: (runId, secrets) => {
@@ -217,6 +221,7 @@ class PostgresStore {
   }
 
   async close(): Promise<void> {
+    this.requests.close();
     await this.#lease.end();
     await this.#database.close();
   }

@@ -50,6 +50,14 @@ const STEPS: readonly ((schema: string) => string)[] = [
     );
     create index lines_by_blob on ${s}.lines (blob) where blob is not null;
     create table ${s}.secrets (run_id text not null, mark text not null, value text not null, primary key (run_id, mark));
+    create table ${s}.requests (
+      id text primary key,
+      run_id text not null,
+      request text not null,
+      taken_by text,
+      answer text,
+      at timestamptz not null default now()
+    );
     create table ${s}.names (name text primary key, token text not null, writer text not null);`,
 ];
 
