@@ -80,13 +80,13 @@ export class AgentRuns {
 
   run(input: RunInput, given: RunOptions): AnyRun {
     checkRun(given);
-    this.#checkOpen();
+    this.checkOpen();
     return this.own.run(input, given);
   }
 
   resume(runId: string, given: ResumeOptions): AnyRun {
     checkResume(given);
-    this.#checkOpen();
+    this.checkOpen();
     this.checkIdle();
     return this.past.resume(runId, given);
   }
@@ -96,7 +96,7 @@ export class AgentRuns {
     checkConversation(id, owner);
     const kept = this.#kept(id);
     const talk = (): LiveConversation => {
-      this.#checkOpen();
+      this.checkOpen();
       return this.#conversationOf({ id, owner });
     };
     return conversationHandle(id, kept, {
@@ -115,7 +115,7 @@ export class AgentRuns {
 
   /** Does a task beside whatever the agent does else, as one of the things that it can be. */
   beside(as: AgentCore, task: string, given: RunOptions): AnyRun {
-    this.#checkOpen();
+    this.checkOpen();
     return this.#begin(task, given, { opening: () => NEW, as }).run;
   }
 
@@ -123,7 +123,7 @@ export class AgentRuns {
   logicPort(): LogicPort {
     return {
       begin: ({ task, history = [], context }, runId, { onStable }) => {
-        this.#checkOpen();
+        this.checkOpen();
         return this.#begin(
           task,
           { context, runId },
@@ -131,7 +131,7 @@ export class AgentRuns {
         ).run;
       },
       resume: ({ context }, runId, how) => {
-        this.#checkOpen();
+        this.checkOpen();
         return this.past.carryOn(runId, { context, ...how });
       },
     };
@@ -292,7 +292,7 @@ export class AgentRuns {
     return [...this.#runs.keys()].find(({ run }) => run.runId === runId)?.run;
   }
 
-  #checkOpen(): void {
+  checkOpen(): void {
     if (this.#isClosed) throw new AgentClosedError(this.#core.name);
   }
 }

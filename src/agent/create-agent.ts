@@ -12,7 +12,7 @@ import { agentLogic } from './agent-logic.ts';
 import { CHILD } from './options/option-types.ts';
 import { ownPort } from './core/own-port.ts';
 import { mendedHistory, resolvedOptions, toolCallingOf } from './options/agent-settings.ts';
-import { checkListTools, checkMessage } from './options/check-options.ts';
+import { checkListTools, checkMessage, checkOrphans } from './options/check-options.ts';
 import { exploredStart } from './past/past-runs.ts';
 import type { AgentOptions } from './options/agent-options.ts';
 import type { RunInput } from './options/input-parts.ts';
@@ -64,6 +64,11 @@ export function createAgent(options: object = {}): Agent<unknown, AnyRun> {
     name: core.name,
     run: (input: RunInput, given?: object) => runs.run(input, given === undefined ? {} : given),
     resume: (runId, given = {}) => runs.resume(runId, given),
+    resumeOrphans: async (given = {}) => {
+      checkOrphans(given);
+      runs.checkOpen();
+      return runs.past.orphans(given);
+    },
     conversation: (id, given = {}) => runs.conversation(id, given),
     steer: (runId, text, given = {}) => {
       checkMessage('agent.steer', text, given);

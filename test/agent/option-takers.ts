@@ -70,6 +70,11 @@ export const TAKERS: Readonly<Record<string, Taker>> = {
     takes: { context: 1, signal, trace: false, inspect: false, migrate: (old: unknown) => old },
     slip: ['contxt', 'context'],
   },
+  'agent.resumeOrphans': {
+    call: (options) => untyped(agent().resumeOrphans, options),
+    takes: { olderThan: 5, limit: 1, context: { limmit: 1 } },
+    slip: ['limmit', 'limit'],
+  },
   'agent.approve': {
     call: (options) => untyped(agent().approve, 'no-run', 'no-call', options),
     takes: { always: true, args: { alway: 1 } },

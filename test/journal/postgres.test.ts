@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
@@ -257,4 +259,20 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
       await Promise.all([paying.kill(), listening.kill(), store.close()]);
     },
   );
+
+  test('workers finish their own runs and those of workers that are killed', { timeout: 40 * SECONDS }, async () => {
+    await using own = await startPostgres();
+    const store = postgresJournal(own.url, { migrate: true });
+    await store.list();
+    const script = join(import.meta.dirname, '../../examples/21-workers.ts');
+    const workers = [1, 2, 3].map(() =>
+      spawn(process.execPath, ['--conditions=@signalbox/source', script, own.url, '5'], { stdio: 'ignore' }),
+    );
+    await expect.poll(async () => (await store.list({ state: 'running' })).length, { timeout: 10_000 }).toBe(15);
+    for (const one of workers.slice(0, 2)) one.kill('SIGKILL');
+    await expect.poll(async () => (await store.list({ status: 'answered' })).length, { timeout: 20_000 }).toBe(15);
+    expect(await store.list({ state: 'ended' })).toHaveLength(15);
+    for (const one of workers) one.kill('SIGKILL');
+    await store.close();
+  });
 });

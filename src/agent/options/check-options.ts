@@ -8,6 +8,7 @@ import type {
   CloseOptions,
   ConfigurableOptions,
   ListToolsOptions,
+  OrphanOptions,
   ResumeOptions,
   RunOptions,
   ApprovalOptions,
@@ -40,6 +41,13 @@ export const checkResume = optionsOf<ResumeOptions>('agent.resume', DOCS, {
   inspect: true,
   migrate: true,
   traceparent: true,
+});
+
+/** Refuses options of `agent.resumeOrphans` that are not known. */
+export const checkOrphans = optionsOf<OrphanOptions>('agent.resumeOrphans', DOCS, {
+  olderThan: true,
+  limit: true,
+  context: true,
 });
 
 /** Refuses options of an approval that are not known. */

@@ -11,6 +11,8 @@ import {
   type ApprovalOptions,
   type Delivery,
   type ForkRunOptions,
+  type OrphanOptions,
+  type ResumedOrphans,
   type ResumeOptions,
   type SteerOptions,
   ownerIn,
@@ -21,6 +23,7 @@ import type { NextRuns, StartedRun } from '../run/run-plan.ts';
 import { forkRun } from './fork-run.ts';
 import { liveRuns } from './live-runs.ts';
 import { replayRun } from './replay-run.ts';
+import { resumeOrphans } from './resume-orphans.ts';
 import { resumeRun } from './resume-run.ts';
 import { answerStored, pendingStored, sendStored } from './stored-approvals.ts';
 
@@ -31,6 +34,7 @@ export interface PastRuns {
   resume(runId: string, options: ResumeOptions): AnyRun;
   /** Takes up a run that is not the agent's own: its conversation stays as it is. */
   carryOn(runId: string, how: CarryOn): AnyRun;
+  orphans(options: OrphanOptions): Promise<ResumedOrphans<AnyRun>>;
   pending(runId: string): Promise<readonly PendingApproval[]>;
   approve(runId: string, callId: string, how: ApprovalOptions): Promise<boolean>;
   reject(runId: string, callId: string, reason: string): Promise<boolean>;
@@ -100,6 +104,7 @@ export function pastRuns(core: AgentCore, { runs, followChildren, occupy, next }
       return started.run;
     },
     carryOn,
+    orphans: (options) => resumeOrphans({ agent: core.name, journal: core.journal(), carryOn }, options),
     pending: (runId) => pendingStored(core.journal(), runId),
     approve: (runId, callId, how) => {
       const { always = false, args = null } = how;
