@@ -23,6 +23,7 @@ const LAYERS: Readonly<Record<string, RegExp>> = {
   journal: /src\/journal\/browser\.ts$/,
   agent: /src\/(?:models\/)?index\.ts$/,
   stores: /src\/journal\/index\.ts$/,
+  postgres: /src\/journal\/postgres\//,
   security: /src\/security\/index\.ts$/,
   mcp: /src\/mcp\/(?:index|hub)\.ts$/,
   'mcp-client': /src\/mcp\/(?:link|auth)\//,

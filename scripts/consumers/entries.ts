@@ -4,6 +4,7 @@ export * as parsing from 'signalbox/parsing';
 export * as mcp from 'signalbox/mcp';
 export * as models from 'signalbox/models';
 export * as journal from 'signalbox/journal';
+export * as postgres from 'signalbox/journal/postgres';
 export * as security from 'signalbox/security';
 export * as inspector from 'signalbox/inspector';
 export * as testing from 'signalbox/testing';

@@ -83,13 +83,13 @@ export class AgentRuns {
 
   run(input: RunInput, given: RunOptions): AnyRun {
     checkRun(given);
-    this.#checkOpen();
+    this.checkOpen();
     return this.own.run(input, given);
   }
 
   resume(runId: string, given: ResumeOptions): AnyRun {
     checkResume(given);
-    this.#checkOpen();
+    this.checkOpen();
     this.checkIdle();
     return this.past.resume(runId, given);
   }
@@ -99,7 +99,7 @@ export class AgentRuns {
     checkConversation(id, owner);
     const kept = this.#kept(id);
     const talk = (): LiveConversation => {
-      this.#checkOpen();
+      this.checkOpen();
       return this.#conversationOf({ id, owner });
     };
     return conversationHandle(id, kept, {
@@ -118,13 +118,13 @@ export class AgentRuns {
 
   /** Does a task beside whatever the agent does else, as one of the things that it can be. */
   beside(as: AgentCore, task: string, given: RunOptions): AnyRun {
-    this.#checkOpen();
+    this.checkOpen();
     return this.#begin(task, given, { opening: () => NEW, as }).run;
   }
 
   /** A run that an engine drives, beside whatever the agent does else. It is the engine's: closing the agent does not end it. */
   onEngine(engine: EngineRun): AnyRun {
-    this.#checkOpen();
+    this.checkOpen();
     return engineRun(this.#core, engine);
   }
 
@@ -132,7 +132,7 @@ export class AgentRuns {
   logicPort(): LogicPort {
     return {
       begin: ({ task, history = [], context }, runId, { onStable }) => {
-        this.#checkOpen();
+        this.checkOpen();
         return this.#begin(
           task,
           { context, runId },
@@ -140,7 +140,7 @@ export class AgentRuns {
         ).run;
       },
       resume: ({ context }, runId, how) => {
-        this.#checkOpen();
+        this.checkOpen();
         return this.past.carryOn(runId, { context, ...how });
       },
     };
@@ -166,7 +166,7 @@ export class AgentRuns {
   }
 
   wake(given: WakeOptions): Promise<readonly WokenRun[]> {
-    this.#checkOpen();
+    this.checkOpen();
     const { context } = given;
     return wakeRuns(
       {
@@ -291,7 +291,7 @@ export class AgentRuns {
     });
   }
 
-  #checkOpen(): void {
+  checkOpen(): void {
     if (this.#isClosed) throw new AgentClosedError(this.#core.name);
   }
 }

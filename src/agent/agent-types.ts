@@ -9,6 +9,8 @@ import type {
   SteerOptions,
   WakeOptions,
   WokenRun,
+  OrphanOptions,
+  ResumedOrphans,
   ResumeOptions,
   RunOptions,
   ApprovalOptions,
@@ -152,6 +154,14 @@ export interface Agent<TContext = unknown, TRun = Run>
    * a run that is not there or was made by other machines, and with a `JournalError` while somebody else writes it.
    */
   resume(runId: string, options?: ResumeOptions): TRun;
+  /**
+   * Takes up this agent's runs that have not ended and that no process writes any more, the oldest first: their process died, or
+   * let them go. Those that only wait for a person are left. Any number of processes may do so at once: each run is taken by one.
+   * Resolves when they go on; their results are those of `runs`.
+   *
+   * @example for (const run of (await agent.resumeOrphans({ limit: 5 })).runs) console.log((await run).status);
+   */
+  resumeOrphans(options?: OrphanOptions<TContext>): Promise<ResumedOrphans<TRun>>;
   /**
    * The conversation of this id, kept in the agent's journal; without one, in memory. `agent.history` is another.
    *

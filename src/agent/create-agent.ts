@@ -14,7 +14,7 @@ import { ENGINE } from './run/engine-port.ts';
 import { ownPort } from './core/own-port.ts';
 import { mendedHistory, resolvedOptions, toolCallingOf } from './options/agent-settings.ts';
 import { newRunId } from './options/run-options.ts';
-import { checkApproval, checkListTools, checkMessage, checkWake } from './options/check-options.ts';
+import { checkApproval, checkListTools, checkMessage, checkOrphans, checkWake } from './options/check-options.ts';
 import { exploredStart } from './past/past-runs.ts';
 import type { AgentOptions } from './options/agent-options.ts';
 import type { RunInput } from './options/input-parts.ts';
@@ -66,6 +66,11 @@ export function createAgent(options: object = {}): Agent<unknown, AnyRun> {
     name: core.name,
     run: (input: RunInput, given?: object) => runs.run(input, given === undefined ? {} : given),
     resume: (runId, given = {}) => runs.resume(runId, given),
+    resumeOrphans: async (given = {}) => {
+      checkOrphans(given);
+      runs.checkOpen();
+      return runs.past.orphans(given);
+    },
     conversation: (id, given = {}) => runs.conversation(id, given),
     steer: (runId, text, given = {}) => {
       checkMessage('agent.steer', text, given);

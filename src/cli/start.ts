@@ -81,6 +81,7 @@ export const COMMANDS: readonly [Listed, ...Listed[]] = [
   { name: 'chat', load: async () => (await import('./chat/chat-command.ts')).chatCommand },
   { name: 'run', load: async () => (await import('./run-command.ts')).runCommand },
   { name: 'runs', load: async () => (await import('./runs/runs-command.ts')).runsCommand },
+  { name: 'journal', load: async () => (await import('./journal-command.ts')).journalCommand },
   { name: 'replay', load: async () => (await import('./recording/recording-command.ts')).replayCommand },
   { name: 'fork', load: async () => (await import('./recording/recording-command.ts')).forkCommand },
   { name: 'recording', load: async () => (await import('./recording/recording-command.ts')).recordingCommand },

@@ -4,6 +4,7 @@ import { createActor } from 'xstate';
 import * as signalbox from '../../src/index.ts';
 import * as inspector from '../../src/inspector/index.ts';
 import * as journal from '../../src/journal/index.ts';
+import { migratePostgres, postgresJournal } from '../../src/journal/postgres/index.ts';
 import * as mcp from '../../src/mcp/index.ts';
 import * as models from '../../src/models/index.ts';
 import { restateAgent, restateClient } from '../../src/restate/index.ts';
@@ -70,6 +71,11 @@ export const TAKERS: Readonly<Record<string, Taker>> = {
     call: (options) => untyped(agent().resume, 'no-run', options),
     takes: { context: 1, signal, trace: false, inspect: false, park: false, migrate: (old: unknown) => old },
     slip: ['contxt', 'context'],
+  },
+  'agent.resumeOrphans': {
+    call: (options) => untyped(agent().resumeOrphans, options),
+    takes: { olderThan: 5, limit: 1, context: { limmit: 1 } },
+    slip: ['limmit', 'limit'],
   },
   'agent.approve': {
     call: (options) => untyped(agent().approve, 'no-run', 'no-call', options),
@@ -179,6 +185,16 @@ export const TAKERS: Readonly<Record<string, Taker>> = {
     call: (options) => untyped(journal.memoryJournal, options),
     takes: { maxRuns: 5 },
     slip: ['maxRun', 'maxRuns'],
+  },
+  postgresJournal: {
+    call: (options) => untyped(postgresJournal, 'postgres://localhost', options),
+    takes: { schema: 'runs', migrate: true, leaseMs: 5000, patienceMs: 5000 },
+    slip: ['shema', 'schema'],
+  },
+  migratePostgres: {
+    call: (options) => untyped(migratePostgres, { query: () => new Promise(nothing) }, options),
+    takes: { schema: 'runs', patienceMs: 5000 },
+    slip: ['shema', 'schema'],
   },
   assertJournalConformance: {
     call: (options) => untyped(journal.assertJournalConformance, journal.memoryJournal, options),

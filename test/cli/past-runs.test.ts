@@ -79,6 +79,25 @@ test('runs resume finishes what was interrupted, and tells what a run came to th
   expect((await runCli(['runs', 'resume', 'nothing', ...PRACTICE], here)).code).toBe(1);
 });
 
+test('runs recover finishes all that was interrupted, and nothing else', async () => {
+  await using folder = await temporaryFolder();
+  const here = { cwd: folder.path };
+  for (const asked of ['Which file is the largest?', 'Which file is the smallest?']) {
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    await runCli(['run', asked, ...PRACTICE], here);
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    await cutFile(join(folder.path, '.signalbox/runs', await newestRun(folder.path)), 7);
+  }
+  const young = await runCli(['runs', 'recover', '--older-than', '3600', ...PRACTICE], here);
+  expect(young).toMatchObject({ code: 0, stdout: expect.stringContaining('No run') });
+  const one = await runCli(['runs', 'recover', '--limit', '1', '--json', ...PRACTICE], here);
+  expect(JSON.parse(one.stdout)).toEqual([{ runId: expect.any(String), status: 'answered' }]);
+  const rest = await runCli(['runs', 'recover', ...PRACTICE], here);
+  expect(rest).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+: answered\n$/) });
+  const listed = await runCli(['runs', 'list', '--json'], here);
+  expect(JSON.parse(listed.stdout)).toMatchObject([{ state: 'ended' }, { state: 'ended' }]);
+});
+
 test.skipIf(!hasTerminal)(
   'the answer of a run that is taken up stays on the screen, and no spinner with it',
   async () => {

@@ -111,7 +111,7 @@ test('prune leaves no file behind', async () => {
 });
 
 test.each([
-  [[], /say what to do: list, show, resume, prune/],
+  [[], /say what to do: list, show, resume, recover, prune/],
   [['lst'], /there is no 'lst'.*Did you mean 'list'\?/],
   [['show'], /'show' needs <run id>/],
   [['list', 'x'], /'x' is one argument too many/],

@@ -174,4 +174,5 @@ export const EXPECTED: { readonly [file: string]: readonly string[] } = {
     'the same answer: true',
     'ada, after a restart: At 09:40. You said: When does a train leave for Lisbon? After nine, please. What did I ask?',
   ],
+  '21-workers.ts': ['Give the URL of a Postgres database.'],
 };

@@ -58,9 +58,18 @@ export const promised: readonly Promised[] = [
   { subpath: './models', names: ['chatModel'], late: [] },
   {
     subpath: './journal',
-    names: ['fileJournal', 'sqliteJournal', 'memoryJournal', 'replay', 'fork', 'transitions'],
+    names: [
+      'fileJournal',
+      'sqliteJournal',
+      'memoryJournal',
+      'assertJournalConformance',
+      'replay',
+      'fork',
+      'transitions',
+    ],
     late: [],
   },
+  { subpath: './journal/postgres', names: ['postgresJournal', 'migratePostgres'], late: [] },
   {
     subpath: './testing',
     names: [

@@ -8,6 +8,7 @@ import type {
   CloseOptions,
   ConfigurableOptions,
   ListToolsOptions,
+  OrphanOptions,
   ResumeOptions,
   RunOptions,
   ApprovalOptions,
@@ -56,6 +57,13 @@ export function checkWake(given: WakeOptions): void {
 }
 
 const checkWakeNames = optionsOf<WakeOptions>('agent.wake', DOCS, { due: true, limit: true, context: true });
+
+/** Refuses options of `agent.resumeOrphans` that are not known. */
+export const checkOrphans = optionsOf<OrphanOptions>('agent.resumeOrphans', DOCS, {
+  olderThan: true,
+  limit: true,
+  context: true,
+});
 
 /** Refuses options of an approval that are not known. */
 export const checkApproval = optionsOf<ApprovalOptions>('approve', DOCS, { always: true, args: true });

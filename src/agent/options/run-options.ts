@@ -121,6 +121,29 @@ export interface ListToolsOptions {
   readonly verbose?: boolean;
 }
 
+/** Which runs `agent.resumeOrphans` takes up. */
+export interface OrphanOptions<TContext = unknown> {
+  /** Only runs that began at least so many milliseconds ago. Default 0: all whose lock is free. */
+  readonly olderThan?: number;
+  /** At most so many, the oldest. Default: all. */
+  readonly limit?: number;
+  /** The value that their tools get. */
+  readonly context?: TContext;
+}
+
+/** A run that could not be taken up, and why: a `ResumeError`, a `RecordingError` or an error of the journal. */
+export interface RefusedRun {
+  readonly runId: string;
+  readonly error: unknown;
+}
+
+/** What `agent.resumeOrphans` has found. */
+export interface ResumedOrphans<TRun> {
+  /** The runs that go on here now. Each can be awaited. */
+  readonly runs: readonly TRun[];
+  readonly refused: readonly RefusedRun[];
+}
+
 /** How a waiting call is approved. */
 export interface ApprovalOptions {
   /** Also from now on: the tool is not asked about again. */

@@ -5,13 +5,21 @@ import type { ExploredStart, ReplayOptions } from '../../journal/replay/replay.t
 import type { Toolset } from '../../machines/contract/agent-setup.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { AgentCore } from '../core/agent-core.ts';
-import { type Delivery, type ForkRunOptions, type ResumeOptions, ownerIn } from '../options/run-options.ts';
+import {
+  type Delivery,
+  type ForkRunOptions,
+  type OrphanOptions,
+  type ResumedOrphans,
+  type ResumeOptions,
+  ownerIn,
+} from '../options/run-options.ts';
 import { type RunAnswer, type RunRequest, askElsewhere } from '../run/ask-run.ts';
 import { type AnyRun, type PendingApproval, approvalGiven } from '../run/run.ts';
 import type { NextRuns, StartedRun } from '../run/run-plan.ts';
 import { forkRun } from './fork-run.ts';
 import { liveRuns } from './live-runs.ts';
 import { replayRun } from './replay-run.ts';
+import { resumeOrphans } from './resume-orphans.ts';
 import { resumeRun } from './resume-run.ts';
 import { answerStored, pendingStored, sendStored } from './stored-approvals.ts';
 
@@ -22,6 +30,7 @@ export interface PastRuns {
   resume(runId: string, options: ResumeOptions): AnyRun;
   /** Takes up a run that is not the agent's own: its conversation stays as it is. */
   carryOn(runId: string, how: CarryOn): AnyRun;
+  orphans(options: OrphanOptions): Promise<ResumedOrphans<AnyRun>>;
   pending(runId: string): Promise<readonly PendingApproval[]>;
   /** Asks something of a run that is not live here. */
   ask<T extends RunRequest>(runId: string, request: T): Promise<RunAnswer<T>>;
@@ -114,6 +123,7 @@ export function pastRuns(core: AgentCore, { runs, followChildren, occupy, next }
       return started.run;
     },
     carryOn,
+    orphans: (options) => resumeOrphans({ agent: core.name, journal: core.journal(), carryOn }, options),
     pending: (runId) => pendingStored(core.journal(), runId),
     ask: <T extends RunRequest>(runId: string, request: T) =>
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `alone` does what was asked

@@ -118,7 +118,7 @@ export const COMMON_OPTIONS: readonly OptionSpec[] = [{ name: 'help', short: 'h'
 export const IN_OPTION: OptionSpec = {
   name: 'in',
   value: '<place>',
-  help: 'Where to look up run ids: a folder of recordings or a SQLite file. Default: .signalbox/runs.',
+  help: 'Where to look up run ids: a folder of recordings, a SQLite file or a Postgres URL. Default: .signalbox/runs.',
 };
 
 /**

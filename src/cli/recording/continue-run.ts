@@ -6,7 +6,8 @@ import { type AgentChoices, readAgentChoices } from '../agent/agent-flags.ts';
 import { type ChosenJournal, makeAgent } from '../agent/make-agent.ts';
 import { answerOnConsole, reportEnd, runOnce } from '../agent/run-once.ts';
 import { type Arguments, EXIT_CODE, UsageError } from '../command/command.ts';
-import { openRuns, type RunsPlace, wholeRunId } from './kept-runs.ts';
+import { inert } from '../../output/console/inert.ts';
+import { openRuns, readCount, type RunsPlace, wholeRunId } from './kept-runs.ts';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -77,6 +78,49 @@ export async function resumeKeptRun(args: Arguments): Promise<number> {
   } finally {
     await cli.close();
   }
+}
+
+/** Finishes the runs of a place that nobody drives any more, one after the other. */
+export async function recoverKeptRuns(args: Arguments): Promise<number> {
+  const place = openRuns(args.values.get('in'));
+  const choices = readAgentChoices(args, process.env);
+  const limit = readCount(args.values, 'limit') ?? Number.POSITIVE_INFINITY;
+  const seconds = readCount(args.values, 'older-than') ?? 0;
+  const json = args.flags.has('json');
+  const cli = await makeAgent(choices, { answerOnConsole: false, journal: journalAt(place) });
+  const ended: { readonly runId: string; readonly status: string; readonly error?: string }[] = [];
+  try {
+    while (ended.length < limit) {
+      // oxlint-disable-next-line no-await-in-loop -- one run after the other: each may need a terminal
+      const { runs, refused } = await cli.agent.resumeOrphans({ limit: 1, olderThan: seconds * 1000 });
+      const [run] = runs;
+      if (run === undefined) {
+        ended.push(
+          ...refused.map(({ runId, error }) => ({
+            runId,
+            status: 'refused',
+            error: error instanceof Error ? error.message : String(error),
+          })),
+        );
+        break;
+      }
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      const { status, error } = await run;
+      ended.push({ runId: run.runId, status, ...(error === undefined ? {} : { error: error.message }) });
+      // One that waits or could not be written is still there: it would be found again.
+      if (status === 'waiting' || error?.code === 'store-unreachable' || error?.code === 'run-lost') break;
+    }
+  } finally {
+    await cli.close();
+  }
+  if (json) console.log(JSON.stringify(ended));
+  else if (ended.length === 0) console.log(`No run in ${inert(place.path)} needs to be recovered.`);
+  else
+    for (const { runId, status, error } of ended)
+      console.log(`${inert(runId)}: ${status}${error === undefined ? '' : `: ${inert(error)}`}`);
+  return ended.some(({ status }) => status === 'failed' || status === 'refused')
+    ? EXIT_CODE.failed
+    : EXIT_CODE.answered;
 }
 
 /** The runs of a place as an agent's journal. */

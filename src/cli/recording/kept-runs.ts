@@ -3,6 +3,7 @@ import { join, dirname } from 'node:path';
 import { fileJournal } from '../../journal/stores/file.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { RunQuery, RunSummary } from '../../journal/format/tally.ts';
+import { postgresJournal } from '../../journal/postgres/index.ts';
 import { sqliteJournal } from '../../journal/stores/sqlite.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import { UsageError } from '../command/command.ts';
@@ -19,8 +20,18 @@ export interface RunsPlace {
   readonly store: Required<JournalStore>;
 }
 
-/** The runs of a folder of recordings or of a SQLite file; without a name those of `.signalbox/runs`. */
+/** Whether a place is that of a Postgres database. */
+export function isDatabaseUrl(named: string): boolean {
+  return /^postgres(?:ql)?:\/\//.test(named);
+}
+
+/** The runs of a folder of recordings, of a SQLite file or of a Postgres database; without a name those of `.signalbox/runs`. */
 export function openRuns(named: string | undefined): RunsPlace {
+  if (named !== undefined && isDatabaseUrl(named)) {
+    const { host, pathname } = new URL(named);
+    // The password stays where it is.
+    return { path: `${host}${pathname}`, store: whole(postgresJournal(named)) };
+  }
   const path = named ?? join('.signalbox', 'runs');
   const there = statSync(path, { throwIfNoEntry: false });
   if (there === undefined && named !== undefined) throw new UsageError(`--in: there is no folder or file '${path}'.`);

@@ -32,6 +32,14 @@ const resume: Action = {
   run: async (args) => (await import('../recording/continue-run.ts')).resumeKeptRun(args),
 };
 
+const recover: Action = {
+  name: 'recover',
+  takes: [],
+  help: 'finishes runs whose process is gone, the oldest first',
+  options: ['in', 'json', 'limit', 'older-than', ...AGENT],
+  run: async (args) => (await import('../recording/continue-run.ts')).recoverKeptRuns(args),
+};
+
 const prune: Action = {
   name: 'prune',
   takes: [],
@@ -48,23 +56,27 @@ const repair: Action = {
   run: async (args) => (await import('./runs-actions.ts')).repairRun(args),
 };
 
-/** `signalbox runs list|show|resume|prune|repair`: the runs that are kept in a folder or a database. */
+/** `signalbox runs list|show|resume|recover|prune|repair`: the runs that are kept in a folder or a database. */
 export const runsCommand = actionCommand({
   name: 'runs',
-  summary: 'List, show, resume, repair and remove stored runs.',
+  summary: 'List, show, resume, recover, repair and remove stored runs.',
   about: [
-    'Works on the runs in a folder of recordings or a SQLite file:',
+    'Works on the runs in a folder of recordings, a SQLite file or a Postgres database:',
     [
       "A run is 'running' while a live process writes it. A run without an end is 'interrupted', or 'waiting' if",
       'one of its calls awaits approval.',
       '',
-      "'resume' needs the model and the tools that the run had; the answer goes to standard output.",
+      "'resume' and 'recover' need the model and the tools that the runs had; the answer of 'resume' goes to standard output.",
       '',
       "Exit codes: 0 done, 1 there is no such run, 2 wrong usage; those of 'resume' are those of 'signalbox run'.",
     ].join('\n'),
   ],
   options: [
-    { name: 'in', value: '<place>', help: 'A folder of recordings or a SQLite file. Default: .signalbox/runs.' },
+    {
+      name: 'in',
+      value: '<place>',
+      help: 'A folder of recordings, a SQLite file or a Postgres URL. Default: .signalbox/runs.',
+    },
     { name: 'agent', value: '<name>', help: "With 'list': only runs of this agent." },
     { name: 'state', value: '<state>', help: "With 'list': running, interrupted, waiting or ended." },
     { name: 'status', value: '<status>', help: "With 'list': answered, stopped, failed or cancelled." },
@@ -76,7 +88,8 @@ export const runsCommand = actionCommand({
       value: '<name=value>',
       help: "With 'list': only runs with this metadata, such as ticket=17, or a JSON object.",
     },
-    { name: 'limit', value: '<n>', help: "With 'list': at most this many, the newest." },
+    { name: 'limit', value: '<n>', help: "With 'list': at most this many, the newest; with 'recover' the oldest." },
+    { name: 'older-than', value: '<seconds>', help: "With 'recover': only runs that began so long ago." },
     { name: 'after', value: '<run id>', help: "With 'list': the next page, after this run." },
     { name: 'max-runs', value: '<n>', help: "With 'prune': how many finished runs to keep." },
     {
@@ -86,8 +99,8 @@ export const runsCommand = actionCommand({
     },
     { name: 'dry-run', help: "With 'prune': only list what would be removed." },
     { name: 'full', help: "With 'show': all of every text, not its first lines." },
-    ...AGENT_HERE.map((option) => ({ ...option, help: `With 'resume': ${option.help}` })),
+    ...AGENT_HERE.map((option) => ({ ...option, help: `With 'resume' and 'recover': ${option.help}` })),
     { name: 'json', help: "Print JSON for programs; with 'show' the recording itself." },
   ],
-  actions: [list, show, resume, prune, repair],
+  actions: [list, show, resume, recover, prune, repair],
 });

@@ -1,8 +1,8 @@
 /** Owns: a run that a rule drives at the port, as the driver of an agent does, and what a rule reads back. */
-import { isDeepStrictEqual } from 'node:util';
 import { type Effect, type Entry, type Perform, effectKey } from '../../actors/journal.ts';
 import { digest } from '../../json/digest.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
+import { toJson } from '../../json/to-json.ts';
 import { DEFAULT_SETTINGS } from '../../machines/contract/agent-setup.ts';
 import type { RecordLine, RunRecord } from '../format/record.ts';
 import { runRecord } from '../format/run-input.ts';
@@ -136,7 +136,7 @@ export async function takeRun(store: JournalStore, runId: string): Promise<Taken
 
 /** Compares values; the error says what was expected, shortened. */
 export function expectSame(found: unknown, expected: unknown, what: string): void {
-  if (isDeepStrictEqual(found, expected)) return;
+  if (sameText(found) === sameText(expected)) return;
   throw new Error(`${what}: expected ${shown(expected)}, found ${shown(found)}.`);
 }
 
@@ -167,6 +167,12 @@ export function outline(records: readonly RecordLine[]): readonly string[] {
 export function entryName(entry: Entry | null): string {
   if (entry === null) return 'nothing';
   return entry.t === 'event' ? `event ${entry.event.type}` : `${entry.t} ${entry.id}`;
+}
+
+/** The same for values that are the same as JSON. */
+function sameText(value: unknown): string {
+  const json = toJson(value ?? null);
+  return json.ok ? digest(json.value) : `not JSON: ${json.reason}`;
 }
 
 const LONGEST = 300;

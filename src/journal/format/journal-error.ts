@@ -1,5 +1,11 @@
 /** Stable codes of what a store of runs refuses. */
-export type JournalErrorCode = 'run-locked' | 'run-exists' | 'run-lost' | 'store-newer';
+export type JournalErrorCode =
+  | 'run-locked'
+  | 'run-exists'
+  | 'run-lost'
+  | 'store-newer'
+  | 'store-not-migrated'
+  | 'store-unreachable';
 
 /** A store cannot do what it was asked for; `code` says why, and `runId` to which run (null: to all of them). */
 export class JournalError extends Error {
@@ -7,8 +13,8 @@ export class JournalError extends Error {
   readonly code: JournalErrorCode;
   readonly runId: string | null;
 
-  constructor(code: JournalErrorCode, runId: string | null, place: string) {
-    super(textOf(code, runId ?? '', place));
+  constructor(code: JournalErrorCode, runId: string | null, place: string, cause?: unknown) {
+    super(textOf(code, runId ?? '', place), cause === undefined ? undefined : { cause });
     this.code = code;
     this.runId = runId;
   }
@@ -24,6 +30,10 @@ function textOf(code: JournalErrorCode, runId: string, place: string): string {
       return `Run ${runId} in ${place} was taken over by another process, because this one seemed dead or its lock was deleted. The run continues there.`;
     case 'store-newer':
       return `${place} was written by a newer version of Signalbox. Update signalbox.`;
+    case 'store-not-migrated':
+      return `${place} has no tables of this version. Run 'signalbox journal migrate <url>', or give the option migrate.`;
+    case 'store-unreachable':
+      return `${place} could not be reached for too long. What was not written there has not happened: resume the run later.`;
   }
 }
 

@@ -1,0 +1,212 @@
+/**
+ * Owns: the connections to one schema of a database, that its tables are those of this version, and that a statement is tried
+ * again while the server cannot be reached. Every statement that goes through it may happen twice.
+ */
+import { JournalError } from '../format/journal-error.ts';
+import { emptySchema, migration, POSTGRES_VERSION } from './postgres-schema.ts';
+
+/** A statement with its parameters. */
+interface Statement {
+  readonly text: string;
+  readonly values?: unknown[];
+  /** Statements with a name are prepared once per connection. */
+  readonly name?: string;
+  readonly query_timeout?: number;
+}
+
+/** A connection of the package `pg` that waits for notifications. */
+export interface PostgresClient {
+  query(text: string): Promise<unknown>;
+  on(event: 'notification', listener: (message: { readonly payload?: string | undefined }) => void): unknown;
+  on(event: 'error' | 'end', listener: () => void): unknown;
+  release?(destroy: boolean): void;
+  end?(): Promise<void>;
+  unref?(): void;
+}
+
+/** What is needed of a `Pool` of the package `pg`. */
+export interface PostgresPool {
+  /** For a connection that waits for requests to runs. Without it, they are looked for every second. */
+  connect?(): Promise<PostgresClient>;
+  query(statement: Statement): Promise<{ readonly rows: readonly unknown[] }>;
+}
+
+/** A row as the database gives it. */
+export type PostgresRow = Readonly<Record<string, unknown>>;
+
+interface OwnPool extends PostgresPool {
+  on(event: 'error', listener: () => void): unknown;
+  end(): Promise<void>;
+}
+
+/** How a database is used. */
+export interface DatabaseOptions {
+  readonly schema: string;
+  readonly migrate: boolean;
+  readonly patienceMs: number;
+  /** A short statement that is not answered for so long is sent again on another connection, in milliseconds. */
+  readonly silentMs: number;
+}
+
+/** How long a connection may take, in milliseconds. */
+const CONNECT_MS = 10_000;
+
+/** Statements that take no longer where there is more in the database. */
+const SHORT: ReadonlySet<string> = new Set(['append', 'release', 'sign', 'take']);
+
+/** What the server refuses now, and not for good: it starts or stops, has no connection left, or two were in each other's way. */
+const PASSING = /^(?:08|53|57P|40001|40P01|55006)/;
+
+/** One schema of a Postgres database. Connects when it is first used. */
+export class PostgresDatabase {
+  readonly schema: string;
+  readonly place: string;
+  readonly #at: PostgresPool | string;
+  readonly #options: DatabaseOptions;
+  #own: OwnPool | null = null;
+  #pool: Promise<PostgresPool> | null = null;
+  #ready: Promise<void> | null = null;
+
+  constructor(at: PostgresPool | string, options: DatabaseOptions) {
+    this.schema = `"${options.schema}"`;
+    this.place = `the schema ${options.schema} of the database`;
+    this.#at = at;
+    this.#options = options;
+  }
+
+  /** Does one statement in the schema: `$s` in it stands for the schema's name. */
+  async query(name: string | null, text: string, values: readonly unknown[] = []): Promise<readonly PostgresRow[]> {
+    this.#ready ??= this.#prepared();
+    try {
+      await this.#ready;
+    } catch (error) {
+      this.#ready = null;
+      throw error;
+    }
+    return this.#patiently(name, text, values);
+  }
+
+  /** Makes or updates the tables. Any number of processes may do so at once. Gives the versions before and after. */
+  async migrate(): Promise<{ readonly from: number; readonly to: number }> {
+    // Two that create the same schema at once: one of them is told that it is there.
+    await this.#patiently(null, emptySchema(this.schema)).catch((error: unknown) =>
+      refuseUnless(error, /^(?:23505|42P0[67])$/),
+    );
+    const from = await this.#version();
+    if (from > POSTGRES_VERSION) throw new JournalError('store-newer', null, this.place);
+    if (from < POSTGRES_VERSION)
+      await this.#patiently(null, migration(this.schema, from)).catch(async (error: unknown) => {
+        if ((await this.#version()) < POSTGRES_VERSION) throw error;
+      });
+    return { from, to: POSTGRES_VERSION };
+  }
+
+  /** A connection of the caller's own, to be ended by it; null where there is none to be had. */
+  async client(): Promise<PostgresClient | null> {
+    if (typeof this.#at !== 'string') return (await this.#at.connect?.()) ?? null;
+    const pg = await loadPg();
+    const client = new pg.Client({ connectionString: this.#at, keepAlive: true, application_name: 'signalbox' });
+    await client.connect();
+    return client;
+  }
+
+  async close(): Promise<void> {
+    await this.#pool?.catch(() => undefined);
+    await this.#own?.end();
+    [this.#own, this.#pool, this.#ready] = [null, null, null];
+  }
+
+  async #prepared(): Promise<void> {
+    if (this.#options.migrate) {
+      await this.migrate();
+      return;
+    }
+    const version = await this.#version().catch((error: unknown) => {
+      refuseUnless(error, /^(?:42P01|3F000)$/);
+      return 0;
+    });
+    if (version > POSTGRES_VERSION) throw new JournalError('store-newer', null, this.place);
+    if (version < POSTGRES_VERSION) throw new JournalError('store-not-migrated', null, this.place);
+  }
+
+  async #version(): Promise<number> {
+    const [row] = await this.#patiently(null, 'select version from $s.version');
+    return Number(row?.['version'] ?? 0);
+  }
+
+  async #patiently(
+    name: string | null,
+    text: string,
+    values: readonly unknown[] = [],
+  ): Promise<readonly PostgresRow[]> {
+    const until = performance.now() + this.#options.patienceMs;
+    for (let wait = 20; ; wait = Math.min(wait * 2, 1000)) {
+      try {
+        // oxlint-disable-next-line no-await-in-loop -- one try after the other
+        return await this.#once(name, text, values);
+      } catch (error) {
+        if (!isPassing(error)) throw error;
+        if (performance.now() + wait > until) throw new JournalError('store-unreachable', null, this.place, error);
+      }
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      await new Promise((resolve) => setTimeout(resolve, wait));
+    }
+  }
+
+  async #once(name: string | null, text: string, values: readonly unknown[]): Promise<readonly PostgresRow[]> {
+    this.#pool ??= this.#connected();
+    const pool = await this.#pool;
+    const result: object = await pool.query({
+      text: text.replaceAll('$s.', `${this.schema}.`),
+      ...(name === null ? {} : { name: `signalbox ${this.#options.schema} ${name}` }),
+      ...(values.length === 0 ? {} : { values: [...values] }),
+      ...(name !== null && SHORT.has(name) ? { query_timeout: this.#options.silentMs } : {}),
+    });
+    // Of several statements at once there is a list of results.
+    const rows: unknown = Reflect.get(result, 'rows');
+    return Array.isArray(rows) ? rows.map((row) => Object(row)) : [];
+  }
+
+  async #connected(): Promise<PostgresPool> {
+    if (typeof this.#at !== 'string') return this.#at;
+    const pg = await loadPg();
+    const own: OwnPool = new pg.Pool({
+      connectionString: this.#at,
+      connectionTimeoutMillis: CONNECT_MS,
+      keepAlive: true,
+      allowExitOnIdle: true,
+      application_name: 'signalbox',
+    });
+    // A connection that is lost while nobody uses it is replaced when one is needed.
+    own.on('error', () => undefined);
+    this.#own = own;
+    return own;
+  }
+}
+
+async function loadPg() {
+  try {
+    return (await import('pg')).default;
+  } catch (error) {
+    const message = 'postgresJournal needs the package pg: npm install pg';
+    throw Object.assign(new Error(message, { cause: error }), { code: 'package-missing' });
+  }
+}
+
+/** Whether the same may succeed later. What has no code of the server's is the connection's. */
+function isPassing(error: unknown): boolean {
+  if (error instanceof JournalError || error instanceof TypeError) return false;
+  const code = sqlStateOf(error);
+  if (code === 'package-missing') return false;
+  return !/^[0-9A-Z]{5}$/.test(code) || PASSING.test(code) || !('severity' in Object(error));
+}
+
+/** The code that the server gave an error, or else that of the system; empty without one. */
+export function sqlStateOf(error: unknown): string {
+  const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : '';
+  return typeof code === 'string' ? code : '';
+}
+
+function refuseUnless(error: unknown, codes: RegExp): void {
+  if (!codes.test(sqlStateOf(error))) throw error;
+}

@@ -1,0 +1,276 @@
+import { OptionError, optionsOf } from '../../json/known-options.ts';
+import { lineWriter, type LineWriter } from '../format/blobs.ts';
+import { withSum } from '../format/checksums.ts';
+import { type RepairedRun, wholePart } from '../format/cut-recording.ts';
+import { createHistories, type StoredPart } from '../format/histories.ts';
+import { JournalError } from '../format/journal-error.ts';
+import type { RecordLine, RunRecord } from '../format/record.ts';
+import type { Recording } from '../format/recording.ts';
+import { type RunQuery, type RunSummary, runTally, type Tally } from '../format/tally.ts';
+import { liveJournal } from '../run/live-journal.ts';
+import type { JournalStore, RunHead, RunJournal, RunSecrets, Sink, TakenRun } from '../run/run-journal.ts';
+import type { PruneLimits } from '../stores/prune-runs.ts';
+import { type DatabaseOptions, PostgresDatabase, type PostgresPool } from './postgres-database.ts';
+import { PostgresLease } from './postgres-lease.ts';
+import { linesOf, recordingIn } from './postgres-rows.ts';
+import { PostgresRequests } from './postgres-requests.ts';
+import { PostgresRuns } from './postgres-runs.ts';
+import { PostgresWriter } from './postgres-writer.ts';
+
+/** Where and how {@link postgresJournal} keeps runs. */
+export interface PostgresJournalOptions {
+  /** The schema that holds its tables: lower-case letters, digits and `_`. Default `signalbox`. */
+  readonly schema?: string;
+  /** Makes or updates the tables when the store is first used. Default false: `signalbox journal migrate <url>` does. */
+  readonly migrate?: boolean;
+  /**
+   * A process that has given no sign of life for so many milliseconds is taken for dead: others may take its runs, and it cannot
+   * write them any more. Signs are given three times as often. Default 30,000.
+   */
+  readonly leaseMs?: number;
+  /** How long a write is tried again while the server cannot be reached, in milliseconds. Default 60,000. */
+  readonly patienceMs?: number;
+}
+
+/** A store of runs in Postgres. */
+export interface PostgresJournal extends Required<JournalStore> {
+  /** Removes runs beyond these limits, never one that is being written; gives their number. */
+  prune(limits: PruneLimits): Promise<number>;
+  /** Ends the connections that the store has made itself, of a URL. Runs that go on must have ended before. */
+  close(): Promise<void>;
+}
+
+const checkOptions = optionsOf<PostgresJournalOptions>('postgresJournal', 'docs/recording.md', {
+  schema: true,
+  migrate: true,
+  leaseMs: true,
+  patienceMs: true,
+});
+
+/**
+ * Keeps runs in a Postgres database, for any number of processes on any number of hosts: whoever takes a run has a lease, and a
+ * process that lost it cannot write. What the runs of a process write at the same time is one statement. `pg` is loaded when
+ * the store is first used; give a `Pool` of your own or a URL.
+ *
+ * @example createAgent({ journal: postgresJournal(process.env.DATABASE_URL) })
+ */
+export function postgresJournal(at: PostgresPool | string, options: PostgresJournalOptions = {}): PostgresJournal {
+  const store = new PostgresStore(at, settingsOf(options));
+  // Members of its own, for callers that spread the store or take its methods off it.
+  return {
+    open: (run) => store.open(run),
+    take: (runId) => store.take(runId),
+    read: (runId) => store.read(runId),
+    repair: (runId) => store.repair(runId),
+    list: (query) => store.list(query),
+    remove: (runId) => store.remove(runId),
+    claim: (name) => store.claim(name),
+    prune: (limits) => store.prune(limits),
+    close: () => store.close(),
+    secrets: store.secrets,
+    requests: store.requests,
+  };
+}
+
+/** Makes the tables of {@link postgresJournal} or brings them to this version; gives the versions before and after. */
+export async function migratePostgres(
+  at: PostgresPool | string,
+  options: Pick<PostgresJournalOptions, 'schema' | 'patienceMs'> = {},
+): Promise<{ readonly from: number; readonly to: number }> {
+  const database = new PostgresDatabase(at, settingsOf(options));
+  try {
+    return await database.migrate();
+  } finally {
+    await database.close();
+  }
+}
+
+type Settings = DatabaseOptions & Pick<Required<PostgresJournalOptions>, 'leaseMs'>;
+
+function settingsOf(options: PostgresJournalOptions): Settings {
+  checkOptions(options);
+  const { schema = 'signalbox', migrate = false, leaseMs = 30_000, patienceMs = 60_000 } = options;
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
+    throw new OptionError(
+      'wrong-option',
+      'postgresJournal: the option schema must be lower-case letters, digits and _.',
+    );
+  for (const [name, ms] of Object.entries({ leaseMs, patienceMs }))
+    if (typeof ms !== 'number' || !(ms > 0))
+      throw new OptionError(
+        'wrong-option',
+        `postgresJournal: the option ${name} must be a number of milliseconds above 0.`,
+      );
+  // What is sent again must come before others take the process for dead.
+  const silentMs = Math.max(200, Math.min(10_000, leaseMs / 3));
+  return { schema, migrate, leaseMs, patienceMs, silentMs };
+}
+
+/** How far a run is that is written. */
+interface Begun {
+  readonly tally: Tally;
+  readonly write: LineWriter;
+  readonly written: number;
+  /** Of a run that begins: its head, and where its history goes, once the first line was written. */
+  readonly head?: RunRecord;
+  readonly placed?: () => StoredPart | null;
+}
+
+class PostgresStore {
+  readonly secrets: RunSecrets;
+  readonly requests: PostgresRequests;
+  readonly #database: PostgresDatabase;
+  readonly #runs: PostgresRuns;
+  readonly #writer: PostgresWriter;
+  readonly #lease: PostgresLease;
+  readonly #histories = createHistories();
+  /** The secrets of the runs that this process knows. The database has them before any line that was written after them. */
+  readonly #kept = new Map<string, Readonly<Record<string, string>>>();
+
+  constructor(at: PostgresPool | string, settings: Settings) {
+    this.#database = new PostgresDatabase(at, settings);
+    this.#lease = new PostgresLease(this.#database, settings.leaseMs);
+    this.#runs = new PostgresRuns(this.#database);
+    this.requests = new PostgresRequests(this.#database);
+    this.#writer = new PostgresWriter(this.#database, this.#lease);
+    this.secrets = {
+      keep: (runId, secrets) => {
+        this.#kept.set(runId, { ...this.#kept.get(runId), ...secrets });
+        this.#writer.keepSecrets(runId, secrets);
+      },
+      read: (runId) => this.#kept.get(runId) ?? {},
+    };
+  }
+
+  open(run: RunHead): RunJournal {
+    const { head } = run;
+    let stored: StoredPart | null = null;
+    const headAs = (whole: RunRecord): object => {
+      stored = this.#histories.place(whole.runId, whole.history);
+      return stored === null ? whole : { ...whole, history: stored.part };
+    };
+    const write = lineWriter(undefined, 0, headAs);
+    const begun = { tally: runTally(head), write, written: 0, head, placed: () => stored };
+    return liveJournal(run, this.#sinkOf(head.runId, crypto.randomUUID(), begun));
+  }
+
+  async take(runId: string): Promise<TakenRun | null> {
+    const token = crypto.randomUUID();
+    await this.#lease.alive();
+    if (!(await this.#runs.take(runId, token, this.#lease.id))) return null;
+    const recording = await this.#orRelease(runId, token, async () => {
+      const rows = await this.#database.query(null, 'select mark, value from $s.secrets where run_id = $1', [runId]);
+      if (rows.length > 0)
+        this.#kept.set(runId, Object.fromEntries(rows.map(({ mark, value }) => [String(mark), String(value)])));
+      return this.#recordingOf(runId);
+    });
+    const tally = runTally(recording.head);
+    for (const record of recording.lines) tally.add(record);
+    const lines = recording.numbers?.at(-1) ?? recording.lines.length + 1;
+    const write = lineWriter(recording.payloads, recording.sums ?? null);
+    return { recording, sink: this.#sinkOf(runId, token, { tally, write, written: lines }) };
+  }
+
+  async read(runId: string): Promise<Recording | null> {
+    const stored = await linesOf(this.#database, runId);
+    return stored === null ? null : recordingIn(stored);
+  }
+
+  async repair(runId: string): Promise<RepairedRun | null> {
+    const token = crypto.randomUUID();
+    await this.#lease.alive();
+    if (!(await this.#runs.take(runId, token, this.#lease.id))) return null;
+    return this.#orRelease(runId, token, async () => {
+      const stored = await linesOf(this.#database, runId);
+      const { recording, repaired } = wholePart(stored?.lines ?? []);
+      const tally = runTally(recording.head);
+      for (const record of recording.lines) tally.add(record);
+      await this.#runs.cut(tally.read(), token, repaired.kept + 1);
+      await this.#writer.release(runId, token);
+      if ((recording.sums ?? 0) >= (stored?.records ?? 0)) return repaired;
+      return { ...repaired, damage: repaired.damage ?? 'Lines at its end were lost. The database is damaged.' };
+    });
+  }
+
+  list(query: RunQuery = {}): Promise<readonly RunSummary[]> {
+    return this.#runs.list(query);
+  }
+
+  async remove(runId: string): Promise<boolean> {
+    const [removed] = await this.#runs.remove([runId]);
+    if (removed === undefined && (await this.#runs.isLocked(runId)))
+      throw new JournalError('run-locked', runId, this.#database.place);
+    if (removed !== undefined) this.#kept.delete(runId);
+    return removed !== undefined;
+  }
+
+  async prune({ maxRuns, maxAgeDays }: PruneLimits): Promise<number> {
+    let count = 0;
+    for (;;) {
+      // oxlint-disable-next-line no-await-in-loop -- some at a time
+      const ids = await this.#runs.prunable(maxRuns, maxAgeDays);
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      const removed = ids.length === 0 ? [] : await this.#runs.remove(ids);
+      count += removed.length;
+      if (removed.length === 0) return count;
+    }
+  }
+
+  claim(name: string): Promise<(() => Promise<void>) | null> {
+    return this.#lease.claim(name);
+  }
+
+  async close(): Promise<void> {
+    this.requests.close();
+    await this.#lease.end();
+    await this.#database.close();
+  }
+
+  async #recordingOf(runId: string): Promise<Recording> {
+    const stored = await linesOf(this.#database, runId);
+    return recordingIn(stored ?? { lines: [], records: 0 });
+  }
+
+  #sinkOf(runId: string, token: string, { tally, write, written, head, placed }: Begun): Sink {
+    this.#lease.join(token);
+    let next = written + 1;
+    let ended = false;
+    const close = async (): Promise<void> => {
+      if (!this.#lease.leave(token)) return;
+      if (ended && this.#kept.delete(runId))
+        await this.#database.query(null, 'delete from $s.secrets where run_id = $1', [runId]);
+      // Nothing was written of a run that has not begun.
+      if (next > 1) await this.#writer.release(runId, token);
+    };
+    const append = async (records: readonly RecordLine[]): Promise<void> => {
+      const lines = records.flatMap((record) => write(record).trimEnd().split('\n'));
+      for (const record of records) tally.add(record);
+      const from = next;
+      const tallied = tally.read();
+      const history = from === 1 ? (placed?.() ?? null) : null;
+      const inline = (): string => {
+        if (history !== null) this.#histories.forget(history.part.$history);
+        return withSum(JSON.stringify(head), 1);
+      };
+      next += lines.length;
+      try {
+        await this.#writer.append({ token, tallied, lines, from, history, inline });
+      } catch (error) {
+        // Where the server cannot be reached, this takes as long again.
+        void close().catch(() => undefined);
+        throw error;
+      }
+      ended ||= tallied.ended;
+    };
+    return { append, close };
+  }
+
+  async #orRelease<T>(runId: string, token: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      await this.#writer.release(runId, token).catch(() => undefined);
+      throw error;
+    }
+  }
+}

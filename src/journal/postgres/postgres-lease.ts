@@ -1,0 +1,124 @@
+/**
+ * Owns: that a process is known to live. Whatever it writes or has claimed is its own while its row in `writers` is not overdue,
+ * by the server's clock; then others may take it.
+ */
+import type { PostgresDatabase } from './postgres-database.ts';
+
+/** The lease of one store in one process. */
+export class PostgresLease {
+  /** What the process is known by. */
+  readonly id = crypto.randomUUID();
+  readonly #database: PostgresDatabase;
+  readonly #leaseMs: number;
+  /** The tokens of what this process writes and has claimed. */
+  readonly #held = new Set<string>();
+  /** Runs by tokens that could not be given back: no other process may wait for this one to end. */
+  readonly #abandoned = new Map<string, string>();
+  #signedAt = Number.NEGATIVE_INFINITY;
+  #signing: Promise<void> | null = null;
+  #beats: NodeJS.Timeout | undefined;
+
+  constructor(database: PostgresDatabase, leaseMs: number) {
+    this.#database = database;
+    this.#leaseMs = leaseMs;
+  }
+
+  /** Resolves when the lease holds for a while. */
+  async alive(): Promise<void> {
+    if (performance.now() - this.#signedAt < this.#leaseMs / 3 && this.#abandoned.size === 0) return;
+    this.#signing ??= this.#sign().finally(() => {
+      this.#signing = null;
+    });
+    await this.#signing;
+  }
+
+  /** Gives signs of life from now on, until all that was joined has left. */
+  join(token: string): void {
+    this.#held.add(token);
+    // A sign of life that could not be given is given the next time.
+    const beat = (): void => void this.alive().catch(() => undefined);
+    this.#beats ??= setInterval(beat, Math.max(10, this.#leaseMs / 6)).unref();
+  }
+
+  /** False for what was given back before. */
+  leave(token: string): boolean {
+    if (!this.#held.delete(token)) return false;
+    if (this.#held.size === 0) this.#stop();
+    return true;
+  }
+
+  /** Gives runs back. */
+  async release(runs: readonly { readonly runId: string; readonly token: string }[]): Promise<void> {
+    await this.#database.query(
+      'release',
+      `update $s.runs r set token = null, writer = null from unnest($1::text[], $2::text[]) g(run_id, token)
+       where r.run_id = g.run_id and r.token = g.token`,
+      [runs.map(({ runId }) => runId), runs.map(({ token }) => token)],
+    );
+  }
+
+  /** A run could not be given back: that is done with the next sign of life. */
+  abandon(runId: string, token: string): void {
+    this.#abandoned.set(token, runId);
+    this.join(token);
+  }
+
+  /** Makes the caller the only one that has a name, until what it gives back is called; null while another has it. */
+  async claim(name: string): Promise<(() => Promise<void>) | null> {
+    const token = crypto.randomUUID();
+    await this.alive();
+    const [found] = await this.#database.query(
+      null,
+      'insert into $s.names values ($1, $2, $3) on conflict (name) do update set name = excluded.name returning token, writer',
+      [name, token, this.id],
+    );
+    if (found?.['token'] !== token && !(await this.#takeOver(name, token, found))) return null;
+    this.join(token);
+    return async () => {
+      if (this.leave(token))
+        await this.#database.query(null, 'delete from $s.names where name = $1 and token = $2', [name, token]);
+    };
+  }
+
+  /** Lets all that the process has go. */
+  async end(): Promise<void> {
+    this.#stop();
+    if (this.#signedAt === Number.NEGATIVE_INFINITY) return;
+    this.#signedAt = Number.NEGATIVE_INFINITY;
+    await this.#database.query(null, 'delete from $s.writers where id = $1', [this.id]).catch(() => undefined);
+  }
+
+  async #takeOver(name: string, token: string, from: Readonly<Record<string, unknown>> | undefined): Promise<boolean> {
+    const taken = await this.#database.query(
+      null,
+      `update $s.names set token = $2, writer = $3 where name = $1 and token in ($2, $4)
+       and (token = $2 or not exists (select 1 from $s.writers w where w.id = $5 and w.until > now())) returning 1`,
+      [name, token, this.id, from?.['token'], from?.['writer']],
+    );
+    return taken.length > 0;
+  }
+
+  async #sign(): Promise<void> {
+    const at = performance.now();
+    await this.#database.query(
+      'sign',
+      `with old as (delete from $s.writers where until < now() - interval '1 day')
+       insert into $s.writers values ($1, now() + $2 * interval '1 millisecond')
+       on conflict (id) do update set until = excluded.until`,
+      [this.id, this.#leaseMs],
+    );
+    this.#signedAt = at;
+    if (this.#abandoned.size === 0) return;
+    const runs = [...this.#abandoned].map(([token, runId]) => ({ token, runId }));
+    await this.release(runs);
+    for (const { token } of runs) {
+      this.#abandoned.delete(token);
+      this.leave(token);
+    }
+  }
+
+  #stop(): void {
+    clearInterval(this.#beats);
+    this.#beats = undefined;
+  }
+}

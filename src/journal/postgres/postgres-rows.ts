@@ -1,0 +1,126 @@
+import { isJsonObject, type Json, type JsonObject } from '../../json/json.ts';
+import { historyIdOf, withHistory } from '../format/histories.ts';
+import { RecordingError } from '../format/journal-error.ts';
+import { type Recording, readRecording } from '../format/recording.ts';
+import { type RunSummary, type Tallied, summaryOf } from '../format/tally.ts';
+import type { PostgresDatabase, PostgresRow } from './postgres-database.ts';
+
+/** Whether a living process writes the run `r`. */
+export const WRITTEN =
+  '(r.token is not null and exists (select 1 from $s.writers w where w.id = r.writer and w.until > now()))';
+
+/** The columns of a run's row. Those to search by hold what Postgres can; `head` holds all of it. */
+export function columnsOf(tallied: Tallied) {
+  const { runId, agent, at, input, metadata, ended, waiting, status, reason, errorCode, toolsUsed, steps, records } =
+    tallied;
+  return {
+    runId,
+    agent: searchable(agent),
+    at: searchable(at),
+    head: JSON.stringify({ runId, agent, at, input, metadata }),
+    metadata: JSON.stringify(searchableJson(metadata)),
+    ended,
+    waiting,
+    status: status === null ? null : searchable(status),
+    reason: reason === null ? null : searchable(reason),
+    errorCode: errorCode === null ? null : searchable(errorCode),
+    tools: JSON.stringify(toolsUsed.map(searchable)),
+    steps,
+    records,
+  };
+}
+
+/** A text without what no text of Postgres can hold. */
+export function searchable(text: string): string {
+  return text.replaceAll('\0', '\u{fffd}').toWellFormed();
+}
+
+/** The same of all texts of a value. */
+export function searchableJson(value: Json): Json {
+  if (typeof value === 'string') return searchable(value);
+  if (isJsonObject(value))
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member]) => [searchable(name), searchableJson(member)]),
+    );
+  return Array.isArray(value) ? value.map((item: Json) => searchableJson(item)) : value;
+}
+
+/** What a list shows of a row. */
+export function summaryOfRun(row: PostgresRow): RunSummary {
+  const { runId, agent, at, input, metadata } = headIn(row['head']);
+  const { tools } = row;
+  const tallied: Tallied = {
+    runId,
+    agent,
+    at,
+    input,
+    metadata,
+    ended: row['ended'] === true,
+    waiting: row['waiting'] === true,
+    status: textOr(row['status']),
+    reason: textOr(row['reason']),
+    errorCode: textOr(row['error_code']),
+    toolsUsed: Array.isArray(tools) ? tools.filter((name) => typeof name === 'string') : [],
+    steps: Number(row['steps']),
+    records: Number(row['records']),
+  };
+  return summaryOf(tallied, row['written'] === true);
+}
+
+function headIn(text: unknown): Pick<Tallied, 'runId' | 'agent' | 'at' | 'input' | 'metadata'> {
+  const head: unknown = JSON.parse(String(text));
+  const { runId, agent, at, input, metadata } = isJsonObject(head) ? head : {};
+  const object: JsonObject = isJsonObject(metadata) ? metadata : {};
+  return { runId: textIn(runId), agent: textIn(agent), at: textIn(at), input: textIn(input), metadata: object };
+}
+
+const textIn = (value: unknown): string => textOr(value) ?? '';
+
+function textOr(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+/** The lines of a run, and how many records its row says that they are. */
+interface RunLines {
+  readonly lines: readonly string[];
+  readonly records: number;
+}
+
+/** The lines of a run as they were written; null when there is no such run. */
+export async function linesOf(database: PostgresDatabase, runId: string): Promise<RunLines | null> {
+  const rows = await database.query(
+    'read',
+    `select r.records, l.n, l.line, b.value from $s.runs r left join $s.lines l on l.run = r.id
+     left join $s.blobs b on b.hash = l.blob where r.run_id = $1 order by l.n`,
+    [runId],
+  );
+  const [first] = rows;
+  if (first === undefined) return null;
+  const gap = rows.findIndex(({ n }, index) => n !== index + 1);
+  // What is behind a gap is worth nothing, and its absence is noticed by the number of records.
+  const [head = '', ...rest] = rows
+    .slice(0, gap === -1 ? rows.length : gap)
+    .map(({ value, line }) => `${textIn(value)}${textIn(line)}`);
+  const said = await messagesOf(database, historyIdOf(head));
+  const whole = withHistory(head, ({ from, to }) => said.slice(from, to));
+  return { lines: head === '' ? [] : [whole, ...rest], records: Number(first['records']) };
+}
+
+async function messagesOf(database: PostgresDatabase, history: string | null): Promise<readonly string[]> {
+  if (history === null) return [];
+  const rows = await database.query('messages', 'select line from $s.messages where history = $1 order by n', [
+    history,
+  ]);
+  return rows.map(({ line }) => textIn(line));
+}
+
+/** Reads a run of a database, which is never torn. Throws a `RecordingError` for one that was damaged. */
+export function recordingIn({ lines, records }: RunLines): Recording {
+  const recording = readRecording(lines, { torn: false });
+  if ((recording.sums ?? 0) < records)
+    throw new RecordingError(
+      lines.length + 1,
+      `is missing: it should have ${records} records. The database is damaged.`,
+    );
+  return recording;
+}

@@ -1,0 +1,177 @@
+/** Owns: the statements on runs other than adding to them: finding, taking, listing and removing. Each may be sent twice. */
+import { JournalError } from '../format/journal-error.ts';
+import { checkQuery, matches, type RunQuery, type RunSummary } from '../format/tally.ts';
+import { sqlStateOf, type PostgresDatabase, type PostgresRow } from './postgres-database.ts';
+import { columnsOf, searchable, searchableJson, summaryOfRun, WRITTEN } from './postgres-rows.ts';
+import type { Tallied } from '../format/tally.ts';
+
+/** So many rows are read at a time. */
+const PAGE = 500;
+
+/** The runs of a schema. */
+export class PostgresRuns {
+  readonly #database: PostgresDatabase;
+
+  constructor(database: PostgresDatabase) {
+    this.#database = database;
+  }
+
+  /** Makes a writer that of a run, by its token; false when there is no such run. Throws a `JournalError` (`run-locked`). */
+  async take(runId: string, token: string, writer: string): Promise<boolean> {
+    // The row must still have the token that was free: of two that look at once, one finds another there.
+    const taken = await this.#database.query(
+      'take',
+      `with seen as (select id, token from $s.runs r where run_id = $1 and (token = $2 or not ${WRITTEN}))
+       update $s.runs r set token = $2, writer = $3 from seen
+       where r.id = seen.id and r.token is not distinct from seen.token returning r.id`,
+      [runId, token, writer],
+    );
+    if (taken.length > 0) return true;
+    if (await this.#isThere(runId)) throw new JournalError('run-locked', runId, this.#database.place);
+    return false;
+  }
+
+  /** Forgets the lines from a number on, of a run that has this token. */
+  async cut(tallied: Tallied, token: string, from: number): Promise<void> {
+    const { ended, waiting, status, reason, errorCode, tools, steps, records, runId } = columnsOf(tallied);
+    await this.#database.query(
+      null,
+      `with own as (
+         update $s.runs set ended = $3, waiting = $4, status = $5, reason = $6, error_code = $7, tools = $8::jsonb, steps = $9,
+           records = $10 where run_id = $1 and token = $2 returning id
+       ) delete from $s.lines using own where run = own.id and n >= $11`,
+      [runId, token, ended, waiting, status, reason, errorCode, tools, steps, records, from],
+    );
+  }
+
+  /** The runs that a query asks for, newest first. */
+  async list(query: RunQuery): Promise<readonly RunSummary[]> {
+    checkQuery(query);
+    const { limit = Number.POSITIVE_INFINITY, ...asked } = query;
+    const found: RunSummary[] = [];
+    let { after } = asked;
+    while (found.length < limit) {
+      const count = Math.min(PAGE, limit - found.length);
+      // oxlint-disable-next-line no-await-in-loop -- each page needs the one before
+      const rows = await this.#page({ ...asked, after }, count);
+      const page = rows.map((row) => summaryOfRun(row));
+      found.push(...page.filter((run) => matches(run, query)));
+      if (rows.length < count) break;
+      after = page.at(-1);
+    }
+    return found;
+  }
+
+  /** Forgets runs that nobody writes; gives those that there were. */
+  async remove(runIds: readonly string[]): Promise<readonly string[]> {
+    const rows = await this.#database.query(
+      null,
+      `with seen as (select id, token from $s.runs r where run_id = any($1::text[]) and not ${WRITTEN}),
+       gone as (
+         delete from $s.runs r using seen where r.id = seen.id and r.token is not distinct from seen.token
+         returning r.id, r.run_id, r.history
+       ), lines as (delete from $s.lines using gone where run = gone.id returning run, blob),
+       secrets as (delete from $s.secrets s using gone where s.run_id = gone.run_id)
+       select run_id, history, array(select distinct encode(blob, 'hex') from lines where run = gone.id and blob is not null) blobs
+       from gone`,
+      [runIds],
+    );
+    await this.#sweep(rows);
+    return rows.map((row) => String(row['run_id']));
+  }
+
+  async isLocked(runId: string): Promise<boolean> {
+    return this.#isThere(runId);
+  }
+
+  /** Ids of runs to forget, some at a time: beyond the newest `maxRuns` that have ended, and those not written since a time. */
+  async prunable(maxRuns: number | undefined, maxAgeDays: number | undefined): Promise<readonly string[]> {
+    const ids = async (text: string, value: number): Promise<readonly string[]> =>
+      (await this.#database.query(null, text, [value])).map((row) => String(row['run_id']));
+    const over =
+      maxRuns === undefined
+        ? []
+        : await ids(
+            `select run_id from $s.runs where ended order by at desc, run_id desc offset $1 limit ${PAGE}`,
+            maxRuns,
+          );
+    if (over.length > 0 || maxAgeDays === undefined) return over;
+    return ids(
+      `select run_id from $s.runs r where written_at < now() - $1 * interval '1 day' and not ${WRITTEN}
+       order by at, run_id limit ${PAGE}`,
+      maxAgeDays,
+    );
+  }
+
+  async #isThere(runId: string): Promise<boolean> {
+    return (await this.#database.query(null, 'select 1 from $s.runs where run_id = $1', [runId])).length > 0;
+  }
+
+  /** Removes what was kept for runs that are gone, and is needed by no other. */
+  async #sweep(gone: readonly PostgresRow[]): Promise<void> {
+    const blobs = new Set(gone.flatMap(({ blobs: own }) => (Array.isArray(own) ? own : [])));
+    const histories = new Set(gone.flatMap(({ history }) => (typeof history === 'string' ? [history] : [])));
+    const sweeping: readonly (readonly [text: string, keys: ReadonlySet<unknown>])[] = [
+      [
+        `delete from $s.blobs b where hash in (select decode(h, 'hex') from unnest($1::text[]) h)
+         and not exists (select 1 from $s.lines l where l.blob = b.hash)`,
+        blobs,
+      ],
+      [
+        'delete from $s.histories h where id = any($1::text[]) and not exists (select 1 from $s.runs r where r.history = h.id)',
+        histories,
+      ],
+    ];
+    for (const [text, keys] of sweeping) {
+      if (keys.size === 0) continue;
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      await this.#database.query(null, text, [[...keys]]).catch((error: unknown) => {
+        // Somebody has begun to need one of them: it is swept with the last that does.
+        if (sqlStateOf(error) !== '23503') throw error;
+      });
+    }
+  }
+
+  async #page(query: RunQuery, count: number): Promise<readonly PostgresRow[]> {
+    const values: unknown[] = [];
+    const conditions: string[] = [];
+    const where = (condition: (parameter: string) => string, value: unknown): void => {
+      if (value === undefined) return;
+      values.push(value);
+      conditions.push(condition(`$${values.length}`));
+    };
+    const { agent, state, status, reason, tool, errorCode, metadata, after } = query;
+    const text = (value: string | undefined): string | undefined =>
+      value === undefined ? undefined : searchable(value);
+    where((p) => `agent = ${p}`, text(agent));
+    where((p) => `status = ${p}`, text(status));
+    where((p) => `reason = ${p}`, text(reason));
+    where((p) => `error_code = ${p}`, text(errorCode));
+    where((p) => `tools ? ${p}::text`, text(tool));
+    if (after !== undefined) {
+      values.push(searchable(after.at), searchable(after.runId));
+      conditions.push(`(at, run_id) < ($${values.length - 1}, $${values.length})`);
+    }
+    if (state !== undefined) conditions.push(STATES[state]);
+    // Found by their index first: many runs are newer than those of one conversation.
+    const hasMetadata = metadata !== undefined && Object.keys(metadata).length > 0;
+    if (hasMetadata) values.push(JSON.stringify(searchableJson(metadata)));
+    const among = hasMetadata
+      ? `(select * from $s.runs where metadata @> $${values.length}::jsonb offset 0)`
+      : '$s.runs';
+    const all = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`;
+    return this.#database.query(
+      null,
+      `select head, ended, waiting, status, reason, error_code, tools, steps, records, ${WRITTEN} as written
+       from ${among} r ${all} order by at desc, run_id desc limit ${count}`,
+      values,
+    );
+  }
+}
+
+const STATES = {
+  ended: 'ended',
+  running: `not ended and ${WRITTEN}`,
+  waiting: `not ended and waiting and not ${WRITTEN}`,
+  interrupted: `not ended and not waiting and not ${WRITTEN}`,
+} as const;

@@ -1,0 +1,111 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
+import { memoryJournal } from '../../src/journal/stores/memory.ts';
+import type { JournalStore } from '../../src/journal/run/run-journal.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { openStore } from '../journal/open-store.ts';
+import { interrupted, taken, waiting } from '../journal/stored-runs.ts';
+import { temporaryFolder } from '../journal/temporary-folder.ts';
+import { calls } from '../support/replies.ts';
+
+const worker = (journal: JournalStore, more: AgentOptions = {}) =>
+  createAgent({ name: 'worker', model: scriptedModel(['Done.']), silent: true, journal, ...more });
+
+/** A run of the worker that was released in the middle of a call. */
+async function released(journal: JournalStore, runId: string, more: AgentOptions = {}): Promise<void> {
+  const run = worker(journal, {
+    model: scriptedModel([calls(['hold'])]),
+    tools: [fakeTool('hold', [() => new Promise(() => undefined)], { effects: 'idempotent' })],
+    ...more,
+  }).run('Hold', { runId });
+  for await (const event of run) if (event.type === 'tool.started') break;
+  expect(await run.release()).toBe(true);
+}
+
+const tools = [fakeTool('hold', ['held', 'held', 'held'], { effects: 'idempotent' })];
+
+for (const [kind, open] of Object.entries({
+  memory: () => memoryJournal(),
+  file: (folder: string) => openStore('file', folder),
+  sqlite: (folder: string) => openStore('sqlite', join(folder, 'runs.sqlite')),
+}))
+  test(`${kind}: runs that nobody drives are finished, the oldest first, each by one`, async () => {
+    await using folder = await temporaryFolder();
+    const journal = open(folder.path);
+    for (const runId of ['first', 'second', 'third']) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      await released(journal, runId);
+      // oxlint-disable-next-line no-await-in-loop -- at different times
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    await released(journal, 'theirs', { name: 'other' });
+    const agent = worker(journal, { tools, model: scriptedModel(['Done.', 'Done.', 'Done.']) });
+    expect((await agent.resumeOrphans({ olderThan: 60_000 })).runs).toEqual([]);
+    const one = await agent.resumeOrphans({ limit: 1 });
+    expect(one.runs.map(({ runId }) => runId)).toEqual(['first']);
+    const [here, there] = await Promise.all([
+      agent.resumeOrphans(),
+      worker(journal, { tools, model: scriptedModel(['Done.', 'Done.', 'Done.']) }).resumeOrphans(),
+    ]);
+    const both = [...here.runs, ...there.runs];
+    expect(both.map(({ runId }) => runId).toSorted()).toEqual(['second', 'third']);
+    expect([...here.refused, ...there.refused]).toEqual([]);
+    const results = await Promise.all([...one.runs, ...both].map(async (run) => ({ ...(await run) })));
+    expect(results.map(({ status }) => status)).toEqual(['answered', 'answered', 'answered']);
+    expect((await agent.resumeOrphans()).runs).toEqual([]);
+    expect(await journal.list?.({ state: 'interrupted' })).toMatchObject([{ runId: 'theirs' }]);
+  });
+
+test('a run that waits for a person is left, and so is one that is being written', async () => {
+  const journal = memoryJournal();
+  await interrupted(journal, 'asks');
+  const { run } = await waiting(journal, 'live');
+  const agent = worker(journal, { name: 'mailer', tools: [fakeTool('send_mail', ['sent'], { policy: 'confirm' })] });
+  expect(await agent.resumeOrphans()).toEqual({ runs: [], refused: [] });
+  const [pending] = await agent.pending('asks');
+  await agent.approve('asks', pending?.callId ?? '');
+  const { runs } = await agent.resumeOrphans();
+  expect(runs.map(({ runId }) => runId)).toEqual(['asks']);
+  expect((await runs[0])?.status).toBe('answered');
+  await run.cancel();
+});
+
+test('a run that cannot be taken up is refused, does not count, and is left as it is', async () => {
+  const journal = memoryJournal();
+  await released(journal, 'damaged');
+  await released(journal, 'whole');
+  const damaged: JournalStore = {
+    ...journal,
+    take: async (runId) => {
+      if (runId === 'damaged') throw new Error('cannot be read');
+      return (await journal.take?.(runId)) ?? null;
+    },
+  };
+  const { runs, refused } = await worker(damaged, { tools }).resumeOrphans({ limit: 1 });
+  expect(refused).toEqual([{ runId: 'damaged', error: new Error('cannot be read') }]);
+  expect(runs.map(({ runId }) => runId)).toEqual(['whole']);
+  await runs[0];
+});
+
+test('a run that is taken up again and again without progress ends as a crash loop', async () => {
+  const journal = memoryJournal();
+  await released(journal, 'loops', {});
+  for (let times = 0; times < 5; times++) {
+    // oxlint-disable-next-line no-await-in-loop -- one life after the other
+    const { sink } = await taken(journal, 'loops');
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    await sink.append([{ t: 'restart', at: times + 1 }]);
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    await sink.close();
+  }
+  const { runs } = await worker(journal, { tools }).resumeOrphans();
+  expect(await runs[0]).toMatchObject({ status: 'failed', error: { code: 'crash-loop' } });
+});
+
+test('a journal that only begins runs cannot resume any', async () => {
+  const { open } = memoryJournal();
+  await expect(worker({ open }).resumeOrphans()).rejects.toMatchObject({ code: 'journal-cannot-resume' });
+});

@@ -1,0 +1,278 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import { assertJournalConformance } from '../../src/journal/index.ts';
+import type { JournalStore } from '../../src/journal/index.ts';
+import { migratePostgres, postgresJournal } from '../../src/journal/postgres/index.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { tool } from '../../src/tools/tool.ts';
+import { NO_POSTGRES, type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { calls } from '../support/replies.ts';
+import { driving } from '../agent/requests/driving.ts';
+import { storeContract } from './store-contract.ts';
+import { start } from './store-processes.ts';
+import { answered, interrupted, recordsOf, taken } from './stored-runs.ts';
+
+if (NO_POSTGRES !== '') console.warn(`postgres.test.ts is skipped: ${NO_POSTGRES}.`);
+
+describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
+  let server: PostgresServer;
+  let pool: pg.Pool;
+  let count = 0;
+  beforeAll(async () => {
+    server = await startPostgres();
+    pool = new pg.Pool({ connectionString: server.url });
+    pool.on('error', () => undefined);
+  });
+  afterAll(async () => {
+    await pool.end();
+    await server[Symbol.asyncDispose]();
+  });
+
+  const newSchema = (): string => `test_${count++}`;
+
+  storeContract('postgresJournal', () => {
+    const store = postgresJournal(pool, { schema: newSchema(), migrate: true });
+    return { store, [Symbol.asyncDispose]: () => store.close() };
+  });
+
+  test('keeps all rules but that of torn tails, which it cannot have', async () => {
+    const places = new Map<JournalStore, string>();
+    const open = (schema: string): JournalStore => {
+      const store = postgresJournal(pool, { schema, migrate: true });
+      places.set(store, schema);
+      return store;
+    };
+    const schemaOf = (store: JournalStore): string => places.get(store) ?? '';
+    const { skipped } = await assertJournalConformance(() => open(newSchema()), {
+      reopen: (store) => open(schemaOf(store)),
+      loseLock: async (store) => void (await pool.query(`delete from ${schemaOf(store)}.writers`)),
+    });
+    expect(skipped).toEqual(['torn-tail']);
+  });
+
+  const SECONDS = 1000;
+
+  /** An agent that calls a tool three times, one after the other, each a few milliseconds long, and counts what was done. */
+  function counting(store: JournalStore) {
+    const done = new Map<string, number>();
+    const agentOf = () =>
+      createAgent({
+        name: 'counter',
+        model: scriptedModel([
+          calls(['step', { n: 1 }]),
+          calls(['step', { n: 2 }]),
+          calls(['step', { n: 3 }]),
+          'Done.',
+        ]),
+        tools: [
+          tool({
+            name: 'step',
+            description: 'Counts.',
+            effects: 'once',
+            inputSchema: { type: 'object', properties: { n: { type: 'number' } } },
+            execute: async ({ n }: { n?: unknown }, { context: runId }) => {
+              const key = `${String(runId)} ${String(n)}`;
+              done.set(key, (done.get(key) ?? 0) + 1);
+              await new Promise((resolve) => setTimeout(resolve, 20));
+              return `step ${String(n)}`;
+            },
+          }),
+        ],
+        journal: store,
+        silent: true,
+        maxSteps: 10,
+      });
+    return { done, agentOf };
+  }
+
+  for (const [what, disturb] of Object.entries({
+    'is killed and started again': async (one: PostgresServer) => {
+      await one.kill();
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      await one.start();
+    },
+    'is restarted': async (one: PostgresServer) => {
+      process.kill(one.pid(), 'SIGINT');
+      await new Promise((resolve) => setTimeout(resolve, 400));
+      await one.start();
+    },
+    'does not answer for longer than a statement may take': async (one: PostgresServer) => {
+      one.pause();
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      one.goOn();
+    },
+  }))
+    test(
+      `twenty runs go on where the server ${what}, and nothing is lost or done twice`,
+      { timeout: 40 * SECONDS },
+      async () => {
+        await using own = await startPostgres();
+        const store = postgresJournal(own.url, { migrate: true, leaseMs: 3000, patienceMs: 20_000 });
+        const { done, agentOf } = counting(store);
+        const ids = Array.from({ length: 20 }, (_, index) => `run-${index}`);
+        const running = Promise.all(ids.map(async (runId) => agentOf().run('Count', { runId, context: runId })));
+        while (done.size < 25) await new Promise((resolve) => setImmediate(resolve));
+        await disturb(own);
+        const results = await running;
+        expect(results.map(({ status, error }) => error?.code ?? status)).toEqual(ids.map(() => 'answered'));
+        expect([...done.values()]).toEqual(Array.from({ length: 60 }, () => 1));
+        const recordings = await Promise.all(ids.map(async (runId) => recordsOf(store, runId)));
+        expect(recordings.map((records) => records.length)).toEqual(ids.map(() => 16));
+        expect(recordings.every((records) => records.at(-1)?.t === 'end')).toBe(true);
+        await store.close();
+      },
+    );
+
+  test('where the server stays away, the run ends here as failed, and is resumed when it is there again', async () => {
+    await using own = await startPostgres();
+    const store = postgresJournal(own.url, { migrate: true, leaseMs: 400, patienceMs: 300 });
+    const { agentOf } = counting(store);
+    const run = agentOf().run('Count', { runId: 'run' });
+    for await (const event of run) if (event.type === 'tool.finished') break;
+    await own.kill();
+    expect(await run).toMatchObject({ status: 'failed', error: { code: 'store-unreachable' } });
+    await own.start();
+    await expect.poll(async () => (await store.list())[0]?.state, { timeout: 5000 }).toBe('interrupted');
+    expect(await agentOf().resume('run')).toMatchObject({ status: 'answered' });
+    await store.close();
+  });
+
+  test(
+    'a process that was stopped for longer than its lease writes nothing more: its run ended elsewhere',
+    { timeout: 30 * SECONDS },
+    async () => {
+      const schema = newSchema();
+      await migratePostgres(server.url, { schema });
+      const zombie = start('postgres-run', server.url, schema, 'run', '500');
+      expect(await zombie.line()).toBe('holding');
+      const store = postgresJournal(server.url, { schema });
+      await expect(store.take('run')).rejects.toMatchObject({ code: 'run-locked' });
+      expect(await store.list()).toMatchObject([{ state: 'running' }]);
+      zombie.child.kill('SIGSTOP');
+      await expect.poll(async () => (await store.list())[0]?.state, { timeout: 5000 }).toBe('interrupted');
+      const { recording, sink } = await taken(store, 'run');
+      await sink.append([{ t: 'end', at: 5, output: { status: 'stopped', reason: 'timeout' } }]);
+      zombie.child.kill('SIGCONT');
+      zombie.child.stdin.write('now\n');
+      expect(JSON.parse(await zombie.line())).toEqual({ status: 'failed', code: 'run-lost' });
+      await sink.close();
+      expect((await recordsOf(store, 'run')).length).toBe(recording.lines.length + 2);
+      await store.close();
+    },
+  );
+
+  test(
+    'the run of a process that was killed is resumed by another when its lease is over, and not before',
+    { timeout: 30 * SECONDS },
+    async () => {
+      const schema = newSchema();
+      await migratePostgres(server.url, { schema });
+      const first = start('postgres-run', server.url, schema, 'run', '1500');
+      expect(await first.line()).toBe('holding');
+      await first.kill();
+      const store = postgresJournal(server.url, { schema });
+      await expect(store.take('run')).rejects.toMatchObject({ code: 'run-locked' });
+      await expect.poll(async () => (await store.list())[0]?.state, { timeout: 5000 }).toBe('interrupted');
+      const agent = createAgent({
+        name: 'holder',
+        model: scriptedModel(['Done.']),
+        tools: [fakeTool('hold', ['held'], { effects: 'idempotent' })],
+        journal: store,
+        silent: true,
+      });
+      expect(await agent.resume('run')).toMatchObject({ status: 'answered' });
+      await store.close();
+    },
+  );
+
+  test('tables that are not there are named, are made by the command, and newer ones are refused', async () => {
+    const schema = newSchema();
+    const missing = postgresJournal(pool, { schema });
+    await expect(missing.list()).rejects.toMatchObject({ code: 'store-not-migrated' });
+    const made = await Promise.all([1, 2, 3].map(async () => migratePostgres(pool, { schema })));
+    expect(made.every(({ to }) => to === 1)).toBe(true);
+    expect(await missing.list()).toEqual([]);
+    await pool.query(`update ${schema}.version set version = 99`);
+    await expect(postgresJournal(pool, { schema }).list()).rejects.toMatchObject({ code: 'store-newer' });
+  });
+
+  test('large results of a run stand once, whoever has them, and go with the last run that had them', async () => {
+    const schema = newSchema();
+    const store = postgresJournal(pool, { schema, migrate: true });
+    const large = 'x'.repeat(600_000);
+    const more = { tools: [fakeTool('clock', [{ text: large }])] };
+    await answered(store, 'one', more);
+    await answered(store, 'two', more);
+    const blobs = async () =>
+      (await pool.query(`select length(value) as n from ${schema}.blobs`)).rows.map(({ n }) => Number(n) > 600_000);
+    expect(await blobs()).toEqual([true]);
+    await store.remove('one');
+    expect(await blobs()).toEqual([true]);
+    expect(JSON.stringify(await recordsOf(store, 'two'))).toContain(large);
+    await store.remove('two');
+    expect(await blobs()).toEqual([]);
+  });
+
+  test('pruning leaves the newest that have ended, and all that have not', async () => {
+    const schema = newSchema();
+    const store = postgresJournal(pool, { schema, migrate: true });
+    await interrupted(store, 'cut');
+    for (const runId of ['a', 'b', 'c']) await answered(store, runId);
+    expect(await store.prune({ maxRuns: 2 })).toBe(1);
+    expect((await store.list()).map(({ runId }) => runId).toSorted()).toEqual(['b', 'c', 'cut']);
+    await pool.query(`update ${schema}.runs set written_at = now() - interval '9 days' where run_id in ('cut', 'b')`);
+    expect(await store.prune({ maxAgeDays: 8 })).toBe(2);
+    expect((await store.list()).map(({ runId }) => runId)).toEqual(['c']);
+  });
+
+  test(
+    'a run that another process drives is approved and steered from here, also where no notification comes',
+    { timeout: 30 * SECONDS },
+    async () => {
+      const schema = newSchema();
+      const store = postgresJournal(pool, { schema, migrate: true });
+      await store.list();
+      const agent = createAgent({ name: 'here', model: scriptedModel([]), silent: true, journal: store });
+      const place = `${server.url} ${schema}`;
+      const paying = driving({ kind: 'postgres', place, runId: 'pay', task: 'pay' });
+      await paying.said(({ type }) => type === 'approval.requested');
+      const [pending] = await agent.pending('pay');
+      expect(await agent.approve('pay', 'no such call')).toBe(false);
+      expect(await agent.approve('pay', pending?.callId ?? '', { args: { euros: 7 } })).toBe(true);
+      expect(await paying.said(({ status }) => status !== undefined)).toEqual({
+        status: 'answered',
+        result: 'Heard: pay',
+      });
+      expect(paying.lines.filter(({ paid }) => paid !== undefined)).toEqual([{ paid: { euros: 7 } }]);
+
+      const listening = driving({ kind: 'postgres', place, runId: 'listen', task: 'listen' });
+      await listening.said(({ type }) => type === 'tool.started');
+      // From here on nobody is woken: rows are looked for.
+      await pool.query("select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %'");
+      expect(await agent.steer('listen', 'stop')).toMatchObject({ delivered: true });
+      expect(await listening.said(({ status }) => status !== undefined)).toMatchObject({ status: 'answered' });
+      expect((await pool.query(`select 1 from ${schema}.requests`)).rows).toEqual([]);
+      await Promise.all([paying.kill(), listening.kill(), store.close()]);
+    },
+  );
+
+  test('workers finish their own runs and those of workers that are killed', { timeout: 40 * SECONDS }, async () => {
+    await using own = await startPostgres();
+    const store = postgresJournal(own.url, { migrate: true });
+    await store.list();
+    const script = join(import.meta.dirname, '../../examples/21-workers.ts');
+    const workers = [1, 2, 3].map(() =>
+      spawn(process.execPath, ['--conditions=@signalbox/source', script, own.url, '5'], { stdio: 'ignore' }),
+    );
+    await expect.poll(async () => (await store.list({ state: 'running' })).length, { timeout: 10_000 }).toBe(15);
+    for (const one of workers.slice(0, 2)) one.kill('SIGKILL');
+    await expect.poll(async () => (await store.list({ status: 'answered' })).length, { timeout: 20_000 }).toBe(15);
+    expect(await store.list({ state: 'ended' })).toHaveLength(15);
+    for (const one of workers) one.kill('SIGKILL');
+    await store.close();
+  });
+});

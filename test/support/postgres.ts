@@ -1,0 +1,104 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { freePort } from './free-port.ts';
+
+/** Where the server's programs are; null where PostgreSQL is not installed. */
+const BIN = binaries();
+
+/** Why tests on a real server are left out here; empty where it is installed. */
+export const NO_POSTGRES = BIN === null ? 'PostgreSQL is not installed (apt-get install postgresql)' : '';
+
+/** A private server on loopback, with data in a temporary folder. */
+export interface PostgresServer extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  readonly pid: () => number;
+  /** Ends it as a power cut of its processes does. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  /** Holds all of its processes. */
+  pause(): void;
+  goOn(): void;
+}
+
+/** Starts a server. It refuses to run as root, and then runs as the user `postgres`, which its package makes. */
+export async function startPostgres(settings: readonly string[] = ['fsync=off']): Promise<PostgresServer> {
+  if (BIN === null) throw new Error(NO_POSTGRES);
+  const folder = mkdtempSync(join(tmpdir(), 'signalbox-postgres-'));
+  const data = join(folder, 'data');
+  const user = process.getuid?.() === 0 ? ownerOf('postgres') : null;
+  if (user !== null) chownSync(folder, user.uid, user.gid);
+  const options = user === null ? { cwd: folder } : { cwd: folder, uid: user.uid, gid: user.gid };
+  execFileSync(join(BIN, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '-N'], {
+    ...options,
+    stdio: 'ignore',
+  });
+  const port = await freePort();
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  let server: ChildProcess | null = null;
+  const start = async (): Promise<void> => {
+    const flags = [
+      'listen_addresses=127.0.0.1',
+      `port=${port}`,
+      `unix_socket_directories=${folder}`,
+      'max_connections=200',
+    ];
+    const all = [...flags, ...settings].flatMap((setting) => ['-c', setting]);
+    server = spawn(join(BIN, 'postgres'), ['-D', data, ...all], { ...options, detached: true, stdio: 'ignore' });
+    for (;;) {
+      const client = new pg.Client({ connectionString: url });
+      client.on('error', () => undefined);
+      try {
+        // oxlint-disable-next-line no-await-in-loop -- until it answers
+        await client.connect();
+        // oxlint-disable-next-line no-await-in-loop -- as above
+        await client.end();
+        return;
+      } catch {
+        if (server.exitCode !== null) throw new Error(`PostgreSQL ended with ${server.exitCode}.`);
+        // oxlint-disable-next-line no-await-in-loop -- as above
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    }
+  };
+  const pid = (): number => server?.pid ?? 0;
+  const signal = async (name: NodeJS.Signals, all: boolean): Promise<void> => {
+    if (server === null || server.exitCode !== null || server.signalCode !== null) return;
+    const ended = once(server, 'exit');
+    process.kill(all ? -pid() : pid(), name);
+    await ended;
+  };
+  await start();
+  return {
+    url,
+    port,
+    pid,
+    start,
+    kill: () => signal('SIGKILL', true),
+    pause: () => void process.kill(-pid(), 'SIGSTOP'),
+    goOn: () => void process.kill(-pid(), 'SIGCONT'),
+    [Symbol.asyncDispose]: async () => {
+      await signal('SIGQUIT', false);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function binaries(): string | null {
+  const root = '/usr/lib/postgresql';
+  const installed = existsSync(root) ? readdirSync(root).toSorted((a, b) => Number(b) - Number(a)) : [];
+  const folders = [
+    ...installed.map((version) => join(root, version, 'bin')),
+    ...(process.env['PATH'] ?? '').split(':'),
+  ];
+  return folders.find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres'))) ?? null;
+}
+
+function ownerOf(user: string): { readonly uid: number; readonly gid: number } {
+  const [uid, gid] = ['-u', '-g'].map((flag) => Number(execFileSync('id', [flag, user], { encoding: 'utf8' })));
+  return { uid: uid ?? 0, gid: gid ?? 0 };
+}
