@@ -18,12 +18,13 @@ export const FLOORS = [
   'output',
   'inspector',
   'agent',
+  'ui',
   'testing',
   'cli',
 ] as const;
 
 /** The size of the sources. A commit that raises a number names the feature that needs it. */
-const MOST = { files: 584, lines: 79_800, tinyFiles: 15 };
+const MOST = { files: 588, lines: 80_100, tinyFiles: 15 };
 const SHORT_FILE = 15;
 
 /** More files than these in one folder cannot be taken in at a glance. */
