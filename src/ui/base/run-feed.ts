@@ -26,12 +26,20 @@ export type RunFed =
   | { readonly kind: 'idle' };
 
 /** A run that this process drives, as far as it is needed here. */
-type DrivenRun = AsyncIterable<RunEvent> & { readonly runId: string };
+export interface DrivenRun extends AsyncIterable<RunEvent> {
+  readonly runId: string;
+  cancel(reason?: string): Promise<boolean>;
+}
 
 /** What is said so far in one run, for any number of readers. */
 class LiveTexts {
+  readonly run: DrivenRun;
   latest: LiveText | null = null;
   #next = Promise.withResolvers<'text'>();
+
+  constructor(run: DrivenRun) {
+    this.run = run;
+  }
 
   /** Resolves when there is more. */
   get changed(): Promise<'text'> {
@@ -55,7 +63,7 @@ export function shareTexts(journal: Pick<JournalStore, 'read'>, run: DrivenRun):
   const runs = driven.get(journal) ?? new Map<string, LiveTexts>();
   driven.set(journal, runs);
   if (runs.has(run.runId)) return;
-  const texts = new LiveTexts();
+  const texts = new LiveTexts(run);
   runs.set(run.runId, texts);
   const read = async (): Promise<void> => {
     try {
@@ -67,6 +75,11 @@ export function shareTexts(journal: Pick<JournalStore, 'read'>, run: DrivenRun):
     }
   };
   void read();
+}
+
+/** A run that was shared in this process; null for one that is over or driven elsewhere. */
+export function sharedRun(journal: Pick<JournalStore, 'read'>, runId: string): DrivenRun | null {
+  return driven.get(journal)?.get(runId)?.run ?? null;
 }
 
 /**
