@@ -49,7 +49,7 @@ export const promised: readonly Promised[] = [
     names: ['parseReply', 'recoverJson', 'recoverArguments', 'createReplyStream'],
     late: [],
   },
-  { subpath: './ui', names: ['uiStream', 'chatTransport'], late: [] },
+  { subpath: './ui', names: ['uiStream', 'agUi', 'chatTransport'], late: [] },
   {
     subpath: './security',
     names: ['permissionStore', 'validatePath', 'isSafeShellArg', 'terminalConfirm'],

@@ -5,7 +5,7 @@
  * I2 The same message posted again is the same run.
  */
 import { ownedRun } from '../base/owned-runs.ts';
-import { type ServedAgent, refusedReplies, standingOf, writeReplies } from '../base/answer-approvals.ts';
+import { type ServedAgent, refusedReplies, shownUntil, standingOf, writeReplies } from '../base/answer-approvals.ts';
 import { Chat, type ChatOptions } from '../base/chat.ts';
 import { FROM_START, type SsePosition, positionOf, refusal, sseResponse, unknownId } from '../base/sse.ts';
 import { conversationId, lastRunOf } from '../base/owned-runs.ts';
@@ -116,7 +116,7 @@ async function answer(
     return refusal(409, 'approval-closed', 'The call was answered otherwise meanwhile.');
   chat.resume();
   if (!isStreamed) return Response.json({ runId: last.runId });
-  const line = at !== null && at.runId === last.runId ? at.position : standing.position;
+  const line = at !== null && at.runId === last.runId ? at.position : shownUntil(standing, replies);
   return streamOf(options, last.runId, { line, messages: null });
 }
 

@@ -1,6 +1,7 @@
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { EventGroup, GroupBatch } from '../base/event-groups.ts';
-import { type LiveText, type RunFed, runFeed } from '../base/run-feed.ts';
+import { type RunClient, clientTexts } from '../base/client-texts.ts';
+import type { LiveText, RunFed } from '../base/run-feed.ts';
 import { RunViewer } from '../base/run-view.ts';
 import { SSE_PING, type SsePosition, sseText, sseTextAfter } from '../base/sse.ts';
 import type { UiChunk } from './ui-chunk.ts';
@@ -22,46 +23,14 @@ export interface UiTextsOptions {
 /** Behind everything, as the AI SDK has it. */
 const DONE = 'data: [DONE]\n\n';
 
-/** How long a run must have waited for people before its message is ended for now: code that answers at once comes before. */
-const WAITING_MS = 60;
-
 /** A run as a UI message stream. It ends with the run, and for now where that waits for people only. */
 export async function* uiTexts({ journal, runId, after, signal, state }: UiTextsOptions): AsyncGenerator<string> {
-  const client = new UiClient(after, state);
-  const feed = runFeed(journal, runId, { signal });
-  let isWaiting = false;
-  let next = feed.next();
-  try {
-    for (;;) {
-      // oxlint-disable-next-line no-await-in-loop -- one thing after the other
-      const fed: IteratorResult<RunFed, unknown> | 'waited' = isWaiting
-        ? await Promise.race([next, pause(WAITING_MS)])
-        : await next;
-      if (fed === 'waited') {
-        yield client.ended() + DONE;
-        return;
-      }
-      if (fed.done === true) return;
-      isWaiting = fed.value.kind === 'batch' ? fed.value.batch.run.isWaiting : isWaiting;
-      yield client.text(fed.value);
-      if (client.isOver) {
-        yield DONE;
-        return;
-      }
-      next = feed.next();
-    }
-  } finally {
-    next.catch(() => undefined);
-    void feed.return(undefined);
-  }
-}
-
-function pause(ms: number): Promise<'waited'> {
-  return new Promise((resolve) => setTimeout(() => resolve('waited'), ms));
+  yield* clientTexts(new UiClient(after, state), { journal, runId, signal });
+  yield DONE;
 }
 
 /** What one client is sent. */
-class UiClient {
+class UiClient implements RunClient {
   readonly #fold = new UiStreamFold();
   readonly #live = new UiLiveText();
   readonly #viewer: RunViewer | null;

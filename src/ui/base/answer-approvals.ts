@@ -49,6 +49,8 @@ export interface RunStanding {
   readonly open: readonly OpenApproval[];
   /** The ids of those that are open no more, with whether they were let run. */
   readonly answered: ReadonlyMap<string, boolean>;
+  /** Of each question, the last line behind which the run waited with it: what follows is new to who was shown that. */
+  readonly waitedAt: ReadonlyMap<string, number>;
   /** The last line. */
   readonly position: number;
   readonly isOver: boolean;
@@ -60,17 +62,26 @@ export async function standingOf(journal: Pick<JournalStore, 'read'>, runId: str
   const player = new GroupPlayer();
   const approvals = new OpenApprovals();
   const answered = new Map<string, boolean>();
+  const waitedAt = new Map<string, number>();
   const lines = await followRun(journal, runId, { signal: new AbortController().signal }).next();
   if (lines.done === true) return null;
-  for (const line of lines.value)
+  for (const line of lines.value) {
     for (const event of player.feed(line)?.events ?? []) {
       const before = approvals.list;
       approvals.take(event);
       for (const one of before)
         if (!approvals.list.some(({ id }) => id === one.id)) answered.set(one.id, event.type !== 'tool.denied');
     }
+    if (player.isWaiting) for (const { id } of approvals.list) waitedAt.set(id, line.number);
+  }
   const { position, isOver, isWaiting } = player;
-  return { open: approvals.list, answered, position, isOver, isWaiting };
+  return { open: approvals.list, answered, waitedAt, position, isOver, isWaiting };
+}
+
+/** Behind which line a client continues that was shown these questions. */
+export function shownUntil({ waitedAt, position }: RunStanding, replies: readonly ApprovalReply[]): number {
+  const lines = replies.flatMap(({ id }) => waitedAt.get(id) ?? []);
+  return lines.length === 0 ? position : Math.max(...lines);
 }
 
 /** Answers that are refused, and why. */
