@@ -41,6 +41,8 @@ class UiClient implements RunClient {
   #position = 0;
   #viewed = '';
   #isOver = false;
+  /** What the client has of the step in which it continues. */
+  #step: readonly UiChunk[] = [];
 
   constructor(after: SsePosition, state: boolean) {
     this.#after = after;
@@ -85,8 +87,26 @@ class UiClient implements RunClient {
     const before = group.position > this.#after.line ? this.#cleared() : '';
     for (const event of group.events) this.#viewer?.take(event);
     const data = this.#fold.feed(group.events);
-    const text = data.length === 0 ? '' : sseTextAfter({ position: group.position, data }, this.#after);
+    const text = data.length === 0 ? '' : this.#rest(group.position, data);
     return before + (text === '' ? '' : unrecorded(this.#live.takeBack()) + text);
+  }
+
+  /** What of a group the client does not have. A part that it has half of is sent anew, with the step that holds it. */
+  #rest(position: number, data: readonly UiChunk[]): string {
+    const { line, messages } = this.#after;
+    if (position > line) return sseText({ position, data });
+    const has = position === line && messages !== null ? data.slice(0, messages) : data;
+    const half = /^(?:text|reasoning)-(?:start|delta)$/.test(has.at(-1)?.type ?? '');
+    const whole = half
+      ? has.slice(
+          0,
+          has.findLastIndex(({ type }) => type.endsWith('-start')),
+        )
+      : has;
+    const all = [...this.#step, ...whole];
+    this.#step = all.slice(all.findLastIndex(({ type }) => type === 'start-step') + 1);
+    const again: readonly UiChunk[] = half ? [{ type: 'reset-step' }, ...this.#step] : [];
+    return unrecorded(again) + sseTextAfter({ position, data }, { line, messages: half ? whole.length : messages });
   }
 
   /** Takes back what a client may have been shown before it was cut off. */

@@ -20,6 +20,7 @@ export interface ServedAgent {
   conversation(id: string, options?: ConversationOptions): ServedConversation;
   approve(runId: string, callId: string, options?: ApprovalOptions): Promise<boolean>;
   reject(runId: string, callId: string, reason?: string): Promise<boolean>;
+  cancel(runId: string, reason?: string): Promise<boolean>;
   steer(runId: string, text: string, options?: { readonly id?: string }): Promise<unknown>;
 }
 

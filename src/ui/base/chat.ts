@@ -11,7 +11,7 @@ import type { RunSummary } from '../../journal/format/tally.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { ServedAgent } from './answer-approvals.ts';
 import { conversationId, lastRunOf } from './owned-runs.ts';
-import { begun, shareTexts, sharedRun } from './run-feed.ts';
+import { begun, shareTexts } from './run-feed.ts';
 
 /** What a server of chats is given. */
 export interface ChatOptions {
@@ -69,9 +69,9 @@ export class Chat {
     void this.#conversation.resume({ context: this.#options.context }).catch(() => undefined);
   }
 
-  /** Ends a run of this chat as cancelled; false where it is over, or another process drives it. */
-  async stop(runId: string, reason: string): Promise<boolean> {
-    return (await sharedRun(this.#options.journal, runId)?.cancel(reason)) ?? false;
+  /** Ends a run of this chat as cancelled, whoever drives it; false where it is over. */
+  stop(runId: string, reason: string): Promise<boolean> {
+    return this.#agent.cancel(runId, reason);
   }
 
   /** Says something to the model of a run. Resolves once it is written down. */

@@ -28,18 +28,12 @@ export type RunFed =
 /** A run that this process drives, as far as it is needed here. */
 export interface DrivenRun extends AsyncIterable<RunEvent> {
   readonly runId: string;
-  cancel(reason?: string): Promise<boolean>;
 }
 
 /** What is said so far in one run, for any number of readers. */
 class LiveTexts {
-  readonly run: DrivenRun;
   latest: LiveText | null = null;
   #next = Promise.withResolvers<'text'>();
-
-  constructor(run: DrivenRun) {
-    this.run = run;
-  }
 
   /** Resolves when there is more. */
   get changed(): Promise<'text'> {
@@ -63,7 +57,7 @@ export function shareTexts(journal: Pick<JournalStore, 'read'>, run: DrivenRun):
   const runs = driven.get(journal) ?? new Map<string, LiveTexts>();
   driven.set(journal, runs);
   if (runs.has(run.runId)) return;
-  const texts = new LiveTexts(run);
+  const texts = new LiveTexts();
   runs.set(run.runId, texts);
   const read = async (): Promise<void> => {
     try {
@@ -75,11 +69,6 @@ export function shareTexts(journal: Pick<JournalStore, 'read'>, run: DrivenRun):
     }
   };
   void read();
-}
-
-/** A run that was shared in this process; null for one that is over or driven elsewhere. */
-export function sharedRun(journal: Pick<JournalStore, 'read'>, runId: string): DrivenRun | null {
-  return driven.get(journal)?.get(runId)?.run ?? null;
 }
 
 /**
