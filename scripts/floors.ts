@@ -18,13 +18,15 @@ export const FLOORS = [
   'output',
   'inspector',
   'agent',
+  'store',
   'ui',
+  'react',
   'testing',
   'cli',
 ] as const;
 
 /** The size of the sources. A commit that raises a number names the feature that needs it. */
-const MOST = { files: 606, lines: 82_400, tinyFiles: 15 };
+const MOST = { files: 614, lines: 83_250, tinyFiles: 15 };
 const SHORT_FILE = 15;
 
 /** More files than these in one folder cannot be taken in at a glance. */

@@ -59,7 +59,11 @@ describe('the static import graph', () => {
   test.each([...sources.keys()])('of %s has only packages that are meant to load with it', (subpath) => {
     const packages = [...graphOf(subpath).others].filter((name) => !isBuiltin(name));
     const meant =
-      subpath === './testing/vitest' ? /^(xstate|zod|jsonrepair|vitest)($|\/)/ : /^(xstate|zod|jsonrepair)($|\/)/;
+      subpath === './store' || subpath === './react'
+        ? /^react$/
+        : subpath === './testing/vitest'
+          ? /^(xstate|zod|jsonrepair|vitest)($|\/)/
+          : /^(xstate|zod|jsonrepair)($|\/)/;
     expect(packages.filter((name) => !meant.test(name))).toEqual([]);
   });
 
@@ -68,6 +72,13 @@ describe('the static import graph', () => {
     expect(graphOf('./parsing').files.filter((file) => !parsing.test(file))).toEqual([]);
     const low = /\/src\/((machines|actors|tools|recovery|parsing|json)\/|platform\.ts|node-version\.ts)/;
     expect(graphOf('./machines').files.filter((file) => !low.test(file))).toEqual([]);
+  });
+
+  test('of what pages take has files of its own alone, and nothing of Node', () => {
+    expect([...graphOf('./store').others]).toEqual([]);
+    expect([...graphOf('./react').others]).toEqual(['react']);
+    const own = /\/src\/(store|react)\//;
+    expect([...graphOf('./store').files, ...graphOf('./react').files].filter((file) => !own.test(file))).toEqual([]);
   });
 
   test('of /testing loads no vitest', () => expect([...graphOf('./testing').others]).not.toContain('vitest'));
