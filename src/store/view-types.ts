@@ -85,13 +85,12 @@ export interface RunSnapshot<TSource = SomeRun> {
 }
 
 /** The arguments of a call, to be edited before it runs. */
-type EditedArgs<TSource> =
-  PendingView<TSource> extends { readonly args: infer TArgs } ? Extract<TArgs, JsonObject> : JsonObject;
+type EditedArgs<TPending> = TPending extends { readonly args: infer TArgs } ? Extract<TArgs, JsonObject> : never;
 
 /** What a person does to a run. Each resolves false where it did not take effect; the view's `error` then says why. */
 export interface RunActions<TSource = SomeRun> {
   /** Lets a call of `pending` run, with other arguments if you give some: they are checked again. */
-  approve(callId: string, edited?: EditedArgs<TSource>): Promise<boolean>;
+  approve(callId: string, edited?: EditedArgs<PendingView<TSource>>): Promise<boolean>;
   /** Denies a call of `pending`; the model is told why. */
   reject(callId: string, reason?: string): Promise<boolean>;
   /** Starts the next run of the chat with this text; while one goes on, it waits for its end. */

@@ -14,7 +14,7 @@ export type UiChunk =
       readonly input: unknown;
       readonly dynamic?: boolean;
       readonly title?: string;
-      readonly toolMetadata?: object;
+      readonly toolMetadata?: { readonly agent: string };
     }
   | {
       readonly type: 'tool-approval-request';
@@ -35,7 +35,7 @@ export type UiChunk =
   | {
       readonly type: 'steering-message';
       readonly id: string;
-      readonly parts: readonly { readonly type: 'text'; readonly text: string }[];
+      readonly parts: { readonly type: 'text'; readonly text: string }[];
     }
   | {
       readonly type: `data-${string}`;
