@@ -6,6 +6,9 @@ import { lineMappings } from './line-mappings.ts';
 /** Files that are loaded by their name, beside those that package.json exports. */
 const MORE_ENTRIES = ['src/journal/browser.ts', 'src/cli/main.ts', 'src/testing/coverage/collect.ts'];
 
+/** Entries for pages alone: they need no look at Node's version, and have no byte too much. */
+const FOR_PAGES = ['store/index.js', 'react/index.js'];
+
 /**
  * The chunks that entries share: each holds what these files load at once and no chunk before it holds. So chunks import
  * only from those above them, and `signalbox/parsing` loads nothing that only a machine needs. What is left is lazy: a
@@ -20,10 +23,13 @@ const LAYERS: Readonly<Record<string, RegExp>> = {
   json: /src\/json\/(?!shapes?\.ts)/,
   parsing: /src\/parsing\/index\.ts$/,
   machines: /src\/machines\/index\.ts$/,
-  journal: /src\/journal\/browser\.ts$/,
+  journal: /src\/journal\/(?:browser|replay\/recording-player|run\/follow-run)\.ts$/,
   agent: /src\/(?:models\/)?index\.ts$/,
   stores: /src\/journal\/index\.ts$/,
   postgres: /src\/journal\/postgres\//,
+  // Pages bundle it: nothing else may be in it.
+  store: /src\/store\//,
+  ui: /src\/ui\/index\.ts$/,
   security: /src\/security\/index\.ts$/,
   mcp: /src\/mcp\/(?:index|hub)\.ts$/,
   'mcp-client': /src\/mcp\/(?:link|auth)\//,
@@ -42,7 +48,7 @@ const LAYERS: Readonly<Record<string, RegExp>> = {
 /**
  * Bundles the library into a folder: `<subpath>/index.js` for each subpath, `cli/main.js`, and the chunks that they share,
  * so that a class is the same whichever subpath it comes from. Packages stay imports, and what was loaded late still is.
- * Each entry first loads the check of Node's version. Source maps lead to the lines of `src/` and hold no sources. Throws when
+ * Each entry but those for pages first loads the check of Node's version. Source maps lead to the lines of `src/` and hold no sources. Throws when
  * chunks import each other in a circle, or code of the library came into one of the command's.
  */
 export async function buildLibrary(outDir: string): Promise<void> {
@@ -102,7 +108,7 @@ function write(outDir: string, { fileName, code, map, isEntry }: OutputChunk): v
   const file = join(outDir, fileName);
   const toPlatform = relative(dirname(file), join(outDir, 'chunks/platform.js')).replaceAll('\\', '/');
   const first = `import "${toPlatform.startsWith('.') ? toPlatform : `./${toPlatform}`}";\n`;
-  const checks = isEntry && fileName !== 'cli/main.js' && !code.startsWith(first);
+  const checks = isEntry && fileName !== 'cli/main.js' && !FOR_PAGES.includes(fileName) && !code.startsWith(first);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, checks ? first + code : code);
   if (map !== null) writeFileSync(`${file}.map`, JSON.stringify(linesOf(map, checks ? ';' : '')));

@@ -19,6 +19,9 @@ export const FLOORS = [
   'inspector',
   'agent',
   'restate',
+  'store',
+  'ui',
+  'react',
   'testing',
   'cli',
 ] as const;

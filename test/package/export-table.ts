@@ -49,11 +49,14 @@ export const promised: readonly Promised[] = [
     names: ['parseReply', 'recoverJson', 'recoverArguments', 'createReplyStream'],
     late: [],
   },
+  { subpath: './ui', names: ['uiStream', 'agUi', 'chatTransport', 'runStream'], late: [] },
   {
     subpath: './security',
     names: ['permissionStore', 'validatePath', 'isSafeShellArg', 'terminalConfirm'],
     late: [],
   },
+  { subpath: './store', names: ['runStore', 'foldEvent', 'NO_EVENTS'], late: [] },
+  { subpath: './react', names: ['useRun', 'runStore'], late: [] },
   { subpath: './mcp', names: ['createMcpConnection', 'policyFromAnnotations', 'terminalElicit'], late: [] },
   { subpath: './models', names: ['chatModel'], late: [] },
   {

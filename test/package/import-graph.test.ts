@@ -31,6 +31,8 @@ const graphOf = (subpath: string) => {
   return staticGraph(entry);
 };
 
+const EVERYWHERE = ['xstate', 'zod', 'jsonrepair'];
+
 describe('the static import graph', () => {
   test.each([['.'], ['./machines'], ['./parsing']])(
     'of %s has no Node module, so it bundles for browsers',
@@ -60,11 +62,13 @@ describe('the static import graph', () => {
 
   test.each([...sources.keys()])('of %s has only packages that are meant to load with it', (subpath) => {
     const packages = [...graphOf(subpath).others].filter((name) => !isBuiltin(name));
-    const own: Readonly<Record<string, string>> = {
-      './testing/vitest': 'vitest',
-      './restate': '@restatedev/restate-sdk',
+    const own: Readonly<Record<string, readonly string[]>> = {
+      './testing/vitest': [...EVERYWHERE, 'vitest'],
+      './restate': [...EVERYWHERE, '@restatedev/restate-sdk'],
+      './store': [],
+      './react': ['react'],
     };
-    const meant = new Set(['xstate', 'zod', 'jsonrepair', own[subpath]]);
+    const meant = new Set(own[subpath] ?? EVERYWHERE);
     const packageOf = (name: string) => name.split('/', name.startsWith('@') ? 2 : 1).join('/');
     expect(packages.filter((name) => !meant.has(packageOf(name)))).toEqual([]);
   });
@@ -74,6 +78,13 @@ describe('the static import graph', () => {
     expect(graphOf('./parsing').files.filter((file) => !parsing.test(file))).toEqual([]);
     const low = /\/src\/((machines|actors|tools|recovery|parsing|json)\/|platform\.ts|node-version\.ts)/;
     expect(graphOf('./machines').files.filter((file) => !low.test(file))).toEqual([]);
+  });
+
+  test('of what pages take has files of its own alone, and nothing of Node', () => {
+    expect([...graphOf('./store').others]).toEqual([]);
+    expect([...graphOf('./react').others]).toEqual(['react']);
+    const own = /\/src\/(store|react)\//;
+    expect([...graphOf('./store').files, ...graphOf('./react').files].filter((file) => !own.test(file))).toEqual([]);
   });
 
   test('of /testing loads no vitest', () => expect([...graphOf('./testing').others]).not.toContain('vitest'));

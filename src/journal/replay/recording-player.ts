@@ -5,6 +5,7 @@
  * I2 Lines that come later continue where the earlier ones ended, so a run that is being written can be followed.
  * I3 A recording that this version would play differently ends there; `problem` says why.
  */
+import type { Effect } from '../../actors/journal.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import { runEventReader } from '../../machines/events/run-event-reader.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
@@ -29,6 +30,7 @@ export class RecordingPlayer {
   #journal: ReplayJournal | null = null;
   #problem: string | null = null;
   #at = 0;
+  readonly #open = new Map<string, Effect>();
 
   constructor(listeners: PlayerListeners) {
     this.#listeners = listeners;
@@ -42,6 +44,16 @@ export class RecordingPlayer {
   /** When the latest line was written, in milliseconds from the run's beginning. */
   get at(): number {
     return this.#at;
+  }
+
+  /** What the run waits for behind the latest line: leaves that work, and timers. */
+  get open(): readonly Effect[] {
+    return [...this.#open.values()];
+  }
+
+  /** The state of the root machine as a dotted path. */
+  get path(): string {
+    return stateText(this.#driven?.actor.getSnapshot().value ?? 'PLANNING');
   }
 
   feed(line: RecordLine): void {
@@ -60,8 +72,8 @@ export class RecordingPlayer {
 
   #begin(head: RunRecord): void {
     const { onEvent = () => undefined, onMicrostep = () => undefined } = this.#listeners;
-    const state = (): string => stateText(this.#driven?.actor.getSnapshot().value ?? 'PLANNING');
-    this.#journal = replayJournal({ head, lines: this.#lines }, state);
+    const journal = replayJournal({ head, lines: this.#lines }, () => this.path);
+    this.#journal = journal;
     let seq = 0;
     const readEvents = runEventReader({
       runId: head.runId,
@@ -72,7 +84,17 @@ export class RecordingPlayer {
       logic: agentMachine,
       id: ROOT_ID,
       input: inputOf(head),
-      journal: this.#journal,
+      journal: {
+        ...journal,
+        open: (effect, perform) => {
+          this.#open.set(effect.id, effect);
+          journal.open(effect, perform);
+        },
+        close: (id) => {
+          this.#open.delete(id);
+          journal.close(id);
+        },
+      },
       recorder: null,
       context: undefined,
       onNote: () => undefined,
@@ -93,6 +115,8 @@ export class RecordingPlayer {
     if (line.t === 'end') return journal.endNow(recordedOutput(driven.actor.getSnapshot().output));
     if (recordedEntry(line) === null || !driven.isActive()) return;
     const entry = journal.nextNow();
-    if (entry !== null) driven.deliver(entry);
+    if (entry === null) return;
+    if (entry.t !== 'event') this.#open.delete(entry.id);
+    driven.deliver(entry);
   }
 }

@@ -1,0 +1,138 @@
+/** @jsxImportSource react */
+// The page: the same agent three times, by the query `show`.
+import { HttpAgent } from '@ag-ui/client';
+import { useChat } from '@ai-sdk/react';
+import { lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai';
+import { StrictMode, useMemo, useState } from 'react';
+import { createRoot } from 'react-dom/client';
+import { runStore, useRun } from 'signalbox/react';
+import { chatTransport } from 'signalbox/ui';
+import type { agent } from './agent.ts';
+
+const query = new URLSearchParams(location.search);
+const chatId = query.get('id') ?? 'first';
+
+/** Says what was typed, and forgets it. */
+function Say({ label, onSay }: { readonly label: string; readonly onSay: (text: string) => unknown }) {
+  const [text, setText] = useState('');
+  const say = (event: { preventDefault(): void }): void => {
+    event.preventDefault();
+    onSay(text);
+    setText('');
+  };
+  return (
+    <form onSubmit={say}>
+      <input aria-label={label} value={text} onChange={({ target }) => setText(target.value)} />
+      <button>{label}</button>
+    </form>
+  );
+}
+
+const store = runStore<typeof agent>(`/api/run?id=${chatId}`);
+
+/** Renders only when the machine has moved. */
+function Where() {
+  const where = useRun(store, ({ status, state, step, limit }) => ({ status, state, step, limit }));
+  return (
+    <output aria-label="where">{`${where.status} · ${where.state} · step ${where.step} of ${where.limit}`}</output>
+  );
+}
+
+/** `useRun`: what the model says, its calls, what waits for a person, and where the machine is. */
+function RunChat() {
+  const { messages, pending, error, send, steer, stop, approve, reject } = useRun(store);
+  return (
+    <>
+      <Where />
+      {messages.map(({ id, role, text, calls }) => (
+        <section key={id} aria-label={role}>
+          <p>{text}</p>
+          {calls.map((call) => (
+            <code key={call.callId}>{`${call.tool} ${JSON.stringify(call.args)}: ${call.status}`}</code>
+          ))}
+        </section>
+      ))}
+      {pending.map(({ callId, tool, args }) => (
+        <fieldset key={callId} aria-label="approval">
+          <legend>{`${tool} ${JSON.stringify(args)}`}</legend>
+          <button onClick={() => approve(callId)}>Approve</button>
+          {tool === 'refund' && (
+            <button onClick={() => approve(callId, { ...args, euros: 10 })}>Approve 10 euros</button>
+          )}
+          <button onClick={() => reject(callId, 'Not today.')}>Reject</button>
+        </fieldset>
+      ))}
+      {error !== null && <p role="alert">{error.message}</p>}
+      <Say label="Send" onSay={send} />
+      <Say label="Steer" onSay={steer} />
+      <button onClick={() => stop()}>Stop</button>
+    </>
+  );
+}
+
+const transport = chatTransport({ api: '/api/chat' });
+
+/** `useChat` of the AI SDK. */
+function SdkChat() {
+  const { messages, status, sendMessage, addToolApprovalResponse } = useChat({
+    id: chatId,
+    transport,
+    resume: true,
+    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+  });
+  return (
+    <>
+      <output aria-label="where">{status}</output>
+      {messages.map(({ id, role, parts }) => (
+        <section key={id} aria-label={role}>
+          {parts.map((part, index) => {
+            if (part.type === 'text') return <p key={index}>{part.text}</p>;
+            if (!('state' in part) || !('toolCallId' in part)) return null;
+            const asked = part.state === 'approval-requested' ? part.approval.id : null;
+            return (
+              <fieldset key={part.toolCallId} aria-label="call">
+                <legend>{`${JSON.stringify(part.input)}: ${part.state}`}</legend>
+                {asked !== null && (
+                  <button onClick={() => addToolApprovalResponse({ id: asked, approved: true })}>Approve</button>
+                )}
+              </fieldset>
+            );
+          })}
+        </section>
+      ))}
+      <Say label="Send" onSay={(text) => sendMessage({ text })} />
+      <Say label="Steer" onSay={(text) => transport.steer(chatId, text)} />
+      <button onClick={() => transport.stop(chatId)}>Stop</button>
+    </>
+  );
+}
+
+/** A client of AG-UI. */
+function AgChat() {
+  const client = useMemo(() => new HttpAgent({ url: '/api/ag-ui', threadId: chatId }), []);
+  const [messages, setMessages] = useState(client.messages);
+  const send = async (content: string): Promise<void> => {
+    client.addMessage({ id: crypto.randomUUID(), role: 'user', content });
+    await client.runAgent({}, { onMessagesChanged: () => setMessages([...client.messages]) });
+  };
+  return (
+    <>
+      {messages.map(({ id, role, content }) => (
+        <section key={id} aria-label={role}>
+          {typeof content === 'string' && <p>{content}</p>}
+        </section>
+      ))}
+      <Say label="Send" onSay={send} />
+    </>
+  );
+}
+
+const shown = { run: RunChat, sdk: SdkChat, ag: AgChat };
+const { [query.get('show') ?? 'run']: Chat = RunChat }: Readonly<Record<string, () => React.ReactNode>> = shown;
+const main = document.querySelector('main');
+if (main !== null)
+  createRoot(main).render(
+    <StrictMode>
+      <Chat />
+    </StrictMode>,
+  );

@@ -1,0 +1,76 @@
+import { useMemo, useSyncExternalStore } from 'react';
+import type { SomeRun } from '../agent/run/run.ts';
+import type { RunStoreOptions } from '../store/run-link.ts';
+import { type RunStore, runStore } from '../store/run-store.ts';
+import { NO_EVENTS } from '../store/run-fold.ts';
+import type { RunActions, RunSnapshot } from '../store/view-types.ts';
+
+/** What a component has of a run: the view, and what a person can do. */
+export interface UsedRun<TSource = SomeRun> extends RunSnapshot<TSource>, RunActions<TSource> {}
+
+/**
+ * A run or a chat in a component, which is rendered again when what it selects has changed. `source` is an address that
+ * `runStream.serve` answers, a run of this process, or a store that several components share. What goes on is followed while
+ * the component is mounted; unmounting it ends nothing.
+ *
+ * @example const { messages, send } = useRun<typeof agent>('/api/run?id=chat-1');
+ * @example const state = useRun(store, (run) => run.state);
+ */
+export function useRun<TSource = SomeRun>(url: string, options?: RunStoreOptions): UsedRun<TSource>;
+export function useRun<TSource>(store: RunStore<TSource>): UsedRun<TSource>;
+export function useRun<TRun extends SomeRun>(run: TRun): UsedRun<TRun>;
+export function useRun<TSource, TSelected>(
+  store: RunStore<TSource>,
+  selector: (run: UsedRun<TSource>) => TSelected,
+): TSelected;
+export function useRun<TRun extends SomeRun, TSelected>(
+  run: TRun,
+  selector: (run: UsedRun<TRun>) => TSelected,
+): TSelected;
+export function useRun<TSource, TSelected>(
+  url: string,
+  selector: (run: UsedRun<TSource>) => TSelected,
+  options?: RunStoreOptions,
+): TSelected;
+export function useRun(
+  source: string | SomeRun | RunStore,
+  second?: ((run: UsedRun) => unknown) | RunStoreOptions,
+  third?: RunStoreOptions,
+): unknown {
+  const [selector, options] = typeof second === 'function' ? [second, third] : [undefined, second];
+  const { store, read } = useMemo(
+    () => selecting(typeof source !== 'string' && 'getSnapshot' in source ? source : runStore(source, options)),
+    // Options are read once: an object literal is a new one in each rendering.
+    [source],
+  );
+  return useSyncExternalStore(
+    store.subscribe,
+    () => read(store.getSnapshot(), selector),
+    () => read(NO_EVENTS.view, selector),
+  );
+}
+
+/** Selects once for each view and selector. What is selected stays the same value where the next one is no other. */
+function selecting(store: RunStore) {
+  let lastView: RunSnapshot | null = null;
+  let lastSelector: ((run: UsedRun) => unknown) | undefined;
+  let value: unknown;
+  return {
+    store,
+    read: (view: RunSnapshot, selector?: (run: UsedRun) => unknown): unknown => {
+      if (view === lastView && selector === lastSelector) return value;
+      [lastView, lastSelector] = [view, selector];
+      const run = { ...store, ...view };
+      const next = selector === undefined ? run : selector(run);
+      if (!isSame(value, next)) value = next;
+      return value;
+    },
+  };
+}
+
+/** Whether two values are one, or are lists or objects of the same members. */
+function isSame(one: unknown, other: unknown): boolean {
+  if (Object.is(one, other)) return true;
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
+  return Object.keys({ ...one, ...other }).every((key) => Object.is(Reflect.get(one, key), Reflect.get(other, key)));
+}

@@ -1,0 +1,167 @@
+/**
+ * Owns: what a user interface shows of a run or a chat, as a pure fold over RunEvents. Does not own: where the events come from.
+ *
+ * I1 The same events give the same view. An event that was there before changes nothing: events are counted by `seq`.
+ * I2 What was streamed of a reply stands only until the reply is there, is asked for again or is given up.
+ */
+import type { Usage } from '../actors/model.ts';
+import type { AnyResult } from '../machines/contract/run-result.ts';
+import type { RunEvent } from '../machines/events/run-events.ts';
+import type { CallView, MessageView, RunSnapshot } from './view-types.ts';
+
+/** A view and how far it has come. */
+export interface RunFold {
+  readonly view: RunSnapshot;
+  /** The number of the last event of the run. */
+  readonly seq: number;
+}
+
+/** What there is before the first event. */
+export const NO_EVENTS: RunFold = {
+  seq: 0,
+  view: {
+    runId: null,
+    status: 'idle',
+    state: 'PLANNING',
+    step: 0,
+    limit: 0,
+    messages: [],
+    pending: [],
+    usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 },
+    output: null,
+    error: null,
+    connection: 'connecting',
+  },
+};
+
+/** An event as a server sends it: of a call that waits, with the digest of the arguments that are shown. */
+export type ShownEvent = RunEvent & { readonly digest?: string };
+
+/** The view after one more event. */
+export function foldEvent(before: RunFold, event: ShownEvent): RunFold {
+  const isNewRun = event.type === 'run.started' && event.runId !== before.view.runId;
+  // What is streamed has the number of the event that it is behind: nothing is shown that belongs to another turn.
+  const isStreamed = event.type === 'model.token' || event.type === 'output.partial';
+  if (isStreamed ? event.seq !== before.seq : event.seq <= before.seq && !isNewRun) return before;
+  return { seq: event.seq, view: pendingAfter(shown(before.view, event), event) };
+}
+
+function shown(view: RunSnapshot, event: ShownEvent): RunSnapshot {
+  // What an agent below does counts; what it says is its parent's to show.
+  if (event.child !== undefined)
+    return event.type === 'model.replied' ? { ...view, usage: sum(view.usage, event.usage) } : view;
+  const turn = `${view.runId}:${view.step}`;
+  const edit = (change: Partial<MessageView>): RunSnapshot => withMessage(view, turn, change);
+  switch (event.type) {
+    case 'run.started':
+      return {
+        ...NO_EVENTS.view,
+        connection: view.connection,
+        runId: event.runId,
+        status: 'working',
+        limit: event.maxSteps,
+        messages: [
+          // A message that was queued is the task of the run that it became.
+          ...view.messages.filter(({ isWaiting, text }) => !isWaiting || text !== event.task),
+          said(event.runId, event.task, false),
+        ],
+      };
+    case 'step.started':
+      return { ...withoutDraft(view), step: event.step, limit: event.limit };
+    case 'state.changed':
+      return { ...view, state: event.to };
+    case 'model.token':
+      if (event.answer === '' && event.thought === '') return view;
+      return edit({ text: event.answer, thought: event.thought, isPartial: true });
+    case 'output.partial':
+      return { ...view, output: event.output };
+    case 'model.retrying':
+      return withoutDraft(view);
+    case 'model.replied': {
+      const spent = { ...withoutDraft(view), usage: sum(view.usage, event.usage) };
+      const text = event.strategy === 'native' ? event.text : '';
+      return text === '' ? spent : withMessage(spent, turn, { text });
+    }
+    case 'thought':
+      return edit({ thought: event.text });
+    case 'answer':
+      return edit({ text: event.text, isPartial: false });
+    case 'message.received':
+      return { ...view, messages: [...view.messages, said(event.id, event.text, true)] };
+    case 'message.delivered':
+      return withMessage(view, event.id, { isWaiting: false });
+    case 'approval.requested':
+      return withCall(view, turn, { ...callIn(event), status: 'waiting' });
+    case 'tool.started':
+      return withCall(view, turn, { ...callIn(event), status: 'running' });
+    case 'tool.finished':
+      return withCall(view, turn, { ...callIn(event), status: 'finished' });
+    case 'tool.denied':
+      return withCall(view, turn, { ...callIn(event), status: 'denied' });
+    case 'run.finished':
+      return ended(withoutDraft(view), event.result);
+    default:
+      return view;
+  }
+}
+
+function ended(view: RunSnapshot, { status, usage, output, error, reason, result }: AnyResult): RunSnapshot {
+  const settle = (call: CallView): CallView =>
+    call.status === 'running' || call.status === 'waiting' ? { ...call, status: 'stopped' } : call;
+  return {
+    ...view,
+    status,
+    pending: [],
+    usage,
+    output,
+    error: error ?? (status === 'answered' ? null : { code: reason, message: result }),
+    messages: view.messages.map((one) => ({ ...one, calls: one.calls.map(settle) })),
+  };
+}
+
+/** The calls that wait after an event: whatever happens to a call that waits ends its waiting. */
+function pendingAfter(view: RunSnapshot, event: ShownEvent): RunSnapshot {
+  if (!('callId' in event)) return view;
+  const others = view.pending.filter(({ callId }) => callId !== event.callId);
+  const pending =
+    event.type === 'approval.requested' ? [...others, { ...callIn(event), runId: view.runId ?? '' }] : others;
+  return { ...view, pending, status: pending.length > 0 ? 'waiting' : 'working' };
+}
+
+/** What an event says of its call. */
+function callIn<TEvent extends RunEvent>({ type: _type, seq: _seq, replayed: _replayed, ...call }: TEvent) {
+  return call;
+}
+
+function withoutDraft(view: RunSnapshot): RunSnapshot {
+  const messages = view.messages.filter(({ isPartial, calls }) => !isPartial || calls.length > 0);
+  return { ...view, output: null, messages: messages.map((one) => (one.isPartial ? { ...one, ...NO_TEXT } : one)) };
+}
+
+const NO_TEXT = { text: '', thought: '', isPartial: false };
+
+function said(id: string, text: string, isWaiting: boolean): MessageView {
+  return { ...NO_TEXT, id, role: 'user', text, calls: [], isWaiting };
+}
+
+function withMessage(view: RunSnapshot, id: string, change: Partial<MessageView>): RunSnapshot {
+  const fresh: MessageView = { ...said(id, '', false), role: 'assistant' };
+  const found = view.messages.some((one) => one.id === id);
+  const messages = found ? view.messages : [...view.messages, fresh];
+  return { ...view, messages: messages.map((one) => (one.id === id ? { ...one, ...change } : one)) };
+}
+
+function withCall(view: RunSnapshot, turn: string, call: CallView): RunSnapshot {
+  const { calls: before = [] } = view.messages.find(({ id }) => id === turn) ?? {};
+  const calls = before.map((one) => (one.callId === call.callId ? call : one));
+  return withMessage(view, turn, { calls: calls.includes(call) ? calls : [...calls, call] });
+}
+
+function sum(one: Usage, other: Usage | null): Usage {
+  if (other === null) return one;
+  return {
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    totalTokens: one.totalTokens + other.totalTokens,
+  };
+}

@@ -1,0 +1,156 @@
+/**
+ * Owns: how a store reaches its run, and what is sent between a store and a server. Does not own: what is shown.
+ */
+import type { SomeRun } from '../agent/run/run.ts';
+import type { JsonObject } from '../json/json.ts';
+import type { AgentPath } from '../machines/contract/run-result.ts';
+import type { ShownEvent } from './run-fold.ts';
+import type { RunSnapshot, ViewError } from './view-types.ts';
+
+/** Headers by their names. */
+type RequestHeaders = Readonly<Record<string, string>>;
+
+/** How a run is followed over the network. */
+export interface RunStoreOptions {
+  /** Sent with every request. A function is called for each: a token may have been renewed. */
+  readonly headers?: RequestHeaders | (() => RequestHeaders | Promise<RequestHeaders>);
+  /** Whether cookies go to another origin. Default: the browser's, `same-origin`. */
+  readonly credentials?: RequestCredentials;
+  /** Default: the platform's `fetch`. */
+  readonly fetch?: typeof fetch;
+  /** Milliseconds before a lost connection is opened again; doubled each time, up to 30 times of it. Default 500. */
+  readonly retryMs?: number;
+}
+
+/** What a server sends in one message: events that happened together, or the machine's path behind them. */
+export interface SentGroup {
+  readonly events?: readonly ShownEvent[];
+  readonly state?: AgentPath;
+}
+
+/** What is sent to a server. All but `send` names the run that is meant, an answer also its call. */
+export interface StoreRequest {
+  readonly type: 'approve' | 'reject' | 'send' | 'steer' | 'stop';
+  readonly runId?: string;
+  readonly callId?: string;
+  /** Of the arguments that were shown. */
+  readonly digest?: string | undefined;
+  readonly args?: JsonObject | undefined;
+  /** What is said, or why a call is denied. */
+  readonly text?: string;
+}
+
+/** How a store reaches its run. */
+export interface RunLink {
+  /** Follows it to its end, or until the signal aborts. */
+  readonly follow: (take: (news: RunNews) => void, signal: AbortSignal) => Promise<void>;
+  readonly request: (request: StoreRequest) => Promise<RequestAnswer>;
+}
+
+/** What a store receives: of the run, and of the way to it. */
+export type RunNews = SentGroup & Partial<Pick<RunSnapshot, 'connection' | 'error'>>;
+
+/** What a server answers to a request. `ok`: it took effect. */
+export interface RequestAnswer {
+  readonly ok: boolean;
+  readonly error?: ViewError;
+}
+
+/** A run of this process. Its `pending` may hold what no event says, such as a sign-in. */
+export function linkToRun(run: SomeRun): RunLink {
+  return {
+    follow: async (take, signal) => {
+      take({ connection: 'open' });
+      try {
+        for await (const event of run) {
+          if (signal.aborted) return;
+          take({ events: [event], state: run.state.path });
+        }
+      } catch (error) {
+        take({ error: errorOf(error) });
+      }
+    },
+    request: async ({ type, callId = '', args, text = '' }) => {
+      if (type === 'approve') return { ok: await run.approve(callId, args === undefined ? {} : { args }) };
+      if (type === 'reject') return { ok: await run.reject(callId, text) };
+      if (type === 'stop') return { ok: await run.cancel() };
+      // What becomes of it, events say.
+      void (type === 'steer' ? run.steer(text) : run.queue(text));
+      return { ok: true };
+    },
+  };
+}
+
+/** A chat behind an address: GET follows it, POST says something to it. */
+export function linkToUrl(
+  url: string,
+  { headers, credentials = 'same-origin', fetch: ask = fetch, retryMs = 500 }: RunStoreOptions,
+): RunLink {
+  let position: string | null = null;
+  const send = async (init: RequestInit, own: RequestHeaders): Promise<Response> => {
+    const given = typeof headers === 'function' ? await headers() : headers;
+    return ask(url, { ...init, headers: { ...given, ...own }, credentials });
+  };
+  return {
+    follow: async (take, signal) => {
+      for (let failures = 0; !signal.aborted; failures++) {
+        take({ connection: failures === 0 ? 'connecting' : 'retrying' });
+        try {
+          const last = position === null ? null : { 'last-event-id': position };
+          const response = await send({ signal }, { accept: 'text/event-stream', ...last });
+          if (response.status === 204) return;
+          if (response.status >= 400 && response.status < 500)
+            return take({ error: (await answerOf(response)).error ?? null });
+          if (!response.ok || response.body === null) throw new Error(String(response.status));
+          take({ connection: 'open' });
+          await readMessages(response.body, ({ id, data }) => {
+            if (signal.aborted) return;
+            take(JSON.parse(data));
+            if (id === undefined) return;
+            position = id;
+            failures = -1;
+          });
+        } catch {
+          // It is opened again.
+        }
+        if (failures >= 0) {
+          const ms = retryMs * Math.min(2 ** failures, 30) * (0.5 + Math.random() / 2);
+          await new Promise((resolve) => setTimeout(resolve, ms));
+        }
+      }
+    },
+    request: async (request) =>
+      answerOf(await send({ method: 'POST', body: JSON.stringify(request) }, { 'content-type': 'application/json' })),
+  };
+}
+
+async function answerOf(response: Response): Promise<RequestAnswer> {
+  const { ok = response.ok, error }: Partial<RequestAnswer> = await response.json().catch(() => ({}));
+  return ok && response.ok ? { ok } : { ok: false, error: error ?? errorOf(`HTTP ${response.status}`) };
+}
+
+export function errorOf(reason: unknown): ViewError {
+  const { code = 'request-failed', message = String(reason) }: { code?: string; message?: string } = Object(reason);
+  return { code, message };
+}
+
+/** The messages of a body, as they arrive. What was cut off in the middle of a message is left out. */
+async function readMessages(
+  body: ReadableStream<Uint8Array>,
+  take: (message: { readonly id: string | undefined; readonly data: string }) => void,
+): Promise<void> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let rest = '';
+  for (;;) {
+    // oxlint-disable-next-line no-await-in-loop -- one piece after the other
+    const { done, value } = await reader.read();
+    if (done) return;
+    const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n');
+    rest = blocks.pop() ?? '';
+    for (const block of blocks) {
+      const [, id, data] = /^(?:id: (.*)\n)?data: (.*)/.exec(block) ?? [];
+      if (data !== undefined) take({ id, data });
+    }
+  }
+}

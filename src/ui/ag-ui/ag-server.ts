@@ -1,0 +1,145 @@
+/**
+ * Owns: requests of AG-UI, as streams. Does not own: what is said in them (the fold), what they do (the chat).
+ *
+ * I1 A thread is a chat, and each run of AG-UI begins one of ours, continues one behind its interrupts, or shows one again.
+ * I2 Answers cover all that is open, or none is written.
+ */
+import type { InputPart, RunInput } from '../../agent/options/input-parts.ts';
+import type { RunSummary } from '../../journal/format/tally.ts';
+import { type JsonObject, isJsonObject } from '../../json/json.ts';
+import {
+  type ApprovalReply,
+  type ServedAgent,
+  refusedReplies,
+  shownUntil,
+  standingOf,
+  writeReplies,
+} from '../base/answer-approvals.ts';
+import { Chat, type ChatOptions } from '../base/chat.ts';
+import { FROM_START, type SsePosition, positionOf, refusal, sseResponse, unknownId } from '../base/sse.ts';
+import { agTexts, unrecorded } from './ag-texts.ts';
+
+/** How threads are served. */
+export interface AgServeOptions extends ChatOptions {
+  /** Also sends where the run is, as the member `signalbox` of the client's state. Default false. */
+  readonly state?: boolean;
+}
+
+/** What a client of AG-UI posts, as far as it counts. */
+interface AgInput {
+  readonly threadId: string;
+  readonly runId: string;
+  readonly messages: readonly JsonObject[];
+  readonly resume: readonly JsonObject[];
+  readonly state: object;
+}
+
+/** The metadata by which a run is found again that a request began. */
+const AG_RUN = 'agUiRun';
+
+/** Answers a request of AG-UI (`RunAgentInput`) with its stream of events. */
+export async function serveAgUi(agent: ServedAgent, request: Request, options: AgServeOptions): Promise<Response> {
+  if (request.method !== 'POST') return refusal(405, 'method', 'Only POST is served.');
+  const input = readInput(await request.json().catch(() => null));
+  if (input === null) return refusal(400, 'bad-request', 'The body must be a RunAgentInput.');
+  const chat = Chat.of(agent, input.threadId, options);
+  if (chat === null) return unknownId();
+  const last = await chat.last();
+  if (input.resume.length > 0) return answered(agent, { chat, last, input, options });
+  if (last !== null && last.metadata[AG_RUN] === input.runId)
+    return streamOf(input, options, last.runId, positionOf(request));
+  if (last !== null && last.state !== 'ended' && (await standingOf(options.journal, last.runId))?.isWaiting === true)
+    return failed(input, 'conversation-waiting', 'The last run waits for a person. Answer its interrupts first.');
+  const said = saidIn(input.messages.at(-1));
+  if (said === null) return failed(input, 'bad-request', 'The last message must be of the user, with text or images.');
+  const started = await chat.run(said, { [AG_RUN]: input.runId });
+  return started.ok
+    ? streamOf(input, options, started.runId, FROM_START)
+    : failed(input, started.code, started.message);
+}
+
+interface Asked {
+  readonly chat: Chat;
+  readonly last: RunSummary | null;
+  readonly input: AgInput;
+  readonly options: AgServeOptions;
+}
+
+async function answered(agent: ServedAgent, { chat, last, input, options }: Asked): Promise<Response> {
+  const standing = last === null ? null : await standingOf(options.journal, last.runId);
+  if (last === null || standing === null) return failed(input, 'approval-unknown', 'No call of this id waits.');
+  const replies = input.resume.map(replyOf);
+  const refused = refusedReplies(standing, replies, { all: true });
+  if (refused !== null) return failed(input, refused.code, refused.message);
+  if ((await writeReplies(agent, last.runId, standing, replies)) > 0)
+    return failed(input, 'approval-closed', 'The call was answered otherwise meanwhile.');
+  chat.resume();
+  return streamOf(input, options, last.runId, { line: shownUntil(standing, replies), messages: null });
+}
+
+function streamOf(
+  input: AgInput,
+  { journal, state = false }: AgServeOptions,
+  runId: string,
+  after: SsePosition,
+): Response {
+  const gone = new AbortController();
+  const { threadId, messages, state: known } = input;
+  const texts = agTexts({
+    journal,
+    runId,
+    names: { threadId, runId: input.runId },
+    after,
+    posted: messages,
+    signal: gone.signal,
+    state: state ? known : null,
+  });
+  return sseResponse(texts, { onGone: () => gone.abort() });
+}
+
+/** A run of AG-UI that comes to nothing. */
+function failed({ threadId, runId }: AgInput, code: string, message: string): Response {
+  const text = unrecorded([
+    { type: 'RUN_STARTED', threadId, runId },
+    { type: 'RUN_ERROR', message, code },
+  ]);
+  return new Response(text, { headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' } });
+}
+
+function readInput(body: unknown): AgInput | null {
+  if (!isJsonObject(body)) return null;
+  const { threadId, runId, messages, resume = [], state } = body;
+  if (typeof threadId !== 'string' || threadId === '' || typeof runId !== 'string') return null;
+  if (!Array.isArray(messages) || !Array.isArray(resume) || !resume.every(isJsonObject)) return null;
+  return { threadId, runId, messages: messages.filter(isJsonObject), resume, state: isJsonObject(state) ? state : {} };
+}
+
+function replyOf({ interruptId, status, payload }: JsonObject): ApprovalReply {
+  const id = typeof interruptId === 'string' ? interruptId : '';
+  const { approved, reason, editedArgs, answer, always }: JsonObject = isJsonObject(payload) ? payload : {};
+  const args = typeof answer === 'string' ? { answer } : isJsonObject(editedArgs) ? editedArgs : undefined;
+  return {
+    id,
+    approved: status === 'resolved' && approved === true,
+    ...(typeof reason === 'string' ? { reason } : {}),
+    ...(args === undefined ? {} : { args }),
+    ...(always === true ? { always } : {}),
+  };
+}
+
+/** What a message of a user says; null where it says nothing that can be taken. */
+function saidIn(message: JsonObject | undefined): RunInput | null {
+  if (message?.role !== 'user') return null;
+  const { content } = message;
+  if (typeof content === 'string') return content.trim() === '' ? null : content;
+  if (!Array.isArray(content)) return null;
+  const parts = content.filter(isJsonObject).flatMap((part): readonly InputPart[] => {
+    if (part.type === 'text' && typeof part.text === 'string') return [{ type: 'text', text: part.text }];
+    if (part.type !== 'image' || !isJsonObject(part.source)) return [];
+    const { type, value, mimeType } = part.source;
+    if (typeof value !== 'string') return [];
+    if (type === 'url') return [{ type: 'image', url: value }];
+    return typeof mimeType === 'string' ? [{ type: 'image', data: value, mediaType: mimeType }] : [];
+  });
+  return parts.some((part) => part.type === 'image' || part.text.trim() !== '') ? parts : null;
+}

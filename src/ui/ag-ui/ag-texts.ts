@@ -1,0 +1,176 @@
+import type { JournalStore } from '../../journal/run/run-journal.ts';
+import type { EventGroup, GroupBatch } from '../base/event-groups.ts';
+import type { LiveText, RunFed } from '../base/run-feed.ts';
+import { type RunView, RunViewer } from '../base/run-view.ts';
+import { SSE_PING, type SsePosition, sseText, sseTextAfter } from '../base/sse.ts';
+import { type RunClient, clientTexts } from '../base/client-texts.ts';
+import { AgDocument } from './ag-document.ts';
+import { type AgEvent, interruptOf } from './ag-event.ts';
+import { AgUiFold, type AgNames } from './ag-ui-fold.ts';
+
+/** What of a run is sent to a client, from where on. */
+export interface AgTextsOptions {
+  readonly journal: Pick<JournalStore, 'read'>;
+  readonly runId: string;
+  readonly names: Required<AgNames>;
+  /** How far the client is. */
+  readonly after: SsePosition;
+  /** The messages that it has. */
+  readonly posted: readonly object[];
+  readonly signal: AbortSignal;
+  /** Where the run is, in the client's state; null: it is not sent. */
+  readonly state: object | null;
+}
+
+/**
+ * A run as a stream of AG-UI, which is whole by itself: it begins with RUN_STARTED, opens again what is open, and ends with the
+ * run, or with an interrupt where that waits for people only.
+ */
+export function agTexts({ journal, runId, signal, ...client }: AgTextsOptions): AsyncGenerator<string> {
+  return clientTexts(new AgClient(runId, client), { journal, runId, signal });
+}
+
+/** What one client is sent. */
+class AgClient implements RunClient {
+  readonly #names: Required<AgNames>;
+  readonly #fold: AgUiFold;
+  readonly #document = new AgDocument();
+  readonly #viewer: RunViewer | null;
+  readonly #state: object | null;
+  readonly #after: SsePosition;
+  /** The messages of the client that are not of this run. */
+  readonly #others: readonly object[];
+  /** The client has some of this run's messages already. */
+  readonly #hasSome: boolean;
+  #hasBegun = false;
+  #latest: LiveText | null = null;
+  /** The message that is shown while the model speaks, and how much of it. */
+  #live: { readonly messageId: string; readonly answer: string } | null = null;
+  #view: RunView | null = null;
+  #isOver = false;
+
+  constructor(runId: string, { names, after, posted, state }: Omit<AgTextsOptions, 'journal' | 'runId' | 'signal'>) {
+    this.#names = names;
+    this.#fold = new AgUiFold(names);
+    this.#viewer = state === null ? null : new RunViewer();
+    this.#state = state;
+    this.#after = after;
+    const isOurs = (message: object): boolean => String(Reflect.get(message, 'id')).startsWith(`${runId}:`);
+    const isListed = (message: object): boolean =>
+      !/^(?:activity|reasoning)$/.test(String(Reflect.get(message, 'role')));
+    this.#others = posted.filter((message) => !isOurs(message) && isListed(message));
+    this.#hasSome = posted.some(isOurs);
+  }
+
+  /** Nothing more comes. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  text(fed: RunFed): string {
+    switch (fed.kind) {
+      case 'idle':
+        return SSE_PING;
+      case 'text':
+        this.#latest = fed.text;
+        return this.#said();
+      case 'batch':
+        return this.#batch(fed.batch) + this.#said();
+    }
+  }
+
+  /** The end for now: what the run waits for, as interrupts. */
+  ended(): string {
+    const interrupts = this.#fold.approvals.list.map((asked) => interruptOf(asked, (id) => this.#fold.globalId(id)));
+    return unrecorded([
+      ...this.#takenBack(),
+      ...this.#document.suspended(interrupts),
+      { type: 'RUN_FINISHED', ...this.#names, outcome: { type: 'interrupt', interrupts } },
+    ]);
+  }
+
+  #batch({ groups, run }: GroupBatch): string {
+    const texts = groups.map((group) => this.#group(group));
+    if (run.position >= this.#after.line) texts.push(this.#begun());
+    if (this.#viewer !== null && this.#hasBegun && !run.isOver) texts.push(this.#viewed(run.path, this.#viewer));
+    if (run.problem !== null) texts.push(unrecorded([{ type: 'RUN_ERROR', message: run.problem }]));
+    this.#isOver = run.isOver || run.problem !== null;
+    return texts.join('');
+  }
+
+  #group(group: EventGroup): string {
+    const { line, messages } = this.#after;
+    const frame = group.position > line ? this.#begun() : '';
+    for (const event of group.events) this.#viewer?.take(event);
+    const data = this.#fold.feed(group.events);
+    const has = group.position < line || (group.position === line && messages === null) ? data.length : 0;
+    const count = group.position === line && messages !== null ? messages : has;
+    for (const event of data.slice(0, count)) this.#document.take(event);
+    const rest = data.slice(count);
+    if (rest.length === 0) return frame;
+    // In the middle of a group: what is open there is opened again.
+    const again = group.position === line ? this.#begun() : '';
+    const back = unrecorded(this.#takenBack());
+    for (const event of rest) this.#document.take(event);
+    const first = group.position === 1 && count === 0;
+    const text = sseTextAfter({ position: group.position, data }, this.#after);
+    return frame + again + back + text + (first ? this.#replaced() : '');
+  }
+
+  /** What a stream begins with that is not from the beginning. */
+  #begun(): string {
+    if (this.#hasBegun) return '';
+    this.#hasBegun = true;
+    if (this.#after.line === 0) return '';
+    const snapshot = this.#fold.isStreamable ? [this.#snapshot()] : [];
+    return unrecorded([{ type: 'RUN_STARTED', ...this.#names }, ...snapshot, ...this.#document.reopened()]);
+  }
+
+  /** A client that has some of the run and receives it from the beginning has it anew. */
+  #replaced(): string {
+    return this.#hasSome ? unrecorded([this.#snapshot()]) : '';
+  }
+
+  #snapshot(): AgEvent {
+    return { type: 'MESSAGES_SNAPSHOT', messages: [...this.#others, ...this.#document.messages] };
+  }
+
+  #said(): string {
+    const text = this.#latest;
+    const may = this.#hasBegun && this.#fold.isStreamable && !this.#isOver;
+    if (text === null || text.seq !== this.#fold.seq || !may || text.answer === '') return '';
+    const { messageId } = this.#fold;
+    const before = this.#live;
+    if (before !== null && (before.messageId !== messageId || !text.answer.startsWith(before.answer)))
+      return unrecorded(this.#takenBack()) + this.#said();
+    this.#live = { messageId, answer: text.answer };
+    const delta = text.answer.slice(before?.answer.length ?? 0);
+    return unrecorded([
+      ...(before === null ? ([{ type: 'TEXT_MESSAGE_START', messageId, role: 'assistant' }] as const) : []),
+      ...(delta === '' ? [] : ([{ type: 'TEXT_MESSAGE_CONTENT', messageId, delta }] as const)),
+    ]);
+  }
+
+  /** Removes what was shown while the model spoke. */
+  #takenBack(): readonly AgEvent[] {
+    const live = this.#live;
+    this.#live = null;
+    return live === null ? [] : [{ type: 'TEXT_MESSAGE_END', messageId: live.messageId }, this.#snapshot()];
+  }
+
+  #viewed(path: string, viewer: RunViewer): string {
+    const before = this.#view;
+    const view = viewer.view(path, this.#fold.approvals.list);
+    this.#view = view;
+    if (before === null) return unrecorded([{ type: 'STATE_SNAPSHOT', snapshot: { ...this.#state, signalbox: view } }]);
+    const delta = Object.entries(view)
+      .filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(Reflect.get(before, name)))
+      .map(([name, value]) => ({ op: 'replace', path: `/signalbox/${name}`, value }));
+    return delta.length === 0 ? '' : unrecorded([{ type: 'STATE_DELTA', delta }]);
+  }
+}
+
+/** Events that are not recorded, as text. */
+export function unrecorded(data: readonly AgEvent[]): string {
+  return data.length === 0 ? '' : sseText({ position: null, data });
+}

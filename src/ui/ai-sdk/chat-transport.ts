@@ -1,0 +1,244 @@
+/**
+ * Owns: the requests of a chat in a browser, for `useChat`. Does not own: what is shown.
+ *
+ * I1 A connection that breaks is taken up again at the message that came last, within the same stream.
+ * I2 Leaving a page stops nothing: a run is stopped by `stop`, which is written down like any other event.
+ */
+import { readPosition } from '../base/sse.ts';
+import type { UiChunk } from './ui-chunk.ts';
+
+/** How a transport reaches its server. */
+export interface ChatTransportOptions {
+  /** Where the chats are served. Default `/api/chat`. */
+  readonly api?: string;
+  /** Headers of each request, such as the one that says who asks. */
+  readonly headers?: HeadersOf | (() => HeadersOf | Promise<HeadersOf>);
+  readonly credentials?: RequestCredentials;
+  readonly fetch?: typeof fetch;
+}
+
+type HeadersOf = Readonly<Record<string, string>> | Headers;
+
+/** What the AI SDK sends. */
+interface SendOptions {
+  readonly chatId: string;
+  readonly messages: readonly object[];
+  readonly trigger: string;
+  readonly messageId: string | undefined;
+  readonly abortSignal?: AbortSignal | undefined;
+  readonly headers?: HeadersOf | undefined;
+  readonly body?: object | undefined;
+}
+
+/** What a person answers to a call that waits. */
+export interface ChatAnswer {
+  /** The id of the part's approval. */
+  readonly id: string;
+  readonly approved: boolean;
+  readonly reason?: string;
+  /** Other arguments; they are checked again. */
+  readonly args?: object;
+  readonly always?: boolean;
+}
+
+/** A `ChatTransport` of the AI SDK, with what that has no word for. */
+export interface SignalboxTransport {
+  /** A stream that is taken up again begins at the beginning: the message is made anew. */
+  readonly resumeStreamIsReplay: true;
+  sendMessages(options: SendOptions): Promise<ReadableStream<UiChunk>>;
+  reconnectToStream(options: {
+    readonly chatId: string;
+    readonly abortSignal?: AbortSignal | undefined;
+    readonly headers?: HeadersOf | undefined;
+  }): Promise<ReadableStream<UiChunk> | null>;
+  /** Ends the run of a chat, whoever shows it. False: it was over. */
+  stop(chatId: string, reason?: string): Promise<boolean>;
+  /** Says something to the model of the run that goes on. */
+  steer(chatId: string, text: string): Promise<void>;
+  /** Answers calls that wait, with other arguments if need be. All fit, or none is taken: then it rejects. */
+  answer(chatId: string, answers: readonly ChatAnswer[]): Promise<void>;
+}
+
+/** A connection that broke is tried again after these milliseconds. */
+const RETRIES_MS = [100, 500, 2000, 5000, 10_000] as const;
+
+/**
+ * Makes a transport for `useChat`.
+ *
+ * @example const { messages, sendMessage } = useChat({ transport: chatTransport({ api: '/api/chat' }) });
+ */
+export function chatTransport(options: ChatTransportOptions = {}): SignalboxTransport {
+  const server = new ChatServer(options);
+  return {
+    resumeStreamIsReplay: true,
+    sendMessages: async ({ chatId, abortSignal, headers, messages, trigger, messageId, body = {} }) => {
+      const { api } = server;
+      const posted = { ...body, id: chatId, messages: messages.slice(-1), trigger, messageId };
+      const response = await server.request(api, { post: posted, headers, signal: abortSignal });
+      return server.chunks(response, { chatId, headers, signal: abortSignal });
+    },
+    reconnectToStream: async ({ chatId, abortSignal, headers }) => {
+      const response = await server.request(server.streamOf(chatId, server.unfinished(chatId)), {
+        headers,
+        signal: abortSignal,
+      });
+      return response.status === 204 ? null : server.chunks(response, { chatId, headers, signal: abortSignal });
+    },
+    stop: async (chatId, reason) => {
+      const said = await server.tell(chatId, { action: 'stop', reason });
+      return typeof said === 'object' && said !== null && Reflect.get(said, 'stopped') === true;
+    },
+    steer: async (chatId, text) =>
+      void (await server.tell(chatId, { action: 'steer', text, message: crypto.randomUUID() })),
+    answer: async (chatId, answers) => void (await server.tell(chatId, { action: 'answer', answers })),
+  };
+}
+
+interface Asked {
+  readonly post?: object;
+  readonly headers?: HeadersOf | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+interface Reading {
+  readonly chatId: string;
+  readonly headers: HeadersOf | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** The server of chats, as a browser reaches it. */
+class ChatServer {
+  readonly api: string;
+  readonly #options: ChatTransportOptions;
+  /** The run of each chat whose end was not seen here. */
+  readonly #unfinished = new Map<string, string>();
+
+  constructor(options: ChatTransportOptions) {
+    this.#options = options;
+    this.api = options.api ?? '/api/chat';
+  }
+
+  /** The run of a chat that was shown, and not to its end: it is asked for by its id, over or not. */
+  unfinished(chatId: string): string {
+    return this.#unfinished.get(chatId) ?? '';
+  }
+
+  streamOf(chatId: string, run: string): string {
+    const [path = '', query = ''] = this.api.split('?');
+    const all = new URLSearchParams(query);
+    if (run !== '') all.set('run', run);
+    const asked = all.size === 0 ? '' : `?${all.toString()}`;
+    return `${path.replace(/\/$/, '')}/${encodeURIComponent(chatId)}/stream${asked}`;
+  }
+
+  #seen(chatId: string, chunk: UiChunk): void {
+    if (chunk.type === 'start' && chunk.messageId !== undefined) this.#unfinished.set(chatId, chunk.messageId);
+    const metadata: unknown = chunk.type === 'finish' ? chunk.messageMetadata : null;
+    const signalbox: unknown = Reflect.get(Object(metadata), 'signalbox');
+    if (Reflect.has(Object(signalbox), 'status')) this.#unfinished.delete(chatId);
+  }
+
+  async tell(chatId: string, what: object): Promise<unknown> {
+    const response = await this.request(this.api, { post: { ...what, id: chatId } });
+    return response.json();
+  }
+
+  async request(url: string, { post, headers, signal }: Asked): Promise<Response> {
+    const { headers: own = {}, credentials, fetch: ask = fetch } = this.#options;
+    const all = new Headers(typeof own === 'function' ? await own() : own);
+    new Headers(headers).forEach((value, name) => all.set(name, value));
+    if (post !== undefined) all.set('content-type', 'application/json');
+    const response = await ask(url, {
+      headers: all,
+      ...(post === undefined ? {} : { method: 'POST', body: JSON.stringify(post) }),
+      ...(signal === undefined ? {} : { signal }),
+      ...(credentials === undefined ? {} : { credentials }),
+    });
+    if (response.ok) return response;
+    throw new Error(await messageOf(response));
+  }
+
+  /** The chunks of a stream, over all connections that it takes. */
+  chunks(first: Response, { chatId, headers, signal }: Reading): ReadableStream<UiChunk> {
+    const messages = this.#read(first, { chatId, headers, signal });
+    return new ReadableStream<UiChunk>({
+      pull: async (controller) => {
+        const next = await messages.next();
+        if (next.done === true) controller.close();
+        else controller.enqueue(next.value);
+      },
+      cancel: async () => void (await messages.return(undefined)),
+    });
+  }
+
+  async *#read(first: Response, { chatId, headers, signal }: Reading): AsyncGenerator<UiChunk, undefined> {
+    let response: Response | null = first;
+    let last = '';
+    let failures = 0;
+    for (;;) {
+      try {
+        if (response === null) {
+          const after = new Headers(headers);
+          if (last !== '') after.set('last-event-id', last);
+          const url = this.streamOf(chatId, this.unfinished(chatId));
+          // oxlint-disable-next-line no-await-in-loop -- one connection after the other
+          response = await this.request(url, { headers: after, signal });
+          if (response.status === 204) return;
+        }
+        for await (const { id, data } of messagesIn(response)) {
+          if (data === '[DONE]') return;
+          const chunk: UiChunk = JSON.parse(data);
+          if (id !== '') last = id;
+          this.#seen(chatId, chunk);
+          failures = 0;
+          yield chunk;
+        }
+      } catch (error) {
+        if (signal?.aborted === true) throw error;
+        if (failures >= RETRIES_MS.length) throw error;
+      }
+      if (failures >= RETRIES_MS.length) throw new TypeError('network error: the stream ended early');
+      const ms = RETRIES_MS[failures] ?? 0;
+      failures += 1;
+      response = null;
+      // oxlint-disable-next-line no-await-in-loop -- see above
+      await new Promise((resolve) => setTimeout(resolve, ms));
+    }
+  }
+}
+
+/** The messages of a stream of server-sent events. One that is not whole is not given. */
+async function* messagesIn(response: Response): AsyncGenerator<{ readonly id: string; readonly data: string }> {
+  if (response.body === null) return;
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  let rest = '';
+  try {
+    for (;;) {
+      // oxlint-disable-next-line no-await-in-loop -- one piece after the other
+      const { done, value } = await reader.read();
+      if (done) return;
+      const texts = (rest + decoder.decode(value, { stream: true })).split('\n\n');
+      rest = texts.pop() ?? '';
+      for (const text of texts) {
+        const id = /^id: ?(.*)$/m.exec(text)?.[1] ?? '';
+        const data = /^data: ?(.*)$/m.exec(text)?.[1];
+        if (data !== undefined) yield { id: readPosition(id) === null ? '' : id, data };
+      }
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+async function messageOf(response: Response): Promise<string> {
+  const text = await response.text().catch(() => '');
+  try {
+    const body: unknown = JSON.parse(text);
+    const error: unknown = Reflect.get(Object(body), 'error');
+    const message: unknown = Reflect.get(Object(error), 'message');
+    return typeof message === 'string' ? message : text;
+  } catch {
+    return text === '' ? `The server answered ${response.status}.` : text;
+  }
+}

@@ -1,0 +1,128 @@
+import type { InputPart, RunInput } from '../../agent/options/input-parts.ts';
+import { type JsonObject, isJsonObject } from '../../json/json.ts';
+import type { ApprovalReply } from '../base/answer-approvals.ts';
+
+/** What a client of a chat asks for. */
+export type UiAsk =
+  | { readonly kind: 'run'; readonly chat: string; readonly message: string; readonly input: RunInput }
+  | {
+      readonly kind: 'answer';
+      readonly chat: string;
+      readonly replies: readonly ApprovalReply[];
+      /** Where the client's message ends, of the run of this id; null where it does not say. */
+      readonly at: { readonly runId: string; readonly position: number } | null;
+      /** The rest of the run follows. */
+      readonly isStreamed: boolean;
+    }
+  | { readonly kind: 'stop'; readonly chat: string; readonly reason: string }
+  | { readonly kind: 'steer'; readonly chat: string; readonly text: string; readonly id: string | undefined }
+  | { readonly kind: 'wrong'; readonly message: string };
+
+/**
+ * Reads what was posted: the messages of a chat as the AI SDK sends them, of which only the last counts, or one of our own
+ * requests, which have an `action`.
+ */
+export function readAsk(body: unknown): UiAsk {
+  if (!isJsonObject(body)) return wrong('The body must be a JSON object.');
+  const { id: chat, action } = body;
+  if (typeof chat !== 'string' || chat === '') return wrong("'id' must name the chat.");
+  if (action !== undefined) return readAction(chat, body);
+  if (body.trigger === 'regenerate-message')
+    return wrong('An answer that was given stays in the history and is not made again. Send a new message.');
+  const last: unknown = Array.isArray(body.messages) ? body.messages.at(-1) : undefined;
+  if (!isJsonObject(last) || !Array.isArray(last.parts))
+    return wrong("'messages' must end with a message that has parts.");
+  const parts = last.parts.filter(isJsonObject);
+  if (last.role === 'assistant') return readAnswers(chat, last, parts, body.edits);
+  const input = last.role === 'user' ? inputOf(parts) : 'The last message must be of the user or the assistant.';
+  if (typeof input === 'string') return wrong(input);
+  return { kind: 'run', chat, message: typeof last.id === 'string' ? last.id : '', input: input.parts };
+}
+
+function readAction(chat: string, { action, text, reason, message, answers }: JsonObject): UiAsk {
+  if (action === 'stop') return { kind: 'stop', chat, reason: textOr(reason, 'stopped by the user') };
+  if (action === 'steer')
+    return typeof text === 'string' && text.trim() !== ''
+      ? { kind: 'steer', chat, text, id: typeof message === 'string' ? message : undefined }
+      : wrong("'text' must be a text that is not blank.");
+  if (action !== 'answer') return wrong("'action' must be 'stop', 'steer' or 'answer'.");
+  const replies = (Array.isArray(answers) ? answers : []).map(readReply);
+  const whole = replies.filter((reply) => reply !== null);
+  if (whole.length === 0 || whole.length < replies.length)
+    return wrong("'answers' must be a list of { id, approved, reason?, args?, always? }.");
+  return { kind: 'answer', chat, replies: whole, at: null, isStreamed: false };
+}
+
+function readReply(answer: unknown): ApprovalReply | null {
+  if (!isJsonObject(answer)) return null;
+  const { id, approved, reason, args, always } = answer;
+  if (typeof id !== 'string' || typeof approved !== 'boolean') return null;
+  return {
+    id,
+    approved,
+    ...(typeof reason === 'string' ? { reason } : {}),
+    ...(isJsonObject(args) ? { args } : {}),
+    ...(always === true ? { always } : {}),
+  };
+}
+
+/** `edits`: other arguments, by the ids of the approvals. */
+function readAnswers(chat: string, message: JsonObject, parts: readonly JsonObject[], edits: unknown): UiAsk {
+  const edited = isJsonObject(edits) ? edits : {};
+  const replies = parts.flatMap(({ state, approval }) => {
+    if (state !== 'approval-responded' || !isJsonObject(approval)) return [];
+    const args = typeof approval.id === 'string' ? edited[approval.id] : undefined;
+    return readReply({ ...approval, ...(args === undefined ? {} : { args }) }) ?? [];
+  });
+  if (replies.length === 0) return wrong('The last message is no question, and answers none.');
+  return { kind: 'answer', chat, replies, at: placeOf(message.metadata), isStreamed: true };
+}
+
+function placeOf(metadata: unknown): { readonly runId: string; readonly position: number } | null {
+  const place: unknown = isJsonObject(metadata) ? metadata.signalbox : null;
+  if (!isJsonObject(place)) return null;
+  const { runId, position } = place;
+  return typeof runId === 'string' && typeof position === 'number' ? { runId, position } : null;
+}
+
+/** The text and the images of a message; a sentence that says what cannot be taken. */
+function inputOf(parts: readonly JsonObject[]): { readonly parts: RunInput } | string {
+  const input: InputPart[] = [];
+  for (const { type, text, mediaType, url, filename } of parts) {
+    if (type === 'text' && typeof text === 'string') input.push({ type: 'text', text });
+    if (type !== 'file') continue;
+    const kind = typeof mediaType === 'string' ? mediaType : '';
+    if (typeof url !== 'string') return 'A file must have an address.';
+    const name = typeof filename === 'string' ? filename : kind;
+    const words = kind.startsWith('image/') ? null : textIn(url, kind);
+    if (kind.startsWith('image/') && /^(?:https?:|data:image\/)/.test(url)) input.push({ type: 'image', url });
+    else if (words === null) return `Files of the type '${kind}' are not taken: images and texts are.`;
+    else input.push({ type: 'text', text: `${name}:\n${words}` });
+  }
+  const [only] = input;
+  if (input.length === 1 && only?.type === 'text') return only.text.trim() === '' ? BLANK : { parts: only.text };
+  return input.some((part) => part.type === 'image' || part.text.trim() !== '') ? { parts: input } : BLANK;
+}
+
+const BLANK = 'The message says nothing.';
+
+/** The text of a file that stands in its address. */
+function textIn(url: string, mediaType: string): string | null {
+  const found = /^data:[^,]*?(;base64)?,/.exec(url);
+  if (found === null || !/^(?:text\/|application\/json)/.test(mediaType)) return null;
+  try {
+    const data = url.slice(found[0].length);
+    if (found[1] === undefined) return decodeURIComponent(data);
+    return new TextDecoder().decode(Uint8Array.from(atob(data), (character) => character.charCodeAt(0)));
+  } catch {
+    return null;
+  }
+}
+
+function textOr(value: unknown, otherwise: string): string {
+  return typeof value === 'string' && value.trim() !== '' ? value : otherwise;
+}
+
+function wrong(message: string): UiAsk {
+  return { kind: 'wrong', message };
+}

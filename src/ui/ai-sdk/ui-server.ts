@@ -1,0 +1,144 @@
+/**
+ * Owns: requests of the AI SDK's chats, as responses. Does not own: what is said in them (the fold), what they do (the chat).
+ *
+ * I1 Who is gone cancels nothing: only a stop that is asked for ends a run.
+ * I2 The same message posted again is the same run.
+ */
+import { ownedRun } from '../base/owned-runs.ts';
+import { type ServedAgent, refusedReplies, shownUntil, standingOf, writeReplies } from '../base/answer-approvals.ts';
+import { Chat, type ChatOptions } from '../base/chat.ts';
+import { FROM_START, type SsePosition, positionOf, refusal, sseResponse, unknownId } from '../base/sse.ts';
+import { conversationId, lastRunOf } from '../base/owned-runs.ts';
+import { type UiAsk, readAsk } from './ui-requests.ts';
+import { uiTexts } from './ui-texts.ts';
+
+/** How chats are served. */
+export interface ServeOptions extends ChatOptions {
+  /** Also sends where the run is, as transient parts `data-signalbox-state`. Default false. */
+  readonly state?: boolean;
+}
+
+/** How a stream is taken up again. */
+export interface ResumeStreamOptions extends Pick<ServeOptions, 'owner' | 'state'> {
+  /** The request: its header `Last-Event-ID` (or the query `after`) says where the client is, its query `run` of which run. */
+  readonly request?: Request;
+}
+
+const HEADERS = { 'x-vercel-ai-ui-message-stream': 'v1' };
+
+/** The metadata by which a run is found again that a message began. */
+const MESSAGE = 'uiMessage';
+
+/** Answers a request of a chat: a message, answers to approvals, a stop, a steer, or (`GET`) the stream taken up again. */
+export async function serveUiStream(agent: ServedAgent, request: Request, options: ServeOptions): Promise<Response> {
+  if (request.method === 'GET') {
+    const chatId = chatIn(request);
+    return chatId === null ? unknownId() : resumeUiStream(options.journal, chatId, { ...options, request });
+  }
+  if (request.method !== 'POST') return refusal(405, 'method', 'Only GET and POST are served.');
+  const ask = readAsk(await bodyOf(request));
+  if (ask.kind === 'wrong') return refusal(400, 'bad-request', ask.message);
+  const chat = Chat.of(agent, ask.chat, options);
+  if (chat === null) return unknownId();
+  switch (ask.kind) {
+    case 'run':
+      return begin(chat, ask, options);
+    case 'answer':
+      return answer(agent, chat, ask, options);
+    case 'stop':
+      return stop(chat, ask.reason);
+    case 'steer':
+      return steer(chat, ask);
+  }
+}
+
+/** The last run of a chat as a stream; 204 when there is none, or it is over and nothing of it is asked for. */
+export async function resumeUiStream(
+  journal: ChatOptions['journal'],
+  chatId: string,
+  { owner, state = false, request }: ResumeStreamOptions = {},
+): Promise<Response> {
+  const after = request === undefined ? FROM_START : positionOf(request);
+  const named = request === undefined ? null : new URL(request.url).searchParams.get('run');
+  if (named === null) {
+    const last = await lastRunOf(journal, chatId, owner);
+    if (last === null || (last.state === 'ended' && after.line === 0)) return new Response(null, { status: 204 });
+    return streamOf({ journal, state }, last.runId, after);
+  }
+  const recording = await ownedRun(journal, named, owner);
+  const isOfChat = recording?.head.metadata.conversation === conversationId(chatId, owner);
+  return recording === null || !isOfChat
+    ? new Response(null, { status: 204 })
+    : streamOf({ journal, state }, named, after);
+}
+
+/** The chat that a path such as `/api/chat/<id>/stream` names. */
+function chatIn(request: Request): string | null {
+  const { pathname, searchParams } = new URL(request.url);
+  const [, id = searchParams.get('id')] = /\/([^/]+)\/stream\/?$/.exec(pathname) ?? [];
+  try {
+    return id === null ? null : decodeURIComponent(id);
+  } catch {
+    return null;
+  }
+}
+
+async function bodyOf(request: Request): Promise<unknown> {
+  try {
+    return await request.json();
+  } catch {
+    return null;
+  }
+}
+
+async function begin(chat: Chat, ask: UiAsk & { readonly kind: 'run' }, options: ServeOptions): Promise<Response> {
+  const last = await chat.last();
+  if (last !== null && ask.message !== '' && last.metadata[MESSAGE] === ask.message)
+    return streamOf(options, last.runId, FROM_START);
+  if (last !== null && last.state !== 'ended' && (await standingOf(options.journal, last.runId))?.isWaiting === true)
+    return refusal(409, 'conversation-waiting', 'The last run waits for a person. Answer that first, or stop it.');
+  const started = await chat.run(ask.input, ask.message === '' ? {} : { [MESSAGE]: ask.message });
+  return started.ok ? streamOf(options, started.runId, FROM_START) : refusal(409, started.code, started.message);
+}
+
+async function answer(
+  agent: ServedAgent,
+  chat: Chat,
+  { replies, at, isStreamed }: UiAsk & { readonly kind: 'answer' },
+  options: ServeOptions,
+): Promise<Response> {
+  const last = await chat.last();
+  const standing = last === null ? null : await standingOf(options.journal, last.runId);
+  if (last === null || standing === null) return refusal(409, 'approval-unknown', 'No call of this id waits.');
+  const refused = refusedReplies(standing, replies);
+  if (refused !== null) return refusal(409, refused.code, refused.message);
+  if ((await writeReplies(agent, last.runId, standing, replies)) > 0)
+    return refusal(409, 'approval-closed', 'The call was answered otherwise meanwhile.');
+  chat.resume();
+  if (!isStreamed) return Response.json({ runId: last.runId });
+  const line = at !== null && at.runId === last.runId ? at.position : shownUntil(standing, replies);
+  return streamOf(options, last.runId, { line, messages: null });
+}
+
+async function stop(chat: Chat, reason: string): Promise<Response> {
+  const last = await chat.last();
+  if (last === null || last.state === 'ended') return Response.json({ stopped: false });
+  return Response.json({ stopped: await chat.stop(last.runId, reason) });
+}
+
+async function steer(chat: Chat, { text, id }: UiAsk & { readonly kind: 'steer' }): Promise<Response> {
+  const last = await chat.last();
+  if (last === null || last.state === 'ended') return refusal(409, 'over', 'No run goes on that could be told this.');
+  await chat.steer(last.runId, text, id);
+  return Response.json({ runId: last.runId }, { status: 202 });
+}
+
+function streamOf(
+  { journal, state = false }: Pick<ServeOptions, 'journal' | 'state'>,
+  runId: string,
+  after: SsePosition,
+): Response {
+  const gone = new AbortController();
+  const texts = uiTexts({ journal, runId, after, signal: gone.signal, state });
+  return sseResponse(texts, { headers: HEADERS, onGone: () => gone.abort() });
+}

@@ -1,0 +1,263 @@
+/**
+ * Owns: what the AI SDK is told of a run: one message, its steps and parts. Does not own: where the events come from.
+ *
+ * I1 The same events give the same chunks; tokens, times and durations are no part of them.
+ * I2 A step has no part before the model's reply has been read: until then it can be reset, and nothing is lost.
+ * I3 Each call that is shown ends: with its output, its error or its denial, and with the run at the latest.
+ */
+import type { Json } from '../../json/json.ts';
+import type { RunEvent } from '../../machines/events/run-events.ts';
+import type { AnyResult } from '../../machines/contract/run-result.ts';
+import { OpenApprovals, globalCallId, shownResult } from '../base/open-approvals.ts';
+import { FINISH_REASONS, type UiChunk } from './ui-chunk.ts';
+
+type Of<TType extends RunEvent['type']> = Extract<RunEvent, { readonly type: TType }>;
+
+/** A call that a message shows and that has not ended. */
+interface ShownCall {
+  readonly toolCallId: string;
+  readonly input: string;
+  readonly approvalId: string | null;
+}
+
+/** Said together with a reply, before what the reply says. */
+const BEFORE_TEXT: ReadonlySet<RunEvent['type']> = new Set(['thought', 'goal', 'warning']);
+
+/** Turns the events of one run into chunks, as they come. */
+export class UiStreamFold {
+  readonly approvals = new OpenApprovals();
+  readonly #calls = new Map<string, ShownCall>();
+  /** How many calls each child agent has made, by the call that it works for. */
+  readonly #childCalls = new Map<string, number>();
+  #runId = '';
+  #seq = 0;
+  #step: 'none' | 'fresh' | 'used' = 'none';
+  #blocks = 0;
+  #plans = 0;
+  /** What the model said beside its calls, until that is its turn. */
+  #said = '';
+  #isOver = false;
+
+  /** The number of the last event. */
+  get seq(): number {
+    return this.#seq;
+  }
+
+  /** What the model is saying may be shown: it stands alone in its step, which can be reset. */
+  get isStreamable(): boolean {
+    return this.#step === 'fresh' && !this.#isOver;
+  }
+
+  /** The run has ended. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  get runId(): string {
+    return this.#runId;
+  }
+
+  /** The chunks of events that follow from one record. */
+  feed(events: Iterable<RunEvent>): readonly UiChunk[] {
+    const chunks: UiChunk[] = [];
+    for (const event of events) {
+      if (event.type === 'model.token') continue;
+      this.#seq = event.seq;
+      if (this.#said !== '' && !BEFORE_TEXT.has(event.type)) chunks.push(...this.#speak());
+      chunks.push(...(event.child === undefined ? this.#own(event) : this.#ofChild(event, event.child)));
+      this.approvals.take(event);
+    }
+    return [...chunks, ...this.#speak()];
+  }
+
+  #own(event: RunEvent): readonly UiChunk[] {
+    switch (event.type) {
+      case 'run.started':
+        this.#runId = event.runId;
+        return [{ type: 'start', messageId: event.runId, messageMetadata: { signalbox: { runId: event.runId } } }];
+      case 'step.started':
+        return this.#begin();
+      case 'model.retrying':
+        return this.isStreamable ? [{ type: 'reset-step' }] : [];
+      case 'model.replied':
+        this.#said = event.toolCalls.length > 0 ? event.text.trim() : '';
+        return [];
+      case 'thought':
+        return event.text === this.#said ? [] : this.#block('reasoning', event.text);
+      case 'plan.made':
+        return this.#used([
+          { type: 'data-signalbox-plan', id: `${this.#runId}:plan${++this.#plans}`, data: { steps: event.steps } },
+        ]);
+      case 'message.delivered':
+        return this.#steered(event);
+      case 'answer':
+        return this.#block('text', event.text);
+      case 'run.finished':
+        return this.#finish(event.result);
+      default:
+        return this.#call(event);
+    }
+  }
+
+  /** What is said of a call, of whichever agent. */
+  #call(event: RunEvent): readonly UiChunk[] {
+    switch (event.type) {
+      case 'tool.started':
+        return this.#started(event);
+      case 'approval.requested':
+        return this.#asked(event);
+      case 'tool.denied':
+        return [
+          ...this.#shown(event),
+          ...this.#answered(event.callId, false, event.reason),
+          ...this.#end(event.callId, 'denied'),
+        ];
+      case 'tool.finished':
+        return [
+          ...this.#shown(event),
+          ...this.#answered(event.callId, true),
+          ...this.#end(event.callId, event.ok ? 'output' : 'error', shownResult(event.result), event.result.error),
+        ];
+      case 'state.changed':
+        return this.approvals.list
+          .filter(({ isQuestion, child }) => isQuestion && child === event.child && event.from === 'ERROR_RECOVERY')
+          .flatMap(({ callId }) => [...this.#answered(callId, true), ...this.#end(callId, 'output', null)]);
+      default:
+        return [];
+    }
+  }
+
+  /** Of a child agent's calls only those are shown as calls that a person is asked about; the others are counted. */
+  #ofChild(event: RunEvent, child: string): readonly UiChunk[] {
+    const isCall = event.type === 'tool.started' || event.type === 'tool.finished' || event.type === 'tool.denied';
+    const chunks = event.type === 'approval.requested' || event.type === 'state.changed' ? this.#call(event) : [];
+    if (!isCall) return chunks;
+    const parent = event.callId.slice(0, Math.max(0, event.callId.lastIndexOf('.')));
+    const calls = (this.#childCalls.get(parent) ?? 0) + (event.type === 'tool.started' ? 1 : 0);
+    this.#childCalls.set(parent, calls);
+    const data = { agent: child, tool: event.tool, isRunning: event.type === 'tool.started', calls };
+    return [
+      ...(this.#calls.has(event.callId) ? this.#call(event) : []),
+      ...this.#used([{ type: 'data-signalbox-agent', id: globalCallId(this.#runId, parent), data }]),
+    ];
+  }
+
+  #begin(): readonly UiChunk[] {
+    const chunks = this.#leave();
+    this.#step = 'fresh';
+    return [...chunks, { type: 'start-step' }];
+  }
+
+  #leave(): readonly UiChunk[] {
+    const wasOpen = this.#step !== 'none';
+    this.#step = 'none';
+    return wasOpen ? [{ type: 'finish-step' }] : [];
+  }
+
+  /** Chunks that add a part to the step. */
+  #used(chunks: readonly UiChunk[]): readonly UiChunk[] {
+    if (this.#step === 'fresh') this.#step = 'used';
+    return chunks;
+  }
+
+  #block(kind: 'text' | 'reasoning', text: string): readonly UiChunk[] {
+    if (text === '') return [];
+    const id = `${this.#runId}:${++this.#blocks}`;
+    return this.#used([
+      { type: `${kind}-start`, id },
+      { type: `${kind}-delta`, id, delta: text },
+      { type: `${kind}-end`, id },
+    ]);
+  }
+
+  #speak(): readonly UiChunk[] {
+    const said = this.#said;
+    this.#said = '';
+    return this.#block('text', said);
+  }
+
+  /** What a person said stands between the steps: a step that is reset leaves it. */
+  #steered({ id, text }: Of<'message.delivered'>): readonly UiChunk[] {
+    const isFresh = this.#step === 'fresh';
+    const said: UiChunk = { type: 'steering-message', id, parts: [{ type: 'text', text }] };
+    const left = this.#leave();
+    return isFresh ? [...left, said, ...this.#begin()] : [...left, said];
+  }
+
+  #shown({ callId, tool, args, child }: RunEvent & { callId: string; tool: string; args: Json }): readonly UiChunk[] {
+    const input = JSON.stringify(args);
+    const before = this.#calls.get(callId);
+    if (before?.input === input) return [];
+    const toolCallId = globalCallId(this.#runId, callId);
+    this.#calls.set(callId, { toolCallId, input, approvalId: before?.approvalId ?? null });
+    const of = child === undefined ? {} : { dynamic: true, toolMetadata: { agent: child } };
+    return this.#used([{ type: 'tool-input-available', toolCallId, toolName: tool, input: args, ...of }]);
+  }
+
+  #started(event: Of<'tool.started'>): readonly UiChunk[] {
+    return [...this.#shown(event), ...this.#answered(event.callId, true)];
+  }
+
+  #asked(event: Of<'approval.requested'>): readonly UiChunk[] {
+    this.approvals.take(event);
+    const { callId, tool, reason, server, description } = event;
+    const asked = this.approvals.of(callId);
+    const shown = this.#shown({ ...event, tool: tool === '' ? 'question' : tool });
+    const call = this.#calls.get(callId);
+    if (asked === null || call === undefined) return shown;
+    this.#calls.set(callId, { ...call, approvalId: asked.id });
+    const source = server === undefined ? {} : { server, ...(description === undefined ? {} : { description }) };
+    const approvalDescriptor = { digest: asked.digest, isQuestion: asked.isQuestion, editable: true, ...source };
+    return [
+      ...shown,
+      { type: 'tool-approval-request', approvalId: asked.id, toolCallId: call.toolCallId, reason, approvalDescriptor },
+    ];
+  }
+
+  #answered(callId: string, approved: boolean, reason?: string): readonly UiChunk[] {
+    const call = this.#calls.get(callId);
+    if (call === undefined || call.approvalId === null) return [];
+    this.#calls.set(callId, { ...call, approvalId: null });
+    const why = reason === undefined ? {} : { reason };
+    return [{ type: 'tool-approval-response', approvalId: call.approvalId, approved, ...why }];
+  }
+
+  #end(callId: string, how: 'output' | 'error' | 'denied', output: Json = null, error = ''): readonly UiChunk[] {
+    const call = this.#calls.get(callId);
+    if (call === undefined) return [];
+    this.#calls.delete(callId);
+    const { toolCallId } = call;
+    if (how === 'denied') return [{ type: 'tool-output-denied', toolCallId }];
+    if (how === 'output') return [{ type: 'tool-output-available', toolCallId, output }];
+    return [{ type: 'tool-output-error', toolCallId, errorText: error === '' ? 'The call failed.' : error }];
+  }
+
+  #finish(result: AnyResult): readonly UiChunk[] {
+    const { status, reason, result: text, error, output, usage } = result;
+    const open = [...this.#calls].flatMap(([callId, { approvalId }]) =>
+      approvalId === null
+        ? this.#end(callId, 'error', null, 'The run ended before this call did.')
+        : [...this.#answered(callId, false, 'The run ended.'), ...this.#end(callId, 'denied')],
+    );
+    const words = status === 'stopped' ? this.#block('text', text) : [];
+    const typed: readonly UiChunk[] =
+      output === null ? [] : this.#used([{ type: 'data-signalbox-output', id: `${this.#runId}:output`, data: output }]);
+    const left = this.#leave();
+    this.#isOver = true;
+    const failed: readonly UiChunk[] =
+      status === 'failed' ? [{ type: 'error', errorText: error?.message ?? text }] : [];
+    const aborted: readonly UiChunk[] =
+      status === 'cancelled' ? [{ type: 'abort', reason: error?.message ?? 'cancelled' }] : [];
+    const finishReason = status === 'failed' ? 'error' : (FINISH_REASONS[reason] ?? 'other');
+    const messageMetadata = { signalbox: { runId: this.#runId, status, reason, usage } };
+    return [
+      ...open,
+      ...words,
+      ...typed,
+      ...left,
+      ...aborted,
+      ...failed,
+      { type: 'finish', finishReason, messageMetadata },
+    ];
+  }
+}

@@ -1,0 +1,136 @@
+import type { JournalStore } from '../../journal/run/run-journal.ts';
+import type { EventGroup, GroupBatch } from '../base/event-groups.ts';
+import { type RunClient, clientTexts } from '../base/client-texts.ts';
+import type { LiveText, RunFed } from '../base/run-feed.ts';
+import { RunViewer } from '../base/run-view.ts';
+import { SSE_PING, type SsePosition, sseText, sseTextAfter } from '../base/sse.ts';
+import type { UiChunk } from './ui-chunk.ts';
+import { UiLiveText } from './ui-live-text.ts';
+import { UiStreamFold } from './ui-stream-fold.ts';
+
+/** What of a run is sent to a client, from where on. */
+export interface UiTextsOptions {
+  readonly journal: Pick<JournalStore, 'read'>;
+  readonly runId: string;
+  /** How far the client is. */
+  readonly after: SsePosition;
+  /** It is gone. */
+  readonly signal: AbortSignal;
+  /** Sends where the run is, too (`data-signalbox-state`). */
+  readonly state: boolean;
+}
+
+/** Behind everything, as the AI SDK has it. */
+const DONE = 'data: [DONE]\n\n';
+
+/** A run as a UI message stream. It ends with the run, and for now where that waits for people only. */
+export async function* uiTexts({ journal, runId, after, signal, state }: UiTextsOptions): AsyncGenerator<string> {
+  yield* clientTexts(new UiClient(after, state), { journal, runId, signal });
+  yield DONE;
+}
+
+/** What one client is sent. */
+class UiClient implements RunClient {
+  readonly #fold = new UiStreamFold();
+  readonly #live = new UiLiveText();
+  readonly #viewer: RunViewer | null;
+  readonly #after: SsePosition;
+  /** It may have been shown what a model said at the place where it continues. */
+  #mayHaveMore: boolean;
+  #latest: LiveText | null = null;
+  #position = 0;
+  #viewed = '';
+  #isOver = false;
+  /** What the client has of the step in which it continues. */
+  #step: readonly UiChunk[] = [];
+
+  constructor(after: SsePosition, state: boolean) {
+    this.#after = after;
+    this.#mayHaveMore = after.line > 0;
+    this.#viewer = state ? new RunViewer() : null;
+  }
+
+  /** Nothing more comes. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  text(fed: RunFed): string {
+    switch (fed.kind) {
+      case 'idle':
+        return SSE_PING;
+      case 'text':
+        this.#latest = fed.text;
+        return this.#said();
+      case 'batch':
+        return this.#batch(fed.batch) + this.#said();
+    }
+  }
+
+  /** The end for now of a message whose run waits for people. `position` lets the answer continue from here. */
+  ended(): string {
+    const signalbox = { runId: this.#fold.runId, position: this.#position };
+    return unrecorded([{ type: 'finish', finishReason: 'tool-calls', messageMetadata: { signalbox } }]);
+  }
+
+  #batch({ groups, run }: GroupBatch): string {
+    const texts = groups.map((group) => this.#group(group));
+    if (run.position >= this.#after.line) texts.push(this.#cleared());
+    this.#position = run.position;
+    if (this.#viewer !== null && !run.isOver) texts.push(this.#view(run.path, this.#viewer));
+    if (run.problem !== null) texts.push(unrecorded([{ type: 'error', errorText: run.problem }]));
+    this.#isOver = run.isOver || run.problem !== null;
+    return texts.join('');
+  }
+
+  #group(group: EventGroup): string {
+    const before = group.position > this.#after.line ? this.#cleared() : '';
+    for (const event of group.events) this.#viewer?.take(event);
+    const data = this.#fold.feed(group.events);
+    const text = data.length === 0 ? '' : this.#rest(group.position, data);
+    return before + (text === '' ? '' : unrecorded(this.#live.takeBack()) + text);
+  }
+
+  /** What of a group the client does not have. A part that it has half of is sent anew, with the step that holds it. */
+  #rest(position: number, data: readonly UiChunk[]): string {
+    const { line, messages } = this.#after;
+    if (position > line) return sseText({ position, data });
+    const has = position === line && messages !== null ? data.slice(0, messages) : data;
+    const half = /^(?:text|reasoning)-(?:start|delta)$/.test(has.at(-1)?.type ?? '');
+    const whole = half
+      ? has.slice(
+          0,
+          has.findLastIndex(({ type }) => type.endsWith('-start')),
+        )
+      : has;
+    const all = [...this.#step, ...whole];
+    this.#step = all.slice(all.findLastIndex(({ type }) => type === 'start-step') + 1);
+    const again: readonly UiChunk[] = half ? [{ type: 'reset-step' }, ...this.#step] : [];
+    return unrecorded(again) + sseTextAfter({ position, data }, { line, messages: half ? whole.length : messages });
+  }
+
+  /** Takes back what a client may have been shown before it was cut off. */
+  #cleared(): string {
+    const clears = this.#mayHaveMore && this.#fold.isStreamable;
+    this.#mayHaveMore = false;
+    return clears ? unrecorded([{ type: 'reset-step' }]) : '';
+  }
+
+  #said(): string {
+    const text = this.#latest;
+    if (text === null || text.seq !== this.#fold.seq || !this.#fold.isStreamable || this.#mayHaveMore) return '';
+    return unrecorded(this.#live.show(text));
+  }
+
+  #view(path: string, viewer: RunViewer): string {
+    const data = viewer.view(path, this.#fold.approvals.list);
+    const viewed = JSON.stringify(data);
+    if (viewed === this.#viewed) return '';
+    this.#viewed = viewed;
+    return unrecorded([{ type: 'data-signalbox-state', transient: true, data }]);
+  }
+}
+
+function unrecorded(data: readonly UiChunk[]): string {
+  return data.length === 0 ? '' : sseText({ position: null, data });
+}

@@ -1,0 +1,130 @@
+/**
+ * Owns: what people answer to calls that wait, checked against what was shown to them. Does not own: who may answer.
+ *
+ * I1 An answer counts for the call and the arguments that it names; where either is another by now, all of them are refused.
+ * I2 All answers of one request are checked before the first is written.
+ */
+import type { RunInput } from '../../agent/options/input-parts.ts';
+import type { ApprovalOptions, ConversationOptions, RunOptions } from '../../agent/options/run-options.ts';
+import type { JsonObject } from '../../json/json.ts';
+import type { JournalStore } from '../../journal/run/run-journal.ts';
+import type { AnyResult } from '../../machines/contract/run-result.ts';
+import type { DrivenRun } from './run-feed.ts';
+import { GroupPlayer } from './event-groups.ts';
+import { followRun } from '../../journal/run/follow-run.ts';
+import { type OpenApproval, OpenApprovals } from './open-approvals.ts';
+
+/** What of an agent is served. Any agent fits, whatever its tools get and its answer is. */
+export interface ServedAgent {
+  readonly name: string;
+  conversation(id: string, options?: ConversationOptions): ServedConversation;
+  approve(runId: string, callId: string, options?: ApprovalOptions): Promise<boolean>;
+  reject(runId: string, callId: string, reason?: string): Promise<boolean>;
+  cancel(runId: string, reason?: string): Promise<boolean>;
+  steer(runId: string, text: string, options?: { readonly id?: string }): Promise<unknown>;
+}
+
+/** What of a conversation is served. */
+interface ServedConversation {
+  run(input: RunInput, options: Pick<RunOptions, 'whenBusy' | 'context' | 'metadata'>): ServedRun;
+  resume(options?: { readonly context?: unknown }): Promise<unknown>;
+}
+
+/** A run that was begun for a request. */
+export interface ServedRun extends DrivenRun, PromiseLike<Pick<AnyResult, 'error' | 'result'>> {}
+
+/** What a person says to one call. */
+export interface ApprovalReply {
+  /** The id under which it was asked. */
+  readonly id: string;
+  readonly approved: boolean;
+  readonly reason?: string;
+  /** Other arguments to run with; they are checked again. A question is answered with `{ answer }`. */
+  readonly args?: JsonObject;
+  /** Also from now on. */
+  readonly always?: boolean;
+}
+
+/** How a run stands: which calls wait, and which were answered. */
+export interface RunStanding {
+  readonly open: readonly OpenApproval[];
+  /** The ids of those that are open no more, with whether they were let run. */
+  readonly answered: ReadonlyMap<string, boolean>;
+  /** Of each question, the last line behind which the run waited with it: what follows is new to who was shown that. */
+  readonly waitedAt: ReadonlyMap<string, number>;
+  /** The last line. */
+  readonly position: number;
+  readonly isOver: boolean;
+  readonly isWaiting: boolean;
+}
+
+/** How a run stands now; null where there is none. */
+export async function standingOf(journal: Pick<JournalStore, 'read'>, runId: string): Promise<RunStanding | null> {
+  const player = new GroupPlayer();
+  const approvals = new OpenApprovals();
+  const answered = new Map<string, boolean>();
+  const waitedAt = new Map<string, number>();
+  const lines = await followRun(journal, runId, { signal: new AbortController().signal }).next();
+  if (lines.done === true) return null;
+  for (const line of lines.value) {
+    for (const event of player.feed(line)?.events ?? []) {
+      const before = approvals.list;
+      approvals.take(event);
+      for (const one of before)
+        if (!approvals.list.some(({ id }) => id === one.id)) answered.set(one.id, event.type !== 'tool.denied');
+    }
+    if (player.isWaiting) for (const { id } of approvals.list) waitedAt.set(id, line.number);
+  }
+  const { position, isOver, isWaiting } = player;
+  return { open: approvals.list, answered, waitedAt, position, isOver, isWaiting };
+}
+
+/** Behind which line a client continues that was shown these questions. */
+export function shownUntil({ waitedAt, position }: RunStanding, replies: readonly ApprovalReply[]): number {
+  const lines = replies.flatMap(({ id }) => waitedAt.get(id) ?? []);
+  return lines.length === 0 ? position : Math.max(...lines);
+}
+
+/** Answers that are refused, and why. */
+export interface RefusedReplies {
+  readonly code: 'approval-unknown' | 'approval-changed' | 'approval-closed' | 'approvals-missing';
+  readonly message: string;
+}
+
+/** Checks answers without writing any: null where all of them fit. `all`: none that is open may be left out. */
+export function refusedReplies(
+  { open, answered }: RunStanding,
+  replies: readonly ApprovalReply[],
+  { all = false }: { readonly all?: boolean } = {},
+): RefusedReplies | null {
+  for (const { id, approved } of replies) {
+    if (open.some((one) => one.id === id) || answered.get(id) === approved) continue;
+    if (answered.has(id)) return { code: 'approval-closed', message: 'The call was answered otherwise before.' };
+    const call = id.slice(0, id.lastIndexOf(':'));
+    if (open.some((one) => one.id.startsWith(`${call}:`)))
+      return { code: 'approval-changed', message: 'The call waits with other arguments than those that were shown.' };
+    return { code: 'approval-unknown', message: 'No call of this id waits.' };
+  }
+  const left = open.filter((one) => !replies.some(({ id }) => id === one.id));
+  if (!all || left.length === 0) return null;
+  return { code: 'approvals-missing', message: `Answers are missing: ${left.map(({ id }) => id).join(', ')}.` };
+}
+
+/** Writes answers down that fit. Those that were given before are left out. Gives how many could not be written. */
+export async function writeReplies(
+  agent: Pick<ServedAgent, 'approve' | 'reject'>,
+  runId: string,
+  { open }: RunStanding,
+  replies: readonly ApprovalReply[],
+): Promise<number> {
+  let failed = 0;
+  for (const { id, approved, reason, args, always } of replies) {
+    const call = open.find((one) => one.id === id);
+    if (call === undefined) continue;
+    const how = { ...(args === undefined ? {} : { args }), ...(always === undefined ? {} : { always }) };
+    // oxlint-disable-next-line no-await-in-loop -- in the order of the request
+    const taken = await (approved ? agent.approve(runId, call.callId, how) : agent.reject(runId, call.callId, reason));
+    if (!taken) failed += 1;
+  }
+  return failed;
+}

@@ -1,0 +1,51 @@
+import type { JournalStore } from '../../journal/run/run-journal.ts';
+import { type RunFed, runFeed } from './run-feed.ts';
+
+/** What one client of a run is sent, in its protocol. */
+export interface RunClient {
+  /** The text for what has come. */
+  text(fed: RunFed): string;
+  /** The end for now: the run waits for people only. */
+  ended(): string;
+  /** The run is over, and all of it was sent. */
+  readonly isOver: boolean;
+}
+
+/** How long a run must have waited for people before a stream is ended for now: code that answers at once comes before. */
+const WAITING_MS = 60;
+
+/** A run as the texts for one client. They end with the run, and for now where that waits for people only. */
+export async function* clientTexts(
+  client: RunClient,
+  { journal, runId, signal }: { journal: Pick<JournalStore, 'read'>; runId: string; signal: AbortSignal },
+): AsyncGenerator<string> {
+  const feed = runFeed(journal, runId, { signal });
+  let isWaiting = false;
+  let next = feed.next();
+  try {
+    for (;;) {
+      // oxlint-disable-next-line no-await-in-loop -- one thing after the other
+      const fed: IteratorResult<RunFed, unknown> | 'waited' = isWaiting
+        ? // oxlint-disable-next-line no-await-in-loop -- see above
+          await Promise.race([next, pause(WAITING_MS)])
+        : // oxlint-disable-next-line no-await-in-loop -- see above
+          await next;
+      if (fed === 'waited') {
+        yield client.ended();
+        return;
+      }
+      if (fed.done === true) return;
+      isWaiting = fed.value.kind === 'batch' ? fed.value.batch.run.isWaiting : isWaiting;
+      yield client.text(fed.value);
+      if (client.isOver) return;
+      next = feed.next();
+    }
+  } finally {
+    next.catch(() => undefined);
+    void feed.return(undefined);
+  }
+}
+
+function pause(ms: number): Promise<'waited'> {
+  return new Promise((resolve) => setTimeout(() => resolve('waited'), ms));
+}

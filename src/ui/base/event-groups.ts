@@ -1,0 +1,100 @@
+/**
+ * Owns: the events of a run, grouped by the record that they follow from. Does not own: what a protocol makes of them.
+ *
+ * I1 The same records give the same groups, whoever reads them and whenever.
+ * I2 A group's position is the number of its record's line: what follows it can be asked for by that number alone.
+ */
+import type { RunRecord } from '../../journal/format/record.ts';
+import { RecordingPlayer } from '../../journal/replay/recording-player.ts';
+import { type FollowOptions, type NumberedLine, followRun } from '../../journal/run/follow-run.ts';
+import type { JournalStore } from '../../journal/run/run-journal.ts';
+import type { RunEvent } from '../../machines/events/run-events.ts';
+
+/** The events that follow from one record. */
+export interface EventGroup {
+  /** The line of the record; 1 is the head. */
+  readonly position: number;
+  readonly events: readonly RunEvent[];
+}
+
+/** A timer of at least this many milliseconds does not keep a run busy that waits for people. */
+const LONG_TIMER_MS = 60_000;
+
+/** Makes groups of a run's records as they come. The first must be the head. */
+export class GroupPlayer {
+  readonly #player: RecordingPlayer;
+  #events: RunEvent[] = [];
+  #head: RunRecord | null = null;
+  #isOver = false;
+  #position = 0;
+
+  constructor() {
+    this.#player = new RecordingPlayer({ onEvent: (event) => this.#events.push(event) });
+  }
+
+  /** The group of a record; null where nothing follows from it. */
+  feed({ number, line }: NumberedLine): EventGroup | null {
+    if (line.t === 'run') this.#head = line;
+    if (line.t === 'end') this.#isOver = true;
+    this.#position = number;
+    this.#player.feed(line);
+    const events = this.#events;
+    this.#events = [];
+    return events.length === 0 ? null : { position: number, events };
+  }
+
+  /** The first record; null before it. */
+  get head(): RunRecord | null {
+    return this.#head;
+  }
+
+  /** The line that was fed last; 0 before the first. */
+  get position(): number {
+    return this.#position;
+  }
+
+  /** The state of the root machine as a dotted path. */
+  get path(): string {
+    return this.#player.path;
+  }
+
+  /** The run has ended. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Nothing is under way but questions to people, and timers that are long. */
+  get isWaiting(): boolean {
+    const open = this.#player.open;
+    const asks = open.some(({ name }) => name === 'askApproval');
+    return asks && open.every(({ name, ms = 0 }) => name === 'askApproval' || ms >= LONG_TIMER_MS);
+  }
+
+  /** Why nothing more can be read of this run: another version recorded it. Null while it can. */
+  get problem(): string | null {
+    return this.#player.problem;
+  }
+}
+
+/** Groups that came together, and how the run stands behind them. */
+export interface GroupBatch {
+  readonly groups: readonly EventGroup[];
+  readonly run: Pick<GroupPlayer, 'head' | 'position' | 'path' | 'isOver' | 'isWaiting' | 'problem'>;
+}
+
+/**
+ * The groups of a run as they are recorded, in whatever process: first all that are there, then batch by batch. Ends behind the
+ * run's end, where another version recorded it, when the signal aborts, and at once where there is no such run.
+ */
+export async function* followGroups(
+  store: Pick<JournalStore, 'read'>,
+  runId: string,
+  options: FollowOptions,
+): AsyncGenerator<GroupBatch> {
+  const player = new GroupPlayer();
+  for await (const lines of followRun(store, runId, options)) {
+    const groups = lines.flatMap((line) => player.feed(line) ?? []);
+    yield { groups, run: player };
+    if (player.problem !== null) return;
+  }
+}

@@ -1,0 +1,84 @@
+import { digest } from '../../json/digest.ts';
+import type { Json } from '../../json/json.ts';
+import type { RunEvent } from '../../machines/events/run-events.ts';
+
+/** A call that waits for a person. */
+export interface OpenApproval {
+  /** Names the run, the call and the arguments that are shown: an answer to other arguments does not fit. */
+  readonly id: string;
+  readonly callId: string;
+  readonly tool: string;
+  readonly args: Json;
+  readonly digest: string;
+  readonly reason: string;
+  /** The child agent that asks, as in its events; absent for the root. */
+  readonly child?: string;
+  /** It is no call but a question of an escalation, which is answered with `{ answer }`. */
+  readonly isQuestion: boolean;
+}
+
+/** The id of a call that is unique among all runs. */
+export function globalCallId(runId: string, callId: string): string {
+  return `${runId}:${callId}`;
+}
+
+/** Follows which calls of a run wait for a person. */
+export class OpenApprovals {
+  readonly #open = new Map<string, OpenApproval>();
+  #runId = '';
+
+  /** In the order in which they were asked. */
+  get list(): readonly OpenApproval[] {
+    return [...this.#open.values()];
+  }
+
+  /** The question about a call; null where there is none. */
+  of(callId: string): OpenApproval | null {
+    return this.#open.get(callId) ?? null;
+  }
+
+  take(event: RunEvent): void {
+    switch (event.type) {
+      case 'run.started':
+        this.#runId = event.runId;
+        break;
+      case 'approval.requested':
+        this.#ask(event);
+        break;
+      case 'tool.started':
+      case 'tool.finished':
+      case 'tool.denied':
+        this.#open.delete(event.callId);
+        break;
+      case 'state.changed':
+        for (const { callId, isQuestion, child } of this.list)
+          if (isQuestion && child === event.child && event.from === 'ERROR_RECOVERY') this.#open.delete(callId);
+        break;
+      case 'run.finished':
+        this.#open.clear();
+        break;
+    }
+  }
+
+  #ask(event: RunEvent & { readonly type: 'approval.requested' }): void {
+    const { callId, tool, args, reason, child } = event;
+    const sum = digest(args).slice(0, 16);
+    this.#open.set(callId, {
+      id: `${globalCallId(this.#runId, callId)}:${sum}`,
+      callId,
+      tool,
+      args,
+      digest: sum,
+      reason,
+      ...(child === undefined ? {} : { child }),
+      isQuestion: /q\d+$/.test(callId),
+    });
+  }
+}
+
+/** What the model is sent of a result, as a value: the data where that is all there is. */
+export function shownResult(result: { readonly [key: string]: Json | undefined; readonly status: string }): Json {
+  const { data, status, forUser: _forUser, ...rest } = result;
+  const isPlain = status === 'success' && data !== undefined && Object.values(rest).every((one) => one === undefined);
+  return isPlain ? data : JSON.parse(JSON.stringify(result));
+}

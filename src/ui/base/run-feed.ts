@@ -1,0 +1,145 @@
+/**
+ * Owns: what a client of a run is given: its groups, and between them what the model has said so far, where that is known. Does
+ * not own: how it is written.
+ *
+ * I1 Groups come from the journal alone, and are the same in every process. What is said so far is known in the process that
+ *    drives the run; a client that misses it misses nothing that stays.
+ * I2 A reader that is slow receives the latest text, not every piece of it: nothing is kept for it.
+ */
+import type { JournalStore } from '../../journal/run/run-journal.ts';
+import type { RunEvent } from '../../machines/events/run-events.ts';
+import { type GroupBatch, followGroups } from './event-groups.ts';
+
+/** What the model of the root agent has said of its reply so far. */
+export interface LiveText {
+  /** The number of the event behind which it says this: void once there is a later one. */
+  readonly seq: number;
+  readonly attempt: number;
+  readonly thought: string;
+  readonly answer: string;
+}
+
+/** Something that a client receives; `idle`: nothing has happened for a while. */
+export type RunFed =
+  | { readonly kind: 'batch'; readonly batch: GroupBatch }
+  | { readonly kind: 'text'; readonly text: LiveText }
+  | { readonly kind: 'idle' };
+
+/** A run that this process drives, as far as it is needed here. */
+export interface DrivenRun extends AsyncIterable<RunEvent> {
+  readonly runId: string;
+}
+
+/** What is said so far in one run, for any number of readers. */
+class LiveTexts {
+  latest: LiveText | null = null;
+  #next = Promise.withResolvers<'text'>();
+
+  /** Resolves when there is more. */
+  get changed(): Promise<'text'> {
+    return this.#next.promise;
+  }
+
+  take(event: RunEvent): void {
+    if (event.type !== 'model.token' || event.replayed || event.child !== undefined) return;
+    const { seq, attempt, thought, answer } = event;
+    this.latest = { seq, attempt, thought, answer };
+    const { resolve } = this.#next;
+    this.#next = Promise.withResolvers();
+    resolve('text');
+  }
+}
+
+const driven = new WeakMap<Pick<JournalStore, 'read'>, Map<string, LiveTexts>>();
+
+/** Lets the readers of a run in this process know what its model says while it speaks. Ends with the run. */
+export function shareTexts(journal: Pick<JournalStore, 'read'>, run: DrivenRun): void {
+  const runs = driven.get(journal) ?? new Map<string, LiveTexts>();
+  driven.set(journal, runs);
+  if (runs.has(run.runId)) return;
+  const texts = new LiveTexts();
+  runs.set(run.runId, texts);
+  const read = async (): Promise<void> => {
+    try {
+      for await (const event of run) texts.take(event);
+    } catch {
+      // Why it ended, its result says.
+    } finally {
+      runs.delete(run.runId);
+    }
+  };
+  void read();
+}
+
+/**
+ * Waits for the first record of a run that this process has started; until then its journal does not know it. False where it
+ * ended without one: what it could not begin with stands in its result.
+ */
+export async function begun(journal: Pick<JournalStore, 'read'>, run: DrivenRun & PromiseLike<unknown>) {
+  let isOver = false;
+  const over = (): void => {
+    isOver = true;
+  };
+  run.then(over, over);
+  for (;;) {
+    const mayCome = !isOver;
+    // oxlint-disable-next-line no-await-in-loop -- looks until it is there
+    if ((await journal.read?.(run.runId)) != null) return true;
+    if (!mayCome) return false;
+    // oxlint-disable-next-line no-await-in-loop -- see above
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+/** Milliseconds after which a connection on which nothing happens is used, so that nobody on the way closes it. */
+const IDLE_MS = 15_000;
+
+/** A run for one reader, from its beginning to its end. Nothing is fetched before it is asked for. */
+export async function* runFeed(
+  journal: Pick<JournalStore, 'read'>,
+  runId: string,
+  { signal, everyMs, idleMs = IDLE_MS }: FeedOptions,
+): AsyncGenerator<RunFed> {
+  const batches = followGroups(journal, runId, { signal, ...(everyMs === undefined ? {} : { everyMs }) });
+  let coming = batches.next();
+  let given: LiveText | null = null;
+  try {
+    for (;;) {
+      const texts = driven.get(journal)?.get(runId);
+      const isNew = texts !== undefined && texts.latest !== given;
+      const idle = pause(idleMs);
+      // What is recorded comes first.
+      const changes = texts === undefined ? [] : [isNew ? Promise.resolve('text' as const) : texts.changed];
+      // oxlint-disable-next-line no-await-in-loop -- one thing after the other
+      const first = await Promise.race([coming, ...changes, idle.over]);
+      idle.stop();
+      if (first === 'idle') yield { kind: 'idle' };
+      else if (first === 'text') {
+        given = texts?.latest ?? null;
+        if (given !== null) yield { kind: 'text', text: given };
+      } else if (first.done === true) return;
+      else {
+        yield { kind: 'batch', batch: first.value };
+        coming = batches.next();
+      }
+    }
+  } finally {
+    coming.catch(() => undefined);
+  }
+}
+
+/** How a run is read. */
+export interface FeedOptions {
+  /** Ends it: the reader is gone. */
+  readonly signal: AbortSignal;
+  /** As `followRun` has it. */
+  readonly everyMs?: number;
+  /** Default 15,000. */
+  readonly idleMs?: number;
+}
+
+function pause(ms: number): { readonly over: Promise<'idle'>; readonly stop: () => void } {
+  const { promise, resolve } = Promise.withResolvers<'idle'>();
+  const timer = setTimeout(() => resolve('idle'), ms);
+  return { over: promise, stop: () => clearTimeout(timer) };
+}

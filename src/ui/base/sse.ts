@@ -1,0 +1,104 @@
+/**
+ * Owns: groups as server-sent events, and requests that continue such a stream. Does not own: what the groups hold.
+ *
+ * I1 A client that names the last id that it got receives exactly what follows: the id of a message says how much of its
+ *    group came before it.
+ * I2 Nothing is made before a client reads: one that is slow costs what its connection buffers, one that is gone costs nothing.
+ */
+
+/** Messages that are sent together. `position` null: they are not recorded, and have no id. */
+export interface SseGroup {
+  readonly position: number | null;
+  readonly data: readonly object[];
+}
+
+/** How far a client is: behind the line of this number, or behind some of the messages of its group. */
+export interface SsePosition {
+  readonly line: number;
+  /** Messages of the line's group that it has; null: all. */
+  readonly messages: number | null;
+}
+
+/** Before everything. */
+export const FROM_START: SsePosition = { line: 0, messages: null };
+
+/** Text that a client ignores, to keep a connection open. */
+export const SSE_PING = ': \n\n';
+
+const POSITION = /^(\d{1,12})(?:\.(\d{1,6}))?$/;
+
+/** A group as text. Its last message has the position as id, those before it also say which they are: `12.1`, `12.2`, `12`. */
+export function sseText({ position, data }: SseGroup): string {
+  const idOf = (index: number): string => {
+    if (position === null) return '';
+    return `id: ${position}${index === data.length - 1 ? '' : `.${index + 1}`}\n`;
+  };
+  return data.map((message, index) => `${idOf(index)}data: ${JSON.stringify(message)}\n\n`).join('');
+}
+
+/** What is left of a group for a client that is at `after`, as text; empty where it has it all. */
+export function sseTextAfter(group: SseGroup, { line, messages }: SsePosition): string {
+  if (group.position === null || group.position > line) return sseText(group);
+  if (group.position < line || messages === null) return '';
+  const all = sseText(group).split('\n\n');
+  return all.slice(messages).join('\n\n');
+}
+
+/** Where a client says it is, in the header `Last-Event-ID` or the query `after`; from the start where it says nothing. */
+export function positionOf(request: Request): SsePosition {
+  const said = request.headers.get('last-event-id') ?? new URL(request.url).searchParams.get('after') ?? '';
+  return readPosition(said) ?? FROM_START;
+}
+
+/** Reads an id of a message; null for any other text. */
+export function readPosition(id: string): SsePosition | null {
+  const found = POSITION.exec(id);
+  if (found === null) return null;
+  return { line: Number(found[1]), messages: found[2] === undefined ? null : Number(found[2]) };
+}
+
+/**
+ * A response that sends texts as they are made. They are asked for one at a time, when the client has room; `onGone` is
+ * called when it is gone.
+ */
+export function sseResponse(
+  texts: AsyncIterator<string>,
+  { headers = {}, onGone }: { readonly headers?: Readonly<Record<string, string>>; readonly onGone: () => void },
+): Response {
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        let next = await texts.next();
+        // A pull that gives nothing is not repeated by the stream.
+        // oxlint-disable-next-line no-await-in-loop -- one text after the other
+        while (next.done !== true && next.value === '') next = await texts.next();
+        if (next.done === true) controller.close();
+        else controller.enqueue(encoder.encode(next.value));
+      },
+      cancel: () => {
+        onGone();
+        void texts.return?.();
+      },
+    },
+    { highWaterMark: 1 },
+  );
+  return new Response(body, {
+    headers: {
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-cache',
+      'x-accel-buffering': 'no',
+      ...headers,
+    },
+  });
+}
+
+/** A refusal that says why. */
+export function refusal(status: number, code: string, message: string): Response {
+  return Response.json({ error: { code, message } }, { status });
+}
+
+/** The answer to an id that is not there, and to one of another owner: they are the same. */
+export function unknownId(): Response {
+  return refusal(404, 'not-found', 'There is nothing of this id.');
+}

@@ -1,0 +1,15 @@
+import '../platform.ts';
+export { agUi } from './ag-ui/ag-ui.ts';
+export { chatTransport } from './ai-sdk/chat-transport.ts';
+export { runStream } from './run-stream.ts';
+export { uiStream } from './ai-sdk/ui-stream.ts';
+export type { AgEvent, AgInterrupt } from './ag-ui/ag-event.ts';
+export type { AgServeOptions } from './ag-ui/ag-server.ts';
+export type { AgUi } from './ag-ui/ag-ui.ts';
+export type { AgNames } from './ag-ui/ag-ui-fold.ts';
+export type { ChatAnswer, ChatTransportOptions, SignalboxTransport } from './ai-sdk/chat-transport.ts';
+export type { ChatOptions } from './base/chat.ts';
+export type { UiChunk } from './ai-sdk/ui-chunk.ts';
+export type { ResumeStreamOptions, ServeOptions } from './ai-sdk/ui-server.ts';
+export type { UiStream } from './ai-sdk/ui-stream.ts';
+export type { RunView } from './base/run-view.ts';

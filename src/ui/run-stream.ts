@@ -1,0 +1,200 @@
+/**
+ * Owns: a chat over plain server-sent events, for `runStore` and `useRun`: a GET follows it, a POST says something to it. Does not
+ * own: who may do so, which the app finds out before it calls `serve`.
+ *
+ * I1 What is sent with an id follows from the journal alone. What has none, the text that is being written and the machine's
+ *    path, is sent again to a client that comes back.
+ * I2 A client that goes ends nothing. Only a request does.
+ * I3 An answer names the run, the call and the arguments that were shown; it is refused where they are others.
+ */
+import { isJsonObject } from '../json/json.ts';
+import type { RunSummary } from '../journal/format/tally.ts';
+import type { RunEvent } from '../machines/events/run-events.ts';
+import type { RequestAnswer, SentGroup } from '../store/run-link.ts';
+import type { ShownEvent } from '../store/run-fold.ts';
+import { type ServedAgent, refusedReplies, standingOf, writeReplies } from './base/answer-approvals.ts';
+import { Chat, type ChatOptions } from './base/chat.ts';
+import { OpenApprovals, globalCallId } from './base/open-approvals.ts';
+import { conversationId, isOwnedBy, newChatId } from './base/owned-runs.ts';
+import { type LiveText, runFeed } from './base/run-feed.ts';
+import { SSE_PING, readPosition, refusal, sseResponse, unknownId } from './base/sse.ts';
+
+/** Serves chats to `runStore` and `useRun`. `newChatId` makes ids that nobody guesses. */
+export const runStream = { serve, newChatId };
+
+/** A chat and who serves it. */
+interface Served extends ChatOptions {
+  readonly agent: ServedAgent;
+  readonly chat: Chat;
+  readonly conversation: string;
+}
+
+/**
+ * Answers a request for the chat that the address names as `?id=`: a GET with what happens in it, 204 where nothing is new and
+ * nothing goes on; a POST with whether it took effect. A run that was interrupted goes on when its chat is asked for.
+ *
+ * @example app.all('/api/run', (context) => runStream.serve(agent, context.req.raw, { journal, owner }));
+ */
+async function serve(agent: ServedAgent, request: Request, options: ChatOptions): Promise<Response> {
+  const chatId = new URL(request.url).searchParams.get('id') ?? '';
+  const chat = Chat.of(agent, chatId, options);
+  const conversation = conversationId(chatId, options.owner);
+  if (chat === null || conversation === null) return unknownId();
+  const served: Served = { ...options, agent, chat, conversation };
+  if (request.method === 'GET') return followed(served, request);
+  if (request.method === 'POST') return said(served, request);
+  return refusal(405, 'method', 'Only GET and POST are served.');
+}
+
+async function followed(served: Served, request: Request): Promise<Response> {
+  if ((await served.chat.last())?.state === 'interrupted') served.chat.resume();
+  const gone = new AbortController();
+  const texts = textsOf(served, request.headers.get('last-event-id') ?? '', gone.signal);
+  const first = await texts.next();
+  if (first.done === true) return new Response(null, { status: 204 });
+  const all = async function* (): AsyncGenerator<string> {
+    yield first.value;
+    yield* texts;
+  };
+  return sseResponse(all(), { onGone: () => gone.abort() });
+}
+
+/** All runs of a chat behind a position, one after the other, and what goes on in the last. */
+async function* textsOf(served: Served, last: string, signal: AbortSignal): AsyncGenerator<string> {
+  const [lastRunId = '', line = ''] = last.split(':');
+  const known = await runsOf(served);
+  let at = Math.max(
+    0,
+    known.findIndex(({ runId }) => runId === lastRunId),
+  );
+  for (let runs = known; !signal.aborted; at += 1) {
+    // oxlint-disable-next-line no-await-in-loop -- the runs that came meanwhile
+    if (at >= runs.length) runs = await runsOf(served);
+    const run = runs[at];
+    if (run === undefined) return;
+    yield* textsOfRun(served, run.runId, {
+      after: run.runId === lastRunId ? (readPosition(line)?.line ?? 0) : 0,
+      signal,
+    });
+  }
+}
+
+async function* textsOfRun(
+  { journal }: Served,
+  runId: string,
+  { after, signal }: { readonly after: number; readonly signal: AbortSignal },
+): AsyncGenerator<string> {
+  const approvals = new OpenApprovals();
+  const shown = (event: RunEvent): ShownEvent => {
+    approvals.take(event);
+    const digest = event.type === 'approval.requested' ? approvals.of(event.callId)?.digest : undefined;
+    return digest === undefined ? event : { ...event, digest };
+  };
+  let state = '';
+  for await (const fed of runFeed(journal, runId, { signal })) {
+    if (fed.kind === 'idle') yield SSE_PING;
+    else if (fed.kind === 'text') yield written('', { events: [tokenOf(fed.text)] });
+    else {
+      const { groups, run } = fed.batch;
+      const all = groups.map(({ position, events }) => ({ position, events: events.map(shown) }));
+      const fresh = all.filter(({ position }) => position > after);
+      for (const { position, events } of fresh) yield written(`id: ${runId}:${position}\n`, { events });
+      if (run.problem !== null || (run.isOver && fresh.length === 0) || run.path === state) continue;
+      state = run.path;
+      yield `data: ${JSON.stringify({ state })}\n\n`;
+    }
+  }
+}
+
+function written(id: string, group: SentGroup): string {
+  return `${id}data: ${JSON.stringify(group)}\n\n`;
+}
+
+/** What the model has said so far, as the token that ends it. */
+function tokenOf({ seq, attempt, thought, answer }: LiveText): RunEvent {
+  return { type: 'model.token', kind: 'text', text: '', index: 0, replayed: false, seq, attempt, thought, answer };
+}
+
+/** The runs of a chat, the oldest first. */
+async function runsOf({ journal, conversation, owner }: Served): Promise<readonly RunSummary[]> {
+  const all = (await journal.list?.({ metadata: { conversation } })) ?? [];
+  return all.filter((run) => isOwnedBy(run, owner)).toReversed();
+}
+
+const MOST_CHARACTERS = 1_000_000;
+
+async function said(served: Served, request: Request): Promise<Response> {
+  const text = await request.text();
+  if (text.length > MOST_CHARACTERS) return refusal(413, 'too-large', 'The request is too large.');
+  const body = jsonIn(text);
+  if (body === null) return refusal(400, 'bad-request', 'The body must be a JSON object.');
+  const answer = await answered(served, body);
+  return Response.json(answer, { status: answer.ok ? 200 : 409 });
+}
+
+function jsonIn(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const body: unknown = JSON.parse(text);
+    return isJsonObject(body) ? body : null;
+  } catch {
+    return null;
+  }
+}
+
+async function answered(served: Served, body: Readonly<Record<string, unknown>>): Promise<RequestAnswer> {
+  const { chat } = served;
+  const { type, runId } = body;
+  const text = typeof body.text === 'string' ? body.text : '';
+  if ((type === 'send' || type === 'steer') && text.trim() === '') return refused('bad-request', 'There is no text.');
+  const last = await chat.last();
+  if (type === 'send') return sent(chat, last, text);
+  if (last === null || last.runId !== runId || last.state === 'ended') return refused('over', 'The run is over.');
+  switch (type) {
+    case 'steer':
+      await chat.steer(last.runId, text, undefined);
+      return { ok: true };
+    case 'stop':
+      return (await chat.stop(last.runId, 'stopped by the user')) ? { ok: true } : refused('over', 'The run is over.');
+    case 'approve':
+    case 'reject':
+      return reply(served, last.runId, { ...body, text, type });
+    default:
+      return refused('bad-request', 'There is no such request.');
+  }
+}
+
+function refused(code: string, message: string): RequestAnswer {
+  return { ok: false, error: { code, message } };
+}
+
+/** One that waits for the end of another begins when that is over. */
+async function sent(chat: Chat, last: RunSummary | null, text: string): Promise<RequestAnswer> {
+  const started = chat.run(text, {});
+  started.catch(() => undefined);
+  if (last?.state === 'running') return { ok: true };
+  const start = await started;
+  return start.ok ? { ok: true } : refused(start.code, start.message);
+}
+
+interface Reply {
+  readonly type: 'approve' | 'reject';
+  readonly callId?: unknown;
+  readonly digest?: unknown;
+  readonly args?: unknown;
+  readonly text: string;
+}
+
+async function reply({ agent, chat, journal }: Served, runId: string, answer: Reply): Promise<RequestAnswer> {
+  const { type, args, text, callId, digest } = answer;
+  if (args !== undefined && !isJsonObject(args)) return refused('bad-request', 'The arguments must be a JSON object.');
+  const standing = await standingOf(journal, runId);
+  if (standing === null) return refused('over', 'The run is over.');
+  const id = `${globalCallId(runId, String(callId))}:${String(digest)}`;
+  const replies = [{ id, approved: type === 'approve', reason: text, ...(args === undefined ? {} : { args }) }];
+  const wrong = refusedReplies(standing, replies);
+  if (wrong !== null) return refused(wrong.code, wrong.message);
+  if ((await writeReplies(agent, runId, standing, replies)) > 0)
+    return refused('approval-closed', 'The call was answered otherwise meanwhile.');
+  chat.resume();
+  return { ok: true };
+}

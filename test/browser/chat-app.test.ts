@@ -1,0 +1,141 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../support/free-port.ts';
+import { type Scripted, startModelServer } from '../support/model-server.ts';
+import { noChromium, stage } from './browser.ts';
+
+const { open } = stage();
+
+/** The app of examples/chat-app with a scripted model, as a process that can be killed and started again. */
+async function chatApp(script: readonly Scripted[]) {
+  const model = await startModelServer(script);
+  onTestFinished(model.close);
+  const runs = mkdtempSync(join(tmpdir(), 'signalbox-app-'));
+  onTestFinished(() => rmSync(runs, { recursive: true, force: true }));
+  const port = await freePort();
+  let child: ChildProcess | null = null;
+  const start = async (): Promise<void> => {
+    const env = { ...process.env, PORT: String(port), RUNS: runs, MODEL_URL: model.baseURL };
+    const args = ['--conditions=@signalbox/source', 'examples/chat-app/server.ts'];
+    const started = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    child = started;
+    onTestFinished(() => void started.kill('SIGKILL'));
+    await once(started.stdout, 'data');
+  };
+  await start();
+  return { model, url: `http://127.0.0.1:${port}/`, start, kill: () => child?.kill('SIGKILL') };
+}
+
+const said = async (page: Page, label: string, text: string): Promise<void> => {
+  await page.getByRole('textbox', { name: label }).fill(text);
+  await page.getByRole('button', { name: label, exact: true }).click();
+};
+const shows = (page: Page, text: string): Promise<void> => page.getByText(text, { exact: false }).first().waitFor();
+const texts = (page: Page): Promise<string[]> => page.locator('section p').allTextContents();
+
+const refundCall = {
+  content: 'One moment.',
+  toolCalls: [{ name: 'refund', arguments: { customer: 'Eva', euros: 70 } }],
+};
+const lookCall = { content: 'I look.', toolCalls: [{ name: 'look_up', arguments: { customer: 'Eva' } }] };
+
+test.skipIf(noChromium)(
+  'useRun streams in strict mode, survives a reload, is approved with other arguments in one tab and seen in another',
+  async () => {
+    const app = await chatApp([refundCall, { content: 'Done, ten euros are on their way.', paceMs: 40 }]);
+    const one = await open({ url: app.url });
+    await shows(one.page, 'idle');
+    await said(one.page, 'Send', 'Refund Eva.');
+    await shows(one.page, 'waiting · DIRECT_EXECUTION');
+    await one.page.reload();
+    await shows(one.page, 'refund {"customer":"Eva","euros":70}');
+    expect(await texts(one.page)).toEqual(['Refund Eva.', 'One moment.']);
+    const two = await open({ url: app.url });
+    await said(two.page, 'Steer', 'Be brief.');
+    await shows(one.page, 'Be brief.');
+    await two.page.getByRole('button', { name: 'Approve 10 euros' }).click();
+    await shows(one.page, 'refund {"customer":"Eva","euros":10}: finished');
+    for (const { page } of [one, two]) {
+      await shows(page, 'answered · COMPLETION');
+      expect(await texts(page)).toEqual([
+        'Refund Eva.',
+        'One moment.',
+        'Be brief.',
+        'Done, ten euros are on their way.',
+      ]);
+    }
+    expect(app.model.requests.length).toBe(2);
+    expect([...one.problems, ...two.problems]).toEqual([]);
+  },
+);
+
+test.skipIf(noChromium)(
+  'a run is stopped by its button, and not by a page that is closed; a call is rejected',
+  async () => {
+    const app = await chatApp([
+      { content: 'One two three four five six seven.', stallAfter: 5 },
+      refundCall,
+      'Then not.',
+    ]);
+    const one = await open({ url: app.url });
+    await said(one.page, 'Send', 'Count.');
+    await shows(one.page, 'One');
+    await one.page.close();
+    const two = await open({ url: app.url });
+    await shows(two.page, 'working');
+    await two.page.getByRole('button', { name: 'Stop' }).click();
+    await shows(two.page, 'cancelled · COMPLETION');
+    await said(two.page, 'Send', 'Refund Eva.');
+    await two.page.getByRole('button', { name: 'Reject' }).click();
+    await shows(two.page, 'Then not.');
+    expect(await two.page.locator('code').textContent()).toContain('denied');
+    expect(two.problems).toEqual([]);
+  },
+);
+
+test.skipIf(noChromium)(
+  'a server that is killed in the middle of a run and started again finishes it on the open page',
+  async () => {
+    const app = await chatApp([lookCall, 'Eva paid 70.']);
+    const { page } = await open({ url: app.url });
+    await said(page, 'Send', 'What did Eva pay?');
+    await shows(page, 'look_up {"customer":"Eva"}: running');
+    app.kill();
+    await app.start();
+    await shows(page, 'Eva paid 70.');
+    expect(await texts(page)).toEqual(['What did Eva pay?', 'I look.', 'Eva paid 70.']);
+    expect(app.model.requests.length).toBe(2);
+  },
+);
+
+test.skipIf(noChromium)(
+  'useChat of the AI SDK shows the same agent, and survives a reload while a call waits',
+  async () => {
+    const app = await chatApp([refundCall, 'Done.']);
+    const { page, problems } = await open({ url: `${app.url}?show=sdk` });
+    await said(page, 'Send', 'Refund Eva.');
+    await shows(page, 'approval-requested');
+    await page.reload();
+    await shows(page, 'approval-requested');
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await shows(page, 'Done.');
+    await shows(page, 'output-available');
+    expect(problems).toEqual([]);
+  },
+);
+
+test.skipIf(noChromium)('a client of AG-UI talks to the same agent', async () => {
+  const app = await chatApp(['Hello, Ann.', 'Still here.']);
+  const { page, problems } = await open({ url: `${app.url}?show=ag` });
+  await said(page, 'Send', 'Hello?');
+  await shows(page, 'Hello, Ann.');
+  await said(page, 'Send', 'And now?');
+  await shows(page, 'Still here.');
+  expect(await texts(page)).toEqual(['Hello?', 'Hello, Ann.', 'And now?', 'Still here.']);
+  expect(problems).toEqual([]);
+});

@@ -1,0 +1,196 @@
+import { expect, test } from 'vitest';
+import { runStore } from '../../src/store/index.ts';
+import { type RunSnapshot } from '../../src/store/index.ts';
+import { followed, isDone, paid, payCall, runsIn, servedChat } from './served-chat.ts';
+
+const texts = ({ messages }: RunSnapshot): readonly string[] => messages.map(({ role, text }) => `${role}: ${text}`);
+
+test('a chat streams: what was asked, the reply while it is written, the answer, and the next run behind it', async () => {
+  const { url } = await servedChat([{ content: 'One two three.', paceMs: 30 }, 'Again.']);
+  const { store, views, until } = followed(`${url}/?id=a`);
+  await until(({ connection }) => connection === 'closed');
+  expect(store.getSnapshot()).toMatchObject({ status: 'idle', runId: null, messages: [], error: null });
+  expect(await store.send('Count.')).toBe(true);
+  const done = await until(isDone);
+  expect(texts(done)).toEqual(['user: Count.', 'assistant: One two three.']);
+  expect(done).toMatchObject({
+    status: 'answered',
+    state: 'COMPLETION',
+    step: 1,
+    pending: [],
+    error: null,
+    output: null,
+  });
+  expect(done.usage.totalTokens).toBeGreaterThan(0);
+  const partial = views.flatMap(({ messages }) =>
+    messages.filter(({ isPartial }) => isPartial).map(({ text }) => text),
+  );
+  expect(partial.length).toBeGreaterThan(0);
+  expect(partial.every((text) => 'One two three.'.startsWith(text))).toBe(true);
+  expect(await store.send('Once more.')).toBe(true);
+  const next = await until((view) => isDone(view) && view.runId !== done.runId);
+  expect(texts(next)).toEqual([...texts(done), 'user: Once more.', 'assistant: Again.']);
+});
+
+test('a call is approved with other arguments, which the tool gets; the run goes on', async () => {
+  const { url } = await servedChat([payCall(5), 'Paid.']);
+  const { store, until } = followed(`${url}/?id=a`);
+  await store.send('Pay 5.');
+  const waiting = await until(({ status }) => status === 'waiting');
+  expect(waiting.pending).toMatchObject([{ tool: 'pay', args: { amount: 5 }, runId: waiting.runId }]);
+  const { callId = '' } = waiting.pending[0] ?? {};
+  expect(await store.approve(`${callId}0`, { amount: 1 })).toBe(false);
+  expect(paid).toEqual([]);
+  expect(await store.approve(callId, { amount: 7 })).toBe(true);
+  const done = await until(isDone);
+  expect(paid).toEqual([7]);
+  expect(done.pending).toEqual([]);
+  const [call] = done.messages.flatMap(({ calls }) => calls);
+  expect(call).toMatchObject({ status: 'finished', ok: true, args: { amount: 7 } });
+  expect(texts(done).at(-1)).toBe('assistant: Paid.');
+});
+
+test('edited arguments that the tool does not take are refused: nothing runs with them', async () => {
+  const { url } = await servedChat([payCall(5), 'Sorry.']);
+  const { store, until } = followed(`${url}/?id=a`);
+  await store.send('Pay 5.');
+  const { pending } = await until(({ status }) => status === 'waiting');
+  await store.approve(pending[0]?.callId ?? '', { amount: 700 });
+  await until((view) => view.pending[0]?.callId !== pending[0]?.callId || view.error !== null || isDone(view));
+  expect(paid).toEqual([]);
+});
+
+test('a call is rejected, and the model is told why', async () => {
+  const { url, model } = await servedChat([payCall(5), 'Then not.']);
+  const { store, until } = followed(`${url}/?id=a`);
+  await store.send('Pay 5.');
+  const { pending } = await until(({ status }) => status === 'waiting');
+  expect(await store.reject(pending[0]?.callId ?? '', 'too expensive')).toBe(true);
+  const done = await until(isDone);
+  expect(paid).toEqual([]);
+  expect(done.messages.flatMap(({ calls }) => calls)).toMatchObject([{ status: 'denied', tool: 'pay' }]);
+  expect(JSON.stringify(model.requests.at(-1)?.body.messages)).toContain('too expensive');
+});
+
+test('what is said to a run that goes on is shown once, waits until the model has it, and is answered', async () => {
+  const { url, model } = await servedChat([payCall(5), 'Paid, in metric.']);
+  const { store, until, views } = followed(`${url}/?id=a`);
+  await store.send('Pay 5.');
+  const { pending } = await until(({ status }) => status === 'waiting');
+  expect(await store.steer('In metric, please.')).toBe(true);
+  await until(({ messages }) => messages.some(({ isWaiting }) => isWaiting));
+  await store.approve(pending[0]?.callId ?? '');
+  const done = await until(isDone);
+  expect(done.messages.filter(({ text }) => text === 'In metric, please.')).toMatchObject([
+    { role: 'user', isWaiting: false },
+  ]);
+  expect(views.some(({ messages }) => messages.filter(({ text }) => text.startsWith('In metric')).length > 1)).toBe(
+    false,
+  );
+  expect(JSON.stringify(model.requests.at(-1)?.body.messages)).toContain('In metric, please.');
+});
+
+test('stop ends the run as cancelled, from another tab too; closing a tab does not', async () => {
+  const { url, journal } = await servedChat([{ content: 'One two three four five six.', paceMs: 100 }]);
+  const one = followed(`${url}/?id=a`);
+  const two = followed(`${url}/?id=a`);
+  const three = followed(`${url}/?id=a`);
+  await one.store.send('Count.');
+  await one.until(({ messages }) => messages.some(({ isPartial }) => isPartial));
+  one.leave();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const [before] = (await journal.list?.()) ?? [];
+  expect(before?.state).toBe('running');
+  // A tab that was open before the run began looks when it asks for something.
+  const late = followed(`${url}/?id=a`);
+  await late.until(({ status }) => status === 'working');
+  expect(await late.store.stop()).toBe(true);
+  expect((await late.until(isDone)).status).toBe('cancelled');
+  expect(await late.store.stop()).toBe(false);
+  expect(late.store.getSnapshot().messages.some(({ isPartial }) => isPartial)).toBe(false);
+  expect(two.store.getSnapshot().status).toBe('idle');
+  three.leave();
+});
+
+test('an answer to other arguments than those that were shown, to another call, and to a run that is over is refused', async () => {
+  const { url } = await servedChat([payCall(5), 'Paid.']);
+  const { store, until } = followed(`${url}/?id=a`);
+  await store.send('Pay 5.');
+  const { pending, runId } = await until(({ status }) => status === 'waiting');
+  const [{ callId, digest } = { callId: '', digest: '' }] = pending;
+  const post = async (body: object): Promise<unknown> =>
+    (await fetch(`${url}/?id=a`, { method: 'POST', body: JSON.stringify(body) })).json();
+  const refused = (code: string) => ({ ok: false, error: { code } });
+  expect(digest).not.toBe('');
+  expect(await post({ type: 'approve', runId, callId, digest: `${digest}0` })).toMatchObject(
+    refused('approval-changed'),
+  );
+  expect(await post({ type: 'approve', runId, callId })).toMatchObject(refused('approval-changed'));
+  expect(await post({ type: 'approve', runId, callId: 'c9', digest })).toMatchObject(refused('approval-unknown'));
+  expect(await post({ type: 'approve', runId, callId, digest, args: 3 })).toMatchObject({ ok: false });
+  expect(await post({ type: 'approve', runId: 'other', callId, digest })).toMatchObject({ ok: false });
+  expect(paid).toEqual([]);
+  expect(await post({ type: 'approve', runId, callId, digest })).toEqual({ ok: true });
+  await until(isDone);
+  expect(paid).toEqual([5]);
+  expect(await post({ type: 'approve', runId, callId, digest })).toMatchObject({ ok: false, error: { code: 'over' } });
+});
+
+test('a chat of another owner is as if it were not there; without an owner only ids that nobody guesses are served', async () => {
+  const owner = (request: Request): string | undefined => request.headers.get('x-user') ?? undefined;
+  const { url, journal } = await servedChat(['Secret.'], { owner });
+  const ann = followed(`${url}/?id=a`, { headers: () => ({ 'x-user': 'ann' }) });
+  await ann.store.send('Tell me.');
+  const { runId } = await ann.until(isDone);
+  const bob = { 'x-user': 'bob' };
+  const unknown = await fetch(`${url}/?id=never`, { headers: bob });
+  const others = await fetch(`${url}/?id=a`, { headers: bob });
+  expect([others.status, await others.text()]).toEqual([unknown.status, await unknown.text()]);
+  const stop = await fetch(`${url}/?id=a`, {
+    method: 'POST',
+    headers: bob,
+    body: JSON.stringify({ type: 'stop', runId }),
+  });
+  const never = await fetch(`${url}/?id=z`, {
+    method: 'POST',
+    headers: bob,
+    body: JSON.stringify({ type: 'stop', runId }),
+  });
+  expect(await stop.text()).toBe(await never.text());
+  expect((await fetch(`${url}/?id=a`)).status).toBe(404);
+  expect(await runsIn(journal)).toBe(1);
+});
+
+test('a server that refuses is not asked again, and the view says why', async () => {
+  let asked = 0;
+  const { url } = await servedChat([], {
+    around: async () => {
+      asked += 1;
+      return Response.json({ error: { code: 'signed-out', message: 'Sign in.' } }, { status: 401 });
+    },
+  });
+  const { store, until } = followed(`${url}/?id=a`);
+  const view = await until(({ connection }) => connection === 'closed');
+  expect(view.error).toEqual({ code: 'signed-out', message: 'Sign in.' });
+  expect(asked).toBe(1);
+  expect(await store.send('Hello')).toBe(false);
+  expect(store.getSnapshot().error?.code).toBe('signed-out');
+  expect(asked).toBe(2);
+});
+
+test('any number of subscribers have one connection, also when the only one leaves and comes back at once', async () => {
+  const asked: string[] = [];
+  const { url } = await servedChat(['Hi.'], {
+    around: (request, answer) => {
+      asked.push(request.method);
+      return answer();
+    },
+  });
+  const store = runStore(`${url}/?id=a`);
+  expect(asked).toEqual([]);
+  store.subscribe(() => undefined)();
+  const { until } = followed(store);
+  followed(store);
+  await until(({ connection }) => connection === 'closed');
+  expect(asked).toEqual(['GET']);
+});

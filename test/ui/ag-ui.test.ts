@@ -1,0 +1,200 @@
+import { HttpAgent } from '@ag-ui/client';
+import type { Message } from '@ag-ui/core';
+import { EventSchemas } from '@ag-ui/core/schemas';
+import { afterEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type JournalStore, type Model, createAgent, tool } from '../../src/index.ts';
+import { memoryJournal } from '../../src/journal/index.ts';
+import { scriptedModel } from '../../src/testing/index.ts';
+import { AgUiFold } from '../../src/ui/ag-ui/ag-ui-fold.ts';
+import { sseText } from '../../src/ui/base/sse.ts';
+import { agUi } from '../../src/ui/index.ts';
+import type { ServedAgent } from '../../src/ui/base/answer-approvals.ts';
+import { serveWeb } from './http-chat.ts';
+import { RECORDINGS, committed, groupsOf } from './recorded-groups.ts';
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+/** What a client of AG-UI has after a stream; it checks every event. */
+async function read(text: string, messages: Message[] = []): Promise<HttpAgent> {
+  const fetch = async (): Promise<Response> => new Response(text, { headers: { 'content-type': 'text/event-stream' } });
+  const client = new HttpAgent({ url: 'http://x', fetch, initialMessages: messages });
+  await client.runAgent();
+  return client;
+}
+
+test.each(RECORDINGS)('%s as a client of AG-UI receives it', async (file) => {
+  const groups = groupsOf(committed(file));
+  const fold = new AgUiFold();
+  const text = groups
+    .map(({ position, events }) => ({ position, data: fold.feed(events) }))
+    .filter(({ data }) => data.length > 0)
+    .map(sseText)
+    .join('');
+  await expect(text).toMatchFileSnapshot(`golden/${file.replace('.jsonl', '')}.ag-ui.sse`);
+  const events = agUi(groups.flatMap((group) => group.events));
+  expect(text.replaceAll(/^id: .*\n/gm, '')).toBe(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
+  for (const event of events) expect([event.type, EventSchemas.safeParse(event).success]).toEqual([event.type, true]);
+  const { messages } = await read(text);
+  const calls = messages.flatMap((message) => ('toolCalls' in message ? (message.toolCalls ?? []) : []));
+  const results = messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : []));
+  expect(results.toSorted()).toEqual(calls.map(({ id }) => id).toSorted());
+});
+
+test('what has no end, no beginning or a call twice is refused by the same client', async () => {
+  const groups = groupsOf(committed('approval.jsonl'));
+  const events = agUi(groups.flatMap((group) => group.events)).map((event) => `data: ${JSON.stringify(event)}\n\n`);
+  for (const wrong of [events.slice(1), [...events.slice(0, 2), ...events.slice(1)]])
+    await expect(read(wrong.join(''))).rejects.toThrow();
+});
+
+async function served(agent: ServedAgent & { close(): Promise<void> }, journal: JournalStore, state = false) {
+  const { url, close } = await serveWeb(async (request) =>
+    agUi.serve(agent, request, { journal, owner: request.headers.get('user') ?? 'ada', state }),
+  );
+  closing.push(close, () => agent.close());
+  return (threadId: string, user = 'ada', messages: Message[] = []) =>
+    new HttpAgent({ url, threadId, headers: { user }, initialMessages: messages });
+}
+
+function textOf(client: HttpAgent): string {
+  const said = client.messages.findLast(({ role }) => role === 'assistant');
+  return typeof said?.content === 'string' ? said.content : '';
+}
+
+const pay = tool({
+  name: 'pay',
+  description: 'Pays.',
+  policy: 'confirm',
+  effects: 'once',
+  inputSchema: z.object({ to: z.string(), euros: z.number().max(100) }),
+  execute: ({ to, euros }) => `paid ${euros} to ${to}`,
+});
+const call = (to: string) => ({ name: 'pay', arguments: { to, euros: 40 } });
+
+function payingAgent(journal: JournalStore, calls = [call('printer')]) {
+  const model = scriptedModel([{ content: '', toolCalls: calls }, 'Done.', 'Again.']);
+  return createAgent({ model, tools: [pay], silent: true, confirm: 'wait', journal });
+}
+
+test('a reply arrives word by word, and each message once', async () => {
+  const journal = memoryJournal();
+  const model: Model = {
+    complete: async (_request, { onToken }) => {
+      for (const text of ['It ', 'is ', 'warm.']) {
+        onToken?.({ kind: 'text', text });
+        await new Promise((resolve) => setTimeout(resolve, 40));
+      }
+      return { content: 'It is warm.' };
+    },
+  };
+  const open = await served(createAgent({ model, silent: true, streaming: true, journal }), journal, true);
+  const client = open('trip');
+  client.addMessage({ id: 'u1', role: 'user', content: 'How warm?' });
+  const deltas: string[] = [];
+  await client.runAgent({}, { onTextMessageContentEvent: ({ event }) => void deltas.push(event.delta) });
+  expect(deltas.length).toBeGreaterThan(2);
+  expect(client.messages.map(({ role, content }) => [role, content])).toEqual([
+    ['user', 'How warm?'],
+    ['assistant', 'It is warm.'],
+  ]);
+  expect(client.state).toMatchObject({ signalbox: { step: 1, pending: [] } });
+  client.addMessage({ id: 'u2', role: 'user', content: 'And now?' });
+  await client.runAgent();
+  expect(client.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
+  const [last] = (await journal.list?.({ limit: 1 })) ?? [];
+  expect((await journal.read?.(last?.runId ?? ''))?.head.history).toHaveLength(2);
+});
+
+test('a call that waits is an interrupt; its answer continues the run with the result of the same call', async () => {
+  const journal = memoryJournal();
+  const open = await served(payingAgent(journal), journal);
+  const client = open('bills');
+  client.addMessage({ id: 'u1', role: 'user', content: 'Pay.' });
+  await client.runAgent();
+  const [asked] = client.pendingInterrupts;
+  expect(asked).toMatchObject({
+    reason: 'tool_call',
+    message: "The policy of 'pay' is confirm.",
+    metadata: { tool: 'pay' },
+  });
+  const payload = { approved: true, editedArgs: { to: 'printer', euros: 10 } };
+  const starts: string[] = [];
+  await client.runAgent(
+    { resume: [{ interruptId: asked?.id ?? '', status: 'resolved', payload }] },
+    { onToolCallStartEvent: ({ event }) => void starts.push(event.toolCallId) },
+  );
+  expect(starts).toEqual([]);
+  const result = client.messages.find(({ role }) => role === 'tool');
+  expect(result).toMatchObject({ toolCallId: asked?.toolCallId, content: 'paid 10 to printer' });
+  expect(textOf(client)).toBe('Done.');
+  expect(client.pendingInterrupts).toEqual([]);
+});
+
+test('all open calls are answered at once, or none is', async () => {
+  const journal = memoryJournal();
+  const open = await served(payingAgent(journal, [call('printer'), call('casino')]), journal);
+  const client = open('bills');
+  client.addMessage({ id: 'u1', role: 'user', content: 'Pay.' });
+  await client.runAgent();
+  const ids = client.pendingInterrupts.map(({ id }) => id);
+  expect(ids).toHaveLength(2);
+  const yes = (interruptId: string) => ({ interruptId, status: 'resolved', payload: { approved: true } }) as const;
+  const refused = async (resume: unknown, threadId = 'bills', user = 'ada'): Promise<string> => {
+    const body = JSON.stringify({ threadId, runId: 'r', messages: client.messages, resume });
+    const response = await client.fetch(client.url, { method: 'POST', body, headers: { user } });
+    return /"RUN_ERROR".*"code":"([\w-]+)"/.exec(await response.text())?.[1] ?? 'none';
+  };
+  expect(await refused([yes(ids[0] ?? '')])).toBe('approvals-missing');
+  expect(await refused([yes(ids[0] ?? ''), yes(`${ids[1]?.slice(0, -2)}xy`)])).toBe('approval-changed');
+  expect(await refused([yes(ids[0] ?? ''), yes('x:c1:1')])).toBe('approval-unknown');
+  expect(await refused(ids.map(yes), 'bills', 'alan')).toBe(await refused(ids.map(yes), 'never-there'));
+  expect(await refused(undefined)).toBe('conversation-waiting');
+  expect((await journal.list?.())?.[0]).toMatchObject({ toolsUsed: [], status: null });
+  const resume = [yes(ids[0] ?? ''), { interruptId: ids[1] ?? '', status: 'cancelled' as const }];
+  await client.runAgent({ resume });
+  const results = client.messages.flatMap((message) => (message.role === 'tool' ? [message.content] : []));
+  expect(results).toEqual(expect.arrayContaining(['paid 40 to printer', expect.stringContaining('denied')]));
+  const again = await client.fetch(client.url, {
+    method: 'POST',
+    body: JSON.stringify({ threadId: 'bills', runId: 'r2', messages: [], resume }),
+  });
+  expect(await again.text()).toContain('Done.');
+  expect((await journal.list?.())?.[0]).toMatchObject({ toolsUsed: ['pay'], status: 'answered' });
+});
+
+test('the approvals of a child agent are interrupts of the root, with the subagent that they belong to', async () => {
+  const journal = memoryJournal();
+  const child = createAgent({
+    name: 'clerk',
+    description: 'Pays bills.',
+    model: scriptedModel([{ content: '', toolCalls: [call('printer')] }, 'Paid it.']),
+    tools: [pay],
+    silent: true,
+    confirm: 'wait',
+  });
+  const parent = createAgent({
+    model: scriptedModel([{ content: '', toolCalls: [{ name: 'clerk', arguments: { task: 'Pay.' } }] }, 'All paid.']),
+    children: [child],
+    silent: true,
+    confirm: 'wait',
+    journal,
+  });
+  const open = await served(parent, journal);
+  const client = open('bills');
+  client.addMessage({ id: 'u1', role: 'user', content: 'Pay.' });
+  const seen: string[] = [];
+  const onEvent = ({ event }: { event: { type: string } }): void => void seen.push(event.type);
+  await client.runAgent({}, { onEvent });
+  const [asked] = client.pendingInterrupts;
+  expect(asked?.subagentRunId).toMatch(/:c1$/);
+  expect(seen).toContain('SUBAGENT_STARTED');
+  expect(seen.filter((type) => type === 'SUBAGENT_FINISHED')).toHaveLength(1);
+  await client.runAgent({
+    resume: [{ interruptId: asked?.id ?? '', status: 'resolved', payload: { approved: true } }],
+  });
+  expect(textOf(client)).toBe('All paid.');
+});

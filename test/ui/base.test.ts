@@ -1,0 +1,120 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { lineNumber, readRecording } from '../../src/journal/format/recording.ts';
+import { type Model, createAgent, tool } from '../../src/index.ts';
+import { memoryJournal } from '../../src/journal/index.ts';
+import { scriptedModel } from '../../src/testing/index.ts';
+import { type EventGroup, GroupPlayer, followGroups } from '../../src/ui/base/event-groups.ts';
+import { conversationId, isOwnedBy, lastRunOf, newChatId, ownedRun } from '../../src/ui/base/owned-runs.ts';
+import { begun, runFeed, shareTexts } from '../../src/ui/base/run-feed.ts';
+import { readPosition, sseText, sseTextAfter } from '../../src/ui/base/sse.ts';
+
+const RECORDINGS = readdirSync('test/recordings').filter((file) => file.endsWith('.jsonl'));
+
+test.each(RECORDINGS)('%s gives the events of its run, in groups that rise', (file) => {
+  const recording = readRecording(readFileSync(`test/recordings/${file}`, 'utf8'));
+  const player = new GroupPlayer();
+  const groups: EventGroup[] = [];
+  for (const [index, line] of [recording.head, ...recording.lines].entries()) {
+    const group = player.feed({ number: index === 0 ? 1 : lineNumber(recording, index - 1), line });
+    if (group !== null) groups.push(group);
+  }
+  expect(player.problem).toBeNull();
+  expect(player.isOver).toBe(true);
+  const positions = groups.map(({ position }) => position);
+  expect(positions).toEqual(positions.toSorted((a, b) => a - b));
+  const events = groups.flatMap((group) => group.events);
+  expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+  expect(events.at(-1)?.type).toBe('run.finished');
+});
+
+const wipe = tool({ name: 'wipe', description: 'Wipes.', policy: 'confirm', effects: 'once', execute: () => 'wiped' });
+
+test('groups of a run that goes on are those of the same run read later, and it says when only people are waited for', async () => {
+  const journal = memoryJournal();
+  const model = scriptedModel([{ content: '', toolCalls: [{ name: 'wipe', arguments: {} }] }, 'Done.']);
+  const agent = createAgent({ model, tools: [wipe], silent: true, confirm: 'wait', journal });
+  const run = agent.run('Wipe it.');
+  expect(await begun(journal, run)).toBe(true);
+  const live: EventGroup[] = [];
+  const signal = new AbortController().signal;
+  for await (const { groups, run: stands } of followGroups(journal, run.runId, { signal, everyMs: 5 })) {
+    live.push(...groups);
+    if (stands.isWaiting) expect(await agent.approve(run.runId, run.pending[0]?.callId ?? '')).toBe(true);
+  }
+  const later: EventGroup[] = [];
+  for await (const { groups } of followGroups(journal, run.runId, { signal })) later.push(...groups);
+  expect(JSON.stringify(live)).toBe(JSON.stringify(later));
+  const own: string[] = [];
+  for await (const { type } of run) if (type !== 'model.token') own.push(type);
+  expect(live.flatMap(({ events }) => events.map(({ type }) => type))).toEqual(own);
+});
+
+test('a reader gets what the model says between the groups, with the number of the event before it', async () => {
+  const journal = memoryJournal();
+  const words = ['One ', 'two ', 'three ', 'four.'];
+  const model: Model = {
+    complete: async (_request, { onToken }) => {
+      for (const text of words) {
+        onToken?.({ kind: 'text', text });
+        // oxlint-disable-next-line no-await-in-loop -- one word after the other
+        await new Promise((resolve) => setTimeout(resolve, 30));
+      }
+      return { content: words.join('') };
+    },
+  };
+  const agent = createAgent({ model, silent: true, streaming: true, journal });
+  const run = agent.run('Count.');
+  shareTexts(journal, run);
+  expect(await begun(journal, run)).toBe(true);
+  let seq = 0;
+  const said: string[] = [];
+  for await (const fed of runFeed(journal, run.runId, { signal: new AbortController().signal, everyMs: 5 })) {
+    if (fed.kind === 'batch') seq = fed.batch.groups.at(-1)?.events.at(-1)?.seq ?? seq;
+    if (fed.kind === 'text' && fed.text.seq === seq) said.push(fed.text.answer);
+  }
+  expect(said.length).toBeGreaterThan(1);
+  for (const text of said) expect(words.join('').startsWith(text)).toBe(true);
+});
+
+test('a client that names any id receives exactly what follows it', () => {
+  const group = { position: 12, data: [{ a: 'x\n\ny' }, { b: 2 }, { c: 3 }] };
+  const whole = sseText(group);
+  const messages = whole.split('\n\n').filter((text) => text !== '');
+  for (const [index, message] of messages.entries()) {
+    const at = readPosition(/^id: (.*)$/m.exec(message)?.[1] ?? '');
+    expect(at).not.toBeNull();
+    if (at === null) continue;
+    expect(
+      messages
+        .slice(0, index + 1)
+        .map((text) => `${text}\n\n`)
+        .join('') + sseTextAfter(group, at),
+    ).toBe(whole);
+  }
+  expect(sseTextAfter(group, { line: 11, messages: null })).toBe(whole);
+  expect(sseTextAfter(group, { line: 13, messages: null })).toBe('');
+  for (const wrong of ['', 'x', '1.x', '-1', '1e3', '99999999999999999']) expect(readPosition(wrong)).toBeNull();
+});
+
+test('a run of another owner is as if it were not there, and without an owner only ids count that nobody guesses', async () => {
+  const journal = memoryJournal();
+  const agent = createAgent({ model: scriptedModel(['Hi.', 'Hi.', 'Hi.']), silent: true, journal });
+  const run = agent.conversation(conversationId('trip', 'ada') ?? '', { owner: 'ada' }).run('Hello');
+  await run;
+  expect((await lastRunOf(journal, 'trip', 'ada'))?.runId).toBe(run.runId);
+  expect((await ownedRun(journal, run.runId, 'ada'))?.head.runId).toBe(run.runId);
+  for (const other of ['alan', undefined, '']) {
+    expect(await lastRunOf(journal, 'trip', other)).toBeNull();
+    expect(await ownedRun(journal, run.runId, other)).toBeNull();
+  }
+  expect(conversationId('trip', undefined)).toBeNull();
+  expect(conversationId('b', 'a/x')).not.toBe(conversationId('x/b', 'a'));
+  const chat = newChatId();
+  expect(conversationId(chat, undefined)).toBe(chat);
+  expect(isOwnedBy({ runId: 'mine', metadata: {} })).toBe(false);
+  const open = agent.run('Hello');
+  await open;
+  expect((await ownedRun(journal, open.runId))?.head.runId).toBe(open.runId);
+  expect(await ownedRun(journal, open.runId, 'ada')).toBeNull();
+});

@@ -1,0 +1,62 @@
+import { type UIMessage, type UIMessageChunk, readUIMessageStream, uiMessageChunkSchema } from 'ai';
+import { expect, test } from 'vitest';
+import { UiStreamFold } from '../../src/ui/ai-sdk/ui-stream-fold.ts';
+import { type UiChunk, uiStream } from '../../src/ui/index.ts';
+import { sseText } from '../../src/ui/base/sse.ts';
+import { RECORDINGS, committed, groupsOf } from './recorded-groups.ts';
+
+/** The message that a client has after these chunks; `before`: what it had. */
+async function read(chunks: readonly UiChunk[], before?: UIMessage): Promise<UIMessage | undefined> {
+  const stream = new ReadableStream<UIMessageChunk>({
+    start: (controller) => {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- they are checked against the schema
+      for (const chunk of chunks) controller.enqueue(chunk as UIMessageChunk);
+      controller.close();
+    },
+  });
+  let last = before;
+  const message = before === undefined ? {} : { message: structuredClone(before) };
+  for await (const one of readUIMessageStream({ ...message, stream, onError: () => undefined })) last = one;
+  return last;
+}
+
+async function valid(chunk: unknown): Promise<boolean> {
+  const checked = await uiMessageChunkSchema().validate?.(chunk);
+  return checked?.success === true;
+}
+
+test.each(RECORDINGS)('%s as the AI SDK receives it', async (file) => {
+  const groups = groupsOf(committed(file));
+  const fold = new UiStreamFold();
+  const text = groups
+    .map(({ position, events }) => ({ position, data: fold.feed(events) }))
+    .filter(({ data }) => data.length > 0)
+    .map(sseText)
+    .join('');
+  await expect(text).toMatchFileSnapshot(`golden/${file.replace('.jsonl', '')}.ui.sse`);
+  const chunks = uiStream(groups.flatMap(({ events }) => events));
+  expect(text.replaceAll(/^id: .*\n/gm, '')).toBe(chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join(''));
+  for (const chunk of chunks) expect([chunk.type, await valid(chunk)]).toEqual([chunk.type, true]);
+  const message = await read(chunks);
+  const unfinished = message?.parts.filter(
+    (part) => 'state' in part && !/^(?:done|output-.*)$/.test(part.state ?? 'done'),
+  );
+  expect(unfinished).toEqual([]);
+  expect(message?.id).toBe(committed(file).head.runId);
+});
+
+test('an approved call, a denied one and the answer are parts of one message', async () => {
+  const message = await read(uiStream(groupsOf(committed('approval.jsonl')).flatMap(({ events }) => events)));
+  const parts = message?.parts.filter(({ type }) => type.startsWith('tool-')) ?? [];
+  expect(parts).toMatchObject([
+    {
+      type: 'tool-pay',
+      state: 'output-available',
+      input: { to: 'printer' },
+      output: 'paid 40 to printer',
+      approval: { approved: true },
+    },
+    { type: 'tool-pay', state: 'output-denied', input: { to: 'casino' }, approval: { approved: false } },
+  ]);
+  expect(message?.parts.at(-1)).toMatchObject({ type: 'text', text: 'The printer is paid; the casino was refused.' });
+});
