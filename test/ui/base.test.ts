@@ -4,7 +4,8 @@ import { lineNumber, readRecording } from '../../src/journal/format/recording.ts
 import { type Model, createAgent, tool } from '../../src/index.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
-import { type EventGroup, GroupPlayer, followGroups } from '../../src/ui/base/event-groups.ts';
+import { type EventGroup, GroupPlayer } from '../../src/ui/base/event-groups.ts';
+import { followGroups } from '../../src/ui/base/follow-groups.ts';
 import { conversationId, isOwnedBy, lastRunOf, newChatId, ownedRun } from '../../src/ui/base/owned-runs.ts';
 import { begun, runFeed, shareTexts } from '../../src/ui/base/run-feed.ts';
 import { readPosition, sseText, sseTextAfter } from '../../src/ui/base/sse.ts';

@@ -1,63 +1,20 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  AbstractChat,
-  type ChatState,
-  type ChatTransport,
-  DefaultChatTransport,
-  type UIMessage,
-  lastAssistantMessageIsCompleteWithApprovalResponses,
-} from 'ai';
+import { DefaultChatTransport } from 'ai';
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Agent, type JournalStore, type Model, createAgent, tool } from '../../src/index.ts';
 import { fileJournal, memoryJournal } from '../../src/journal/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
-import { type SignalboxTransport, chatTransport, uiStream } from '../../src/ui/index.ts';
+import { uiStream } from '../../src/ui/index.ts';
+import { type TestChat, chatOver, tab, textOf, until } from './chat-tabs.ts';
 import { serveWeb } from './http-chat.ts';
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close();
 });
-
-/** What `useChat` keeps, without React. */
-class State implements ChatState<UIMessage> {
-  status: ChatState<UIMessage>['status'] = 'ready';
-  error: Error | undefined = undefined;
-  messages: UIMessage[] = [];
-  pushMessage = (message: UIMessage): void => void (this.messages = [...this.messages, message]);
-  popMessage = (): void => void (this.messages = this.messages.slice(0, -1));
-  replaceMessage = (index: number, message: UIMessage): void =>
-    void (this.messages = this.messages.map((one, at) => (at === index ? structuredClone(message) : one)));
-  snapshot = <T>(thing: T): T => structuredClone(thing);
-}
-
-class TestChat extends AbstractChat<UIMessage> {}
-
-interface Tab {
-  readonly chat: TestChat;
-  readonly transport: SignalboxTransport;
-}
-
-/** A tab of a browser in which a chat is open. */
-function tab(url: string, id: string, user = 'ada', messages: UIMessage[] = []): Tab {
-  const transport = chatTransport({ api: `${url}/api/chat`, headers: { user } });
-  return { transport, chat: chatOver(transport, id, messages) };
-}
-
-function chatOver(transport: unknown, id: string, messages: UIMessage[] = []): TestChat {
-  const state = new State();
-  state.messages = messages;
-  return new TestChat({
-    id,
-    state,
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the chunks are checked by the client
-    transport: transport as ChatTransport<UIMessage>,
-    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
-  });
-}
 
 async function served(agent: Agent<never, never> | object, journal: JournalStore): Promise<string> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- any agent
@@ -67,18 +24,6 @@ async function served(agent: Agent<never, never> | object, journal: JournalStore
   );
   closing.push(close, () => any.close());
   return url;
-}
-
-function textOf(message: UIMessage | undefined): string {
-  return message?.parts.map((part) => (part.type === 'text' ? part.text : '')).join('') ?? '';
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  for (let tries = 0; !holds(); tries += 1) {
-    if (tries > 1000) throw new Error('It did not happen.');
-    // oxlint-disable-next-line no-await-in-loop -- looks until it is so
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }
 
 /** Says words one by one, each when it is let. */

@@ -46,6 +46,7 @@ export async function serveAgUi(agent: ServedAgent, request: Request, options: A
   if (chat === null) return unknownId();
   const last = await chat.last();
   if (input.resume.length > 0) return answered(agent, { chat, last, input, options });
+  if (last?.state === 'interrupted') chat.resume();
   if (last !== null && last.metadata[AG_RUN] === input.runId)
     return streamOf(input, options, last.runId, positionOf(request));
   if (last !== null && last.state !== 'ended' && (await standingOf(options.journal, last.runId))?.isWaiting === true)

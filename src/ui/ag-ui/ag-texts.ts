@@ -1,5 +1,6 @@
 import type { JournalStore } from '../../journal/run/run-journal.ts';
-import type { EventGroup, GroupBatch } from '../base/event-groups.ts';
+import type { EventGroup } from '../base/event-groups.ts';
+import type { GroupBatch } from '../base/follow-groups.ts';
 import type { LiveText, RunFed } from '../base/run-feed.ts';
 import { type RunView, RunViewer } from '../base/run-view.ts';
 import { SSE_PING, type SsePosition, sseText, sseTextAfter } from '../base/sse.ts';

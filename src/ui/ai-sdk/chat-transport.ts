@@ -60,7 +60,7 @@ export interface SignalboxTransport {
 }
 
 /** A connection that broke is tried again after these milliseconds. */
-const RETRIES_MS = [100, 500, 2000, 5000, 10_000] as const;
+const RETRIES_MS = [100, 250, 500, 1000, 1000, 2000, 2000, 4000, 4000, 8000] as const;
 
 /**
  * Makes a transport for `useChat`.

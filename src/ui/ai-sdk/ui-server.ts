@@ -33,7 +33,11 @@ const MESSAGE = 'uiMessage';
 export async function serveUiStream(agent: ServedAgent, request: Request, options: ServeOptions): Promise<Response> {
   if (request.method === 'GET') {
     const chatId = chatIn(request);
-    return chatId === null ? unknownId() : resumeUiStream(options.journal, chatId, { ...options, request });
+    if (chatId === null) return unknownId();
+    const chat = Chat.of(agent, chatId, options);
+    // Its process has died: here is one that continues it.
+    if ((await chat?.last())?.state === 'interrupted') chat?.resume();
+    return resumeUiStream(options.journal, chatId, { ...options, request });
   }
   if (request.method !== 'POST') return refusal(405, 'method', 'Only GET and POST are served.');
   const ask = readAsk(await bodyOf(request));

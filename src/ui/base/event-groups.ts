@@ -6,8 +6,7 @@
  */
 import type { RunRecord } from '../../journal/format/record.ts';
 import { RecordingPlayer } from '../../journal/replay/recording-player.ts';
-import { type FollowOptions, type NumberedLine, followRun } from '../../journal/run/follow-run.ts';
-import type { JournalStore } from '../../journal/run/run-journal.ts';
+import type { NumberedLine } from '../../journal/run/follow-run.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 
 /** The events that follow from one record. */
@@ -73,28 +72,5 @@ export class GroupPlayer {
   /** Why nothing more can be read of this run: another version recorded it. Null while it can. */
   get problem(): string | null {
     return this.#player.problem;
-  }
-}
-
-/** Groups that came together, and how the run stands behind them. */
-export interface GroupBatch {
-  readonly groups: readonly EventGroup[];
-  readonly run: Pick<GroupPlayer, 'head' | 'position' | 'path' | 'isOver' | 'isWaiting' | 'problem'>;
-}
-
-/**
- * The groups of a run as they are recorded, in whatever process: first all that are there, then batch by batch. Ends behind the
- * run's end, where another version recorded it, when the signal aborts, and at once where there is no such run.
- */
-export async function* followGroups(
-  store: Pick<JournalStore, 'read'>,
-  runId: string,
-  options: FollowOptions,
-): AsyncGenerator<GroupBatch> {
-  const player = new GroupPlayer();
-  for await (const lines of followRun(store, runId, options)) {
-    const groups = lines.flatMap((line) => player.feed(line) ?? []);
-    yield { groups, run: player };
-    if (player.problem !== null) return;
   }
 }

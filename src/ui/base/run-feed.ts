@@ -8,7 +8,7 @@
  */
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
-import { type GroupBatch, followGroups } from './event-groups.ts';
+import { type GroupBatch, followGroups } from './follow-groups.ts';
 
 /** What the model of the root agent has said of its reply so far. */
 export interface LiveText {
