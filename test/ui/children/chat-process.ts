@@ -11,7 +11,8 @@ const journal = fileJournal(join(folder, 'runs'));
 const model: Model = {
   complete: async (_request, { onToken, signal }) => {
     for (const text of ['One ', 'two ', 'three.']) {
-      while (text === 'three.' && !existsSync(join(folder, 'go'))) {
+      const mayGo = (): boolean => text !== 'three.' || existsSync(join(folder, 'go'));
+      while (!mayGo()) {
         signal.throwIfAborted();
         // oxlint-disable-next-line no-await-in-loop -- waits for its turn
         await new Promise((resolve) => setTimeout(resolve, 10));
