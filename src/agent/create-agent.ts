@@ -72,15 +72,7 @@ export function createAgent(options: object = {}): Agent<unknown, AnyRun> {
       return runs.past.orphans(given);
     },
     conversation: (id, given = {}) => runs.conversation(id, given),
-    steer: (runId, text, given = {}) => {
-      checkMessage('agent.steer', text, given);
-      const { id = newRunId(), interrupt = false } = given;
-      return runs.ask(runId, { do: 'steer', id, text, interrupt });
-    },
-    queue: (runId, text, given = {}) => {
-      checkMessage('agent.queue', text, given);
-      return runs.ask(runId, { do: 'queue', id: given.id ?? newRunId(), text });
-    },
+    ...askedById(runs),
     get history() {
       return runs.own.history;
     },
@@ -109,12 +101,6 @@ export function createAgent(options: object = {}): Agent<unknown, AnyRun> {
       return Object.fromEntries(core.mcp.names().map((name) => [name, core.mcp.connection(name) ?? undefined]));
     },
     pending: pendingIn(runs),
-    approve: (runId, callId, how = {}) => {
-      checkApproval(how, 'agent.approve');
-      return runs.ask(runId, { do: 'approve', callId, always: how.always === true, args: how.args ?? null });
-    },
-    reject: (runId, callId, reason = '') => runs.ask(runId, { do: 'reject', callId, reason }),
-    cancel: (runId, reason = '') => runs.ask(runId, { do: 'cancel', reason }),
     wake: async (given = {}) => {
       checkWake(given);
       return runs.wake(given);
@@ -175,4 +161,25 @@ function systemPromptOf(core: AgentCore): string {
   const spec = core.ports.output?.spec(core.besideTools());
   const output = spec === undefined ? null : shownOutput(spec, toolNames(toolset));
   return joinParts(promptParts(text, toolset, { mode, plans, output }));
+}
+
+/** What can be asked of a run by its id, wherever it is. */
+function askedById(runs: AgentRuns): Pick<Agent, 'steer' | 'queue' | 'approve' | 'reject' | 'cancel'> {
+  return {
+    steer: (runId, text, given = {}) => {
+      checkMessage('agent.steer', text, given);
+      const { id = newRunId(), interrupt = false } = given;
+      return runs.ask(runId, { do: 'steer', id, text, interrupt });
+    },
+    queue: (runId, text, given = {}) => {
+      checkMessage('agent.queue', text, given);
+      return runs.ask(runId, { do: 'queue', id: given.id ?? newRunId(), text });
+    },
+    approve: (runId, callId, how = {}) => {
+      checkApproval(how, 'agent.approve');
+      return runs.ask(runId, { do: 'approve', callId, always: how.always === true, args: how.args ?? null });
+    },
+    reject: (runId, callId, reason = '') => runs.ask(runId, { do: 'reject', callId, reason }),
+    cancel: (runId, reason = '') => runs.ask(runId, { do: 'cancel', reason }),
+  };
 }

@@ -9,8 +9,7 @@ import { RECORDINGS, committed, groupsOf } from './recorded-groups.ts';
 async function read(chunks: readonly UiChunk[], before?: UIMessage): Promise<UIMessage | undefined> {
   const stream = new ReadableStream<UIMessageChunk>({
     start: (controller) => {
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- they are checked against the schema
-      for (const chunk of chunks) controller.enqueue(chunk as UIMessageChunk);
+      for (const chunk of chunks) controller.enqueue(chunk);
       controller.close();
     },
   });

@@ -26,8 +26,8 @@ export interface ServedAgent {
 
 /** What of a conversation is served. */
 interface ServedConversation {
-  run(input: RunInput, options: Pick<RunOptions, 'whenBusy' | 'context' | 'metadata'>): ServedRun;
-  resume(options?: { readonly context?: unknown }): Promise<unknown>;
+  run(input: RunInput, options: Pick<RunOptions, 'whenBusy' | 'context' | 'metadata' | 'park'>): ServedRun;
+  resume(options?: Pick<RunOptions, 'context' | 'park'>): Promise<unknown>;
 }
 
 /** A run that was begun for a request. */

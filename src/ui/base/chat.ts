@@ -56,8 +56,7 @@ export class Chat {
   /** Begins a run, behind one that goes on. `metadata` finds it again. */
   async run(input: RunInput, metadata: JsonObject): Promise<ChatStart> {
     const { journal, context } = this.#options;
-    // Where runs can be parked, they are here.
-    const run = this.#conversation.run(input, { whenBusy: 'queue', context, metadata });
+    const run = this.#conversation.run(input, { whenBusy: 'queue', context, metadata, park: this.#parks });
     shareTexts(journal, run);
     if (await begun(journal, run)) return { ok: true, runId: run.runId };
     const { error, result } = await run;
@@ -66,7 +65,7 @@ export class Chat {
 
   /** Continues the last run where nobody drives it. It goes on by itself. */
   resume(): void {
-    void this.#conversation.resume({ context: this.#options.context }).catch(() => undefined);
+    void this.#conversation.resume({ context: this.#options.context, park: this.#parks }).catch(() => undefined);
   }
 
   /** Ends a run of this chat as cancelled, whoever drives it; false where it is over. */
@@ -80,6 +79,11 @@ export class Chat {
     // It resolves when the model has it, and rejects at once where it cannot be written.
     await Promise.race([said, new Promise((resolve) => setTimeout(resolve, 50))]);
     said.catch(() => undefined);
+  }
+
+  /** A run that waits for people needs no process. */
+  get #parks(): boolean {
+    return this.#options.journal.take !== undefined;
   }
 
   get #conversation() {
