@@ -46,6 +46,11 @@ class Endpoint {
     await this.#lines?.next();
   }
 
+  /** Ends it at once; another one follows. */
+  kill(): void {
+    this.#child?.kill('SIGKILL');
+  }
+
   async stop(): Promise<void> {
     this.#isOver = true;
     const child = this.#child;
@@ -56,6 +61,9 @@ class Endpoint {
   }
 }
 
+/** How long one step of a run from outside may take: with many kills, it takes many tries. */
+const PATIENCE_MS = cases(20_000, 900_000);
+
 /** Does it until it works: the server may be gone meanwhile. */
 function insisting<T>(act: () => Promise<T>): Promise<T> {
   return until(async () => {
@@ -64,7 +72,7 @@ function insisting<T>(act: () => Promise<T>): Promise<T> {
     } catch {
       return null;
     }
-  }).then(({ value }) => value);
+  }, PATIENCE_MS).then(({ value }) => value);
 }
 
 const missing = restateBinary() === null;
@@ -92,11 +100,22 @@ describe.skipIf(missing)('runs on Restate whose processes are killed', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
+  let seed = seedOr(19);
+  const next = (most: number): number => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
+    return 1 + Math.floor((seed / 2 ** 31) * most);
+  };
+
   /** Drives one run from outside; each of what is said must be taken exactly once. */
-  const driven = async (runId: string) => {
+  const driven = async (runId: string, everyMs = 20) => {
     const say = (message: RestateMessage) => insisting(() => client.send(runId, message));
-    await insisting(() => client.start(runId, `Do it for ${runId}`)).catch(() => undefined);
-    const callId = await insisting(() => waitingCall(client, runId, 'mail'));
+    // One that was begun, but whose answer was lost, is refused a second time.
+    const begin = (): Promise<void> =>
+      client.start(runId, `Do it for ${runId}`).catch((error: unknown) => {
+        if (Reflect.get(Object(error), 'status') !== 409) throw error;
+      });
+    await insisting(begin);
+    const callId = await insisting(() => waitingCall(client, runId, 'mail', PATIENCE_MS, everyMs));
     const taken = [await say(STEER), await say({ type: 'approve', callId })];
     const result = await insisting(() => client.result(runId));
     return { result, taken, callId, recording: (await insisting(() => client.recording(runId))) ?? '' };
@@ -132,11 +151,6 @@ describe.skipIf(missing)('runs on Restate whose processes are killed', () => {
   test(
     'a process that ends at any boundary changes nothing: same result, nothing twice, nothing lost',
     async () => {
-      let seed = seedOr(19);
-      const next = (below: number): number => {
-        seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
-        return 1 + Math.floor((seed / 2 ** 31) * below);
-      };
       const count = cases(10, 200);
       for (let index = 0; index < count; index += 1) {
         const runId = `run-${index}`;
@@ -147,6 +161,34 @@ describe.skipIf(missing)('runs on Restate whose processes are killed', () => {
       }
       expect(endpoint.lives).toBeGreaterThan(count / 2);
       await endpoint.arm(1e9);
+    },
+    cases(60_000, 3_600_000),
+  );
+
+  test(
+    'many runs at once survive kills of the process and of the server at random moments',
+    async () => {
+      await endpoint.arm(1e9);
+      const count = cases(12, 100);
+      const over = new AbortController();
+      const killing = (async () => {
+        for (let kills = 1; !over.signal.aborted; kills += 1) {
+          await new Promise((resolve) => setTimeout(resolve, 150 + next(cases(300, 4000))));
+          if (kills % 4 !== 0) endpoint.kill();
+          else {
+            await server.kill();
+            await server.launch();
+          }
+          // A process that begins needs a moment before it can do anything.
+          await new Promise((resolve) => setTimeout(resolve, 1000));
+        }
+      })();
+      const ids = Array.from({ length: count }, (_none, index) => `run-many-${index}`);
+      const all = await Promise.all(ids.map((runId) => driven(runId, cases(20, 500))));
+      over.abort();
+      await killing;
+      expect(all.map(({ result }) => result.runId)).toEqual(ids);
+      for (const [index, { recording, result }] of all.entries()) await holds(ids[index] ?? '', recording, result);
     },
     cases(60_000, 3_600_000),
   );

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Agent } from '../../src/agent/agent-types.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
+import { RecordingPlayer } from '../../src/journal/replay/recording-player.ts';
 import { replay, transitions } from '../../src/journal/replay/replay.ts';
 import { followRun } from '../../src/journal/run/follow-run.ts';
 import { restateAgent, restateClient } from '../../src/restate/index.ts';
@@ -343,13 +344,21 @@ describe.skipIf(missing)('an agent on Restate', () => {
     await client.start('followed', 'Mail Ada');
     await waitingCall(client, 'followed', 'mail');
     const kinds: string[] = [];
+    const moves: unknown[] = [];
+    const player = new RecordingPlayer({
+      onMicrostep: ({ transition }) => transition !== null && moves.push(transition),
+    });
     for await (const lines of followRun(client, 'followed', { signal: AbortSignal.timeout(20_000), everyMs: 20 })) {
       kinds.push(...lines.map(({ line }) => line.t));
+      for (const { line } of lines) player.feed(line);
       const [call] = (await client.state('followed'))?.pending ?? [];
       if (call !== undefined) await client.send('followed', { type: 'approve', callId: call.callId });
     }
     expect(kinds[0]).toBe('run');
     expect(kinds.at(-1)).toBe('end');
+    // What the inspector shows.
+    expect(player.problem).toBeNull();
+    expect(moves).toEqual(transitions((await client.recording('followed')) ?? ''));
   });
 
   test('Restate’s own client reaches the same handlers', async () => {

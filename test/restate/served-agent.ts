@@ -50,7 +50,11 @@ export function modelByTurn(
 }
 
 /** Waits until a value is there. */
-export async function until<T>(look: () => Promise<T | null | undefined | false>, ms = 20_000): Promise<T> {
+export async function until<T>(
+  look: () => Promise<T | null | undefined | false>,
+  ms = 20_000,
+  everyMs = 20,
+): Promise<T> {
   const end = performance.now() + ms;
   for (;;) {
     // oxlint-disable-next-line no-await-in-loop -- until it is there
@@ -58,12 +62,18 @@ export async function until<T>(look: () => Promise<T | null | undefined | false>
     if (found !== null && found !== undefined && found !== false) return found;
     if (performance.now() > end) throw new Error('It did not come.');
     // oxlint-disable-next-line no-await-in-loop -- between two looks
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
 }
 
 /** Waits until a call of this tool waits for a person, and gives its id. */
-export async function waitingCall(client: RestateClient, runId: string, tool: string, ms?: number): Promise<string> {
-  const call = await until(async () => (await client.state(runId))?.pending.find((one) => one.tool === tool), ms);
-  return call.callId;
+export async function waitingCall(
+  client: RestateClient,
+  runId: string,
+  tool: string,
+  ms?: number,
+  everyMs?: number,
+): Promise<string> {
+  const look = async () => (await client.state(runId))?.pending.find((one) => one.tool === tool);
+  return (await until(look, ms, everyMs)).callId;
 }
