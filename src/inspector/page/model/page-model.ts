@@ -44,6 +44,9 @@ export class PageModel {
         else known.info = session;
         return;
       }
+      case 'session-gone':
+        this.#sessions.delete(frame.session);
+        return;
       default:
         this.#sessions.get(frame.session)?.add(frame);
     }
@@ -71,7 +74,7 @@ interface GrowingTrack extends ActorTrack {
 }
 
 /** The frames that belong to one session. */
-type SessionFrame = Exclude<Frame, { t: 'hello' | 'drawing' | 'session' }>;
+type SessionFrame = Exclude<Frame, { t: 'hello' | 'drawing' | 'session' | 'session-gone' }>;
 
 /**
  * One run, recording or actor system as the page knows it. The lists only ever grow (tokens aside), so that a view may
@@ -129,7 +132,8 @@ export class SessionModel {
       case 'event': {
         // The step with that number, or the last one before it; -1 before the first.
         const step = lastUpTo(this.#steps.length, (index) => this.#steps[index]?.n, frame.step);
-        return this.#heard({ event: frame.event, at: frame.at, step });
+        const agent = frame.agent === undefined ? {} : { agent: frame.agent };
+        return this.#heard({ event: frame.event, at: frame.at, step, ...agent });
       }
       case 'record':
         this.#records[frame.line] = frame.record;

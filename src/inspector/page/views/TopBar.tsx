@@ -37,8 +37,8 @@ export function TopBar() {
         </button>
       )}
       {info !== undefined && (
-        <span class={`status ${statusTone(info.status)}`} data-testid="status">
-          <Lamp tone={statusTone(info.status)} />
+        <span class={`status ${statusTone(info)}`} data-testid="status">
+          <Lamp tone={statusTone(info)} />
           {statusText(info)}
         </span>
       )}

@@ -63,9 +63,9 @@ function SessionsDialog() {
             aria-current={info.id === state.session.value?.info.id}
             onClick={() => choose(info.id)}
           >
-            <Lamp tone={statusTone(info.status)} />
+            <Lamp tone={statusTone(info)} />
             <span>{inertLine(info.title, 160)}</span>
-            <span class={statusTone(info.status)}>{statusText(info)}</span>
+            <span class={statusTone(info)}>{statusText(info)}</span>
             <span class="sub">
               {inertLine(info.agent, 40)} · {info.at.slice(0, 19).replace('T', ' ')} · {inertLine(info.id, 60)}
               {info.parent === null ? '' : ` · fork of ${inertLine(info.parent.runId, 40)} at ${info.parent.entry}`}

@@ -1,5 +1,6 @@
 import { durationText, timeScale } from '../../model/time-scale.ts';
 import { inertLine } from '../../model/inert-text.ts';
+import { actorText } from '../../model/actor-state.ts';
 import { usePage } from '../../state/page-context.ts';
 import { nextSpeed, togglePlay, goTo, walk, walkMarks } from '../../state/walk.ts';
 import { Button, IconButton } from '../parts/Button.tsx';
@@ -53,7 +54,7 @@ export function TimeBoard() {
           {step !== undefined && (
             <>
               {' '}
-              · {durationText(step.at)} · {inertLine(step.actor, 40)} · {inertLine(step.event, 40)}
+              · {durationText(step.at)} · {inertLine(actorText(session, step.actor), 60)} · {inertLine(step.event, 40)}
             </>
           )}
         </p>
@@ -89,7 +90,7 @@ function Lanes() {
   const size = useSize(box);
   const count = useMemo(() => session?.steps.length ?? 0, [session, beat]);
   const scale = useMemo(() => timeScale(session?.steps ?? [], stretch), [session, beat, stretch]);
-  const lanes = useMemo(() => (session === null ? [] : lanesOf(session)), [session, beat]);
+  const lanes = useMemo(() => (session === null ? [] : lanesOf(session, state.model.drawings)), [session, beat]);
   const marks = useMemo(() => stepMarks(session?.told ?? []), [session, beat]);
   // A reader that follows what happens is always at its end: there the lanes are drawn again only when they have grown.
   const position = state.cursor.value === null ? Math.max(0, count - 1) : state.position.value;

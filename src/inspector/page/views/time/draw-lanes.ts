@@ -2,7 +2,7 @@ import type { Size } from '../../model/chart.ts';
 import type { Lane, LaneSpan, StepMark } from '../../model/timeline.ts';
 import type { TimeScale } from '../../model/time-scale.ts';
 import { inertLine } from '../../model/inert-text.ts';
-import type { Tone } from '../../model/tone.ts';
+import type { Tone } from '../../../frames/protocol.ts';
 
 /** The panel's colours, as the canvas needs them. */
 export interface LaneColours {
@@ -20,7 +20,17 @@ export function readColours(element: Element): LaneColours {
   const style = getComputedStyle(element);
   const of = (name: string): string => style.getPropertyValue(`--${name}`).trim();
   return {
-    tones: { go: of('go'), wait: of('wait'), caution: of('caution'), danger: of('danger'), done: of('done') },
+    tones: {
+      go: of('work'),
+      model: of('model'),
+      tool: of('tool'),
+      wait: of('wait'),
+      pause: of('pause'),
+      caution: of('caution'),
+      danger: of('danger'),
+      done: of('done'),
+      end: of('end'),
+    },
     ink: of('ink-2'),
     dim: of('ink-3'),
     line: of('line'),
