@@ -18,6 +18,19 @@ export class PageModel {
   server: { readonly version: string; readonly live: boolean; readonly newer: boolean } | null = null;
   readonly #drawings = new Map<string, MachineDrawing>();
   readonly #sessions = new Map<string, SessionModel>();
+  /** Those that the server has let go of. */
+  readonly #gone = new Set<string>();
+  /** Whether somebody looks at a session: it then stays, though it is gone. */
+  isShown: (id: string) => boolean = () => false;
+
+  /** Drops what the server has let go of and nobody looks at. */
+  forgetGone(): void {
+    for (const id of this.#gone) {
+      if (this.isShown(id)) continue;
+      this.#sessions.delete(id);
+      this.#gone.delete(id);
+    }
+  }
 
   get drawings(): ReadonlyMap<string, MachineDrawing> {
     return this.#drawings;
@@ -39,13 +52,15 @@ export class PageModel {
         return;
       case 'session': {
         const { session } = frame;
+        this.#gone.delete(session.id);
         const known = this.#sessions.get(session.id);
         if (known === undefined) this.#sessions.set(session.id, new SessionModel(session));
         else known.info = session;
         return;
       }
       case 'session-gone':
-        this.#sessions.delete(frame.session);
+        this.#gone.add(frame.session);
+        this.forgetGone();
         return;
       default:
         this.#sessions.get(frame.session)?.add(frame);

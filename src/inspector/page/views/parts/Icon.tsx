@@ -18,7 +18,7 @@ const PATHS = {
   stop: 'M4 4h8v8H4z',
   send: 'M2.5 3 14 8 2.5 13l1.600-4.300L9 8 4.100 7.300z',
   compare: 'M3 3h4v10H3zm1.300 1.300v7.400h1.400V4.300zM9 3h4v10H9z',
-  link: 'M7 3h2v10H7z',
+  link: 'M6.500 3.500h6v7h-1.400V4.900H6.500zM3.500 5.800h6v6.700h-6zM4.900 7.200v3.900h3.200V7.200z',
 } as const;
 
 /** The name of a sign. */
