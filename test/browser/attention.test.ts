@@ -88,6 +88,7 @@ test.skipIf(noChromium)('the address has no token, and names run and step over a
   await page.locator('.answer-text').waitFor();
   await page.keyboard.press('r');
   await page.getByRole('dialog').getByRole('button', { name: 'Reload me' }).click();
+  await page.locator('.answer-text').getByText('Here again.').waitFor();
   await page.keyboard.press('Home');
   await page.keyboard.press('ArrowRight');
   await expect.poll(() => page.url()).toContain(`#run=${encodeURIComponent(run.runId)}&step=2`);
