@@ -53,6 +53,16 @@ export function lanesOf(session: SessionModel, drawings: Drawings = NO_DRAWINGS)
   return lanes;
 }
 
+/** The lanes that are to be seen where some are shut: those below them are not. */
+export function openLanes(lanes: readonly Lane[], shut: ReadonlySet<string>): readonly Lane[] {
+  let below = Infinity;
+  return lanes.filter(({ id, depth }) => {
+    if (depth > below) return false;
+    below = shut.has(id) ? depth : Infinity;
+    return true;
+  });
+}
+
 const NO_DRAWINGS: Drawings = new Map();
 
 function spansOf({ steps }: SessionModel, { track, life }: TrackedLife, drawings: Drawings): readonly LaneSpan[] {

@@ -1,4 +1,6 @@
+import { useEffect, useState } from 'preact/hooks';
 import type { SessionInfo } from '../../frames/protocol.ts';
+import type { SessionModel } from '../model/page-model.ts';
 import { hasTalk, costsOf } from '../model/talk.ts';
 import { inertLine } from '../model/inert-text.ts';
 import { durationText } from '../model/time-scale.ts';
@@ -187,10 +189,23 @@ function Facts() {
         </span>
       )}
       <span>
-        <b>{durationText(session.lastAt)}</b>
+        <Clock session={session} />
       </span>
     </p>
   );
+}
+
+/** How long a run has taken; while it is live, the clock goes on though nothing happens. */
+function Clock({ session: { info, lastAt } }: { readonly session: SessionModel }) {
+  const { desk } = usePage();
+  const [now, setNow] = useState(0);
+  const isLive = desk.acts && info.status === 'running' && info.kind === 'run';
+  useEffect(() => {
+    if (!isLive) return;
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, [isLive, info.id]);
+  return <b data-testid="clock">{durationText(isLive ? Math.max(lastAt, now - Date.parse(info.at)) : lastAt)}</b>;
 }
 
 /** Our mark: a signal with two lamps. */
