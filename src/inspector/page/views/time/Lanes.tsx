@@ -10,6 +10,7 @@ import { usePage } from '../../state/page-context.ts';
 import { goTo } from '../../state/walk.ts';
 import { theme, useSize } from '../parts/use-screen.ts';
 import {
+  drawCursor,
   drawLanes,
   LABELS,
   type LaneColours,
@@ -159,6 +160,7 @@ function Canvas({ lanes, scale, view, row, size, onView }: CanvasProps) {
   const session = state.session.value;
   const beat = state.slowBeat.value;
   const canvas = useRef<HTMLCanvasElement>(null);
+  const over = useRef<HTMLCanvasElement>(null);
   const colours = useRef<{ readonly shade: string; readonly read: LaneColours } | null>(null);
   const count = useMemo(() => session?.steps.length ?? 0, [session, beat]);
   const marks = useMemo(() => stepMarks(session?.told ?? []), [session, beat]);
@@ -174,8 +176,12 @@ function Canvas({ lanes, scale, view, row, size, onView }: CanvasProps) {
       const step = session?.steps[at];
       return step === undefined ? null : durationText(step.at);
     };
-    drawLanes(element, { size, lanes, marks, scale, view, row, position, colours: colours.current.read, times });
-  }, [size, lanes, marks, scale, view.from, view.to, view.first, row, position, shade, beat]);
+    drawLanes(element, { size, lanes, marks, scale, view, row, colours: colours.current.read, times });
+  }, [size, lanes, marks, scale, view.from, view.to, view.first, row, shade, beat]);
+  useLayoutEffect(() => {
+    if (over.current === null || colours.current === null) return;
+    drawCursor(over.current, { size, lanes, scale, view, row }, position, colours.current.read);
+  }, [size, scale, view.from, view.to, position, shade, beat]);
 
   const scrub = (event: PointerEvent): void => {
     const { left, top } = edges(canvas.current);
@@ -204,6 +210,7 @@ function Canvas({ lanes, scale, view, row, size, onView }: CanvasProps) {
       }}
     >
       <canvas ref={canvas} />
+      <canvas ref={over} />
     </div>
   );
 }

@@ -59,7 +59,6 @@ interface LanesPlan {
 
 interface LanesPicture extends LanesPlan {
   readonly marks: readonly StepMark[];
-  readonly position: number;
   readonly colours: LaneColours;
   /** The time of a step, as text. */
   readonly times: (position: number) => string | null;
@@ -118,19 +117,48 @@ export function spanAt(plan: LanesPlan, x: number, y: number): LaneSpan | null {
   return lane?.spans.findLast(({ from, to }) => at(from) <= x && (to === null || x <= at(to))) ?? null;
 }
 
-/** Draws the lanes, the marks above them, the cursor across, and the whole run below. */
-export function drawLanes(canvas: HTMLCanvasElement, picture: LanesPicture): void {
-  const { size, lanes, marks, position, view, row, colours } = picture;
+/** A canvas of that size, empty, ready to be drawn on; null where there is none. */
+function penOn(canvas: HTMLCanvasElement, size: Size): CanvasRenderingContext2D | null {
   const ratio = devicePixelRatio;
   canvas.width = Math.round(size.width * ratio);
   canvas.height = Math.round(size.height * ratio);
   const pen = canvas.getContext('2d');
+  pen?.scale(ratio, ratio);
+  if (pen !== null) pen.textBaseline = 'middle';
+  return pen;
+}
+
+/** Draws the cursor, and a veil over what comes after it: all that changes while somebody scrubs. */
+export function drawCursor(canvas: HTMLCanvasElement, plan: LanesPlan, position: number, colours: LaneColours): void {
+  const { size, scale } = plan;
+  const pen = penOn(canvas, size);
   if (pen === null) return;
-  pen.scale(ratio, ratio);
-  pen.clearRect(0, 0, size.width, size.height);
+  const at = toX(plan)(position);
+  const veil = Math.max(LABELS, at);
+  pen.globalAlpha = 0.62;
+  pen.fillStyle = colours.back;
+  pen.fillRect(veil, TOP, Math.max(0, size.width - RIGHT - veil), size.height - TOP - OVERVIEW);
+  pen.globalAlpha = 1;
+  pen.fillStyle = colours.lit;
+  pen.fillRect(
+    Math.round(LABELS + scale.at(position) * (size.width - LABELS - RIGHT)) - 0.5,
+    size.height - STRIP,
+    1,
+    STRIP,
+  );
+  if (at < LABELS - 6) return;
+  pen.fillRect(Math.round(at) - 0.75, 2, 1.5, size.height - STRIP - 4);
+  polygon(pen, [at - 5, 0, at + 5, 0, at, 7]);
+  pen.fill();
+}
+
+/** Draws the lanes, the marks above them, and the whole run below. */
+export function drawLanes(canvas: HTMLCanvasElement, picture: LanesPicture): void {
+  const { size, lanes, marks, view, row, colours } = picture;
+  const pen = penOn(canvas, size);
+  if (pen === null) return;
   const x = toX(picture);
   const end = size.width - RIGHT;
-  pen.textBaseline = 'middle';
   drawOverview(pen, picture);
   drawAxis(pen, picture, x);
   pen.save();
@@ -144,7 +172,7 @@ export function drawLanes(canvas: HTMLCanvasElement, picture: LanesPicture): voi
     pen.fillRect(LABELS, Math.round(y + row / 2), end - LABELS, 1);
     for (const span of lane.spans)
       if (x(span.from) < size.width && (span.to === null || x(span.to) >= LABELS))
-        drawSpan(pen, span, { x, y, height: row, end, colours, position });
+        drawSpan(pen, span, { x, y, height: row, end, colours });
   }
   pen.restore();
   pen.save();
@@ -152,18 +180,11 @@ export function drawLanes(canvas: HTMLCanvasElement, picture: LanesPicture): voi
   pen.rect(LABELS - 6, 0, size.width - LABELS + 6, size.height);
   pen.clip();
   for (const mark of marks) drawMark(pen, mark, x(mark.position), colours);
-  pen.fillStyle = colours.lit;
-  pen.fillRect(Math.round(x(position)) - 0.75, 2, 1.5, size.height - STRIP - 4);
-  polygon(pen, [x(position) - 5, 0, x(position) + 5, 0, x(position), 7]);
-  pen.fill();
   pen.restore();
 }
 
 /** All of the run in a strip, by what its lanes need most a look at, and the part that is shown. */
-function drawOverview(
-  pen: CanvasRenderingContext2D,
-  { size, lanes, scale, view, colours, position }: LanesPicture,
-): void {
+function drawOverview(pen: CanvasRenderingContext2D, { size, lanes, scale, view, colours }: LanesPicture): void {
   const width = size.width - LABELS - RIGHT;
   const x = (at: number): number => LABELS + scale.at(at) * width;
   const y = size.height - STRIP;
@@ -178,8 +199,6 @@ function drawOverview(
           pen.fillRect(from, y + 2, Math.max(1, (span.to === null ? LABELS + width : x(span.to)) - from), STRIP - 4);
         }
   }
-  pen.fillStyle = colours.lit;
-  pen.fillRect(Math.round(x(position)) - 0.5, y, 1, STRIP);
   if (view.to - view.from >= 1) return;
   pen.strokeStyle = colours.lit;
   pen.strokeRect(LABELS + view.from * width, y + 0.5, Math.max(3, (view.to - view.from) * width), STRIP - 1);
@@ -216,18 +235,12 @@ interface SpanPlace {
   readonly height: number;
   readonly end: number;
   readonly colours: LaneColours;
-  readonly position: number;
 }
 
-function drawSpan(
-  pen: CanvasRenderingContext2D,
-  span: LaneSpan,
-  { x, y, height, end, colours, position }: SpanPlace,
-): void {
+function drawSpan(pen: CanvasRenderingContext2D, span: LaneSpan, { x, y, height, end, colours }: SpanPlace): void {
   const from = x(span.from);
   const to = span.to === null ? end : x(span.to);
   if (to - from < 0.2 && span.tone === 'go') return;
-  pen.globalAlpha = span.from > position ? 0.3 : 1;
   pen.fillStyle = colours.tones[span.tone];
   const thick = Math.max(4, Math.round(height * 0.72));
   pen.fillRect(from, y + (height - thick) / 2, Math.max(1.5, to - from - 1), thick);
@@ -238,7 +251,6 @@ function drawSpan(
     pen.font = `10px ${colours.font}`;
     pen.fillText(name, seen + 4, y + height / 2 + 0.5);
   }
-  pen.globalAlpha = 1;
 }
 
 const MARK_TONES: { readonly [kind in StepMark['kind']]: Tone } = {
