@@ -1,4 +1,4 @@
-import { createActor, createMachine } from 'xstate';
+import { createActor, createMachine, setup } from 'xstate';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
@@ -126,3 +126,28 @@ test.skipIf(noChromium)(
     actor.stop();
   },
 );
+
+test.skipIf(noChromium)('events that changed nothing are listed, with why and what each guard said', async () => {
+  const guards = { isOpen: () => false };
+  const door = setup({ types: { events: {} as { type: 'pushed' | 'sung' } }, guards }).createMachine({
+    id: 'door',
+    initial: 'SHUT',
+    states: { SHUT: { on: { pushed: { guard: 'isOpen', target: 'OPEN' } } }, OPEN: {} },
+  });
+  const actor = createActor(door, { inspect: inspector().inspect }).start();
+  actor.send({ type: 'pushed' });
+  actor.send({ type: 'sung' });
+  const { page } = await open();
+  await page.locator('[data-state="SHUT"].active').waitFor({ timeout: 15_000 });
+  await page.keyboard.press('2');
+  const rows = page.getByRole('list', { name: 'Transitions' });
+  await rows.getByText('nothing: no state takes it').waitFor();
+  await rows.getByText('nothing: its guards said no').click();
+  await page.keyboard.press('1');
+
+  await page.getByTestId('candidates').getByText('guard said no').waitFor();
+  expect(await page.getByTestId('candidates').textContent()).toContain('isOpen');
+  expect(await page.getByTestId('ignored').textContent()).toContain('said no');
+  expect(await page.locator('[data-state="OPEN"]').getAttribute('class')).not.toContain('visited');
+  actor.stop();
+});
