@@ -83,6 +83,16 @@ const EXPECTED_RUNS = 3;
  * const agent = createAgent({ inspect: inspector });
  */
 export async function createInspector(options: InspectorOptions = {}): Promise<Inspector> {
+  return (await startInspector(options)).inspector;
+}
+
+/** An inspector, and whether a page of it was ever open. */
+interface StartedInspector {
+  readonly inspector: Inspector;
+  readonly wasOpened: () => boolean;
+}
+
+async function startInspector(options: InspectorOptions): Promise<StartedInspector> {
   const { page, port = 0, keep = 20, keepAlive = false } = checked(options);
   const { token = randomBytes(24).toString('base64url') } = options;
   const sessions = new SessionList(keep);
@@ -121,13 +131,14 @@ export async function createInspector(options: InspectorOptions = {}): Promise<I
     statelyUrl: `ws://${host}${SEND_PATH}?token=${sendToken}`,
     attach: (run) => {
       const { runId } = run.head;
-      const { session, expect, ended } = runSession(run, () => sessions.changed(runId));
+      const { session, expect, ended, waiting } = runSession(run, () => sessions.changed(runId));
       if (sessions.followers > 0 && live.size < EXPECTED_RUNS) expect();
       sessions.add(session);
       // A call may wait for nothing but a click in the page: the process must not end under it.
       live.add(session);
       server.hold(true);
       return {
+        waiting,
         ended: (ending) => {
           live.delete(session);
           server.hold(keepAlive || live.size > 0);
@@ -152,7 +163,7 @@ export async function createInspector(options: InspectorOptions = {}): Promise<I
     [Symbol.asyncDispose]: () => inspector.close(),
   };
   if (options.open === true) openBrowser(url);
-  return inspector;
+  return { inspector, wasOpened: () => sessions.wasFollowed };
 }
 
 function checked(options: InspectorOptions): InspectorOptions {
@@ -165,7 +176,12 @@ function checked(options: InspectorOptions): InspectorOptions {
   return options;
 }
 
-let own: Promise<Inspector> | undefined;
+/** Said at the end of a process that was over before anybody could look. */
+const ENDS_UNSEEN =
+  'The inspector ends with this process, and nobody has opened it. To keep it: inspect: await createInspector({ keepAlive: true }). ' +
+  'To look at runs later: journal: fileJournal(folder), then `signalbox inspect <folder>`.';
+
+let own: Promise<StartedInspector> | undefined;
 let told = false;
 
 /**
@@ -173,11 +189,14 @@ let told = false;
  * process only while a run that it shows is live. Its address goes to standard error, once.
  */
 export async function ownInspector({ silent }: { readonly silent: boolean }): Promise<Inspector> {
-  own ??= createInspector();
-  const inspector = await own;
+  own ??= startInspector({});
+  const { inspector, wasOpened } = await own;
   if (!silent && !told) {
     told = true;
     console.error(`Inspector: ${inspector.url}`);
+    process.once('beforeExit', () => {
+      if (!wasOpened()) console.error(ENDS_UNSEEN);
+    });
   }
   return inspector;
 }

@@ -81,6 +81,7 @@ test.skipIf(noChromium)('a plan shows its progress: what is done, what failed, w
   }).run('Look and sum');
 
   const steps = page.locator('.plan-steps li');
+  await page.locator('.answer-text').getByText('I give up.').waitFor();
   await page.keyboard.press('Home');
   await page.keyboard.press('End');
   await page.locator('.answer-text').getByText('I give up.').waitFor();

@@ -47,6 +47,22 @@ describe('who may speak with the inspector', () => {
     expect((await ask(shown, `/api/sessions/${run.runId}/act`, act)).status).toBe(401);
   });
 
+  test('a page that was opened is loaded again without the token; its cookie opens nothing else', async () => {
+    const shown = await inspector();
+    const run = startScene('plain', { inspect: shown });
+    await run;
+    const first = await ask(shown, withToken(shown, '/'));
+    const cookie = String(first.headers['set-cookie']).split(';')[0] ?? '';
+
+    expect(String(first.headers['set-cookie'])).toContain('HttpOnly; SameSite=Strict');
+    expect(cookie).not.toContain(new URL(shown.url).searchParams.get('token') ?? 'none');
+    expect((await ask(shown, '/', { headers: { cookie: `a=b; ${cookie}` } })).status).toBe(200);
+    expect((await ask(shown, '/', { headers: { cookie: `${cookie}x` } })).status).toBe(401);
+    for (const path of ['/api/stream', `/api/sessions/${run.runId}/stream`, `/api/sessions/${run.runId}/recording`])
+      expect((await ask(shown, path, { headers: { cookie } })).status).toBe(401);
+    expect((await ask(shown, '/')).headers['set-cookie']).toBeUndefined();
+  });
+
   test('nobody by another name than the loopback address: a name that was bent to it is refused, token or not', async () => {
     const shown = await inspector();
     for (const host of [

@@ -14,3 +14,16 @@ test('a process stays while a run of it waits for a click in the page, and ends 
   expect(String((await once(child.stdout, 'data'))[0])).toBe('Paid.\n');
   expect(await ended).toEqual([0, null]);
 });
+
+test('a process that ends before anybody has opened its inspector says how to keep it; a silent one says nothing', async () => {
+  const script = join(import.meta.dirname, 'children/short-script.ts');
+  const said = async (...args: readonly string[]): Promise<string> => {
+    const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+    const [text, [code]] = await Promise.all([child.stderr.toArray(), once(child, 'exit')]);
+    expect(code).toBe(0);
+    return text.join('');
+  };
+
+  expect(await said()).toContain('keepAlive: true');
+  expect(await said('silent')).toBe('');
+});

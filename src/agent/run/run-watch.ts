@@ -31,6 +31,16 @@ export function runWatch(): RunWatch {
   let attachment: Attachment | null = null;
   /** What the machine did when it was made, for who watches as soon as the run is shown. */
   let first: ((watching: RunWatcher) => void)[] | null = [];
+  let waiting = 0;
+  /** Asked for in a moment: an event comes before the actors have arrived where it says. */
+  let isCounting = false;
+  const count = (): void => {
+    isCounting = false;
+    const calls = live?.run.pending.length ?? 0;
+    if (calls === waiting) return;
+    waiting = calls;
+    attachment?.waiting?.(calls);
+  };
   /** Let go of when the run is over: whoever can look at it still must not keep all its events. */
   let live: Pick<Watched, 'run' | 'send'> | null = null;
   return {
@@ -39,6 +49,10 @@ export function runWatch(): RunWatch {
       else first?.push(({ onMicrostep }) => quietly(onMicrostep, microstep));
     },
     onEvent: (event) => {
+      if (attachment !== null && !isCounting && (waiting > 0 || event.type === 'approval.requested')) {
+        isCounting = true;
+        queueMicrotask(count);
+      }
       if (watcher !== null) quietly(watcher.onEvent, event);
       else first?.push(({ onEvent }) => quietly(onEvent, event));
     },

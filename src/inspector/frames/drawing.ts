@@ -1,9 +1,11 @@
 import type { AnyStateMachine, AnyStateNode, AnyTransitionDefinition } from 'xstate';
 import { digest } from '../../json/digest.ts';
 import type { JsonSchema } from '../../json/json.ts';
+import { describes } from './event-issues.ts';
 import { eventSchemas } from './event-schemas.ts';
 import { actionName, guardName, sourceName } from './names.ts';
 import type { MachineDrawing, StateDrawing, TransitionDrawing } from './protocol.ts';
+import { stateTone } from './state-tones.ts';
 
 const drawings = new WeakMap<object, MachineDrawing>();
 const ids = new WeakMap<object, readonly string[]>();
@@ -45,6 +47,11 @@ export function transitionsOf(node: AnyStateNode): readonly AnyTransitionDefinit
   return [...[...node.transitions.values()].flat(), ...(node.always ?? [])];
 }
 
+/** The transitions of a state that an event of this type could take. */
+export function transitionsFor(node: AnyStateNode, type: string): readonly AnyTransitionDefinition[] {
+  return [...node.transitions].filter(([descriptor]) => describes(descriptor, type)).flatMap(([, list]) => list);
+}
+
 function drawnEvents(machine: AnyStateMachine): { readonly [type: string]: JsonSchema } | null {
   const written = [...eventSchemas(machine)].flatMap(([type, { json }]) =>
     json === null ? [] : [[type, json] as const],
@@ -65,6 +72,7 @@ function nameTransitions(node: AnyStateNode): void {
 
 function drawState(node: AnyStateNode): StateDrawing {
   const { type, key, description } = node;
+  const tone = stateTone(node);
   const first = type === 'compound' ? node.initial.target[0] : undefined;
   return {
     path: statePath(node),
@@ -77,6 +85,7 @@ function drawState(node: AnyStateNode): StateDrawing {
     entry: actionNames(node.entry),
     exit: actionNames(node.exit),
     ...(description === undefined ? {} : { description }),
+    ...(tone === undefined ? {} : { tone }),
   };
 }
 

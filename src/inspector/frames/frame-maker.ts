@@ -6,15 +6,16 @@
  * I2 A step's frame comes before the frames of the actors that it made or ended, and those before its events.
  */
 import { recordedEntry, type RecordLine } from '../../journal/format/record.ts';
-import { isJsonObject } from '../../json/json.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import { eventName, type Microstep } from '../../machines/events/transition-log.ts';
 import { activeStates, actorInput, initialStates, isEventless, isMachine, isRestored, snapshotOf } from './actors.ts';
-import { drawMachine, transitionIds } from './drawing.ts';
+import { drawMachine, transitionIds, transitionsFor } from './drawing.ts';
 import { initialSnapshot, isInitial, type LazySnapshot, type StepSource } from './initial-snapshot.ts';
-import { logicName } from './names.ts';
-import { type Frame, isNumbered } from './protocol.ts';
-import { type AnyActorRef, type AnyMachineSnapshot, type AnyStateMachine, isMachineSnapshot } from 'xstate';
+import { loopOf, loopStep } from './loop-steps.ts';
+import { actorName, agentAbove, logicName } from './names.ts';
+import { type ActorInfo, type Frame, isNumbered, type StepInfo } from './protocol.ts';
+import { endingTone } from './state-tones.ts';
+import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine } from 'xstate';
 
 /** What the makers of frames have in common. */
 export interface FrameOptions {
@@ -66,6 +67,8 @@ export class FrameMaker {
   #line = 0;
   #entry: number | null = null;
   #n = 0;
+  /** The path of the agent that moved last: what is reported after a move is about it. */
+  #agent = '';
 
   constructor(options: FrameMakerOptions) {
     this.#options = options;
@@ -83,10 +86,13 @@ export class FrameMaker {
     if (snapshot.status === 'stopped') return;
     this.#lookAtClock();
     const seen = this.#seenAt(path, machine, { machine: snapshot.machine, snapshot, actor });
-    if (taken.length === 0) return;
+    this.#agent = agentAbove(path);
+    if (taken.length === 0) return this.#ignore(seen, event, snapshot);
     const before = seen.snapshot;
     if (isInitial(before)) before.wentTo({ snapshot, event, taken });
-    this.#step(seen, { event, before, after: snapshot, taken, to: activeStates(snapshot) });
+    const tone = endingTone(snapshot);
+    const to = activeStates(snapshot);
+    this.#step(seen, { event, before, after: snapshot, taken, to }, tone === undefined ? {} : { tone });
     this.#followChildren(seen, snapshot);
     this.#followLoop(path, isInitial(before) ? null : before, snapshot);
     if (snapshot.status !== 'active') for (const id of seen.known.keys()) this.#gone(`${path}/${id}`);
@@ -103,8 +109,10 @@ export class FrameMaker {
     this.#lookAtClock();
     // The beginning of a run that continues from a recording is played; here it is reported like any other.
     const shown = event.replayed ? { ...event, replayed: false } : event;
-    const frame: Frame = { t: 'event', session: this.#session, event: shown, at: this.#at, step: this.#n };
-    this.#options.emit(frame, isNumbered(event));
+    const numbered = isNumbered(event);
+    const agent = numbered && event.child !== undefined ? { agent: this.#agent } : {};
+    const frame: Frame = { t: 'event', session: this.#session, event: shown, at: this.#at, step: this.#n, ...agent };
+    this.#options.emit(frame, numbered);
   }
 
   /** The same run continues in other actors than those that were watched so far. */
@@ -138,10 +146,15 @@ export class FrameMaker {
     return drawing.hash;
   }
 
-  #born(actor: { path: string; parent: string | null; src: string; machine: AnyStateMachine | null }): void {
-    const { path, parent, src, machine } = actor;
-    const drawing = machine === null ? null : this.#draw(machine);
-    const frame: Frame = { t: 'actor', session: this.#session, actor: { path, parent, src, drawing }, step: this.#n };
+  #born(
+    actor: Pick<ActorInfo, 'path' | 'parent' | 'src'>,
+    arrival: Pick<Arrival, 'machine' | 'snapshot'> | null,
+  ): void {
+    const { path } = actor;
+    const drawing = arrival === null ? null : this.#draw(arrival.machine);
+    const name = arrival === null ? null : actorName(path, arrival.machine, arrival.snapshot);
+    const info = { ...actor, ...(name === null ? {} : { name }), drawing };
+    const frame: Frame = { t: 'actor', session: this.#session, actor: info, step: this.#n };
     this.#actors.set(path, frame);
     this.#emit(frame);
   }
@@ -164,7 +177,7 @@ export class FrameMaker {
     this.#seen.set(path, seen);
     if (!this.#actors.has(path)) {
       const parent = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : null;
-      this.#born({ path, parent, src, machine });
+      this.#born({ path, parent, src }, { machine, snapshot });
     }
     const initial = joined && snapshot !== null ? activeStates(snapshot) : initialStates(machine);
     // With transitions to take at once the snapshot is ahead of the initial states, and its microsteps are yet to be reported.
@@ -178,7 +191,11 @@ export class FrameMaker {
     return seen;
   }
 
-  #step(seen: Seen, { to, ...source }: StepSource & { readonly to: readonly string[] }): void {
+  #step(
+    seen: Seen,
+    { to, ...source }: StepSource & { readonly to: readonly string[] },
+    more: Pick<StepInfo, 'tone' | 'ignored'> = {},
+  ): void {
     const { event, after, taken } = source;
     this.#n += 1;
     this.#emit({
@@ -193,11 +210,21 @@ export class FrameMaker {
         from: seen.states,
         to,
         entry: this.#entry,
+        ...more,
       },
     });
     this.#options.onStep?.(this.#n, source);
     seen.states = to;
     seen.snapshot = after;
+  }
+
+  /** An event arrived, and the machine stays as it was. What XState says to itself is not shown. */
+  #ignore(seen: Seen, event: Microstep['event'], snapshot: AnyMachineSnapshot): void {
+    const before = seen.snapshot;
+    if (before === null || snapshot.status !== 'active' || event.type.startsWith('xstate.')) return;
+    const isKnown = snapshot._nodes.some((node) => transitionsFor(node, event.type).length > 0);
+    const source = { event, before, after: before, taken: [] };
+    this.#step(seen, { ...source, to: seen.states }, { ignored: isKnown ? 'blocked' : 'unknown' });
   }
 
   #followChildren(seen: Seen, snapshot: AnyMachineSnapshot): void {
@@ -223,14 +250,16 @@ export class FrameMaker {
 
   #enterChild(parent: string, id: string, child: AnyActorRef, isPast: boolean): void {
     const path = `${parent}/${id}`;
+    const { firstSnapshot = snapshotOf } = this.#options;
     const logic: unknown = Reflect.get(child, 'logic');
-    const machine = isMachine(logic) ? logic : null;
+    const snapshot = firstSnapshot(child);
+    // A child agent is no machine itself: it lends itself the one above it.
+    const machine: AnyStateMachine | null = isMachine(logic) ? logic : (snapshot?.machine ?? null);
     const named = typeof child.src === 'string' && !child.src.startsWith('xstate.invoke.') ? child.src : null;
     const src = named ?? machine?.id ?? logicName(logic) ?? child.id;
-    if (machine === null) return this.#born({ path, parent, src, machine });
-    const { firstSnapshot = snapshotOf } = this.#options;
+    if (machine === null) return this.#born({ path, parent, src }, null);
     const birth = isPast || isRestored(child) ? { joined: true } : { actor: child };
-    this.#enter(path, src, { machine, snapshot: firstSnapshot(child), ...birth });
+    this.#enter(path, src, { machine, snapshot, ...birth });
   }
 
   /** The agent steps its loop detection by itself, as a value in its context; it is shown like an actor. */
@@ -245,34 +274,4 @@ export class FrameMaker {
     const source = loopStep(earlier, loop);
     if (source !== null) this.#step(seen, { ...source, to: activeStates(loop) });
   }
-}
-
-/** The loop detection in an agent's context; null where there is none. */
-export function loopOf({ machine, context }: AnyMachineSnapshot): AnyMachineSnapshot | null {
-  if (machine.id !== 'agent' || !isJsonObject(context)) return null;
-  const loop: unknown = Reflect.get(context, 'loop');
-  return isMachineSnapshot(loop) ? loop : null;
-}
-
-/** What moved the loop detection between two snapshots of its agent, as one transition; null when nothing did. */
-export function loopStep(before: AnyMachineSnapshot | null, after: AnyMachineSnapshot): StepSource | null {
-  if (before === null || before === after || sameMemory(before, after)) return null;
-  const type = before.context.recent === after.context.recent ? 'round.settled' : 'call.proposed';
-  const from = before.machine.root.states[String(before.value)];
-  const possible = [from, before.machine.root].flatMap((node) => node?.transitions.get(type) ?? []);
-  const taken = possible.find(({ target }) => target?.some(({ key }) => key === String(after.value)));
-  return { event: { type }, before, after, taken: taken === undefined ? [] : [taken] };
-}
-
-/** Equal, though perhaps not the same: a settled round counts its failures again, and a run that is joined is another's copy. */
-function sameMemory(one: AnyMachineSnapshot, other: AnyMachineSnapshot): boolean {
-  return one.value === other.value && isEqual(one.context, other.context);
-}
-
-function isEqual(one: unknown, other: unknown): boolean {
-  if (Object.is(one, other)) return true;
-  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
-  const keys = Object.keys(one);
-  if (keys.length !== Object.keys(other).length) return false;
-  return keys.every((key) => isEqual(Reflect.get(one, key), Reflect.get(other, key)));
 }

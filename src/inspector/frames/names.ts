@@ -1,4 +1,4 @@
-import type { AnyStateMachine } from 'xstate';
+import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate';
 
 const LONGEST = 60;
 
@@ -65,6 +65,34 @@ export function logicName(logic: unknown): string | null {
   const name = member(logic, 'id') ?? member(member(logic, 'config'), 'leaf');
   if (typeof name === 'string') return name;
   return inner === undefined ? null : logicName(inner);
+}
+
+/**
+ * What people call an actor: the tool of a call, the name of an agent, the id of a machine whose actor was given none. Null:
+ * the end of its path is its name.
+ */
+export function actorName(path: string, machine: AnyStateMachine, snapshot: AnyMachineSnapshot | null): string | null {
+  const context: unknown = snapshot?.context;
+  if (machine.id === 'toolCall')
+    return firstText(member(member(context, 'spec'), 'name'), member(member(context, 'request'), 'tool'));
+  if (machine.id === 'agent') {
+    const place = member(member(context, 'place'), 'agent');
+    const below = typeof place === 'string' ? place.slice(place.lastIndexOf('/') + 1) : '';
+    return below === '' ? firstText(member(member(context, 'briefing'), 'agent')) : below;
+  }
+  const own = path.slice(path.lastIndexOf('/') + 1);
+  return /^(?:x:)?\d+(?:\.|$)/.test(own) && machine.id !== '(machine)' ? machine.id : null;
+}
+
+/** The path of the agent that an actor belongs to, or that it is: child agents all have the same id in their calls. */
+export function agentAbove(path: string): string {
+  const parts = path.split('/');
+  return parts.slice(0, Math.max(0, parts.lastIndexOf('childAgent')) + 1).join('/');
+}
+
+function firstText(...values: readonly unknown[]): string | null {
+  for (const value of values) if (typeof value === 'string' && value !== '') return value;
+  return null;
 }
 
 function assignName(assignment: unknown): string {

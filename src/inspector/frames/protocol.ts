@@ -43,6 +43,15 @@ export interface MachineDrawing {
   readonly events?: { readonly [type: string]: JsonSchema };
 }
 
+/**
+ * What a state means, for its colour and sign. `go`: nothing in particular; `model`, `tool`: one is at work; `wait`: for a
+ * person; `pause`: for time to pass; `end`: over, without saying whether it went well.
+ */
+export const TONES = ['go', 'model', 'tool', 'wait', 'pause', 'caution', 'danger', 'done', 'end'] as const;
+
+/** One of {@link TONES}. */
+export type Tone = (typeof TONES)[number];
+
 /** One state of a drawing. `path` is its dotted path below the machine, empty for the root. */
 export interface StateDrawing {
   readonly path: string;
@@ -55,6 +64,8 @@ export interface StateDrawing {
   readonly entry: readonly string[];
   readonly exit: readonly string[];
   readonly description?: string;
+  /** Left out: that of the state around it, else `go`. */
+  readonly tone?: Tone;
 }
 
 /** One arrow. `target` null: it stays where it is. */
@@ -82,6 +93,8 @@ export interface SessionInfo {
   /** Why it cannot be shown in full: it was made by another version, or is damaged. */
   readonly problem: string | null;
   readonly parent: { readonly runId: string; readonly entry: number } | null;
+  /** How many calls wait for a person; left out for none. */
+  readonly waiting?: number;
   /** What may be done with it from the page. */
   readonly can: readonly ('approve' | 'cancel' | 'send' | 'fork' | 'download')[];
 }
@@ -97,6 +110,8 @@ export interface ActorInfo {
   readonly path: string;
   readonly parent: string | null;
   readonly src: string;
+  /** What people call it, where that is not the end of its path: the tool of a call, the name of an agent, the id of a machine. */
+  readonly name?: string;
   /** Hash of its drawing; null for a leaf, which has none. */
   readonly drawing: string | null;
 }
@@ -119,6 +134,10 @@ export interface StepInfo {
   readonly entry: number | null;
   /** The path of the actor that sent the event, null for one outside; left out where it is not known. */
   readonly sender?: string | null;
+  /** How its actor ended with this step, where its result says so. */
+  readonly tone?: Tone;
+  /** The event changed nothing: guards were against it, or no active state knows it. Left out for all other steps. */
+  readonly ignored?: 'blocked' | 'unknown';
 }
 
 /**
@@ -139,7 +158,10 @@ export type Frame =
       readonly event: RunEvent;
       readonly at: number;
       readonly step: number;
+      /** The path of the agent that it is about; left out for the root's, and for tokens. */
+      readonly agent?: string;
     }
+  | { readonly t: 'session-gone'; readonly session: string }
   | { readonly t: 'record'; readonly session: string; readonly line: number; readonly record: RecordLine }
   /** A viewer was too slow: this many frames of the session were left out; it may ask for them by `GET`. */
   | { readonly t: 'gap'; readonly session: string; readonly dropped: number };

@@ -25,6 +25,8 @@ export interface WatchedRun {
 
 /** What an agent reports of a run afterwards. */
 export interface Attachment {
+  /** So many calls of the run wait for a person now. */
+  waiting?(calls: number): void;
   /** The run is over, and how: there will be no more records. */
   ended(ending: SessionEnding): void;
 }

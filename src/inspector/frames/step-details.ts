@@ -1,11 +1,10 @@
 import type { AnyMachineSnapshot, AnyStateNode, AnyTransitionDefinition } from 'xstate';
 import { evaluateGuard } from 'xstate/guards';
 import { isEventless } from './actors.ts';
-import { statePath, transitionIds } from './drawing.ts';
+import { statePath, transitionIds, transitionsFor } from './drawing.ts';
 import { inSlices } from './event-loop.ts';
 import { type Inerted, inertJson, inertObject } from './inert-json.ts';
 import { type StepSource, isInitial, snapshotAt } from './initial-snapshot.ts';
-import { describes } from './event-issues.ts';
 import { guardName } from './names.ts';
 import type { Frame, StepDetail, StepInfo } from './protocol.ts';
 import { type FramePlayer, framePlayer } from './frame-player.ts';
@@ -109,11 +108,6 @@ export function candidatesOf({ event, before, taken }: StepSource): StepDetail['
       passed: snapshot === null ? likelihood(transition, taken) : verdict(transition, event, snapshot),
       taken: taken.includes(transition),
     }));
-}
-
-/** The transitions of a state that an event of this type could take. */
-export function transitionsFor(node: AnyStateNode, type: string): readonly AnyTransitionDefinition[] {
-  return [...node.transitions].filter(([descriptor]) => describes(descriptor, type)).flatMap(([, list]) => list);
 }
 
 function verdict(

@@ -11,8 +11,11 @@ import { type Page, PageContext } from './state/page-context.ts';
 import { pageState } from './state/page-state.ts';
 import { runPlayer } from './state/walk.ts';
 import { readSaved } from './state/saved.ts';
+import { followNewest } from './state/newest.ts';
 import { App } from './views/App.tsx';
 import { applyTheme } from './views/parts/use-screen.ts';
+
+const TOKEN = 'signalbox-token';
 
 start();
 
@@ -21,7 +24,7 @@ function start(): void {
   const state = pageState();
   const take = frameFeed(state);
   const saved = readSaved(document);
-  const token = new URLSearchParams(location.search).get('token') ?? '';
+  const token = saved === null ? takeToken() : '';
   const page: Page = { state, desk: saved?.desk ?? liveDesk(token), layouts: layouts(ownLayouts) };
   if (saved === null) {
     const feed = liveFeed(state, token, take);
@@ -37,6 +40,7 @@ function start(): void {
     for (const frame of saved.frames) take(frame);
   }
   applyTheme();
+  followNewest(state);
   runPlayer(state);
   listenToKeys(page);
   acceptDrops(page);
@@ -49,4 +53,17 @@ function start(): void {
     </PageContext.Provider>,
     root,
   );
+}
+
+/** The token that the page was opened with. It leaves the address, which people show to others, and stays with this tab. */
+function takeToken(): string {
+  const given = new URLSearchParams(location.search).get('token');
+  try {
+    if (given === null) return sessionStorage.getItem(TOKEN) ?? '';
+    sessionStorage.setItem(TOKEN, given);
+    history.replaceState(null, '', `${location.pathname}${location.hash}`);
+  } catch {
+    // Without storage it stays in the address, or a reload would lose it.
+  }
+  return given ?? '';
 }

@@ -112,9 +112,9 @@ function listStream({ sessions, version }: RouteWorld): Response {
   async function* batches(signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
     let greeting: readonly Frame[] = [hello];
     for await (const ids of sessions.follow(signal)) {
-      const changed = ids.flatMap((id): readonly Frame[] => {
+      const changed = ids.map((id): Frame => {
         const session = sessions.find(id);
-        return session === undefined ? [] : [{ t: 'session', session: session.info() }];
+        return session === undefined ? { t: 'session-gone', session: id } : { t: 'session', session: session.info() };
       });
       yield eventBytes([...greeting, ...changed]);
       greeting = [];

@@ -39,7 +39,7 @@ export function checkRequest(request: IncomingMessage, url: URL, gate: Gate): Re
   if (request.method !== 'GET' && request.method !== 'HEAD' && request.method !== 'POST')
     return { status: 405, message: 'Only GET and POST are answered.' };
   if (request.method !== 'POST' && PUBLIC.test(url.pathname)) return null;
-  if (!sameText(tokenIn(request, url), gate.token) && !isSender(request, url, gate))
+  if (!sameText(tokenIn(request, url), gate.token) && !isSender(request, url, gate) && !isReload(request, url, gate))
     return {
       status: 401,
       message: 'The token is missing or wrong. Open the address that was printed, with its token.',
@@ -81,6 +81,30 @@ function tokenIn({ headers: { authorization } }: IncomingMessage, url: URL): str
 /** Somebody follows a link to the page; what they see is their own, and the token was in the link. */
 function isNavigation(request: IncomingMessage): boolean {
   return request.method === 'GET' && request.headers['sec-fetch-mode'] === 'navigate';
+}
+
+/**
+ * A page that was opened with the token is loaded again without it: the token has left the address. The cookie opens the
+ * page's own HTML and nothing else, because a browser sends it to every port of this host.
+ */
+function isReload(request: IncomingMessage, url: URL, gate: Gate): boolean {
+  const kept = request.headers.cookie?.split(/; */).find((one) => one.startsWith(`${cookieName(gate.port)}=`));
+  return (
+    url.pathname === '/' && kept !== undefined && sameText(kept.slice(kept.indexOf('=') + 1), reloadToken(gate.token))
+  );
+}
+
+/** The header that lets a page be loaded again without its token. */
+export function reloadCookie({ port, token }: Gate): string {
+  return `${cookieName(port)}=${reloadToken(token)}; Path=/; HttpOnly; SameSite=Strict`;
+}
+
+function cookieName(port: number): string {
+  return `signalbox-page-${port}`;
+}
+
+function reloadToken(token: string): string {
+  return createHmac('sha256', token).update('signalbox inspector: page only').digest('base64url');
 }
 
 function sameText(given: string, wanted: string): boolean {

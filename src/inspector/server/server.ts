@@ -8,7 +8,7 @@
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { describeThrown } from '../../json/to-json.ts';
 import { type AppSockets, type Upgrade, appSockets, refuseUpgrade } from './app-sockets.ts';
-import { type Gate, checkRequest, checkUpgrade, SECURITY_HEADERS } from './check-request.ts';
+import { type Gate, checkRequest, checkUpgrade, reloadCookie, SECURITY_HEADERS } from './check-request.ts';
 import type { ReceivedSystems } from '../sessions/received-systems.ts';
 import { type RouteWorld, answer } from './api-routes.ts';
 
@@ -75,6 +75,7 @@ async function handle(
     return void response.end(refused.message);
   }
   const { method } = request;
+  if (url.pathname === '/') response.setHeader('set-cookie', reloadCookie(gate));
   const lastEventId = request.headers['last-event-id'];
   const allowed = {
     method: method === 'POST' ? method : 'GET',

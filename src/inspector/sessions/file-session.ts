@@ -1,11 +1,12 @@
 import type { RecordLine } from '../../journal/format/record.ts';
 import { type Recording, readRecording } from '../../journal/format/recording.ts';
 import type { RunWatcher } from '../frames/run-port.ts';
-import type { ActReply } from '../frames/protocol.ts';
+import type { ActReply, SessionInfo } from '../frames/protocol.ts';
 import { RecordedSession } from './recorded-session.ts';
-import { type Session, recordedEnding } from './session.ts';
+import { type Session, recordedEnding, openApprovals } from './session.ts';
 import { readFile, readdir, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
+import { describeThrown } from '../../json/to-json.ts';
 import { historiesIn } from '../../journal/stores/run-files.ts';
 import { withHistory } from '../../journal/format/histories.ts';
 import type { SessionList } from './session-list.ts';
@@ -47,6 +48,7 @@ export function fileSession(id: string, recording: Recording, onChange: () => vo
       },
     },
     ending: () => recordedEnding(lines.at(-1)),
+    waiting: () => openApprovals(lines),
     text: () => `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`,
     can: () => ['download'],
     act: ({ kind }) => Promise.resolve(kind === 'fork' ? NO_AGENT : NOBODY),
@@ -78,9 +80,43 @@ interface Known {
   size: number;
 }
 
+/** A file that cannot be read as a recording. `session`: it is listed as damaged, since it did not change for a while. */
+interface Unreadable {
+  readonly size: number;
+  readonly session: string | null;
+}
+
+/** A recording that cannot be read: what is known is the file, and what is wrong with it. */
+function damagedSession(id: string, { path, problem }: { readonly path: string; readonly problem: string }): Session {
+  const info: SessionInfo = {
+    id,
+    kind: 'recording',
+    title: basename(path),
+    agent: 'damaged',
+    at: new Date().toISOString(),
+    status: 'failed',
+    reason: 'damaged recording',
+    problem: `${basename(path)} cannot be read as a recording. ${problem}`,
+    parent: null,
+    can: [],
+  };
+  return {
+    id,
+    info: () => info,
+    follow: async function* () {},
+    page: (from) => Promise.resolve({ from, frames: [], next: null }),
+    detail: () => Promise.resolve(null),
+    recording: () => null,
+    saved: () => Promise.resolve({ frames: [{ t: 'session', session: info }], details: [] }),
+    act: () => Promise.resolve(NOBODY),
+    close: () => undefined,
+  };
+}
+
 /** Shows the recordings of a folder: those that are there, those that come, and what is added to them. */
 export async function watchFolder(folder: string, sessions: SessionList): Promise<FolderWatch> {
   const known = new Map<string, Known>();
+  const unreadable = new Map<string, Unreadable>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let closed = false;
 
@@ -89,7 +125,18 @@ export async function watchFolder(folder: string, sessions: SessionList): Promis
       const before = known.get(path);
       if (before?.size === size) continue;
       const recording = await readable(path);
-      if (recording === null) continue;
+      if (typeof recording === 'string') {
+        const first = unreadable.get(path);
+        // A file that is just being written is not damaged.
+        if (before !== undefined || first?.session != null) continue;
+        const session = first?.size === size ? sessions.freeId(basename(path, '.jsonl')) : null;
+        unreadable.set(path, { size, session });
+        if (session !== null) sessions.add(damagedSession(session, { path, problem: recording }));
+        continue;
+      }
+      const damaged = unreadable.get(path)?.session;
+      if (damaged != null) sessions.remove(damaged);
+      unreadable.delete(path);
       if (before !== undefined) {
         before.size = size;
         before.file.grown(recording);
@@ -130,10 +177,11 @@ async function recordingsIn(folder: string): Promise<readonly { readonly path: s
   return files.toSorted((one, other) => one.mtimeMs - other.mtimeMs).slice(-MOST);
 }
 
-async function readable(path: string): Promise<Recording | null> {
+/** A recording, or why it cannot be read. */
+async function readable(path: string): Promise<Recording | string> {
   try {
     return readRecording(withHistory(await readFile(path, 'utf8'), historiesIn(dirname(path))));
-  } catch {
-    return null;
+  } catch (error) {
+    return describeThrown(error).message;
   }
 }

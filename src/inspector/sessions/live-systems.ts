@@ -15,6 +15,7 @@ import { microstepReader } from '../../machines/events/transition-log.ts';
 import { checkEvent, eventSchemas } from '../frames/event-schemas.ts';
 import { FrameMaker } from '../frames/frame-maker.ts';
 import type { Act, ActReply, StepInfo } from '../frames/protocol.ts';
+import { actorName } from '../frames/names.ts';
 import { detailOf } from '../frames/step-details.ts';
 import { ENDINGS, type LoggedOptions, LoggedSession } from './logged-session.ts';
 
@@ -194,7 +195,9 @@ export class LiveSystems {
 }
 
 function ownOf(root: AnyActorRef): About {
-  return { title: root.id, agent: root.id, can: ['send'], redact: createRedactor(() => []).redact };
+  const logic: unknown = Reflect.get(root, 'logic');
+  const name = (isMachine(logic) ? actorName(root.id, logic, null) : null) ?? root.id;
+  return { title: name, agent: name, can: ['send'], redact: createRedactor(() => []).redact };
 }
 
 function isStart(inspected: InspectionEvent): boolean {

@@ -6,8 +6,7 @@ import {
   createMachine,
 } from 'xstate';
 import { type Json, isJsonObject } from '../../json/json.ts';
-import { transitionsFor } from '../frames/step-details.ts';
-import { drawMachine } from '../frames/drawing.ts';
+import { drawMachine, transitionsFor } from '../frames/drawing.ts';
 import { activeStates } from '../frames/actors.ts';
 import type { ReceivedSnapshot } from './received-event.ts';
 

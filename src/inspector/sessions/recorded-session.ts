@@ -13,6 +13,8 @@ interface RecordedOptions {
   readonly head: RunRecord;
   readonly source: LineSource;
   readonly ending: () => SessionEnding;
+  /** How many of its calls wait for a person. */
+  readonly waiting: () => number;
   readonly text: () => string;
   readonly can: () => SessionInfo['can'];
   readonly act: (act: Act) => Promise<ActReply>;
@@ -136,8 +138,10 @@ export class RecordedSession implements Session {
   }
 
   #infoWith(kind: SessionInfo['kind'], can: SessionInfo['can']): SessionInfo {
-    const { head, ending } = this.#options;
-    return sessionInfo(head, ending(), { id: this.id, kind, problem: this.#problem, can });
+    const { head, ending, waiting } = this.#options;
+    const calls = waiting();
+    const more = calls === 0 ? {} : { waiting: calls };
+    return sessionInfo(head, ending(), { id: this.id, kind, problem: this.#problem, can, ...more });
   }
 
   #noteProblem(found: string | null): void {

@@ -12,11 +12,13 @@ interface RunSession {
   /** Somebody is likely to open it, and it has taken no transition yet. */
   expect(): void;
   ended(ending: SessionEnding): void;
+  waiting(calls: number): void;
 }
 
 /** Makes the session of a run. */
 export function runSession(run: WatchedRun, onChange: () => void): RunSession {
   let ending: SessionEnding = { status: 'running', reason: null };
+  let waiting = 0;
   const over = (): boolean => ending.status !== 'running';
   const source: LineSource = {
     hasMicrosteps: true,
@@ -35,6 +37,7 @@ export function runSession(run: WatchedRun, onChange: () => void): RunSession {
     head: run.head,
     source,
     ending: () => ending,
+    waiting: () => waiting,
     text: () => run.recording(),
     can,
     act: actOnRun(run, over),
@@ -43,8 +46,13 @@ export function runSession(run: WatchedRun, onChange: () => void): RunSession {
   return {
     session,
     expect: () => session.expect(),
+    waiting: (calls) => {
+      waiting = calls;
+      onChange();
+    },
     ended: (how) => {
       ending = how;
+      if (how.status !== 'interrupted') waiting = 0;
       onChange();
     },
   };

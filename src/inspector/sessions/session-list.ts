@@ -20,6 +20,8 @@ export class SessionList {
   /** Those that may never end, in the order in which something last happened in them; what is called when one has to go. */
   readonly #endless = new Map<string, () => void>();
 
+  #wasFollowed = false;
+
   /** Keeps so many sessions that are over, and as many that may never end. */
   constructor(keep: number) {
     this.#keep = keep;
@@ -45,6 +47,11 @@ export class SessionList {
     return id;
   }
 
+  /** Whether anybody has ever followed the list. */
+  get wasFollowed(): boolean {
+    return this.#wasFollowed;
+  }
+
   /** How many follow the list. */
   get followers(): number {
     return this.#followers.size;
@@ -66,7 +73,7 @@ export class SessionList {
       if (this.#endless.size <= this.#keep) return;
       this.#endless.delete(silent);
       gone();
-      this.#remove(silent);
+      this.remove(silent);
     }
   }
 
@@ -77,7 +84,7 @@ export class SessionList {
     for (const oldest of this.#over) {
       if (this.#over.size <= this.#keep) return;
       this.#over.delete(oldest);
-      this.#remove(oldest);
+      this.remove(oldest);
     }
   }
 
@@ -86,14 +93,15 @@ export class SessionList {
     this.#over.delete(id);
   }
 
-  /** Ids of sessions that are new or have changed, as they come; first all that there are. */
+  /** Ids of sessions that are new, have changed or are gone, as they come; first all that there are. */
   async *follow(signal: AbortSignal): AsyncGenerator<readonly string[], void> {
     const follower: Follower = { fresh: new Set(this.#sessions.keys()), wake: () => undefined };
     this.#followers.add(follower);
+    this.#wasFollowed = true;
     const unlessLeft = abortable(signal);
     try {
       while (!signal.aborted) {
-        const ids = [...follower.fresh].filter((id) => this.#sessions.has(id));
+        const ids = [...follower.fresh];
         follower.fresh.clear();
         yield ids;
         await unlessLeft(new Promise<void>((resolve) => void setTimeout(resolve, PACE_MS).unref()));
@@ -105,8 +113,10 @@ export class SessionList {
     }
   }
 
-  #remove(id: string): void {
+  /** It is not shown any more. */
+  remove(id: string): void {
     this.#sessions.get(id)?.close();
     this.#sessions.delete(id);
+    this.changed(id);
   }
 }

@@ -26,7 +26,7 @@ export interface Session {
 export function sessionInfo(
   head: RunRecord,
   ending: SessionEnding,
-  more: Pick<SessionInfo, 'id' | 'kind' | 'problem' | 'can'>,
+  more: Pick<SessionInfo, 'id' | 'kind' | 'problem' | 'can' | 'waiting'>,
 ): SessionInfo {
   return { ...more, title: head.input, agent: head.agent, at: head.at, ...ending, parent: parentOf(head) };
 }
@@ -34,6 +34,20 @@ export function sessionInfo(
 /** How a recording ended, by its last line. */
 export function recordedEnding(last: RecordLine | undefined): SessionEnding {
   return last?.t === 'end' ? endingOf(last.output) : { status: 'interrupted', reason: null };
+}
+
+/** How many calls of a recording wait for a person: those that were asked about and not answered, while it has no end. */
+export function openApprovals(lines: readonly RecordLine[]): number {
+  if (lines.at(-1)?.t === 'end') return 0;
+  const open = new Set<string>();
+  for (const line of lines) {
+    if (line.t === 'start' && line.name === 'askApproval') open.add(line.id);
+    if (line.t === 'outcome') open.delete(line.id);
+    // What a person says from outside answers the call that its actor makes.
+    if (line.t === 'event' && line.event.type.startsWith('approval.'))
+      for (const id of open) if (line.to !== undefined && id.startsWith(`${line.to}/`)) open.delete(id);
+  }
+  return open.size;
 }
 
 const STATUSES = ['answered', 'stopped', 'failed', 'cancelled'] as const;

@@ -141,3 +141,44 @@ test('a server that speaks a newer protocol is known to', () => {
 
   expect(model.server).toEqual({ version: '9.0.0', live: true, newer: true });
 });
+
+test('what is asked about an escalation is no call that waits for ever', () => {
+  const { model, session } = modelOf([sessionFrame()]);
+  let seq = 0;
+  const add = (event: object): void =>
+    model.add({
+      t: 'event',
+      session: 'run',
+      at: 1,
+      step: 0,
+      event: { ...event, seq: ++seq, replayed: false } as never,
+    });
+  const question = { callId: 'cq1', tool: 'pay', args: { question: 'Again?' }, reason: 'Again?' };
+
+  add({ type: 'recovery.step', callId: 'cq1', tool: 'pay', step: 'askHuman', attempt: 1, error: 'refused' });
+  expect(session.talk.items.map(({ kind }) => kind)).toEqual(['note']);
+  add({ type: 'approval.requested', ...question });
+  expect(waitingCalls(session.talk)).toHaveLength(1);
+  add({ type: 'state.changed', from: 'ERROR_RECOVERY', to: 'PLANNING', event: 'always' });
+  expect(waitingCalls(session.talk)).toEqual([]);
+});
+
+test('a plan of an agent is not touched by what a child does', () => {
+  const { model, session } = modelOf([sessionFrame()]);
+  let seq = 0;
+  const add = (event: object, agent?: string): void => {
+    const told = { ...event, seq: ++seq, replayed: false } as never;
+    model.add({ t: 'event', session: 'run', at: 1, step: 0, event: told, ...(agent === undefined ? {} : { agent }) });
+  };
+  add({ type: 'plan.made', iteration: 1, steps: [{ tool: 'look', args: {} }] });
+  add({ type: 'tool.started', callId: 'c1.1', tool: 'look', args: {}, child: 'scout' }, 'agent/c1/childAgent');
+  add({ type: 'state.changed', from: 'EXECUTING_PLAN', to: 'PLANNING', child: 'scout' }, 'agent/c1/childAgent');
+  const plan = session.talk.items.find((item) => item.kind === 'plan');
+
+  expect(plan?.kind === 'plan' && plan.steps.map(({ status }) => status)).toEqual(['waiting']);
+  expect(session.talk.items.find(({ kind }) => kind === 'call')?.by).toMatchObject({
+    name: 'scout',
+    depth: 1,
+    call: 'c1',
+  });
+});

@@ -1,11 +1,15 @@
+import { type AnyStateMachine, createMachine } from 'xstate';
 import { expect, test } from 'vitest';
+import { drawMachine } from '../../../src/inspector/frames/drawing.ts';
 import { acceptedEvents } from '../../../src/inspector/page/model/forms/known-forms.ts';
 import { actorAt, innermost } from '../../../src/inspector/page/model/actor-state.ts';
 import { costsOf, exchangesOf } from '../../../src/inspector/page/model/talk.ts';
 import { jsonDiff } from '../../../src/inspector/page/model/compare/json-diff.ts';
 import { placeLifelines, messagesOf } from '../../../src/inspector/page/model/sequence.ts';
 import { search } from '../../../src/inspector/page/model/search.ts';
-import { toneOf } from '../../../src/inspector/page/model/tone.ts';
+import { toneAfter, toneOf } from '../../../src/inspector/page/model/tone.ts';
+import { agentMachine } from '../../../src/machines/agent/agent.ts';
+import { toolCallMachine } from '../../../src/machines/tool-call/tool-call.ts';
 import { framesOfScene, modelOf, sessionOf } from './fixture.ts';
 
 test('a difference says where, what was, and what is', () => {
@@ -52,7 +56,7 @@ test('calls that live side by side have a lifeline each', () => {
   const lines = placeLifelines(session);
   const born = session.actors.get('agent/c1')?.lives[0]?.from ?? 0;
 
-  expect(lines.names.filter((name) => name === 'toolCall')).toHaveLength(2);
+  expect(lines.names.filter((name) => name === 'get_weather')).toHaveLength(2);
   expect(lines.columnOf('agent/c1', born)).not.toBe(lines.columnOf('agent/c2', born));
 });
 
@@ -93,14 +97,31 @@ test('of active states the innermost are told', () => {
   expect(innermost(['A', 'A.B', 'C'])).toEqual(['A.B', 'C']);
 });
 
-test('the states of our machines have the tone that they should', () => {
-  const states = [
-    'PLANNING.ASKING',
-    'ERROR_RECOVERY.ASSESSING',
-    'AWAITING_APPROVAL.ASKING',
-    'BACKING_OFF',
-    'SUCCEEDED',
-  ];
+test('the states of our machines have the tone that they should, whatever is around them', () => {
+  const tones = (machine: AnyStateMachine, paths: readonly string[]) =>
+    paths.map((path) => toneOf(drawMachine(machine), path));
 
-  expect(states.map(toneOf)).toEqual(['go', 'danger', 'wait', 'wait', 'done']);
+  expect(tones(agentMachine, ['PLANNING.ASKING', 'PLANNING', 'ERROR_RECOVERY.ASSESSING'])).toEqual([
+    'model',
+    'go',
+    'caution',
+  ]);
+  expect(
+    tones(toolCallMachine, ['RUNNING', 'AWAITING_APPROVAL.ASKING', 'RECOVERING.BACKING_OFF', 'SUCCEEDED']),
+  ).toEqual(['tool', 'wait', 'pause', 'done']);
+});
+
+test('the tone of a state of somebody else is what it says of itself, never guessed from its name', () => {
+  const states = { NOT_READY: {}, FAILED: { type: 'final' }, BROKEN: { meta: { tone: 'danger' } } } as const;
+  const drawing = drawMachine(createMachine({ id: 'toolCall', initial: 'NOT_READY', states }));
+
+  expect(['NOT_READY', 'FAILED', 'BROKEN'].map((path) => toneOf(drawing, path))).toEqual(['go', 'end', 'danger']);
+});
+
+test('a run that failed ends in another tone than one that answered', () => {
+  const drawing = drawMachine(agentMachine);
+  const ended = (scene: string) => sessionOf(scene).steps.findLast(({ to }) => to.includes('COMPLETION')) ?? null;
+
+  expect(toneAfter(drawing, ended('plain'))).toBe('done');
+  expect(toneAfter(drawing, ended('loop'))).not.toBe('done');
 });

@@ -50,7 +50,8 @@ test('durations read well from microseconds to minutes', () => {
 test('calls side by side have a lane each; what never overlaps shares one', () => {
   const lanes = lanesOf(sessionOf('parallel'));
 
-  expect(lanes.map(({ label }) => label)).toEqual(['agent', 'llmCall', 'loopDetection', 'toolCall', 'toolCall']);
+  expect(lanes.map(({ label }) => label)).toEqual(['assistant', 'model', 'get_weather', 'get_weather']);
+  expect(lanes.map(({ depth }) => depth)).toEqual([0, 1, 1, 1]);
 });
 
 test('spans of a lane follow each other without overlapping', () => {

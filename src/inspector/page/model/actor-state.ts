@@ -1,4 +1,5 @@
-import type { StepInfo } from '../../frames/protocol.ts';
+import { agentAbove } from '../../frames/names.ts';
+import type { ActorInfo, StepInfo } from '../../frames/protocol.ts';
 import { lastUpTo } from './time-scale.ts';
 import type { ActorTrack, Life, SessionModel } from './page-model.ts';
 import type { TalkLog } from './talk.ts';
@@ -68,6 +69,39 @@ function lifeAt(lives: readonly Life[], position: number): Life | null {
   return null;
 }
 
+/** What an actor is called: its own name, else that of its kind where its id is only a number, else its id. */
+export function actorLabel({ name, path, src }: Pick<ActorInfo, 'name' | 'path' | 'src'>): string {
+  const id = path.slice(path.lastIndexOf('/') + 1);
+  if (name !== undefined) return name;
+  return src === 'llmCall' ? 'model' : src === 'toolCall' || src === 'childAgent' ? src : id;
+}
+
+/** An actor as people read it, with the agents above it: `chief › researcher › search`. */
+export function actorText(session: SessionModel | null, path: string): string {
+  const label = (at: string): string => {
+    const info = session?.actors.get(at)?.info;
+    return info === undefined ? at.slice(at.lastIndexOf('/') + 1) : actorLabel(info);
+  };
+  return crumbsOf(path).map(label).join(' › ');
+}
+
+/** The paths of an actor and of all above it, without the calls in which child agents work: they have the agent's name. */
+export function crumbsOf(path: string): readonly string[] {
+  const parts = path.split('/');
+  const paths = parts.map((_, index) => parts.slice(0, index + 1).join('/'));
+  return paths.filter((_, index) => parts[index + 1] !== 'childAgent');
+}
+
+/**
+ * Whose chart to show where nobody has chosen one: that of the agent which moved, or which one of its calls and questions
+ * belongs to; in other actor systems that of the actor which moved.
+ */
+export function movedActor(session: SessionModel, step: StepInfo | undefined): string | null {
+  if (step === undefined) return null;
+  if (session.info.kind !== 'system') return agentAbove(step.actor) || null;
+  return session.actors.get(step.actor)?.info.drawing == null ? null : step.actor;
+}
+
 /**
  * What an actor is about, in one word or two: the tool of a call, else its own id. `whole` is the conversation as far as it
  * is known, in which a call has its name before it has said anything; `shown` the one at the step that is looked at.
@@ -76,6 +110,7 @@ export function actorTitle(
   { track }: ActorState,
   { whole, shown }: { readonly whole: TalkLog; readonly shown: TalkLog },
 ): string {
+  if (track.info.name !== undefined) return track.info.name;
   const id = track.info.path.slice(track.info.path.lastIndexOf('/') + 1);
   const call = whole.items.findLast((item) => item.kind === 'call' && item.callId === id);
   if (call?.kind === 'call') return call.tool;

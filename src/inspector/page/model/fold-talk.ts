@@ -1,6 +1,6 @@
 import type { RunEvent } from '../../../machines/events/run-events.ts';
-import type { TalkLog, TalkItem, SaidEvent, PlannedStep } from './talk.ts';
-import type { Json } from '../../../json/json.ts';
+import type { SaidEvent, TalkItem, TalkLog } from './talk.ts';
+import { isQuestion, type TalkDraft, talkDraft } from './talk-draft.ts';
 import type { ToolSource } from '../../../tools/server-tool.ts';
 
 /** A conversation under construction: feed it events in order, read `talk` whenever you like. */
@@ -30,15 +30,15 @@ function fold(draft: TalkDraft, told: SaidEvent): void {
   switch (event.type) {
     case 'run.started':
       return draft.add({
-        ...itemOf(told),
+        ...draft.itemOf(told),
         kind: 'task',
         text: event.task,
         agent: event.agent,
         maxSteps: event.maxSteps,
       });
     case 'step.started':
-      draft.add({ ...itemOf(told), kind: 'turn', number: event.step, limit: event.limit, of: event.kind });
-      if (event.kind === 'model') draft.add(modelTurn(told));
+      draft.add({ ...draft.itemOf(told), kind: 'turn', number: event.step, limit: event.limit, of: event.kind });
+      if (event.kind === 'model') draft.addModel(told);
       return;
     case 'model.token':
       return draft.changeModel(told, (item) => ({
@@ -63,21 +63,23 @@ function fold(draft: TalkDraft, told: SaidEvent): void {
       return draft.changeModel(told, (item) => ({ ...item, goal: event.text }));
     case 'plan.made': {
       const steps = event.steps.map(({ tool, args }) => ({ tool, args, status: 'waiting', callId: null }) as const);
-      return draft.add({ ...itemOf(told), kind: 'plan', iteration: event.iteration, steps });
+      return draft.add({ ...draft.itemOf(told), kind: 'plan', iteration: event.iteration, steps });
     }
     case 'state.changed':
       if (event.from === 'EXECUTING_PLAN') draft.closePlan(told);
+      if (event.from === 'ERROR_RECOVERY') draft.closeQuestions(told);
       return;
     case 'message.received': {
       const { id, text, kind: way } = event;
-      return draft.add({ ...itemOf(told), kind: 'message', id, text, way, delivered: null });
+      return draft.add({ ...draft.itemOf(told), kind: 'message', id, text, way, delivered: null });
     }
     case 'message.delivered':
       return draft.changeMessage(told, event.id, event.step);
     case 'answer':
-      return draft.add({ ...itemOf(told), kind: 'answer', text: event.text });
+      return draft.add({ ...draft.itemOf(told), kind: 'answer', text: event.text });
     case 'run.finished':
-      return draft.add({ ...itemOf(told), kind: 'end', result: event.result });
+      draft.closeCalls(told, '');
+      return draft.add({ ...draft.itemOf(told), kind: 'end', result: event.result });
     case 'tool.started':
     case 'tool.finished':
     case 'tool.denied':
@@ -91,7 +93,7 @@ function fold(draft: TalkDraft, told: SaidEvent): void {
 
 function foldNote(draft: TalkDraft, told: SaidEvent, event: RunEvent): void {
   const note = (tone: 'info' | 'caution' | 'danger', text: string): void =>
-    draft.add({ ...itemOf(told), kind: 'note', tone, text });
+    draft.add({ ...draft.itemOf(told), kind: 'note', tone, text });
   switch (event.type) {
     case 'warning':
       return note('caution', event.message);
@@ -122,11 +124,6 @@ function stateOf({ state, step }: { readonly state: string; readonly step: strin
   return step == null ? state : `${state}.${step}`;
 }
 
-function modelTurn(told: SaidEvent): Extract<TalkItem, { kind: 'model' }> {
-  const empty = { thought: '', goal: '', answer: '', raw: '', attempt: 1, retries: [], replied: null, endedAt: null };
-  return { ...itemOf(told), kind: 'model', ...empty };
-}
-
 type CallEvent = Extract<
   RunEvent,
   { type: 'tool.started' | 'tool.finished' | 'tool.denied' | 'approval.requested' | 'recovery.step' }
@@ -137,7 +134,9 @@ type CallItem = Extract<TalkItem, { kind: 'call' }>;
 function foldCall(draft: TalkDraft, told: SaidEvent, event: CallEvent): void {
   const change = (how: (item: CallItem) => CallItem): void => {
     if (draft.changeCall(told, event.callId, how)) return;
-    draft.add(how(newCall(told, event, event.type === 'recovery.step' ? null : event.args)));
+    const blank = { status: 'running', reason: '', source: {}, result: null, durationMs: null, recovery: [] } as const;
+    const args = event.type === 'recovery.step' ? null : event.args;
+    draft.add(how({ ...draft.itemOf(told), kind: 'call', callId: event.callId, tool: event.tool, args, ...blank }));
   };
   switch (event.type) {
     case 'approval.requested':
@@ -153,10 +152,13 @@ function foldCall(draft: TalkDraft, told: SaidEvent, event: CallEvent): void {
       draft.changePlan(told, event, 'running');
       return change((item) => ({ ...item, args: event.args, status: 'running' }));
     case 'recovery.step':
+      // What is decided about a whole turn is no call, and nothing ever ends it.
+      if (isQuestion(event.callId)) return noteVerdict(draft, told, event);
       return change((item) => ({ ...item, recovery: [...item.recovery, `${event.step} #${event.attempt}`] }));
     case 'tool.finished': {
       const { args, result, durationMs } = event;
       draft.changePlan(told, event, event.ok ? 'done' : 'failed');
+      draft.closeCalls(told, `${event.callId}.`);
       return change((item) => ({ ...item, args, result, durationMs, status: event.ok ? 'ok' : 'failed' }));
     }
     case 'tool.denied':
@@ -172,95 +174,7 @@ function sourceIn(event: Extract<CallEvent, { type: 'approval.requested' }>): To
   return source;
 }
 
-function newCall(told: SaidEvent, event: CallEvent, args: Json): CallItem {
-  const { callId, tool } = event;
-  const blank = { status: 'running', reason: '', source: {}, result: null, durationMs: null, recovery: [] } as const;
-  return { ...itemOf(told), kind: 'call', callId, tool, args, ...blank };
-}
-
-type Kind<K extends TalkItem['kind']> = Extract<TalkItem, { kind: K }>;
-
-/** A conversation while it is made: entries are added at the end and replaced in their places. */
-interface TalkDraft extends TalkLog {
-  add(item: TalkItem): void;
-  changeModel(told: SaidEvent, change: (item: Kind<'model'>) => Kind<'model'>): void;
-  /** The model has got a message, in this step. */
-  changeMessage(told: SaidEvent, id: string, delivered: number): void;
-  changeCall(told: SaidEvent, callId: string, change: (item: Kind<'call'>) => Kind<'call'>): boolean;
-  /** Changes the step of the running plan that a call belongs to: its own, else the first of that tool that waits. */
-  changePlan(
-    told: SaidEvent,
-    call: { readonly callId: string; readonly tool: string },
-    status: PlannedStep['status'],
-  ): void;
-  /** No further step of the plan will run. */
-  closePlan(told: SaidEvent): void;
-}
-
-/** What every entry begins with. */
-function itemOf({ at, step }: SaidEvent): Pick<TalkItem, 'at' | 'step' | 'last'> {
-  return { at, step, last: step };
-}
-
-/** An empty conversation. */
-function talkDraft(): TalkDraft {
-  const items: TalkItem[] = [];
-  const calls = new Map<string, number>();
-  let model: number | null = null;
-  let plan: number | null = null;
-
-  const planItem = (): Kind<'plan'> | null => {
-    const item = plan === null ? undefined : items[plan];
-    return item?.kind === 'plan' ? item : null;
-  };
-
-  return {
-    items,
-    add: (item) => {
-      const place = items.push(item) - 1;
-      if (item.kind === 'model') model = place;
-      if (item.kind === 'plan') plan = place;
-      if (item.kind === 'call') calls.set(item.callId, place);
-    },
-    changeModel: ({ step }, change) => {
-      const item = model === null ? undefined : items[model];
-      if (model !== null && item?.kind === 'model') items[model] = { ...change(item), last: step };
-    },
-    changeMessage: ({ step }, id, delivered) => {
-      const place = items.findLastIndex((item) => item.kind === 'message' && item.id === id);
-      const item = items[place];
-      if (item?.kind === 'message') items[place] = { ...item, delivered, last: step };
-    },
-    changeCall: ({ step }, callId, change) => {
-      const place = calls.get(callId);
-      const item = place === undefined ? undefined : items[place];
-      if (place === undefined || item?.kind !== 'call') return false;
-      items[place] = { ...change(item), last: step };
-      return true;
-    },
-    changePlan: ({ step }, { callId, tool }, status) => {
-      const item = planItem();
-      if (plan === null || item === null) return;
-      const own = item.steps.findIndex((planned) => planned.callId === callId);
-      const at = own >= 0 ? own : item.steps.findIndex((planned) => planned.status === 'waiting');
-      const planned = item.steps[at];
-      if (planned === undefined || (own < 0 && !sameTool(planned.tool, tool))) return;
-      items[plan] = { ...item, last: step, steps: item.steps.with(at, { ...planned, status, callId }) };
-    },
-    closePlan: ({ step }) => {
-      const item = planItem();
-      if (plan === null || item === null) return;
-      const steps = item.steps.map((planned) =>
-        planned.status === 'waiting' ? ({ ...planned, status: 'dropped' } as const) : planned,
-      );
-      items[plan] = { ...item, last: step, steps };
-      plan = null;
-    },
-  };
-}
-
-/** A plan may name a tool loosely; what runs has the registered name, which then ends like it. */
-function sameTool(planned: string, registered: string): boolean {
-  const [short, long] = [planned.toLowerCase(), registered.toLowerCase()];
-  return short === long || long.endsWith(`_${short}`);
+function noteVerdict(draft: TalkDraft, told: SaidEvent, event: Extract<CallEvent, { type: 'recovery.step' }>): void {
+  const text = `${event.tool === '' ? 'The error' : event.tool} was escalated and decided: ${event.step} (${event.error})`;
+  draft.add({ ...draft.itemOf(told), kind: 'note', tone: 'caution', text });
 }

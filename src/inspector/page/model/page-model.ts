@@ -18,6 +18,19 @@ export class PageModel {
   server: { readonly version: string; readonly live: boolean; readonly newer: boolean } | null = null;
   readonly #drawings = new Map<string, MachineDrawing>();
   readonly #sessions = new Map<string, SessionModel>();
+  /** Those that the server has let go of. */
+  readonly #gone = new Set<string>();
+  /** Whether somebody looks at a session: it then stays, though it is gone. */
+  isShown: (id: string) => boolean = () => false;
+
+  /** Drops what the server has let go of and nobody looks at. */
+  forgetGone(): void {
+    for (const id of this.#gone) {
+      if (this.isShown(id)) continue;
+      this.#sessions.delete(id);
+      this.#gone.delete(id);
+    }
+  }
 
   get drawings(): ReadonlyMap<string, MachineDrawing> {
     return this.#drawings;
@@ -39,11 +52,16 @@ export class PageModel {
         return;
       case 'session': {
         const { session } = frame;
+        this.#gone.delete(session.id);
         const known = this.#sessions.get(session.id);
         if (known === undefined) this.#sessions.set(session.id, new SessionModel(session));
         else known.info = session;
         return;
       }
+      case 'session-gone':
+        this.#gone.add(frame.session);
+        this.forgetGone();
+        return;
       default:
         this.#sessions.get(frame.session)?.add(frame);
     }
@@ -71,7 +89,7 @@ interface GrowingTrack extends ActorTrack {
 }
 
 /** The frames that belong to one session. */
-type SessionFrame = Exclude<Frame, { t: 'hello' | 'drawing' | 'session' }>;
+type SessionFrame = Exclude<Frame, { t: 'hello' | 'drawing' | 'session' | 'session-gone' }>;
 
 /**
  * One run, recording or actor system as the page knows it. The lists only ever grow (tokens aside), so that a view may
@@ -129,7 +147,8 @@ export class SessionModel {
       case 'event': {
         // The step with that number, or the last one before it; -1 before the first.
         const step = lastUpTo(this.#steps.length, (index) => this.#steps[index]?.n, frame.step);
-        return this.#heard({ event: frame.event, at: frame.at, step });
+        const agent = frame.agent === undefined ? {} : { agent: frame.agent };
+        return this.#heard({ event: frame.event, at: frame.at, step, ...agent });
       }
       case 'record':
         this.#records[frame.line] = frame.record;

@@ -12,6 +12,20 @@ export interface SaidEvent {
   readonly event: RunEvent;
   readonly at: number;
   readonly step: number;
+  /** The path of the child agent that it is about; undefined for the root, for tokens and where it is not known. */
+  readonly agent?: string;
+}
+
+/** A child agent that an entry of the conversation is of. */
+export interface Speaker {
+  /** The tools that lead to it, joined with `/`. */
+  readonly child: string;
+  readonly name: string;
+  /** How many agents are above it. */
+  readonly depth: number;
+  /** Of its actor, and of the call that it works on; null where they are not known. */
+  readonly path: string | null;
+  readonly call: string | null;
 }
 
 /** Where a step of a plan stands. */
@@ -22,14 +36,22 @@ export interface PlannedStep {
   readonly callId: string | null;
 }
 
-/** How a call of a tool stands; `waiting` is for a person. */
-export type CallStatus = 'waiting' | 'running' | 'ok' | 'failed' | 'denied';
+/** How a call of a tool stands; `waiting` is for a person, `dropped` had not ended when its agent did. */
+export type CallStatus = 'waiting' | 'running' | 'ok' | 'failed' | 'denied' | 'dropped';
 
 /** What a model's turn has come to: its reply, or what has arrived of it. */
 type ModelReplied = Omit<Extract<RunEventBody, { readonly type: 'model.replied' }>, 'type'>;
 
-/** One entry of the conversation. `step` is the position at which it began, `last` the one at which it changed last. */
-export type TalkItem = { readonly at: number; readonly step: number; readonly last: number } & (
+/**
+ * One entry of the conversation. `step` is the position at which it began, `last` the one at which it changed last; `by` is
+ * the child agent that it is of, null for the root.
+ */
+export type TalkItem = {
+  readonly at: number;
+  readonly step: number;
+  readonly last: number;
+  readonly by: Speaker | null;
+} & (
   | { readonly kind: 'task'; readonly text: string; readonly agent: string; readonly maxSteps: number }
   | { readonly kind: 'turn'; readonly number: number; readonly limit: number; readonly of: 'model' | 'plan' }
   | {

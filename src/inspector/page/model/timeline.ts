@@ -1,7 +1,8 @@
+import type { MachineDrawing, Tone } from '../../frames/protocol.ts';
 import type { ActorTrack, Life, SessionModel } from './page-model.ts';
-import { innermost } from './actor-state.ts';
+import { actorLabel, innermost } from './actor-state.ts';
 import { lastUpTo } from './time-scale.ts';
-import { type Tone, toneOf } from './tone.ts';
+import { toneAfter } from './tone.ts';
 import type { SaidEvent } from './talk.ts';
 
 /** A stretch of time that an actor spent in one state, from the step at `from` to before the one at `to`. */
@@ -14,30 +15,69 @@ export interface LaneSpan {
   readonly to: number | null;
 }
 
-/** One line of the timeline: actors of one kind that never live at the same time share it. */
+/** One line of the timeline: actors of one kind and name that never live at the same time share it. */
 export interface Lane {
+  /** What tells it from the others. */
+  readonly id: string;
   readonly label: string;
+  /** How many lanes it stands below. */
   readonly depth: number;
+  readonly hasChildren: boolean;
   readonly spans: readonly LaneSpan[];
 }
 
-/** The lanes of a session. Leaves are left out: their time is that of the state which invokes them. */
-export function lanesOf(session: SessionModel): readonly Lane[] {
-  return sharedLines(session)
-    .map(({ name, depth, lives }) => ({ label: name, depth, spans: lives.flatMap((one) => spansOf(session, one)) }))
-    .sort((a, b) => a.depth - b.depth);
+type Drawings = ReadonlyMap<string, MachineDrawing>;
+
+/**
+ * The lanes of a session as a tree, parents before their children. Leaves are left out: their time is that of the state
+ * which invokes them; so is a loop detection that has found nothing.
+ */
+export function lanesOf(session: SessionModel, drawings: Drawings = NO_DRAWINGS): readonly Lane[] {
+  const spansIn = ({ lives }: SharedLine) => lives.flatMap((one) => spansOf(session, one, drawings));
+  const lines = sharedLines(session).filter(
+    (line) => line.src !== 'loopDetection' || spansIn(line).some(({ tone }) => tone !== 'go'),
+  );
+  const below = new Map<SharedLine | null, SharedLine[]>();
+  for (const line of lines) {
+    const parent = lines.find((other) => other.lives.some(({ track }) => track.info.path === line.parent)) ?? null;
+    below.set(parent, [...(below.get(parent) ?? []), line]);
+  }
+  const lanes: Lane[] = [];
+  const place = (line: SharedLine, depth: number): void => {
+    const children = below.get(line) ?? [];
+    const id = `${line.kind}#${lines.indexOf(line)}`;
+    lanes.push({ id, label: line.name, depth, hasChildren: children.length > 0, spans: spansIn(line) });
+    for (const child of children) place(child, depth + 1);
+  };
+  for (const root of below.get(null) ?? []) place(root, 0);
+  return lanes;
 }
 
-function spansOf({ steps }: SessionModel, { track, life }: TrackedLife): readonly LaneSpan[] {
+/** The lanes that are to be seen where some are shut: those below them are not. */
+export function openLanes(lanes: readonly Lane[], shut: ReadonlySet<string>): readonly Lane[] {
+  let below = Infinity;
+  return lanes.filter(({ id, depth }) => {
+    if (depth > below) return false;
+    below = shut.has(id) ? depth : Infinity;
+    return true;
+  });
+}
+
+const NO_DRAWINGS: Drawings = new Map();
+
+function spansOf({ steps }: SessionModel, { track, life }: TrackedLife, drawings: Drawings): readonly LaneSpan[] {
   const spans: LaneSpan[] = [];
+  const drawing = drawings.get(track.info.drawing ?? '');
   const first = 1 + lastUpTo(track.steps.length, (index) => track.steps[index], life.from - 1);
   for (let index = first; index < track.steps.length; index++) {
     const at = track.steps[index] ?? 0;
     if (life.to !== null && at > life.to) break;
-    const state = innermost(steps[at]?.to ?? []).join(' + ');
-    const next = track.steps[index + 1];
-    const to = next === undefined || (life.to !== null && next > life.to) ? life.to : next;
-    spans.push({ actor: track.info.path, state, tone: toneOf(state), from: at, to });
+    const step = steps[at];
+    if (step?.ignored !== undefined) continue;
+    const last = spans.at(-1);
+    if (last !== undefined) spans[spans.length - 1] = { ...last, to: at };
+    const state = innermost(step?.to ?? []).join(' + ');
+    spans.push({ actor: track.info.path, state, tone: toneAfter(drawing, step ?? null), from: at, to: life.to });
   }
   return spans;
 }
@@ -50,7 +90,9 @@ interface TrackedLife {
 interface SharedLine {
   readonly kind: string;
   readonly name: string;
-  readonly depth: number;
+  readonly src: string;
+  /** The path of the actor above that of its first life. */
+  readonly parent: string | null;
   readonly lives: TrackedLife[];
 }
 
@@ -62,11 +104,12 @@ export function sharedLines({ actors }: SessionModel): readonly SharedLine[] {
     .flatMap((track) => track.lives.map((life) => ({ track, life })))
     .sort((a, b) => a.life.from - b.life.from);
   for (const one of lives) {
-    const { parent, path, src } = one.track.info;
-    // Ids of calls are numbered; all calls of one parent are of one kind.
-    const kind = `${(parent ?? '').replaceAll(/\d+/g, '#')}/${src}`;
+    const { parent, src } = one.track.info;
+    const name = actorLabel(one.track.info);
+    // Ids of calls are numbered; all calls of one tool by one parent are of one kind.
+    const kind = `${(parent ?? '').replaceAll(/\d+/g, '#')}/${src}/${name}`;
     const free = lines.find((line) => line.kind === kind && endOf(line) < one.life.from);
-    if (free === undefined) lines.push({ kind, name: src, depth: path.split('/').length - 1, lives: [one] });
+    if (free === undefined) lines.push({ kind, name, src, parent, lives: [one] });
     else free.lives.push(one);
   }
   return lines;

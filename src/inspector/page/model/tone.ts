@@ -1,44 +1,49 @@
-import type { SessionInfo } from '../../frames/protocol.ts';
+import type { MachineDrawing, SessionInfo, StateDrawing, StepInfo, Tone } from '../../frames/protocol.ts';
+import { innermost } from './actor-state.ts';
 
-/** How a state is coloured, and by which sign it is known without colour. */
-export type Tone = 'go' | 'wait' | 'caution' | 'danger' | 'done';
-
-const WORDS: readonly (readonly [Tone, RegExp])[] = [
-  ['danger', /ERROR|FAIL|THROWN|CRASH|BROKEN|LOOPING/i],
-  [
-    'caution',
-    /RECOVER|DENIED|ESCALAT|SUSPECT|SUSPICIOUS|REFUSED|FED_BACK|RETRY|FIXING|SANITIZING|AUTH_REQUIRED|NEEDS_LOGIN|LOST/i,
-  ],
-  ['wait', /WAIT|BACKING_OFF|BACKOFF|PENDING|PAUSE|SLEEP|RESTING|IDLE/i],
-  ['done', /SUCCE|COMPLET|DONE|READY|FINISHED|STOPPED/i],
-];
-
-/**
- * A guess of what a state means from its name: machines of any author are drawn, and none says so in its definition. Only
- * colour and sign depend on it.
- */
-export function toneOf(path: string): Tone {
-  const before = known.get(path);
-  if (before !== undefined) return before;
-  const tone = guessed(path);
-  known.set(path, tone);
-  return tone;
+/** What a state of a drawing means: what the drawing says of it, else of the state around it; `go` where nothing is said. */
+export function toneOf(drawing: MachineDrawing | undefined, path: string): Tone {
+  return drawing === undefined ? 'go' : (tonesOf(drawing).get(path) ?? 'go');
 }
 
-const known = new Map<string, Tone>();
+/** What several states that are active at once mean together: what needs a look first. */
+export function toneOfAll(drawing: MachineDrawing | undefined, paths: readonly string[]): Tone {
+  const tones = new Set(paths.map((path) => toneOf(drawing, path)));
+  return URGENCY.find((tone) => tones.has(tone)) ?? 'go';
+}
 
-function guessed(path: string): Tone {
-  for (const name of path.split('.').toReversed()) for (const [tone, words] of WORDS) if (words.test(name)) return tone;
-  return 'go';
+/** What the states after a step mean; where the step ended its actor with a result, what that is. */
+export function toneAfter(drawing: MachineDrawing | undefined, step: Pick<StepInfo, 'to' | 'tone'> | null): Tone {
+  return step?.tone ?? toneOfAll(drawing, innermost(step?.to ?? []));
+}
+
+const URGENCY: readonly Tone[] = ['danger', 'wait', 'caution', 'pause', 'tool', 'model', 'go', 'done', 'end'];
+
+const known = new WeakMap<MachineDrawing, ReadonlyMap<string, Tone>>();
+
+function tonesOf(drawing: MachineDrawing): ReadonlyMap<string, Tone> {
+  const before = known.get(drawing);
+  if (before !== undefined) return before;
+  const tones = new Map<string, Tone>();
+  const visit = (state: StateDrawing, around: Tone): void => {
+    const tone = state.tone ?? around;
+    tones.set(state.path, tone);
+    for (const child of state.children) visit(child, tone);
+  };
+  visit(drawing.root, 'go');
+  known.set(drawing, tones);
+  return tones;
 }
 
 /** How the state of a session is shown. */
-export function statusTone(status: SessionInfo['status']): Tone {
+export function statusTone({ status, waiting = 0, kind }: Pick<SessionInfo, 'status' | 'waiting' | 'kind'>): Tone {
+  if (waiting > 0 && isOpen(status)) return 'wait';
   switch (status) {
     case 'running':
       return 'go';
     case 'answered':
-      return 'done';
+      // Of a machine that is not ours nobody knows whether its end is a good one.
+      return kind === 'system' ? 'end' : 'done';
     case 'failed':
       return 'danger';
     case 'stopped':
@@ -49,6 +54,13 @@ export function statusTone(status: SessionInfo['status']): Tone {
 }
 
 /** The state of a session in words, with the reason where it says more. */
-export function statusText({ status, reason }: SessionInfo): string {
+export function statusText({ status, reason, waiting = 0, kind }: SessionInfo): string {
+  if (waiting > 0 && isOpen(status)) return waiting === 1 ? 'waiting for you' : `${waiting} calls wait for you`;
+  if (status === 'answered' && kind === 'system') return 'ended';
   return reason === null || reason === 'answer' || reason === status ? status : `${status}: ${reason}`;
+}
+
+/** True for a session that may still be answered: it runs, or was interrupted while it waited. */
+function isOpen(status: SessionInfo['status']): boolean {
+  return status === 'running' || status === 'interrupted';
 }

@@ -10,6 +10,8 @@ export interface Desk {
   act(session: string, act: Act): Promise<ActReply>;
   /** Reads a recording into a new session. */
   open(recording: string): Promise<ActReply>;
+  /** What opens the page where it stands now, in any window. */
+  address(): string;
   /** Where the recording and the saved page of a session are to be had, that with another beside it; null in a saved page. */
   links(session: string, beside: string | null): { readonly recording: string; readonly page: string } | null;
 }
@@ -38,6 +40,7 @@ export function liveDesk(token: string): Desk {
       }
     },
     act: (session, act) => order(part(session, 'act'), 'application/json', JSON.stringify(act)),
+    address: () => new URL(`${at('./')}${location.hash}`, location.href).href,
     open: (recording) => order(at('api/recordings'), 'application/x-ndjson', recording),
     links: (session, beside) => ({
       recording: part(session, 'recording'),

@@ -84,6 +84,7 @@ export function readFrame(text: string): Frame | null {
 const KINDS: ReadonlySet<unknown> = new Set<Frame['t']>([
   'hello',
   'session',
+  'session-gone',
   'drawing',
   'actor',
   'actor-gone',

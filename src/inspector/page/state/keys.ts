@@ -96,7 +96,8 @@ function nextActor({ state }: Page): void {
   state.focus.value = drawn[(at + 1) % Math.max(1, drawn.length)] ?? null;
 }
 
-function toApproval({ state }: Page): void {
+/** Goes to the call that waits, and to the button that answers it. */
+export function toApproval({ state }: Page): void {
   state.pane.value = 'talk';
   // A comparison takes the room of the conversation.
   if (isComparing(state)) state.tab.value = 'step';

@@ -26,6 +26,16 @@ const DONE: { readonly [kind in Act['kind']]: string } = {
   fork: 'A fork of the run goes on from here.',
 };
 
+/** Copies a text, and says so. */
+export async function copyText({ notice }: Pick<PageState, 'notice'>, text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    notice.value = { text: 'Copied.', tone: 'info' };
+  } catch {
+    notice.value = { text: 'The browser does not let this page copy.', tone: 'danger' };
+  }
+}
+
 /** Opens a recording from disk: the server reads it, and it becomes one more session. */
 export async function openFile({ state, desk }: Page, file: File): Promise<void> {
   state.dialog.value = null;

@@ -27,7 +27,12 @@ export interface PageState {
   /** Rises with `beat`, but for a long run only a few times a second: for what looks at the whole run each time. */
   readonly slowBeat: Signal<number>;
   readonly link: Signal<'connecting' | 'open' | 'lost' | 'saved'>;
+  /** The run that somebody chose; null: the newest, as long as nobody is busy with another. */
   readonly chosen: Signal<string | null>;
+  /** The run that is shown where nobody chose one. */
+  readonly newest: Signal<string | null>;
+  /** A run that began while somebody was busy with another: it is offered, and does not take the page. */
+  readonly offered: Signal<string | null>;
   readonly session: ReadonlySignal<SessionModel | null>;
   /** The step that is looked at, a position; null: the latest, whatever comes. */
   readonly cursor: Signal<number | null>;
@@ -59,11 +64,14 @@ export function pageState(): PageState {
   const model = new PageModel();
   const beat = signal(0);
   const chosen = signal<string | null>(null);
+  const newest = signal<string | null>(null);
+  const other = signal<string | null>(null);
   const cursor = signal<number | null>(null);
   const session = computed(() => {
     void beat.value;
     const all = [...model.sessions.values()];
-    return all.find(({ info }) => info.id === chosen.value) ?? all.at(-1) ?? null;
+    const find = (id: string | null) => (id === null ? undefined : model.sessions.get(id));
+    return find(chosen.value) ?? find(newest.value) ?? all.at(-1) ?? null;
   });
   const position = computed(() => {
     void beat.value;
@@ -80,12 +88,15 @@ export function pageState(): PageState {
     void beat.value;
     return session.value === null ? [] : actorsAt(session.value, position.value);
   });
+  model.isShown = (id) => session.peek()?.info.id === id || other.peek() === id;
   return {
     model,
     beat,
     slowBeat: signal(0),
     link: signal('connecting'),
     chosen,
+    newest,
+    offered: signal(null),
     session,
     cursor,
     position,
@@ -99,7 +110,7 @@ export function pageState(): PageState {
     stretch: signal('elastic'),
     speed: signal(null),
     query: signal(''),
-    other: signal(null),
+    other,
     dialog: signal(null),
     drafts: new Map(),
     notice: signal({ text: '', tone: 'info' }),

@@ -33,6 +33,7 @@ export function readSaved(document: Document): Saved | null {
       detail: async (session, step) => (session === other?.session ? other.of(step) : own(step)),
       act: async () => refused,
       open: async () => refused,
+      address: () => location.href,
       links: () => null,
     },
   };

@@ -34,7 +34,9 @@ export function showSession(state: PageState, id: string): void {
 }
 
 /** The speeds that playing goes through, as multiples of the recorded one. */
-const SPEEDS = [1, 4, 16, 64] as const;
+const SPEEDS = [1, 4, 16, 64, 0.1, 0.25] as const;
+/** Nobody watches a pause for longer than this, in milliseconds: the rest of it is skipped. */
+const LONGEST_PAUSE = 1000;
 
 /** Starts playing from the cursor, or from the beginning when it stands at the end; stops when it plays. */
 export function togglePlay(state: PageState): void {
@@ -65,9 +67,13 @@ export function runPlayer(state: PageState): void {
     const from = session?.steps[state.position.peek()]?.at ?? 0;
     const began = performance.now();
     let frame = 0;
+    let skipped = 0;
     const tick = (): void => {
       const steps = state.session.peek()?.steps ?? [];
-      const to = placeAtTime(steps, from + (performance.now() - began) * speed);
+      const now = from + skipped + (performance.now() - began) * speed;
+      const to = placeAtTime(steps, now);
+      const pause = (steps[to + 1]?.at ?? 0) - now - LONGEST_PAUSE * speed;
+      if (pause > 0) skipped += pause;
       if (to >= steps.length - 1) {
         state.cursor.value = null;
         state.speed.value = null;

@@ -1,14 +1,19 @@
+import { useEffect, useState } from 'preact/hooks';
 import type { SessionInfo } from '../../frames/protocol.ts';
+import type { SessionModel } from '../model/page-model.ts';
 import { hasTalk, costsOf } from '../model/talk.ts';
 import { inertLine } from '../model/inert-text.ts';
 import { durationText } from '../model/time-scale.ts';
 import { isComparing } from '../state/page-state.ts';
-import { order } from '../state/orders.ts';
+import { copyText, order } from '../state/orders.ts';
 import { usePage } from '../state/page-context.ts';
 import { Button, IconButton } from './parts/Button.tsx';
 import { Icon, type IconName, Lamp } from './parts/Icon.tsx';
 import { statusText, statusTone } from '../model/tone.ts';
 import { toggleTheme } from './parts/use-screen.ts';
+import { nextWaiting, waitingIn } from '../state/newest.ts';
+import { toApproval } from '../state/keys.ts';
+import { showSession } from '../state/walk.ts';
 
 /** The bar: whose run this is, how it stands, what it cost, and what may be done with it. */
 export function TopBar() {
@@ -37,11 +42,13 @@ export function TopBar() {
         </button>
       )}
       {info !== undefined && (
-        <span class={`status ${statusTone(info.status)}`} data-testid="status">
-          <Lamp tone={statusTone(info.status)} />
+        <span class={`status ${statusTone(info)}`} data-testid="status">
+          <Lamp tone={statusTone(info)} />
           {statusText(info)}
         </span>
       )}
+      <NewRun />
+      <Inbox />
       <Facts />
       <span class="spring" />
       {state.link.value === 'lost' && <span class="link-lost">connection lost, trying again</span>}
@@ -58,6 +65,43 @@ export function TopBar() {
         </Button>
       </div>
     </header>
+  );
+}
+
+/** A run that began while somebody was busy with this one. */
+function NewRun() {
+  const { state } = usePage();
+  const offered = state.offered.value;
+  if (offered === null) return null;
+  const title = inertLine(state.model.sessions.get(offered)?.info.title ?? '', 120);
+  const show = (): void => {
+    showSession(state, offered);
+    // From here on the newest is followed again.
+    state.newest.value = offered;
+    state.chosen.value = null;
+  };
+  return (
+    <Button look="quiet offer" title={`Show it: ${title}`} onClick={show}>
+      new run ›
+    </Button>
+  );
+}
+
+/** How many calls wait for a person, over all runs, and the way to the next. */
+function Inbox() {
+  const page = usePage();
+  const { state } = page;
+  const calls = waitingIn(state);
+  if (calls === 0 || !page.desk.acts) return null;
+  const go = (): void => {
+    const next = nextWaiting(state);
+    if (next !== null) showSession(state, next);
+    toApproval(page);
+  };
+  return (
+    <Button look="quiet wait" data-testid="inbox" title="Go to the next" onClick={go}>
+      <Lamp tone="wait" size={12} /> {calls === 1 ? '1 call waits' : `${calls} calls wait`}
+    </Button>
   );
 }
 
@@ -81,6 +125,14 @@ function RunActions({ info }: { readonly info: SessionInfo }) {
           label="Send an event"
           title="Send an event (e)"
           onClick={() => (state.dialog.value = { kind: 'send' })}
+        />
+      )}
+      {links !== null && (
+        <IconButton
+          icon="link"
+          label="Copy the address"
+          title="Copy the address of this step, with its token"
+          onClick={() => void copyText(state, desk.address())}
         />
       )}
       {links !== null && can('download') && (
@@ -137,10 +189,23 @@ function Facts() {
         </span>
       )}
       <span>
-        <b>{durationText(session.lastAt)}</b>
+        <Clock session={session} />
       </span>
     </p>
   );
+}
+
+/** How long a run has taken; while it is live, the clock goes on though nothing happens. */
+function Clock({ session: { info, lastAt } }: { readonly session: SessionModel }) {
+  const { desk } = usePage();
+  const [now, setNow] = useState(0);
+  const isLive = desk.acts && info.status === 'running' && info.kind === 'run';
+  useEffect(() => {
+    if (!isLive) return;
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, [isLive, info.id]);
+  return <b data-testid="clock">{durationText(isLive ? Math.max(lastAt, now - Date.parse(info.at)) : lastAt)}</b>;
 }
 
 /** Our mark: a signal with two lamps. */

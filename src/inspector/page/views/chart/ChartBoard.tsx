@@ -1,11 +1,21 @@
 import type { MachineDrawing } from '../../../frames/protocol.ts';
-import { type ActorState, innermost, actorTitle, NO_WEAR, wearAt } from '../../model/actor-state.ts';
+import {
+  type ActorState,
+  actorLabel,
+  actorText,
+  actorTitle,
+  crumbsOf,
+  innermost,
+  movedActor,
+  NO_WEAR,
+  wearAt,
+} from '../../model/actor-state.ts';
 import { inertLine } from '../../model/inert-text.ts';
 import { usePage } from '../../state/page-context.ts';
 import { ChartMain } from './ChartMain.tsx';
 import { autoCollapsed, routePath } from '../../model/chart.ts';
 import type { ChartLayout } from '../../../layout/chart-layout.ts';
-import { toneOf } from '../../model/tone.ts';
+import { toneAfter, toneOf } from '../../model/tone.ts';
 import { Lamp } from '../parts/Icon.tsx';
 
 /** The panel: the chart of one actor large, and all actors that live beside it. */
@@ -13,10 +23,16 @@ export function ChartBoard() {
   const { state } = usePage();
   const drawn = state.actors.value.filter(({ track }) => track.info.drawing !== null);
   const root = drawn.find(({ track }) => track.info.parent === null);
-  const actor = drawn.find(({ path }) => path === state.focus.value) ?? root;
+  const session = state.session.value;
+  const step = session?.steps[state.position.value];
+  const moved = session === null || !state.follow.value ? null : movedActor(session, step);
+  const actor = drawn.find(({ path }) => path === (state.focus.value ?? moved)) ?? root;
   const drawing =
     actor?.track.info.drawing === undefined ? undefined : state.model.drawings.get(actor.track.info.drawing ?? '');
-  const step = state.session.value?.steps[state.position.value];
+  const labelOf = (path: string): string => {
+    const info = session?.actors.get(path)?.info;
+    return info === undefined ? path.slice(path.lastIndexOf('/') + 1) : actorLabel(info);
+  };
   return (
     <section class="board board-chart" aria-label="Chart">
       <div class="chart-area">
@@ -30,7 +46,7 @@ export function ChartBoard() {
           )}
           {actor !== undefined && (
             <nav class="chart-title" aria-label="Actor">
-              {crumbs(actor.path).map((path) => (
+              {crumbsOf(actor.path).map((path) => (
                 <button
                   key={path}
                   type="button"
@@ -38,14 +54,14 @@ export function ChartBoard() {
                   aria-current={path === actor.path}
                   onClick={() => (state.focus.value = path)}
                 >
-                  {inertLine(path.slice(path.lastIndexOf('/') + 1), 40)}
+                  {inertLine(labelOf(path), 40)}
                 </button>
               ))}
             </nav>
           )}
           {step !== undefined && (
             <p class="chart-told" data-testid="told">
-              <b>{inertLine(step.event, 60)}</b> {inertLine(step.actor, 60)}:{' '}
+              <b>{inertLine(step.event, 60)}</b> {inertLine(actorText(session, step.actor), 80)}:{' '}
               {inertLine(innermost(step.from).join(' + ') || '·', 80)} →{' '}
               <b>{inertLine(innermost(step.to).join(' + '), 80)}</b>
             </p>
@@ -75,11 +91,6 @@ function bySize(actors: readonly ActorState[], drawings: ReadonlyMap<string, Mac
   return actors.toSorted((a, b) => (size(a) === size(b) ? 0 : size(b) - size(a)));
 }
 
-function crumbs(path: string): readonly string[] {
-  const parts = path.split('/');
-  return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
-}
-
 /** One live actor at a glance: what it is, where it stands, and its chart too small to read but not to recognise. */
 function Tile({ actor, chosen }: { readonly actor: ActorState; readonly chosen: boolean }) {
   const { state, layouts } = usePage();
@@ -106,15 +117,21 @@ function Tile({ actor, chosen }: { readonly actor: ActorState; readonly chosen: 
         {!actor.alive && <span>ended</span>}
       </span>
       <span class="tile-state">
-        <Lamp tone={toneOf(where)} size={12} />
+        <Lamp tone={toneAfter(drawing, actor.step)} size={12} />
         <span>{inertLine(where === '' ? 'starting' : where, 80)}</span>
       </span>
-      {layout !== null && typeof layout === 'object' && <MiniChart layout={layout} actor={actor} />}
+      {layout !== null && typeof layout === 'object' && <MiniChart layout={layout} actor={actor} drawing={drawing} />}
     </button>
   );
 }
 
-function MiniChart({ layout, actor }: { readonly layout: ChartLayout; readonly actor: ActorState }) {
+interface MiniChartProps {
+  readonly layout: ChartLayout;
+  readonly actor: ActorState;
+  readonly drawing: MachineDrawing | undefined;
+}
+
+function MiniChart({ layout, actor, drawing }: MiniChartProps) {
   return (
     <svg
       class="mini"
@@ -129,7 +146,7 @@ function MiniChart({ layout, actor }: { readonly layout: ChartLayout; readonly a
           <rect
             key={box.path}
             class={classes}
-            data-tone={toneOf(box.path)}
+            data-tone={box.kind === 'final' ? toneAfter(drawing, actor.step) : toneOf(drawing, box.path)}
             x={box.x}
             y={box.y}
             width={box.width}

@@ -1,7 +1,7 @@
 import type { ChartLayout, Point, ChartRoute, StateBox } from '../../../layout/chart-layout.ts';
 import { routePath } from '../../model/chart.ts';
 import { inertLine } from '../../model/inert-text.ts';
-import { toneOf } from '../../model/tone.ts';
+import type { Tone } from '../../../frames/protocol.ts';
 import { TONE_SHAPES } from '../parts/Icon.tsx';
 
 interface RoutesProps {
@@ -118,6 +118,7 @@ function middleOf(points: readonly Point[]): (Point & { readonly length: number 
 
 interface StateViewProps {
   readonly box: StateBox;
+  readonly tone: Tone;
   readonly active: boolean;
   readonly visits: number;
   /** Ids of invoked actors that live now, by their source. */
@@ -128,10 +129,9 @@ interface StateViewProps {
 }
 
 /** A state: a plate with its lamp, name and count of visits; the actors that it invokes; what leads here from anywhere. */
-export function StateView({ box, active, visits, running, taken, onToggle, onPick }: StateViewProps) {
+export function StateView({ box, tone, active, visits, running, taken, onToggle, onPick }: StateViewProps) {
   const { path, x, y, width, height, kind, invokes, fromAnywhere, collapsed } = box;
   const name = inertLine(box.name, 60);
-  const tone = toneOf(path);
   const open = kind === 'compound' || kind === 'parallel';
   const compound = open && !collapsed;
   const classes = ['state', compound && 'compound', active && 'active', visits > 0 && 'visited']
@@ -158,7 +158,7 @@ export function StateView({ box, active, visits, running, taken, onToggle, onPic
       {kind === 'final' && <rect class="final-ring" x={3} y={3} width={width - 6} height={height - 6} rx={2} />}
       {active ? (
         <svg x={8} y={9} width={12} height={12} viewBox="0 0 16 16">
-          <path class="lamp-sign" d={TONE_SHAPES[tone]} />
+          <path class="lamp-sign" d={TONE_SHAPES[tone]} fill-rule="evenodd" />
         </svg>
       ) : (
         <circle class="lamp" cx={14} cy={15} r={4} />

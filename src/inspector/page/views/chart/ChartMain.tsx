@@ -1,13 +1,14 @@
-import { useComputed, useSignal } from '@preact/signals';
+import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { MachineDrawing } from '../../../frames/protocol.ts';
 import { autoCollapsed, type Camera, fitCamera, keepInSight, type Size } from '../../model/chart.ts';
 import type { ChartLayout } from '../../../layout/chart-layout.ts';
-import { type ActorState, innermost, NO_WEAR, wearAt } from '../../model/actor-state.ts';
+import { type ActorState, actorText, innermost, NO_WEAR, wearAt } from '../../model/actor-state.ts';
 import { usePage } from '../../state/page-context.ts';
 import { ChartRoutes, LitLabels, StateView } from './ChartDrawing.tsx';
 import { ChartTools, cameraGestures } from './ChartTools.tsx';
 import { useSize } from '../parts/use-screen.ts';
+import { toneAfter, toneOf } from '../../model/tone.ts';
 
 /** Kept free above a drawing for the title and the tools. */
 const TOP = 40;
@@ -26,8 +27,7 @@ export function ChartMain({ actor, drawing }: { readonly actor: ActorState; read
   const { visits, taken: worn } = session === null ? NO_WEAR : wearAt(session, actor.path, position);
   const collapsed = symmetric(autoCollapsed(drawing, visits), toggled.value);
   const layout = useLayout({ drawing, collapsed, labels: state.labels.value, size, top: TOP });
-  const drawn = useComputed(() => moved.value).value;
-  const camera = drawn ?? (typeof layout === 'object' && layout !== null ? fitCamera(layout, size, TOP) : null);
+  const camera = moved.value ?? (typeof layout === 'object' && layout !== null ? fitCamera(layout, size, TOP) : null);
   const taken = new Set(actor.step?.transitions ?? []);
   const here = innermost(actor.step?.to ?? []).join(' ');
 
@@ -37,24 +37,20 @@ export function ChartMain({ actor, drawing }: { readonly actor: ActorState; read
   }, [actor.path]);
 
   useLayoutEffect(() => {
-    const element = svg.current;
-    if (element === null) return;
-    return cameraGestures(
-      element,
-      () => camera,
-      (next) => (moved.value = next),
-    );
+    if (svg.current !== null)
+      return cameraGestures(
+        svg.current,
+        () => camera,
+        (next) => (moved.value = next),
+      );
   });
-
   useEffect(() => {
     if (!state.follow.value || moved.value === null || typeof layout !== 'object' || layout === null) return;
     const box = layout.states.find(({ path }) => here.split(' ').includes(path));
     if (box !== undefined) moved.value = keepInSight(moved.value, box, size);
   }, [here, state.follow.value]);
 
-  const toggle = (path: string): void => {
-    toggled.value = symmetric(toggled.value, new Set([path]));
-  };
+  const toggle = (path: string): void => void (toggled.value = symmetric(toggled.value, new Set([path])));
   return (
     <>
       {/* oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- A drawing with parts that can be pressed. */}
@@ -62,21 +58,34 @@ export function ChartMain({ actor, drawing }: { readonly actor: ActorState; read
         ref={svg}
         class="chart-svg"
         role="group"
-        aria-label={`Statechart of ${actor.path}: in ${here || 'no state yet'}`}
+        aria-label={`Statechart of ${actorText(session, actor.path)}: in ${here || 'no state yet'}`}
         tabIndex={0}
       >
-        <defs>
-          <Arrow id="arrow" class="arrow" />
-          <Arrow id="arrow-lit" class="arrow-lit" />
-        </defs>
+        <Arrows />
         {camera !== null && typeof layout === 'object' && layout !== null && (
           <g
             class={camera.zoom < FAR ? 'far' : ''}
             transform={`translate(${camera.x} ${camera.y}) scale(${camera.zoom})`}
           >
-            <Plates layout={layout} compound actor={actor} visits={visits} taken={taken} onToggle={toggle} />
+            <Plates
+              layout={layout}
+              drawing={drawing}
+              compound
+              actor={actor}
+              visits={visits}
+              taken={taken}
+              onToggle={toggle}
+            />
             <ChartRoutes layout={layout} worn={worn} taken={taken} beat={actor.position} labels={state.labels.value} />
-            <Plates layout={layout} compound={false} actor={actor} visits={visits} taken={taken} onToggle={toggle} />
+            <Plates
+              layout={layout}
+              drawing={drawing}
+              compound={false}
+              actor={actor}
+              visits={visits}
+              taken={taken}
+              onToggle={toggle}
+            />
             <LitLabels layout={layout} taken={taken} />
           </g>
         )}
@@ -89,6 +98,7 @@ export function ChartMain({ actor, drawing }: { readonly actor: ActorState; read
 
 interface PlatesProps {
   readonly layout: ChartLayout;
+  readonly drawing: MachineDrawing;
   readonly compound: boolean;
   readonly actor: ActorState;
   readonly visits: ReadonlyMap<string, number>;
@@ -97,7 +107,7 @@ interface PlatesProps {
 }
 
 /** Routes lie above the states that hold others, and below those that hold none. */
-function Plates({ layout, compound, actor, visits, taken, onToggle }: PlatesProps) {
+function Plates({ layout, drawing, compound, actor, visits, taken, onToggle }: PlatesProps) {
   const { state } = usePage();
   const live = new Set(
     state.actors.value
@@ -112,6 +122,7 @@ function Plates({ layout, compound, actor, visits, taken, onToggle }: PlatesProp
           <StateView
             key={box.path}
             box={box}
+            tone={box.kind === 'final' ? toneAfter(drawing, actor.step) : toneOf(drawing, box.path)}
             active={actor.active.has(box.path)}
             visits={visits.get(box.path) ?? 0}
             running={live}
@@ -127,6 +138,15 @@ function Plates({ layout, compound, actor, visits, taken, onToggle }: PlatesProp
           />
         ))}
     </>
+  );
+}
+
+function Arrows() {
+  return (
+    <defs>
+      <Arrow id="arrow" class="arrow" />
+      <Arrow id="arrow-lit" class="arrow-lit" />
+    </defs>
   );
 }
 

@@ -6,10 +6,10 @@ import { ExchangesTab } from './ExchangesTab.tsx';
 import { SequenceTab } from './SequenceTab.tsx';
 import { StepTab } from './StepTab.tsx';
 import type { StepInfo } from '../../../frames/protocol.ts';
-import { innermost } from '../../model/actor-state.ts';
+import { actorLabel, innermost } from '../../model/actor-state.ts';
 import { inertLine } from '../../model/inert-text.ts';
 import { durationText } from '../../model/time-scale.ts';
-import { toneOf } from '../../model/tone.ts';
+import { toneAfter } from '../../model/tone.ts';
 import { goTo } from '../../state/walk.ts';
 import { VirtualList } from '../parts/VirtualList.tsx';
 import { useMemo } from 'preact/hooks';
@@ -81,13 +81,21 @@ function Page({ tab }: { readonly tab: DeskTab }) {
   }
 }
 
-/** All transitions of all machines, one per line. */
+/** Why an event changed nothing. */
+const IGNORED = { blocked: 'nothing: its guards said no', unknown: 'nothing: no state takes it' } as const;
+
+/** All transitions of all machines, one per line, and the events that changed nothing. */
 function StepsTab() {
   const { state } = usePage();
   const session = state.session.value;
   void state.beat.value;
   const position = state.position.value;
   if (session === null || session.steps.length === 0) return <p class="empty">No transition yet.</p>;
+  const drawingOf = ({ actor }: StepInfo) => state.model.drawings.get(session.actors.get(actor)?.info.drawing ?? '');
+  const nameOf = ({ actor }: StepInfo): string => {
+    const info = session.actors.get(actor)?.info;
+    return info === undefined ? actor.slice(actor.lastIndexOf('/') + 1) : actorLabel(info);
+  };
   return (
     <VirtualList
       items={session.steps}
@@ -103,11 +111,15 @@ function StepsTab() {
         >
           <span class="dim">{index + 1}</span>
           <span class="dim">{durationText(step.at)}</span>
-          <span>{inertLine(step.actor.slice(step.actor.lastIndexOf('/') + 1), 40)}</span>
+          <span>{inertLine(nameOf(step), 40)}</span>
           <span>{inertLine(step.event, 60)}</span>
-          <span class={index === position ? '' : toneOf(step.to.at(-1) ?? '')}>
-            {inertLine(innermost(step.to).join(' + '), 80)}
-          </span>
+          {step.ignored === undefined ? (
+            <span class={index === position ? '' : toneAfter(drawingOf(step), step)}>
+              {inertLine(innermost(step.to).join(' + '), 80)}
+            </span>
+          ) : (
+            <span class={index === position ? '' : 'dim'}>{IGNORED[step.ignored]}</span>
+          )}
         </button>
       )}
     />

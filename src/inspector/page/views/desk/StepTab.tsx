@@ -1,7 +1,7 @@
 import { Button } from '../parts/Button.tsx';
 import type { MachineDrawing, StepDetail } from '../../../frames/protocol.ts';
 import { arrowText } from '../../model/chart.ts';
-import { innermost } from '../../model/actor-state.ts';
+import { actorText, innermost } from '../../model/actor-state.ts';
 import { exchangesOf } from '../../model/talk.ts';
 import { type ForkOffer, forkOffer } from '../../state/orders.ts';
 import { inertLine } from '../../model/inert-text.ts';
@@ -28,7 +28,9 @@ export function StepTab() {
       <div class="section">
         <p class="move">
           <b>{inertLine(step.event, 80)}</b>
-          <span class="dim">{inertLine(step.actor, 80)}</span>
+          <span class="dim" title={inertLine(step.actor, 400)}>
+            {inertLine(actorText(session, step.actor), 120)}
+          </span>
           <span class="dim">
             at {durationText(step.at)}, {durationText(step.at - (before?.at ?? 0))} after the last
           </span>
@@ -38,6 +40,13 @@ export function StepTab() {
           <span class="dim">→</span>
           <b>{inertLine(innermost(step.to).join(' + '), 120)}</b>
         </p>
+        {step.ignored !== undefined && (
+          <p class="refusal" data-testid="ignored">
+            {step.ignored === 'unknown'
+              ? 'Nothing happened: no active state takes this event.'
+              : 'Nothing happened: the guards of all transitions that this event could take said no.'}
+          </p>
+        )}
         <ForkPlace offer={forkOffer(session.info, step.entry, desk.acts)} />
       </div>
       {current === null ? (

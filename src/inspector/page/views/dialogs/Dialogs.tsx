@@ -63,11 +63,12 @@ function SessionsDialog() {
             aria-current={info.id === state.session.value?.info.id}
             onClick={() => choose(info.id)}
           >
-            <Lamp tone={statusTone(info.status)} />
+            <Lamp tone={statusTone(info)} />
             <span>{inertLine(info.title, 160)}</span>
-            <span class={statusTone(info.status)}>{statusText(info)}</span>
+            <span class={statusTone(info)}>{statusText(info)}</span>
             <span class="sub">
-              {inertLine(info.agent, 40)} · {info.at.slice(0, 19).replace('T', ' ')} · {inertLine(info.id, 60)}
+              {inertLine(info.agent, 40)} · <time dateTime={info.at}>{localTime(info.at)}</time> ·{' '}
+              {inertLine(info.id, 60)}
               {info.parent === null ? '' : ` · fork of ${inertLine(info.parent.runId, 40)} at ${info.parent.entry}`}
             </span>
           </button>
@@ -89,6 +90,12 @@ function SessionsDialog() {
       )}
     </DialogFrame>
   );
+}
+
+/** A time as the reader's clock shows it: `2026-11-22 14:05:09`. */
+function localTime(at: string): string {
+  const date = new Date(at);
+  return Number.isNaN(date.getTime()) ? at : date.toLocaleString('sv-SE');
 }
 
 /** Forks the run after an entry of its recording, with what that entry brought, or with something else. */

@@ -1,4 +1,4 @@
-import type { Tone } from '../../model/tone.ts';
+import type { Tone } from '../../../frames/protocol.ts';
 
 const PATHS = {
   play: 'M5 3.5v9l7-4.5z',
@@ -18,7 +18,7 @@ const PATHS = {
   stop: 'M4 4h8v8H4z',
   send: 'M2.5 3 14 8 2.5 13l1.600-4.300L9 8 4.100 7.300z',
   compare: 'M3 3h4v10H3zm1.300 1.300v7.400h1.400V4.300zM9 3h4v10H9z',
-  link: 'M7 3h2v10H7z',
+  link: 'M6.500 3.500h6v7h-1.400V4.900H6.500zM3.500 5.800h6v6.700h-6zM4.900 7.200v3.900h3.200V7.200z',
 } as const;
 
 /** The name of a sign. */
@@ -36,7 +36,11 @@ export function Icon({ name }: { readonly name: IconName }) {
 /** What each tone looks like without its colour: a shape, so that nobody depends on seeing red and green. */
 export const TONE_SHAPES: { readonly [tone in Tone]: string } = {
   go: 'M8 4a4 4 0 1 1 0 8 4 4 0 0 1 0-8z',
+  model: 'M8 3l5 5-5 5-5-5z',
+  tool: 'M4 4h8v8H4z',
   wait: 'M4 3.500h8L8.900 8l3.100 4.500H4L7.100 8z',
+  pause: 'M4.500 4h2.500v8H4.500zM9 4h2.500v8H9z',
+  end: 'M3.500 3.500h9v9h-9zM5 5v6h6V5z',
   caution: 'M8 3l5.500 10h-11z',
   danger:
     'M4.800 3.400 8 6.600l3.200-3.200 1.400 1.400L9.400 8l3.200 3.200-1.400 1.400L8 9.400l-3.200 3.200-1.400-1.400L6.600 8 3.400 4.800z',
@@ -54,7 +58,7 @@ interface LampProps {
 export function Lamp({ tone, size = 14, quiet = false }: LampProps) {
   return (
     <svg class={quiet ? 'dim' : tone} width={size} height={size} viewBox="0 0 16 16" aria-hidden="true">
-      <path d={TONE_SHAPES[tone]} fill="currentColor" />
+      <path d={TONE_SHAPES[tone]} fill="currentColor" fill-rule="evenodd" />
     </svg>
   );
 }

@@ -3,7 +3,7 @@ import { Button } from '../parts/Button.tsx';
 import { isJsonObject } from '../../../../json/json.ts';
 import type { CallStatus, TalkItem } from '../../model/talk.ts';
 import { durationText } from '../../model/time-scale.ts';
-import type { Tone } from '../../model/tone.ts';
+import type { Tone } from '../../../frames/protocol.ts';
 import { inertLine } from '../../model/inert-text.ts';
 import { EntryFrame } from './entries.tsx';
 import { InertText, JsonTree } from '../parts/Values.tsx';
@@ -19,10 +19,11 @@ type CallItem = Extract<TalkItem, { kind: 'call' }>;
 
 const TONES: { readonly [status in CallStatus]: Tone } = {
   waiting: 'wait',
-  running: 'go',
+  running: 'tool',
   ok: 'done',
   failed: 'danger',
   denied: 'caution',
+  dropped: 'caution',
 };
 const WORDS: { readonly [status in CallStatus]: string } = {
   waiting: 'waits for you',
@@ -30,6 +31,7 @@ const WORDS: { readonly [status in CallStatus]: string } = {
   ok: 'done',
   failed: 'failed',
   denied: 'denied',
+  dropped: 'not ended',
 };
 
 /** A call of a tool: its arguments, what recovery did, its result; and the buttons while it waits for a person. */

@@ -8,8 +8,9 @@ import { endingInWords } from '../../../../machines/contract/run-result.ts';
 import { durationText } from '../../model/time-scale.ts';
 import { CallEntry } from './CallEntry.tsx';
 import { MessageBox } from './MessageBox.tsx';
-import { EntryFrame, ModelEntry, PlanEntry } from './entries.tsx';
+import { depthOf, EntryFrame, ModelEntry, PlanEntry } from './entries.tsx';
 import { InertText } from '../parts/Values.tsx';
+import { inertLine } from '../../model/inert-text.ts';
 
 /** The conversation up to the step that is looked at. */
 export function TalkBoard() {
@@ -57,8 +58,8 @@ function Entry({ item, now }: { readonly item: TalkItem; readonly now: boolean }
   switch (item.kind) {
     case 'turn':
       return (
-        <div class="turn">
-          Step {item.number} of {item.limit}
+        <div class="turn" data-depth={depthOf(item)}>
+          {item.by === null ? '' : `${inertLine(item.by.name, 40)} · `}Step {item.number} of {item.limit}
           {item.of === 'plan' ? ' · plan' : ''}
         </div>
       );

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { TalkItem, PlannedStep } from '../../model/talk.ts';
 import { durationText } from '../../model/time-scale.ts';
-import type { Tone } from '../../model/tone.ts';
+import type { Tone } from '../../../frames/protocol.ts';
 import { usePage } from '../../state/page-context.ts';
 import { goTo } from '../../state/walk.ts';
 import { Lamp } from '../parts/Icon.tsx';
@@ -20,12 +20,13 @@ interface EntryFrameProps {
 export function EntryFrame({ item, now, tone, head, children }: EntryFrameProps) {
   const { state } = usePage();
   return (
-    <article class={now ? 'entry now' : 'entry'} data-kind={item.kind}>
+    <article class={now ? 'entry now' : 'entry'} data-kind={item.kind} data-depth={depthOf(item)}>
       <span class="sign">
         <Lamp tone={tone} />
       </span>
       <div>
         <div class="entry-head">
+          <SpeakerName item={item} />
           {head}
           <button type="button" class="at" title="Go to this step" onClick={() => goTo(state, item.step)}>
             {durationText(item.at)}
@@ -34,6 +35,27 @@ export function EntryFrame({ item, now, tone, head, children }: EntryFrameProps)
         {children}
       </div>
     </article>
+  );
+}
+
+/** How far an entry is indented: agents stand in agents up to eight deep. */
+export function depthOf({ by }: Pick<TalkItem, 'by'>): number {
+  return Math.min(8, by?.depth ?? 0);
+}
+
+/** The child agent that an entry is of, which leads to its chart. */
+function SpeakerName({ item: { by, step } }: { readonly item: TalkItem }) {
+  const { state } = usePage();
+  if (by === null) return null;
+  const title = `Agent ${by.name}${by.call === null ? '' : `, in call ${by.call}`}: show its chart here`;
+  const show = (): void => {
+    goTo(state, step);
+    state.focus.value = by.path;
+  };
+  return (
+    <button type="button" class="speaker" title={inertLine(title, 200)} onClick={show}>
+      {inertLine(by.name, 40)}
+    </button>
   );
 }
 
@@ -46,7 +68,7 @@ export function ModelEntry({ item, now }: { readonly item: ModelItem; readonly n
     <EntryFrame
       item={item}
       now={now}
-      tone={replied === null ? 'wait' : retries.length > 0 ? 'caution' : 'go'}
+      tone={retries.length > 0 ? 'caution' : 'model'}
       head={<b>{replied === null ? 'Model is asked' : 'Model'}</b>}
     >
       {thought !== '' && <InertText class="thought" text={thought} />}
@@ -125,7 +147,7 @@ function Replied({ item, replied }: { readonly item: ModelItem; readonly replied
 
 const TONES: { readonly [status in PlannedStep['status']]: Tone } = {
   waiting: 'wait',
-  running: 'go',
+  running: 'tool',
   done: 'done',
   failed: 'danger',
   dropped: 'caution',

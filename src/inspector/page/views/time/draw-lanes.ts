@@ -1,8 +1,7 @@
 import type { Size } from '../../model/chart.ts';
 import type { Lane, LaneSpan, StepMark } from '../../model/timeline.ts';
 import type { TimeScale } from '../../model/time-scale.ts';
-import { inertLine } from '../../model/inert-text.ts';
-import type { Tone } from '../../model/tone.ts';
+import type { Tone } from '../../../frames/protocol.ts';
 
 /** The panel's colours, as the canvas needs them. */
 export interface LaneColours {
@@ -20,7 +19,17 @@ export function readColours(element: Element): LaneColours {
   const style = getComputedStyle(element);
   const of = (name: string): string => style.getPropertyValue(`--${name}`).trim();
   return {
-    tones: { go: of('go'), wait: of('wait'), caution: of('caution'), danger: of('danger'), done: of('done') },
+    tones: {
+      go: of('work'),
+      model: of('model'),
+      tool: of('tool'),
+      wait: of('wait'),
+      pause: of('pause'),
+      caution: of('caution'),
+      danger: of('danger'),
+      done: of('done'),
+      end: of('end'),
+    },
     ink: of('ink-2'),
     dim: of('ink-3'),
     line: of('line'),
@@ -30,73 +39,191 @@ export function readColours(element: Element): LaneColours {
   };
 }
 
-interface LanesPicture {
+/** The part of a run that is shown: from and to on a line from 0 to 1, and the first lane, which may be cut. */
+export interface LaneView {
+  readonly from: number;
+  readonly to: number;
+  readonly first: number;
+}
+
+export const WHOLE: LaneView = { from: 0, to: 1, first: 0 };
+
+/** Where everything lies. */
+interface LanesPlan {
   readonly size: Size;
   readonly lanes: readonly Lane[];
-  readonly marks: readonly StepMark[];
   readonly scale: TimeScale;
-  readonly position: number;
+  readonly view: LaneView;
+  readonly row: number;
+}
+
+interface LanesPicture extends LanesPlan {
+  readonly marks: readonly StepMark[];
   readonly colours: LaneColours;
   /** The time of a step, as text. */
   readonly times: (position: number) => string | null;
 }
 
-/** Room for the names of the lanes, and after their ends. */
-export const LABELS = 104;
-export const RIGHT = 12;
-const MARKS = 18;
-const AXIS = 16;
+/** Room for the names of the lanes, after their ends, for the marks above and for times and the whole run below. */
+export const LABELS = 148;
+const RIGHT = 12;
+export const TOP = 18;
+const AXIS = 14;
+const STRIP = 10;
+export const OVERVIEW = AXIS + STRIP;
+const LEAST_PART = 0.0005;
 
-/** Draws the lanes, the marks above them and the cursor across. */
-export function drawLanes(canvas: HTMLCanvasElement, picture: LanesPicture): void {
-  const { size, lanes, marks, scale, position, colours } = picture;
+/** How high a lane is: they share the room, and scroll where they would become too low for their names. */
+export function rowHeight({ height }: Size, count: number): number {
+  return Math.min(20, Math.max(14, (height - TOP - OVERVIEW) / Math.max(1, count)));
+}
+
+/** The view after a turn of the wheel at a place of it: zoomed, or with Shift or sideways moved. */
+export function zoomed(
+  view: LaneView,
+  turn: Pick<WheelEvent, 'deltaX' | 'deltaY' | 'shiftKey'>,
+  place: number,
+): LaneView {
+  const part = view.to - view.from;
+  if (turn.shiftKey || Math.abs(turn.deltaX) > Math.abs(turn.deltaY))
+    return moved(view, ((turn.deltaX || turn.deltaY) / 1000) * part);
+  const next = Math.min(1, Math.max(LEAST_PART, part * Math.exp(turn.deltaY / 400)));
+  const at = view.from + place * part;
+  return moved({ ...view, from: at - place * next, to: at - place * next + next }, 0);
+}
+
+/** The view with its middle at a place of the whole run. */
+export function placeIn(view: LaneView, place: number): LaneView {
+  return moved(view, place - (view.from + view.to) / 2);
+}
+
+function moved(view: LaneView, by: number): LaneView {
+  const part = view.to - view.from;
+  const from = Math.min(1 - part, Math.max(0, view.from + by));
+  return { ...view, from, to: from + part };
+}
+
+function toX({ size, scale, view }: LanesPlan): (at: number) => number {
+  const width = size.width - LABELS - RIGHT;
+  return (at) => LABELS + ((scale.at(at) - view.from) / (view.to - view.from)) * width;
+}
+
+/** The span at a point of the drawing; null for none. */
+export function spanAt(plan: LanesPlan, x: number, y: number): LaneSpan | null {
+  const { size, lanes, view, row } = plan;
+  if (x < LABELS || y < TOP || y > size.height - OVERVIEW) return null;
+  const at = toX(plan);
+  const lane = lanes[Math.floor((y - TOP) / row + view.first)];
+  return lane?.spans.findLast(({ from, to }) => at(from) <= x && (to === null || x <= at(to))) ?? null;
+}
+
+/** A canvas of that size, empty, ready to be drawn on; null where there is none. */
+function penOn(canvas: HTMLCanvasElement, size: Size): CanvasRenderingContext2D | null {
   const ratio = devicePixelRatio;
   canvas.width = Math.round(size.width * ratio);
   canvas.height = Math.round(size.height * ratio);
   const pen = canvas.getContext('2d');
+  pen?.scale(ratio, ratio);
+  if (pen !== null) pen.textBaseline = 'middle';
+  return pen;
+}
+
+/** Draws the cursor, and a veil over what comes after it: all that changes while somebody scrubs. */
+export function drawCursor(canvas: HTMLCanvasElement, plan: LanesPlan, position: number, colours: LaneColours): void {
+  const { size, scale } = plan;
+  const pen = penOn(canvas, size);
   if (pen === null) return;
-  pen.scale(ratio, ratio);
-  pen.clearRect(0, 0, size.width, size.height);
-  const width = size.width - LABELS - RIGHT;
-  const x = (at: number): number => LABELS + scale.at(at) * width;
-  const height = Math.min(20, Math.max(6, (size.height - MARKS - AXIS) / Math.max(1, lanes.length)));
-  pen.textBaseline = 'middle';
-  for (const [index, lane] of lanes.entries()) {
-    const y = MARKS + index * height;
-    pen.font = `${height < 11 ? 9 : 11}px ${colours.font}`;
-    pen.fillStyle = colours.dim;
-    if (height >= 9) pen.fillText(inertLine(lane.label, 14), 8, y + height / 2);
-    pen.fillStyle = colours.line;
-    pen.fillRect(LABELS, Math.round(y + height / 2), width, 1);
-    for (const span of lane.spans) drawSpan(pen, span, { x, y, height, end: size.width - RIGHT, colours, position });
-  }
-  drawAxis(pen, picture, x);
-  for (const mark of marks) drawMark(pen, mark, x(mark.position), colours);
+  const at = toX(plan)(position);
+  const veil = Math.max(LABELS, at);
+  pen.globalAlpha = 0.62;
+  pen.fillStyle = colours.back;
+  pen.fillRect(veil, TOP, Math.max(0, size.width - RIGHT - veil), size.height - TOP - OVERVIEW);
+  pen.globalAlpha = 1;
   pen.fillStyle = colours.lit;
-  pen.fillRect(Math.round(x(position)) - 0.75, 2, 1.5, size.height - 4);
-  pen.beginPath();
-  pen.moveTo(x(position) - 5, 0);
-  pen.lineTo(x(position) + 5, 0);
-  pen.lineTo(x(position), 7);
+  pen.fillRect(
+    Math.round(LABELS + scale.at(position) * (size.width - LABELS - RIGHT)) - 0.5,
+    size.height - STRIP,
+    1,
+    STRIP,
+  );
+  if (at < LABELS - 6) return;
+  pen.fillRect(Math.round(at) - 0.75, 2, 1.5, size.height - STRIP - 4);
+  polygon(pen, [at - 5, 0, at + 5, 0, at, 7]);
   pen.fill();
 }
+
+/** Draws the lanes, the marks above them, and the whole run below. */
+export function drawLanes(canvas: HTMLCanvasElement, picture: LanesPicture): void {
+  const { size, lanes, marks, view, row, colours } = picture;
+  const pen = penOn(canvas, size);
+  if (pen === null) return;
+  const x = toX(picture);
+  const end = size.width - RIGHT;
+  drawOverview(pen, picture);
+  drawAxis(pen, picture, x);
+  pen.save();
+  pen.beginPath();
+  pen.rect(LABELS, TOP, size.width - LABELS, size.height - TOP - OVERVIEW);
+  pen.clip();
+  for (const [index, lane] of lanes.entries()) {
+    const y = TOP + (index - view.first) * row;
+    if (y + row < TOP || y > size.height - OVERVIEW) continue;
+    pen.fillStyle = colours.line;
+    pen.fillRect(LABELS, Math.round(y + row / 2), end - LABELS, 1);
+    for (const span of lane.spans)
+      if (x(span.from) < size.width && (span.to === null || x(span.to) >= LABELS))
+        drawSpan(pen, span, { x, y, height: row, end, colours });
+  }
+  pen.restore();
+  pen.save();
+  pen.beginPath();
+  pen.rect(LABELS - 6, 0, size.width - LABELS + 6, size.height);
+  pen.clip();
+  for (const mark of marks) drawMark(pen, mark, x(mark.position), colours);
+  pen.restore();
+}
+
+/** All of the run in a strip, by what its lanes need most a look at, and the part that is shown. */
+function drawOverview(pen: CanvasRenderingContext2D, { size, lanes, scale, view, colours }: LanesPicture): void {
+  const width = size.width - LABELS - RIGHT;
+  const x = (at: number): number => LABELS + scale.at(at) * width;
+  const y = size.height - STRIP;
+  pen.fillStyle = colours.line;
+  pen.fillRect(LABELS, y + 2, width, STRIP - 4);
+  for (const tone of STRIP_TONES) {
+    pen.fillStyle = colours.tones[tone];
+    for (const { spans } of lanes)
+      for (const span of spans)
+        if (span.tone === tone) {
+          const from = x(span.from);
+          pen.fillRect(from, y + 2, Math.max(1, (span.to === null ? LABELS + width : x(span.to)) - from), STRIP - 4);
+        }
+  }
+  if (view.to - view.from >= 1) return;
+  pen.strokeStyle = colours.lit;
+  pen.strokeRect(LABELS + view.from * width, y + 0.5, Math.max(3, (view.to - view.from) * width), STRIP - 1);
+}
+
+/** From what may be covered to what may not. */
+const STRIP_TONES: readonly Tone[] = ['tool', 'model', 'pause', 'caution', 'wait', 'danger'];
 
 /** Times below the lanes, wherever there is room for one. */
 function drawAxis(
   pen: CanvasRenderingContext2D,
-  { size, scale, times, colours }: LanesPicture,
+  { size, scale, view, times, colours }: LanesPicture,
   x: (at: number) => number,
 ): void {
   pen.font = `9px ${colours.font}`;
-  const y = size.height - AXIS / 2;
+  const y = size.height - STRIP - AXIS / 2;
   let free = 0;
-  for (let place = 0.08; place < 1; place += 88 / Math.max(1, size.width - LABELS - RIGHT)) {
-    const at = scale.step(place);
+  const part = view.to - view.from;
+  for (let place = 0.04; place < 1; place += 88 / Math.max(88, size.width - LABELS - RIGHT)) {
+    const at = scale.step(view.from + place * part);
     const ms = times(at);
-    if (at < 0 || ms === null || x(at) < free) continue;
+    if (at < 0 || ms === null || x(at) < free || x(at) < LABELS) continue;
     free = x(at) + 64;
     pen.fillStyle = colours.line;
-    pen.fillRect(Math.round(x(at)), MARKS, 1, size.height - MARKS - AXIS + 4);
+    pen.fillRect(Math.round(x(at)), TOP, 1, size.height - TOP - STRIP - AXIS + 4);
     pen.fillStyle = colours.dim;
     pen.fillText(ms, x(at) + 3, y);
   }
@@ -108,28 +235,22 @@ interface SpanPlace {
   readonly height: number;
   readonly end: number;
   readonly colours: LaneColours;
-  readonly position: number;
 }
 
-function drawSpan(
-  pen: CanvasRenderingContext2D,
-  span: LaneSpan,
-  { x, y, height, end, colours, position }: SpanPlace,
-): void {
+function drawSpan(pen: CanvasRenderingContext2D, span: LaneSpan, { x, y, height, end, colours }: SpanPlace): void {
   const from = x(span.from);
   const to = span.to === null ? end : x(span.to);
   if (to - from < 0.2 && span.tone === 'go') return;
-  pen.globalAlpha = (span.from > position ? 0.3 : 1) * (span.tone === 'go' ? 0.72 : 1);
   pen.fillStyle = colours.tones[span.tone];
   const thick = Math.max(4, Math.round(height * 0.72));
   pen.fillRect(from, y + (height - thick) / 2, Math.max(1.5, to - from - 1), thick);
   const name = span.state.slice(span.state.lastIndexOf('.') + 1);
-  if (to - from > name.length * 6 + 8 && thick >= 11) {
+  const seen = Math.max(from, LABELS);
+  if (Math.min(to, end) - seen > name.length * 6 + 8 && thick >= 10) {
     pen.fillStyle = colours.back;
     pen.font = `10px ${colours.font}`;
-    pen.fillText(name, from + 4, y + height / 2 + 0.5);
+    pen.fillText(name, seen + 4, y + height / 2 + 0.5);
   }
-  pen.globalAlpha = 1;
 }
 
 const MARK_TONES: { readonly [kind in StepMark['kind']]: Tone } = {

@@ -1,0 +1,97 @@
+import { effect } from '@preact/signals';
+import type { PageState } from './page-state.ts';
+import { goTo } from './walk.ts';
+
+/** Until somebody who moves through a run has come to rest, in milliseconds. */
+const SETTLED_MS = 150;
+
+/**
+ * Shows the newest run as long as nobody is busy with another, and offers it otherwise; says in the window's title how many
+ * calls wait; keeps the address of what is shown. Call once; ends with the page.
+ */
+export function followNewest(state: PageState): void {
+  let latest: string | null = null;
+  let asked = addressed();
+  if (asked !== null) {
+    state.chosen.value = asked.run;
+    goTo(state, asked.step);
+  }
+  effect(() => {
+    void state.beat.value;
+    const ids = [...state.model.sessions.keys()];
+    const last = ids.at(-1) ?? null;
+    if (last === null || last === latest) return;
+    const isFirst = latest === null;
+    latest = last;
+    // Whoever followed the newest before a reload does so after it.
+    if (isFirst && asked?.run === last && asked.step === null) state.chosen.value = null;
+    asked = null;
+    if (state.chosen.peek() === null && (isFirst || !isBusy(state))) {
+      state.newest.value = last;
+      state.offered.value = null;
+    } else if (!isFirst && state.session.peek()?.info.id !== last) state.offered.value = last;
+  });
+  effect(() => {
+    const session = state.session.value?.info.id;
+    if (session === undefined) return;
+    if (state.offered.peek() === session) state.offered.value = null;
+    state.model.forgetGone();
+    const hash = hashOf(session, state.cursor.value);
+    if (state.link.peek() === 'saved') return;
+    // A browser allows few changes of an address in a row, and a reader that scrubs makes many.
+    const timer = setTimeout(() => history.replaceState(null, '', hash), SETTLED_MS);
+    return () => clearTimeout(timer);
+  });
+  effect(() => {
+    const calls = waitingIn(state);
+    document.title = calls === 0 ? 'Signalbox' : `(${calls}) Signalbox`;
+  });
+}
+
+/** How many calls wait for a person, in all runs. */
+export function waitingIn(state: PageState): number {
+  void state.beat.value;
+  return [...state.model.sessions.values()].reduce((sum, { info }) => sum + waitingOf(info), 0);
+}
+
+function waitingOf({ waiting = 0, can }: { readonly waiting?: number; readonly can: readonly string[] }): number {
+  return can.includes('approve') ? waiting : 0;
+}
+
+/** The next run after the one that is shown in which a call waits; null for none, or if it is the one that is shown. */
+export function nextWaiting(state: PageState): string | null {
+  const all = [...state.model.sessions.values()].map(({ info }) => info);
+  const shown = all.findIndex(({ id }) => id === state.session.peek()?.info.id);
+  const found = [...all.slice(shown + 1), ...all.slice(0, shown + 1)].find((info) => waitingOf(info) > 0);
+  return found === undefined || found.id === all[shown]?.id ? null : found.id;
+}
+
+/** Somebody edits, scrubs, plays, has selected something or has a dialog open. */
+function isBusy(state: PageState): boolean {
+  const session = state.session.peek()?.info.id ?? '';
+  const isAnswering = [...state.drafts].some(
+    ([call, { edited, reason }]) => call.startsWith(`${session}/`) && (edited !== null || reason !== ''),
+  );
+  const fields = [...document.querySelectorAll('textarea, input:not([type="search"])')];
+  return (
+    state.cursor.peek() !== null ||
+    state.focus.peek() !== null ||
+    state.speed.peek() !== null ||
+    state.dialog.peek() !== null ||
+    isAnswering ||
+    fields.some((field) => 'value' in field && field.value !== '') ||
+    String(getSelection() ?? '') !== ''
+  );
+}
+
+function hashOf(run: string, cursor: number | null): string {
+  return `#run=${encodeURIComponent(run)}${cursor === null ? '' : `&step=${cursor + 1}`}`;
+}
+
+/** The run, and the position in it, that the page's address names. */
+function addressed(): { readonly run: string; readonly step: number | null } | null {
+  const named = new URLSearchParams(location.hash.slice(1));
+  const run = named.get('run');
+  const step = Number(named.get('step') ?? Number.NaN);
+  return run === null ? null : { run, step: Number.isInteger(step) && step > 0 ? step - 1 : null };
+}

@@ -1,0 +1,135 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import { createInspector } from '../../src/inspector/create-inspector.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { calls } from '../support/replies.ts';
+import { builtPage } from './built-page.ts';
+import { noChromium, stage } from './browser.ts';
+
+const { inspector, open } = stage();
+
+const answering = (answer: string) =>
+  createAgent({ model: scriptedModel([answer]), silent: true, inspect: inspector() });
+
+const waiting = (inspect = inspector()) =>
+  createAgent({
+    model: scriptedModel([calls(['pay', { to: 'Ann' }]), 'Paid.']),
+    tools: [fakeTool('pay', [{ receipt: 7 }], { policy: 'confirm', inputSchema: { type: 'object' } })],
+    confirm: 'wait',
+    silent: true,
+    inspect,
+  });
+
+test.skipIf(noChromium)(
+  'a new run does not take the page from somebody who looks at a step, but offers itself',
+  async () => {
+    await answering('The first answer.').run('First');
+    const { page, problems } = await open();
+    await page.locator('.answer-text').getByText('The first answer.').waitFor();
+    await page.keyboard.press('ArrowLeft');
+    await answering('The second answer.').run('Second');
+
+    const offer = page.getByRole('button', { name: 'new run ›' });
+    await offer.waitFor();
+    expect(await page.locator('.run-picker').textContent()).toContain('First');
+    await offer.click();
+    await page.locator('.answer-text').getByText('The second answer.').waitFor();
+    expect(await offer.count()).toBe(0);
+
+    // Nobody is busy any more: what is new is shown again.
+    await answering('The third answer.').run('Third');
+    await page.locator('.answer-text').getByText('The third answer.').waitFor();
+    expect(problems).toEqual([]);
+  },
+);
+
+test.skipIf(noChromium)('a new run does not take the page from somebody who writes an answer', async () => {
+  const { page } = await open();
+  const run = waiting().run('Pay her');
+  await page.getByLabel('Reason for rejecting').fill('not tod');
+  await answering('In between.').run('Other');
+
+  await page.getByRole('button', { name: 'new run ›' }).waitFor();
+  expect(await page.getByLabel('Reason for rejecting').inputValue()).toBe('not tod');
+  await run.cancel();
+});
+
+for (const width of [1280, 390])
+  test.skipIf(noChromium)(`calls that wait in any run are counted and one press away, ${width} wide`, async () => {
+    const own = await createInspector({ page: await builtPage() });
+    const { page } = await open({ url: own.url, width });
+    const inbox = page.getByTestId('inbox');
+    expect(await inbox.count()).toBe(0);
+    const runs = [waiting(own).run('Pay one'), waiting(own).run('Pay two')];
+    await inbox.getByText('2 calls wait').waitFor();
+    expect(await page.title()).toBe('(2) Signalbox');
+    await page.getByTestId('status').filter({ hasText: 'waiting for you' }).waitFor();
+
+    for (const left of ['1 call waits', null]) {
+      await inbox.click();
+      await page.getByRole('button', { name: 'Approve', exact: true }).click();
+      if (left !== null) await inbox.getByText(left).waitFor();
+    }
+    for (const run of runs) expect((await run).success).toBe(true);
+    await expect.poll(() => inbox.count()).toBe(0);
+    expect(await page.title()).toBe('Signalbox');
+    await own.close();
+  });
+
+test.skipIf(noChromium)('the address has no token, and names run and step over a reload', async () => {
+  const run = answering('Here again.').run('Reload me');
+  await run;
+  await answering('Something newer.').run('Newer');
+  const { page, problems } = await open();
+  await page.locator('.answer-text').waitFor();
+  await page.keyboard.press('r');
+  await page.getByRole('dialog').getByRole('button', { name: 'Reload me' }).click();
+  await page.locator('.answer-text').getByText('Here again.').waitFor();
+  await page.keyboard.press('Home');
+  await page.keyboard.press('ArrowRight');
+  await expect.poll(() => page.url()).toContain(`#run=${encodeURIComponent(run.runId)}&step=2`);
+  expect(page.url()).not.toContain('token');
+
+  await page.reload();
+  await page.getByTestId('readout').getByText('2', { exact: true }).waitFor();
+  expect(await page.locator('.run-picker').textContent()).toContain('Reload me');
+  expect(problems).toEqual([]);
+});
+
+test.skipIf(noChromium)('the page drops runs that the server let go of, except the one that is looked at', async () => {
+  const own = await createInspector({ page: await builtPage(), keep: 2 });
+  const answer = (n: number) =>
+    createAgent({ model: scriptedModel([`Answer ${n}`]), silent: true, inspect: own }).run(`Run ${n}`);
+  await answer(1);
+  const { page } = await open({ url: own.url });
+  await page.locator('.answer-text').waitFor();
+  await page.keyboard.press('Home');
+  for (const n of [2, 3, 4, 5]) await answer(n);
+  await page.keyboard.press('r');
+  const rows = page.getByRole('dialog').locator('.session-row');
+
+  await expect
+    .poll(async () => (await rows.allTextContents()).map((row) => /Run \d/.exec(row)?.[0]))
+    .toEqual(['Run 5', 'Run 4', 'Run 1']);
+  await page.getByRole('dialog').getByRole('button', { name: 'Run 5' }).click();
+  await page.keyboard.press('r');
+  await expect.poll(() => rows.count()).toBe(2);
+  await own.close();
+});
+
+test.skipIf(noChromium)('a damaged recording of a folder is listed as such', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'signalbox-'));
+  writeFileSync(join(folder, 'broken.jsonl'), '{"t":"run","format":1\n');
+  const own = await createInspector({ page: await builtPage() });
+  await own.openFolder(folder);
+  const { page } = await open({ url: own.url });
+
+  await page.locator('.run-picker').getByText('broken.jsonl').waitFor();
+  expect(await page.getByTestId('status').textContent()).toContain('damaged recording');
+  expect(await page.locator('.banner').textContent()).toContain('cannot be read');
+  await own.close();
+});
