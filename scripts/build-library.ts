@@ -23,7 +23,7 @@ const LAYERS: Readonly<Record<string, RegExp>> = {
   json: /src\/json\/(?!shapes?\.ts)/,
   parsing: /src\/parsing\/index\.ts$/,
   machines: /src\/machines\/index\.ts$/,
-  journal: /src\/journal\/(?:browser|replay\/recording-player|run\/follow-run)\.ts$/,
+  journal: /src\/journal\/(?:browser|replay\/recording-player|run\/(?:follow-run|driven-runs))\.ts$/,
   agent: /src\/(?:models\/)?index\.ts$/,
   stores: /src\/journal\/index\.ts$/,
   postgres: /src\/journal\/postgres\//,

@@ -62,11 +62,14 @@ describe('a subpath of the built package, alone', () => {
     expect(loadedWith('parsing/index.js')).toEqual(['jsonrepair']);
   });
 
-  test.each([['index.js'], ['machines/index.js'], ['journal/browser.js']])('%s loads nothing of Node', (file) => {
-    const names = loadedWith(file);
-    expect(names).toContain('xstate');
-    expect(names.filter((name) => isBuiltin(name))).toEqual([]);
-  });
+  test.each([['index.js'], ['machines/index.js'], ['journal/browser.js'], ['ui/index.js']])(
+    '%s loads nothing of Node',
+    (file) => {
+      const names = loadedWith(file);
+      expect(names).toContain('xstate');
+      expect(names.filter((name) => isBuiltin(name))).toEqual([]);
+    },
+  );
 
   test.each(entries.filter(([subpath]) => !/store$|react$/.test(subpath)))(
     '%s looks at the version of Node before it does anything else',

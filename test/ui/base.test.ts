@@ -7,7 +7,7 @@ import { scriptedModel } from '../../src/testing/index.ts';
 import { type EventGroup, GroupPlayer } from '../../src/ui/base/event-groups.ts';
 import { followGroups } from '../../src/ui/base/follow-groups.ts';
 import { conversationId, isOwnedBy, lastRunOf, newChatId, ownedRun } from '../../src/ui/base/owned-runs.ts';
-import { begun, runFeed, shareTexts } from '../../src/ui/base/run-feed.ts';
+import { begun, runFeed } from '../../src/ui/base/run-feed.ts';
 import { readPosition, sseText, sseTextAfter } from '../../src/ui/base/sse.ts';
 
 const RECORDINGS = readdirSync('test/recordings').filter((file) => file.endsWith('.jsonl'));
@@ -66,7 +66,6 @@ test('a reader gets what the model says between the groups, with the number of t
   };
   const agent = createAgent({ model, silent: true, streaming: true, journal });
   const run = agent.run('Count.');
-  shareTexts(journal, run);
   expect(await begun(journal, run)).toBe(true);
   let seq = 0;
   const said: string[] = [];

@@ -8,7 +8,7 @@ import { memoryJournal } from '../../src/journal/index.ts';
 import { agTexts } from '../../src/ui/ag-ui/ag-texts.ts';
 import { uiTexts } from '../../src/ui/ai-sdk/ui-texts.ts';
 import { standingOf } from '../../src/ui/base/answer-approvals.ts';
-import { begun, shareTexts } from '../../src/ui/base/run-feed.ts';
+import { begun } from '../../src/ui/base/run-feed.ts';
 import { FROM_START, type SsePosition, readPosition } from '../../src/ui/base/sse.ts';
 import { cases, seedOr } from '../support/soak.ts';
 
@@ -73,7 +73,6 @@ async function streamed(): Promise<Streams> {
     ]),
   });
   const run = agent.run('Look and pay.', { runId: RUN });
-  shareTexts(journal, run);
   await begun(journal, run);
   const all = async (texts: (after: SsePosition) => AsyncGenerator<string>): Promise<string> => {
     let text = '';

@@ -120,7 +120,8 @@ test('a stop from another tab ends the run for all, and is recorded', async () =
 
 test('an approval ends the stream for now; approving continues the same message', async () => {
   const journal = memoryJournal();
-  const url = await served(payingAgent(journal), journal);
+  const agent = payingAgent(journal);
+  const url = await served(agent, journal);
   const { chat } = tab(url, 'bills');
   await chat.sendMessage({ text: 'Pay.' });
   const asked = chat.lastMessage?.parts.find(({ type }) => type === 'tool-pay');
@@ -128,6 +129,9 @@ test('an approval ends the stream for now; approving continues the same message'
     state: 'approval-requested',
     approval: { requestReason: "The policy of 'pay' is confirm." },
   });
+  // The run is parked: nothing of it is left in this process.
+  await until(() => agent.pending().length === 0);
+  expect((await journal.list?.())?.[0]).toMatchObject({ state: 'waiting' });
   await chat.addToolApprovalResponse({ id: approvalOf(chat), approved: true });
   await until(() => textOf(chat.lastMessage) === 'Paid.');
   expect(chat.messages).toHaveLength(2);
@@ -297,4 +301,22 @@ test('a client that never reads costs the run nothing', async () => {
   expect(await journal.list?.({ state: 'ended' })).toHaveLength(1);
   const text = await response.text();
   expect(text.match(/text-delta/g)?.length).toBeLessThan(5);
+});
+
+test('a reply after an approval streams word by word, too', async () => {
+  const journal = memoryJournal();
+  const { model: slow, allow } = slowModel(['It ', 'is ', 'paid.']);
+  const first = scriptedModel([PAY]);
+  const model: Model = {
+    complete: (request, io) => (first.requests.length === 0 ? first : slow).complete(request, io),
+  };
+  const agent = createAgent({ model, tools: [pay], silent: true, streaming: true, confirm: 'wait', journal });
+  const { chat } = tab(await served(agent, journal), 'bills');
+  await chat.sendMessage({ text: 'Pay.' });
+  await chat.addToolApprovalResponse({ id: approvalOf(chat), approved: true });
+  allow(2);
+  await until(() => textOf(chat.lastMessage) === 'It is');
+  allow(3);
+  await until(() => textOf(chat.lastMessage) === 'It is paid.');
+  expect(chat.messages).toHaveLength(2);
 });

@@ -1,6 +1,7 @@
 import type { Effect, Outcome } from '../../actors/journal.ts';
 import type { OwnRedactor } from '../../actors/redactor.ts';
 import { readRecording } from '../../journal/format/recording.ts';
+import { noteDriven } from '../../journal/run/driven-runs.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import type { AgentCore } from '../core/agent-core.ts';
@@ -90,6 +91,7 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
     },
     onDone: async (result) => {
       unbind();
+      forgetRun();
       forgetSecrets();
       refuseRequests();
       await onDone(result);
@@ -103,6 +105,7 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
     },
   });
   const unbind = bindSignal(started.run, given.signal);
+  const forgetRun = noteDriven(core.options().journal, started.run);
   return started;
 }
 

@@ -9,7 +9,7 @@ import type { ApprovalOptions, ConversationOptions, RunOptions } from '../../age
 import type { JsonObject } from '../../json/json.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
-import type { DrivenRun } from './run-feed.ts';
+import type { DrivenRun } from '../../journal/run/driven-runs.ts';
 import { GroupPlayer } from './event-groups.ts';
 import { followRun } from '../../journal/run/follow-run.ts';
 import { type OpenApproval, OpenApprovals } from './open-approvals.ts';
@@ -27,7 +27,7 @@ export interface ServedAgent {
 /** What of a conversation is served. */
 interface ServedConversation {
   run(input: RunInput, options: Pick<RunOptions, 'whenBusy' | 'context' | 'metadata' | 'park'>): ServedRun;
-  resume(options?: Pick<RunOptions, 'context' | 'park'>): Promise<unknown>;
+  resume(options?: { readonly context?: unknown; readonly park?: boolean }): Promise<unknown>;
 }
 
 /** A run that was begun for a request. */

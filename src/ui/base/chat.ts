@@ -11,7 +11,7 @@ import type { RunSummary } from '../../journal/format/tally.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { ServedAgent } from './answer-approvals.ts';
 import { conversationId, lastRunOf } from './owned-runs.ts';
-import { begun, shareTexts } from './run-feed.ts';
+import { begun } from './run-feed.ts';
 
 /** What a server of chats is given. */
 export interface ChatOptions {
@@ -27,6 +27,9 @@ export interface ChatOptions {
 export type ChatStart =
   | { readonly ok: true; readonly runId: string }
   | { readonly ok: false; readonly code: string; readonly message: string };
+
+/** While others are at a chat, it is tried again after these milliseconds. */
+const RETRIES_MS = [50, 200, 1000, 0] as const;
 
 /** One chat of one owner. */
 export class Chat {
@@ -56,8 +59,7 @@ export class Chat {
   /** Begins a run, behind one that goes on. `metadata` finds it again. */
   async run(input: RunInput, metadata: JsonObject): Promise<ChatStart> {
     const { journal, context } = this.#options;
-    const run = this.#conversation.run(input, { whenBusy: 'queue', context, metadata, park: this.#parks });
-    shareTexts(journal, run);
+    const run = this.#conversation.run(input, { whenBusy: 'queue', context, metadata, park: true });
     if (await begun(journal, run)) return { ok: true, runId: run.runId };
     const { error, result } = await run;
     return { ok: false, code: error?.code ?? 'not-begun', message: error?.message ?? result };
@@ -65,7 +67,22 @@ export class Chat {
 
   /** Continues the last run where nobody drives it. It goes on by itself. */
   resume(): void {
-    void this.#conversation.resume({ context: this.#options.context, park: this.#parks }).catch(() => undefined);
+    void this.#resumed();
+  }
+
+  /** A run that is being parked at this moment can be taken up a moment later. */
+  async #resumed(): Promise<void> {
+    for (const ms of RETRIES_MS) {
+      try {
+        // oxlint-disable-next-line no-await-in-loop -- one try after the other
+        await this.#conversation.resume({ context: this.#options.context, park: true });
+        return;
+      } catch (error) {
+        if (!/^(?:agent|conversation)-busy$/.test(String(Reflect.get(Object(error), 'code')))) return;
+      }
+      // oxlint-disable-next-line no-await-in-loop -- see above
+      await new Promise((resolve) => setTimeout(resolve, ms));
+    }
   }
 
   /** Ends a run of this chat as cancelled, whoever drives it; false where it is over. */
@@ -79,11 +96,6 @@ export class Chat {
     // It resolves when the model has it, and rejects at once where it cannot be written.
     await Promise.race([said, new Promise((resolve) => setTimeout(resolve, 50))]);
     said.catch(() => undefined);
-  }
-
-  /** A run that waits for people needs no process. */
-  get #parks(): boolean {
-    return this.#options.journal.take !== undefined;
   }
 
   get #conversation() {

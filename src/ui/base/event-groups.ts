@@ -17,7 +17,7 @@ export interface EventGroup {
 }
 
 /** A timer of at least this many milliseconds does not keep a run busy that waits for people. */
-const LONG_TIMER_MS = 60_000;
+const LONG_TIMER_MS = 10_000;
 
 /** Makes groups of a run's records as they come. The first must be the head. */
 export class GroupPlayer {

@@ -7,6 +7,7 @@
  * I2 A reader that is slow receives the latest text, not every piece of it: nothing is kept for it.
  */
 import type { JournalStore } from '../../journal/run/run-journal.ts';
+import { type DrivenRun, drivenRun } from '../../journal/run/driven-runs.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import { type GroupBatch, followGroups } from './follow-groups.ts';
 
@@ -24,11 +25,6 @@ export type RunFed =
   | { readonly kind: 'batch'; readonly batch: GroupBatch }
   | { readonly kind: 'text'; readonly text: LiveText }
   | { readonly kind: 'idle' };
-
-/** A run that this process drives, as far as it is needed here. */
-export interface DrivenRun extends AsyncIterable<RunEvent> {
-  readonly runId: string;
-}
 
 /** What is said so far in one run, for any number of readers. */
 class LiveTexts {
@@ -50,25 +46,25 @@ class LiveTexts {
   }
 }
 
-const driven = new WeakMap<Pick<JournalStore, 'read'>, Map<string, LiveTexts>>();
+const shared = new WeakMap<DrivenRun, LiveTexts>();
 
-/** Lets the readers of a run in this process know what its model says while it speaks. Ends with the run. */
-export function shareTexts(journal: Pick<JournalStore, 'read'>, run: DrivenRun): void {
-  const runs = driven.get(journal) ?? new Map<string, LiveTexts>();
-  driven.set(journal, runs);
-  if (runs.has(run.runId)) return;
+/** What is said in a run; null where another process drives it. It is read once for all, and when somebody asks. */
+function textsOf(journal: object, runId: string): LiveTexts | null {
+  const run = drivenRun(journal, runId);
+  if (run === null) return null;
+  const known = shared.get(run);
+  if (known !== undefined) return known;
   const texts = new LiveTexts();
-  runs.set(run.runId, texts);
+  shared.set(run, texts);
   const read = async (): Promise<void> => {
     try {
       for await (const event of run) texts.take(event);
     } catch {
       // Why it ended, its result says.
-    } finally {
-      runs.delete(run.runId);
     }
   };
   void read();
+  return texts;
 }
 
 /**
@@ -105,11 +101,11 @@ export async function* runFeed(
   let given: LiveText | null = null;
   try {
     for (;;) {
-      const texts = driven.get(journal)?.get(runId);
-      const isNew = texts !== undefined && texts.latest !== given;
+      const texts = textsOf(journal, runId);
+      const isNew = texts !== null && texts.latest !== given;
       const idle = pause(idleMs);
       // What is recorded comes first.
-      const changes = texts === undefined ? [] : [isNew ? Promise.resolve('text' as const) : texts.changed];
+      const changes = texts === null ? [] : [isNew ? Promise.resolve('text' as const) : texts.changed];
       // oxlint-disable-next-line no-await-in-loop -- one thing after the other
       const first = await Promise.race([coming, ...changes, idle.over]);
       idle.stop();

@@ -1,0 +1,25 @@
+import type { RunEvent } from '../../machines/events/run-events.ts';
+
+/** A run that this process drives, as far as those need it who show it. */
+export interface DrivenRun extends AsyncIterable<RunEvent> {
+  readonly runId: string;
+}
+
+/** The runs that this process drives, by the journals that keep them. */
+const driven = new WeakMap<object, Map<string, DrivenRun>>();
+
+/** Lets others in this process find a run by its journal and id, until what this gives is called. */
+export function noteDriven(journal: object | undefined, run: DrivenRun): () => void {
+  if (journal === undefined) return () => undefined;
+  const runs = driven.get(journal) ?? new Map<string, DrivenRun>();
+  driven.set(journal, runs);
+  runs.set(run.runId, run);
+  return () => {
+    if (runs.get(run.runId) === run) runs.delete(run.runId);
+  };
+}
+
+/** A run that this process drives; null for one that is over, parked, or driven elsewhere. */
+export function drivenRun(journal: object, runId: string): DrivenRun | null {
+  return driven.get(journal)?.get(runId) ?? null;
+}
