@@ -194,3 +194,22 @@ test('any number of subscribers have one connection, also when the only one leav
   await until(({ connection }) => connection === 'closed');
   expect(asked).toEqual(['GET']);
 });
+
+test('what is sent while a run goes on waits for its end, and is shown once all the while', async () => {
+  const { url } = await servedChat([payCall(5), 'Paid.', 'Next.']);
+  const { store, until, views } = followed(`${url}/?id=a`);
+  await store.send('Pay 5.');
+  const { pending, runId } = await until(({ status }) => status === 'waiting');
+  expect(await store.send('And then?')).toBe(true);
+  await until(({ messages }) => messages.some(({ isWaiting }) => isWaiting));
+  await store.approve(pending[0]?.callId ?? '');
+  const done = await until((view) => isDone(view) && view.runId !== runId);
+  expect(texts(done)).toEqual([
+    'user: Pay 5.',
+    'assistant: ',
+    'assistant: Paid.',
+    'user: And then?',
+    'assistant: Next.',
+  ]);
+  for (const { messages } of views) expect(messages.filter(({ text }) => text === 'And then?').length).toBeLessThan(2);
+});
