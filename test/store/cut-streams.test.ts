@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { type RunSnapshot, runStore } from '../../src/store/index.ts';
+import {
+  NO_EVENTS,
+  type RunSnapshot,
+  type SentGroup,
+  type ShownEvent,
+  foldEvent,
+  runStore,
+} from '../../src/store/index.ts';
 import { runStream } from '../../src/ui/index.ts';
 import { cases, seedOr } from '../support/soak.ts';
 import { followed, isDone, paid, payCall, servedChat } from './served-chat.ts';
@@ -88,6 +95,7 @@ test(`${CASES} chats whose streams are cut anywhere end like the one that was ne
         resolve();
       });
     });
+    expect(new Set(asked).size, 'it always continues behind what it has').toBeGreaterThan(1);
     expect(store.getSnapshot(), `seed ${seed + at}, asked from ${asked.join(', ')}`).toEqual(whole);
   }
 });
@@ -108,3 +116,23 @@ test('a stream that is cut while the run goes on shows nothing twice, and ends l
   expect(await late.until(isDone)).toEqual(cut);
   expect(paid).toEqual([4]);
 });
+
+test('events that come a second time change nothing, wherever they begin again', async () => {
+  const { url, agent } = await servedChat(script());
+  const whole = await talk(followed(`${url}/?id=a`));
+  const { runId = '' } = (await agent.conversation('ann/a', { owner: 'ann' }).runs()).at(-1) ?? {};
+  const events = await eventsOf(`${url}/?id=a`);
+  const once = events.reduce(foldEvent, NO_EVENTS);
+  expect(once.view.messages).toEqual(whole.messages);
+  const from = events.findIndex((event) => event.type === 'run.started' && event.runId === runId);
+  expect(from).toBeGreaterThan(0);
+  for (let at = from; at < events.length; at += 1) expect(events.slice(at).reduce(foldEvent, once)).toBe(once);
+});
+
+async function eventsOf(url: string): Promise<readonly ShownEvent[]> {
+  const text = await (await fetch(url)).text();
+  return text.split('\n\n').flatMap((message) => {
+    const group: SentGroup = JSON.parse(/^data: (.*)/m.exec(message)?.[1] ?? '{}');
+    return group.events ?? [];
+  });
+}

@@ -180,17 +180,52 @@ test('a server that refuses is not asked again, and the view says why', async ()
 
 test('any number of subscribers have one connection, also when the only one leaves and comes back at once', async () => {
   const asked: string[] = [];
-  const { url } = await servedChat(['Hi.'], {
-    around: (request, answer) => {
-      asked.push(request.method);
-      return answer();
+  const { url } = await servedChat(['Hi.']);
+  const store = runStore(`${url}/?id=a`, {
+    fetch: (input, init) => {
+      asked.push(init?.method ?? 'GET');
+      return fetch(input, init);
     },
   });
-  const store = runStore(`${url}/?id=a`);
   expect(asked).toEqual([]);
   store.subscribe(() => undefined)();
   const { until } = followed(store);
   followed(store);
   await until(({ connection }) => connection === 'closed');
   expect(asked).toEqual(['GET']);
+});
+
+test('a run that begins while the answer is on its way that nothing goes on is followed all the same', async () => {
+  const posted = Promise.withResolvers<void>();
+  const { url } = await servedChat(['Hi.'], {
+    around: async (request, answer) => {
+      const response = await answer();
+      if (request.method === 'GET' && response.status === 204) await posted.promise;
+      return response;
+    },
+  });
+  const { store, until } = followed(`${url}/?id=a`);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(await store.send('Hello')).toBe(true);
+  posted.resolve();
+  expect(texts(await until(isDone))).toEqual(['user: Hello', 'assistant: Hi.']);
+});
+
+test('what is sent while a run goes on waits for its end, and is shown once all the while', async () => {
+  const { url } = await servedChat([payCall(5), 'Paid.', 'Next.']);
+  const { store, until, views } = followed(`${url}/?id=a`);
+  await store.send('Pay 5.');
+  const { pending, runId } = await until(({ status }) => status === 'waiting');
+  expect(await store.send('And then?')).toBe(true);
+  await until(({ messages }) => messages.some(({ isWaiting }) => isWaiting));
+  await store.approve(pending[0]?.callId ?? '');
+  const done = await until((view) => isDone(view) && view.runId !== runId);
+  expect(texts(done)).toEqual([
+    'user: Pay 5.',
+    'assistant: ',
+    'assistant: Paid.',
+    'user: And then?',
+    'assistant: Next.',
+  ]);
+  for (const { messages } of views) expect(messages.filter(({ text }) => text === 'And then?').length).toBeLessThan(2);
 });
