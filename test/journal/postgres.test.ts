@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -215,6 +216,7 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
     expect(JSON.stringify(await recordsOf(store, 'two'))).toContain(large);
     await store.remove('two');
     expect(await blobs()).toEqual([]);
+    await store.close();
   });
 
   test('pruning leaves the newest that have ended, and all that have not', async () => {
@@ -227,6 +229,7 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
     await pool.query(`update ${schema}.runs set written_at = now() - interval '9 days' where run_id in ('cut', 'b')`);
     expect(await store.prune({ maxAgeDays: 8 })).toBe(2);
     expect((await store.list()).map(({ runId }) => runId)).toEqual(['c']);
+    await store.close();
   });
 
   test(
@@ -275,4 +278,35 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
     for (const one of workers) one.kill('SIGKILL');
     await store.close();
   });
+
+  test(
+    'forty results of 512 KB each come back whole, and a run goes on behind them',
+    { timeout: 40 * SECONDS },
+    async () => {
+      const store = postgresJournal(pool, { schema: newSchema(), migrate: true });
+      const texts = Array.from(
+        { length: 40 },
+        (_, index) => randomBytes(384 * 1024).toString('base64') + String(index),
+      );
+      const replies = texts.map((_, index) => calls(['clock', { index }]));
+      const more = {
+        tools: [
+          fakeTool(
+            'clock',
+            texts.map((text) => ({ text })),
+          ),
+        ],
+        maxSteps: 50,
+      } as const;
+      const { result } = await answered(store, 'large', { ...more, model: scriptedModel([...replies, 'Done.']) });
+      expect(result).toMatchObject({ status: 'answered' });
+      const { recording, sink } = await taken(store, 'large');
+      const found = recording.lines.filter((record) => record.t === 'outcome' && record.id.includes('callTool'));
+      expect(found.map((record) => JSON.stringify(record).length > 524_288)).toEqual(texts.map(() => true));
+      await sink.append([{ t: 'note', at: 1, note: {} }]);
+      await sink.close();
+      expect((await recordsOf(store, 'large')).length).toBe(recording.lines.length + 2);
+      await store.close();
+    },
+  );
 });

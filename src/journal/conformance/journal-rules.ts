@@ -74,7 +74,14 @@ const lostLock: JournalRule = async ({ store, options }) => {
   await options.loseLock(store, 'run');
   const other = await options.reopen(store);
   const owner = await takeRun(other, 'run');
-  await expectCode(async () => zombie.sink.append([NOTE]), ['run-lost'], '`append` of a writer that lost its lock');
+  const end: RecordLine = { t: 'end', at: 2, output: ANSWERED };
+  await expectCode(
+    async () => zombie.sink.append([NOTE, end]),
+    ['run-lost'],
+    '`append` of a writer that lost its lock',
+  );
+  const [listed] = (await other.list?.()) ?? [];
+  if (listed !== undefined) expectSame(listed.state, 'running', 'the state of the run that it wanted to end');
   await owner.sink.append([{ ...NOTE, at: 7 }]);
   // Giving back what it does not have must not free the run either.
   await Promise.resolve(zombie.sink.close()).catch(() => undefined);

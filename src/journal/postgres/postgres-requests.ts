@@ -64,6 +64,7 @@ export class PostgresRequests implements RunRequests {
       }
     } finally {
       this.#asked.delete(id);
+      this.#rest();
       await this.#database.query(null, 'delete from $s.requests where id = $1', [id]);
     }
   }
@@ -102,6 +103,10 @@ export class PostgresRequests implements RunRequests {
     if (this.#served.size + this.#asked.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
+    // The next run often follows at once; a pool that is ended waits for its connections.
+    setTimeout(() => {
+      if (this.#served.size + this.#asked.size === 0) this.#disconnect?.();
+    }, LOOK_MS).unref();
   }
 
   async #connect(): Promise<void> {
