@@ -1,6 +1,5 @@
 // `signalbox/journal` in bundles for browsers and workers, by the condition `browser`: all of it that needs no disk.
 import '../platform.ts';
-export { assertJournalConformance, ConformanceError } from './conformance/assert-conformance.ts';
 export { ReplayDivergenceError } from './replay/divergence.ts';
 export { fork } from './replay/fork.ts';
 export { JournalError, RecordingError } from './format/journal-error.ts';
