@@ -51,6 +51,12 @@ await picture('approval', 'dark', async (page) => {
   await page.locator('.approval').evaluate((one) => one.scrollIntoView({ block: 'end' }));
 });
 await waiting.cancel();
+const tower = chief().run('Find out how Ada is doing, and pay her back');
+await picture('children', 'dark', async (page) => {
+  await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+  await page.locator('.entry .speaker').first().waitFor();
+});
+await tower.cancel();
 const shop = createActor(shopMachine(), { id: 'shop', inspect: inspector.inspect }).start();
 await picture('send', 'light', async (page) => {
   await page.keyboard.press('e');
@@ -148,6 +154,45 @@ function clerk({ locked, waits }: { readonly locked: number; readonly waits: boo
     silent: true,
     inspect: inspector,
   });
+}
+
+/** An agent with two below it, of which one pays. */
+function chief() {
+  const asked = (name: string, task: string): ScriptedReply => ({
+    content: '',
+    toolCalls: [{ name, arguments: { task } }],
+  });
+  const silent = true;
+  const pay = tool({
+    name: 'pay_back',
+    description: 'Pays money back.',
+    policy: 'confirm',
+    inputSchema: z.object({ to: z.string(), cents: z.int() }),
+    execute: async () => ({ paid: true }),
+  });
+  const bank = createAgent({
+    name: 'bank',
+    description: 'Moves money.',
+    model: scriptedModel([
+      async () => ({
+        ...(await later(260)),
+        content: '',
+        toolCalls: [{ name: 'pay_back', arguments: { to: 'Ada Lovelace', cents: 11_150 } }],
+      }),
+    ]),
+    tools: [pay],
+    confirm: 'wait',
+    silent,
+  });
+  const office = createAgent({
+    name: 'office',
+    description: 'Knows customers.',
+    model: scriptedModel([asked('bank', 'Pay Ada Lovelace 111.50 back.')]),
+    children: [bank],
+    silent,
+  });
+  const model = scriptedModel([asked('office', 'Pay Ada back what she has spent.')]);
+  return createAgent({ name: 'chief', model, children: [office], silent, inspect: inspector });
 }
 
 function script(recovers: boolean): readonly ScriptedReply[] {

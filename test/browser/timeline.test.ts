@@ -29,6 +29,7 @@ test.skipIf(noChromium)(
         one.replace(/^[▾▸] /, ''),
       );
 
+    await expect.poll(() => page.getByTestId('clock').textContent()).not.toBe('0 ms');
     expect((await names()).slice(0, 4)).toEqual(['chief', 'model', 'scout', 'scout']);
     const call = page.getByRole('list', { name: 'Actors' }).getByRole('button', { name: 'scout' }).first();
     await call.click();

@@ -197,7 +197,8 @@ function Facts() {
 
 /** How long a run has taken; while it is live, the clock goes on though nothing happens. */
 function Clock({ session: { info, lastAt } }: { readonly session: SessionModel }) {
-  const { desk } = usePage();
+  const { desk, state } = usePage();
+  void state.beat.value;
   const [now, setNow] = useState(0);
   const isLive = desk.acts && info.status === 'running' && info.kind === 'run';
   useEffect(() => {

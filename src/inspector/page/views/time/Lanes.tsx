@@ -180,7 +180,8 @@ function Canvas({ lanes, scale, view, row, size, onView }: CanvasProps) {
   }, [size, lanes, marks, scale, view.from, view.to, view.first, row, shade, beat]);
   useLayoutEffect(() => {
     if (over.current === null || colours.current === null) return;
-    drawCursor(over.current, { size, lanes, scale, view, row }, position, colours.current.read);
+    const cursor = { position, isLast: position >= count - 1 };
+    drawCursor(over.current, { size, lanes, scale, view, row }, cursor, colours.current.read);
   }, [size, scale, view.from, view.to, position, shade, beat]);
 
   const scrub = (event: PointerEvent): void => {

@@ -129,7 +129,12 @@ function penOn(canvas: HTMLCanvasElement, size: Size): CanvasRenderingContext2D 
 }
 
 /** Draws the cursor, and a veil over what comes after it: all that changes while somebody scrubs. */
-export function drawCursor(canvas: HTMLCanvasElement, plan: LanesPlan, position: number, colours: LaneColours): void {
+export function drawCursor(
+  canvas: HTMLCanvasElement,
+  plan: LanesPlan,
+  { position, isLast }: { readonly position: number; readonly isLast: boolean },
+  colours: LaneColours,
+): void {
   const { size, scale } = plan;
   const pen = penOn(canvas, size);
   if (pen === null) return;
@@ -137,7 +142,7 @@ export function drawCursor(canvas: HTMLCanvasElement, plan: LanesPlan, position:
   const veil = Math.max(LABELS, at);
   pen.globalAlpha = 0.62;
   pen.fillStyle = colours.back;
-  pen.fillRect(veil, TOP, Math.max(0, size.width - RIGHT - veil), size.height - TOP - OVERVIEW);
+  if (!isLast) pen.fillRect(veil, TOP, Math.max(0, size.width - RIGHT - veil), size.height - TOP - OVERVIEW);
   pen.globalAlpha = 1;
   pen.fillStyle = colours.lit;
   pen.fillRect(
