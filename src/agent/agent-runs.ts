@@ -151,7 +151,7 @@ export class AgentRuns {
   }
 
   pendingOf(runId: string): readonly PendingApproval[] | Promise<readonly PendingApproval[]> {
-    const live = [...this.#runs.keys()].find(({ run }) => run.runId === runId);
+    const live = this.#find(runId);
     if (live !== undefined) return live.run.pending;
     // Without a journal of the caller's, nothing is kept that could wait.
     return this.#core.options().journal === undefined ? [] : this.past.pending(runId);
@@ -159,10 +159,15 @@ export class AgentRuns {
 
   /** Asks something of a run, wherever it is. */
   async ask<T extends RunRequest>(runId: string, request: T): Promise<RunAnswer<T>> {
-    const live = [...this.#runs.keys()].find(({ run }) => run.runId === runId);
+    const live = this.#find(runId);
     const answer = live === undefined ? null : await askLive(live, request);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it answers what was asked
     return answer === null ? this.past.ask(runId, request) : (answer as RunAnswer<T>);
+  }
+
+  async recording(runId: string): Promise<string | null> {
+    const live = this.#find(runId)?.run.recording() ?? '';
+    return live === '' ? this.past.recording(runId) : live;
   }
 
   wake(given: WakeOptions): Promise<readonly WokenRun[]> {
@@ -289,6 +294,10 @@ export class AgentRuns {
         if (conversation !== null && keeper !== null) this.#conversations.delete(conversation.id);
       },
     });
+  }
+
+  #find(runId: string): StartedRun | undefined {
+    return [...this.#runs.keys()].find(({ run }) => run.runId === runId);
   }
 
   checkOpen(): void {

@@ -215,6 +215,12 @@ export interface Agent<TContext = unknown, TRun = Run>
    */
   cancel(runId: string, reason?: string): Promise<boolean>;
   /**
+   * The recording of a run so far, as JSON lines: one that is live here, or of the agent's journal. Null: there is none.
+   *
+   * @example await replay((await agent.recording(runId)) ?? '', agent);
+   */
+  recording(runId: string): Promise<string | null>;
+  /**
    * Continues the runs in the journal that can continue: parked ones whose call was answered or whose time has come, and
    * those whose process has died. One that waits for a person stays as it is. They are parked again where they wait again.
    *

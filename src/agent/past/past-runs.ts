@@ -1,5 +1,5 @@
 import type { Message } from '../../actors/model.ts';
-import type { Recording } from '../../journal/format/recording.ts';
+import { type Recording, recordingLines } from '../../journal/format/recording.ts';
 import { runRecord } from '../../journal/format/run-input.ts';
 import type { ExploredStart, ReplayOptions } from '../../journal/replay/replay.ts';
 import type { Toolset } from '../../machines/contract/agent-setup.ts';
@@ -32,6 +32,8 @@ export interface PastRuns {
   carryOn(runId: string, how: CarryOn): AnyRun;
   orphans(options: OrphanOptions): Promise<ResumedOrphans<AnyRun>>;
   pending(runId: string): Promise<readonly PendingApproval[]>;
+  /** A stored run as JSON lines; null where there is none. */
+  recording(runId: string): Promise<string | null>;
   /** Asks something of a run that is not live here. */
   ask<T extends RunRequest>(runId: string, request: T): Promise<RunAnswer<T>>;
 }
@@ -125,6 +127,10 @@ export function pastRuns(core: AgentCore, { runs, followChildren, occupy, next }
     carryOn,
     orphans: (options) => resumeOrphans({ agent: core.name, journal: core.journal(), carryOn }, options),
     pending: (runId) => pendingStored(core.journal(), runId),
+    recording: async (runId) => {
+      const found = (await core.journal().read?.(runId)) ?? null;
+      return found === null ? null : recordingLines(found);
+    },
     ask: <T extends RunRequest>(runId: string, request: T) =>
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `alone` does what was asked
       askElsewhere(core.journal(), runId, request, () => alone(runId, request) as Promise<RunAnswer<T>>),

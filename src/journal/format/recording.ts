@@ -161,6 +161,12 @@ export function lineNumber({ numbers, lines }: Recording, index: number): number
   return numbers[index] ?? (numbers.at(-1) ?? 1) + index - lines.length + 1;
 }
 
+/** A recording as JSON lines. */
+export function recordingLines({ head, lines }: Recording): string {
+  const write = lineWriter();
+  return [head, ...lines].map((record) => write(record)).join('');
+}
+
 /**
  * Reads a recording: JSON lines as one text, as a list of lines, or as records that were parsed already. A torn last line
  * is dropped, but for `torn: false`; records of unknown kinds are skipped. Throws a {@link RecordingError} for anything else

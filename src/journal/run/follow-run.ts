@@ -23,12 +23,19 @@ export interface FollowOptions {
  * @example for await (const lines of followRun(journal, runId, { signal })) for (const { line } of lines) player.feed(line);
  */
 export async function* followRun(
-  store: Pick<JournalStore, 'read'>,
+  store: Pick<JournalStore, 'read' | 'revision'>,
   runId: string,
   { signal, everyMs = 200 }: FollowOptions,
 ): AsyncGenerator<readonly NumberedLine[]> {
   let given = 0;
+  let seen: string | null = null;
   while (!signal.aborted) {
+    const revision = (await store.revision?.(runId)) ?? null;
+    if (revision !== null && revision === seen) {
+      await pause(everyMs, signal);
+      continue;
+    }
+    seen = revision;
     const recording = (await store.read?.(runId)) ?? null;
     if (recording === null) return;
     const all: readonly NumberedLine[] = [

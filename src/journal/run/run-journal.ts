@@ -67,6 +67,11 @@ export interface JournalStore {
   take?(runId: string): Promise<TakenRun | null>;
   /** What is recorded of a run so far; null when there is none. */
   read?(runId: string): Promise<Recording | null>;
+  /**
+   * Changes whenever a run has more records; null when there is none. With it, a run is followed without being read again and
+   * again.
+   */
+  revision?(runId: string): Promise<string | null>;
   /** The runs that match, newest first. */
   list?(query?: RunQuery): Promise<readonly RunSummary[]>;
   /**

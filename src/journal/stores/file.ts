@@ -13,7 +13,7 @@ import { historiesIn, historyFiles, type RunFiles, runFiles } from './run-files.
 import { requestFiles } from './request-files.ts';
 import { PolledRequests } from '../run/run-requests.ts';
 import { type PruneLimits, runPruner } from './prune-runs.ts';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -63,6 +63,10 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
     take: async (runId) => continueRunFile(writing, runId),
     read: async (runId) =>
       readFileContent(await contentOf(files, runId), (text) => withHistory(text, historiesIn(dir)))?.recording ?? null,
+    revision: async (runId) => {
+      const found = statSync(files.pathOf(runId), { throwIfNoEntry: false });
+      return found === undefined ? null : `${found.ino} ${found.size}`;
+    },
     list: async (query) => {
       const runs: RunSummary[] = [];
       // One after the other: a folder may hold more files than a process may open.

@@ -75,6 +75,10 @@ export function memoryJournal(options: MemoryJournalOptions = {}): JournalStore 
       return { recording, sink: sinkOf(run) };
     },
     read: async (runId) => recordingOf(runs.get(runId)),
+    revision: async (runId) => {
+      const lines = runs.get(runId)?.lines ?? null;
+      return lines === null ? null : String(lines.length);
+    },
     list: async (query) => selectRuns([...runs.values()].flatMap(summaryOfRun), query),
     remove: async (runId) => {
       if (runs.get(runId)?.written === true) throw new JournalError('run-locked', runId, 'memory');

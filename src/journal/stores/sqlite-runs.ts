@@ -49,6 +49,8 @@ export interface SqliteRuns {
   /** Within a transaction: makes the writer that of a run which nobody writes, and gives its lines; null when there is none. */
   claim(by: RunWriter): { readonly run: OwnedRun; readonly stored: StoredLines } | null;
   lines(runId: string): StoredLines | null;
+  /** The number of a run's row, and of its records; null where nothing of it is recorded. */
+  progress(runId: string): { readonly run: number; readonly records: number } | null;
   /** Within a transaction: forgets the lines from a number on. */
   cut(run: OwnedRun, from: number, tallied: Tallied): void;
   /** Whether a run has ended, or is not there, and nobody writes it. */
@@ -112,6 +114,12 @@ class RunTables implements SqliteRuns {
   lines(runId: string): StoredLines | null {
     const row = this.#begunRow(runId, this.#sql.find.get(runId));
     return row === null ? null : this.#linesOf(row);
+  }
+
+  progress(runId: string): { readonly run: number; readonly records: number } | null {
+    const row = this.#sql.find.get(runId);
+    const records = Number(row?.['records'] ?? 0);
+    return row === undefined || records === 0 ? null : { run: Number(row['id']), records };
   }
 
   cut({ id, writer }: OwnedRun, from: number, tallied: Tallied): void {

@@ -59,6 +59,7 @@ export function sqliteJournal(path: string, options: SqliteJournalOptions = {}):
     take: (runId) => store.take(runId),
     read: (runId) => store.read(runId),
     repair: (runId) => store.repair(runId),
+    revision: (runId) => store.revision(runId),
     list: (query) => store.list(query),
     remove: (runId) => store.remove(runId),
     claim: (name) => store.claim(name),
@@ -115,6 +116,11 @@ class SqliteStore {
   async read(runId: string): Promise<Recording | null> {
     const stored = this.#connect().runs.lines(runId);
     return stored === null ? null : readStored(stored, runId);
+  }
+
+  async revision(runId: string): Promise<string | null> {
+    const row = this.#connect().runs.progress(runId);
+    return row === null ? null : `${row.run} ${row.records}`;
   }
 
   async repair(runId: string): Promise<RepairedRun | null> {
