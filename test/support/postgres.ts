@@ -72,6 +72,10 @@ export async function startPostgres(settings: readonly string[] = ['fsync=off'])
     process.kill(all ? -pid() : pid(), name);
     await ended;
   };
+  // A test that ran out of time ends nothing.
+  process.once('exit', () => {
+    if (server !== null && server.exitCode === null && server.signalCode === null) server.kill('SIGQUIT');
+  });
   await start();
   return {
     url,
