@@ -48,7 +48,6 @@ interface Begun {
   readonly conversation?: ConversationName;
 }
 
-const NEW: Opening = { history: [], queued: [] };
 /**
  * Owns: the runs of one agent that go on, its conversations, and its being closed. Does not own: what a run does, nor what is
  * said in a conversation (`live-conversation.ts`).
@@ -119,7 +118,7 @@ export class AgentRuns {
   /** Does a task beside whatever the agent does else, as one of the things that it can be. */
   beside(as: AgentCore, task: string, given: RunOptions): AnyRun {
     this.checkOpen();
-    return this.#begin(task, given, { opening: () => NEW, as }).run;
+    return this.#begin(task, given, { opening: () => ({ history: [], queued: [] }), as }).run;
   }
 
   /** A run that an engine drives, beside whatever the agent does else. It is the engine's: closing the agent does not end it. */
@@ -163,11 +162,6 @@ export class AgentRuns {
     const answer = live === undefined ? null : await askLive(live, request);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it answers what was asked
     return answer === null ? this.past.ask(runId, request) : (answer as RunAnswer<T>);
-  }
-
-  async recording(runId: string): Promise<string | null> {
-    const live = this.#find(runId)?.run.recording() ?? '';
-    return live === '' ? this.past.recording(runId) : live;
   }
 
   wake(given: WakeOptions): Promise<readonly WokenRun[]> {
@@ -249,7 +243,10 @@ export class AgentRuns {
         unfollow();
         this.#runs.delete(started);
         // What never began has said nothing.
-        await own.onDone?.(result === null || opening === null ? null : core.redactor.restore(result), opening ?? NEW);
+        await own.onDone?.(
+          result === null || opening === null ? null : core.redactor.restore(result),
+          opening ?? { history: [], queued: [] },
+        );
       },
     });
     if (owner !== undefined) started.granted = () => core.granted(owner);

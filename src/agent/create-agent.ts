@@ -101,7 +101,7 @@ export function createAgent(options: object = {}): Agent<unknown, AnyRun> {
       return Object.fromEntries(core.mcp.names().map((name) => [name, core.mcp.connection(name) ?? undefined]));
     },
     pending: pendingIn(runs),
-    recording: (runId) => runs.recording(runId),
+    recording: (runId) => runs.past.recording(runId),
     wake: async (given = {}) => {
       checkWake(given);
       return runs.wake(given);

@@ -9,7 +9,7 @@ import { summarizeFile } from '../../src/journal/stores/file-summary.ts';
 import type { Recording } from '../../src/journal/format/recording.ts';
 import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
 import { readStored } from '../../src/journal/stores/sqlite-rows.ts';
-import { type SqliteRuns, sqliteRuns } from '../../src/journal/stores/sqlite-runs.ts';
+import { type SqliteRuns, RunTables } from '../../src/journal/stores/sqlite-runs.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { cases, seedOr } from '../support/soak.ts';
 import { answered, interrupted } from './stored-runs.ts';
@@ -141,7 +141,7 @@ test(
     const whole = new DatabaseSync(flat);
     const expected: string[] = [];
     // oxlint-disable-next-line no-await-in-loop -- a connection reads one list at a time
-    for (const part of partsOf(sqliteRuns(whole, flat))) expected.push(await part());
+    for (const part of partsOf(new RunTables(whole, flat))) expected.push(await part());
     const summaries = summaryPages(whole);
     whole.close();
     const content = readFileSync(flat);
@@ -159,7 +159,7 @@ test(
       writeFileSync(copy, flipped(content, place));
       const database = new DatabaseSync(copy);
       // oxlint-disable-next-line no-await-in-loop -- a database after the other
-      const parts = await orNull(() => partsOf(sqliteRuns(database, copy)));
+      const parts = await orNull(() => partsOf(new RunTables(database, copy)));
       for (const [index, right] of expected.entries()) {
         // oxlint-disable-next-line no-await-in-loop -- as above
         const read = parts === 'found' ? parts : await orNull(() => parts[index]?.() ?? '');

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
 import { isIntact } from '../../src/journal/stores/sqlite-rows.ts';
-import { sqliteRuns } from '../../src/journal/stores/sqlite-runs.ts';
+import { RunTables } from '../../src/journal/stores/sqlite-runs.ts';
 import { newWriter } from '../../src/journal/stores/writer.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { storeContract } from './store-contract.ts';
@@ -150,7 +150,7 @@ test('a list of very many runs lets others work meanwhile, and shows one state o
   const store = sqliteJournal(path);
   await answered(store, 'first');
   const database = new DatabaseSync(path);
-  const runs = sqliteRuns(database, path);
+  const runs = new RunTables(database, path);
   const [tallied] = (await store.list?.()) ?? [];
   if (tallied === undefined) throw new Error('there is no run');
   database.exec('begin');

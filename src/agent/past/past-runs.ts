@@ -32,7 +32,7 @@ export interface PastRuns {
   carryOn(runId: string, how: CarryOn): AnyRun;
   orphans(options: OrphanOptions): Promise<ResumedOrphans<AnyRun>>;
   pending(runId: string): Promise<readonly PendingApproval[]>;
-  /** A stored run as JSON lines; null where there is none. */
+  /** A run as JSON lines; null where there is none. */
   recording(runId: string): Promise<string | null>;
   /** Asks something of a run that is not live here. */
   ask<T extends RunRequest>(runId: string, request: T): Promise<RunAnswer<T>>;
@@ -128,6 +128,8 @@ export function pastRuns(core: AgentCore, { runs, followChildren, occupy, next }
     orphans: (options) => resumeOrphans({ agent: core.name, journal: core.journal(), carryOn }, options),
     pending: (runId) => pendingStored(core.journal(), runId),
     recording: async (runId) => {
+      const here = [...runs.keys()].find(({ run }) => run.runId === runId)?.run.recording() ?? '';
+      if (here !== '') return here;
       const found = (await core.journal().read?.(runId)) ?? null;
       return found === null ? null : recordingLines(found);
     },

@@ -39,10 +39,10 @@ export function openRuns(named: string | undefined): RunsPlace {
 }
 
 function whole(store: JournalStore): Required<JournalStore> {
-  const { open, take, read, list, remove, repair, claim, secrets, requests } = store;
-  if (!take || !read || !list || !remove || !repair || !claim || !secrets || !requests)
+  const { open, take, read, revision, list, remove, repair, claim, secrets, requests } = store;
+  if (!take || !read || !revision || !list || !remove || !repair || !claim || !secrets || !requests)
     throw new Error('This store cannot be listed.');
-  return { open, take, read, list, remove, repair, claim, secrets, requests };
+  return { open, take, read, revision, list, remove, repair, claim, secrets, requests };
 }
 
 const STATES = ['running', 'interrupted', 'waiting', 'ended'] as const;

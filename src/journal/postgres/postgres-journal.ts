@@ -62,6 +62,7 @@ export function postgresJournal(at: PostgresPool | string, options: PostgresJour
     take: (runId) => store.take(runId),
     read: (runId) => store.read(runId),
     repair: (runId) => store.repair(runId),
+    revision: (runId) => store.revision(runId),
     list: (query) => store.list(query),
     remove: (runId) => store.remove(runId),
     claim: (name) => store.claim(name),
@@ -174,6 +175,12 @@ class PostgresStore {
   async read(runId: string): Promise<Recording | null> {
     const stored = await linesOf(this.#database, runId);
     return stored === null ? null : recordingIn(stored);
+  }
+
+  async revision(runId: string): Promise<string | null> {
+    const text = 'select run_id, at, records from $s.runs where run_id = $1 and records > 0';
+    const [row] = await this.#database.query('revision', text, [runId]);
+    return row === undefined ? null : `${String(row['at'])} ${String(row['records'])}`;
   }
 
   async repair(runId: string): Promise<RepairedRun | null> {

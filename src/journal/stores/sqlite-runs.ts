@@ -49,8 +49,7 @@ export interface SqliteRuns {
   /** Within a transaction: makes the writer that of a run which nobody writes, and gives its lines; null when there is none. */
   claim(by: RunWriter): { readonly run: OwnedRun; readonly stored: StoredLines } | null;
   lines(runId: string): StoredLines | null;
-  /** The number of a run's row, and of its records; null where nothing of it is recorded. */
-  progress(runId: string): { readonly run: number; readonly records: number } | null;
+  revision(runId: string): string | null;
   /** Within a transaction: forgets the lines from a number on. */
   cut(run: OwnedRun, from: number, tallied: Tallied): void;
   /** Whether a run has ended, or is not there, and nobody writes it. */
@@ -74,15 +73,8 @@ export interface SqliteRuns {
   beat(run: OwnedRun): void;
 }
 
-/** A list lets others work after so many milliseconds. */
-const HELD_MS = 20;
-
 /** The runs of a database, which is at `path`. */
-export function sqliteRuns(database: DatabaseSync, path: string): SqliteRuns {
-  return new RunTables(database, path);
-}
-
-class RunTables implements SqliteRuns {
+export class RunTables implements SqliteRuns {
   readonly #database: DatabaseSync;
   readonly #path: string;
   readonly #sql: ReturnType<typeof statementsOf>;
@@ -106,9 +98,9 @@ class RunTables implements SqliteRuns {
   claim(by: RunWriter): { readonly run: OwnedRun; readonly stored: StoredLines } | null {
     const row = this.#begunRow(by.runId, this.#freeRow(by.runId));
     if (row === null) return null;
-    const id = Number(row['id']);
-    this.#sql.own.run(by.writer, Date.now(), id);
-    return { run: { ...by, id }, stored: this.#linesOf(row) };
+    const run = { ...by, id: Number(row['id']) };
+    this.#sql.own.run(by.writer, Date.now(), run.id);
+    return { run, stored: this.#linesOf(row) };
   }
 
   lines(runId: string): StoredLines | null {
@@ -116,10 +108,9 @@ class RunTables implements SqliteRuns {
     return row === null ? null : this.#linesOf(row);
   }
 
-  progress(runId: string): { readonly run: number; readonly records: number } | null {
-    const row = this.#sql.find.get(runId);
-    const records = Number(row?.['records'] ?? 0);
-    return row === undefined || records === 0 ? null : { run: Number(row['id']), records };
+  revision(runId: string): string | null {
+    const { id, records } = this.#sql.find.get(runId) ?? {};
+    return Number(records ?? 0) === 0 ? null : `${String(id)} ${String(records)}`;
   }
 
   cut({ id, writer }: OwnedRun, from: number, tallied: Tallied): void {
@@ -151,7 +142,7 @@ class RunTables implements SqliteRuns {
           if (found.has(summary.runId)) throw this.#lost('a run');
           found.set(summary.runId, summary);
         }
-        if (performance.now() - rested < HELD_MS) continue;
+        if (performance.now() - rested < 20) continue; // ms
         // oxlint-disable-next-line no-await-in-loop -- lets others work
         await new Promise((resolve) => setImmediate(resolve));
         rested = performance.now();

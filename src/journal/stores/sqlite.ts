@@ -13,7 +13,7 @@ import { requestFiles } from './request-files.ts';
 import { type SecretFiles, secretFiles } from './secret-files.ts';
 import { openDatabase, openToRead, sqliteQueue } from './sqlite-database.ts';
 import { readStored, tallyOf, tooShort } from './sqlite-rows.ts';
-import { type OwnedRun, type RunWriter, type SqliteRuns, sqliteRuns } from './sqlite-runs.ts';
+import { type OwnedRun, type RunWriter, RunTables, type SqliteRuns } from './sqlite-runs.ts';
 import { BEAT_MS, newWriter } from './writer.ts';
 
 /** How durably {@link sqliteJournal} writes. */
@@ -119,8 +119,7 @@ class SqliteStore {
   }
 
   async revision(runId: string): Promise<string | null> {
-    const row = this.#connect().runs.progress(runId);
-    return row === null ? null : `${row.run} ${row.records}`;
+    return this.#connect().runs.revision(runId);
   }
 
   async repair(runId: string): Promise<RepairedRun | null> {
@@ -141,7 +140,7 @@ class SqliteStore {
     checkQuery(query);
     this.#connect();
     using reading = openToRead(this.#path);
-    return await sqliteRuns(reading, this.#path).list(query, (what) => process.emitWarning(what));
+    return await new RunTables(reading, this.#path).list(query, (what) => process.emitWarning(what));
   }
 
   async remove(runId: string): Promise<boolean> {
@@ -169,7 +168,7 @@ class SqliteStore {
   #connect(): Connection {
     if (this.#opened !== null) return this.#opened;
     const database = openDatabase(this.#path, this.#durability);
-    const runs = sqliteRuns(database, this.#path);
+    const runs = new RunTables(database, this.#path);
     this.#opened = { runs, write: sqliteQueue(database) };
     this.#vaults.sweep((name) => runs.isOver(decodeURIComponent(name)));
     return this.#opened;
