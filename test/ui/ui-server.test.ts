@@ -320,3 +320,42 @@ test('a reply after an approval streams word by word, too', async () => {
   await until(() => textOf(chat.lastMessage) === 'It is paid.');
   expect(chat.messages).toHaveLength(2);
 });
+
+test('what is said to a run while it works stands in its message, between what it did before and after', async () => {
+  const journal = memoryJournal();
+  const { model, allow, asked } = slowModel(['It ', 'is ', 'warm.']);
+  const url = await served(createAgent({ model, silent: true, streaming: true, journal }), journal);
+  const { chat, transport } = tab(url, 'trip');
+  const sent = chat.sendMessage({ text: 'How warm?' });
+  allow(1);
+  await until(() => textOf(chat.lastMessage) === 'It');
+  await transport.steer('trip', 'In Lisbon.');
+  await expect(tab(url, 'trip', 'alan').transport.steer('trip', 'In Oslo.')).rejects.toThrow('No run');
+  allow(3);
+  await sent;
+  expect(asked()).toBe(2);
+  expect(chat.lastMessage?.parts).toMatchObject([
+    { type: 'step-start' },
+    { type: 'steering-message', parts: [{ type: 'text', text: 'In Lisbon.' }] },
+    { type: 'step-start' },
+    { type: 'text', text: 'It is warm.' },
+  ]);
+});
+
+test('images and texts of a message are parts of the input; other files are refused', async () => {
+  const journal = memoryJournal();
+  const model = scriptedModel(['A dot.'], { takesImages: true });
+  const url = await served(createAgent({ model, silent: true, journal }), journal);
+  const post = async (mediaType: string, data: string): Promise<Response> => {
+    const file = { type: 'file', mediaType, filename: 'a', url: `data:${mediaType};base64,${data}` };
+    const messages = [{ id: mediaType, role: 'user', parts: [file, { type: 'text', text: 'What is this?' }] }];
+    return fetch(`${url}/api/chat`, { method: 'POST', body: JSON.stringify({ id: 'dot', messages }) });
+  };
+  expect((await post('application/pdf', 'AAAA')).status).toBe(400);
+  await (await post('image/png', 'AAAA')).text();
+  const [run] = (await journal.list?.()) ?? [];
+  expect((await journal.read?.(run?.runId ?? ''))?.head.content).toEqual([
+    { type: 'image', url: 'data:image/png;base64,AAAA' },
+    { type: 'text', text: 'What is this?' },
+  ]);
+});

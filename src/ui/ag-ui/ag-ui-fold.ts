@@ -33,6 +33,11 @@ export class AgUiFold {
   readonly #subagents = new Set<string>();
   /** The paths of child agents that have begun. */
   readonly #children = new Set<string>();
+  /** The calls that run, with the subagent that they belong to and the path of the agent that their tool would be. */
+  readonly #running = new Map<
+    string,
+    { readonly tool: string; readonly path: string; readonly parent: string | undefined }
+  >();
   #runId = '';
   #seq = 0;
   #step = '';
@@ -120,16 +125,18 @@ export class AgUiFold {
   }
 
   #ofChild(event: RunEvent, child: string): readonly AgEvent[] {
+    const isFirst = !this.#children.has(child);
     this.#children.add(child);
+    const begun = isFirst ? [...this.#running.keys()].flatMap((callId) => this.#delegated(callId)) : [];
     const callId = 'callId' in event ? event.callId : '';
-    return this.#call(event, callId.slice(0, Math.max(0, callId.lastIndexOf('.'))));
+    return [...begun, ...this.#call(event, callId.slice(0, Math.max(0, callId.lastIndexOf('.'))))];
   }
 
   /** What is said of a call, of the root or of the subagent that works for the call `parent`. */
   #call(event: RunEvent, parent: string | undefined): readonly AgEvent[] {
     switch (event.type) {
       case 'tool.started':
-        return [...this.#shown(event, parent), ...this.#delegated(event, parent)];
+        return [...this.#shown(event, parent), ...this.#started(event, parent)];
       case 'approval.requested':
         return this.#shown({ ...event, tool: event.tool === '' ? 'question' : event.tool }, parent);
       case 'tool.denied':
@@ -196,10 +203,16 @@ export class AgUiFold {
     return parent === undefined ? {} : { subagentRunId: this.globalId(parent) };
   }
 
-  /** A call of a tool that is a child agent is that agent's work. */
-  #delegated({ callId, tool, child }: Of<'tool.started'>, parent: string | undefined): readonly AgEvent[] {
-    const path = child === undefined ? tool : `${child}/${tool}`;
-    if (!this.#children.has(path) || this.#subagents.has(callId)) return [];
+  #started({ callId, tool, child }: Of<'tool.started'>, parent: string | undefined): readonly AgEvent[] {
+    this.#running.set(callId, { tool, path: child === undefined ? tool : `${child}/${tool}`, parent });
+    return this.#delegated(callId);
+  }
+
+  /** A call of a tool that is a child agent is that agent's work: known once that has begun. */
+  #delegated(callId: string): readonly AgEvent[] {
+    const running = this.#running.get(callId);
+    if (running === undefined || !this.#children.has(running.path) || this.#subagents.has(callId)) return [];
+    const { tool, parent } = running;
     this.#subagents.add(callId);
     const above = parent === undefined ? {} : { parentSubagentRunId: this.globalId(parent) };
     const subagentRunId = this.globalId(callId);
@@ -207,6 +220,7 @@ export class AgUiFold {
   }
 
   #worked({ callId, ok, result }: Of<'tool.finished'>): readonly AgEvent[] {
+    this.#running.delete(callId);
     if (!this.#subagents.delete(callId)) return [];
     const subagentRunId = this.globalId(callId);
     return ok

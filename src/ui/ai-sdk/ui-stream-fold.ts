@@ -32,6 +32,8 @@ export class UiStreamFold {
   #runId = '';
   #seq = 0;
   #step: 'none' | 'fresh' | 'used' = 'none';
+  /** The number of the step. */
+  #number = 0;
   #blocks = 0;
   #plans = 0;
   /** What the model said beside its calls, until that is its turn. */
@@ -76,6 +78,7 @@ export class UiStreamFold {
         this.#runId = event.runId;
         return [{ type: 'start', messageId: event.runId, messageMetadata: { signalbox: { runId: event.runId } } }];
       case 'step.started':
+        this.#number = event.step;
         return this.#begin();
       case 'model.retrying':
         return this.isStreamable ? [{ type: 'reset-step' }] : [];
@@ -177,8 +180,9 @@ export class UiStreamFold {
   }
 
   /** What a person said stands between the steps: a step that is reset leaves it. */
-  #steered({ id, text }: Of<'message.delivered'>): readonly UiChunk[] {
-    const isFresh = this.#step === 'fresh';
+  #steered({ id, text, step }: Of<'message.delivered'>): readonly UiChunk[] {
+    // The step that the message is for has begun, or is about to.
+    const isFresh = this.#step === 'fresh' && this.#number === step;
     const said: UiChunk = { type: 'steering-message', id, parts: [{ type: 'text', text }] };
     const left = this.#leave();
     return isFresh ? [...left, said, ...this.#begin()] : [...left, said];
