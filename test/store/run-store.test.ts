@@ -229,3 +229,15 @@ test('what is sent while a run goes on waits for its end, and is shown once all 
   ]);
   for (const { messages } of views) expect(messages.filter(({ text }) => text === 'And then?').length).toBeLessThan(2);
 });
+
+test('what the model has said before it falls silent is shown, though its turn was not recorded yet when it said it', async () => {
+  for (let at = 0; at < 3; at += 1) {
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    const { url } = await servedChat([{ content: 'One two three four five.', stallAfter: 3 }]);
+    const { store, until } = followed(`${url}/?id=a`);
+    // oxlint-disable-next-line no-await-in-loop -- see above
+    await store.send('Count.');
+    // oxlint-disable-next-line no-await-in-loop -- see above
+    expect((await until(({ messages }) => messages.length > 1)).messages.at(-1)?.isPartial).toBe(true);
+  }
+});
