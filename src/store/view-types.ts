@@ -93,7 +93,7 @@ export interface RunActions<TSource = SomeRun> {
   approve(callId: string, edited?: EditedArgs<PendingView<TSource>>): Promise<boolean>;
   /** Denies a call of `pending`; the model is told why. */
   reject(callId: string, reason?: string): Promise<boolean>;
-  /** Starts the next run of the chat with this text; while one goes on, it waits for its end. */
+  /** Starts the next run of the chat with this text, behind one that works; while one waits for a person, it is refused. */
   send(text: string): Promise<boolean>;
   /** Says something to the run that goes on, for the model's next turn. */
   steer(text: string): Promise<boolean>;

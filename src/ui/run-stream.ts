@@ -91,18 +91,24 @@ async function* textsOfRun(
     return digest === undefined ? event : { ...event, digest };
   };
   let state = '';
+  let seq = 0;
+  let text: LiveText | null = null;
   for await (const fed of runFeed(journal, runId, { signal })) {
     if (fed.kind === 'idle') yield SSE_PING;
-    else if (fed.kind === 'text') yield written('', { events: [tokenOf(fed.text)] });
+    else if (fed.kind === 'text') text = fed.text;
     else {
+      seq = fed.batch.groups.at(-1)?.events.at(-1)?.seq ?? seq;
       const { groups, run } = fed.batch;
       const all = groups.map(({ position, events }) => ({ position, events: events.map(shown) }));
       const fresh = all.filter(({ position }) => position > after);
       for (const { position, events } of fresh) yield written(`id: ${runId}:${position}\n`, { events });
-      if (run.problem !== null || (run.isOver && fresh.length === 0) || run.path === state) continue;
-      state = run.path;
-      yield `data: ${JSON.stringify({ state })}\n\n`;
+      const isTold = run.problem !== null || (run.isOver && fresh.length === 0) || run.path === state;
+      if (!isTold) yield `data: ${JSON.stringify({ state: (state = run.path) })}\n\n`;
     }
+    // A text that is ahead of the records waits for them: a client shows none that is of another turn.
+    if (text === null || text.seq > seq) continue;
+    if (text.seq === seq) yield written('', { events: [tokenOf(text)] });
+    text = null;
   }
 }
 

@@ -56,6 +56,7 @@ test.skipIf(noChromium)(
     await shows(one.page, 'refund {"customer":"Eva","euros":70}');
     expect(await texts(one.page)).toEqual(['Refund Eva.', 'One moment.']);
     const two = await open({ url: app.url });
+    await shows(two.page, 'waiting · DIRECT_EXECUTION');
     await said(two.page, 'Steer', 'Be brief.');
     await shows(one.page, 'Be brief.');
     await two.page.getByRole('button', { name: 'Approve 10 euros' }).click();

@@ -212,20 +212,42 @@ test('a run that begins while the answer is on its way that nothing goes on is f
 });
 
 test('what is sent while a run goes on waits for its end, and is shown once all the while', async () => {
-  const { url } = await servedChat([payCall(5), 'Paid.', 'Next.']);
+  const { url } = await servedChat([{ content: 'One two three four five.', paceMs: 60 }, 'Next.']);
   const { store, until, views } = followed(`${url}/?id=a`);
-  await store.send('Pay 5.');
-  const { pending, runId } = await until(({ status }) => status === 'waiting');
+  await store.send('Count.');
+  const { runId } = await until(({ messages }) => messages.some(({ isPartial }) => isPartial));
   expect(await store.send('And then?')).toBe(true);
-  await until(({ messages }) => messages.some(({ isWaiting }) => isWaiting));
-  await store.approve(pending[0]?.callId ?? '');
   const done = await until((view) => isDone(view) && view.runId !== runId);
   expect(texts(done)).toEqual([
-    'user: Pay 5.',
-    'assistant: ',
-    'assistant: Paid.',
+    'user: Count.',
+    'assistant: One two three four five.',
     'user: And then?',
     'assistant: Next.',
   ]);
+  expect(views.some(({ messages }) => messages.some(({ isWaiting }) => isWaiting))).toBe(true);
   for (const { messages } of views) expect(messages.filter(({ text }) => text === 'And then?').length).toBeLessThan(2);
+});
+
+test('what is sent while a run waits for a person is refused: that is answered first', async () => {
+  const { url } = await servedChat([payCall(5), 'Paid.']);
+  const { store, until } = followed(`${url}/?id=a`);
+  await store.send('Pay 5.');
+  const { pending, messages } = await until(({ status }) => status === 'waiting');
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(await store.send('And then?')).toBe(false);
+  expect(store.getSnapshot()).toMatchObject({ messages, error: { code: 'conversation-waiting' } });
+  expect(await store.approve(pending[0]?.callId ?? '')).toBe(true);
+  expect((await until(isDone)).error).toBeNull();
+});
+
+test('what the model has said before it falls silent is shown, though its turn was not recorded yet when it said it', async () => {
+  for (let at = 0; at < 3; at += 1) {
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    const { url } = await servedChat([{ content: 'One two three four five.', stallAfter: 3 }]);
+    const { store, until } = followed(`${url}/?id=a`);
+    // oxlint-disable-next-line no-await-in-loop -- see above
+    await store.send('Count.');
+    // oxlint-disable-next-line no-await-in-loop -- see above
+    expect((await until(({ messages }) => messages.length > 1)).messages.at(-1)?.isPartial).toBe(true);
+  }
 });
