@@ -6,8 +6,6 @@ import {
   type ConversationOptions,
   type ResumeOptions,
   newRunId,
-  type WakeOptions,
-  type WokenRun,
   type RunOptions,
   metadataOf,
   type ConversationName,
@@ -30,7 +28,6 @@ import type { AnyRun, PendingApproval } from './run/run.ts';
 import { type RunAnswer, type RunRequest, askLive } from './run/ask-run.ts';
 import type { NextRuns, StartedRun } from './run/run-plan.ts';
 import { KeptConversation, type Opening, conversationHandle } from './kept-conversation.ts';
-import { wakeRuns } from './past/wake-runs.ts';
 import { LiveConversation } from './live-conversation.ts';
 import type { Conversation } from './agent-types.ts';
 import type { ToolSpec } from '../tools/spec.ts';
@@ -162,20 +159,6 @@ export class AgentRuns {
     const answer = live === undefined ? null : await askLive(live, request);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it answers what was asked
     return answer === null ? this.past.ask(runId, request) : (answer as RunAnswer<T>);
-  }
-
-  wake(given: WakeOptions): Promise<readonly WokenRun[]> {
-    this.checkOpen();
-    const { context } = given;
-    return wakeRuns(
-      {
-        agent: this.#core.name,
-        store: this.#core.journal(),
-        resume: (runId) =>
-          this.past.carryOn(runId, { context, park: true, after: undefined, onStable: () => undefined }),
-      },
-      given,
-    );
   }
 
   /** Throws while a run of the agent's own conversation goes on. */

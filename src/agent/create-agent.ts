@@ -104,7 +104,8 @@ export function createAgent(options: object = {}): Agent<unknown, AnyRun> {
     recording: (runId) => runs.past.recording(runId),
     wake: async (given = {}) => {
       checkWake(given);
-      return runs.wake(given);
+      runs.checkOpen();
+      return runs.past.wake(given);
     },
     configure: (changes) => {
       runs.checkIdle();

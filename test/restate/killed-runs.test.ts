@@ -184,8 +184,8 @@ describe.skipIf(missing)('runs on Restate whose processes are killed', () => {
         }
       })();
       const ids = Array.from({ length: count }, (_none, index) => `run-many-${index}`);
-      const all = await Promise.all(ids.map((runId) => driven(runId, cases(20, 500))));
-      over.abort();
+      const driving = Promise.all(ids.map((runId) => driven(runId, cases(20, 500))));
+      const all = await driving.finally(() => over.abort());
       await killing;
       expect(all.map(({ result }) => result.runId)).toEqual(ids);
       for (const [index, { recording, result }] of all.entries()) await holds(ids[index] ?? '', recording, result);

@@ -11,6 +11,8 @@ import {
   type OrphanOptions,
   type ResumedOrphans,
   type ResumeOptions,
+  type WakeOptions,
+  type WokenRun,
   ownerIn,
 } from '../options/run-options.ts';
 import { type RunAnswer, type RunRequest, askElsewhere } from '../run/ask-run.ts';
@@ -18,6 +20,7 @@ import { type AnyRun, type PendingApproval, approvalGiven } from '../run/run.ts'
 import type { NextRuns, StartedRun } from '../run/run-plan.ts';
 import { forkRun } from './fork-run.ts';
 import { liveRuns } from './live-runs.ts';
+import { wakeRuns } from './wake-runs.ts';
 import { replayRun } from './replay-run.ts';
 import { resumeOrphans } from './resume-orphans.ts';
 import { resumeRun } from './resume-run.ts';
@@ -30,6 +33,7 @@ export interface PastRuns {
   resume(runId: string, options: ResumeOptions): AnyRun;
   /** Takes up a run that is not the agent's own: its conversation stays as it is. */
   carryOn(runId: string, how: CarryOn): AnyRun;
+  wake(given: WakeOptions): Promise<readonly WokenRun[]>;
   orphans(options: OrphanOptions): Promise<ResumedOrphans<AnyRun>>;
   pending(runId: string): Promise<readonly PendingApproval[]>;
   /** A run as JSON lines; null where there is none. */
@@ -125,6 +129,11 @@ export function pastRuns(core: AgentCore, { runs, followChildren, occupy, next }
       return started.run;
     },
     carryOn,
+    wake: (given) => {
+      const how = { context: given.context, park: true, after: undefined, onStable: () => undefined };
+      const resume = (runId: string): AnyRun => carryOn(runId, how);
+      return wakeRuns({ agent: core.name, store: core.journal(), resume }, given);
+    },
     orphans: (options) => resumeOrphans({ agent: core.name, journal: core.journal(), carryOn }, options),
     pending: (runId) => pendingStored(core.journal(), runId),
     recording: async (runId) => {

@@ -2,8 +2,7 @@ import type { SomeRun } from '../../agent/run/run.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import type { Outcome } from '../../actors/journal.ts';
 import { recordedEntry } from '../../journal/format/record.ts';
-import { lineWriter } from '../../journal/format/blobs.ts';
-import type { Recording } from '../../journal/format/recording.ts';
+import { type Recording, recordingLines } from '../../journal/format/recording.ts';
 import { inputOf, ROOT_ID } from '../../journal/format/run-input.ts';
 import { REPLAY } from '../../journal/replay/replay.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
@@ -87,12 +86,6 @@ export async function judgedRun(
 
 /** For what is played again without being noted. */
 const NOWHERE: Taken = { edges: new Set(), states: new Set() };
-
-/** A recording as JSON lines. */
-export function recordingLines({ head, lines }: Recording): string {
-  const write = lineWriter();
-  return [head, ...lines].map((line) => write(line)).join('');
-}
 
 /** Plays a recording on the bare machines, and asks the laws at every state. */
 function playedThrough({ head, lines }: Recording, { always }: OwnChecks, taken: Taken) {

@@ -1,3 +1,4 @@
+import { recordingLines } from '../../journal/format/recording.ts';
 /**
  * Owns: which seeds are run, which of the runs are judged how thoroughly, what of it is a failure, and its shrinking.
  * Does not own: how one seed runs (the simulated run's), what is right (the judge's).
@@ -11,7 +12,7 @@ import { llmCallMachine } from '../../machines/llm-call/llm-call.ts';
 import { toolCallMachine } from '../../machines/tool-call/tool-call.ts';
 import { machineCoverage } from '../coverage/edges.ts';
 import { bredSeed, drawsOf, fewest } from './draws.ts';
-import { type OwnChecks, type Taken, judgedRun, recordingLines, resumeWrong } from './judge.ts';
+import { type OwnChecks, type Taken, judgedRun, resumeWrong } from './judge.ts';
 import { patternsIn } from './run-shape.ts';
 import { eachFault } from './simulated-faults.ts';
 import { simulatedRun } from './simulated-run.ts';
