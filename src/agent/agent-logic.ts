@@ -172,8 +172,9 @@ async function answer(run: Run, { pending }: AnySnapshot, event: AgentLogicEvent
   const callId = event.callId ?? (another === undefined ? only?.callId : undefined);
   if (callId === undefined) return;
   if (event.type === 'approval.refused') return void (await run.reject(callId, event.reason));
-  const { always = false, args } = event;
-  await run.approve(callId, { always, ...(args == null ? {} : { args }) });
+  const { always = false, args, reason } = event;
+  const said = reason === undefined ? {} : { reason };
+  await run.approve(callId, { always, ...(args == null ? {} : { args }), ...said });
 }
 
 /** Lets go of the run of a stopped actor, unless the actor is started again at once. */

@@ -46,6 +46,8 @@ export type AgentLogicEvent =
       readonly always?: boolean;
       /** Other arguments to run with; a question is answered with `{ answer: '…' }`. */
       readonly args?: JsonObject | null;
+      /** The reason, for the tool. */
+      readonly reason?: string;
     }
   | { readonly type: 'approval.refused'; readonly callId?: string; readonly reason?: string };
 

@@ -179,7 +179,7 @@ function askedById(runs: AgentRuns): Pick<Agent, 'steer' | 'queue' | 'approve' |
     },
     approve: (runId, callId, how = {}) => {
       checkApproval(how, 'agent.approve');
-      return runs.ask(runId, { do: 'approve', callId, always: how.always === true, args: how.args ?? null });
+      return runs.ask(runId, { do: 'approve', callId, how });
     },
     reject: (runId, callId, reason = '') => runs.ask(runId, { do: 'reject', callId, reason }),
     cancel: (runId, reason = '') => runs.ask(runId, { do: 'cancel', reason }),

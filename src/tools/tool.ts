@@ -16,6 +16,8 @@ export interface ExecuteContext<TContext = unknown> {
   readonly callId: string;
   /** The value given to `run(input, { context })`; undefined without one. */
   readonly context: TContext;
+  /** What the person who approved the call said: `approve(callId, { reason })`. Absent where nothing was said. */
+  readonly approvalReason?: string;
 }
 
 /** What `validateArgs` gets beside the arguments. */

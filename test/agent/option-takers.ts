@@ -79,12 +79,12 @@ export const TAKERS: Readonly<Record<string, Taker>> = {
   },
   'agent.approve': {
     call: (options) => untyped(agent().approve, 'no-run', 'no-call', options),
-    takes: { always: true, args: { alway: 1 } },
+    takes: { always: true, args: { alway: 1 }, reason: 'fine' },
     slip: ['alway', 'always'],
   },
   'run.approve': {
     call: (options) => untyped(agent().run('Go').approve, 'no-call', options),
-    takes: { always: true, args: { alway: 1 } },
+    takes: { always: true, args: { alway: 1 }, reason: 'fine' },
     slip: ['alway', 'always'],
   },
   'agent.listTools': {

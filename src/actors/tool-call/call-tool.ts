@@ -16,6 +16,8 @@ export interface ToolIo {
   readonly callId: string;
   /** The value given to `run(input, { context })`. */
   readonly context: unknown;
+  /** What the person who approved the call said. */
+  readonly approvalReason?: string;
 }
 
 /** One run of one tool. */
@@ -29,6 +31,8 @@ export interface CallToolInput {
   readonly maxResultBytes: number;
   /** The agent that calls, by its path in the tree; empty for the root. */
   readonly agent: string;
+  /** What the person who approved the call said; absent where nothing was said. */
+  readonly approvalReason?: string;
 }
 
 /** Where the leaf finds what the machines know only by name. */
@@ -64,7 +68,7 @@ export const callTool = (ports: CallToolPorts) =>
   );
 
 /** What a tool's function gets, as members of its own: functions spread it. */
-function toolIo({ callId }: CallToolInput, io: LeafIo, signal: AbortSignal): ToolIo & LeafIo {
+function toolIo({ callId, approvalReason }: CallToolInput, io: LeafIo, signal: AbortSignal): ToolIo & LeafIo {
   const { note, context, traceparent } = io;
   const base = {
     signal,
@@ -74,6 +78,7 @@ function toolIo({ callId }: CallToolInput, io: LeafIo, signal: AbortSignal): Too
     note,
     context,
     callId,
+    ...(approvalReason === undefined ? {} : { approvalReason }),
   };
   return traceparent === undefined ? base : Object.assign(base, { traceparent });
 }

@@ -66,7 +66,13 @@ export const checkOrphans = optionsOf<OrphanOptions>('agent.resumeOrphans', DOCS
 });
 
 /** Refuses options of an approval that are not known. */
-export const checkApproval = optionsOf<ApprovalOptions>('approve', DOCS, { always: true, args: true });
+export function checkApproval(given: ApprovalOptions, what: string): void {
+  checkApprovalNames(given, what);
+  if (given.reason !== undefined && typeof given.reason !== 'string')
+    throw new TypeError(`${what}: option 'reason' must be a text.`);
+}
+
+const checkApprovalNames = optionsOf<ApprovalOptions>('approve', DOCS, { always: true, args: true, reason: true });
 
 /** Refuses options of a message to a run that are not known. */
 export const checkSteer = optionsOf<SteerOptions>('steer', DOCS, { id: true, interrupt: true });

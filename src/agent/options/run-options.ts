@@ -150,6 +150,8 @@ export interface ApprovalOptions {
   readonly always?: boolean;
   /** Arguments to use instead; they are checked again. */
   readonly args?: JsonObject;
+  /** Why, for the tool: `execute` gets it as `approvalReason`. It is recorded. */
+  readonly reason?: string;
 }
 
 /** How a message is sent to a run. */

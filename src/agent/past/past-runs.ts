@@ -88,11 +88,8 @@ export function pastRuns(core: AgentCore, { runs, followChildren, occupy, next }
     const store = core.journal();
     const { redact } = core.redactor;
     switch (asked.do) {
-      case 'approve': {
-        const { callId, always, args } = asked;
-        const answer = redact(approvalGiven({ always, ...(args === null ? {} : { args }) }));
-        return answerStored(store, { runId, callId, answer });
-      }
+      case 'approve':
+        return answerStored(store, { runId, callId: asked.callId, answer: redact(approvalGiven(asked.how)) });
       case 'reject': {
         const { callId, reason } = asked;
         return answerStored(store, { runId, callId, answer: redact({ type: 'approval.refused', reason }) });

@@ -10,12 +10,12 @@ import { JournalError } from '../../journal/format/journal-error.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import { toJson } from '../../json/to-json.ts';
-import type { Delivery } from '../options/run-options.ts';
+import type { ApprovalOptions, Delivery } from '../options/run-options.ts';
 import type { StartedRun } from './run-plan.ts';
 
 /** What can be asked of a run. */
 export type RunRequest =
-  | { readonly do: 'approve'; readonly callId: string; readonly always: boolean; readonly args: JsonObject | null }
+  | { readonly do: 'approve'; readonly callId: string; readonly how: ApprovalOptions }
   | { readonly do: 'reject'; readonly callId: string; readonly reason: string }
   | { readonly do: 'steer'; readonly id: string; readonly text: string; readonly interrupt: boolean }
   | { readonly do: 'queue'; readonly id: string; readonly text: string }
@@ -46,10 +46,7 @@ const UNHEARD: ReadonlySet<string> = new Set(['over', 'too-many']);
 async function answerOf({ run }: StartedRun, asked: RunRequest): Promise<boolean | Delivery> {
   switch (asked.do) {
     case 'approve':
-      return run.approve(asked.callId, {
-        always: asked.always,
-        ...(asked.args === null ? {} : { args: asked.args }),
-      });
+      return run.approve(asked.callId, asked.how);
     case 'reject':
       return run.reject(asked.callId, asked.reason);
     case 'cancel':
@@ -71,6 +68,8 @@ export async function askElsewhere<T>(
   request: RunRequest,
   alone: () => Promise<T>,
 ): Promise<T> {
+  const json = toJson(request);
+  if (!json.ok || !isJsonObject(json.value)) throw new TypeError(`What is asked of run ${runId} is not JSON.`);
   let until = Date.now() + PATIENCE_MS;
   for (;;) {
     try {
@@ -81,7 +80,7 @@ export async function askElsewhere<T>(
       if (store.requests === undefined || Date.now() > until) throw error;
     }
     // oxlint-disable-next-line no-await-in-loop -- see above
-    const answer = await store.requests.ask(runId, { ...request }, TAKEN_MS);
+    const answer = await store.requests.ask(runId, json.value, TAKEN_MS);
     if (answer?.later === true) until = Date.now() + PATIENCE_MS;
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it answers what was asked, see `answered`
     else if (answer?.value !== undefined) return answer.value as T;

@@ -43,8 +43,8 @@ export interface PendingLogin {
 }
 
 /** The event by which a person lets a call run. */
-export function approvalGiven({ always = false, args }: ApprovalOptions): OutsideEvent {
-  return { type: 'approval.given', always, args: args ?? null };
+export function approvalGiven({ always = false, args, reason }: ApprovalOptions): OutsideEvent {
+  return { type: 'approval.given', always, args: args ?? null, ...(reason === undefined ? {} : { reason }) };
 }
 
 /**

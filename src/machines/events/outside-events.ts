@@ -174,6 +174,7 @@ export const OUTSIDE_EVENTS: { readonly [type: string]: JsonSchema } = {
         description:
           'Other arguments to run with; they are checked again. A question is answered with {"answer": "…"}.',
       },
+      reason: { type: 'string', description: 'The reason, for the tool.' },
     },
     required: ['always', 'args'],
     additionalProperties: false,

@@ -48,7 +48,12 @@ export const NO_CALLER: Caller = {
  * arguments that it has; it is refused without a reason.
  */
 export type ApprovalEvent =
-  | { readonly type: 'approval.given'; readonly always?: boolean; readonly args?: JsonObject | null }
+  | {
+      readonly type: 'approval.given';
+      readonly always?: boolean;
+      readonly args?: JsonObject | null;
+      readonly reason?: string;
+    }
   | { readonly type: 'approval.refused'; readonly reason?: string }
   | { readonly type: 'approval.expired' };
 
@@ -81,6 +86,8 @@ export interface ToolCallContext extends ToolCallInput {
   readonly args: JsonObject;
   readonly check: CheckedArguments | null;
   readonly approved: boolean;
+  /** What the person who approved it said. */
+  readonly approvalReason?: string | undefined;
   readonly error: ToolError | null;
   readonly denial: Denial | null;
   readonly result: ToolResult | null;

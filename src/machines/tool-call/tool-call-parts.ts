@@ -109,7 +109,10 @@ export const toolCallParts = setup({
         ? { request: { ...context.request, args: event.args, unreadable: null }, check: null }
         : {},
     ),
-    approve: assign({ approved: true }),
+    approve: assign(({ event }) => ({
+      approved: true,
+      ...(event.type === 'approval.given' && event.reason !== undefined ? { approvalReason: event.reason } : {}),
+    })),
     startDeadline: enqueueActions(({ context, enqueue }) => {
       const { approvalMs } = context.settings;
       if (approvalMs !== null)

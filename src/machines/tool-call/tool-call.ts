@@ -204,6 +204,7 @@ export const toolCallMachine = toolCallParts.createMachine({
           timeoutMs: context.spec?.timeoutMs ?? 1,
           maxResultBytes: context.settings.maxResultBytes,
           agent: context.caller.agent,
+          ...(context.approvalReason === undefined ? {} : { approvalReason: context.approvalReason }),
         }),
         onDone: [
           {

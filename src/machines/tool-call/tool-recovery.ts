@@ -90,7 +90,13 @@ export function repairedBy(by: string, output: Omit<AgentOutput, 'output'>): Rep
 /** Puts mended arguments in the place of the old ones. They are validated again, and nobody has approved them yet. */
 export function repaired(context: ToolCallContext, output: RunFixerOutput): Partial<ToolCallContext> {
   if (output.kind !== 'arguments' || output.value === null) return {};
-  return { request: withArguments(context.request, output.value), approved: false, error: null, result: null };
+  return {
+    request: withArguments(context.request, output.value),
+    approved: false,
+    approvalReason: undefined,
+    error: null,
+    result: null,
+  };
 }
 
 function withArguments(request: CallRequest, value: string | object): CallRequest {

@@ -121,7 +121,8 @@ export async function writeReplies(
   for (const { id, approved, reason, args, always } of replies) {
     const call = open.find((one) => one.id === id);
     if (call === undefined) continue;
-    const how = { ...(args === undefined ? {} : { args }), ...(always === undefined ? {} : { always }) };
+    const said = reason === undefined || reason === '' ? {} : { reason };
+    const how = { ...(args === undefined ? {} : { args }), ...(always === undefined ? {} : { always }), ...said };
     // oxlint-disable-next-line no-await-in-loop -- in the order of the request
     const taken = await (approved ? agent.approve(runId, call.callId, how) : agent.reject(runId, call.callId, reason));
     if (!taken) failed += 1;

@@ -7,6 +7,7 @@ import type { JournalStore } from '../../../src/journal/run/run-journal.ts';
 import { memoryJournal } from '../../../src/journal/stores/memory.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../../src/testing/scripted-model.ts';
+import type { ExecuteContext } from '../../../src/tools/tool.ts';
 import { openStore } from '../../journal/open-store.ts';
 import { temporaryFolder } from '../../journal/temporary-folder.ts';
 import { calls } from '../../support/replies.ts';
@@ -15,11 +16,16 @@ const slowly = (value: string) => () => new Promise<string>((resolve) => setTime
 
 /** An agent as one process has it: its model replies as told, `pay` needs an approval. */
 function paying(journal: JournalStore, replies: Parameters<typeof scriptedModel>[0], options: AgentOptions = {}) {
-  const pay = fakeTool('pay', ['paid'], { policy: 'confirm' });
+  const reasons: (string | undefined)[] = [];
+  const paid = (_args: object, { approvalReason }: ExecuteContext): string => {
+    reasons.push(approvalReason);
+    return 'paid';
+  };
+  const pay = fakeTool('pay', [paid], { policy: 'confirm' });
   const look = fakeTool('look', [slowly('seen')]);
   const model = scriptedModel(replies);
   const agent = createAgent({ name: 'payer', model, tools: [pay, look], silent: true, journal, ...options });
-  return { agent, pay, look, model };
+  return { agent, pay, look, model, reasons };
 }
 
 describe.each(['memory', 'file', 'sqlite'])('a run that may be parked, in a journal of the kind %s', (kind) => {
@@ -47,7 +53,9 @@ describe.each(['memory', 'file', 'sqlite'])('a run that may be parked, in a jour
       reason: 'parked',
       pending: [{ tool: 'pay' }],
     });
-    expect(await second.agent.approve(runId, pending[0]?.callId ?? '', { args: { euros: 7 } })).toBe(true);
+    expect(
+      await second.agent.approve(runId, pending[0]?.callId ?? '', { args: { euros: 7 }, reason: 'It is due.' }),
+    ).toBe(true);
     expect(await second.agent.approve(runId, pending[0]?.callId ?? '')).toBe(false);
 
     const third = paying(place.open(), ['Done.']);
@@ -55,6 +63,7 @@ describe.each(['memory', 'file', 'sqlite'])('a run that may be parked, in a jour
       { runId, error: null, result: { status: 'answered', result: 'Done.' } },
     ]);
     expect(third.pay.calls).toEqual([{ euros: 7 }]);
+    expect(third.reasons).toEqual(['It is due.']);
     expect([first.pay.calls, second.pay.calls]).toEqual([[], []]);
     expect(await third.agent.wake()).toEqual([]);
   });
@@ -68,7 +77,7 @@ describe.each(['memory', 'file', 'sqlite'])('a run that may be parked, in a jour
 
   test('is answered by agent.approve at the moment of being parked, whichever comes first', async () => {
     await using place = await opened();
-    const { agent, pay } = paying(place.open(), [calls(['pay']), 'Done.']);
+    const { agent, pay, reasons } = paying(place.open(), [calls(['pay']), 'Done.']);
     const run = agent.run('Pay.', { park: true });
     let approved: Promise<boolean> | undefined;
     for await (const event of run)
@@ -76,6 +85,7 @@ describe.each(['memory', 'file', 'sqlite'])('a run that may be parked, in a jour
     expect(await approved).toBe(true);
     if ((await run).reason === 'parked') expect(await agent.wake()).toMatchObject([{ result: { status: 'answered' } }]);
     expect(pay.calls).toHaveLength(1);
+    expect(reasons).toEqual([undefined]);
   });
 
   test('is woken when its approval has run out, and not before', async () => {
