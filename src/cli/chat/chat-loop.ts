@@ -2,6 +2,7 @@ import { EXIT_CODE } from '../command/command.ts';
 import type { StopSignal, Interrupts } from '../command/interrupts.ts';
 import type { CliAgent } from '../agent/make-agent.ts';
 import { whereRecorded, reportResult, runOnce } from '../agent/run-once.ts';
+import type { Talk } from './chat-session.ts';
 import type { Message } from '../../actors/model.ts';
 import { inert } from '../../output/console/inert.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
@@ -11,7 +12,7 @@ import { createInterface, type Interface } from 'node:readline';
  * Takes questions at a prompt until the user leaves, and gives the exit code. `stoppedBy` is what stopped the run before:
  * after a Ctrl-C that cancelled it one more leaves, and the other signals want the process to end.
  */
-export async function chatLoop(cli: CliAgent, stoppedBy: StopSignal | null): Promise<number> {
+export async function chatLoop(cli: CliAgent, talk: Talk, stoppedBy: StopSignal | null): Promise<number> {
   const readQuestion = questionReader(cli.interrupts);
   let before = stoppedBy;
   showNoQuestions(cli);
@@ -23,9 +24,10 @@ export async function chatLoop(cli: CliAgent, stoppedBy: StopSignal | null): Pro
     if (typed.kind === 'stopped') return EXIT_CODE.cancelled;
     if (typed.kind === 'left') return EXIT_CODE.answered;
     const command = slashCommand(typed.text);
-    if (command?.(cli) === 'leave') return EXIT_CODE.answered;
     // oxlint-disable-next-line no-await-in-loop -- as above
-    before = command === null ? await answer(cli, typed.text) : null;
+    if ((await command?.({ agent: cli.agent, talk })) === 'leave') return EXIT_CODE.answered;
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    before = command === null ? await answer(cli, talk, typed.text) : null;
   }
 }
 
@@ -36,15 +38,15 @@ function showNoQuestions({ agent, console: shown }: CliAgent): void {
   agent.configure({ output: rest });
 }
 
-async function answer(cli: CliAgent, question: string): Promise<StopSignal | null> {
-  const { result, stoppedBy } = await runOnce(cli, question);
+async function answer(cli: CliAgent, talk: Talk, question: string): Promise<StopSignal | null> {
+  const { result, stoppedBy } = await runOnce(cli, (signal) => talk.run(question, { signal }));
   reportResult(cli, result);
   const recording = whereRecorded(cli, result);
   if (cli.console !== null && recording !== null) console.error(recording);
   return stoppedBy;
 }
 
-type Action = (cli: CliAgent) => 'leave' | undefined;
+type Action = (at: Pick<CliAgent, 'agent'> & { readonly talk: Talk }) => 'leave' | undefined | Promise<undefined>;
 
 interface SlashCommand {
   readonly names: readonly string[];
@@ -62,13 +64,13 @@ const COMMANDS: readonly SlashCommand[] = [
   {
     names: ['/history'],
     help: 'Show the conversation so far.',
-    action: ({ agent }) => say(historyLines(agent.history)),
+    action: async ({ talk }) => say(historyLines(await talk.history())),
   },
   {
     names: ['/clear'],
     help: 'Forget the conversation.',
-    action: ({ agent }) => {
-      agent.clearHistory();
+    action: async ({ talk }) => {
+      await talk.forget();
       return say(['The conversation is forgotten.']);
     },
   },
