@@ -4,7 +4,8 @@ import { AGENT_OPTIONS, type AgentChoices, readAgentChoices } from '../agent/age
 import { chatLoop } from './chat-loop.ts';
 import { type Command, UsageError, EXIT_CODE } from '../command/command.ts';
 import type { CliAgent } from '../agent/make-agent.ts';
-import { answerOnConsole, whereRecorded, reportResult, type FinishedRun, runOnce } from '../agent/run-once.ts';
+import { answerOnConsole, whereRecorded, reportResult } from '../agent/run-once.ts';
+import { type ChatRun, inTerminal, runInChat } from './typed-messages.ts';
 import { packageVersion } from '../../inspector/version.ts';
 import { type ChatSession, type SessionState, type Talk, findSession, ownTalk, sessionState } from './chat-session.ts';
 
@@ -53,7 +54,7 @@ export const chatCommand: Command = {
       const isNew = begun === null || (begun.messages === 0 && interrupted === null);
       if (last?.stoppedBy == null && (question !== '' || isNew))
         last = await answer(cli, asked(talk, question === '' ? FIRST_QUESTION : question));
-      if (inTerminal()) return await chatLoop(cli, talk, last?.stoppedBy ?? null);
+      if (inTerminal()) return await chatLoop(cli, talk, last);
       if (last === null) throw new UsageError('the question is missing. Put it in quotation marks.');
       return EXIT_CODE[last.result.status];
     } finally {
@@ -72,16 +73,12 @@ const asked =
   (signal: AbortSignal): Run =>
     talk.run(question, { signal });
 
-async function answer(cli: CliAgent, what: Parameters<typeof runOnce>[1]): Promise<FinishedRun> {
-  const ran = await runOnce(cli, what);
+async function answer(cli: CliAgent, start: (signal: AbortSignal) => Run): Promise<ChatRun> {
+  const ran = await runInChat(cli, start);
   reportResult(cli, ran.result);
   const recording = cli.console === null ? null : whereRecorded(cli, ran.result);
   if (recording !== null) (inTerminal() ? console.error : console.log)(recording);
   return ran;
-}
-
-function inTerminal(): boolean {
-  return process.stdin.isTTY === true && process.stderr.isTTY === true;
 }
 
 function greet({ model, readsOnly, inspector }: CliAgent, { mcpFile }: AgentChoices, begun: Begun | null): void {
