@@ -167,7 +167,7 @@ export class KeptConversation implements Keeper {
 }
 
 /** What a person is told of a run that this version cannot replay. */
-export function leftOut(runId: string): string {
+function leftOut(runId: string): string {
   return `What was said last, in run ${runId}, was recorded by another version and is left out of the conversation.`;
 }
 

@@ -84,6 +84,11 @@ interface Waiting {
 /** One queue per terminal, for all that ask: two prompts at once could not be distinguished. */
 const queues = new WeakMap<TerminalInput, Waiting[]>();
 
+/** Whether somebody has the terminal to ask something. */
+export function isAsking(input: TerminalInput): boolean {
+  return (queues.get(input)?.length ?? 0) > 0;
+}
+
 /**
  * Lets a caller ask when the terminal is free, and gives what `ask` says that it is done with. While it waits for its
  * turn, an aborted `signal` takes it out of the queue with the answer `otherwise`; from then on `ask` minds the signal.

@@ -30,8 +30,6 @@ interface Showing {
   readonly answerOnConsole: boolean;
   /** The runs are shown on a local page too. */
   readonly inspect?: { readonly open: boolean } | null;
-  /** The name of the conversation that its runs belong to. */
-  readonly session?: string;
   /** Where its runs are kept, if not where the options say. */
   readonly journal?: ChosenJournal;
 }
@@ -46,8 +44,6 @@ export interface CliAgent {
   readonly readsOnly: boolean;
   readonly journal: ChosenJournal;
   readonly inspector: Inspector | null;
-  /** The name of the conversation that its runs belong to, if it has one. */
-  readonly session: string | null;
   /** Taken over for as long as there is something to end. */
   readonly interrupts: Interrupts;
   /** Ends everything that was started: servers, and the practice model. */
@@ -57,7 +53,7 @@ export interface CliAgent {
 /** Makes the agent that the command line describes, working on the current folder. Throws a `UsageError`. */
 export async function makeAgent(choices: AgentChoices, showing: Showing): Promise<CliAgent> {
   const folder = process.cwd();
-  const { answerOnConsole, inspect = null, session = null, journal = chooseJournal(choices.recordFile) } = showing;
+  const { answerOnConsole, inspect = null, journal = chooseJournal(choices.recordFile) } = showing;
   const mcpServers = await chooseServers(choices.mcpFile, folder);
   const model = await selectModel(choices, process.env);
   const console = choices.silent ? null : consoleOutput({ answer: answerOnConsole });
@@ -85,7 +81,7 @@ export async function makeAgent(choices: AgentChoices, showing: Showing): Promis
     await inspector?.close();
     await model.close();
   };
-  return { agent, console, model, readsOnly: mcpServers === null, journal, inspector, session, interrupts, close };
+  return { agent, console, model, readsOnly: mcpServers === null, journal, inspector, interrupts, close };
 }
 
 /** Ctrl-C at a question stops the whole run, as everywhere else. Without a terminal no question is asked. */
@@ -163,7 +159,7 @@ const RUNS = join('.signalbox', 'runs');
  * Chooses where runs are recorded: the file that was named, else `.signalbox/runs`. A folder that cannot be written to is
  * no reason not to run: then memory has to do. Throws a {@link UsageError} for a named file that cannot be written.
  */
-function chooseJournal(file: string | undefined): ChosenJournal {
+export function chooseJournal(file: string | undefined): ChosenJournal {
   if (file !== undefined) {
     checkWritable(file);
     return namedFiles(file);

@@ -16,7 +16,7 @@ export interface FinishedRun {
  * the process.
  */
 export async function runOnce(
-  { agent, console: shown, session, interrupts }: CliAgent,
+  { agent, console: shown, interrupts }: CliAgent,
   what: string | ((signal: AbortSignal) => Run),
 ): Promise<FinishedRun> {
   const stop = new AbortController();
@@ -28,8 +28,7 @@ export async function runOnce(
   });
   shown?.startProgress('Starting');
   try {
-    const given = { signal: stop.signal, ...(session === null ? {} : { metadata: { session } }) };
-    const run = typeof what === 'string' ? agent.run(what, given) : what(stop.signal);
+    const run = typeof what === 'string' ? agent.run(what, { signal: stop.signal }) : what(stop.signal);
     return { result: await run, stoppedBy };
   } finally {
     shown?.stopProgress();

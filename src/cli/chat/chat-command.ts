@@ -4,11 +4,10 @@ import { AGENT_OPTIONS, type AgentChoices, readAgentChoices } from '../agent/age
 import { chatLoop } from './chat-loop.ts';
 import { type Command, UsageError, EXIT_CODE } from '../command/command.ts';
 import type { CliAgent } from '../agent/make-agent.ts';
-import { answerOnConsole, whereRecorded, reportResult, type FinishedRun, runOnce } from '../agent/run-once.ts';
+import { answerOnConsole, whereRecorded, reportResult } from '../agent/run-once.ts';
+import { type ChatRun, inTerminal, runInChat } from './typed-messages.ts';
 import { packageVersion } from '../../inspector/version.ts';
-import { leftOut } from '../../agent/kept-conversation.ts';
-import { saidIn } from '../../journal/replay/replay.ts';
-import type { RunSummary } from '../../journal/format/tally.ts';
+import { type ChatSession, type SessionState, type Talk, findSession, ownTalk, sessionState } from './chat-session.ts';
 
 const FIRST_QUESTION = 'What is in this folder, and which file is the largest?';
 
@@ -37,23 +36,25 @@ export const chatCommand: Command = {
     const choices = readAgentChoices(args, process.env);
     const question = args.positionals.join(' ').trim();
     // Loaded only now: help and wrong usage need none of it.
-    const { makeAgent } = await import('../agent/make-agent.ts');
+    const { chooseJournal, makeAgent } = await import('../agent/make-agent.ts');
     const watched = args.flags.has('inspect') || args.flags.has('open');
-    const session = args.values.get('session');
+    const name = args.values.get('session');
+    const session = name === undefined ? null : findSession(name, chooseJournal(choices.recordFile));
     const cli = await makeAgent(choices, {
       answerOnConsole: answerOnConsole(),
       inspect: watched ? { open: args.flags.has('open') } : null,
-      ...(session === undefined ? {} : { session }),
+      ...(session === null ? {} : { journal: session.journal }),
     });
     try {
-      const begun = session === undefined ? null : await openSession(cli, session);
+      const begun = session === null ? null : { session, ...(await sessionState(cli.agent, session)) };
+      const talk = session === null ? ownTalk(cli.agent) : session.talk(cli.agent);
       if (!choices.silent) greet(cli, choices, begun);
       const interrupted = begun?.interrupted ?? null;
       let last = interrupted === null ? null : await answer(cli, resumed(cli, interrupted.runId));
       const isNew = begun === null || (begun.messages === 0 && interrupted === null);
       if (last?.stoppedBy == null && (question !== '' || isNew))
-        last = await answer(cli, question === '' ? FIRST_QUESTION : question);
-      if (inTerminal()) return await chatLoop(cli, last?.stoppedBy ?? null);
+        last = await answer(cli, asked(talk, question === '' ? FIRST_QUESTION : question));
+      if (inTerminal()) return await chatLoop(cli, talk, last);
       if (last === null) throw new UsageError('the question is missing. Put it in quotation marks.');
       return EXIT_CODE[last.result.status];
     } finally {
@@ -67,23 +68,20 @@ const resumed =
   (signal: AbortSignal): Run =>
     agent.resume(runId, { signal });
 
-async function answer(cli: CliAgent, what: Parameters<typeof runOnce>[1]): Promise<FinishedRun> {
-  const ran = await runOnce(cli, what);
+const asked =
+  (talk: Talk, question: string) =>
+  (signal: AbortSignal): Run =>
+    talk.run(question, { signal });
+
+async function answer(cli: CliAgent, start: (signal: AbortSignal) => Run): Promise<ChatRun> {
+  const ran = await runInChat(cli, start);
   reportResult(cli, ran.result);
   const recording = cli.console === null ? null : whereRecorded(cli, ran.result);
   if (recording !== null) (inTerminal() ? console.error : console.log)(recording);
   return ran;
 }
 
-function inTerminal(): boolean {
-  return process.stdin.isTTY === true && process.stderr.isTTY === true;
-}
-
-function greet(
-  { model, readsOnly, session, inspector }: CliAgent,
-  { mcpFile }: AgentChoices,
-  begun: Session | null,
-): void {
+function greet({ model, readsOnly, inspector }: CliAgent, { mcpFile }: AgentChoices, begun: Begun | null): void {
   const tools = mcpFile === undefined ? `the files below ${process.cwd()}` : `the MCP servers of ${mcpFile}`;
   const careful = readsOnly
     ? 'They are read, never changed; npm install @modelcontextprotocol/server-filesystem adds tools that write.'
@@ -93,43 +91,20 @@ function greet(
     ...(model.said === '' ? [] : [model.said]),
     `Tools: ${tools}. ${careful}`,
     ...(inspector === null ? [] : [`Inspector: ${inspector.url}`]),
-    ...(begun === null ? [] : [sessionText(session ?? '', begun)]),
+    ...(begun === null ? [] : [sessionText(begun)]),
     '',
   ];
   console.error(lines.join('\n'));
 }
 
-function sessionText(name: string, { interrupted, messages }: Session): string {
+/** A named conversation as it was found. */
+interface Begun extends SessionState {
+  readonly session: ChatSession;
+}
+
+function sessionText({ session, interrupted, messages }: Begun): string {
+  const name = inert(session.name);
   const known = messages === 0 ? 'new' : `${messages} messages so far`;
-  if (interrupted === null) return `Conversation '${inert(name)}': ${known}.`;
-  return `Conversation '${inert(name)}': first the interrupted answer to: ${inert(interrupted.input)}`;
-}
-
-/** The state of a named conversation. */
-interface Session {
-  /** An interrupted run of it, which is finished first. */
-  readonly interrupted: RunSummary | null;
-  /** Messages so far, those of the interrupted run not counted. */
-  readonly messages: number;
-}
-
-/**
- * Continues a named conversation: the agent gets its history, from whatever process. A conversation is its runs, which
- * carry its name. Throws when another process is using it.
- */
-async function openSession({ agent, journal }: CliAgent, name: string): Promise<Session> {
-  const { list, read } = journal.journal;
-  if (journal.kind === 'memory' || list === undefined || read === undefined)
-    throw new UsageError('--session needs a folder in which runs can be kept, and does not go with --record.');
-  const [last] = await list({ metadata: { session: name }, limit: 1 });
-  if (last === undefined) return { interrupted: null, messages: 0 };
-  if (last.state === 'running')
-    throw new Error(`The conversation '${inert(name)}' is in use by another process, with run ${last.runId}.`);
-  const recording = await read(last.runId);
-  if (recording === null || last.state !== 'ended')
-    return { interrupted: last, messages: recording?.head.history.length ?? 0 };
-  const { messages, isWhole } = saidIn(recording);
-  if (!isWhole) console.error(leftOut(last.runId));
-  agent.setHistory(messages);
-  return { interrupted: null, messages: messages.length };
+  if (interrupted === null) return `Conversation '${name}': ${known}.`;
+  return `Conversation '${name}': first the interrupted answer to: ${inert(interrupted.input)}`;
 }

@@ -1,33 +1,41 @@
 import { EXIT_CODE } from '../command/command.ts';
-import type { StopSignal, Interrupts } from '../command/interrupts.ts';
+import type { Interrupts } from '../command/interrupts.ts';
 import type { CliAgent } from '../agent/make-agent.ts';
-import { whereRecorded, reportResult, runOnce } from '../agent/run-once.ts';
+import { whereRecorded, reportResult } from '../agent/run-once.ts';
+import { type ChatRun, PROMPT, runInChat } from './typed-messages.ts';
+import type { Talk } from './chat-session.ts';
 import type { Message } from '../../actors/model.ts';
 import { inert } from '../../output/console/inert.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
 import { createInterface, type Interface } from 'node:readline';
 
 /**
- * Takes questions at a prompt until the user leaves, and gives the exit code. `stoppedBy` is what stopped the run before:
- * after a Ctrl-C that cancelled it one more leaves, and the other signals want the process to end.
+ * Takes questions at a prompt until the user leaves, and gives the exit code. After a Ctrl-C that cancelled the
+ * run before, one more leaves, and the other signals want the process to end.
  */
-export async function chatLoop(cli: CliAgent, stoppedBy: StopSignal | null): Promise<number> {
+export async function chatLoop(cli: CliAgent, talk: Talk, last: Before | null): Promise<number> {
   const readQuestion = questionReader(cli.interrupts);
-  let before = stoppedBy;
+  let before: Before = last ?? NOTHING;
   showNoQuestions(cli);
   console.error('Ask more, or type /help. Ctrl-D quits.');
   for (;;) {
-    if (before !== null && before !== 'SIGINT') return EXIT_CODE.cancelled;
+    if (before.stoppedBy !== null && before.stoppedBy !== 'SIGINT') return EXIT_CODE.cancelled;
     // oxlint-disable-next-line no-await-in-loop -- a conversation is one thing after the other
-    const typed = await readQuestion({ interrupted: before === 'SIGINT' });
+    const typed = await readQuestion({ interrupted: before.stoppedBy === 'SIGINT', begun: before.unsent });
     if (typed.kind === 'stopped') return EXIT_CODE.cancelled;
     if (typed.kind === 'left') return EXIT_CODE.answered;
     const command = slashCommand(typed.text);
-    if (command?.(cli) === 'leave') return EXIT_CODE.answered;
     // oxlint-disable-next-line no-await-in-loop -- as above
-    before = command === null ? await answer(cli, typed.text) : null;
+    if ((await command?.({ agent: cli.agent, talk })) === 'leave') return EXIT_CODE.answered;
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    before = command === null ? await answer(cli, talk, typed.text) : NOTHING;
   }
 }
+
+/** What the run before leaves behind. */
+type Before = Pick<ChatRun, 'stoppedBy' | 'unsent'>;
+
+const NOTHING: Before = { stoppedBy: null, unsent: '' };
 
 /** A question that was just typed stands there already. */
 function showNoQuestions({ agent, console: shown }: CliAgent): void {
@@ -36,15 +44,15 @@ function showNoQuestions({ agent, console: shown }: CliAgent): void {
   agent.configure({ output: rest });
 }
 
-async function answer(cli: CliAgent, question: string): Promise<StopSignal | null> {
-  const { result, stoppedBy } = await runOnce(cli, question);
+async function answer(cli: CliAgent, talk: Talk, question: string): Promise<Before> {
+  const { result, ...left } = await runInChat(cli, (signal) => talk.run(question, { signal }));
   reportResult(cli, result);
   const recording = whereRecorded(cli, result);
   if (cli.console !== null && recording !== null) console.error(recording);
-  return stoppedBy;
+  return left;
 }
 
-type Action = (cli: CliAgent) => 'leave' | undefined;
+type Action = (at: Pick<CliAgent, 'agent'> & { readonly talk: Talk }) => 'leave' | undefined | Promise<undefined>;
 
 interface SlashCommand {
   readonly names: readonly string[];
@@ -62,13 +70,13 @@ const COMMANDS: readonly SlashCommand[] = [
   {
     names: ['/history'],
     help: 'Show the conversation so far.',
-    action: ({ agent }) => say(historyLines(agent.history)),
+    action: async ({ talk }) => say(historyLines(await talk.history())),
   },
   {
     names: ['/clear'],
     help: 'Forget the conversation.',
-    action: ({ agent }) => {
-      agent.clearHistory();
+    action: async ({ talk }) => {
+      await talk.forget();
       return say(['The conversation is forgotten.']);
     },
   },
@@ -94,6 +102,7 @@ function helpLines(): readonly string[] {
     ...rows,
     '',
     'Anything else is a question. Ctrl-C cancels the answer that is being worked on, also when a tool asks.',
+    'What you type meanwhile, and end with Enter, is a message to the model for its next step.',
   ];
 }
 
@@ -136,16 +145,17 @@ type Typed =
 
 /** Lines that follow each other within this time were pasted and belong together. */
 const PASTE_MS = 40;
-const PROMPT = '› ';
 
 /**
  * Makes a reader of questions that remembers what was typed. Each reading opens the terminal and closes it again, so that
  * between questions it belongs to others. Pasted lines are one question. Ctrl-D on an empty line leaves, and so does
- * Ctrl-C twice, the one that interrupted a run included.
+ * Ctrl-C twice, the one that interrupted a run included. `begun` stands in the line at first.
  */
-function questionReader(interrupts: Interrupts): (options: { readonly interrupted: boolean }) => Promise<Typed> {
+function questionReader(
+  interrupts: Interrupts,
+): (options: { readonly interrupted: boolean; readonly begun: string }) => Promise<Typed> {
   let history: string[] = [];
-  return ({ interrupted }) =>
+  return ({ interrupted, begun }) =>
     new Promise((resolve) => {
       const reader = createInterface({ input: process.stdin, output: process.stderr, prompt: PROMPT, history });
       const lines: string[] = [];
@@ -181,6 +191,7 @@ function questionReader(interrupts: Interrupts): (options: { readonly interrupte
         resolve(typed);
       });
       reader.prompt();
+      if (begun !== '') reader.write(begun);
       const interrupt = (): void => {
         const discards = reader.line !== '' || lines.length > 0;
         lines.length = 0;
