@@ -192,7 +192,12 @@ export const TAKERS: Readonly<Record<string, Taker>> = {
     slip: ['shema', 'schema'],
   },
   migratePostgres: {
-    call: (options) => untyped(migratePostgres, { query: () => new Promise(nothing) }, options),
+    call: (options) =>
+      untyped(
+        migratePostgres,
+        { query: () => Promise.reject(Object.assign(new Error('no'), { code: '42501' })) },
+        options,
+      ),
     takes: { schema: 'runs', patienceMs: 5000 },
     slip: ['shema', 'schema'],
   },

@@ -28,7 +28,7 @@ test.skipIf(noChromium)(
     await app.page.getByRole('button', { name: 'TURN' }).click();
     await app.page.getByRole('button', { name: 'BREAK' }).click();
     await lit('BROKEN');
-    await status('answered');
+    await status('ended');
     expect([...app.problems, ...problems]).toEqual([]);
   },
 );

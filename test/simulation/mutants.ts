@@ -58,7 +58,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   change(DRIVE, 'this.#ordinals.set(path, next);'),
   change(DRIVE, 'digest: digest(ms)', 'digest: `${++this.#timerCount}`'),
   change(DRIVE, 'this.#target(entry.to)?.send(entry.event);', 'this.actor.send(entry.event);'),
-  change(DRIVE, 'return fire?.();', 'return;'),
+  change(DRIVE, 'return timer?.fire();', 'return;'),
   // Leaves.
   change(
     LEAF,

@@ -130,8 +130,8 @@ function RunActions({ info }: { readonly info: SessionInfo }) {
       {links !== null && (
         <IconButton
           icon="link"
-          label="Copy the address"
-          title="Copy the address of this step, with its token"
+          label="Copy the link"
+          title="Copy the link to this step, with its token"
           onClick={() => void copyText(state, desk.address())}
         />
       )}
