@@ -23,7 +23,7 @@ function module(folder: string, options: string): string {
   const file = join(folder, `agent-${readdirSync(folder).length}.ts`);
   writeFileSync(
     file,
-    `import { createAgent, tool } from '${signalbox}';
+    `import { createAgent, skill, tool } from '${signalbox}';
 export default createAgent({ name: 'payer', version: '1', silent: true, ${options} });`,
   );
   return file;
@@ -232,4 +232,62 @@ test('refuses wrong usage, and a recording that cannot be read is no compatible 
   rewrite(broken, (line, index) => (index === 0 ? line.replace('"policy":"confirm"', '"policy":"open"') : line));
   const { code, stdout } = await check(folder.path, SAME);
   expect([code, stdout]).toEqual([1, expect.stringContaining('is nothing that Signalbox writes')]);
+});
+
+test('looks at calls of the turn that wait for their place, and at the schema of the answer', async () => {
+  await using folder = await temporaryFolder();
+  const model = scriptedModel([calls(['pay', { euros: 7 }], ['look', {}])]);
+  const outputSchema = { type: 'object', properties: { paid: { type: 'boolean' } } };
+  const options = { name: 'payer', version: '1', instructions: 'Pay.', tools: [pay, look], silent: true, model };
+  const journal = fileJournal(join(folder.path, 'runs'));
+  const agent = createAgent({ ...options, journal, parallelToolCalls: false, outputSchema, outputMode: 'prompt' });
+  await agent.run('Pay.', { park: true });
+  const answer = (schema: string): string => `outputMode: 'prompt', outputSchema: ${schema}`;
+  const same = answer(JSON.stringify(outputSchema));
+  expect((await check(folder.path, `${SAME}, ${same}`)).stdout).toContain('payer  compatible\n');
+  expect((await check(folder.path, `${SAME}, ${answer('{}')}`)).stdout).toContain(
+    'payer  migrates: the schema of the answer differs\n',
+  );
+  const gone = await check(folder.path, `tools: [${PAY}], instructions: 'Pay.', ${same}`);
+  expect(gone.stdout).toContain("call c2 of the tool 'look' is open, and the tool is gone; tool 'look' is gone\n");
+  expect(gone.code).toBe(1);
+});
+
+test('refuses a module with two agents of one name', async () => {
+  await using folder = await temporaryFolder();
+  await parked(join(folder.path, 'runs'));
+  const file = module(folder.path, SAME);
+  writeFileSync(
+    file,
+    `${readFileSync(file, 'utf8')}\nexport const second = createAgent({ name: 'payer', silent: true });`,
+  );
+  const args = ['upgrade', '--check', file, '--journal', join(folder.path, 'runs')];
+  const { code, stderr } = await runCli(args, { cwd: folder.path });
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringContaining("exports several agents named 'payer'. Name one with --export."),
+  ]);
+  expect((await runCli([...args, '--export', 'default'], { cwd: folder.path })).stdout).toContain('compatible');
+});
+
+test('a schema that one run was given is no difference, nor are arguments that never fitted; a skill is', async () => {
+  await using folder = await temporaryFolder();
+  const model = scriptedModel([calls(['pay', { euros: 7 }], ['pay', { euros: 'many' }])]);
+  const options = { name: 'payer', version: '1', instructions: 'Pay.', tools: [pay, look], silent: true, model };
+  const journal = fileJournal(join(folder.path, 'runs'));
+  const agent = createAgent({ ...options, journal, parallelToolCalls: false });
+  await agent.run('Pay.', { park: true, outputSchema: { type: 'object' } });
+  expect((await check(folder.path, SAME)).stdout).toContain('payer  compatible\n');
+  // The second call is refused by either schema.
+  const stricter = PAY.replace("{ type: 'number' }", "{ type: 'number', maximum: 9 }");
+  const changed = await check(folder.path, `tools: [${stricter}, ${LOOK}], instructions: 'Pay.'`);
+  expect([changed.code, changed.stdout]).toEqual([
+    0,
+    expect.stringContaining("migrates: tool 'pay': inputSchema changed\n"),
+  ]);
+  const skilled = await check(
+    folder.path,
+    `tools: [${PAY}], instructions: 'Pay.', skills: [skill({ name: 'eyes', instructions: 'Look.', tools: [${LOOK}] })]`,
+  );
+  expect(skilled.stdout).toContain("migrates: skill 'eyes' is new\n");
 });
