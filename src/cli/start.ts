@@ -89,6 +89,7 @@ export const COMMANDS: readonly [Listed, ...Listed[]] = [
   { name: 'parse', load: async () => (await import('./parse/parse-command.ts')).parseCommand },
   { name: 'verify', load: async () => (await import('./verify/verify-command.ts')).verifyCommand },
   { name: 'simulate', load: async () => (await import('./simulate/simulate-command.ts')).simulateCommand },
+  { name: 'upgrade', load: async () => (await import('./upgrade/upgrade-command.ts')).upgradeCommand },
   { name: 'test', load: async () => (await import('./regression/test-command.ts')).testCommand },
   { name: 'permissions', load: async () => (await import('./permissions/permissions-command.ts')).permissionsCommand },
   { name: 'mcp', load: async () => (await import('./mcp/mcp-command.ts')).mcpCommand },

@@ -69,6 +69,7 @@ describe('createAgent refuses a wrong option when the agent is made, by name and
     ['debugPrompts', 1],
     ['trace', 5],
     ['outputDir', ''],
+    ['version', ''],
     ['onEvent', {}],
     ['history', 'text'],
     ['history.0', { role: 'robot', content: '' }],

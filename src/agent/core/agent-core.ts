@@ -217,6 +217,7 @@ function setupNow(now: Configured, mcp: McpBinding, toolset: Toolset, parts: Set
   const { instructions = '', seed = Math.floor(Math.random() * 2 ** 31) } = options;
   return {
     agent: name,
+    ...(options.version === undefined ? {} : { version: options.version }),
     instructions: typeof instructions === 'string' ? instructions : '',
     promptByCode: typeof instructions === 'function' || options.systemPrompt !== undefined,
     toolset,

@@ -31,6 +31,8 @@ import { optionError, withoutUndefined } from './option-error.ts';
 export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   /** Names the agent in outputs, recordings and the permission store. Default `agent`. */
   readonly name?: string;
+  /** Names this version of the agent's code in recordings, as for `signalbox upgrade`. Default: none. */
+  readonly version?: string;
   /** Who the agent is and what it should do: text, or a function asked once a turn. */
   readonly instructions?: string | ((input: InstructionsInput<TContext>) => string | Promise<string>);
   /** Replaces the composition of the system prompt. */
@@ -181,6 +183,7 @@ const A_MODEL = 'must be a name such as "ollama:qwen2.5:7b", or an object with a
 const model = z.union([z.string().min(1), object('a model', 'complete')], A_MODEL);
 const isModels = (value: unknown): boolean =>
   Array.isArray(value) && value.length > 0 && value.every((one) => model.safeParse(one).success);
+const isAgent = (value: unknown): boolean => typeof value === 'object' && value !== null && CHILD in value;
 const policy = z.enum(POLICIES);
 
 const backoff = z.union(
@@ -203,6 +206,7 @@ type Within<Name extends keyof AgentOptions> = NamesAs<NonNullable<AgentOptions[
 const schema = z
   .strictObject({
     name: z.string().min(1).max(100),
+    version: z.string().min(1).max(100),
     instructions: z.union([z.string(), fn], 'must be a text or a function'),
     systemPrompt: fn,
     model: z.union([model, z.custom<object>(isModels, A_MODEL)], `${A_MODEL}, or a list of them`),
@@ -249,7 +253,7 @@ const schema = z
     onError: object('an object of slots', 'valueOf'),
     implementedBy: fn,
     description: z.string(),
-    children: z.array(z.custom<ChildAgent>((value) => isAgent(value), 'must be an agent made by createAgent')),
+    children: z.array(z.custom<ChildAgent>(isAgent, 'must be an agent made by createAgent')),
     onEscalation: fn,
     budget: z.strictObject({ maxToolCalls: count(0), maxTokens: count(1) } satisfies Within<'budget'>).partial(),
     limits: z
@@ -293,8 +297,4 @@ export function checkOptions(options: AgentOptions, what = 'createAgent'): Agent
   if (!checked.success) throw optionError(what, schema, checked.error, given);
   checkOnError(what, checked.data.onError);
   return given;
-}
-
-function isAgent(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && CHILD in value;
 }

@@ -26,7 +26,7 @@ export function isDatabaseUrl(named: string): boolean {
 }
 
 /** The runs of a folder of recordings, of a SQLite file or of a Postgres database; without a name those of `.signalbox/runs`. */
-export function openRuns(named: string | undefined): RunsPlace {
+export function openRuns(named: string | undefined, option = 'in'): RunsPlace {
   if (named !== undefined && isDatabaseUrl(named)) {
     const { host, pathname } = new URL(named);
     // The password stays where it is.
@@ -34,7 +34,8 @@ export function openRuns(named: string | undefined): RunsPlace {
   }
   const path = named ?? join('.signalbox', 'runs');
   const there = statSync(path, { throwIfNoEntry: false });
-  if (there === undefined && named !== undefined) throw new UsageError(`--in: there is no folder or file '${path}'.`);
+  if (there === undefined && named !== undefined)
+    throw new UsageError(`--${option}: there is no folder or file '${path}'.`);
   return { path, store: whole(there?.isFile() === true ? sqliteJournal(path) : fileJournal(path)) };
 }
 

@@ -23,6 +23,8 @@ export interface RunRecord {
   readonly at: string;
   readonly machine: { readonly id: string; readonly version: string; readonly hash: string };
   readonly agent: string;
+  /** The version that the agent's option named; left out where there was none. */
+  readonly version?: string;
   readonly input: string;
   /** The input as text and images; left out where it is text alone. */
   readonly content?: readonly Part[];

@@ -152,6 +152,7 @@ const HEAD: JsonObject = {
     at: TEXT,
     machine: record({ id: TEXT, version: TEXT, hash: TEXT }),
     agent: TEXT,
+    version: TEXT,
     input: TEXT,
     content: { type: 'array', items: { type: 'object' } },
     cancelled: TEXT,

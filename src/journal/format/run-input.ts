@@ -26,6 +26,7 @@ export function runRecord(
     at: run.at,
     machine: { id: agentMachine.id, version: agentMachine.version ?? '', hash: definitionHash() },
     agent: setup.agent,
+    ...(setup.version === undefined ? {} : { version: setup.version }),
     input: input.task,
     ...(input.content === undefined ? {} : { content: input.content }),
     ...(cancelled === undefined ? {} : { cancelled }),
@@ -59,6 +60,7 @@ export function inputOf(head: RunRecord): WholeInput {
     ...(head.queued === undefined ? {} : { queued: head.queued }),
     setup: {
       agent: head.agent,
+      ...(head.version === undefined ? {} : { version: head.version }),
       instructions: head.instructions,
       promptByCode: head.promptByCode,
       toolset: head.toolset,

@@ -137,6 +137,8 @@ export interface RankedModel {
 /** Everything that a run is told of its agent: one immutable JSON value, written into the recording's first line. */
 export interface AgentSetup {
   readonly agent: string;
+  /** The version that the agent's option names; absent: none. */
+  readonly version?: string;
   readonly instructions: string;
   /** The instructions or the prompt are made by a function: a leaf is asked before each model turn. */
   readonly promptByCode: boolean;
