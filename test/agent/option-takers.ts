@@ -195,7 +195,7 @@ export const TAKERS: Readonly<Record<string, Taker>> = {
     call: (options) =>
       untyped(
         migratePostgres,
-        { query: () => Promise.reject(Object.assign(new Error('no'), { code: '42501' })) },
+        { query: () => Promise.reject(Object.assign(new Error('no'), { code: '42501', severity: 'ERROR' })) },
         options,
       ),
     takes: { schema: 'runs', patienceMs: 5000 },
