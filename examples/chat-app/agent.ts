@@ -11,7 +11,7 @@ const look = tool({
   effects: 'none',
   inputSchema: z.object({ customer: z.string() }),
   execute: async ({ customer }) => {
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await new Promise((resolve) => setTimeout(resolve, 1500));
     return { customer, paid: 70 };
   },
 });

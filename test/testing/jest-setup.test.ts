@@ -1,10 +1,9 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { matchers } from '../../src/testing/matchers.ts';
 
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.resetModules();
-});
+// Another file may have loaded it in this worker.
+beforeEach(() => void vi.resetModules());
+afterEach(() => void vi.unstubAllGlobals());
 
 test('extends the expect that jest has made global', async () => {
   const extended: unknown[] = [];

@@ -221,6 +221,7 @@ describe('the form of an event', () => {
     expect(form.fields?.map(({ name, control }) => [name, control])).toEqual([
       ['always', 'check'],
       ['args', 'json'],
+      ['reason', 'text'],
     ]);
     expect(readForm(form, beginForm(form))).toMatchObject({ value: { always: false, args: null }, general: [] });
     const cancel = eventForm(drawMachine(agentMachine), 'run.cancelled');
