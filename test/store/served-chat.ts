@@ -69,7 +69,7 @@ export async function servedChat(
 
 /** Serves requests on loopback; gives the address. */
 export async function onHttp(fetch: (request: Request) => Response | Promise<Response>): Promise<string> {
-  const server = serve({ fetch, port: 0, hostname: '127.0.0.1' });
+  const server = serve({ fetch, port: 0, hostname: '127.0.0.1', overrideGlobalObjects: false });
   onTestFinished(() => void server.close());
   await new Promise((resolve) => server.once('listening', resolve));
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it listens on a port

@@ -9,7 +9,7 @@ export interface Served {
 
 /** Serves web requests over HTTP. */
 export async function serveWeb(handle: (request: Request) => Promise<Response>): Promise<Served> {
-  const server = createAdaptorServer({ fetch: handle });
+  const server = createAdaptorServer({ fetch: handle, overrideGlobalObjects: false });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
