@@ -32,6 +32,9 @@ export function effectKey(id: string, digest: string): string {
   return `${id.slice(0, id.lastIndexOf('#'))}@${digest}`;
 }
 
+/** A timer of at least this many milliseconds is long: a run that waits for nothing shorter can be parked. */
+export const LONG_TIMER_MS = 60_000;
+
 /** What a leaf may use while it works. */
 export interface PerformIo {
   readonly signal: AbortSignal;

@@ -120,11 +120,16 @@ function lineTo(root: AgentPorts, agent: string): readonly AgentPorts[] {
 
 /** Who is asked: the nearest agent's own `confirm` from the one that asks up to the root, else whoever the root asks. */
 async function confirmOf(root: AgentPorts, agent: string): Promise<Confirm | 'wait' | undefined> {
+  return confirmIn(root, agent) ?? root.confirm();
+}
+
+/** The nearest `confirm` of the agents below the root, from the one that asks upwards. */
+export function confirmIn(root: AgentPorts, agent: string): Confirm | 'wait' | undefined {
   for (let at = agent; at !== ''; at = at.slice(0, Math.max(0, at.lastIndexOf('/')))) {
     const { confirm } = portsAt(root, at).options();
     if (confirm !== undefined) return confirm;
   }
-  return root.confirm();
+  return undefined;
 }
 
 /** The actors to provide to the bare agent machine: our machines over this agent's leaves. */

@@ -58,12 +58,12 @@ interface Owner {
   readonly runs: Map<StartedRun, Toolset | null>;
   /** Hears of changes of the agents below, until what it gives back is called. */
   readonly followChildren: () => () => void;
+  /** Starts the run that a queued message is the input of. */
+  readonly next: NextRuns;
   /**
    * Makes a run the agent's own; gives back what is called when it is over, with the history that it started from. `null`:
    * there is no result, and the history stays as it is.
    */
-  /** Starts the run that a queued message is the input of. */
-  readonly next: NextRuns;
   readonly occupy: (
     run: StartedRun,
   ) => (result: AnyResult | null, history: readonly Message[]) => Promise<unknown> | undefined;

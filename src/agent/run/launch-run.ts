@@ -1,4 +1,5 @@
-import type { Effect, Outcome } from '../../actors/journal.ts';
+import { type Effect, LONG_TIMER_MS, type Outcome } from '../../actors/journal.ts';
+import { confirmIn } from '../below/agent-actors.ts';
 import type { OwnRedactor } from '../../actors/redactor.ts';
 import { readRecording } from '../../journal/format/recording.ts';
 import { noteDriven } from '../../journal/run/driven-runs.ts';
@@ -49,6 +50,7 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
   const prompts: string[] = [];
   let forgetSecrets = (): void => undefined;
   let refuseRequests = (): void => undefined;
+  let forgetRun = (): void => undefined;
   const keepsPrompts = core.options().debugPrompts === true;
   const started = startRun({
     runId,
@@ -84,6 +86,7 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
         const journal: typeof start.journal = (...machine) => {
           const opened = start.journal(...machine);
           if (resumable) refuseRequests = serveRequests(core.options().journal, started);
+          forgetRun = noteDriven(core.options().journal, started.run);
           return opened;
         };
         return { ...start, journal, inspector };
@@ -105,18 +108,18 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
     },
   });
   const unbind = bindSignal(started.run, given.signal);
-  const forgetRun = noteDriven(core.options().journal, started.run);
   return started;
 }
 
-/** A timer of at least so many milliseconds is worth letting go of a run for. */
-const LONG_TIMER_MS = 10_000;
-
 /** A run is parked on long timers, and on approvals, unless somebody is asked for them in this process. */
 function parksOn(core: AgentCore): (effect: Effect) => boolean {
-  const { confirm, silent } = core.options();
-  const asksNobody = confirm === undefined ? silent === true || !isTerminal() : confirm === 'wait';
-  return ({ name, ms = 0 }) => ms >= LONG_TIMER_MS || (name === 'askApproval' && asksNobody);
+  const { silent } = core.options();
+  return ({ name, ms = 0, request }) => {
+    if (name !== 'askApproval') return ms >= LONG_TIMER_MS;
+    const agent = isJsonObject(request) && typeof request.agent === 'string' ? request.agent : '';
+    const confirm = confirmIn(core.ports, agent) ?? core.options().confirm;
+    return confirm === undefined ? silent === true || !isTerminal() : confirm === 'wait';
+  };
 }
 
 /**

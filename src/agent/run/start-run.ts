@@ -156,7 +156,7 @@ class RunningRun {
     const live = { driven, journal, recording };
     this.#live = live;
     this.#begun.resolve(undefined);
-    if (plan.parksOn !== undefined) void plan.caughtUp?.then(() => setImmediate(() => this.#park(live)));
+    if (plan.parksOn !== undefined) void plan.caughtUp?.then(() => setTimeout(() => this.#park(live), 0));
     const { run } = this;
     this.#watch.attach(inspector, { head, recording, run, send: (event, to) => this.send(event, to), fork: plan.fork });
     if (this.#isReleased) journal.release?.();

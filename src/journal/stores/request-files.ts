@@ -36,8 +36,8 @@ export function requestFiles(folder: string): RequestTable {
       changedAt = changed;
       lookedAt = Date.now();
       return readdirSync(folder).flatMap((name) => {
-        const [, runId, id] = NAME.exec(name) ?? [];
-        if (runId !== undefined && id !== undefined) return [{ runId: decodeURIComponent(runId), id }];
+        const kept = namedIn(name);
+        if (kept !== null) return [kept];
         const left = statSync(join(folder, name), { throwIfNoEntry: false });
         if (left !== undefined && Date.now() - left.mtimeMs > LEFT_MS) rmSync(join(folder, name), { force: true });
         return [];
@@ -56,6 +56,17 @@ export function requestFiles(folder: string): RequestTable {
       for (const kind of ['ask', 'taken', 'answer'] as const) rmSync(pathOf(kept, kind), { force: true });
     },
   };
+}
+
+/** The request that a file is named by; null for any other file. */
+function namedIn(name: string): KeptRequest | null {
+  const [, runId, id] = NAME.exec(name) ?? [];
+  if (runId === undefined || id === undefined) return null;
+  try {
+    return { runId: decodeURIComponent(runId), id };
+  } catch {
+    return null;
+  }
 }
 
 function readJson(path: string): JsonObject | null {

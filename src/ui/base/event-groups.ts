@@ -4,6 +4,7 @@
  * I1 The same records give the same groups, whoever reads them and whenever.
  * I2 A group's position is the number of its record's line: what follows it can be asked for by that number alone.
  */
+import { LONG_TIMER_MS } from '../../actors/journal.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import { RecordingPlayer } from '../../journal/replay/recording-player.ts';
 import type { NumberedLine } from '../../journal/run/follow-run.ts';
@@ -15,9 +16,6 @@ export interface EventGroup {
   readonly position: number;
   readonly events: readonly RunEvent[];
 }
-
-/** A timer of at least this many milliseconds does not keep a run busy that waits for people. */
-const LONG_TIMER_MS = 10_000;
 
 /** Makes groups of a run's records as they come. The first must be the head. */
 export class GroupPlayer {

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { ModelError } from '../../../src/actors/model.ts';
 import { createAgent } from '../../../src/agent/create-agent.ts';
+import { recover } from '../../../src/recovery/recover.ts';
 import type { Confirm } from '../../../src/actors/ask-approval.ts';
 import type { AgentOptions } from '../../../src/agent/options/agent-options.ts';
 import type { JournalStore } from '../../../src/journal/run/run-journal.ts';
@@ -102,6 +104,17 @@ describe.each(['memory', 'file', 'sqlite'])('a run that may be parked, in a jour
     expect(later.pay.calls).toEqual([]);
   });
 
+  test('is cancelled where it lies, once, and nothing of it runs', async () => {
+    await using place = await opened();
+    const { runId } = await paying(place.open(), [calls(['pay'])]).agent.run('Pay.', { park: true });
+    const other = paying(place.open(), ['Done.']);
+    expect(await other.agent.cancel(runId, 'not any more')).toBe(true);
+    expect(await other.agent.cancel(runId)).toBe(false);
+    expect(await other.agent.wake()).toEqual([]);
+    expect(await place.open().list?.({})).toMatchObject([{ runId, state: 'ended', status: 'cancelled' }]);
+    expect([other.pay.calls, other.model.requests.length]).toEqual([[], 0]);
+  });
+
   test('in a conversation it is resumed there, and parked again as often as it waits', async () => {
     await using place = await opened();
     const first = paying(place.open(), [calls(['pay'])]);
@@ -134,6 +147,41 @@ test('a run is not parked where somebody is asked in this process, nor without t
   const denied = paying(memoryJournal(), [calls(['pay']), 'Not paid.']);
   expect(await denied.agent.run('Pay.')).toMatchObject({ status: 'answered', result: 'Not paid.' });
   expect(denied.pay.calls).toEqual([]);
+});
+
+test('a child agent that asks somebody in this process is waited for, whatever the root does', async () => {
+  const pay = fakeTool('pay', ['paid'], { policy: 'confirm' });
+  const asked: string[] = [];
+  const confirm: Confirm = async ({ tool }) => {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    asked.push(tool);
+    return 'allow-once' as const;
+  };
+  const model = scriptedModel([calls(['pay']), 'Paid.']);
+  const child = createAgent({ name: 'clerk', description: 'Pays bills.', model, tools: [pay], silent: true, confirm });
+  const root = createAgent({
+    name: 'root',
+    model: scriptedModel([calls(['clerk', { task: 'Pay.' }]), 'Done.']),
+    children: [child],
+    confirm: 'wait',
+    silent: true,
+    journal: memoryJournal(),
+  });
+  expect(await root.run('Pay.', { park: true })).toMatchObject({ status: 'answered' });
+  expect([asked, pay.calls.length]).toEqual([['pay'], 1]);
+});
+
+test('a run is parked for a wait of a minute, and not for a shorter one', async () => {
+  const failing = (ms: number) => {
+    const model = { id: 'busy', complete: () => Promise.reject(new ModelError('rate-limited', 'busy')) };
+    const retry = { maxAttempts: 2, backoff: recover.constant(ms) };
+    return createAgent({ name: 'busy', model, retry, silent: true, journal: memoryJournal() });
+  };
+  expect(await failing(60_000).run('Go.', { park: true })).toMatchObject({ reason: 'parked', pending: [] });
+  const run = failing(20_000).run('Go.', { park: true });
+  for await (const event of run) if (event.type === 'model.retrying') break;
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(await run.cancel()).toBe(true);
 });
 
 test('a run that waits for nobody is not parked, and parking needs a journal', async () => {

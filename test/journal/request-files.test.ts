@@ -1,0 +1,27 @@
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { PolledRequests } from '../../src/journal/run/run-requests.ts';
+import { requestFiles } from '../../src/journal/stores/request-files.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const ID = '0f8fad5b-d9cb-469f-a165-70867728950e';
+
+test('a request is answered once, whatever else lies in the folder, and what a dead process has left is removed', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'requests');
+  mkdirSync(path);
+  const old = `gone~${ID}.taken`;
+  for (const name of [`%zz~${ID}.ask`, 'notes.txt', `run~${ID}.taken`, old]) writeFileSync(join(path, name), '{}');
+  utimesSync(join(path, old), new Date(0), new Date(0));
+  const served: unknown[] = [];
+  const [here, there] = [new PolledRequests(requestFiles(path)), new PolledRequests(requestFiles(path))];
+  const stop = there.serve('a run', async (request) => ({ value: served.push(request) }));
+  const answers = await Promise.all([here.ask('a run', { n: 1 }, 2000), here.ask('a run', { n: 2 }, 2000)]);
+  expect(answers.map((answer) => Number(answer?.value)).toSorted((a, b) => a - b)).toEqual([1, 2]);
+  expect(await here.ask('another run', { n: 3 }, 50)).toBeNull();
+  stop();
+  expect(await here.ask('a run', { n: 4 }, 50)).toBeNull();
+  expect(served).toHaveLength(2);
+  expect(readdirSync(path).toSorted()).toEqual([`%zz~${ID}.ask`, 'notes.txt', `run~${ID}.taken`].toSorted());
+});
