@@ -1,7 +1,13 @@
 import type { Json, JsonObject, JsonSchema } from '../json/json.ts';
 
-/** A piece of a message. Images are sent to models that take them; `url` is a `data:` address, or one that the server can read. */
-export type Part = { readonly type: 'text'; readonly text: string } | { readonly type: 'image'; readonly url: string };
+/**
+ * A piece of a message. Images and files (documents, audio) are sent to models that take them; `url` is a `data:` address,
+ * or one that the server can read.
+ */
+export type Part =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image'; readonly url: string }
+  | { readonly type: 'file'; readonly url: string; readonly mediaType: string; readonly filename?: string };
 
 /** A tool call inside an assistant message, as the model wrote it. */
 export interface MessageToolCall {
@@ -132,6 +138,8 @@ export interface Model {
   readonly callsNatively?: boolean;
   /** True when it takes images: those of tools' results are sent to it. Default false: it receives their type and size. */
   readonly takesImages?: boolean;
+  /** True when it takes the files of a user's message, such as PDF. Default false. */
+  readonly takesFiles?: boolean;
   /** True when the server takes tools and a schema of the reply in one request. Default false. */
   readonly takesSchemaWithTools?: boolean;
   /** How many tokens the model's context holds, where that is known. */

@@ -178,7 +178,7 @@ export interface Agent<TContext = unknown, TRun = Run>
    */
   steer(runId: string, text: string, options?: SteerOptions): Promise<Delivery>;
   /** Keeps a message for the run after that one, like `run.queue`. */
-  queue(runId: string, text: string, options?: QueueOptions): Promise<Delivery>;
+  queue(runId: string, input: RunInput, options?: QueueOptions): Promise<Delivery>;
   /** The conversation so far, without the system prompt. */
   readonly history: readonly Message[];
   clearHistory(): void;

@@ -14,7 +14,14 @@ import { ENGINE } from './run/engine-port.ts';
 import { ownPort } from './core/own-port.ts';
 import { mendedHistory, resolvedOptions, toolCallingOf } from './options/agent-settings.ts';
 import { newRunId } from './options/run-options.ts';
-import { checkApproval, checkListTools, checkMessage, checkOrphans, checkWake } from './options/check-options.ts';
+import {
+  checkApproval,
+  checkListTools,
+  checkMessage,
+  checkQueued,
+  checkOrphans,
+  checkWake,
+} from './options/check-options.ts';
 import { exploredStart } from './past/past-runs.ts';
 import type { AgentOptions } from './options/agent-options.ts';
 import type { RunInput } from './options/input-parts.ts';
@@ -173,9 +180,9 @@ function askedById(runs: AgentRuns): Pick<Agent, 'steer' | 'queue' | 'approve' |
       const { id = newRunId(), interrupt = false } = given;
       return runs.ask(runId, { do: 'steer', id, text, interrupt });
     },
-    queue: (runId, text, given = {}) => {
-      checkMessage('agent.queue', text, given);
-      return runs.ask(runId, { do: 'queue', id: given.id ?? newRunId(), text });
+    queue: (runId, input, given = {}) => {
+      checkQueued('agent.queue', input, given);
+      return runs.ask(runId, { do: 'queue', id: given.id ?? newRunId(), input });
     },
     approve: (runId, callId, how = {}) => {
       checkApproval(how, 'agent.approve');

@@ -6,7 +6,7 @@ import type { JournalStore } from '../journal/run/run-journal.ts';
 import type { RunSummary } from '../journal/format/tally.ts';
 import { pruneHistory } from '../machines/llm-call/conversation.ts';
 import type { SentMessage } from '../machines/contract/mail.ts';
-import type { AnyResult, RunResult } from '../machines/contract/run-result.ts';
+import type { AnyResult, RunResult, UndeliveredMessage } from '../machines/contract/run-result.ts';
 import { ConversationError } from './options/agent-errors.ts';
 import type { Conversation } from './agent-types.ts';
 import type { RunInput } from './options/input-parts.ts';
@@ -75,7 +75,7 @@ interface ConversationRun {
 /** A run that waits until the one before it is over. */
 export interface InLine {
   readonly id: string;
-  readonly text: string;
+  readonly message: SentMessage;
   readonly started: StartedRun;
   /** A person has its handle: it is not the run of a message alone. */
   readonly isHandled: boolean;
@@ -212,9 +212,7 @@ function queuedIn({ lines }: Recording): readonly SentMessage[] {
   const output: unknown = end?.t === 'end' ? end.output : null;
   const undelivered: unknown = typeof output === 'object' && output !== null ? Reflect.get(output, 'undelivered') : [];
   return Array.isArray(undelivered)
-    ? undelivered.flatMap(({ id, text, kind }: { id: string; text: string; kind: string }) =>
-        kind === 'queue' ? [{ id, text }] : [],
-      )
+    ? undelivered.flatMap(({ kind, ...message }: UndeliveredMessage) => (kind === 'queue' ? [message] : []))
     : [];
 }
 

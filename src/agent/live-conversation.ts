@@ -84,7 +84,7 @@ export class LiveConversation {
     const inLine = mine.map(
       (message) =>
         this.#line.find(({ id }) => id === message.id) ??
-        this.#wait({ id: message.id, input: message.text }, {}, false),
+        this.#wait({ id: message.id, input: message.content ?? message.text }, {}, false),
     );
     this.#line = [...inLine, ...this.#line.filter((one) => !inLine.includes(one))];
     const begun = messages.map(({ id }) => (this.#dropped.has(id) ? Promise.resolve(null) : this.#begunOf(id).promise));
@@ -153,11 +153,15 @@ export class LiveConversation {
       this.#lastAt = at === undefined ? 0 : Date.parse(at);
     };
     try {
-      const { behind, first } = await caughtUp(keeper, { ...how, next }, ({ id, text }, left) => {
+      const { behind, first } = await caughtUp(keeper, { ...how, next }, ({ id, text, content }, left) => {
         if (this.#isClosed) throw new AgentClosedError(this.#port.agent);
         found(left);
         const opening = this.#now(left.queued);
-        const { run } = this.#port.begin(text, {}, { opening: async () => opening, onDone: () => undefined, next });
+        const { run } = this.#port.begin(
+          content ?? text,
+          {},
+          { opening: async () => opening, onDone: () => undefined, next },
+        );
         this.#answer(id, { runId: run.runId });
         return run;
       });
@@ -183,7 +187,7 @@ export class LiveConversation {
     const { runId = newRunId() } = given;
     const waiting = this.#wait({ id: runId, input }, { ...given, runId }, true);
     this.#line = [...this.#line, waiting];
-    void Promise.allSettled([live.run.queue(waiting.text, { id: runId })]).then(() => this.#advance());
+    void Promise.allSettled([live.run.queue(input, { id: runId })]).then(() => this.#advance());
     return waiting.started.run;
   }
 
@@ -200,7 +204,9 @@ export class LiveConversation {
       this.#drop(id);
       return NEVER;
     });
-    return { id, text: readInput(input).task, started, isHandled, turn };
+    const { task: text, content } = readInput(input);
+    const message = { id, text, ...(content === null ? {} : { content }) };
+    return { id, message, started, isHandled, turn };
   }
 
   /** Takes the run of a message out of the line. */
@@ -219,7 +225,7 @@ export class LiveConversation {
   #steer(live: StartedRun, input: RunInput, { whenBusy, ...rest }: RunOptions): AnyRun {
     const { task, content } = readInput(input);
     if (content !== null)
-      throw new TypeError("agent.run: images cannot be told to a run that goes on. Use whenBusy: 'queue'.");
+      throw new TypeError("agent.run: images and files cannot be told to a run that goes on. Use whenBusy: 'queue'.");
     void live.run.steer(task, { interrupt: whenBusy === 'interrupt' }).then(
       (what) => {
         // What it took and could not deliver stands in its result; what it did not take is the next run's input.
@@ -238,7 +244,7 @@ export class LiveConversation {
     if (this.live !== null || this.#isClosed || first === undefined) return;
     this.#line = rest;
     this.live = first.started;
-    first.turn.resolve(rest.filter(({ id }) => this.#begun.has(id)).map(({ id, text }) => ({ id, text })));
+    first.turn.resolve(rest.filter(({ id }) => this.#begun.has(id)).map(({ message }) => message));
     this.#answer(first.id, { runId: first.started.run.runId });
   }
 

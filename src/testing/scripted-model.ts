@@ -21,11 +21,14 @@ export interface ScriptedModelOptions {
   readonly toolCalling?: 'native' | 'json';
   /** Whether it is sent images as images. Default false. */
   readonly takesImages?: boolean;
+  /** Whether it is sent files as files. Default false. */
+  readonly takesFiles?: boolean;
 }
 
 const checkOptions = optionsOf<ScriptedModelOptions>('scriptedModel', 'docs/testing.md', {
   toolCalling: true,
   takesImages: true,
+  takesFiles: true,
 });
 
 /**

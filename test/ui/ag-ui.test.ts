@@ -198,3 +198,29 @@ test('the approvals of a child agent are interrupts of the root, with the subage
   });
   expect(textOf(client)).toBe('All paid.');
 });
+
+test('images and documents of a message are parts of the input; what cannot be read is refused, not left out', async () => {
+  const journal = memoryJournal();
+  const model = scriptedModel(['A bill.'], { takesImages: true, takesFiles: true });
+  const client = await served(createAgent({ model, silent: true, journal }), journal);
+  const text = { type: 'text', text: 'What is this?' } as const;
+  const said = (...parts: object[]): Message[] => [
+    z.custom<Message>().parse({ id: 'm', role: 'user', content: [text, ...parts] }),
+  ];
+  for (const source of [
+    { type: 'url', value: 'file:///etc/passwd', mimeType: 'application/pdf' },
+    { type: 'file', value: 'file-17', mimeType: 'application/pdf' },
+    { type: 'data', value: 'no base64!', mimeType: 'application/pdf' },
+  ])
+    expect(await client('a', 'ada', said({ type: 'document', source })).runAgent()).toMatchObject({ newMessages: [] });
+  expect(await journal.list?.()).toEqual([]);
+  const image = { type: 'image', source: { type: 'data', value: 'AAAA', mimeType: 'image/png' } };
+  const bill = { type: 'document', source: { type: 'data', value: 'BBBB', mimeType: 'application/pdf' } };
+  await client('a', 'ada', said(image, bill)).runAgent();
+  const [run] = (await journal.list?.()) ?? [];
+  expect((await journal.read?.(run?.runId ?? ''))?.head.content).toEqual([
+    text,
+    { type: 'image', url: 'data:image/png;base64,AAAA' },
+    { type: 'file', url: 'data:application/pdf;base64,BBBB', mediaType: 'application/pdf' },
+  ]);
+});

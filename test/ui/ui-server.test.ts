@@ -342,20 +342,30 @@ test('what is said to a run while it works stands in its message, between what i
   ]);
 });
 
-test('images and texts of a message are parts of the input; other files are refused', async () => {
+test('images, texts and files of a message are parts of the input; what has no address or data is refused', async () => {
   const journal = memoryJournal();
-  const model = scriptedModel(['A dot.'], { takesImages: true });
+  const model = scriptedModel(['A dot.'], { takesImages: true, takesFiles: true });
   const url = await served(createAgent({ model, silent: true, journal }), journal);
-  const post = async (mediaType: string, data: string): Promise<Response> => {
-    const file = { type: 'file', mediaType, filename: 'a', url: `data:${mediaType};base64,${data}` };
-    const messages = [{ id: mediaType, role: 'user', parts: [file, { type: 'text', text: 'What is this?' }] }];
+  const post = async (...files: { readonly mediaType: string; readonly url: string }[]): Promise<Response> => {
+    const parts = files.map((file) => ({ type: 'file', filename: 'a', ...file }));
+    const messages = [{ id: 'm', role: 'user', parts: [...parts, { type: 'text', text: 'What is this?' }] }];
     return fetch(`${url}/api/chat`, { method: 'POST', body: JSON.stringify({ id: 'dot', messages }) });
   };
-  expect((await post('application/pdf', 'AAAA')).status).toBe(400);
-  await (await post('image/png', 'AAAA')).text();
+  for (const [mediaType, address] of [
+    ['application/pdf', 'file:///etc/passwd'],
+    ['pdf', 'data:application/pdf;base64,AAAA'],
+    ['image/png', 'data:text/html,x'],
+  ] as const)
+    expect((await post({ mediaType, url: address })).status).toBe(400);
+  expect(await journal.list?.()).toEqual([]);
+  const image = { mediaType: 'image/png', url: 'data:image/png;base64,AAAA' };
+  const bill = { mediaType: 'application/pdf', url: 'data:application/pdf;base64,BBBB' };
+  await (await post(image, bill, { mediaType: 'text/plain', url: 'data:text/plain;base64,SGk=' })).text();
   const [run] = (await journal.list?.()) ?? [];
   expect((await journal.read?.(run?.runId ?? ''))?.head.content).toEqual([
-    { type: 'image', url: 'data:image/png;base64,AAAA' },
+    { type: 'image', url: image.url },
+    { type: 'file', ...bill, filename: 'a' },
+    { type: 'text', text: 'a:\nHi' },
     { type: 'text', text: 'What is this?' },
   ]);
 });

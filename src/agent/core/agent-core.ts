@@ -228,6 +228,7 @@ function setupNow(now: Configured, mcp: McpBinding, toolset: Toolset, parts: Set
       maxSteps: parts.maxSteps ?? settings.maxSteps,
       jitterSeed: seed,
       images: listed.some(({ takesImages }) => takesImages === true) ? 'sent' : 'named',
+      ...(listed.some(({ takesFiles }) => takesFiles === true) ? { files: 'sent' } : {}),
     },
     seed,
     warnings: [...mcp.warnings(), ...parts.told],

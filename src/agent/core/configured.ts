@@ -56,12 +56,13 @@ export class Configured {
   /** What a run is told of several models. */
   listedModels(): readonly RankedModel[] {
     return this.listed.map((model, index) => {
-      const { id = '', takesImages = false, takesSchemaWithTools = false, contextSize } = model;
+      const { id = '', takesImages = false, takesFiles, takesSchemaWithTools = false, contextSize } = model;
       return {
         name: id === '' ? `model ${index + 1}` : id,
         toolCalling: toolCallingOf(this.options, model),
         callsNatively: callsNatively(model),
         takesImages,
+        ...(takesFiles === true ? { takesFiles } : {}),
         takesSchemaWithTools,
         ...(contextSize === undefined ? {} : { contextSize }),
       };

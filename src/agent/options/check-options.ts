@@ -2,6 +2,7 @@
  * Owns: which names of options an agent's methods take, and what is said of wrong ones. Does not own: the values of the
  * agent's own options (`options.ts`).
  */
+import { readInput } from './input-parts.ts';
 import { optionsOf } from '../../json/known-options.ts';
 import type {
   AgentLogicInput,
@@ -114,6 +115,16 @@ export function checkRun(given: RunOptions): void {
 export function checkMessage(what: string, text: unknown, given: SteerOptions): void {
   if (typeof text !== 'string' || text.trim() === '')
     throw new TypeError(`${what}: the message must be a text that is not blank.`);
+  checkMessageOptions(what, given);
+}
+
+/** Refuses a message for the next run that is no input, and options that are none. */
+export function checkQueued(what: string, input: unknown, given: SteerOptions): void {
+  readInput(input, what);
+  checkMessageOptions(what, given);
+}
+
+function checkMessageOptions(what: string, given: SteerOptions): void {
   checkSteer(given, what);
   if (given.id !== undefined && (typeof given.id !== 'string' || given.id === ''))
     throw new TypeError(`${what}: option 'id' must be a text that is not empty.`);

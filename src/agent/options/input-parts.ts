@@ -1,16 +1,25 @@
-import type { Part } from '../../actors/model.ts';
+import type { Message, Part } from '../../actors/model.ts';
 import { isJsonObject } from '../../json/json.ts';
 import type { AgentSetup } from '../../machines/contract/agent-setup.ts';
+import { isInUserMessage } from '../../machines/llm-call/conversation.ts';
 
-/** A piece of an input: text, or an image by its address or its data. */
+/**
+ * A piece of an input: text, or an image or another file by its address or its data. `url`: an address that the model's
+ * server can read, or a `data:` address. `data`: the bytes, or base64. `mediaType`: such as `image/png` or `application/pdf`.
+ */
 export type InputPart =
   | { readonly type: 'text'; readonly text: string }
-  /** `url`: an address that the model's server can read, or a `data:` address. */
   | { readonly type: 'image'; readonly url: string }
-  /** `data`: the bytes, or base64. `mediaType`: such as `image/png`. */
-  | { readonly type: 'image'; readonly data: string | Uint8Array; readonly mediaType: string };
+  | { readonly type: 'image'; readonly data: string | Uint8Array; readonly mediaType: string }
+  | { readonly type: 'file'; readonly url: string; readonly mediaType: string; readonly filename?: string }
+  | {
+      readonly type: 'file';
+      readonly data: string | Uint8Array;
+      readonly mediaType: string;
+      readonly filename?: string;
+    };
 
-/** What a run is asked: text, or text and images in their order. */
+/** What a run is asked: text, or text, images and files in their order. */
 export type RunInput = string | readonly InputPart[];
 
 /** An input as a run takes it. */
@@ -21,42 +30,73 @@ export interface ReadInput {
   readonly content: readonly Part[] | null;
 }
 
-/** Reads an input. Throws a `TypeError` that says which part is wrong, and for one without any text or image. */
-export function readInput(input: unknown): ReadInput {
+/** Reads an input. Throws a `TypeError` that says which part is wrong, and for one without any text, image or file. */
+export function readInput(input: unknown, what = 'agent.run'): ReadInput {
   if (typeof input === 'string') {
-    if (input.trim() === '') throw new TypeError('agent.run: the input must be a text that is not blank.');
+    if (input.trim() === '') throw new TypeError(`${what}: the input must be a text that is not blank.`);
     return { task: input, content: null };
   }
   if (!Array.isArray(input))
-    throw new TypeError('agent.run: the input must be a text that is not blank, or a list of text and images.');
-  const parts = input.map((part, index) => readPart(part, index));
-  const images = parts.filter(({ type }) => type === 'image').length;
+    throw new TypeError(`${what}: the input must be a text that is not blank, or a list of text, images and files.`);
+  const parts = input.map((part, index) => readPart(part, `${what}: part ${index} of the input`));
+  const media = parts.filter(({ type }) => type !== 'text');
   const text = parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
-  if (images === 0 && text.trim() === '') throw new TypeError('agent.run: the input has neither text nor an image.');
-  const named = text.trim() === '' ? `[${images} image(s)]` : text;
-  return images === 0 ? { task: text, content: null } : { task: named, content: parts };
+  if (media.length === 0 && text.trim() === '')
+    throw new TypeError(`${what}: the input has neither text nor an image or a file.`);
+  const named = text.trim() === '' ? `[${namesOf(media)}]` : text;
+  return media.length === 0 ? { task: text, content: null } : { task: named, content: parts };
 }
 
-function readPart(part: unknown, index: number): Part {
-  const wrong = (problem: string): TypeError => new TypeError(`agent.run: part ${index} of the input ${problem}.`);
+/** True for what {@link readInput} reads. */
+export function isRunInput(input: unknown): boolean {
+  try {
+    readInput(input);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What an input without text is called. */
+function namesOf(media: readonly Part[]): string {
+  const images = media.filter(({ type }) => type === 'image').length;
+  const files = media.flatMap((part) => (part.type === 'file' ? [part.filename ?? part.mediaType] : []));
+  return [...(images === 0 ? [] : [`${images} image(s)`]), ...files].join(', ');
+}
+
+function readPart(part: unknown, which: string): Part {
+  const wrong = (problem: string): TypeError => new TypeError(`${which} ${problem}.`);
   if (!isJsonObject(part)) throw wrong('must be an object with a type');
-  const { type, text, url, data, mediaType }: { readonly [name: string]: unknown } = part;
+  const { type, text, url, data, mediaType, filename }: { readonly [name: string]: unknown } = part;
   if (type === 'text') {
     if (typeof text !== 'string') throw wrong("is of type 'text' and must have a text");
     return { type: 'text', text };
   }
-  if (type !== 'image') throw wrong(`must be of type 'text' or 'image', and is of ${JSON.stringify(type)}`);
-  if (typeof url === 'string') {
+  if (type !== 'image' && type !== 'file')
+    throw wrong(`must be of type 'text', 'image' or 'file', and is of ${JSON.stringify(type)}`);
+  if (type === 'image' && typeof url === 'string') {
     if (!/^(?:https?:|data:image\/)/.test(url))
       throw wrong('needs an address that begins with https:, http: or data:image/');
-    return { type: 'image', url };
+    return { type, url };
   }
-  if (typeof mediaType !== 'string' || !/^image\/[\w.+-]+$/.test(mediaType))
-    throw wrong("needs a mediaType beside its data, such as 'image/png'");
+  if (typeof mediaType !== 'string' || !(type === 'image' ? IMAGE_TYPE : MEDIA_TYPE).test(mediaType))
+    throw wrong(`needs a mediaType, such as '${type === 'image' ? 'image/png' : 'application/pdf'}'`);
+  if (type === 'image') return { type, url: dataAddress(data, mediaType, wrong) };
+  if (filename !== undefined && typeof filename !== 'string') throw wrong('has a filename that is no text');
+  if (typeof url === 'string' && !/^(?:https?:|data:)/.test(url))
+    throw wrong('needs an address that begins with https:, http: or data:');
+  const address = typeof url === 'string' ? url : dataAddress(data, mediaType, wrong);
+  return { type, url: address, mediaType, ...(filename === undefined ? {} : { filename }) };
+}
+
+const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+$/;
+const IMAGE_TYPE = /^image\/[\w.+-]+$/;
+
+function dataAddress(data: unknown, mediaType: string, wrong: (problem: string) => TypeError): string {
   const base64 = data instanceof Uint8Array ? toBase64(data) : data;
   if (typeof base64 !== 'string' || !/^[A-Za-z0-9+/]+={0,2}$/.test(base64))
     throw wrong('needs a url, or its data as bytes or base64');
-  return { type: 'image', url: `data:${mediaType};base64,${base64}` };
+  return `data:${mediaType};base64,${base64}`;
 }
 
 const CHUNK = 0x8000;
@@ -67,16 +107,17 @@ function toBase64(bytes: Uint8Array): string {
   return btoa(text);
 }
 
-/** Why a run with images cannot begin with a model that takes none; null where it can. */
-export function imagesRefused(
-  content: ReadInput['content'],
+/** Why a run whose messages hold images or files cannot begin with a model that takes none; null where it can. */
+export function mediaRefused(
+  messages: readonly Message[],
   { settings }: AgentSetup,
   model: string | undefined,
 ): { readonly code: string; readonly message: string } | null {
-  if (content === null || settings.images === 'sent') return null;
   const name = model === undefined ? 'the model' : `the model '${model}'`;
-  return {
-    code: 'images-not-taken',
-    message: `${name} takes no images, so nothing was sent. Use one that does (chatModel({ images: true })), or leave them out`,
-  };
+  const refused = (kind: 'images' | 'files') => ({
+    code: `${kind}-not-taken`,
+    message: `${name} takes no ${kind}, so nothing was sent. Use one that does (chatModel({ ${kind}: true })), or leave them out`,
+  });
+  if (settings.files !== 'sent' && isInUserMessage('file', messages)) return refused('files');
+  return settings.images !== 'sent' && isInUserMessage('image', messages) ? refused('images') : null;
 }

@@ -1,3 +1,4 @@
+import { queuedEvent } from '../run/messages.ts';
 import type { Message } from '../../actors/model.ts';
 import { type Recording, recordingLines } from '../../journal/format/recording.ts';
 import { runRecord } from '../../journal/format/run-input.ts';
@@ -97,8 +98,8 @@ export function pastRuns(core: AgentCore, { runs, followChildren, occupy, next }
       case 'cancel':
         return cancelStored(runId, asked.reason);
       case 'queue': {
-        const { id, text } = asked;
-        return sendStored(store, { runId, message: redact({ type: 'message.queued', id, text }) });
+        const { id, input } = asked;
+        return sendStored(store, { runId, message: redact(queuedEvent(id, input)) });
       }
       case 'steer': {
         const { id, text, interrupt } = asked;

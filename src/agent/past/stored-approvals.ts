@@ -7,7 +7,7 @@ import type { Drive } from '../../journal/run/drive.ts';
 import { playRecording } from '../../journal/replay/replay.ts';
 import type { Playback } from '../../journal/replay/playback.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
-import { NO_MAIL, type SentMessage } from '../../machines/contract/mail.ts';
+import { NO_MAIL } from '../../machines/contract/mail.ts';
 import type { Delivery } from '../options/run-options.ts';
 import { pendingApprovals, waitingPath } from '../run/pending-approvals.ts';
 import type { PendingApproval } from '../run/run.ts';
@@ -34,7 +34,7 @@ export function answerStored(
 /** Writes a message to a run down, unless it is there already. Rejects when somebody else writes the run. */
 export async function sendStored(
   store: JournalStore,
-  { runId, message }: { readonly runId: string; readonly message: OutsideEvent & SentMessage },
+  { runId, message }: { readonly runId: string; readonly message: OutsideEvent & { readonly id: string } },
 ): Promise<Delivery> {
   let mail = NO_MAIL;
   let isOver = true;

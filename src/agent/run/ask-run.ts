@@ -6,6 +6,7 @@
  * I2 Where a run is let go, or the process that drives it dies, before it answers, the one that asks does it itself; a message
  *    keeps its id.
  */
+import type { RunInput } from '../options/input-parts.ts';
 import { JournalError } from '../../journal/format/journal-error.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
@@ -18,7 +19,7 @@ export type RunRequest =
   | { readonly do: 'approve'; readonly callId: string; readonly how: ApprovalOptions }
   | { readonly do: 'reject'; readonly callId: string; readonly reason: string }
   | { readonly do: 'steer'; readonly id: string; readonly text: string; readonly interrupt: boolean }
-  | { readonly do: 'queue'; readonly id: string; readonly text: string }
+  | { readonly do: 'queue'; readonly id: string; readonly input: RunInput }
   | { readonly do: 'cancel'; readonly reason: string };
 
 /** What became of a request: of a message its delivery, of anything else whether it took effect. */
@@ -54,7 +55,7 @@ async function answerOf({ run }: StartedRun, asked: RunRequest): Promise<boolean
     case 'steer':
       return run.steer(asked.text, { id: asked.id, interrupt: asked.interrupt });
     case 'queue':
-      return run.queue(asked.text, { id: asked.id });
+      return run.queue(asked.input, { id: asked.id });
   }
 }
 

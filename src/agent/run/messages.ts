@@ -1,3 +1,4 @@
+import { type RunInput, readInput } from '../options/input-parts.ts';
 import type { OutsideEvent } from '../../actors/journal.ts';
 import { type Mail, NO_MAIL } from '../../machines/contract/mail.ts';
 import type { AnyResult, RunReason } from '../../machines/contract/run-result.ts';
@@ -32,8 +33,8 @@ export class Messages {
     return this.#send({ type: 'message.steered', id, text, ...(interrupt ? { interrupt } : {}) }, id);
   }
 
-  queue(text: string, { id = newRunId() }: QueueOptions): Promise<Delivery> {
-    return this.#send({ type: 'message.queued', id, text }, id);
+  queue(input: RunInput, { id = newRunId() }: QueueOptions): Promise<Delivery> {
+    return this.#send(queuedEvent(id, input), id);
   }
 
   /** The machine has come to rest: what it delivered is known. */
@@ -100,6 +101,12 @@ export class Messages {
     if (left.length === 0) this.#waiting.delete(id);
     else this.#waiting.set(id, left);
   }
+}
+
+/** Tells a run of a message for the run after it. */
+export function queuedEvent(id: string, input: RunInput): OutsideEvent & { readonly id: string } {
+  const { task, content } = readInput(input);
+  return { type: 'message.queued', id, text: task, ...(content === null ? {} : { content }) };
 }
 
 function begunAs(next: NextRun, reason: RunReason | 'over'): Delivery {

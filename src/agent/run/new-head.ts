@@ -1,9 +1,10 @@
+import type { Message } from '../../actors/model.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import { runRecord, type WholeInput } from '../../journal/format/run-input.ts';
 import type { JsonObject } from '../../json/json.ts';
 import type { AgentSetup } from '../../machines/contract/agent-setup.ts';
 import type { AgentCore } from '../core/agent-core.ts';
-import { type ReadInput, imagesRefused } from '../options/input-parts.ts';
+import { type ReadInput, mediaRefused } from '../options/input-parts.ts';
 
 /** What a run that begins now is given. */
 interface NewRun {
@@ -25,7 +26,9 @@ export function newHead(core: AgentCore, run: NewRun): RunRecord {
   const { runId, input, opened, metadata, cancelled } = run;
   const { task, content } = input;
   const setup = { ...run.setup, warnings: [...run.setup.warnings, ...(opened.warnings ?? [])] };
-  const refused = core.mcp.missing() ?? imagesRefused(content, setup, core.model().id);
+  const messages: readonly Message[] =
+    content === null ? opened.history : [...opened.history, { role: 'user', content }];
+  const refused = core.mcp.missing() ?? mediaRefused(messages, setup, core.model().id);
   const whole = {
     task,
     ...(content === null ? {} : { content }),

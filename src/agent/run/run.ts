@@ -4,7 +4,8 @@ import type { RunEvent, Transition } from '../../machines/events/run-events.ts';
 import type { AgentPath, AgentState, ErrorEntry, PendingCall, RunResult } from '../../machines/contract/run-result.ts';
 import type { PlanStep } from '../../parsing/calls/call-forms.ts';
 import type { ToolResult } from '../../tools/result.ts';
-import { checkApproval, checkMessage } from '../options/check-options.ts';
+import type { RunInput } from '../options/input-parts.ts';
+import { checkApproval, checkMessage, checkQueued } from '../options/check-options.ts';
 import { RunError, ToolExecutionError } from '../options/agent-errors.ts';
 
 /** Where a run is at this moment. */
@@ -87,7 +88,7 @@ export interface Run<TEvent = RunEvent, TLast = ToolResult, TOutput = null>
    */
   steer(text: string, options?: SteerOptions): Promise<Delivery>;
   /** Keeps a message for the run after this one, which starts with it. Resolves when that run has begun, or never will. */
-  queue(text: string, options?: QueueOptions): Promise<Delivery>;
+  queue(input: RunInput, options?: QueueOptions): Promise<Delivery>;
   /** Lets a waiting call run, with edited arguments if you give some (they are checked again). False: it does not wait. */
   approve(callId: string, options?: ApprovalOptions): Promise<boolean>;
   /** Denies a waiting call; the model is told why. False: it does not wait. */
@@ -112,7 +113,7 @@ export interface RunControls {
   readonly approve: (callId: string, options: ApprovalOptions) => Promise<boolean>;
   readonly reject: (callId: string, reason: string) => Promise<boolean>;
   readonly steer: (text: string, options: SteerOptions) => Promise<Delivery>;
-  readonly queue: (text: string, options: QueueOptions) => Promise<Delivery>;
+  readonly queue: (input: RunInput, options: QueueOptions) => Promise<Delivery>;
   readonly pending: () => readonly PendingApproval[];
   readonly recording: () => string;
   readonly transitions: () => readonly Transition[];
@@ -166,9 +167,9 @@ export function runHandle(controls: RunControls): AnyRun {
       checkMessage('run.steer', text, options);
       return unawaited(controls.steer(text, options));
     },
-    queue: (text, options = {}) => {
-      checkMessage('run.queue', text, options);
-      return unawaited(controls.queue(text, options));
+    queue: (input, options = {}) => {
+      checkQueued('run.queue', input, options);
+      return unawaited(controls.queue(input, options));
     },
     recording: controls.recording,
     transitions: controls.transitions,

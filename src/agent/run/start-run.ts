@@ -258,7 +258,7 @@ class RunningRun {
       reject: async (callId, reason) =>
         logins?.reject(callId) ?? this.#answer(callId, { type: 'approval.refused', reason }),
       steer: (text, options) => this.#messages.steer(text, options),
-      queue: (text, options) => this.#messages.queue(text, options),
+      queue: (input, options) => this.#messages.queue(input, options),
       pending: () => {
         const root = this.#live?.driven;
         return root?.isActive() === true

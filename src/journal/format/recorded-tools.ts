@@ -108,6 +108,7 @@ const OPTIONS: JsonObject = {
         plans: SWITCH,
         maxSteers: { type: 'number', minimum: 0 },
         images: { enum: ['sent', 'named'] },
+        files: { enum: ['sent'] },
         textCalls: { enum: ['never', 'whole-reply', 'narrated', 'lenient'] },
       },
     },

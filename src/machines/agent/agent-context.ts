@@ -206,7 +206,9 @@ export function initialContext(input: AgentInput): AgentContext {
   const isWorded = input.setup?.toolCalling === 'json' && input.setup.models === undefined;
   const history = isWorded ? toJsonMode(given) : given;
   const settings = input.setup?.settings ?? DEFAULT_SETTINGS;
-  const task: Message = { role: 'user', content: input.content ?? input.task };
+  // What was refused was sent to nobody, and is not sent with what is said later.
+  const content = input.refused === undefined ? input.content : undefined;
+  const task: Message = { role: 'user', content: content ?? input.task };
   return {
     task: input.task,
     ...fromSetup(input.setup ?? null),

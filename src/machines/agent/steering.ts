@@ -46,9 +46,10 @@ export function steerTaken({ books }: AgentContext, { id, text }: SentMessage): 
 }
 
 /** Keeps a message for the next run. */
-export function queuedTaken({ books }: AgentContext, { id, text }: SentMessage): Update {
+export function queuedTaken({ books }: AgentContext, { id, text, content }: SentMessage): Update {
   const { mail } = books;
-  return { books: { ...books, mail: { ...mail, queued: [...mail.queued, { id, text }] } } };
+  const message = { id, text, ...(content === undefined ? {} : { content }) };
+  return { books: { ...books, mail: { ...mail, queued: [...mail.queued, message] } } };
 }
 
 /** Puts what waits into the conversation, before the model is asked. */

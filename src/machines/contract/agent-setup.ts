@@ -51,6 +51,8 @@ export interface AgentSettings {
    * replays tell what was told then: all of a result as text.
    */
   readonly images?: 'sent' | 'named';
+  /** The files of a user's message are sent to the model; absent: an input with files is refused. */
+  readonly files?: 'sent';
 }
 
 /** An MCP server as the model is told of it. */
@@ -129,6 +131,8 @@ export interface RankedModel {
   readonly toolCalling: ToolCalling;
   readonly callsNatively: boolean;
   readonly takesImages: boolean;
+  /** Absent: no. */
+  readonly takesFiles?: true;
   readonly takesSchemaWithTools: boolean;
   /** In tokens; absent: not known. */
   readonly contextSize?: number;

@@ -1,7 +1,11 @@
+import type { Part } from '../../actors/model.ts';
+
 /** Something that a person says to a run. `id` makes it one message, however often it is sent. */
 export interface SentMessage {
   readonly id: string;
   readonly text: string;
+  /** Its text, images and files in their order; absent: it is text alone. */
+  readonly content?: readonly Part[];
 }
 
 /** What a run is told by people while it works. */

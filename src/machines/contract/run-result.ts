@@ -1,3 +1,4 @@
+import type { Part } from '../../actors/model.ts';
 import type { Message, ModelReply, Usage } from '../../actors/model.ts';
 import type { EscalationError } from '../../json/errors.ts';
 import type { Json } from '../../json/json.ts';
@@ -57,6 +58,8 @@ export type AgentPath = AgentState | `${AgentState}.${string}`;
 export interface UndeliveredMessage {
   readonly id: string;
   readonly text: string;
+  /** Its text, images and files in their order; absent: it is text alone. */
+  readonly content?: readonly Part[];
   /** `steer`: for a turn of this run's model. `queue`: for the run after it. */
   readonly kind: 'steer' | 'queue';
 }

@@ -152,6 +152,7 @@ export const OUTSIDE_EVENTS: { readonly [type: string]: JsonSchema } = {
     properties: {
       id: { type: 'string', minLength: 1, description: 'Makes it one message, however often it is sent.' },
       text: { type: 'string', minLength: 1, description: 'The input of the next run.' },
+      content: { type: 'array', items: { type: 'object' }, description: 'The same with its images and files.' },
     },
     required: ['id', 'text'],
     additionalProperties: false,

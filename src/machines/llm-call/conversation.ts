@@ -58,11 +58,11 @@ function hasImages(message: Message): boolean {
   );
 }
 
-/** True where a message of the user holds an image, which cannot be left out as those of results can. */
-export function holdsUserImages(messages: readonly Message[]): boolean {
+/** True where a message of the user holds an image, or a file, which cannot be left out as images of results can. */
+export function isInUserMessage(kind: 'image' | 'file', messages: readonly Message[]): boolean {
   return messages.some(
     (message) =>
-      typeof message.content !== 'string' && message.content.some(({ type }) => type === 'image') && isStart(message),
+      typeof message.content !== 'string' && message.content.some(({ type }) => type === kind) && isStart(message),
   );
 }
 

@@ -11,7 +11,7 @@ import type { Message } from '../../actors/model.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import { backoffMs } from '../../recovery/backoff.ts';
 import type { AgentSettings, RankedModel } from '../contract/agent-setup.ts';
-import { holdsUserImages } from './conversation.ts';
+import { isInUserMessage } from './conversation.ts';
 
 /** A model of a list, and what the run has learned of it. */
 interface KnownModel extends RankedModel {
@@ -138,10 +138,11 @@ function mayPass(error: LeafError | null): boolean {
   return detailsOf(error).retryable !== false && pauseAsked(error) <= LONGEST_PAUSE_MS;
 }
 
-/** True for a model whose context is not known to be too small, and that takes the images of the user. */
+/** True for a model whose context is not known to be too small, and that takes the user's images and files. */
 function fits(model: RankedModel, { overflow }: ModelList, messages: readonly Message[]): boolean {
   if (overflow > 0 && (model.contextSize ?? 0) <= overflow) return false;
-  return model.takesImages || !holdsUserImages(messages);
+  if (model.takesFiles !== true && isInUserMessage('file', messages)) return false;
+  return model.takesImages || !isInUserMessage('image', messages);
 }
 
 /** What the server asks for, and at least the backoff; without a word of it, a busy server gets more time. */

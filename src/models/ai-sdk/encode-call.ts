@@ -89,7 +89,7 @@ function sdkMessage(message: Message, target: CallTarget): object {
   if (role === 'system') return { role, content: textOf(message) };
   if (role === 'assistant') return { role, content: turnParts(message, target) };
   const parts: readonly Part[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
-  return { role: 'user', content: parts.map((part) => (part.type === 'text' ? part : sdkImage(part.url, target))) };
+  return { role: 'user', content: parts.map((part) => sdkUserPart(part, target)) };
 }
 
 function textOf({ content }: Message): string {
@@ -97,13 +97,17 @@ function textOf({ content }: Message): string {
   return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
-function sdkImage(url: string, { version }: CallTarget): object {
-  const [, mediaType, base64] = /^data:([^;,]+)(?:;[^,]*)?;base64,(.*)$/s.exec(url) ?? [];
-  if (mediaType === undefined || base64 === undefined) {
+function sdkUserPart(part: Part, { version }: CallTarget): object {
+  if (part.type === 'text') return part;
+  const { url } = part;
+  const named = part.type === 'file' && part.filename !== undefined ? { filename: part.filename } : {};
+  const [, written, base64] = /^data:([^;,]+)(?:;[^,]*)?;base64,(.*)$/s.exec(url) ?? [];
+  const mediaType = part.type === 'file' ? part.mediaType : (written ?? 'image/*');
+  if (base64 === undefined) {
     const address = new URL(url);
-    return { type: 'file', mediaType: 'image/*', data: version === 'v3' ? address : { type: 'url', url: address } };
+    return { type: 'file', mediaType, data: version === 'v3' ? address : { type: 'url', url: address }, ...named };
   }
-  return { type: 'file', mediaType, data: version === 'v3' ? base64 : { type: 'data', data: base64 } };
+  return { type: 'file', mediaType, data: version === 'v3' ? base64 : { type: 'data', data: base64 }, ...named };
 }
 
 function sdkResult(message: Message): object {

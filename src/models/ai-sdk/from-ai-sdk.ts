@@ -14,6 +14,8 @@ import { sdkFailure } from './sdk-failure.ts';
 export interface AiSdkOptions {
   /** Whether the model takes images: those of tools' results are sent to it. Default false: it gets their type and size. */
   readonly images?: boolean;
+  /** Whether the model takes files in a user's message, such as PDF. Default false. */
+  readonly files?: boolean;
   /** How many tokens the model's context holds. Default: not known. */
   readonly contextSize?: number;
   /** Goes into every call as it is: `seed`, `topP`, `reasoning`, `headers`, `providerOptions` … */
@@ -22,6 +24,7 @@ export interface AiSdkOptions {
 
 const checkOptions = optionsOf<AiSdkOptions>('fromAiSdk', 'docs/models.md', {
   images: true,
+  files: true,
   contextSize: true,
   settings: true,
 });
@@ -37,7 +40,7 @@ const checkOptions = optionsOf<AiSdkOptions>('fromAiSdk', 'docs/models.md', {
 export function fromAiSdk(languageModel: AiSdkLanguageModel, options: AiSdkOptions = {}): Model {
   checkOptions(options);
   checkModel(languageModel);
-  const { images = false, settings = {}, contextSize } = options;
+  const { images = false, files = false, settings = {}, contextSize } = options;
   const id = `${languageModel.provider}:${languageModel.modelId}`;
   const target = { id, version: languageModel.specificationVersion, settings };
   const told = new Set<string>();
@@ -74,6 +77,7 @@ export function fromAiSdk(languageModel: AiSdkLanguageModel, options: AiSdkOptio
   return {
     id,
     takesImages: images,
+    takesFiles: files,
     ...(contextSize === undefined ? {} : { contextSize }),
     // Others turn the schema into a tool, or refuse it beside tools.
     takesSchemaWithTools: languageModel.provider.startsWith('openai.'),

@@ -84,6 +84,7 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
   const chat: Model = {
     keepsTime: true,
     takesImages: options.images === true,
+    takesFiles: options.files === true,
     get takesSchemaWithTools() {
       const baseURL = source.known()?.baseURL;
       return baseURL !== undefined && isOpenAIHost(baseURL);

@@ -169,8 +169,17 @@ function wireMessage(message: Message, state: StateSending): Json {
   return { role: 'assistant', content: content === '' ? null : content, ...kept.message, tool_calls };
 }
 
+/** The protocol has a part of its own for audio, which takes the two formats below as bare base64. */
+const AUDIO = /^data:audio\/(?:(mpeg|mp3)|(?:x-|vnd\.)?wave?)[^,]*;base64,(.*)$/s;
+
 function wirePart(part: Part): Json {
-  return part.type === 'text' ? { type: 'text', text: part.text } : { type: 'image_url', image_url: { url: part.url } };
+  if (part.type === 'text') return { type: 'text', text: part.text };
+  const { url } = part;
+  if (part.type === 'image') return { type: 'image_url', image_url: { url } };
+  const [, mp3, data] = AUDIO.exec(url) ?? [];
+  if (data !== undefined)
+    return { type: 'input_audio', input_audio: { data, format: mp3 === undefined ? 'wav' : 'mp3' } };
+  return { type: 'file', file: { filename: part.filename ?? 'file', file_data: url } };
 }
 
 function wireCall(call: MessageToolCall): JsonObject {

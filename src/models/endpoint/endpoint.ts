@@ -46,6 +46,8 @@ export interface ChatModelOptions {
   readonly client?: OpenAIClient;
   /** Whether the model takes images: those of tools' results are sent to it. Default false: it gets their type and size. */
   readonly images?: boolean;
+  /** Whether the model takes files in a user's message: PDF, and audio as WAV or MP3. Default false. */
+  readonly files?: boolean;
   /** How many tokens the model's context holds. Default: what its server says of it, once it was asked. */
   readonly contextSize?: number;
   /** Goes into every request as it is: `top_p`, `reasoning_effort` … */
@@ -72,6 +74,7 @@ const checkNames = optionsOf<ChatModelOptions>('chatModel', 'docs/models.md', {
   client: true,
   body: true,
   images: true,
+  files: true,
   contextSize: true,
   sendReasoning: true,
   connectMs: true,

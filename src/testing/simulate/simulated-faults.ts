@@ -130,6 +130,7 @@ export function faultyModel(base: Model, draws: Draws, rates: FaultRates, hostil
     id: base.id ?? 'simulated',
     ...(base.toolCalling === undefined ? {} : { toolCalling: base.toolCalling }),
     ...(base.takesImages === undefined ? {} : { takesImages: base.takesImages }),
+    ...(base.takesFiles === undefined ? {} : { takesFiles: base.takesFiles }),
     complete: async (request, io) => {
       io.signal.throwIfAborted();
       const key = JSON.stringify(request.messages);

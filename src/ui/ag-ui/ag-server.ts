@@ -4,7 +4,7 @@
  * I1 A thread is a chat, and each run of AG-UI begins one of ours, continues one behind its interrupts, or shows one again.
  * I2 Answers cover all that is open, or none is written.
  */
-import type { InputPart, RunInput } from '../../agent/options/input-parts.ts';
+import { type InputPart, type RunInput, isRunInput } from '../../agent/options/input-parts.ts';
 import type { RunSummary } from '../../journal/format/tally.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import {
@@ -52,7 +52,12 @@ export async function serveAgUi(agent: ServedAgent, request: Request, options: A
   if (last !== null && last.state !== 'ended' && (await standingOf(options.journal, last.runId))?.isWaiting === true)
     return failed(input, 'conversation-waiting', 'The last run waits for a person. Answer its interrupts first.');
   const said = saidIn(input.messages.at(-1));
-  if (said === null) return failed(input, 'bad-request', 'The last message must be of the user, with text or images.');
+  if (said === null)
+    return failed(
+      input,
+      'bad-request',
+      'The last message must be of the user, with text, images or files by address or data.',
+    );
   const started = await chat.run(said, { [AG_RUN]: input.runId });
   return started.ok
     ? streamOf(input, options, started.runId, FROM_START)
@@ -134,13 +139,25 @@ function saidIn(message: JsonObject | undefined): RunInput | null {
   const { content } = message;
   if (typeof content === 'string') return content.trim() === '' ? null : content;
   if (!Array.isArray(content)) return null;
-  const parts = content.filter(isJsonObject).flatMap((part): readonly InputPart[] => {
-    if (part.type === 'text' && typeof part.text === 'string') return [{ type: 'text', text: part.text }];
-    if (part.type !== 'image' || !isJsonObject(part.source)) return [];
-    const { type, value, mimeType } = part.source;
-    if (typeof value !== 'string') return [];
-    if (type === 'url') return [{ type: 'image', url: value }];
-    return typeof mimeType === 'string' ? [{ type: 'image', data: value, mediaType: mimeType }] : [];
-  });
-  return parts.some((part) => part.type === 'image' || part.text.trim() !== '') ? parts : null;
+  const parts: InputPart[] = [];
+  for (const part of content) {
+    const read = isJsonObject(part) ? partOf(part) : null;
+    if (read === null) return null;
+    parts.push(read);
+  }
+  return isRunInput(parts) ? parts : null;
+}
+
+const FILES: ReadonlySet<unknown> = new Set(['document', 'audio', 'video']);
+
+function partOf({ type: kind, text, source }: JsonObject): InputPart | null {
+  if (kind === 'text' && typeof text === 'string') return { type: 'text', text };
+  if (!isJsonObject(source) || typeof source.value !== 'string') return null;
+  const { type, value, mimeType: mediaType } = source;
+  if (kind === 'image' && type === 'url') return { type: 'image', url: value };
+  if (typeof mediaType !== 'string') return null;
+  if (kind === 'image' && type === 'data') return { type: 'image', data: value, mediaType };
+  if (!FILES.has(kind)) return null;
+  if (type === 'url') return { type: 'file', url: value, mediaType };
+  return type === 'data' ? { type: 'file', data: value, mediaType } : null;
 }

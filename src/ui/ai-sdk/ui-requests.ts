@@ -1,4 +1,4 @@
-import type { InputPart, RunInput } from '../../agent/options/input-parts.ts';
+import { type InputPart, type RunInput, isRunInput } from '../../agent/options/input-parts.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import type { ApprovalReply } from '../base/answer-approvals.ts';
 
@@ -85,7 +85,7 @@ function placeOf(metadata: unknown): { readonly runId: string; readonly position
   return typeof runId === 'string' && typeof position === 'number' ? { runId, position } : null;
 }
 
-/** The text and the images of a message; a sentence that says what cannot be taken. */
+/** The text, the images and the files of a message; a sentence that says what cannot be taken. */
 function inputOf(parts: readonly JsonObject[]): { readonly parts: RunInput } | string {
   const input: InputPart[] = [];
   for (const { type, text, mediaType, url, filename } of parts) {
@@ -95,13 +95,15 @@ function inputOf(parts: readonly JsonObject[]): { readonly parts: RunInput } | s
     if (typeof url !== 'string') return 'A file must have an address.';
     const name = typeof filename === 'string' ? filename : kind;
     const words = kind.startsWith('image/') ? null : textIn(url, kind);
-    if (kind.startsWith('image/') && /^(?:https?:|data:image\/)/.test(url)) input.push({ type: 'image', url });
-    else if (words === null) return `Files of the type '${kind}' are not taken: images and texts are.`;
-    else input.push({ type: 'text', text: `${name}:\n${words}` });
+    if (kind.startsWith('image/')) input.push({ type: 'image', url });
+    else if (words !== null) input.push({ type: 'text', text: `${name}:\n${words}` });
+    else input.push({ type: 'file', url, mediaType: kind, filename: name });
+    if (!isRunInput(input.slice(-1)))
+      return `The file '${name}' of the type '${kind}' is not taken: it needs an address or data.`;
   }
   const [only] = input;
   if (input.length === 1 && only?.type === 'text') return only.text.trim() === '' ? BLANK : { parts: only.text };
-  return input.some((part) => part.type === 'image' || part.text.trim() !== '') ? { parts: input } : BLANK;
+  return input.some((part) => part.type !== 'text' || part.text.trim() !== '') ? { parts: input } : BLANK;
 }
 
 const BLANK = 'The message says nothing.';

@@ -122,6 +122,19 @@ describe.each(WAYS)('an agent over $name', ({ wire, streaming }) => {
     expect(blind.server.requests[1]?.text).not.toContain(data);
   });
 
+  test('a file of the input reaches a model that takes them, with its name where the protocol has one', async () => {
+    const data = 'JVBERi0xLjQK';
+    const { agent, server } = await agentOver(wire, [{ text: 'A bill.' }], { streaming, sdk: { files: true } });
+    const bill = { type: 'file', data, mediaType: 'application/pdf', filename: 'bill.pdf' } as const;
+    expect(await agent.run([{ type: 'text', text: 'What is this?' }, bill])).toMatchObject({ status: 'answered' });
+    expect(server.requests[0]?.text).toContain(data);
+    expect(server.requests[0]?.text).toContain('application/pdf');
+    expect(server.requests[0]?.text.includes('bill.pdf')).toBe(wire !== google);
+    const blind = await agentOver(wire, [], { streaming });
+    expect(await blind.agent.run([bill])).toMatchObject({ status: 'failed', error: { code: 'files-not-taken' } });
+    expect(blind.server.requests).toEqual([]);
+  });
+
   test('temperature, the limit of tokens and settings of the SDK are passed on', async () => {
     const { agent, server } = await agentOver(wire, [{ text: 'Hi.' }], {
       streaming,

@@ -85,13 +85,18 @@ function MessageContent({ content }: { readonly content: Json }) {
   return (
     <>
       {content.map((part, index) => {
-        const { type, text, url } = isJsonObject(part) ? part : {};
+        const { type, text, url, mediaType, filename } = isJsonObject(part) ? part : {};
         if (type === 'image' && typeof url === 'string')
           return url.startsWith('data:image/') ? (
             <img key={index} class="message-image" src={url} alt="image sent to the model" />
           ) : (
             <InertText key={index} class="mono" text={`[image at ${url}]`} most={400} />
           );
+        if (type === 'file' && typeof url === 'string') {
+          const name = [filename, mediaType].filter((word) => typeof word === 'string').join(', ');
+          const place = url.startsWith('data:') ? `${Math.ceil(url.length / 1365)} kB` : `at ${url}`;
+          return <InertText key={index} class="mono" text={`[file ${name}, ${place}]`} most={400} />;
+        }
         return (
           <InertText
             key={index}
