@@ -192,7 +192,7 @@ export class AgentRuns {
     const journal = (): JournalStore => given.journal ?? core.journal();
     if (given.park === true && journal().take === undefined)
       throw new TypeError("agent.run: option 'park' needs a journal that runs can be resumed from.");
-    const output = typedOutput('agent.run', { outputSchema: given.outputSchema, timeouts: core.options().timeouts });
+    const output = typedOutput('agent.run', { ...given, timeouts: core.options().timeouts });
     const owner = conversation?.owner;
     const remember = owner === undefined ? null : (spec: ToolSpec) => core.remember(spec, owner);
     let opening: Opening | null = null;

@@ -66,7 +66,7 @@ export interface LiveConversationPort {
 }
 
 /** A run of a conversation, as it is begun. */
-interface ConversationRun {
+export interface ConversationRun {
   readonly opening: (signal: AbortSignal) => Promise<Opening>;
   readonly onDone: (result: AnyResult | null, opening: Opening) => Promise<unknown> | undefined;
   readonly next: NextRuns;

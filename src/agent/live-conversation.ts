@@ -3,10 +3,10 @@ import type { SentMessage } from '../machines/contract/mail.ts';
 import { pruneHistory } from '../machines/llm-call/conversation.ts';
 import type { Message } from '../actors/model.ts';
 import { AgentBusyError, AgentClosedError, ConversationError } from './options/agent-errors.ts';
-import { type RunInput, readInput } from './options/input-parts.ts';
+import { type RunInput, messageOf, readInput } from './options/input-parts.ts';
 import { type ResumeOptions, type RunOptions, newRunId } from './options/run-options.ts';
-import { ABORTED, aborted, caughtUp } from './kept-conversation.ts';
-import type { InLine, Keeper, Opening, Reopening, LiveConversationPort } from './kept-conversation.ts';
+import { ABORTED, type InLine, type Keeper, type LiveConversationPort, type Opening } from './kept-conversation.ts';
+import { type ConversationRun, type Reopening, aborted, caughtUp } from './kept-conversation.ts';
 import type { AnyRun } from './run/run.ts';
 import type { NextRun, NextRuns, StartedRun } from './run/run-plan.ts';
 
@@ -103,16 +103,15 @@ export class LiveConversation {
     this.#line = [];
     for (const id of this.#begun.keys()) this.#answer(id, this.#port.keeper === null ? null : 'kept');
     // What is taken out of a run's queue is written down before that run is ended or let go.
-    await Promise.all(line.filter(({ isHandled }) => isHandled).map(({ id }) => this.#withdraw(id)));
+    await Promise.all(
+      line.filter(({ isHandled }) => isHandled).map(async ({ id }) => this.live?.withdraw(id).catch(() => false)),
+    );
     await this.#leaveIfIdle();
   }
 
   #begin(input: RunInput, given: RunOptions, opening: (signal: AbortSignal) => Promise<Opening>): StartedRun {
-    const started = this.#port.begin(input, given, {
-      opening,
-      onDone: (result, from) => this.#over(started, result, from),
-      next: this.next,
-    });
+    const onDone: ConversationRun['onDone'] = (result, from) => this.#over(started, result, from);
+    const started = this.#port.begin(input, given, { opening, onDone, next: this.next });
     return started;
   }
 
@@ -204,9 +203,7 @@ export class LiveConversation {
       this.#drop(id);
       return NEVER;
     });
-    const { task: text, content } = readInput(input);
-    const message = { id, text, ...(content === null ? {} : { content }) };
-    return { id, message, started, isHandled, turn };
+    return { id, message: messageOf(id, input), started, isHandled, turn };
   }
 
   /** Takes the run of a message out of the line. */
@@ -215,11 +212,7 @@ export class LiveConversation {
     this.#line = this.#line.filter((one) => one.id !== id);
     this.#dropped.add(id);
     this.#answer(id, null);
-    void this.#withdraw(id);
-  }
-
-  async #withdraw(id: string): Promise<void> {
-    await this.live?.withdraw(id).catch(() => false);
+    void this.live?.withdraw(id).catch(() => false);
   }
 
   #steer(live: StartedRun, input: RunInput, { whenBusy, ...rest }: RunOptions): AnyRun {

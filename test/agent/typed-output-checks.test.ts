@@ -199,6 +199,46 @@ describe('a schema for one run', () => {
     expect(checked).toEqual([RIGHT]);
   });
 
+  test('has a check and a mode of its own', async () => {
+    const model = scriptedModel([
+      calls(['final_answer', { city: 'Oslo' }]),
+      calls(['final_answer', { city: 'Rome' }]),
+      text(RIGHT),
+    ]);
+    const agent = createAgent({ model, silent: true, outputSchema: SUM });
+    const seen: unknown[] = [];
+    const result = await agent.run('Where?', {
+      outputSchema: CITY,
+      outputMode: 'tool',
+      context: 7,
+      checkOutput: ({ city }, { context }) => {
+        seen.push([city, context]);
+        if (city === 'Oslo') throw new Error('too far north');
+      },
+    });
+    expect(result).toMatchObject({
+      output: { city: 'Rome' },
+      errorHistory: [{ message: expect.stringContaining('too far north') }],
+    });
+    expect(seen).toEqual([
+      ['Oslo', 7],
+      ['Rome', 7],
+    ]);
+    expect(model.requests[0]?.tools?.map(({ name }) => name)).toEqual(['final_answer']);
+    expect((await agent.run('Add')).output).toEqual(RIGHT);
+    expect(model.requests[2]?.tools ?? []).toEqual([]);
+  });
+
+  test.each<[object, RegExp]>([
+    [{ outputMode: 'tool' }, /'outputMode': it needs 'outputSchema'/],
+    [{ checkOutput: () => undefined }, /'checkOutput': it needs 'outputSchema'/],
+    [{ outputSchema: CITY, outputMode: 'json' }, /'outputMode': must be one of auto, tool, native, prompt/],
+    [{ outputSchema: CITY, checkOutput: 'yes' }, /'checkOutput': must be a function/],
+  ])('%j is refused', (options, problem) => {
+    const agent = createAgent({ model: scriptedModel([]), silent: true, outputSchema: SUM });
+    expect(() => Reflect.apply(agent.run, agent, ['Go', options])).toThrow(problem);
+  });
+
   test('leaves the agents below their own schema and its code', async () => {
     const replies: ScriptedReply[] = [text({ even: 3 }), text({ even: 4 })];
     const child = createAgent({

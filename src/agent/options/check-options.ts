@@ -25,6 +25,8 @@ export const checkRunOptions = optionsOf<RunOptions>('agent.run', DOCS, {
   signal: true,
   maxSteps: true,
   outputSchema: true,
+  outputMode: true,
+  checkOutput: true,
   whenBusy: true,
   context: true,
   metadata: true,

@@ -1,5 +1,6 @@
 import type { Message, Part } from '../../actors/model.ts';
 import { isJsonObject } from '../../json/json.ts';
+import type { SentMessage } from '../../machines/contract/mail.ts';
 import type { AgentSetup } from '../../machines/contract/agent-setup.ts';
 import { isInUserMessage } from '../../machines/llm-call/conversation.ts';
 
@@ -45,6 +46,12 @@ export function readInput(input: unknown, what = 'agent.run'): ReadInput {
     throw new TypeError(`${what}: the input has neither text nor an image or a file.`);
   const named = text.trim() === '' ? `[${namesOf(media)}]` : text;
   return media.length === 0 ? { task: text, content: null } : { task: named, content: parts };
+}
+
+/** An input as a message for a later run. */
+export function messageOf(id: string, input: RunInput): SentMessage {
+  const { task: text, content } = readInput(input);
+  return { id, text, ...(content === null ? {} : { content }) };
 }
 
 /** True for what {@link readInput} reads. */

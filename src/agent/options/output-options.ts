@@ -3,7 +3,12 @@ import type { Issue } from '../../json/errors.ts';
 import { OptionError } from '../../json/known-options.ts';
 import { toJson } from '../../json/to-json.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
-import { DEFAULT_SETTINGS, type OutputMode, type OutputSpec } from '../../machines/contract/agent-setup.ts';
+import {
+  DEFAULT_SETTINGS,
+  OUTPUT_MODES,
+  type OutputMode,
+  type OutputSpec,
+} from '../../machines/contract/agent-setup.ts';
 import { type StandardSchema, isStandard, standardIssues, schemaProblem, writtenAsJson } from '../../tools/schema.ts';
 
 /** What `outputSchema` may be: zod, another Standard Schema that gives its JSON Schema, or a JSON Schema. */
@@ -52,8 +57,12 @@ export function typedOutput(what: 'createAgent' | 'agent.run', given: OutputOpti
     new OptionError('wrong-option', `${what}: option '${option}': ${problem}`);
   if (outputSchema === undefined) {
     if (checkOutput !== undefined) throw wrong('checkOutput', "it needs 'outputSchema' beside it.");
+    if (what === 'agent.run' && given.outputMode !== undefined)
+      throw wrong('outputMode', "it needs 'outputSchema' beside it.");
     return null;
   }
+  if (!OUTPUT_MODES.includes(outputMode)) throw wrong('outputMode', `must be one of ${OUTPUT_MODES.join(', ')}.`);
+  if (checkOutput !== undefined && typeof checkOutput !== 'function') throw wrong('checkOutput', 'must be a function.');
   const standard = isStandard(outputSchema) ? outputSchema['~standard'] : null;
   const json = standard === null ? outputSchema : asJson(standard, (problem) => wrong('outputSchema', problem));
   if (!isJsonObject(json))

@@ -1,4 +1,6 @@
 import type { AgentOptions } from './agent-options.ts';
+import type { CheckOutputContext, OutputOf } from './output-options.ts';
+import type { OutputMode } from '../../machines/contract/agent-setup.ts';
 import type { Message } from '../../actors/model.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import type { RunPort } from '../../inspector/frames/run-port.ts';
@@ -14,8 +16,17 @@ export interface RunOptions<TContext = unknown, TSchema = undefined> {
   readonly signal?: AbortSignal;
   /** Overrides the agent's for this run. */
   readonly maxSteps?: number;
-  /** What the answer of this run must be, instead of the agent's `outputSchema`; the agent's `checkOutput` is left out then. */
+  /**
+   * What the answer of this run must be, instead of the agent's `outputSchema`; the agent's `outputMode` and `checkOutput` are
+   * left out then.
+   */
   readonly outputSchema?: TSchema;
+  /** How it is given, as `outputMode` of `createAgent`. Only beside `outputSchema`. */
+  readonly outputMode?: OutputMode;
+  /** Checks it, as `checkOutput` of `createAgent`. Only beside `outputSchema`. */
+  readonly checkOutput?: [TSchema] extends [undefined]
+    ? never
+    : (value: OutputOf<TSchema>, io: CheckOutputContext<TContext>) => void | Promise<void>;
   /** A value of yours for tools, `validateArgs` and `confirm`; never shown to the model nor written. */
   readonly context?: TContext;
   /**

@@ -1,4 +1,4 @@
-import { type RunInput, readInput } from '../options/input-parts.ts';
+import { type RunInput, messageOf } from '../options/input-parts.ts';
 import type { OutsideEvent } from '../../actors/journal.ts';
 import { type Mail, NO_MAIL } from '../../machines/contract/mail.ts';
 import type { AnyResult, RunReason } from '../../machines/contract/run-result.ts';
@@ -105,8 +105,7 @@ export class Messages {
 
 /** Tells a run of a message for the run after it. */
 export function queuedEvent(id: string, input: RunInput): OutsideEvent & { readonly id: string } {
-  const { task, content } = readInput(input);
-  return { type: 'message.queued', id, text: task, ...(content === null ? {} : { content }) };
+  return { type: 'message.queued', ...messageOf(id, input) };
 }
 
 function begunAs(next: NextRun, reason: RunReason | 'over'): Delivery {
