@@ -27,6 +27,10 @@ test('a run that is kept holds each message once: ten times the turns take ten t
   expect(long).toBeLessThan(12 * short);
 }, 180_000);
 
+test('a conversation in which nothing happens is in no memory: a thousand leave what the list of runs keeps of them', async () => {
+  expect(await bytesOf('a conversation of an agent, after its run')).toBeLessThan(3500);
+}, 180_000);
+
 test.runIf(SOAKING)(
   '100 000 calls leave nothing behind in their process',
   async () => {

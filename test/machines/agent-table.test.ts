@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
-import { ModelError } from '../../src/actors/model.ts';
+import { ModelError, type ModelReply } from '../../src/actors/model.ts';
+import type { SteerOptions } from '../../src/agent/options/run-options.ts';
 import type { OutputSchema } from '../../src/agent/options/output-options.ts';
 import type { AnyResult } from '../../src/machines/contract/run-result.ts';
 import { recover } from '../../src/recovery/recover.ts';
@@ -16,6 +17,8 @@ interface Row {
   readonly to: string;
   readonly replies: readonly ScriptedReply[];
   readonly options?: AgentOptions<unknown, OutputSchema>;
+  /** Somebody says this while the model is asked for the first time; it answers a moment later. */
+  readonly steer?: SteerOptions;
   /** The moves of the agent that the row is about, as `from → to`; all must occur, in this order. */
   readonly moves: readonly string[];
   readonly result: Partial<AnyResult>;
@@ -475,27 +478,81 @@ const rows: readonly Row[] = [
     result: { status: 'stopped', reason: 'max-steps', output: { price: 3 }, stepsTaken: 3 },
     check: ({ tools }) => expect(tools.look.calls).toEqual([{ n: 1 }]),
   },
+  {
+    from: 'PLANNING',
+    when: 'somebody says something beside the answer',
+    to: 'PLANNING',
+    steer: {},
+    replies: ['Tea it is.', 'Coffee it is.'],
+    moves: ['PLANNING.DECIDING → PLANNING.CHECKING_BUDGET', ASK, 'PLANNING.DECIDING → COMPLETION'],
+    result: { status: 'answered', result: 'Coffee it is.', stepsTaken: 2 },
+    check: ({ model, result }) => {
+      expect(lastUserText(model)).toBe('No, coffee.');
+      expect(result.undelivered).toBeUndefined();
+    },
+  },
+  {
+    from: 'PLANNING',
+    when: 'somebody says something beside the answer of the last step',
+    to: 'COMPLETION (answered)',
+    steer: {},
+    options: { maxSteps: 1 },
+    replies: ['Tea it is.'],
+    moves: [ASK, 'PLANNING.DECIDING → COMPLETION'],
+    result: { status: 'answered', undelivered: [{ id: 'm', text: 'No, coffee.', kind: 'steer' }] },
+  },
+  {
+    from: 'PLANNING',
+    when: 'somebody interrupts the model',
+    to: 'PLANNING',
+    steer: { interrupt: true },
+    replies: ['Tea it is.', 'Coffee it is.'],
+    moves: ['PLANNING.ASKING → PLANNING.CHECKING_BUDGET', ASK, 'PLANNING.DECIDING → COMPLETION'],
+    result: { status: 'answered', result: 'Coffee it is.' },
+    check: ({ result }) => expect(JSON.stringify(result.messages)).not.toContain('Tea'),
+  },
+  {
+    from: 'PLANNING',
+    when: 'somebody says something beside a call',
+    to: 'DIRECT_EXECUTION',
+    steer: {},
+    replies: [calls(['look', { n: 1 }]), 'Coffee it is.'],
+    moves: ['PLANNING.DECIDING → DIRECT_EXECUTION.RUNNING_CALLS', ASK],
+    result: { status: 'answered', result: 'Coffee it is.' },
+    check: ({ model, tools }) => {
+      expect(tools.look.calls).toHaveLength(1);
+      expect(lastUserText(model)).toBe('No, coffee.');
+    },
+  },
 ];
 
 describe('the transition table of the agent', () => {
-  test.each(rows)('$from, when $when → $to', async ({ replies, options, moves, result, check }) => {
-    const model = scriptedModel(replies);
-    const tools = makeTools();
-    const agent = createAgent({ model, tools: Object.values(tools), silent: true, ...options });
-    const run = agent.run('Buy tea');
-    const ended = await run;
-    expect(ended).toMatchObject(result);
-    const made = run
-      .transitions()
-      .filter(({ actor }) => actor === 'agent')
-      .map(({ from, to }) => `${from} → ${to}`);
-    let at = 0;
-    for (const move of made) if (move === moves[at]) at++;
-    expect(moves.slice(at), `moves that did not occur in this order, of:\n${made.join('\n')}`).toEqual([]);
-    expect(ended.states[0]).toBe('PLANNING');
-    expect(ended.states.at(-1)).toBe('COMPLETION');
-    check?.({ model, tools, result: ended });
-  });
+  test.each(rows)(
+    '$from, when $when → $to',
+    async ({ replies: [first, ...more], options, steer, moves, result, check }) => {
+      const held = async (): Promise<string | ModelReply | Error> => {
+        void run.steer('No, coffee.', { id: 'm', ...steer });
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        return typeof first === 'function' ? '' : (first ?? '');
+      };
+      const model = scriptedModel(first === undefined ? [] : [steer === undefined ? first : held, ...more]);
+      const tools = makeTools();
+      const agent = createAgent({ model, tools: Object.values(tools), silent: true, ...options });
+      const run = agent.run('Buy tea');
+      const ended = await run;
+      expect(ended).toMatchObject(result);
+      const made = run
+        .transitions()
+        .filter(({ actor }) => actor === 'agent')
+        .map(({ from, to }) => `${from} → ${to}`);
+      let at = 0;
+      for (const move of made) if (move === moves[at]) at++;
+      expect(moves.slice(at), `moves that did not occur in this order, of:\n${made.join('\n')}`).toEqual([]);
+      expect(ended.states[0]).toBe('PLANNING');
+      expect(ended.states.at(-1)).toBe('COMPLETION');
+      check?.({ model, tools, result: ended });
+    },
+  );
 
   test('any, when cancelled → COMPLETION (cancelled): every signal aborts and nothing is orphaned', async () => {
     const signals: AbortSignal[] = [];

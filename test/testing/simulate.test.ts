@@ -305,6 +305,15 @@ test('a secret that is printed is a failure, one that only a tool gets is none',
   expect(process.stderr.write).toBe(write);
 });
 
+test('people talk to runs, once and again, over crashes, and nothing of it is lost or doubled', async () => {
+  const said = { 'person.steer': 0.2, 'person.repeat': 0.3, 'process.crash': 0.1 };
+  const { failures, coverage } = await simulate(clerk, { seeds: 150, faults: said });
+  expect(failures).toEqual([]);
+  expect(coverage.faults['person.steer']).toBeGreaterThan(50);
+  expect(coverage.faults['person.repeat']).toBeGreaterThan(50);
+  expect(coverage.faults['process.crash']).toBeGreaterThan(20);
+});
+
 test('the replies of a recording are what the model says', async () => {
   const agent = createAgent({
     tools: [look],
@@ -323,7 +332,7 @@ test('the replies of a recording are what the model says', async () => {
 });
 
 test('an agent that is made already is simulated without crashes', async () => {
-  const { ok, coverage } = await simulate(clerk({ silent: true }), { seeds: 40 });
+  const { ok, coverage } = await simulate(clerk({ silent: true }), { seeds: 80 });
   expect(ok).toBe(true);
   expect(coverage.faults['process.crash']).toBe(0);
   expect(coverage.faults['tool.throw']).toBeGreaterThan(0);

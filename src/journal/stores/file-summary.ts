@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { sumOf } from '../format/checksums.ts';
 import { readFileContent } from './file-sink.ts';
@@ -32,13 +33,40 @@ export function summarizeFile(content: Buffer): Tallied | null {
  * What a list shows of the run in the file at `path`; of one that has ended no more is read than its first line and its last.
  * Throws as {@link summarizeFile}.
  */
-export async function summarizeRunFile(path: string): Promise<Tallied | null> {
+async function summarizeRunFile(path: string): Promise<Tallied | null> {
   await using file = await open(path);
   const { size } = await file.stat();
   const end = await lineOf(file, size, 'last');
   const isWhole = endsIn(end) && sumOf(end.toString('utf8'))?.holds === true;
   return summarizeFile(isWhole ? Buffer.concat([await lineOf(file, size, 'first'), end]) : await file.readFile());
 }
+
+/** What a list shows of the runs in a folder. Those that have ended are read once, as long as their files stay as they are. */
+export class FileSummaries {
+  readonly #ended = new Map<string, { readonly file: string; readonly summary: Tallied }>();
+
+  /** Throws as {@link summarizeFile}, and for a file that is not there. */
+  async of(path: string): Promise<Tallied | null> {
+    const { ino, size, mtimeMs } = statSync(path);
+    const file = `${ino} ${size} ${mtimeMs}`;
+    const known = this.#ended.get(path);
+    if (known?.file === file) return known.summary;
+    const summary = await summarizeRunFile(path);
+    if (summary?.ended === true && this.#ended.size < MOST_KEPT) this.#ended.set(path, { file, summary });
+    else this.#ended.delete(path);
+    return summary;
+  }
+
+  /** Forgets all but these. */
+  keep(paths: readonly string[]): void {
+    if (this.#ended.size <= paths.length) return;
+    const there = new Set(paths);
+    for (const path of this.#ended.keys()) if (!there.has(path)) this.#ended.delete(path);
+  }
+}
+
+/** About 1 kB each. */
+const MOST_KEPT = 10_000;
 
 /** How much is read at first. */
 const CHUNK = 16_384;

@@ -7,7 +7,7 @@ import { selectRuns, summaryOf, type RunSummary } from '../format/tally.ts';
 import { liveJournal } from '../run/live-journal.ts';
 import type { JournalStore } from '../run/run-journal.ts';
 import { fileSink, readFileContent } from './file-sink.ts';
-import { summarizeRunFile } from './file-summary.ts';
+import { FileSummaries } from './file-summary.ts';
 import { continueRunFile, createRunFile, type FileWriting, repairRunFile } from './file-writer.ts';
 import { historiesIn, historyFiles, type RunFiles, runFiles } from './run-files.ts';
 import { requestFiles } from './request-files.ts';
@@ -44,6 +44,7 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
   const { durability = 'process', keep = 'all' } = options;
   const histories = historyFiles(dir, { synced: durability === 'power' });
   const files = runFiles(dir, histories);
+  const summaries = new FileSummaries();
   let swept = false;
   const pruneRuns = runPruner(files, options);
   const prune = (): Promise<void> | undefined => {
@@ -69,9 +70,11 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
     },
     list: async (query) => {
       const runs: RunSummary[] = [];
+      const ids = files.ids();
+      summaries.keep(ids.map((runId) => files.pathOf(runId)));
       // One after the other: a folder may hold more files than a process may open.
       // oxlint-disable-next-line no-await-in-loop -- see above
-      for (const runId of files.ids()) runs.push(...(await summaryOfFile(files, runId)));
+      for (const runId of ids) runs.push(...(await summaryOfFile(files, runId, summaries)));
       return selectRuns(runs, query);
     },
     remove: async (runId) => files.remove(runId),
@@ -105,9 +108,9 @@ async function contentOf(files: RunFiles, runId: string): Promise<Buffer> {
 }
 
 /** A run that is damaged is in no list, but must not hide the others. */
-async function summaryOfFile(files: RunFiles, runId: string): Promise<readonly RunSummary[]> {
+async function summaryOfFile(files: RunFiles, runId: string, known: FileSummaries): Promise<readonly RunSummary[]> {
   try {
-    const tallied = await summarizeRunFile(files.pathOf(runId));
+    const tallied = await known.of(files.pathOf(runId));
     if (tallied === null) return [];
     // A copy goes by the name that it has, whatever its first line says.
     return [{ ...summaryOf(tallied, !tallied.ended && files.isLocked(runId)), runId }];

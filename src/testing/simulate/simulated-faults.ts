@@ -48,6 +48,8 @@ const RATES = {
   'person.twice': 0.1,
   'person.wrong': 0.05,
   'person.always': 0.05,
+  'person.steer': 0.02,
+  'person.repeat': 0.02,
   'outside.cancel': 0.005,
   'outside.tools': 0.01,
   'outside.release': 0.01,

@@ -1,5 +1,6 @@
 import type { Permissions } from '../../agent/options/option-types.ts';
 import type { PendingApproval, SomeRun } from '../../agent/run/run.ts';
+import type { Recording } from '../../journal/format/recording.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { textAt } from '../explore/walk/story.ts';
 import type { Draws } from './draws.ts';
@@ -34,6 +35,10 @@ export class Outside {
   readonly #removed: (() => void)[] = [];
   /** What was sent to the run and has not been settled. */
   readonly #sent = new Set<Promise<unknown>>();
+  /** What people said to the run; the text is the id as well. */
+  readonly #said = new Set<string>();
+  /** What the run says that its model has. */
+  readonly #delivered = new Set<string>();
 
   constructor(options: OutsideOptions) {
     this.#options = options;
@@ -49,6 +54,10 @@ export class Outside {
     if (this.#happens('clock.backward', at, `step ${at}: the clock jumps back`)) time.setWall(-HOUR_MS);
     if (this.#happens('outside.cancel', at, `step ${at}: cancelled`)) this.#send(run.cancel('simulated'));
     if (this.#happens('outside.tools', at, `step ${at}: the tools change`)) this.#changeTools(agent, at);
+    if (this.#happens('person.steer', at, `step ${at}: somebody says something`)) this.#say(run, `said ${at}`, at);
+    const [again] = this.#said;
+    if (again !== undefined && this.#happens('person.repeat', at, `step ${at}: somebody says it again`))
+      this.#say(run, again, at);
     if (canResume && this.#happens('outside.release', at, `step ${at}: let go`)) {
       this.hasReleased = true;
       void run.release();
@@ -85,7 +94,32 @@ export class Outside {
     if (this.#sent.size > 0) this.#options.wrong('answers', 'what was sent to the run was neither taken nor refused');
   }
 
-  #send(sent: Promise<boolean>): void {
+  /** What it was told that the model has the message must be true of the recording. */
+  judgeSaid(recording: Recording | null): void {
+    const written = new Set<unknown>(
+      recording?.lines.flatMap((line) =>
+        line.t === 'event' && line.event.type === 'message.steered' ? line.event.id : [],
+      ),
+    );
+    for (const id of this.#delivered)
+      if (!written.has(id))
+        this.#options.wrong('messages', `'${id}' was said to be delivered, and is not written down`);
+  }
+
+  #say(run: SomeRun, text: string, at: number): void {
+    const interrupt = this.#options.draws.below(`interrupt ${at}`, 2) === 1;
+    this.#said.add(text);
+    const sent = run.steer(text, { id: text, interrupt });
+    this.#send(sent);
+    sent.then(
+      ({ delivered }) => {
+        if (delivered) this.#delivered.add(text);
+      },
+      () => undefined,
+    );
+  }
+
+  #send(sent: Promise<unknown>): void {
     const gone = (): void => void this.#sent.delete(sent);
     this.#sent.add(sent);
     sent.then(gone, gone);

@@ -97,6 +97,7 @@ class OneRun {
       );
     }
     this.#outside.end();
+    this.#outside.judgeSaid(this.#store.recording());
     const { drawn } = this.#draws;
     if (!hasDied(drawn)) await this.#outside.settle(this.#run);
     if (this.#servers === null && result !== null) {

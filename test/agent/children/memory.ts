@@ -1,6 +1,10 @@
 /** What runs and agents hold, each figure as a line of JSON. Run with `--expose-gc`. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import type { Model } from '../../../src/actors/model.ts';
+import { fileJournal } from '../../../src/journal/index.ts';
 import { tool } from '../../../src/tools/tool.ts';
 
 const add = tool({
@@ -64,6 +68,25 @@ const figures = {
   'a kept run of 100 turns': () => held(5, () => runOf(100)),
   'a kept run of 1000 turns': () => held(2, () => runOf(1000)),
   'an idle agent': () => held(2000, () => createAgent({ model: caller(0), tools: [add], silent: true })),
+  'a conversation of an agent, after its run': async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'signalbox-idle-'));
+    const agent = createAgent({ model: caller(1), tools: [add], silent: true, journal: fileJournal(folder) });
+    const talk = (from: number, to: number) =>
+      Array.from({ length: to - from }, (_, n) =>
+        agent
+          .conversation(`user ${from + n}`)
+          .run('Add')
+          .orThrow(),
+      );
+    await Promise.all(talk(0, 200));
+    const before = heapUsed();
+    // oxlint-disable-next-line no-await-in-loop -- a hundred at once
+    for (let from = 200; from < 1200; from += 100) await Promise.all(talk(from, from + 100));
+    const grown = heapUsed() - before;
+    await agent.close();
+    rmSync(folder, { recursive: true });
+    return grown / 1000;
+  },
   'a process after many calls': async () => {
     const model = caller(100, 100);
     const rounds = Number(process.argv[3]);

@@ -17,11 +17,11 @@ export const turns: Law = {
       return `a model turn failed, and the run ended as ${output.reason}`;
     const wrong = endedWrongly(situation, failed);
     if (wrong !== null) return wrong;
-    const corrections = correctionsInARow(situation);
-    if (fresh.some(isCorrection) && corrections > MOST + plansBegun(situation))
-      return `unusable reply ${corrections} in a row was corrected again`;
-    if (output?.error?.code === 'unusable-reply' && output.reason === 'llm-error' && corrections < MOST)
-      return `the model was given up after ${corrections} corrections`;
+    const { inARow, sinceSteer } = corrections(situation);
+    if (fresh.some(isCorrection) && sinceSteer > MOST + plansBegun(situation))
+      return `unusable reply ${inARow} in a row was corrected again`;
+    if (output?.error?.code === 'unusable-reply' && output.reason === 'llm-error' && inARow < MOST)
+      return `the model was given up after ${inARow} corrections`;
     return hasEmptyPlan(situation) ? 'a plan was over before a step of it began' : null;
   },
 };
@@ -70,11 +70,15 @@ function isCorrection(one: Happening): boolean {
   return isTransition(one, 'agent') && one.from === 'PLANNING.DECIDING' && one.to === 'PLANNING.CHECKING_BUDGET';
 }
 
-function correctionsInARow({ story }: Situation): number {
+/** A message that arrives beside an answer takes the way of a correction too, and the row begins anew behind it. */
+function corrections({ story }: Situation) {
   const used = story.findLastIndex(
     (one) => isTransition(one, 'agent') && /^(EXECUTING_PLAN|DIRECT_EXECUTION)/.test(one.to),
   );
-  return story.slice(used + 1).filter(isCorrection).length;
+  const row = story.slice(used + 1);
+  const steered = row.findLastIndex((one) => one.kind === 'told' && textAt(one.event, 'type') === 'message.steered');
+  const behind = row.slice(steered + 1).filter(isCorrection).length;
+  return { inARow: row.filter(isCorrection).length, sinceSteer: steered === -1 ? behind : behind - 1 };
 }
 
 /** Beside corrections, the demand to answer after the last plan takes the same way, once. */
