@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
-import { appendFile, mkdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, rename, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
@@ -259,4 +259,36 @@ test("who seemed dead and was not notices within ten seconds that the run is ano
   } finally {
     vi.useRealTimers();
   }
+});
+
+test('a list shows what a file is now, though it has read it before', async () => {
+  await using folder = await folderOf(['one']);
+  await using elsewhere = await folderOf([]);
+  const [store, other] = [whole(fileJournal(folder.path)), whole(fileJournal(elsewhere.path))];
+  const agents = async () => (await store.list({})).map(({ agent, status }) => [agent, status]);
+  expect(await agents()).toEqual([['clock', 'answered']]);
+  await answered(other, 'one', { name: 'another', ...failing });
+  await writeFile(join(folder.path, 'one.jsonl'), await readFile(join(elsewhere.path, 'one.jsonl')));
+  expect(await store.list({ agent: 'another' })).toHaveLength(1);
+  expect(await agents()).toEqual([['another', 'failed']]);
+  expect(await store.list({ agent: 'clock' })).toEqual([]);
+  // Put in its place by a rename, as another process does that restores a backup.
+  await answered(other, 'two');
+  await rename(join(elsewhere.path, 'two.jsonl'), join(folder.path, 'one.jsonl'));
+  expect(await store.list({ agent: 'clock' })).toHaveLength(1);
+  await store.remove('one');
+  expect(await store.list({})).toEqual([]);
+});
+
+test('a run that goes on is shown as it is each time, and asked for by its beginning', async () => {
+  await using folder = await folderOf([]);
+  const store = whole(fileJournal(folder.path));
+  const { run } = await waiting(store, 'open');
+  const [before] = await store.list({ agent: 'mailer' });
+  expect(await store.list({ agent: 'another' })).toEqual([]);
+  expect(await run.approve(run.pending[0]?.callId ?? '')).toBe(true);
+  await run;
+  const [after] = await store.list({ agent: 'mailer' });
+  expect([before?.runId, before?.state]).toEqual(['open', 'running']);
+  expect([after?.runId, after?.state]).toEqual(['open', 'ended']);
 });

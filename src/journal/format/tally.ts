@@ -132,9 +132,9 @@ function newestFirst(a: Place, b: Place): number {
 
 type Place = Pick<RunSummary, 'at' | 'runId'>;
 
-/** Whether a run has what a query asks of its metadata. */
-function hasMetadata(run: RunSummary, { metadata }: RunQuery): boolean {
-  return metadata === undefined || holds(run.metadata, metadata);
+/** Whether a run has what a query asks of its beginning, which never changes. */
+export function beginsAs(run: Pick<RunSummary, 'agent' | 'metadata'>, { agent, metadata }: RunQuery): boolean {
+  return (agent === undefined || run.agent === agent) && (metadata === undefined || holds(run.metadata, metadata));
 }
 
 function holds(found: Json | undefined, wanted: Json): boolean {
@@ -148,11 +148,10 @@ function holds(found: Json | undefined, wanted: Json): boolean {
 
 /** Whether a list for a query shows the run. */
 export function matches(run: RunSummary, query: RunQuery): boolean {
-  const { agent, state, status, reason, tool, errorCode, after } = query;
+  const { state, status, reason, tool, errorCode, after } = query;
   return (
-    hasMetadata(run, query) &&
+    beginsAs(run, query) &&
     (after === undefined || newestFirst(after, run) < 0) &&
-    (agent === undefined || run.agent === agent) &&
     (state === undefined || run.state === state) &&
     (status === undefined || run.status === status) &&
     (reason === undefined || run.reason === reason) &&

@@ -4,7 +4,7 @@ import { sumOf } from '../format/checksums.ts';
 import { readFileContent } from './file-sink.ts';
 import { type Recording, readRecording } from '../format/recording.ts';
 import { withoutHistory } from '../format/histories.ts';
-import { type Tallied, runTally } from '../format/tally.ts';
+import { type RunQuery, type Tallied, beginsAs, runTally } from '../format/tally.ts';
 
 const NEWLINE = 0x0a;
 const END = Buffer.from('{"t":"end"');
@@ -41,27 +41,44 @@ async function summarizeRunFile(path: string): Promise<Tallied | null> {
   return summarizeFile(isWhole ? Buffer.concat([await lineOf(file, size, 'first'), end]) : await file.readFile());
 }
 
-/** What a list shows of the runs in a folder. Those that have ended are read once, as long as their files stay as they are. */
+/**
+ * What lists show of the runs in a folder. A run that has ended is read once, as long as its file stays as it is; one that
+ * goes on is read again where it began as a list asks for.
+ */
 export class FileSummaries {
-  readonly #ended = new Map<string, { readonly file: string; readonly summary: Tallied }>();
+  readonly #known = new Map<string, { readonly file: string; readonly content: string; readonly summary: Tallied }>();
+  readonly #reading = new Map<string, { readonly version: string; readonly summary: Promise<Tallied | null> }>();
 
-  /** Throws as {@link summarizeFile}, and for a file that is not there. */
-  async of(path: string): Promise<Tallied | null> {
-    const { ino, size, mtimeMs } = statSync(path);
-    const file = `${ino} ${size} ${mtimeMs}`;
-    const known = this.#ended.get(path);
-    if (known?.file === file) return known.summary;
-    const summary = await summarizeRunFile(path);
-    if (summary?.ended === true && this.#ended.size < MOST_KEPT) this.#ended.set(path, { file, summary });
-    else this.#ended.delete(path);
+  /** Null also for a run that the query leaves out by its beginning. Throws as {@link summarizeFile}, and without a file. */
+  async of(path: string, query: RunQuery): Promise<Tallied | null> {
+    const { ino, birthtimeMs, size, mtimeMs } = statSync(path);
+    const [file, content] = [`${ino} ${birthtimeMs}`, `${size} ${mtimeMs}`];
+    const known = this.#known.get(path);
+    const isSame = known?.file === file && (known.content === content || !known.summary.ended);
+    if (isSame && !beginsAs(known.summary, query)) return null;
+    if (isSame && known.summary.ended) return known.summary;
+    const summary = await this.#read(path, `${file} ${content}`);
+    if (summary !== null && (known !== undefined || this.#known.size < MOST_KEPT))
+      this.#known.set(path, { file, content, summary });
+    return summary;
+  }
+
+  /** Those who ask at the same time share what is read. */
+  #read(path: string, version: string): Promise<Tallied | null> {
+    const going = this.#reading.get(path);
+    if (going?.version === version) return going.summary;
+    const summary = summarizeRunFile(path).finally(() => {
+      if (this.#reading.get(path)?.summary === summary) this.#reading.delete(path);
+    });
+    this.#reading.set(path, { version, summary });
     return summary;
   }
 
   /** Forgets all but these. */
   keep(paths: readonly string[]): void {
-    if (this.#ended.size <= paths.length) return;
+    if (this.#known.size <= paths.length) return;
     const there = new Set(paths);
-    for (const path of this.#ended.keys()) if (!there.has(path)) this.#ended.delete(path);
+    for (const path of this.#known.keys()) if (!there.has(path)) this.#known.delete(path);
   }
 }
 

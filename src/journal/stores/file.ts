@@ -3,7 +3,7 @@ import { optionsOf } from '../../json/known-options.ts';
 import { systemCode } from '../../security/folders.ts';
 import { lineWriter } from '../format/blobs.ts';
 import { withHistory } from '../format/histories.ts';
-import { selectRuns, summaryOf, type RunSummary } from '../format/tally.ts';
+import { type RunQuery, selectRuns, summaryOf, type RunSummary } from '../format/tally.ts';
 import { liveJournal } from '../run/live-journal.ts';
 import type { JournalStore } from '../run/run-journal.ts';
 import { fileSink, readFileContent } from './file-sink.ts';
@@ -68,13 +68,13 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
       const found = statSync(files.pathOf(runId), { throwIfNoEntry: false });
       return found === undefined ? null : `${found.ino} ${found.size}`;
     },
-    list: async (query) => {
+    list: async (query = {}) => {
       const runs: RunSummary[] = [];
       const ids = files.ids();
       summaries.keep(ids.map((runId) => files.pathOf(runId)));
       // One after the other: a folder may hold more files than a process may open.
       // oxlint-disable-next-line no-await-in-loop -- see above
-      for (const runId of ids) runs.push(...(await summaryOfFile(files, runId, summaries)));
+      for (const runId of ids) runs.push(...(await summaryOfFile(files, runId, { summaries, query })));
       return selectRuns(runs, query);
     },
     remove: async (runId) => files.remove(runId),
@@ -107,10 +107,19 @@ async function contentOf(files: RunFiles, runId: string): Promise<Buffer> {
   }
 }
 
+interface Listing {
+  readonly summaries: FileSummaries;
+  readonly query: RunQuery;
+}
+
 /** A run that is damaged is in no list, but must not hide the others. */
-async function summaryOfFile(files: RunFiles, runId: string, known: FileSummaries): Promise<readonly RunSummary[]> {
+async function summaryOfFile(
+  files: RunFiles,
+  runId: string,
+  { summaries, query }: Listing,
+): Promise<readonly RunSummary[]> {
   try {
-    const tallied = await known.of(files.pathOf(runId));
+    const tallied = await summaries.of(files.pathOf(runId), query);
     if (tallied === null) return [];
     // A copy goes by the name that it has, whatever its first line says.
     return [{ ...summaryOf(tallied, !tallied.ended && files.isLocked(runId)), runId }];
