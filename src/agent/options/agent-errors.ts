@@ -46,23 +46,34 @@ export class ToolExecutionError extends RunError {
 }
 
 /** Why a run cannot be resumed. */
-export type ResumeErrorCode = 'run-unknown' | 'journal-cannot-resume' | 'machine-changed';
+export type ResumeErrorCode = 'run-unknown' | 'journal-cannot-resume' | 'machine-changed' | 'upgrade-refused';
 
 /** A run could not be taken up again. Nothing was written and nothing was done. */
 export class ResumeError extends Error {
   override readonly name = 'ResumeError';
   readonly code: ResumeErrorCode;
   readonly runId: string;
+  /** With `upgrade-refused`: what is different about the agent since the run began, each as a sentence without its full stop. */
+  readonly differences: readonly string[];
 
-  constructor(code: ResumeErrorCode, runId: string, cause?: unknown) {
-    super(resumeText(code, runId), cause === undefined ? undefined : { cause });
+  constructor(code: ResumeErrorCode, runId: string, why: ResumeProblem = {}) {
+    const { cause, differences = [] } = why;
+    super(resumeText(code, runId, differences), cause === undefined ? undefined : { cause });
     this.code = code;
     this.runId = runId;
+    this.differences = differences;
   }
 }
 
-function resumeText(code: ResumeErrorCode, runId: string): string {
+interface ResumeProblem {
+  readonly cause?: unknown;
+  readonly differences?: readonly string[];
+}
+
+function resumeText(code: ResumeErrorCode, runId: string, differences: readonly string[]): string {
   switch (code) {
+    case 'upgrade-refused':
+      return `Run ${runId} was begun by other code of this agent, and does not go on with this: ${differences.join('; ')}. Let the old version finish it, end it with agent.cancel, or say how it goes on with the option 'onUpgrade'.`;
     case 'run-unknown':
       return `This agent's journal has no run ${runId}. Check the id, and give the agent the journal in which the run is stored.`;
     case 'journal-cannot-resume':

@@ -1,4 +1,5 @@
-import { type InstructionsInput, CHILD, type ChildAgent, type Permissions, type AgentLimits } from './option-types.ts';
+import { CHILD, type ChildAgent, type InstructionsInput } from './option-types.ts';
+import type { AgentLimits, OnUpgrade, Permissions } from './option-types.ts';
 import type { Confirm } from '../../actors/ask-approval.ts';
 import type { Message, Model, ToolCalling } from '../../actors/model.ts';
 import type { RunPort } from '../../inspector/frames/run-port.ts';
@@ -33,6 +34,8 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   readonly name?: string;
   /** Names this version of the agent's code in recordings, as for `signalbox upgrade`. Default: none. */
   readonly version?: string;
+  /** What becomes of runs that are resumed by other code. Default: they keep instructions, get new tools, are refused if a call does not fit. */
+  readonly onUpgrade?: OnUpgrade;
   /** Who the agent is and what it should do: text, or a function asked once a turn. */
   readonly instructions?: string | ((input: InstructionsInput<TContext>) => string | Promise<string>);
   /** Replaces the composition of the system prompt. */
@@ -207,6 +210,7 @@ const schema = z
   .strictObject({
     name: z.string().min(1).max(100),
     version: z.string().min(1).max(100),
+    onUpgrade: z.union([z.enum(['refuse', 'recorded', 'current']), fn], 'must be a choice or a function'),
     instructions: z.union([z.string(), fn], 'must be a text or a function'),
     systemPrompt: fn,
     model: z.union([model, z.custom<object>(isModels, A_MODEL)], `${A_MODEL}, or a list of them`),
@@ -261,19 +265,13 @@ const schema = z
       .partial(),
     secrets: z.array(z.string().min(6)),
     journal: object('a journal such as memoryJournal() or fileJournal(dir)', 'open'),
-    output: z.custom<object>(
-      (value) => typeof value === 'object' && value !== null,
-      'must be an object with methods of OutputHandler',
-    ),
+    output: object('an object with methods of OutputHandler', 'valueOf'),
     silent: z.boolean(),
     debug: z.boolean(),
     showPrompts: z.boolean(),
     showStats: z.boolean(),
     debugPrompts: z.boolean(),
-    inspect: z.union(
-      [z.boolean(), object('', 'attach'), object('', 'then')],
-      'must be true, false or an inspector of createInspector()',
-    ),
+    inspect: z.union([z.boolean(), object('', 'attach'), object('', 'then')], 'must be true, false or an inspector'),
     trace: z.union([z.boolean(), z.string().min(1)], 'must be true or the path of a file'),
     outputDir: z.string().min(1),
     onEvent: fn,

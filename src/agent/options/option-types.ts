@@ -25,6 +25,23 @@ export interface Permissions {
   forAgent?(agent: string): Permissions;
 }
 
+/** What is different about the agent's own code since a run of it was begun. */
+export interface UpgradeDifference {
+  readonly runId: string;
+  /** The option `version`, when the run began and now. */
+  readonly version: { readonly recorded: string | null; readonly current: string | null };
+  /** Each as a sentence without its full stop. */
+  readonly differences: readonly string[];
+  /** False where the tool of an open call is gone, or no longer takes the recorded arguments. */
+  readonly fits: boolean;
+}
+
+/** How a run goes on under other code: not at all, as it was recorded, or with what is there now. */
+export type UpgradeChoice = 'refuse' | 'recorded' | 'current';
+
+/** Decides it, once for all runs or for each. */
+export type OnUpgrade = UpgradeChoice | ((difference: UpgradeDifference) => UpgradeChoice | Promise<UpgradeChoice>);
+
 /** How large what comes from outside may be. Bytes, unless it says otherwise. */
 export interface AgentLimits {
   /** Larger arguments of a call are refused. Default 1 000 000. */

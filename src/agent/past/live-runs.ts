@@ -3,7 +3,7 @@ import type { OutsideEvent } from '../../actors/journal.ts';
 import { toJson } from '../../json/to-json.ts';
 import { type KnownTools, lastKnown, repairSetups } from '../../journal/format/recorded-tools.ts';
 import type { Recording } from '../../journal/format/recording.ts';
-import type { ChildSetup, Restart, Toolset } from '../../machines/contract/agent-setup.ts';
+import type { AgentSetup, ChildSetup, PromptChange, Restart, Toolset } from '../../machines/contract/agent-setup.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { heldTo } from '../../tools/spec.ts';
 import type { AgentCore } from '../core/agent-core.ts';
@@ -18,8 +18,8 @@ export interface LiveRuns {
   /** A run goes on with tools that it was told of; what is different by now is told to it. */
   follow(run: StartedRun, known: KnownTools): void;
   forget(run: StartedRun): void;
-  /** Waits for what a run needs, as one that starts does, at most until the signal aborts. */
-  ready(signal: AbortSignal): Promise<void>;
+  /** Waits for what a run needs, as one that starts does, at most until the signal aborts; gives what it would be told. */
+  ready(signal: AbortSignal): Promise<AgentSetup>;
 }
 
 /** Watches over runs that have a past; `runs` are all runs of the agent, with the tools that each knows of. */
@@ -49,7 +49,7 @@ export function liveRuns(
       unfollow.get(run)?.();
       unfollow.delete(run);
     },
-    ready: async (signal) => void (await core.prepare({ signal })),
+    ready: async (signal) => (await core.prepare({ signal }))(),
   };
 }
 
@@ -68,6 +68,8 @@ interface Continued {
    */
   readonly tools: 'now' | 'recorded';
   readonly restart: Restart;
+  /** What becomes of the prompt; null: it stays. */
+  readonly prompt?: PromptChange | null;
   readonly redact: <T>(value: T) => T;
 }
 
@@ -75,7 +77,10 @@ interface Continued {
  * What has become of the tools since a recording was made, as the event by which the run is told before anything else; the
  * machine holds it to the policies that it had.
  */
-export async function restartNews(core: AgentCore, { past, tools, restart, redact }: Continued): Promise<RestartNews> {
+export async function restartNews(
+  core: AgentCore,
+  { past, tools, restart, prompt = null, redact }: Continued,
+): Promise<RestartNews> {
   const mending = repairSetups(past);
   const { toolset: knownTools, children: below } = lastKnown(past);
   const before = { toolset: knownTools, children: [...below, ...mending] };
@@ -87,8 +92,14 @@ export async function restartNews(core: AgentCore, { past, tools, restart, redac
   const known = tools === 'now' ? now : strictest(before, now);
   const areSame = isSame(before.toolset, known.toolset);
   const isBelow = isSame(toolsBelow(before.children), toolsBelow(known.children));
-  const told = toJson({ toolset: known.toolset, ...(isBelow ? {} : { children: known.children }), restart });
-  if ((areSame && isBelow) || !told.ok || !isJsonObject(told.value)) return { event: null, known: before };
+  const told = toJson({
+    toolset: known.toolset,
+    ...(isBelow ? {} : { children: known.children }),
+    restart,
+    ...(prompt === null ? {} : { prompt }),
+  });
+  if ((areSame && isBelow && prompt === null) || !told.ok || !isJsonObject(told.value))
+    return { event: null, known: before };
   return { event: { ...told.value, type: 'tools.changed' }, known };
 }
 

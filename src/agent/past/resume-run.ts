@@ -13,7 +13,9 @@ import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { AgentCore } from '../core/agent-core.ts';
 import { ResumeError } from '../options/agent-errors.ts';
 import { type RunToLaunch, launchRun } from '../run/launch-run.ts';
+import { newHead } from '../run/new-head.ts';
 import { type LiveRuns, restartNews } from './live-runs.ts';
+import { type Upgraded, upgradedRun } from './upgraded-run.ts';
 import type { StartedRun } from '../run/run-plan.ts';
 
 /** Who is told what the run started from, and that it is over. */
@@ -52,8 +54,14 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
       let known = lastKnown(past);
       redactor = core.redactorOf(past);
       told.onTaken(redactor.restore(past.head.history), past.head);
-      if (past.lines.at(-1)?.t !== 'end') await live.ready(signal);
       const { head } = past;
+      let upgraded: Upgraded = { tools: 'now', prompt: null };
+      if (past.lines.at(-1)?.t !== 'end') {
+        const setup = await live.ready(signal);
+        const opened = { history: [], queued: [] };
+        const now = newHead(core, { runId, input: { task: '', content: null }, opened, setup, metadata: {} });
+        upgraded = await upgradedRun(core, past, now);
+      }
       const owner = ownerIn(head);
       if (owner !== undefined) started.granted = () => core.granted(owner);
       const remember = owner === undefined ? null : (spec: ToolSpec) => core.remember(spec, owner);
@@ -66,7 +74,7 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
             state: () => started.run.state.state,
             kind: migrated ? 'rewritten' : 'resumed',
             news: async (restart) => {
-              const news = await restartNews(core, { past, tools: 'now', restart, redact: redactor.redact });
+              const news = await restartNews(core, { past, ...upgraded, restart, redact: redactor.redact });
               known = news.known;
               return news.event;
             },
@@ -78,7 +86,7 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
             onLive: () => {
               played = false;
               caughtUp.resolve(undefined);
-              live.follow(started, known);
+              if (upgraded.tools === 'now') live.follow(started, known);
               told.onStable?.();
             },
           });
@@ -125,7 +133,8 @@ async function reopened(core: AgentCore, { sink, recording }: TakenRun, run: Run
 /** A divergence of machines that are known to be others is what it says: they changed. */
 function refusing(journal: RunJournal, runId: string, isPlayed: () => boolean): RunJournal {
   const explained = (error: unknown): never => {
-    if (isPlayed() && error instanceof ReplayDivergenceError) throw new ResumeError('machine-changed', runId, error);
+    if (isPlayed() && error instanceof ReplayDivergenceError)
+      throw new ResumeError('machine-changed', runId, { cause: error });
     throw error;
   };
   return {

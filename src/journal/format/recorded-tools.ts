@@ -200,6 +200,7 @@ const CHANGE: JsonObject = {
     toolset: TOOLSET,
     children: CHILDREN,
     restart: record({ begun: { type: 'array', items: TEXT }, notRepeated: { type: 'array', items: TEXT } }),
+    prompt: { anyOf: [record({ instructions: TEXT, byCode: SWITCH }), record({ native: TEXT, json: TEXT })] },
   },
   required: ['toolset'],
   $defs,

@@ -33,7 +33,7 @@ export interface CheckedUpgrade {
 /** Holds a run that has not ended against the head that a run of the agent as it is now would have. */
 export function checkedUpgrade(recording: Recording, now: RunRecord): CheckedUpgrade {
   try {
-    const forbidding = openCallsLost(recording, { toolset: now.toolset, children: now.children ?? [] });
+    const forbidding = openCallsLost(recording, toolsNow(now));
     const differences = differencesOf(recording, now);
     if (forbidding.length > 0)
       return { verdict: 'must finish on the old version', differences: [...forbidding, ...differences] };
@@ -48,11 +48,55 @@ export function checkedUpgrade(recording: Recording, now: RunRecord): CheckedUpg
   }
 }
 
+/** What is different about an agent's own code, as a run that is taken up again is concerned. */
+export interface UpgradeDifferences {
+  /** The tools of open calls that are gone, or no longer take the recorded arguments. */
+  readonly forbidding: readonly string[];
+  readonly differences: readonly string[];
+  /** Its instructions are others, or what makes them may be. */
+  readonly isPromptOther: boolean;
+}
+
+/**
+ * What is different about an agent's own code since a run of it was begun. What MCP servers offer is no code of it, and which
+ * machines play the run is found out when it is played.
+ */
+export function upgradeDifferences(recording: Recording, now: RunRecord): UpgradeDifferences {
+  const { head } = recording;
+  const known = ownTools(lastKnown(recording));
+  const after = ownTools(toolsNow(now));
+  const ofAgent = agentDifferences(head, now);
+  const ofTools = [
+    ...toolDifferences(known.toolset, after.toolset),
+    ...childDifferences(known.children, after.children),
+  ];
+  return {
+    forbidding: ofTools.length === 0 ? [] : openCallsLost(recording, after),
+    differences: [...ofAgent, ...ofTools],
+    isPromptOther:
+      head.instructions !== now.instructions ||
+      head.promptByCode !== now.promptByCode ||
+      (head.promptByCode && head.version !== now.version),
+  };
+}
+
+function toolsNow({ toolset, children = [] }: RunRecord): KnownTools {
+  return { toolset, children };
+}
+
+function ownTools({ toolset, children }: KnownTools): KnownTools {
+  return {
+    toolset: { ...toolset, tools: toolset.tools.filter(({ origin }) => origin.kind !== 'mcp'), servers: [] },
+    children: children.map(({ tool, setup }) => ({ tool, setup: { ...setup, ...ownTools(setup) } })),
+  };
+}
+
 /** The calls under way of a run whose tools are gone, or no longer take the recorded arguments. */
 function openCallsLost(recording: Recording, now: KnownTools): readonly string[] {
   const { driven } = playRecording(runnable(recording));
   return openCalls(driven.actor).flatMap(({ callId, agent, spec, args }): readonly string[] => {
     const tools = toolsAt(now, agent);
+    if (spec.origin.kind === 'mcp' && tools?.every(({ origin }) => origin.kind !== 'mcp') === true) return [];
     // Of an agent that repairs calls nothing is known but what it was begun with.
     if (tools === null) return [];
     const tool = tools.find(({ name }) => name === spec.name);

@@ -22,7 +22,8 @@ import { type ModelList, modelList } from '../llm-call/model-list.ts';
 import type { ReadReply } from './read-reply.ts';
 import { type Mail, NO_MAIL } from '../contract/mail.ts';
 import type { AgentState, ErrorEntry, RunReason, RunStatus, RunUsage } from '../contract/run-result.ts';
-import { type Prompts, composePrompts, modelTools, toolNames } from './system-prompt.ts';
+import type { PromptTexts } from '../../actors/compose-prompt.ts';
+import { type Prompts, composePrompts, modelTools, promptsOf, toolNames } from './system-prompt.ts';
 import { type ShownOutput, shownOutput } from './typed-output.ts';
 
 /** A call of the current turn or plan step, before it starts. */
@@ -91,6 +92,8 @@ export interface Briefing {
   readonly agent: string;
   readonly instructions: string;
   readonly promptByCode: boolean;
+  /** The prompt, where it stays as it was once made; null: it follows from instructions and tools. */
+  readonly fixedPrompt: PromptTexts | null;
   readonly callsNatively: boolean;
   readonly seed: number;
   readonly warnings: readonly string[];
@@ -243,7 +246,7 @@ function briefingOf(setup: AgentSetup): Briefing {
   const { agent, instructions, promptByCode, callsNatively, seed, warnings, children, escalates } = setup;
   const given = { agent, instructions, promptByCode, callsNatively, seed, warnings, children, escalates };
   const models = setup.models === undefined ? null : modelList(setup.models);
-  return { ...given, output: setup.output ?? null, models };
+  return { ...given, fixedPrompt: null, output: setup.output ?? null, models };
 }
 
 /** What the model is told, which changes when the toolset does. */
@@ -265,6 +268,13 @@ export function fromToolset(
   };
   composed.set(toolset, { instructions, ...how, spec, parts });
   return parts;
+}
+
+/** What the model is told of a toolset, by the agent's prompt as it stands. */
+export function shownBy(briefing: Briefing | null, toolset: Toolset, settings: AgentSettings): Shown {
+  const shown = fromToolset(briefing?.instructions ?? '', toolset, settings, briefing?.output);
+  const fixed = briefing?.fixedPrompt ?? null;
+  return fixed === null ? shown : { ...shown, prompts: promptsOf(fixed) };
 }
 
 /** Compositions by toolset: agents that share one, and the runs of one agent, compose once. */

@@ -4,10 +4,10 @@ import type { Message } from '../../actors/model.ts';
 import type { EscalationError } from '../../json/errors.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { higher, type Verdict } from '../../recovery/verdicts.ts';
-import type { AgentContext, Ending } from './agent-context.ts';
-import { fromToolset } from './agent-context.ts';
+import { type AgentContext, type Briefing, type Ending, shownBy } from './agent-context.ts';
 import {
   type AgentInput,
+  type PromptChange,
   type ToolsChanged,
   type Toolset,
   childrenAfter,
@@ -124,23 +124,30 @@ export function limitedToSkill(context: AgentContext): Update {
   return {
     ...troubleTold(context),
     toolset,
-    shown: fromToolset(context.briefing?.instructions ?? '', toolset, context.settings, context.briefing?.output),
+    shown: shownBy(context.briefing, toolset, context.settings),
     detour: { ...context.detour, skill },
   };
 }
 
 /** Takes other tools; a run that is limited to a skill stays so, and one that was taken up again as strict as it was. */
 export function toolsTaken(context: AgentContext, told: ToolsChanged): Update {
-  const { briefing, detour } = context;
+  const { detour } = context;
   const isRestart = told.restart !== undefined;
+  const briefing = promptedAnew(context.briefing, told.prompt);
   const toolset = limited(toolsetAfter(context.toolset, told.toolset, isRestart), detour.skill);
   return {
     toolset,
-    shown: fromToolset(briefing?.instructions ?? '', toolset, context.settings, briefing?.output),
+    shown: shownBy(briefing, toolset, context.settings),
     ...(briefing === null || told.children === undefined
-      ? {}
+      ? { briefing }
       : { briefing: { ...briefing, children: childrenAfter(briefing.children, told.children, isRestart) } }),
   };
+}
+
+function promptedAnew(briefing: Briefing | null, change: PromptChange | undefined): Briefing | null {
+  if (briefing === null || change === undefined) return briefing;
+  if ('native' in change) return { ...briefing, fixedPrompt: change, promptByCode: false };
+  return { ...briefing, fixedPrompt: null, instructions: change.instructions, promptByCode: change.byCode };
 }
 
 /** What of a toolset a run may use that is limited to a skill. */

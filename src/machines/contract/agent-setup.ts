@@ -93,7 +93,14 @@ export interface ToolsChanged {
    * way that may no longer run as they do stand at the gate again.
    */
   readonly restart?: Restart;
+  /** What becomes of the prompt of a run that is taken up again by other code; absent: it stays. */
+  readonly prompt?: PromptChange;
 }
+
+/** Other instructions (`byCode`: a function makes the prompt of each turn), or a prompt that stays as it is. */
+export type PromptChange =
+  | { readonly instructions: string; readonly byCode: boolean }
+  | { readonly [mode in ToolCalling]: string };
 
 /** What had become of the calls whose tools were running when a run was interrupted, by their ids. */
 export interface Restart {

@@ -131,6 +131,10 @@ export const OUTSIDE_EVENTS: { readonly [type: string]: JsonSchema } = {
         },
         required: ['begun', 'notRepeated'],
       },
+      prompt: {
+        type: 'object',
+        description: 'Other instructions, or the prompt as it stays, for a run of other code.',
+      },
     },
     required: ['toolset'],
     additionalProperties: false,

@@ -1,0 +1,181 @@
+import { describe, expect, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import { ResumeError } from '../../src/agent/options/agent-errors.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
+import { memoryJournal } from '../../src/journal/stores/memory.ts';
+import { replay } from '../../src/journal/replay/replay.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
+import { calls } from '../support/replies.ts';
+
+const EUROS = { type: 'object', properties: { euros: { type: 'number' } }, required: ['euros'] } as const;
+const CENTS = { type: 'object', properties: { cents: { type: 'integer' } }, required: ['cents'] } as const;
+const pay = (inputSchema: typeof EUROS | typeof CENTS = EUROS) =>
+  fakeTool('pay', ['paid'], { policy: 'confirm', inputSchema });
+const look = () => fakeTool('look', ['seen', 'seen again'], { effects: 'none' });
+const V1: AgentOptions = { name: 'payer', version: '1', instructions: 'Be brief.', silent: true, confirm: 'wait' };
+
+/** A run of version 1 that waits for an approval; `resumed` takes it up by other code and approves. */
+async function parked(options: AgentOptions = {}) {
+  const journal = memoryJournal();
+  const tools = [pay(), look()];
+  const model = scriptedModel([calls(['look']), calls(['pay', { euros: 7 }])]);
+  const { runId } = await createAgent({ ...V1, tools, ...options, journal, model }).run('Pay.', { park: true });
+  const text = async () => JSON.stringify(await journal.read?.(runId));
+  const agentOf = (changed: AgentOptions, replies: readonly ScriptedReply[] = ['Done.']) => {
+    const next = scriptedModel(replies);
+    return { model: next, agent: createAgent({ ...V1, tools, ...options, ...changed, journal, model: next }) };
+  };
+  const resumed = async (changed: AgentOptions, replies?: readonly ScriptedReply[]) => {
+    const { agent, model: asked } = agentOf(changed, replies);
+    const run = agent.resume(runId);
+    for await (const event of run)
+      if (event.type === 'approval.requested' && !event.replayed) break;
+      else if (run.pending.length > 0) break;
+    await run.approve('c2');
+    const result = await run;
+    const [request] = asked.requests;
+    const names = (request?.tools ?? []).map(({ name }) => name).filter((name) => name !== 'make_plan');
+    return { agent, run, result, prompt: request?.messages[0]?.content, names };
+  };
+  const refused = async (changed: AgentOptions): Promise<ResumeError> => {
+    const before = await text();
+    const error: unknown = await agentOf(changed, [])
+      .agent.resume(runId)
+      .then(null, (thrown: unknown) => thrown);
+    expect(await text()).toBe(before);
+    if (error instanceof ResumeError) return error;
+    throw new Error('It was not refused.', { cause: error });
+  };
+  return { runId, journal, resumed, refused, agentOf, tools };
+}
+
+const V2: AgentOptions = { version: '2', instructions: 'Be kind.' };
+
+describe('a run that is resumed by other code', () => {
+  test('keeps its instructions, and gets the tools of now', async () => {
+    const { resumed, tools } = await parked();
+    const { prompt, names, result } = await resumed({ ...V2, tools: [...tools, fakeTool('smell')] });
+    expect(result).toMatchObject({ status: 'answered' });
+    expect(prompt).toBe('Be brief.');
+    expect(names).toEqual(['pay', 'look', 'smell']);
+  });
+
+  test('takes the instructions of now with `current`, and its recording replays with the code that began it', async () => {
+    const { resumed, agentOf } = await parked();
+    const { prompt, run, result } = await resumed({ ...V2, onUpgrade: 'current' });
+    expect([prompt, result.status]).toEqual(['Be kind.', 'answered']);
+    const again = replay(run.recording(), agentOf({}).agent);
+    expect(await again).toMatchObject({ status: 'answered' });
+    expect(again.transitions()).toEqual(run.transitions());
+  });
+
+  test('keeps its tools too with `recorded`, whatever becomes of those of the agent', async () => {
+    const { resumed, tools } = await parked();
+    const [, ...others] = tools;
+    const more = { ...V2, tools: [...others, pay(CENTS), fakeTool('smell')], onUpgrade: 'recorded' } as const;
+    const { prompt, names, result, agent } = await resumed(more, [
+      () => {
+        agent.tools.register(fakeTool('hear'));
+        return calls(['look']);
+      },
+      ({ tools: offered = [] }) => offered.map(({ name }) => name).join(' '),
+    ]);
+    expect([prompt, names]).toEqual(['Be brief.', ['pay', 'look']]);
+    expect(result.result).toBe('pay look make_plan');
+  });
+
+  test('is refused with `refuse` for any difference, with all of them, and the old code still finishes it', async () => {
+    const { refused, resumed, runId } = await parked();
+    const error = await refused({ ...V2, onUpgrade: 'refuse' });
+    expect(error).toMatchObject({ code: 'upgrade-refused', runId });
+    expect(error.differences).toEqual(["version '1' is '2' now", 'the instructions differ']);
+    expect(error.message).toContain('the instructions differ');
+    expect((await resumed({ onUpgrade: 'refuse' })).result).toMatchObject({ status: 'answered' });
+  });
+
+  test.each([
+    ['is gone', () => [look()], /call c2 of the tool 'pay' is open, and the tool is gone/],
+    ['takes others', () => [pay(CENTS), look()], /its schema no longer takes the recorded arguments/],
+  ])('is refused where the tool of an open call %s, unless somebody says otherwise', async (_what, now, says) => {
+    const { refused, agentOf, runId } = await parked();
+    expect((await refused({ tools: now() })).differences[0]).toMatch(says);
+    const { agent } = agentOf({ tools: now(), onUpgrade: 'current' });
+    const run = agent.resume(runId);
+    expect(await run.cancel('enough')).toBe(true);
+    expect(await run).toMatchObject({ status: 'cancelled' });
+  });
+
+  test('goes on without a question where nothing differs', async () => {
+    const { resumed } = await parked();
+    const onUpgrade = (): never => {
+      throw new Error('It was asked.');
+    };
+    expect((await resumed({ onUpgrade })).result).toMatchObject({ status: 'answered' });
+  });
+
+  test('is decided by a function, which is told what differs', async () => {
+    const { resumed, refused, runId, agentOf } = await parked();
+    const asked: unknown[] = [];
+    const saying = (choice: unknown) => async (difference: object) => {
+      asked.push(difference);
+      return choice as 'refuse';
+    };
+    expect(await refused({ ...V2, onUpgrade: saying('refuse') })).toMatchObject({ code: 'upgrade-refused' });
+    expect(asked).toEqual([
+      {
+        runId,
+        version: { recorded: '1', current: '2' },
+        differences: ["version '1' is '2' now", 'the instructions differ'],
+        fits: true,
+      },
+    ]);
+    const wrong = agentOf({ ...V2, onUpgrade: saying('perhaps') }).agent.resume(runId);
+    await expect(wrong).rejects.toThrow(/onUpgrade must return 'refuse', 'recorded' or 'current'/);
+    expect((await resumed({ ...V2, onUpgrade: saying('current') })).prompt).toBe('Be kind.');
+  });
+
+  test('that is refused is told so by `wake` and `resumeOrphans`, and stays', async () => {
+    const { agentOf, runId, journal } = await parked();
+    const { agent } = agentOf({ ...V2, onUpgrade: 'refuse' });
+    await createAgent({ ...V1, model: scriptedModel([]), journal, tools: [pay(), look()] }).approve(runId, 'c2');
+    expect(await agent.wake()).toMatchObject([{ runId, result: null, error: { code: 'upgrade-refused' } }]);
+    expect((await journal.list?.({}))?.[0]?.state).not.toBe('ended');
+  });
+});
+
+describe('a run whose prompt is made by code', () => {
+  const says = (what: string) => ({
+    instructions: ({ state }: { state: { step: number } }) => `${what} ${state.step}.`,
+  });
+
+  test('asks the code of now while the version is the same', async () => {
+    const { resumed } = await parked(says('Old'));
+    expect((await resumed(says('New'))).prompt).toBe('New 3.');
+  });
+
+  test('keeps what the old code returned last where the version is another', async () => {
+    const { resumed, agentOf, journal } = await parked(says('Old'));
+    const { prompt, run } = await resumed({ ...says('New'), version: '2' }, [calls(['look']), 'Done.']);
+    expect(prompt).toBe('Old 2.');
+    expect(run.recording()).not.toContain('New');
+    const again = replay(run.recording(), agentOf({ ...says('New'), version: '2' }).agent);
+    await again;
+    expect(again.transitions()).toEqual(run.transitions());
+    expect(await journal.list?.({})).toHaveLength(1);
+  });
+
+  test('asks the code of now with `current`', async () => {
+    const { resumed } = await parked(says('Old'));
+    expect((await resumed({ ...says('New'), version: '2', onUpgrade: 'current' })).prompt).toBe('New 3.');
+  });
+
+  test('becomes one with a text, and the other way round, with `current`', async () => {
+    const byCode = await parked(says('Old'));
+    expect((await byCode.resumed({ ...V2, onUpgrade: 'current' })).prompt).toBe('Be kind.');
+    const byText = await parked();
+    expect((await byText.resumed({ ...says('New'), onUpgrade: 'current' })).prompt).toBe('New 3.');
+    const kept = await parked();
+    expect((await kept.resumed({ ...says('New') })).prompt).toBe('Be brief.');
+  });
+});
