@@ -1,4 +1,4 @@
-import type { Message, ModelTool, ToolCalling } from '../../actors/model.ts';
+import type { Message, ToolCalling } from '../../actors/model.ts';
 import type { EscalationError } from '../../json/errors.ts';
 import type { Json } from '../../json/json.ts';
 import type { PlanStep } from '../../parsing/calls/call-forms.ts';
@@ -23,8 +23,7 @@ import type { ReadReply } from './read-reply.ts';
 import { type Mail, NO_MAIL } from '../contract/mail.ts';
 import type { AgentState, ErrorEntry, RunReason, RunStatus, RunUsage } from '../contract/run-result.ts';
 import type { PromptTexts } from '../../actors/compose-prompt.ts';
-import { type Prompts, composePrompts, modelTools, promptsOf, toolNames } from './system-prompt.ts';
-import { type ShownOutput, shownOutput } from './typed-output.ts';
+import { type Shown, fromToolset, promptsOf } from './system-prompt.ts';
 
 /** A call of the current turn or plan step, before it starts. */
 export interface PlannedCall {
@@ -102,14 +101,6 @@ export interface Briefing {
   readonly output: OutputSpec | null;
   /** The models of the run, where there are several, and what it has learned of them. */
   readonly models: ModelList | null;
-}
-
-/** What the model is shown, which follows from the toolset. */
-export interface Shown {
-  readonly prompts: Prompts;
-  readonly modelTools: readonly ModelTool[];
-  /** How the answer is asked for, where it has a schema. */
-  readonly output: ShownOutput | null;
 }
 
 /** What a run has counted and collected. */
@@ -249,45 +240,12 @@ function briefingOf(setup: AgentSetup): Briefing {
   return { ...given, fixedPrompt: null, output: setup.output ?? null, models };
 }
 
-/** What the model is told, which changes when the toolset does. */
-export function fromToolset(
-  instructions: string,
-  toolset: Toolset,
-  { plans = true, texts }: Partial<AgentSettings> = {},
-  spec: OutputSpec | null = null,
-): Shown {
-  const how = { plans, fenced: texts === 3 };
-  const before = composed.get(toolset);
-  const isSame = before?.instructions === instructions && before.plans === plans && before.fenced === how.fenced;
-  if (isSame && before.spec === spec) return before.parts;
-  const output = spec === null ? null : shownOutput(spec, toolNames(toolset));
-  const parts = {
-    prompts: composePrompts(instructions, toolset, { ...how, output }),
-    modelTools: modelTools(toolset, plans, output),
-    output,
-  };
-  composed.set(toolset, { instructions, ...how, spec, parts });
-  return parts;
-}
-
 /** What the model is told of a toolset, by the agent's prompt as it stands. */
 export function shownBy(briefing: Briefing | null, toolset: Toolset, settings: AgentSettings): Shown {
   const shown = fromToolset(briefing?.instructions ?? '', toolset, settings, briefing?.output);
   const fixed = briefing?.fixedPrompt ?? null;
   return fixed === null ? shown : { ...shown, prompts: promptsOf(fixed) };
 }
-
-/** Compositions by toolset: agents that share one, and the runs of one agent, compose once. */
-const composed = new WeakMap<
-  Toolset,
-  {
-    readonly instructions: string;
-    readonly plans: boolean;
-    readonly fenced: boolean;
-    readonly spec: OutputSpec | null;
-    readonly parts: Shown;
-  }
->();
 
 function endingBeforeStart({ cancelled, refused }: AgentInput): Ending | null {
   if (cancelled !== undefined) return cancelledEnding(cancelled, 0);

@@ -4,8 +4,8 @@ import type { JsonSchema } from '../../json/json.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { sentName } from '../../tools/lookup.ts';
 import type { ToolSpec } from '../../tools/spec.ts';
-import type { ServerNote, SkillNote, Toolset } from '../contract/agent-setup.ts';
-import { type ShownOutput, outputText } from './typed-output.ts';
+import type { AgentSettings, OutputSpec, ServerNote, SkillNote, Toolset } from '../contract/agent-setup.ts';
+import { type ShownOutput, outputText, shownOutput } from './typed-output.ts';
 
 /** The reserved name of the tool by which a model plans in native mode. */
 export const MAKE_PLAN = 'make_plan';
@@ -140,6 +140,47 @@ export function composePrompts(instructions: string, toolset: Toolset, how: Omit
     json: joinParts(promptParts(instructions, toolset, { mode: 'json', ...how })),
   });
 }
+
+/** What the model is shown, which follows from the toolset. */
+export interface Shown {
+  readonly prompts: Prompts;
+  readonly modelTools: readonly ModelTool[];
+  /** How the answer is asked for, where it has a schema. */
+  readonly output: ShownOutput | null;
+}
+
+/** What the model is told, which changes when the toolset does. */
+export function fromToolset(
+  instructions: string,
+  toolset: Toolset,
+  { plans = true, texts }: Partial<AgentSettings> = {},
+  spec: OutputSpec | null = null,
+): Shown {
+  const how = { plans, fenced: texts === 3 };
+  const before = composed.get(toolset);
+  const isSame = before?.instructions === instructions && before.plans === plans && before.fenced === how.fenced;
+  if (isSame && before.spec === spec) return before.parts;
+  const output = spec === null ? null : shownOutput(spec, toolNames(toolset));
+  const parts = {
+    prompts: composePrompts(instructions, toolset, { ...how, output }),
+    modelTools: modelTools(toolset, plans, output),
+    output,
+  };
+  composed.set(toolset, { instructions, ...how, spec, parts });
+  return parts;
+}
+
+/** Compositions by toolset: agents that share one, and the runs of one agent, compose once. */
+const composed = new WeakMap<
+  Toolset,
+  {
+    readonly instructions: string;
+    readonly plans: boolean;
+    readonly fenced: boolean;
+    readonly spec: OutputSpec | null;
+    readonly parts: Shown;
+  }
+>();
 
 /** Wraps prompt texts into messages. */
 export function promptsOf(texts: { readonly [mode in ToolCalling]: string }): Prompts {
