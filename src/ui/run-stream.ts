@@ -156,9 +156,10 @@ async function answered(served: Served, body: Readonly<Record<string, unknown>>)
   if (type === 'send') return sent(chat, last, text);
   if (last === null || last.runId !== runId || last.state === 'ended') return refused('over', 'The run is over.');
   switch (type) {
-    case 'steer':
-      await chat.steer(last.runId, text, undefined);
-      return { ok: true };
+    case 'steer': {
+      const wrong = await chat.steer(last.runId, text);
+      return wrong === null ? { ok: true } : refused(wrong.code, wrong.message);
+    }
     case 'stop':
       return (await chat.stop(last.runId, 'stopped by the user')) ? { ok: true } : refused('over', 'The run is over.');
     case 'approve':

@@ -2,16 +2,15 @@ import { HttpAgent } from '@ag-ui/client';
 import type { Message } from '@ag-ui/core';
 import { EventSchemas } from '@ag-ui/core/schemas';
 import { afterEach, expect, test } from 'vitest';
-import { z } from 'zod';
-import { type JournalStore, type Model, createAgent, tool } from '../../src/index.ts';
+import { type JournalStore, type Model, createAgent } from '../../src/index.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { AgUiFold } from '../../src/ui/ag-ui/ag-ui-fold.ts';
-import { sseText } from '../../src/ui/base/sse.ts';
 import { agUi } from '../../src/ui/index.ts';
 import type { ServedAgent } from '../../src/ui/base/answer-approvals.ts';
 import { serveWeb } from './http-chat.ts';
-import { RECORDINGS, committed, groupsOf } from './recorded-groups.ts';
+import { PAY, pay, payCall, payingAgent } from './paying-agent.ts';
+import { RECORDINGS, committed, groupsOf, streamIn } from './recorded-groups.ts';
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -28,12 +27,7 @@ async function read(text: string, messages: Message[] = []): Promise<HttpAgent> 
 
 test.each(RECORDINGS)('%s as a client of AG-UI receives it', async (file) => {
   const groups = groupsOf(committed(file));
-  const fold = new AgUiFold();
-  const text = groups
-    .map(({ position, events }) => ({ position, data: fold.feed(events) }))
-    .filter(({ data }) => data.length > 0)
-    .map(sseText)
-    .join('');
+  const text = streamIn(groups, new AgUiFold());
   await expect(text).toMatchFileSnapshot(`golden/${file.replace('.jsonl', '')}.ag-ui.sse`);
   const events = agUi(groups.flatMap((group) => group.events));
   expect(text.replaceAll(/^id: .*\n/gm, '')).toBe(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
@@ -65,20 +59,7 @@ function textOf(client: HttpAgent): string {
   return typeof said?.content === 'string' ? said.content : '';
 }
 
-const pay = tool({
-  name: 'pay',
-  description: 'Pays.',
-  policy: 'confirm',
-  effects: 'once',
-  inputSchema: z.object({ to: z.string(), euros: z.number().max(100) }),
-  execute: ({ to, euros }) => `paid ${euros} to ${to}`,
-});
-const call = (to: string) => ({ name: 'pay', arguments: { to, euros: 40 } });
-
-function payingAgent(journal: JournalStore, calls = [call('printer')]) {
-  const model = scriptedModel([{ content: '', toolCalls: calls }, 'Done.', 'Again.']);
-  return createAgent({ model, tools: [pay], silent: true, confirm: 'wait', journal });
-}
+const calling = (...to: readonly string[]) => [{ content: '', toolCalls: to.map(payCall) }, 'Done.', 'Again.'];
 
 test('a reply arrives word by word, and each message once', async () => {
   const journal = memoryJournal();
@@ -111,7 +92,7 @@ test('a reply arrives word by word, and each message once', async () => {
 
 test('a call that waits is an interrupt; its answer continues the run with the result of the same call', async () => {
   const journal = memoryJournal();
-  const open = await served(payingAgent(journal), journal);
+  const open = await served(payingAgent(journal, calling('printer')), journal);
   const client = open('bills');
   client.addMessage({ id: 'u1', role: 'user', content: 'Pay.' });
   await client.runAgent();
@@ -136,7 +117,7 @@ test('a call that waits is an interrupt; its answer continues the run with the r
 
 test('all open calls are answered at once, or none is', async () => {
   const journal = memoryJournal();
-  const open = await served(payingAgent(journal, [call('printer'), call('casino')]), journal);
+  const open = await served(payingAgent(journal, calling('printer', 'casino')), journal);
   const client = open('bills');
   client.addMessage({ id: 'u1', role: 'user', content: 'Pay.' });
   await client.runAgent();
@@ -171,7 +152,7 @@ test('the approvals of a child agent are interrupts of the root, with the subage
   const child = createAgent({
     name: 'clerk',
     description: 'Pays bills.',
-    model: scriptedModel([{ content: '', toolCalls: [call('printer')] }, 'Paid it.']),
+    model: scriptedModel([PAY, 'Paid it.']),
     tools: [pay],
     silent: true,
     confirm: 'wait',

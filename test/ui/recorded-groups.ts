@@ -1,6 +1,8 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { type Recording, lineNumber, readRecording } from '../../src/journal/format/recording.ts';
+import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { type EventGroup, GroupPlayer } from '../../src/ui/base/event-groups.ts';
+import { sseText } from '../../src/ui/base/sse.ts';
 
 /** The committed recordings, by name. */
 export const RECORDINGS = readdirSync('test/recordings').filter((file) => file.endsWith('.jsonl'));
@@ -17,4 +19,16 @@ export function groupsOf(recording: Recording): readonly EventGroup[] {
     const number = index === 0 ? 1 : lineNumber(recording, index - 1);
     return player.feed({ number, line }) ?? [];
   });
+}
+
+/** What a protocol makes of groups, as server-sent events. */
+export function streamIn(
+  groups: readonly EventGroup[],
+  fold: { feed(events: Iterable<RunEvent>): readonly object[] },
+): string {
+  return groups
+    .map(({ position, events }) => ({ position, data: fold.feed(events) }))
+    .filter(({ data }) => data.length > 0)
+    .map(sseText)
+    .join('');
 }

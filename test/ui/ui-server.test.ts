@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DefaultChatTransport } from 'ai';
 import { afterEach, expect, test } from 'vitest';
-import { z } from 'zod';
-import { type Agent, type JournalStore, type Model, createAgent, tool } from '../../src/index.ts';
+import { type Agent, type JournalStore, type Model, createAgent } from '../../src/index.ts';
 import { fileJournal, memoryJournal } from '../../src/journal/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { uiStream } from '../../src/ui/index.ts';
 import { type TestChat, chatOver, tab, textOf, until } from './chat-tabs.ts';
 import { serveWeb } from './http-chat.ts';
+import { PAY, pay, payingAgent } from './paying-agent.ts';
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -44,20 +44,6 @@ function slowModel(words: readonly string[]) {
     },
   };
   return { model, allow: (count: number) => void (state.allowed = count), asked: () => state.requests };
-}
-
-const pay = tool({
-  name: 'pay',
-  description: 'Pays.',
-  policy: 'confirm',
-  effects: 'once',
-  inputSchema: z.object({ to: z.string(), euros: z.number().max(100) }),
-  execute: ({ to, euros }) => `paid ${euros} to ${to}`,
-});
-const PAY = { content: '', toolCalls: [{ name: 'pay', arguments: { to: 'printer', euros: 40 } }] };
-
-function payingAgent(journal: JournalStore, replies: Parameters<typeof scriptedModel>[0] = [PAY, 'Paid.']) {
-  return createAgent({ model: scriptedModel(replies), tools: [pay], silent: true, confirm: 'wait', journal });
 }
 
 test('a chat streams word by word, and its next message knows what was said before', async () => {

@@ -2,8 +2,7 @@ import { type UIMessage, type UIMessageChunk, readUIMessageStream, uiMessageChun
 import { expect, test } from 'vitest';
 import { UiStreamFold } from '../../src/ui/ai-sdk/ui-stream-fold.ts';
 import { type UiChunk, uiStream } from '../../src/ui/index.ts';
-import { sseText } from '../../src/ui/base/sse.ts';
-import { RECORDINGS, committed, groupsOf } from './recorded-groups.ts';
+import { RECORDINGS, committed, groupsOf, streamIn } from './recorded-groups.ts';
 
 /** The message that a client has after these chunks; `before`: what it had. */
 async function read(chunks: readonly UiChunk[], before?: UIMessage): Promise<UIMessage | undefined> {
@@ -26,12 +25,7 @@ async function valid(chunk: unknown): Promise<boolean> {
 
 test.each(RECORDINGS)('%s as the AI SDK receives it', async (file) => {
   const groups = groupsOf(committed(file));
-  const fold = new UiStreamFold();
-  const text = groups
-    .map(({ position, events }) => ({ position, data: fold.feed(events) }))
-    .filter(({ data }) => data.length > 0)
-    .map(sseText)
-    .join('');
+  const text = streamIn(groups, new UiStreamFold());
   await expect(text).toMatchFileSnapshot(`golden/${file.replace('.jsonl', '')}.ui.sse`);
   const chunks = uiStream(groups.flatMap(({ events }) => events));
   expect(text.replaceAll(/^id: .*\n/gm, '')).toBe(chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join(''));

@@ -21,10 +21,9 @@ export class AgDocument {
   readonly #messages: AgMessage[] = [];
 
   take(event: AgEvent): void {
-    const opens = openedBy(event);
-    if (opens !== null) this.#open.set(opens, event);
-    const closes = closedBy(event);
-    if (closes !== null) this.#open.delete(closes);
+    const edge = edgeOf(event);
+    if (edge?.opens === true) this.#open.set(edge.thing, event);
+    else if (edge !== null) this.#open.delete(edge.thing);
     this.#write(event);
   }
 
@@ -97,40 +96,29 @@ export class AgDocument {
   }
 }
 
-function openedBy(event: AgEvent): string | null {
+/** What an event opens or closes, and which of them; null where neither. */
+function edgeOf(event: AgEvent): { readonly thing: string; readonly opens: boolean } | null {
+  const opens = /_START(?:ED)?$/.test(event.type);
   switch (event.type) {
     case 'STEP_STARTED':
-      return `step ${event.stepName}`;
-    case 'SUBAGENT_STARTED':
-      return `subagent ${event.subagentRunId}`;
-    case 'TEXT_MESSAGE_START':
-      return `text ${event.messageId}`;
-    case 'TOOL_CALL_START':
-      return `call ${event.toolCallId}`;
-    case 'REASONING_START':
-      return `reasoning ${event.messageId}`;
-    case 'REASONING_MESSAGE_START':
-      return `thought ${event.messageId}`;
-    default:
-      return null;
-  }
-}
-
-function closedBy(event: AgEvent): string | null {
-  switch (event.type) {
     case 'STEP_FINISHED':
-      return `step ${event.stepName}`;
+      return { thing: `step ${event.stepName}`, opens };
+    case 'SUBAGENT_STARTED':
     case 'SUBAGENT_FINISHED':
     case 'SUBAGENT_ERROR':
-      return `subagent ${event.subagentRunId}`;
+      return { thing: `subagent ${event.subagentRunId}`, opens };
+    case 'TEXT_MESSAGE_START':
     case 'TEXT_MESSAGE_END':
-      return `text ${event.messageId}`;
+      return { thing: `text ${event.messageId}`, opens };
+    case 'TOOL_CALL_START':
     case 'TOOL_CALL_END':
-      return `call ${event.toolCallId}`;
+      return { thing: `call ${event.toolCallId}`, opens };
+    case 'REASONING_START':
     case 'REASONING_END':
-      return `reasoning ${event.messageId}`;
+      return { thing: `reasoning ${event.messageId}`, opens };
+    case 'REASONING_MESSAGE_START':
     case 'REASONING_MESSAGE_END':
-      return `thought ${event.messageId}`;
+      return { thing: `thought ${event.messageId}`, opens };
     default:
       return null;
   }

@@ -1,9 +1,9 @@
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { EventGroup } from '../base/event-groups.ts';
 import type { GroupBatch } from '../base/follow-groups.ts';
-import type { LiveText, RunFed } from '../base/run-feed.ts';
+import type { LiveText } from '../base/run-feed.ts';
 import { type RunView, RunViewer } from '../base/run-view.ts';
-import { SSE_PING, type SsePosition, sseText, sseTextAfter } from '../base/sse.ts';
+import { type SsePosition, sseText, sseTextAfter } from '../base/sse.ts';
 import { type RunClient, clientTexts } from '../base/client-texts.ts';
 import { AgDocument } from './ag-document.ts';
 import { type AgEvent, interruptOf } from './ag-event.ts';
@@ -44,7 +44,6 @@ class AgClient implements RunClient {
   /** The client has some of this run's messages already. */
   readonly #hasSome: boolean;
   #hasBegun = false;
-  #latest: LiveText | null = null;
   /** The message that is shown while the model speaks, and how much of it. */
   #live: { readonly messageId: string; readonly answer: string } | null = null;
   #view: RunView | null = null;
@@ -68,18 +67,6 @@ class AgClient implements RunClient {
     return this.#isOver;
   }
 
-  text(fed: RunFed): string {
-    switch (fed.kind) {
-      case 'idle':
-        return SSE_PING;
-      case 'text':
-        this.#latest = fed.text;
-        return this.#said();
-      case 'batch':
-        return this.#batch(fed.batch) + this.#said();
-    }
-  }
-
   /** The end for now: what the run waits for, as interrupts. */
   ended(): string {
     const interrupts = this.#fold.approvals.list.map((asked) => interruptOf(asked, (id) => this.#fold.globalId(id)));
@@ -90,7 +77,7 @@ class AgClient implements RunClient {
     ]);
   }
 
-  #batch({ groups, run }: GroupBatch): string {
+  batch({ groups, run }: GroupBatch): string {
     const texts = groups.map((group) => this.#group(group));
     if (run.position >= this.#after.line) texts.push(this.#begun());
     if (this.#viewer !== null && this.#hasBegun && !run.isOver) texts.push(this.#viewed(run.path, this.#viewer));
@@ -136,14 +123,13 @@ class AgClient implements RunClient {
     return { type: 'MESSAGES_SNAPSHOT', messages: [...this.#others, ...this.#document.messages] };
   }
 
-  #said(): string {
-    const text = this.#latest;
+  said(text: LiveText): string {
     const may = this.#hasBegun && this.#fold.isStreamable && !this.#isOver;
-    if (text === null || text.seq !== this.#fold.seq || !may || text.answer === '') return '';
+    if (text.seq !== this.#fold.seq || !may || text.answer === '') return '';
     const { messageId } = this.#fold;
     const before = this.#live;
     if (before !== null && (before.messageId !== messageId || !text.answer.startsWith(before.answer)))
-      return unrecorded(this.#takenBack()) + this.#said();
+      return unrecorded(this.#takenBack()) + this.said(text);
     this.#live = { messageId, answer: text.answer };
     const delta = text.answer.slice(before?.answer.length ?? 0);
     return unrecorded([

@@ -8,14 +8,12 @@
 import type { Json } from '../../json/json.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
+import { BEFORE_TEXT } from '../base/event-groups.ts';
 import { OpenApprovals, globalCallId, shownResult } from '../base/open-approvals.ts';
 import type { AgEvent, AgUsage } from './ag-event.ts';
 
 type Of<TType extends RunEvent['type']> = Extract<RunEvent, { readonly type: TType }>;
 type Call = RunEvent & { readonly callId: string; readonly tool: string; readonly args: Json };
-
-/** Said together with a reply, before what the reply says. */
-const BEFORE_TEXT: ReadonlySet<RunEvent['type']> = new Set(['thought', 'goal', 'warning']);
 
 /** What the run of AG-UI is called. Default: as the run of ours. */
 export interface AgNames {

@@ -43,7 +43,7 @@ function readAction(chat: string, { action, text, reason, message, answers }: Js
   if (action === 'stop') return { kind: 'stop', chat, reason: textOr(reason, 'stopped by the user') };
   if (action === 'steer')
     return typeof text === 'string' && text.trim() !== ''
-      ? { kind: 'steer', chat, text, id: typeof message === 'string' ? message : undefined }
+      ? { kind: 'steer', chat, text, id: typeof message === 'string' && message !== '' ? message : undefined }
       : wrong("'text' must be a text that is not blank.");
   if (action !== 'answer') return wrong("'action' must be 'stop', 'steer' or 'answer'.");
   const replies = (Array.isArray(answers) ? answers : []).map(readReply);

@@ -8,6 +8,7 @@
 import type { Json } from '../../json/json.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
+import { BEFORE_TEXT } from '../base/event-groups.ts';
 import { OpenApprovals, globalCallId, shownResult } from '../base/open-approvals.ts';
 import { FINISH_REASONS, type UiChunk } from './ui-chunk.ts';
 
@@ -19,9 +20,6 @@ interface ShownCall {
   readonly input: string;
   readonly approvalId: string | null;
 }
-
-/** Said together with a reply, before what the reply says. */
-const BEFORE_TEXT: ReadonlySet<RunEvent['type']> = new Set(['thought', 'goal', 'warning']);
 
 /** Turns the events of one run into chunks, as they come. */
 export class UiStreamFold {

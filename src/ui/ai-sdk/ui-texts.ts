@@ -2,9 +2,9 @@ import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { EventGroup } from '../base/event-groups.ts';
 import type { GroupBatch } from '../base/follow-groups.ts';
 import { type RunClient, clientTexts } from '../base/client-texts.ts';
-import type { LiveText, RunFed } from '../base/run-feed.ts';
+import type { LiveText } from '../base/run-feed.ts';
 import { RunViewer } from '../base/run-view.ts';
-import { SSE_PING, type SsePosition, sseText, sseTextAfter } from '../base/sse.ts';
+import { type SsePosition, sseText, sseTextAfter } from '../base/sse.ts';
 import type { UiChunk } from './ui-chunk.ts';
 import { UiLiveText } from './ui-live-text.ts';
 import { UiStreamFold } from './ui-stream-fold.ts';
@@ -38,7 +38,6 @@ class UiClient implements RunClient {
   readonly #after: SsePosition;
   /** It may have been shown what a model said at the place where it continues. */
   #mayHaveMore: boolean;
-  #latest: LiveText | null = null;
   #position = 0;
   #viewed = '';
   #isOver = false;
@@ -56,25 +55,13 @@ class UiClient implements RunClient {
     return this.#isOver;
   }
 
-  text(fed: RunFed): string {
-    switch (fed.kind) {
-      case 'idle':
-        return SSE_PING;
-      case 'text':
-        this.#latest = fed.text;
-        return this.#said();
-      case 'batch':
-        return this.#batch(fed.batch) + this.#said();
-    }
-  }
-
   /** The end for now of a message whose run waits for people. `position` lets the answer continue from here. */
   ended(): string {
     const signalbox = { runId: this.#fold.runId, position: this.#position };
     return unrecorded([{ type: 'finish', finishReason: 'tool-calls', messageMetadata: { signalbox } }]);
   }
 
-  #batch({ groups, run }: GroupBatch): string {
+  batch({ groups, run }: GroupBatch): string {
     const texts = groups.map((group) => this.#group(group));
     if (run.position >= this.#after.line) texts.push(this.#cleared());
     this.#position = run.position;
@@ -117,9 +104,8 @@ class UiClient implements RunClient {
     return clears ? unrecorded([{ type: 'reset-step' }]) : '';
   }
 
-  #said(): string {
-    const text = this.#latest;
-    if (text === null || text.seq !== this.#fold.seq || !this.#fold.isStreamable || this.#mayHaveMore) return '';
+  said(text: LiveText): string {
+    if (text.seq !== this.#fold.seq || !this.#fold.isStreamable || this.#mayHaveMore) return '';
     return unrecorded(this.#live.show(text));
   }
 

@@ -5,7 +5,13 @@
  * I2 All answers of one request are checked before the first is written.
  */
 import type { RunInput } from '../../agent/options/input-parts.ts';
-import type { ApprovalOptions, ConversationOptions, RunOptions } from '../../agent/options/run-options.ts';
+import type {
+  ApprovalOptions,
+  ConversationOptions,
+  Delivery,
+  RunOptions,
+  SteerOptions,
+} from '../../agent/options/run-options.ts';
 import type { JsonObject } from '../../json/json.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
@@ -21,7 +27,7 @@ export interface ServedAgent {
   approve(runId: string, callId: string, options?: ApprovalOptions): Promise<boolean>;
   reject(runId: string, callId: string, reason?: string): Promise<boolean>;
   cancel(runId: string, reason?: string): Promise<boolean>;
-  steer(runId: string, text: string, options?: { readonly id?: string }): Promise<unknown>;
+  steer(runId: string, text: string, options?: SteerOptions): Promise<Delivery>;
 }
 
 /** What of a conversation is served. */

@@ -8,6 +8,7 @@
 import type { RunInput } from '../../agent/options/input-parts.ts';
 import type { JsonObject } from '../../json/json.ts';
 import type { RunSummary } from '../../journal/format/tally.ts';
+import { followRun } from '../../journal/run/follow-run.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { ServedAgent } from './answer-approvals.ts';
 import { conversationId, lastRunOf } from './owned-runs.ts';
@@ -27,6 +28,15 @@ export interface ChatOptions {
 export type ChatStart =
   | { readonly ok: true; readonly runId: string }
   | { readonly ok: false; readonly code: string; readonly message: string };
+
+/** Why a run does not take what it was to be told. */
+export interface NotSteered {
+  readonly code: 'over' | 'too-many';
+  readonly message: string;
+}
+
+/** How often a run's records are looked at for a message that it is sent. */
+const LOOK_MS = 20;
 
 /** While others are at a chat, it is tried again after these milliseconds. */
 const RETRIES_MS = [50, 200, 1000, 0] as const;
@@ -90,16 +100,38 @@ export class Chat {
     return this.#agent.cancel(runId, reason);
   }
 
-  /** Says something to the model of a run. Resolves once it is written down. */
-  async steer(runId: string, text: string, id: string | undefined): Promise<void> {
-    const said = this.#agent.steer(runId, text, id === undefined ? {} : { id });
-    // It resolves when the model has it, and rejects at once where it cannot be written.
-    await Promise.race([said, new Promise((resolve) => setTimeout(resolve, 50))]);
-    said.catch(() => undefined);
+  /** Says something to the model of a run. Resolves once it is written down, with null; with why where the run does not take it. */
+  async steer(runId: string, text: string, id: string = crypto.randomUUID()): Promise<NotSteered | null> {
+    const enough = new AbortController();
+    const answer = this.#agent.steer(runId, text, { id });
+    // It resolves when the model has it, which may be much later.
+    const written = recorded(this.#options.journal, runId, { id, signal: enough.signal });
+    answer.catch(() => undefined);
+    written.catch(() => undefined);
+    try {
+      const known = await Promise.race([written, answer]);
+      if (known === 'written' || known.delivered || known.reason === 'kept') return null;
+      const code = known.reason === 'too-many' ? known.reason : 'over';
+      return { code, message: code === 'over' ? 'The run is over.' : 'The run takes no more messages.' };
+    } finally {
+      enough.abort();
+    }
   }
 
   get #conversation() {
     const { owner } = this.#options;
     return this.#agent.conversation(this.#id, owner === undefined ? {} : { owner });
   }
+}
+
+/** Resolves when the message of this id is among a run's records; never where it does not come. */
+async function recorded(
+  journal: Pick<JournalStore, 'read' | 'revision'>,
+  runId: string,
+  { id, signal }: { readonly id: string; readonly signal: AbortSignal },
+): Promise<'written'> {
+  for await (const lines of followRun(journal, runId, { signal, everyMs: LOOK_MS }))
+    if (lines.some(({ line }) => line.t === 'event' && line.event.type === 'message.steered' && line.event.id === id))
+      return 'written';
+  return new Promise(() => undefined);
 }

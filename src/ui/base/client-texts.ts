@@ -1,10 +1,14 @@
 import type { JournalStore } from '../../journal/run/run-journal.ts';
-import { type RunFed, runFeed } from './run-feed.ts';
+import type { GroupBatch } from './follow-groups.ts';
+import { type LiveText, type RunFed, runFeed } from './run-feed.ts';
+import { SSE_PING } from './sse.ts';
 
 /** What one client of a run is sent, in its protocol. */
 export interface RunClient {
-  /** The text for what has come. */
-  text(fed: RunFed): string;
+  /** The text for groups that have come. */
+  batch(batch: GroupBatch): string;
+  /** The text for what the model has said so far, as far as the client does not have it. */
+  said(latest: LiveText): string;
   /** The end for now: the run waits for people only. */
   ended(): string;
   /** The run is over, and all of it was sent. */
@@ -21,6 +25,7 @@ export async function* clientTexts(
 ): AsyncGenerator<string> {
   const feed = runFeed(journal, runId, { signal });
   let isWaiting = false;
+  let latest: LiveText | null = null;
   let next = feed.next();
   try {
     for (;;) {
@@ -36,7 +41,9 @@ export async function* clientTexts(
       }
       if (fed.done === true) return;
       isWaiting = fed.value.kind === 'batch' ? fed.value.batch.run.isWaiting : isWaiting;
-      yield client.text(fed.value);
+      if (fed.value.kind === 'text') latest = fed.value.text;
+      const text = fed.value.kind === 'batch' ? client.batch(fed.value.batch) : '';
+      yield fed.value.kind === 'idle' ? SSE_PING : text + (latest === null ? '' : client.said(latest));
       if (client.isOver) return;
       next = feed.next();
     }

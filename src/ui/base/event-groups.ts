@@ -17,6 +17,9 @@ export interface EventGroup {
   readonly events: readonly RunEvent[];
 }
 
+/** Events that come with a model's reply, before what the reply says. */
+export const BEFORE_TEXT: ReadonlySet<RunEvent['type']> = new Set(['thought', 'goal', 'warning']);
+
 /** Makes groups of a run's records as they come. The first must be the head. */
 export class GroupPlayer {
   readonly #player: RecordingPlayer;
