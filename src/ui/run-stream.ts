@@ -102,7 +102,8 @@ async function* textsOfRun(
       const all = groups.map(({ position, events }) => ({ position, events: events.map(shown) }));
       const fresh = all.filter(({ position }) => position > after);
       for (const { position, events } of fresh) yield written(`id: ${runId}:${position}\n`, { events });
-      const isTold = run.problem !== null || (run.isOver && fresh.length === 0) || run.path === state;
+      const isPast = run.position < after || (run.isOver && fresh.length === 0);
+      const isTold = run.problem !== null || isPast || run.path === state;
       if (!isTold) yield `data: ${JSON.stringify({ state: (state = run.path) })}\n\n`;
     }
     // A text that is ahead of the records waits for them: a client shows none that is of another turn.

@@ -5,7 +5,7 @@ import { type Model, createAgent, tool } from '../../src/index.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { type EventGroup, GroupPlayer } from '../../src/ui/base/event-groups.ts';
-import { followGroups } from '../../src/ui/base/follow-groups.ts';
+import { type GroupBatch, followGroups } from '../../src/ui/base/follow-groups.ts';
 import { conversationId, isOwnedBy, lastRunOf, newChatId, ownedRun } from '../../src/ui/base/owned-runs.ts';
 import { begun, runFeed } from '../../src/ui/base/run-feed.ts';
 import { readPosition, sseText, sseTextAfter } from '../../src/ui/base/sse.ts';
@@ -49,6 +49,76 @@ test('groups of a run that goes on are those of the same run read later, and it 
   const own: string[] = [];
   for await (const { type } of run) if (type !== 'model.token') own.push(type);
   expect(live.flatMap(({ events }) => events.map(({ type }) => type))).toEqual(own);
+});
+
+test('what a slow reader receives late says how the run stood behind it, and nothing is left out', async () => {
+  const journal = memoryJournal();
+  const script = scriptedModel([{ content: '', toolCalls: [{ name: 'wipe', arguments: {} }] }, 'Done.']);
+  const model: Model = {
+    complete: async (request, io) => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return script.complete(request, io);
+    },
+  };
+  const agent = createAgent({ model, tools: [wipe], silent: true, confirm: 'wait', journal });
+  const run = agent.run('Wipe it.');
+  expect(await begun(journal, run)).toBe(true);
+  const reader = followGroups(journal, run.runId, { signal: new AbortController().signal, everyMs: 1 });
+  const types: string[] = [];
+  let coming = reader.next();
+  for (let isOver = false; !isOver;) {
+    const next = await coming;
+    if (next.done === true) throw new Error('it ended before the run');
+    coming = reader.next();
+    // Read late: the run has gone on meanwhile.
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    const { groups, run: stands } = next.value;
+    types.push(...groups.flatMap(({ events }) => events.map(({ type }) => type)));
+    isOver = stands.isOver;
+    expect(isOver).toBe(types.at(-1) === 'run.finished');
+    if (stands.isWaiting) await agent.approve(run.runId, run.pending[0]?.callId ?? '');
+  }
+  expect((await coming).done).toBe(true);
+  const own: string[] = [];
+  for await (const { type } of run) if (type !== 'model.token') own.push(type);
+  expect(types).toEqual(own);
+});
+
+test('a long run is played in parts, and others have their turn between them', async () => {
+  const journal = memoryJournal();
+  const calls = 100;
+  const model = scriptedModel([
+    ...Array.from({ length: calls }, (_, n) => ({ content: '', toolCalls: [{ name: 'look', arguments: { n } }] })),
+    { content: '', toolCalls: [{ name: 'wipe', arguments: {} }] },
+  ]);
+  const look = tool({ name: 'look', description: 'Looks.', effects: 'none', execute: () => 'seen' });
+  const agent = createAgent({
+    model,
+    tools: [look, wipe],
+    maxSteps: calls + 2,
+    silent: true,
+    confirm: 'wait',
+    journal,
+  });
+  const run = agent.run('Look, then wipe.');
+  while (run.pending.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  let turns = 0;
+  const timer = setInterval(() => (turns += 1), 1);
+  const batches: GroupBatch[] = [];
+  const gone = new AbortController();
+  for await (const batch of followGroups(journal, run.runId, { signal: gone.signal })) {
+    batches.push(batch);
+    if (batch.run.isWaiting) gone.abort();
+  }
+  clearInterval(timer);
+  expect(batches.length).toBeGreaterThan(1);
+  expect(turns).toBeGreaterThan(0);
+  const positions = batches.map((batch) => batch.run.position);
+  expect(positions).toEqual(positions.toSorted((a, b) => a - b));
+  for (const { groups, run: stands } of batches)
+    expect(groups.at(-1)?.position ?? 0).toBeLessThanOrEqual(stands.position);
+  await agent.cancel(run.runId);
+  await run;
 });
 
 test('a reader gets what the model says between the groups, with the number of the event before it', async () => {

@@ -63,9 +63,10 @@ class UiClient implements RunClient {
 
   batch({ groups, run }: GroupBatch): string {
     const texts = groups.map((group) => this.#group(group));
-    if (run.position >= this.#after.line) texts.push(this.#cleared());
+    const isThere = run.position >= this.#after.line;
+    if (isThere) texts.push(this.#cleared());
     this.#position = run.position;
-    if (this.#viewer !== null && !run.isOver) texts.push(this.#view(run.path, this.#viewer));
+    if (this.#viewer !== null && isThere && !run.isOver) texts.push(this.#view(run.path, this.#viewer));
     if (run.problem !== null) texts.push(unrecorded([{ type: 'error', errorText: run.problem }]));
     this.#isOver = run.isOver || run.problem !== null;
     return texts.join('');

@@ -20,8 +20,24 @@ export interface EventGroup {
 /** Events that come with a model's reply, before what the reply says. */
 export const BEFORE_TEXT: ReadonlySet<RunEvent['type']> = new Set(['thought', 'goal', 'warning']);
 
+/** How a run stands behind one of its records. */
+export interface GroupStanding {
+  /** The first record; null before it. */
+  readonly head: RunRecord | null;
+  /** The line that was played last; 0 before the first. */
+  readonly position: number;
+  /** The state of the root machine as a dotted path. */
+  readonly path: string;
+  /** The run has ended. */
+  readonly isOver: boolean;
+  /** Nothing is under way but questions to people, and timers that are long. */
+  readonly isWaiting: boolean;
+  /** Why nothing more can be read of this run: another version recorded it. Null while it can. */
+  readonly problem: string | null;
+}
+
 /** Makes groups of a run's records as they come. The first must be the head. */
-export class GroupPlayer {
+export class GroupPlayer implements GroupStanding {
   readonly #player: RecordingPlayer;
   #events: RunEvent[] = [];
   #head: RunRecord | null = null;
@@ -73,5 +89,11 @@ export class GroupPlayer {
   /** Why nothing more can be read of this run: another version recorded it. Null while it can. */
   get problem(): string | null {
     return this.#player.problem;
+  }
+
+  /** How the run stands now; it does not change with what is fed later. */
+  get standing(): GroupStanding {
+    const { head, position, path, isOver, isWaiting, problem } = this;
+    return { head, position, path, isOver, isWaiting, problem };
   }
 }

@@ -3,22 +3,27 @@
  * is made of them.
  *
  * I1 What is kept here is what the journal says: a reader receives nothing before the journal has been looked at for it.
- * I2 While nobody reads, nothing is fetched; what was played of the latest runs is kept for those who come back.
+ * I2 What a batch says of the run is true behind its last group, however late it is read.
+ * I3 A long run is played in parts: the process has time for others between them, and readers receive each part.
+ * I4 While nobody reads, nothing is fetched; what was played of the latest runs is kept for those who come back.
  */
 import { type FollowOptions, type NumberedLine, followRun } from '../../journal/run/follow-run.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
-import { type EventGroup, GroupPlayer } from './event-groups.ts';
+import { type EventGroup, GroupPlayer, type GroupStanding } from './event-groups.ts';
 
 type Store = Pick<JournalStore, 'read'>;
 
 /** Groups that came together, and how the run stands behind them. */
 export interface GroupBatch {
   readonly groups: readonly EventGroup[];
-  readonly run: Pick<GroupPlayer, 'head' | 'position' | 'path' | 'isOver' | 'isWaiting' | 'problem'>;
+  readonly run: GroupStanding;
 }
 
 /** So many runs that nobody reads are kept for each journal. */
 const KEPT_RUNS = 32;
+
+/** A long run is played for so many milliseconds at a time. */
+const PART_MS = 10;
 
 const played = new WeakMap<Store, Map<string, PlayedRun>>();
 
@@ -47,6 +52,9 @@ class PlayedRun {
   #reading: AbortController | null = null;
   /** The journal has no more. */
   #isRead = false;
+  /** More is known of the run than was played. */
+  #isBehind = false;
+  #taken: Promise<void> = Promise.resolve();
   #next = Promise.withResolvers<void>();
 
   constructor(store: Store, runId: string) {
@@ -78,8 +86,9 @@ class PlayedRun {
           const groups = this.#groups.slice(given);
           given = this.#groups.length;
           position = player.position;
-          yield { groups, run: player };
-          if (player.isOver || player.problem !== null) return;
+          const run = { ...player.standing, isWaiting: player.isWaiting && !this.#isBehind };
+          yield { groups, run };
+          if (run.isOver || run.problem !== null) return;
         } else if (this.#isRead) return;
         // oxlint-disable-next-line no-await-in-loop -- batch by batch
         else await Promise.race([next, gone]);
@@ -100,7 +109,7 @@ class PlayedRun {
       return looked;
     }
     const once = await followRun(this.#store, this.#runId, { signal: new AbortController().signal }).next();
-    if (once.done !== true) this.#take(once.value);
+    if (once.done !== true) await this.#take(once.value);
   }
 
   #leave(): void {
@@ -116,7 +125,7 @@ class PlayedRun {
       const options = { signal, ...(everyMs === undefined ? {} : { everyMs }) };
       for await (const lines of followRun(this.#store, this.#runId, options)) {
         if (signal.aborted) return;
-        this.#take(lines);
+        await this.#take(lines);
       }
     } catch {
       // What cannot be read has no groups; whoever drives the run says what is wrong with its journal.
@@ -126,17 +135,30 @@ class PlayedRun {
     this.#looked();
   }
 
-  #take(lines: readonly NumberedLine[]): void {
+  /** Plays what is new of these lines, behind what is being played. */
+  #take(lines: readonly NumberedLine[]): Promise<void> {
+    this.#taken = this.#taken.then(() => this.#play(lines));
+    return this.#taken;
+  }
+
+  async #play(lines: readonly NumberedLine[]): Promise<void> {
     const [first] = lines;
     const isOther = first?.line.t === 'run' && this.#player.head !== null && first.line.at !== this.#player.head.at;
     if (isOther || (first?.number === 1 && (lines.at(-1)?.number ?? 0) < this.#player.position)) {
       this.#player = new GroupPlayer();
       this.#groups = [];
     }
-    const from = this.#player.position;
-    for (const line of lines) {
-      const group = line.number > from ? this.#player.feed(line) : null;
+    const fresh = lines.filter(({ number }) => number > this.#player.position);
+    let until = performance.now() + PART_MS;
+    for (const [index, line] of fresh.entries()) {
+      const group = this.#player.feed(line);
       if (group !== null) this.#groups.push(group);
+      this.#isBehind = index < fresh.length - 1;
+      if (!this.#isBehind || performance.now() < until) continue;
+      this.#looked();
+      // oxlint-disable-next-line no-await-in-loop -- part by part
+      await new Promise((resolve) => setTimeout(resolve));
+      until = performance.now() + PART_MS;
     }
     this.#looked();
   }

@@ -1,0 +1,33 @@
+// How long a client that comes back to a run of about 1,000 events waits: in a fresh process, and again in the same one.
+// Run with: node bench/reconnect.ts [passes]
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { numberOf, runChild } from './harness/child.ts';
+import { median, numberGiven, printTable, spread } from './harness/figures.ts';
+
+const PASSES = numberGiven(5);
+
+const rows: (readonly string[])[] = [];
+for (const store of ['file', 'sqlite']) {
+  const place = mkdtempSync(join(tmpdir(), 'reconnect-'));
+  const made = await runChild('reconnect', ['make', store, place]);
+  const runId = String(Reflect.get(Object(made), 'runId'));
+  const line = String(numberOf(made, 'lines') - 6);
+  for (const protocol of ['own', 'ui', 'ag']) {
+    const cold: number[] = [];
+    const warm: number[] = [];
+    for (let pass = 0; pass < PASSES; pass += 1) {
+      // oxlint-disable-next-line no-await-in-loop -- side by side they would disturb each other
+      const printed = await runChild('reconnect', ['read', store, place, protocol, runId, line]);
+      cold.push(numberOf(printed, 'cold'));
+      warm.push(numberOf(printed, 'warm'));
+    }
+    rows.push([store, protocol, median(cold).toFixed(0), spread(cold, 0), median(warm).toFixed(1), spread(warm, 1)]);
+  }
+  rmSync(place, { recursive: true, force: true });
+}
+console.log(
+  `\nReconnecting six records before the end of a run of 1,002 events, in milliseconds (${String(PASSES)} processes)\n`,
+);
+printTable(['journal', 'protocol', 'first', 'spread', 'again', 'spread'], rows);
