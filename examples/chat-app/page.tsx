@@ -2,8 +2,8 @@
 // The page: the same agent three times, by the query `show`.
 import { HttpAgent } from '@ag-ui/client';
 import { useChat } from '@ai-sdk/react';
-import { lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai';
-import { StrictMode, useMemo, useState } from 'react';
+import { type UIMessage, lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai';
+import { StrictMode, useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { runStore, useRun } from 'signalbox/react';
 import { chatTransport } from 'signalbox/ui';
@@ -72,11 +72,18 @@ function RunChat() {
 
 const transport = chatTransport({ api: '/api/chat' });
 
-/** `useChat` of the AI SDK. */
+/** `useChat` of the AI SDK, with what was said before the page was loaded. */
 function SdkChat() {
+  const [earlier, setEarlier] = useState<UIMessage[] | null>(null);
+  useEffect(() => void transport.messages<UIMessage>(chatId).then(setEarlier), []);
+  return earlier === null ? null : <SdkTalk earlier={earlier} />;
+}
+
+function SdkTalk({ earlier }: { readonly earlier: UIMessage[] }) {
   const { messages, status, sendMessage, addToolApprovalResponse } = useChat({
     id: chatId,
     transport,
+    messages: earlier,
     resume: true,
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
   });
@@ -107,13 +114,20 @@ function SdkChat() {
   );
 }
 
-/** A client of AG-UI. */
+const client = new HttpAgent({ url: '/api/ag-ui', threadId: chatId });
+let loaded: Promise<unknown> | null = null;
+
+/** A client of AG-UI. Asked without a message, the server sends what was said before the page was loaded. */
 function AgChat() {
-  const client = useMemo(() => new HttpAgent({ url: '/api/ag-ui', threadId: chatId }), []);
   const [messages, setMessages] = useState(client.messages);
+  useEffect(() => {
+    const { unsubscribe } = client.subscribe({ onMessagesChanged: () => setMessages([...client.messages]) });
+    loaded ??= client.runAgent();
+    return unsubscribe;
+  }, []);
   const send = async (content: string): Promise<void> => {
     client.addMessage({ id: crypto.randomUUID(), role: 'user', content });
-    await client.runAgent({}, { onMessagesChanged: () => setMessages([...client.messages]) });
+    await client.runAgent();
   };
   return (
     <>

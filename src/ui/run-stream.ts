@@ -15,7 +15,7 @@ import type { ShownEvent } from '../store/run-fold.ts';
 import { type ServedAgent, refusedReplies, standingOf, writeReplies } from './base/answer-approvals.ts';
 import { Chat, type ChatOptions } from './base/chat.ts';
 import { OpenApprovals, globalCallId } from './base/open-approvals.ts';
-import { conversationId, isOwnedBy, newChatId } from './base/owned-runs.ts';
+import { newChatId, runsOfChat } from './base/owned-runs.ts';
 import { type LiveText, runFeed } from './base/run-feed.ts';
 import { SSE_PING, readPosition, refusal, sseResponse, unknownId } from './base/sse.ts';
 
@@ -26,7 +26,7 @@ export const runStream = { serve, newChatId };
 interface Served extends ChatOptions {
   readonly agent: ServedAgent;
   readonly chat: Chat;
-  readonly conversation: string;
+  readonly chatId: string;
 }
 
 /**
@@ -38,9 +38,8 @@ interface Served extends ChatOptions {
 async function serve(agent: ServedAgent, request: Request, options: ChatOptions): Promise<Response> {
   const chatId = new URL(request.url).searchParams.get('id') ?? '';
   const chat = Chat.of(agent, chatId, options);
-  const conversation = conversationId(chatId, options.owner);
-  if (chat === null || conversation === null) return unknownId();
-  const served: Served = { ...options, agent, chat, conversation };
+  if (chat === null) return unknownId();
+  const served: Served = { ...options, agent, chat, chatId };
   if (request.method === 'GET') return followed(served, request);
   if (request.method === 'POST') return said(served, request);
   return refusal(405, 'method', 'Only GET and POST are served.');
@@ -62,14 +61,15 @@ async function followed(served: Served, request: Request): Promise<Response> {
 /** All runs of a chat behind a position, one after the other, and what goes on in the last. */
 async function* textsOf(served: Served, last: string, signal: AbortSignal): AsyncGenerator<string> {
   const [lastRunId = '', line = ''] = last.split(':');
-  const known = await runsOf(served);
+  const runsOf = () => runsOfChat(served.journal, served.chatId, { owner: served.owner });
+  const known = await runsOf();
   let at = Math.max(
     0,
     known.findIndex(({ runId }) => runId === lastRunId),
   );
   for (let runs = known; !signal.aborted; at += 1) {
     // oxlint-disable-next-line no-await-in-loop -- the runs that came meanwhile
-    if (at >= runs.length) runs = await runsOf(served);
+    if (at >= runs.length) runs = await runsOf();
     const run = runs[at];
     if (run === undefined) return;
     yield* textsOfRun(served, run.runId, {
@@ -120,12 +120,6 @@ function written(id: string, group: SentGroup): string {
 /** What the model has said so far, as the token that ends it. */
 function tokenOf({ seq, attempt, thought, answer }: LiveText): RunEvent {
   return { type: 'model.token', kind: 'text', text: '', index: 0, replayed: false, seq, attempt, thought, answer };
-}
-
-/** The runs of a chat, the oldest first. */
-async function runsOf({ journal, conversation, owner }: Served): Promise<readonly RunSummary[]> {
-  const all = (await journal.list?.({ metadata: { conversation } })) ?? [];
-  return all.filter((run) => isOwnedBy(run, owner)).toReversed();
 }
 
 const MOST_CHARACTERS = 1_000_000;

@@ -130,13 +130,45 @@ test.skipIf(noChromium)(
   },
 );
 
+test.skipIf(noChromium)(
+  'useChat begins with all turns of the chat after a reload, and goes on from there',
+  async () => {
+    const app = await chatApp(['Hello, Ann.', refundCall, 'Paid.', { content: 'One two three four.', paceMs: 150 }]);
+    const { page, problems } = await open({ url: `${app.url}?show=sdk` });
+    await said(page, 'Send', 'Hello?');
+    await shows(page, 'Hello, Ann.');
+    await said(page, 'Send', 'Refund Eva.');
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await shows(page, 'Paid.');
+    const before = await texts(page);
+    expect(before).toEqual(['Hello?', 'Hello, Ann.', 'Refund Eva.', 'One moment.', 'Paid.']);
+    await page.reload();
+    await shows(page, 'Paid.');
+    expect(await texts(page)).toEqual(before);
+    expect(await page.locator('fieldset').allTextContents()).toEqual([expect.stringContaining('output-available')]);
+    await said(page, 'Send', 'Count.');
+    await shows(page, 'One');
+    await page.reload();
+    await shows(page, 'One two three four.');
+    expect(await texts(page)).toEqual([...before, 'Count.', 'One two three four.']);
+    expect(app.model.requests.length).toBe(4);
+    expect(problems).toEqual([]);
+  },
+);
+
 test.skipIf(noChromium)('a client of AG-UI talks to the same agent', async () => {
-  const app = await chatApp(['Hello, Ann.', 'Still here.']);
+  const app = await chatApp(['Hello, Ann.', 'Still here.', 'Here, too.']);
   const { page, problems } = await open({ url: `${app.url}?show=ag` });
   await said(page, 'Send', 'Hello?');
   await shows(page, 'Hello, Ann.');
   await said(page, 'Send', 'And now?');
   await shows(page, 'Still here.');
   expect(await texts(page)).toEqual(['Hello?', 'Hello, Ann.', 'And now?', 'Still here.']);
+  await page.reload();
+  await shows(page, 'Still here.');
+  expect(await texts(page)).toEqual(['Hello?', 'Hello, Ann.', 'And now?', 'Still here.']);
+  await said(page, 'Send', 'And after a reload?');
+  await shows(page, 'Here, too.');
+  expect(await texts(page)).toHaveLength(6);
   expect(problems).toEqual([]);
 });

@@ -2,6 +2,7 @@ import { HttpAgent } from '@ag-ui/client';
 import type { Message } from '@ag-ui/core';
 import { EventSchemas } from '@ag-ui/core/schemas';
 import { afterEach, expect, test } from 'vitest';
+import { z } from 'zod';
 import { type JournalStore, type Model, createAgent } from '../../src/index.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
@@ -204,4 +205,7 @@ test('images and documents of a message are parts of the input; what cannot be r
     { type: 'image', url: 'data:image/png;base64,AAAA' },
     { type: 'file', url: 'data:application/pdf;base64,BBBB', mediaType: 'application/pdf' },
   ]);
+  const fresh = client('a');
+  await fresh.runAgent();
+  expect(fresh.messages[0]).toEqual(said(image, bill)[0]);
 });

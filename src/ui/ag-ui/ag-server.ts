@@ -17,6 +17,8 @@ import {
 } from '../base/answer-approvals.ts';
 import { Chat, type ChatOptions } from '../base/chat.ts';
 import { FROM_START, type SsePosition, positionOf, refusal, sseResponse, unknownId } from '../base/sse.ts';
+import type { AgEvent } from './ag-event.ts';
+import { AG_MESSAGE, readAgMessages } from './ag-messages.ts';
 import { agTexts, unrecorded } from './ag-texts.ts';
 
 /** How threads are served. */
@@ -37,7 +39,10 @@ interface AgInput {
 /** The metadata by which a run is found again that a request began. */
 const AG_RUN = 'agUiRun';
 
-/** Answers a request of AG-UI (`RunAgentInput`) with its stream of events. */
+/**
+ * Answers a request of AG-UI (`RunAgentInput`) with its stream of events. One without messages begins no run: it is answered with
+ * what the thread has so far, and what goes on in it.
+ */
 export async function serveAgUi(agent: ServedAgent, request: Request, options: AgServeOptions): Promise<Response> {
   if (request.method !== 'POST') return refusal(405, 'method', 'Only POST is served.');
   const input = readInput(await request.json().catch(() => null));
@@ -49,19 +54,39 @@ export async function serveAgUi(agent: ServedAgent, request: Request, options: A
   if (last?.state === 'interrupted') chat.resume();
   if (last !== null && last.metadata[AG_RUN] === input.runId)
     return streamOf(input, options, last.runId, positionOf(request));
+  if (input.messages.length === 0) return shown(input, last, options);
   if (last !== null && last.state !== 'ended' && (await standingOf(options.journal, last.runId))?.isWaiting === true)
     return failed(input, 'conversation-waiting', 'The last run waits for a person. Answer its interrupts first.');
-  const said = saidIn(input.messages.at(-1));
+  const message = input.messages.at(-1);
+  const said = saidIn(message);
   if (said === null)
     return failed(
       input,
       'bad-request',
       'The last message must be of the user, with text, images or files by address or data.',
     );
-  const started = await chat.run(said, { [AG_RUN]: input.runId });
+  const id = message?.id;
+  const started = await chat.run(said, {
+    [AG_RUN]: input.runId,
+    ...(typeof id === 'string' ? { [AG_MESSAGE]: id } : {}),
+  });
   return started.ok
     ? streamOf(input, options, started.runId, FROM_START)
     : failed(input, started.code, started.message);
+}
+
+/** A thread for a client that has nothing of it: its messages, and what goes on. */
+async function shown(input: AgInput, last: RunSummary | null, options: AgServeOptions): Promise<Response> {
+  const { threadId, runId } = input;
+  const messages = await readAgMessages(options.journal, threadId, options);
+  // What is of the run that goes on comes with it.
+  if (last !== null && last.state !== 'ended')
+    return streamOf({ ...input, messages: messages.filter(isJsonObject) }, options, last.runId, FROM_START, true);
+  return eventStream([
+    { type: 'RUN_STARTED', threadId, runId },
+    { type: 'MESSAGES_SNAPSHOT', messages },
+    { type: 'RUN_FINISHED', threadId, runId, outcome: { type: 'success' } },
+  ]);
 }
 
 interface Asked {
@@ -88,6 +113,7 @@ function streamOf(
   { journal, state = false }: AgServeOptions,
   runId: string,
   after: SsePosition,
+  isNew = false,
 ): Response {
   const gone = new AbortController();
   const { threadId, messages, state: known } = input;
@@ -97,6 +123,7 @@ function streamOf(
     names: { threadId, runId: input.runId },
     after,
     posted: messages,
+    isNew,
     signal: gone.signal,
     state: state ? known : null,
   });
@@ -105,11 +132,16 @@ function streamOf(
 
 /** A run of AG-UI that comes to nothing. */
 function failed({ threadId, runId }: AgInput, code: string, message: string): Response {
-  const text = unrecorded([
+  return eventStream([
     { type: 'RUN_STARTED', threadId, runId },
     { type: 'RUN_ERROR', message, code },
   ]);
-  return new Response(text, { headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' } });
+}
+
+function eventStream(events: readonly AgEvent[]): Response {
+  return new Response(unrecorded(events), {
+    headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' },
+  });
 }
 
 function readInput(body: unknown): AgInput | null {

@@ -16,8 +16,10 @@ export interface AgTextsOptions {
   readonly names: Required<AgNames>;
   /** How far the client is. */
   readonly after: SsePosition;
-  /** The messages that it has. */
+  /** The messages that it has, or is to have before those of the run. */
   readonly posted: readonly object[];
+  /** It has none of them yet: they are sent first. Default false. */
+  readonly isNew?: boolean;
   readonly signal: AbortSignal;
   /** Where the run is, in the client's state; null: it is not sent. */
   readonly state: object | null;
@@ -41,7 +43,7 @@ class AgClient implements RunClient {
   readonly #after: SsePosition;
   /** The messages of the client that are not of this run. */
   readonly #others: readonly object[];
-  /** The client has some of this run's messages already. */
+  /** The client has some of this run's messages already, or not even those before it. */
   readonly #hasSome: boolean;
   #hasBegun = false;
   /** The message that is shown while the model speaks, and how much of it. */
@@ -49,7 +51,10 @@ class AgClient implements RunClient {
   #view: RunView | null = null;
   #isOver = false;
 
-  constructor(runId: string, { names, after, posted, state }: Omit<AgTextsOptions, 'journal' | 'runId' | 'signal'>) {
+  constructor(
+    runId: string,
+    { names, after, posted, state, isNew = false }: Omit<AgTextsOptions, 'journal' | 'runId' | 'signal'>,
+  ) {
     this.#names = names;
     this.#fold = new AgUiFold(names);
     this.#viewer = state === null ? null : new RunViewer();
@@ -59,7 +64,7 @@ class AgClient implements RunClient {
     const isListed = (message: object): boolean =>
       !/^(?:activity|reasoning)$/.test(String(Reflect.get(message, 'role')));
     this.#others = posted.filter((message) => !isOurs(message) && isListed(message));
-    this.#hasSome = posted.some(isOurs);
+    this.#hasSome = isNew || posted.some(isOurs);
   }
 
   /** Nothing more comes. */

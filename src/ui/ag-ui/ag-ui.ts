@@ -1,5 +1,6 @@
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import type { AgEvent } from './ag-event.ts';
+import { readAgMessages } from './ag-messages.ts';
 import { serveAgUi } from './ag-server.ts';
 import { AgUiFold, type AgNames } from './ag-ui-fold.ts';
 
@@ -13,10 +14,12 @@ export interface AgUi {
    * @example app.post('/api/ag-ui', (c) => agUi.serve(agent, c.req.raw, { journal, owner: c.get('user') }));
    */
   readonly serve: typeof serveAgUi;
+  /** The messages of a thread so far; none where the owner has no such thread. */
+  readonly messages: typeof readAgMessages;
 }
 
 /** Runs as events of AG-UI 1.0. */
 export const agUi: AgUi = /* @__PURE__ */ Object.assign(
   (events: Iterable<RunEvent>, names?: AgNames) => new AgUiFold(names).feed(events),
-  { serve: serveAgUi },
+  { serve: serveAgUi, messages: readAgMessages },
 );

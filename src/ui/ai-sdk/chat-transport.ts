@@ -6,6 +6,7 @@
  */
 import { readPosition } from '../base/sse.ts';
 import type { UiChunk } from './ui-chunk.ts';
+import type { UiMessage } from './ui-messages.ts';
 
 /** How a transport reaches its server. */
 export interface ChatTransportOptions {
@@ -51,6 +52,8 @@ export interface SignalboxTransport {
     readonly abortSignal?: AbortSignal | undefined;
     readonly headers?: HeadersOf | undefined;
   }): Promise<ReadableStream<UiChunk> | null>;
+  /** The messages of a chat so far, for `useChat({ messages })`. */
+  messages<TMessage = UiMessage>(chatId: string): Promise<TMessage[]>;
   /** Ends the run of a chat, whoever shows it. False: it was over. */
   stop(chatId: string, reason?: string): Promise<boolean>;
   /** Says something to the model of the run that goes on. */
@@ -78,12 +81,13 @@ export function chatTransport(options: ChatTransportOptions = {}): SignalboxTran
       return server.chunks(response, { chatId, headers, signal: abortSignal });
     },
     reconnectToStream: async ({ chatId, abortSignal, headers }) => {
-      const response = await server.request(server.streamOf(chatId, server.unfinished(chatId)), {
+      const response = await server.request(server.addressOf(chatId, 'stream', server.unfinished(chatId)), {
         headers,
         signal: abortSignal,
       });
       return response.status === 204 ? null : server.chunks(response, { chatId, headers, signal: abortSignal });
     },
+    messages: async (chatId) => (await server.request(server.addressOf(chatId, 'messages'), {})).json(),
     stop: async (chatId, reason) => {
       const said = await server.tell(chatId, { action: 'stop', reason });
       return typeof said === 'object' && said !== null && Reflect.get(said, 'stopped') === true;
@@ -123,12 +127,12 @@ class ChatServer {
     return this.#unfinished.get(chatId) ?? '';
   }
 
-  streamOf(chatId: string, run: string): string {
+  addressOf(chatId: string, what: 'messages' | 'stream', run = ''): string {
     const [path = '', query = ''] = this.api.split('?');
     const all = new URLSearchParams(query);
     if (run !== '') all.set('run', run);
     const asked = all.size === 0 ? '' : `?${all.toString()}`;
-    return `${path.replace(/\/$/, '')}/${encodeURIComponent(chatId)}/stream${asked}`;
+    return `${path.replace(/\/$/, '')}/${encodeURIComponent(chatId)}/${what}${asked}`;
   }
 
   #seen(chatId: string, chunk: UiChunk): void {
@@ -180,7 +184,7 @@ class ChatServer {
         if (response === null) {
           const after = new Headers(headers);
           if (last !== '') after.set('last-event-id', last);
-          const url = this.streamOf(chatId, this.unfinished(chatId));
+          const url = this.addressOf(chatId, 'stream', this.unfinished(chatId));
           // oxlint-disable-next-line no-await-in-loop -- one connection after the other
           response = await this.request(url, { headers: after, signal });
           if (response.status === 204) return;

@@ -10,6 +10,7 @@ import { Chat, type ChatOptions } from '../base/chat.ts';
 import { FROM_START, type SsePosition, positionOf, refusal, sseResponse, unknownId } from '../base/sse.ts';
 import { conversationId, lastRunOf } from '../base/owned-runs.ts';
 import { type UiAsk, readAsk } from './ui-requests.ts';
+import { MESSAGE, readUiMessages } from './ui-messages.ts';
 import { uiTexts } from './ui-texts.ts';
 
 /** How chats are served. */
@@ -26,14 +27,12 @@ export interface ResumeStreamOptions extends Pick<ServeOptions, 'owner' | 'state
 
 const HEADERS = { 'x-vercel-ai-ui-message-stream': 'v1' };
 
-/** The metadata by which a run is found again that a message began. */
-const MESSAGE = 'uiMessage';
-
-/** Answers a request of a chat: a message, answers to approvals, a stop, a steer, or (`GET`) the stream taken up again. */
+/** Answers a request of a chat: a message, answers to approvals, a stop, a steer, or (`GET`) its messages or its stream. */
 export async function serveUiStream(agent: ServedAgent, request: Request, options: ServeOptions): Promise<Response> {
   if (request.method === 'GET') {
-    const chatId = chatIn(request);
+    const [chatId, what] = chatIn(request);
     if (chatId === null) return unknownId();
+    if (what === 'messages') return Response.json(await readUiMessages(options.journal, chatId, options));
     const chat = Chat.of(agent, chatId, options);
     // Its process has died: here is one that continues it.
     if ((await chat?.last())?.state === 'interrupted') chat?.resume();
@@ -76,14 +75,14 @@ export async function resumeUiStream(
     : streamOf({ journal, state }, named, after);
 }
 
-/** The chat that a path such as `/api/chat/<id>/stream` names. */
-function chatIn(request: Request): string | null {
+/** The chat that a path such as `/api/chat/<id>/stream` or `/api/chat/<id>/messages` names, and what is asked of it. */
+function chatIn(request: Request): readonly [string | null, string | undefined] {
   const { pathname, searchParams } = new URL(request.url);
-  const [, id = searchParams.get('id')] = /\/([^/]+)\/stream\/?$/.exec(pathname) ?? [];
+  const [, id = searchParams.get('id'), what] = /\/([^/]+)\/(stream|messages)\/?$/.exec(pathname) ?? [];
   try {
-    return id === null ? null : decodeURIComponent(id);
+    return [id === null ? null : decodeURIComponent(id), what];
   } catch {
-    return null;
+    return [null, what];
   }
 }
 

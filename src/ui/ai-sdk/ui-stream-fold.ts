@@ -53,8 +53,9 @@ export class UiStreamFold {
     return this.#isOver;
   }
 
-  get runId(): string {
-    return this.#runId;
+  /** What a message says of itself while its run waits for people. `position` lets the answer continue from there. */
+  waitingAt(position: number): object {
+    return { signalbox: { runId: this.#runId, position } };
   }
 
   /** The chunks of events that follow from one record. */

@@ -2,6 +2,7 @@ import type { RunEvent } from '../../machines/events/run-events.ts';
 import { newChatId } from '../base/owned-runs.ts';
 import { chatTransport } from './chat-transport.ts';
 import type { UiChunk } from './ui-chunk.ts';
+import { readUiMessages } from './ui-messages.ts';
 import { resumeUiStream, serveUiStream } from './ui-server.ts';
 import { UiStreamFold } from './ui-stream-fold.ts';
 
@@ -17,6 +18,12 @@ export interface UiStream {
   readonly serve: typeof serveUiStream;
   /** The last run of a chat as a stream; 204 when nothing is live. */
   readonly resume: typeof resumeUiStream;
+  /**
+   * The messages of a chat so far, for `useChat({ messages })`; none where the owner has no such chat.
+   *
+   * @example const messages = await uiStream.messages<UIMessage>(journal, chatId, { owner });
+   */
+  readonly messages: typeof readUiMessages;
   /** A transport for `useChat`, for the browser. */
   readonly transport: typeof chatTransport;
   /** A fresh id of a chat that nobody guesses. Chats that are served without an owner need one. */
@@ -26,5 +33,5 @@ export interface UiStream {
 /** Runs as streams for `useChat` of the AI SDK. */
 export const uiStream: UiStream = /* @__PURE__ */ Object.assign(
   (events: Iterable<RunEvent>) => new UiStreamFold().feed(events),
-  { serve: serveUiStream, resume: resumeUiStream, transport: chatTransport, newChatId },
+  { serve: serveUiStream, resume: resumeUiStream, messages: readUiMessages, transport: chatTransport, newChatId },
 );

@@ -57,8 +57,8 @@ class UiClient implements RunClient {
 
   /** The end for now of a message whose run waits for people. `position` lets the answer continue from here. */
   ended(): string {
-    const signalbox = { runId: this.#fold.runId, position: this.#position };
-    return unrecorded([{ type: 'finish', finishReason: 'tool-calls', messageMetadata: { signalbox } }]);
+    const messageMetadata = this.#fold.waitingAt(this.#position);
+    return unrecorded([{ type: 'finish', finishReason: 'tool-calls', messageMetadata }]);
   }
 
   batch({ groups, run }: GroupBatch): string {

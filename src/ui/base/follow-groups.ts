@@ -17,6 +17,8 @@ type Store = Pick<JournalStore, 'read'>;
 export interface GroupBatch {
   readonly groups: readonly EventGroup[];
   readonly run: GroupStanding;
+  /** All that was recorded when the journal was read is played. */
+  readonly isWhole: boolean;
 }
 
 /** So many runs that nobody reads are kept for each journal. */
@@ -86,8 +88,9 @@ class PlayedRun {
           const groups = this.#groups.slice(given);
           given = this.#groups.length;
           position = player.position;
-          const run = { ...player.standing, isWaiting: player.isWaiting && !this.#isBehind };
-          yield { groups, run };
+          const isWhole = !this.#isBehind;
+          const run = { ...player.standing, isWaiting: player.isWaiting && isWhole };
+          yield { groups, run, isWhole };
           if (run.isOver || run.problem !== null) return;
         } else if (this.#isRead) return;
         // oxlint-disable-next-line no-await-in-loop -- batch by batch

@@ -3,10 +3,13 @@
  *
  * I1 A run of another owner is to every request as if it were not there.
  */
+import type { RunRecord } from '../../journal/format/record.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import type { RunSummary } from '../../journal/format/tally.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { JsonObject } from '../../json/json.ts';
+import type { EventGroup, GroupStanding } from './event-groups.ts';
+import { followGroups } from './follow-groups.ts';
 
 /** Ids that only we make: of a run, and of a chat (`newChatId`). Nobody guesses one. */
 const OWN_ID = /^(?:[0-9a-v]{10}-[0-9a-v]{10}|chat-[0-9a-v]{26})$/;
@@ -54,4 +57,56 @@ export async function lastRunOf(
   if (conversation === null) return null;
   const [last] = (await journal.list?.({ metadata: { conversation }, limit: 1 })) ?? [];
   return last ?? null;
+}
+
+/** Whose chat is read, and how much of it. */
+export interface ChatRunsOptions {
+  /** By the app's own authentication. Without it only chats count whose ids nobody can guess. */
+  readonly owner?: string | undefined;
+  /** At most so many runs, the latest. Default 100. */
+  readonly limit?: number;
+}
+
+/** The runs of a chat, the oldest first; none where the owner has no such chat. */
+export async function runsOfChat(
+  journal: Pick<JournalStore, 'list'>,
+  chatId: string,
+  { owner, limit }: ChatRunsOptions,
+): Promise<readonly RunSummary[]> {
+  const conversation = conversationId(chatId, owner);
+  if (conversation === null) return [];
+  const query = { metadata: { conversation }, ...(limit === undefined ? {} : { limit }) };
+  const all = (await journal.list?.(query)) ?? [];
+  return all.filter((run) => isOwnedBy(run, owner)).toReversed();
+}
+
+/** A run as far as it is recorded now. */
+interface WholeRun {
+  readonly head: RunRecord;
+  readonly groups: readonly EventGroup[];
+  readonly run: GroupStanding;
+}
+
+/** What is recorded of a run; null where there is none. */
+async function wholeRun(journal: Pick<JournalStore, 'read'>, runId: string): Promise<WholeRun | null> {
+  const groups: EventGroup[] = [];
+  for await (const batch of followGroups(journal, runId, { signal: new AbortController().signal })) {
+    groups.push(...batch.groups);
+    const isAll = batch.isWhole || batch.run.problem !== null;
+    if (isAll && batch.run.head !== null) return { head: batch.run.head, groups, run: batch.run };
+  }
+  return null;
+}
+
+/** The latest runs of a chat, as far as they are recorded now, one after the other. */
+export async function* wholeRuns(
+  journal: JournalStore,
+  chatId: string,
+  { owner, limit = 100 }: ChatRunsOptions,
+): AsyncGenerator<WholeRun> {
+  for (const { runId } of await runsOfChat(journal, chatId, { owner, limit })) {
+    // oxlint-disable-next-line no-await-in-loop -- one run after the other
+    const whole = await wholeRun(journal, runId);
+    if (whole !== null) yield whole;
+  }
 }

@@ -1,0 +1,166 @@
+/**
+ * Owns: the messages of a chat as `useChat` begins with them. Does not own: what its runs are as chunks (the fold).
+ *
+ * I1 A message is what the AI SDK's own reader makes of the same chunks.
+ * I2 Who may not know of a chat is given the messages of one that is not there: none.
+ */
+import type { RunRecord } from '../../journal/format/record.ts';
+import type { JournalStore } from '../../journal/run/run-journal.ts';
+import { type ChatRunsOptions, wholeRuns } from '../base/owned-runs.ts';
+import type { UiChunk } from './ui-chunk.ts';
+import { UiStreamFold } from './ui-stream-fold.ts';
+
+/** The metadata by which a run is found again that a message began. */
+export const MESSAGE = 'uiMessage';
+
+/** A part of a message, as the AI SDK has it. */
+export interface UiPart {
+  readonly type: string;
+  readonly [member: string]: unknown;
+}
+
+/** A message, as the AI SDK has it: a `UIMessage`. */
+export interface UiMessage {
+  readonly id: string;
+  readonly role: 'user' | 'assistant';
+  readonly metadata?: object;
+  readonly parts: UiPart[];
+}
+
+/** What was said in a chat so far, the oldest first; none where the owner has no such chat. */
+export async function readUiMessages<TMessage = UiMessage>(
+  journal: JournalStore,
+  chatId: string,
+  options: ChatRunsOptions = {},
+): Promise<TMessage[]> {
+  const messages: UiMessage[] = [];
+  for await (const { head, groups, run } of wholeRuns(journal, chatId, options)) {
+    const fold = new UiStreamFold();
+    const reply = new UiMessageFold();
+    for (const { events } of groups) for (const chunk of fold.feed(events)) reply.take(chunk);
+    if (run.isWaiting) reply.take({ type: 'finish', messageMetadata: fold.waitingAt(run.position) });
+    messages.push(asked(head), ...(reply.message.parts.length === 0 ? [] : [reply.message]));
+  }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a test compares them with those of the AI SDK
+  return messages as TMessage[];
+}
+
+/** What a person said that began a run. */
+function asked({ runId, input, content, metadata }: RunRecord): UiMessage {
+  const id = metadata[MESSAGE];
+  const parts = (content ?? [{ type: 'text', text: input }]).map((part): UiPart => {
+    if (part.type !== 'image') return { ...part };
+    const mediaType = /^data:(image\/[\w.+-]+)/.exec(part.url)?.[1] ?? 'image/*';
+    return { type: 'file', mediaType, url: part.url };
+  });
+  return { id: typeof id === 'string' ? id : `${runId}:asked`, role: 'user', parts };
+}
+
+/** Makes a message of its chunks. */
+class UiMessageFold {
+  #id = '';
+  #metadata: object = {};
+  #parts: UiPart[] = [];
+
+  get message(): UiMessage {
+    return { id: this.#id, role: 'assistant', metadata: this.#metadata, parts: this.#parts };
+  }
+
+  take(chunk: UiChunk): void {
+    switch (chunk.type) {
+      case 'start':
+        this.#id = chunk.messageId ?? this.#id;
+        this.#metadata = { ...this.#metadata, ...chunk.messageMetadata };
+        break;
+      case 'finish':
+        this.#metadata = { ...this.#metadata, ...chunk.messageMetadata };
+        break;
+      case 'start-step':
+        this.#parts.push({ type: 'step-start' });
+        break;
+      case 'reset-step':
+        this.#parts = this.#parts.slice(0, this.#parts.findLastIndex(({ type }) => type === 'step-start') + 1);
+        break;
+      case 'text-start':
+        this.#parts.push({ type: 'text', text: '', state: 'streaming' });
+        break;
+      case 'reasoning-start':
+        this.#parts.push({ type: 'reasoning', id: chunk.id, text: '', state: 'streaming' });
+        break;
+      case 'text-delta':
+      case 'reasoning-delta':
+        this.#change(-1, (part) => ({ text: `${String(part.text)}${chunk.delta}` }));
+        break;
+      case 'text-end':
+      case 'reasoning-end':
+        this.#change(-1, () => ({ state: 'done' }));
+        break;
+      case 'steering-message':
+        this.#parts.push({ ...chunk });
+        break;
+      case 'abort':
+      case 'error':
+      case 'finish-step':
+        break;
+      default:
+        if (chunk.type.startsWith('data-')) this.#data(chunk);
+        else this.#call(chunk);
+    }
+  }
+
+  #call(chunk: UiChunk): void {
+    switch (chunk.type) {
+      case 'tool-input-available': {
+        const { toolCallId, toolName, input, dynamic, toolMetadata } = chunk;
+        const type = dynamic === true ? { type: 'dynamic-tool', toolName } : { type: `tool-${toolName}` };
+        const part = { ...type, toolCallId, ...(toolMetadata === undefined ? {} : { toolMetadata }) };
+        const at = this.#at(toolCallId);
+        if (at < 0) this.#parts.push({ ...part, state: 'input-available', input });
+        else this.#change(at, () => ({ ...part, state: 'input-available', input }));
+        break;
+      }
+      case 'tool-approval-request': {
+        const { approvalId: id, approvalDescriptor: descriptor, reason: requestReason } = chunk;
+        const why = requestReason === undefined ? {} : { requestReason };
+        const approval = { id, ...(descriptor === undefined ? {} : { descriptor }), ...why };
+        this.#change(this.#at(chunk.toolCallId), () => ({ state: 'approval-requested', approval }));
+        break;
+      }
+      case 'tool-approval-response': {
+        const { approvalId, approved, reason } = chunk;
+        const at = this.#parts.findLastIndex(({ approval }) => Reflect.get(Object(approval), 'id') === approvalId);
+        const answer = { approved, ...(reason === undefined ? {} : { reason }) };
+        const before = (part: UiPart): object => Object(part.approval);
+        this.#change(at, (part) => ({ state: 'approval-responded', approval: { ...before(part), ...answer } }));
+        break;
+      }
+      case 'tool-output-available':
+        this.#change(this.#at(chunk.toolCallId), () => ({ state: 'output-available', output: chunk.output }));
+        break;
+      case 'tool-output-error':
+        this.#change(this.#at(chunk.toolCallId), () => ({ state: 'output-error', errorText: chunk.errorText }));
+        break;
+      case 'tool-output-denied':
+        this.#change(this.#at(chunk.toolCallId), () => ({ state: 'output-denied' }));
+        break;
+    }
+  }
+
+  /** A part of data replaces one of the same id. */
+  #data({ type, ...chunk }: UiChunk): void {
+    if (Reflect.get(chunk, 'transient') === true) return;
+    const id: unknown = Reflect.get(chunk, 'id');
+    const at = this.#parts.findIndex((part) => part.type === type && part.id === id);
+    if (id === undefined || at < 0) this.#parts.push({ type, ...chunk });
+    else this.#change(at, () => chunk);
+  }
+
+  #at(toolCallId: string): number {
+    return this.#parts.findLastIndex((part) => part.toolCallId === toolCallId);
+  }
+
+  #change(at: number, change: (part: UiPart) => object): void {
+    const part = this.#parts.at(at);
+    if (part !== undefined) this.#parts.splice(at, 1, { ...part, ...change(part) });
+  }
+}

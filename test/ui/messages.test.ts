@@ -1,0 +1,126 @@
+import { HttpAgent } from '@ag-ui/client';
+import { type UIMessage, type UIMessageChunk, readUIMessageStream, safeValidateUIMessages } from 'ai';
+import { expect, test } from 'vitest';
+import { memoryJournal } from '../../src/journal/index.ts';
+import type { JournalStore } from '../../src/index.ts';
+import type { Recording } from '../../src/journal/format/recording.ts';
+import { runTally, summaryOf } from '../../src/journal/format/tally.ts';
+import { agUi, chatTransport, runStream, uiStream } from '../../src/ui/index.ts';
+import { PAY, payCall, payingAgent } from './paying-agent.ts';
+import { RECORDINGS, committed, groupsOf } from './recorded-groups.ts';
+
+/** The message that the AI SDK makes of a run. */
+async function read(chunks: readonly object[]): Promise<UIMessage | undefined> {
+  const stream = new ReadableStream<UIMessageChunk>({
+    start: (controller) => {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- another test checks them with its schema
+      for (const chunk of chunks) controller.enqueue(chunk as UIMessageChunk);
+      controller.close();
+    },
+  });
+  let last: UIMessage | undefined;
+  for await (const one of readUIMessageStream({ stream, onError: () => undefined })) last = one;
+  return last;
+}
+
+/** A journal that holds one recorded run as the only one of ada's chat. */
+function holding(recording: Recording): JournalStore {
+  const head = { ...recording.head, metadata: { conversation: 'ada/chat', conversationOwner: 'ada' } };
+  const tally = runTally(head);
+  for (const line of recording.lines) tally.add(line);
+  return {
+    open: memoryJournal().open,
+    read: async () => ({ ...recording, head }),
+    list: async () => [summaryOf(tally.read(), false)],
+  };
+}
+
+test.each(RECORDINGS)('%s as a message is what the AI SDK makes of its stream', async (file) => {
+  const recording = committed(file);
+  const [asked, reply] = await uiStream.messages<UIMessage>(holding(recording), 'chat', { owner: 'ada' });
+  expect(asked).toMatchObject({ role: 'user', parts: [{ type: 'text', text: recording.head.input }] });
+  const chunks = uiStream(groupsOf(recording).flatMap(({ events }) => events));
+  const whole = await read(chunks);
+  expect(JSON.parse(JSON.stringify(reply))).toEqual(JSON.parse(JSON.stringify(whole)));
+});
+
+function served(journal: JournalStore, agent: ReturnType<typeof payingAgent>) {
+  const handle = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
+    const request = new Request(input, init);
+    const owner = request.headers.get('user') ?? 'ada';
+    return new URL(request.url).pathname === '/ag'
+      ? agUi.serve(agent, request, { journal, owner })
+      : uiStream.serve(agent, request, { journal, owner });
+  };
+  const transport = (user = 'ada') => chatTransport({ api: 'http://x/api/chat', headers: { user }, fetch: handle });
+  const client = (user = 'ada') =>
+    new HttpAgent({ url: 'http://x/ag', threadId: 'bills', headers: { user }, fetch: handle });
+  return { transport, client };
+}
+
+async function say(transport: ReturnType<typeof chatTransport>, id: string, text: string): Promise<void> {
+  const messages = [{ id, role: 'user', parts: [{ type: 'text', text }] }];
+  const stream = await transport.sendMessages({ chatId: 'bills', messages, trigger: 'submit-message', messageId: id });
+  for await (const chunk of stream) expect(chunk.type).not.toBe('error');
+}
+
+test('the messages of a chat have the ids of the page, its calls that wait, and are those of its owner alone', async () => {
+  const journal = memoryJournal();
+  const agent = payingAgent(journal, ['Hello.', PAY, 'Paid.']);
+  const { transport } = served(journal, agent);
+  const ada = transport();
+  await say(ada, 'm1', 'Hello?');
+  await say(ada, 'm2', 'Pay.');
+  const messages = await ada.messages<UIMessage>('bills');
+  expect(messages.map(({ id, role }) => (role === 'user' ? id : role))).toEqual(['m1', 'assistant', 'm2', 'assistant']);
+  expect(await safeValidateUIMessages({ messages })).toMatchObject({ success: true });
+  const waiting = messages.at(-1);
+  const [, call] = waiting?.parts ?? [];
+  expect(call).toMatchObject({ type: 'tool-pay', state: 'approval-requested', input: { to: 'printer' } });
+  expect(waiting?.metadata).toMatchObject({ signalbox: { runId: waiting?.id, position: expect.any(Number) } });
+  const latest = await uiStream.messages<UIMessage>(journal, 'bills', { owner: 'ada', limit: 1 });
+  expect(latest).toEqual(messages.slice(2));
+  for (const [user, chat] of [
+    ['alan', 'bills'],
+    ['ada', 'never-there'],
+    ['alan', 'ada/bills'],
+  ] as const)
+    expect(await transport(user).messages(chat)).toEqual([]);
+  for (const chat of ['bills', 'ada/bills', '']) expect(await uiStream.messages(journal, chat)).toEqual([]);
+  expect(await uiStream.messages(journal, runStream.newChatId())).toEqual([]);
+  await agent.close();
+});
+
+test('a client of AG-UI that has nothing asks without a message, and has the thread and what waits in it', async () => {
+  const journal = memoryJournal();
+  const agent = payingAgent(journal, ['Hello.', { content: '', toolCalls: [payCall('printer')] }, 'Paid.']);
+  const { client } = served(journal, agent);
+  const first = client();
+  first.addMessage({ id: 'u1', role: 'user', content: 'Hello?' });
+  await first.runAgent();
+  const fresh = client();
+  await fresh.runAgent();
+  expect(fresh.messages).toEqual(first.messages);
+  first.addMessage({ id: 'u2', role: 'user', content: 'Pay.' });
+  await first.runAgent();
+  const second = client();
+  await second.runAgent();
+  expect(second.messages).toEqual(first.messages);
+  expect(await agUi.messages(journal, 'bills', { owner: 'ada' })).toEqual(
+    first.messages.map((message) => expect.objectContaining({ id: message.id, role: message.role })),
+  );
+  expect(second.pendingInterrupts).toEqual(first.pendingInterrupts);
+  const resume = second.pendingInterrupts.map(({ id }) => ({
+    interruptId: id,
+    status: 'resolved' as const,
+    payload: { approved: true },
+  }));
+  await second.runAgent({ resume });
+  expect(second.messages.at(-1)).toMatchObject({ role: 'assistant', content: 'Paid.' });
+  expect((await journal.list?.())?.length).toBe(2);
+  const alan = client('alan');
+  await alan.runAgent();
+  expect(alan.messages).toEqual([]);
+  expect(await agUi.messages(journal, 'bills', { owner: 'alan' })).toEqual([]);
+  await agent.close();
+});
