@@ -21,7 +21,7 @@ const PROOFS: Readonly<Record<string, readonly string[]>> = {
   ],
   simulate: ['test/testing/simulate', 'test/simulation'],
   browser: ['test/browser/long-run'],
-  ui: ['test/ui/cuts'],
+  ui: ['test/ui/cuts', 'test/store/cut-streams'],
 };
 const ONE_HOUR = '3600000';
 

@@ -354,4 +354,14 @@ test('images, texts and files of a message are parts of the input; what has no a
     { type: 'text', text: 'a:\nHi' },
     { type: 'text', text: 'What is this?' },
   ]);
+  expect((await uiStream.messages(journal, 'dot', { owner: 'ada' }))[0]).toEqual({
+    id: 'm',
+    role: 'user',
+    parts: [
+      { type: 'file', ...image },
+      { type: 'file', ...bill, filename: 'a' },
+      { type: 'text', text: 'a:\nHi' },
+      { type: 'text', text: 'What is this?' },
+    ],
+  });
 });
