@@ -116,6 +116,38 @@ test('a call that waits is an interrupt; its answer continues the run with the r
   expect(client.pendingInterrupts).toEqual([]);
 });
 
+test('an interrupt says its policy and until when it can be answered, the same to every client and process', async () => {
+  const journal = memoryJournal();
+  const agent = payingAgent(journal, calling('printer'), { timeouts: { approvalMs: 3_600_000 } });
+  const open = await served(agent, journal);
+  const client = open('bills');
+  client.addMessage({ id: 'u1', role: 'user', content: 'Pay.' });
+  await client.runAgent();
+  const [asked] = client.pendingInterrupts;
+  expect(asked?.metadata).toMatchObject({ policy: 'confirm' });
+  const [run] = (await journal.list?.()) ?? [];
+  const recording = await journal.read?.(run?.runId ?? '');
+  const deadline = recording?.lines.flatMap((line) =>
+    line.t === 'start' && line.ms === 3_600_000 ? [line.at] : [],
+  )[0];
+  const began = Date.parse(recording?.head.at ?? '');
+  const late = Date.parse(asked?.expiresAt ?? '') - (began + (deadline ?? 0) + 3_600_000);
+  expect(Math.abs(late)).toBeLessThan(1000);
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  const second = open('bills');
+  await second.runAgent();
+  expect(second.pendingInterrupts).toEqual(client.pendingInterrupts);
+  const other = await served(payingAgent(journal, []), { ...journal });
+  const third = other('bills');
+  await third.runAgent();
+  expect(third.pendingInterrupts).toEqual(client.pendingInterrupts);
+  const unlimited = (await served(payingAgent(journal, calling('printer')), journal))('other bills');
+  unlimited.addMessage({ id: 'u1', role: 'user', content: 'Pay.' });
+  await unlimited.runAgent();
+  expect(unlimited.pendingInterrupts).toHaveLength(1);
+  expect(unlimited.pendingInterrupts[0]).not.toHaveProperty('expiresAt');
+});
+
 test('all open calls are answered at once, or none is', async () => {
   const journal = memoryJournal();
   const open = await served(payingAgent(journal, calling('printer', 'casino')), journal);

@@ -11,7 +11,7 @@ import type { RunEventBody } from './run-events.ts';
 import { mailNews } from '../contract/mail.ts';
 import { AGENT_STATES, type AgentOutput, type AgentState, runResultOf } from '../contract/run-result.ts';
 import { permissionKey, sourceOf } from '../../tools/server-tool.ts';
-import { type ToolCallContext, askedBecause } from '../tool-call/tool-call-context.ts';
+import { type ToolCallContext, askedBecause, limitOf } from '../tool-call/tool-call-context.ts';
 import { type Microstep, type PathOf, isAt } from './transition-log.ts';
 import type { agentMachine } from '../agent/agent.ts';
 import type { toolCallMachine } from '../tool-call/tool-call.ts';
@@ -114,7 +114,7 @@ class AgentReader {
   }
 
   /** What is decided about an escalation is a step of recovery, of the whole turn. */
-  #readEscalation({ transition }: Microstep, { trouble, place: { callPrefix }, books }: AgentContext): void {
+  #readEscalation({ transition }: Microstep, { trouble, place: { callPrefix }, books, settings }: AgentContext): void {
     const verdict = trouble?.verdict ?? null;
     const tool = trouble?.escalation == null ? '' : toolHandedUp(trouble.escalation);
     const callId = `${callPrefix}q${books.verdicts.length}`;
@@ -124,7 +124,8 @@ class AgentReader {
       verdict !== 'unhandled'
     ) {
       const question = verdict.kind === 'askHuman' ? verdict.question : '';
-      this.#emit({ type: 'approval.requested', callId, tool, args: { question }, reason: question });
+      const asked = { callId, tool, args: { question }, reason: question, ...limitOf(settings) };
+      this.#emit({ type: 'approval.requested', ...asked });
     }
     if (!isAt<typeof agentMachine>(transition, 'ERROR_RECOVERY.JUDGED')) return;
     const step = verdict === null || verdict === 'unhandled' ? 'unhandled' : verdict.kind;
@@ -154,7 +155,8 @@ class AgentReader {
         ...call,
         args: context.args,
         reason: askedBecause(context),
-        ...(context.spec === null ? {} : sourceOf(context.spec)),
+        ...limitOf(context.settings),
+        ...(context.spec === null ? {} : { policy: context.spec.policy, ...sourceOf(context.spec) }),
       });
     }
     const step = RECOVERY_STEPS.get(microstep.transition?.to ?? '');

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../json/json.ts';
 import type { PlanStep } from '../../parsing/calls/call-forms.ts';
 import type { Repair } from '../../parsing/repair/repairs.ts';
 import type { ToolResult } from '../../tools/result.ts';
-import type { ToolChange } from '../../tools/spec.ts';
+import type { Policy, ToolChange } from '../../tools/spec.ts';
 import type { AgentState, AnyResult } from '../contract/run-result.ts';
 
 /** What an event says, without its number. */
@@ -121,6 +121,10 @@ export type RunEventBody =
       readonly tool: string;
       readonly args: Json;
       readonly reason: string;
+      /** The tool's policy; absent for a question of an escalation. */
+      readonly policy?: Policy;
+      /** How long it may wait, in milliseconds; absent where it may wait for ever. */
+      readonly limitMs?: number;
       /** Of a tool of an MCP server: whose it is, what the server says of it, and what has changed since it was always allowed. */
       readonly server?: string;
       readonly address?: string;

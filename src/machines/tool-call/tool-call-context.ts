@@ -123,6 +123,11 @@ export function askedBecause({ spec, request }: Pick<ToolCallContext, 'spec' | '
   return reasonToAsk(spec ?? { name: request.tool });
 }
 
+/** How long a question may wait, as its event says it. */
+export function limitOf({ approvalMs }: { readonly approvalMs: number | null }): { readonly limitMs?: number } {
+  return approvalMs === null ? {} : { limitMs: approvalMs };
+}
+
 /**
  * A call under way takes over what has become stricter about its tool, and about the agent that it may hand its task to. A
  * tool of a server that is another one by now, or says something else of itself, is taken as it is now: what a person

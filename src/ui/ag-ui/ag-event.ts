@@ -1,4 +1,5 @@
 import type { Json } from '../../json/json.ts';
+import type { Policy } from '../../tools/spec.ts';
 import type { OpenApproval } from '../base/open-approvals.ts';
 
 /** An interrupt of AG-UI: a call that waits for a person. */
@@ -8,8 +9,15 @@ export interface AgInterrupt {
   readonly message: string;
   readonly toolCallId: string;
   readonly responseSchema: object;
+  /** Until when it can be answered, in ISO 8601. */
+  readonly expiresAt?: string;
   readonly subagentRunId?: string;
-  readonly metadata: { readonly tool: string; readonly args: Json; readonly digest: string };
+  readonly metadata: {
+    readonly tool: string;
+    readonly args: Json;
+    readonly digest: string;
+    readonly policy?: Policy;
+  };
 }
 
 /** Tokens, as AG-UI counts them. */
@@ -93,9 +101,12 @@ export type AgEvent =
   | { readonly type: 'STATE_SNAPSHOT'; readonly snapshot: object }
   | { readonly type: 'STATE_DELTA'; readonly delta: readonly object[] };
 
-/** What a person is asked, as an interrupt. `editedArgs` in the answer replaces the arguments. */
-export function interruptOf(asked: OpenApproval, globalId: (callId: string) => string): AgInterrupt {
-  const { id, callId, tool, args, digest, reason, child, isQuestion } = asked;
+/** What a person is asked, as an interrupt. `editedArgs` in the answer replaces the arguments. `askedAt`: in milliseconds. */
+export function interruptOf(
+  asked: OpenApproval,
+  { askedAt, globalId }: { readonly askedAt: number | undefined; readonly globalId: (callId: string) => string },
+): AgInterrupt {
+  const { id, callId, tool, args, digest, reason, policy, limitMs, child, isQuestion } = asked;
   const parent = callId.slice(0, Math.max(0, callId.lastIndexOf('.')));
   const properties = isQuestion
     ? { approved: { type: 'boolean' }, answer: { type: 'string' } }
@@ -106,7 +117,8 @@ export function interruptOf(asked: OpenApproval, globalId: (callId: string) => s
     message: reason,
     toolCallId: globalId(callId),
     responseSchema: { type: 'object', properties, required: ['approved'] },
+    ...(askedAt === undefined || limitMs === undefined ? {} : { expiresAt: new Date(askedAt + limitMs).toISOString() }),
     ...(child === undefined ? {} : { subagentRunId: globalId(parent) }),
-    metadata: { tool, args, digest },
+    metadata: { tool, args, digest, ...(policy === undefined ? {} : { policy }) },
   };
 }

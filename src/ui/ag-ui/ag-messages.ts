@@ -34,7 +34,8 @@ function asked({ runId, input, content, metadata }: RunRecord): object {
     const mimeType = part.type === 'file' ? part.mediaType : found;
     const named = mimeType === undefined ? {} : { mimeType };
     const source = value === undefined ? { type: 'url', value: part.url } : { type: 'data', value };
-    const [, kind = 'document'] = part.type === 'image' ? ['', 'image'] : (/^(audio|video)\//.exec(part.mediaType) ?? []);
+    const [, kind = 'document'] =
+      part.type === 'image' ? ['', 'image'] : (/^(audio|video)\//.exec(part.mediaType) ?? []);
     return { type: kind, source: { ...source, ...named } };
   });
   return { id, role: 'user', content: parts };

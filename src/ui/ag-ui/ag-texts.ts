@@ -45,6 +45,8 @@ class AgClient implements RunClient {
   readonly #others: readonly object[];
   /** The client has some of this run's messages already, or not even those before it. */
   readonly #hasSome: boolean;
+  /** When each call was asked about, as it is recorded. */
+  readonly #askedAt = new Map<string, number>();
   #hasBegun = false;
   /** The message that is shown while the model speaks, and how much of it. */
   #live: { readonly messageId: string; readonly answer: string } | null = null;
@@ -74,7 +76,10 @@ class AgClient implements RunClient {
 
   /** The end for now: what the run waits for, as interrupts. */
   ended(): string {
-    const interrupts = this.#fold.approvals.list.map((asked) => interruptOf(asked, (id) => this.#fold.globalId(id)));
+    const globalId = (callId: string): string => this.#fold.globalId(callId);
+    const interrupts = this.#fold.approvals.list.map((asked) =>
+      interruptOf(asked, { askedAt: this.#askedAt.get(asked.callId), globalId }),
+    );
     return unrecorded([
       ...this.#takenBack(),
       ...this.#document.suspended(interrupts),
@@ -83,9 +88,12 @@ class AgClient implements RunClient {
   }
 
   batch({ groups, run }: GroupBatch): string {
+    const began = Date.parse(run.head?.at ?? '');
+    for (const { at, events } of groups)
+      for (const event of events) if (event.type === 'approval.requested') this.#askedAt.set(event.callId, began + at);
     const texts = groups.map((group) => this.#group(group));
     if (run.position >= this.#after.line) texts.push(this.#begun());
-    if (this.#viewer !== null && this.#hasBegun && !run.isOver) texts.push(this.#viewed(run.path, this.#viewer));
+    if (this.#viewer !== null && this.#hasBegun && !this.#fold.isOver) texts.push(this.#viewed(run.path, this.#viewer));
     if (run.problem !== null) texts.push(unrecorded([{ type: 'RUN_ERROR', message: run.problem }]));
     this.#isOver = run.isOver || run.problem !== null;
     return texts.join('');

@@ -210,7 +210,10 @@ export class UiStreamFold {
     if (asked === null || call === undefined) return shown;
     this.#calls.set(callId, { ...call, approvalId: asked.id });
     const source = server === undefined ? {} : { server, ...(description === undefined ? {} : { description }) };
-    const approvalDescriptor = { digest: asked.digest, isQuestion: asked.isQuestion, editable: true, ...source };
+    const { digest, isQuestion, policy, limitMs } = asked;
+    const limit = limitMs === undefined ? {} : { limitMs };
+    const of = { ...(policy === undefined ? {} : { policy }), ...limit, ...source };
+    const approvalDescriptor = { digest, isQuestion, editable: true, ...of };
     return [
       ...shown,
       { type: 'tool-approval-request', approvalId: asked.id, toolCallId: call.toolCallId, reason, approvalDescriptor },

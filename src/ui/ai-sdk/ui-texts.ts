@@ -66,7 +66,7 @@ class UiClient implements RunClient {
     const isThere = run.position >= this.#after.line;
     if (isThere) texts.push(this.#cleared());
     this.#position = run.position;
-    if (this.#viewer !== null && isThere && !run.isOver) texts.push(this.#view(run.path, this.#viewer));
+    if (this.#viewer !== null && isThere && !this.#fold.isOver) texts.push(this.#view(run.path, this.#viewer));
     if (run.problem !== null) texts.push(unrecorded([{ type: 'error', errorText: run.problem }]));
     this.#isOver = run.isOver || run.problem !== null;
     return texts.join('');

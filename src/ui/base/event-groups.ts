@@ -14,6 +14,8 @@ import type { RunEvent } from '../../machines/events/run-events.ts';
 export interface EventGroup {
   /** The line of the record; 1 is the head. */
   readonly position: number;
+  /** When the record was written, in milliseconds from the run's beginning. */
+  readonly at: number;
   readonly events: readonly RunEvent[];
 }
 
@@ -56,7 +58,7 @@ export class GroupPlayer implements GroupStanding {
     this.#player.feed(line);
     const events = this.#events;
     this.#events = [];
-    return events.length === 0 ? null : { position: number, events };
+    return events.length === 0 ? null : { position: number, at: this.#player.at, events };
   }
 
   /** The first record; null before it. */

@@ -1,6 +1,7 @@
 import { digest } from '../../json/digest.ts';
 import type { Json } from '../../json/json.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
+import type { Policy } from '../../tools/spec.ts';
 
 /** A call that waits for a person. */
 export interface OpenApproval {
@@ -11,6 +12,10 @@ export interface OpenApproval {
   readonly args: Json;
   readonly digest: string;
   readonly reason: string;
+  /** The tool's policy; absent for a question. */
+  readonly policy?: Policy;
+  /** How long it may wait, in milliseconds; absent where it may wait for ever. */
+  readonly limitMs?: number;
   /** The child agent that asks, as in its events; absent for the root. */
   readonly child?: string;
   /** It is no call but a question of an escalation, which is answered with `{ answer }`. */
@@ -61,7 +66,7 @@ export class OpenApprovals {
   }
 
   #ask(event: RunEvent & { readonly type: 'approval.requested' }): void {
-    const { callId, tool, args, reason, child } = event;
+    const { callId, tool, args, reason, policy, limitMs, child } = event;
     const sum = digest(args).slice(0, 16);
     this.#open.set(callId, {
       id: `${globalCallId(this.#runId, callId)}:${sum}`,
@@ -70,6 +75,8 @@ export class OpenApprovals {
       args,
       digest: sum,
       reason,
+      ...(policy === undefined ? {} : { policy }),
+      ...(limitMs === undefined ? {} : { limitMs }),
       ...(child === undefined ? {} : { child }),
       isQuestion: /q\d+$/.test(callId),
     });
