@@ -55,7 +55,11 @@ async function followed(served: Served, request: Request): Promise<Response> {
     yield first.value;
     yield* texts;
   };
-  return sseResponse(all(), { onGone: () => gone.abort() });
+  const onGone = (): void => {
+    gone.abort();
+    void texts.return(undefined);
+  };
+  return sseResponse(all(), { onGone });
 }
 
 /** All runs of a chat behind a position, one after the other, and what goes on in the last. */

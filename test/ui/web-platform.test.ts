@@ -23,9 +23,31 @@ async function bundled(): Promise<OutputChunk> {
 /** What every runtime of web requests has: browsers, workers at the edge, Bun and Deno. Neither `process` nor `Buffer` nor `require`. */
 const { crypto, performance, structuredClone, fetch, atob, btoa, queueMicrotask, console } = globalThis;
 const WEB = {
-  ...{ AbortController, AbortSignal, Event, EventTarget, Headers, Request, Response, ReadableStream, TransformStream },
-  ...{ TextDecoder, TextEncoder, URL, URLSearchParams, setTimeout, clearTimeout, setInterval, clearInterval },
-  ...{ crypto, performance, structuredClone, fetch, atob, btoa, queueMicrotask, console },
+  AbortController,
+  AbortSignal,
+  Event,
+  EventTarget,
+  Headers,
+  Request,
+  Response,
+  ReadableStream,
+  TransformStream,
+  TextDecoder,
+  TextEncoder,
+  URL,
+  URLSearchParams,
+  setTimeout,
+  clearTimeout,
+  setInterval,
+  clearInterval,
+  crypto,
+  performance,
+  structuredClone,
+  fetch,
+  atob,
+  btoa,
+  queueMicrotask,
+  console,
 };
 
 test('the handlers run where only the web is: no module of Node is reached, and no global of it', async () => {

@@ -23,7 +23,8 @@ export async function* clientTexts(
   client: RunClient,
   { journal, runId, signal }: { journal: Pick<JournalStore, 'read'>; runId: string; signal: AbortSignal },
 ): AsyncGenerator<string> {
-  const feed = runFeed(journal, runId, { signal });
+  const left = new AbortController();
+  const feed = runFeed(journal, runId, { signal: AbortSignal.any([signal, left.signal]) });
   let isWaiting = false;
   let latest: LiveText | null = null;
   let next = feed.next();
@@ -48,6 +49,8 @@ export async function* clientTexts(
       next = feed.next();
     }
   } finally {
+    // What it waits for may never come.
+    left.abort();
     next.catch(() => undefined);
     void feed.return(undefined);
   }

@@ -121,6 +121,7 @@ export async function* runFeed(
     }
   } finally {
     coming.catch(() => undefined);
+    void batches.return(undefined);
   }
 }
 
