@@ -81,8 +81,8 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   change(CONTINUED, '    this.#letGo(journal);\n    onLive();', '    onLive();'),
   change(CONTINUED, 'if (this.#released) journal.release?.();'),
   change(RESUME, 'redactor = core.redactorOf(past);'),
-  change(RESUME, 'caughtUp.resolve(undefined);\n              live.follow', 'live.follow'),
-  change(RESUME, 'live.follow(started, known);'),
+  change(RESUME, 'caughtUp.resolve(undefined);\n              if (upgraded', 'if (upgraded'),
+  change(RESUME, "if (upgraded.tools === 'now') live.follow(started, known);"),
   // Redaction.
   change(
     REDACTOR,
