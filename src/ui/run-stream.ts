@@ -92,6 +92,8 @@ async function* textsOfRun(
   const shown = (event: RunEvent): ShownEvent => {
     approvals.take(event);
     const digest = event.type === 'approval.requested' ? approvals.of(event.callId)?.digest : undefined;
+    // What was said is in the events before.
+    if (event.type === 'run.finished') return { ...event, result: { ...event.result, messages: [] } };
     return digest === undefined ? event : { ...event, digest };
   };
   let state = '';

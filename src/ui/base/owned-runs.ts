@@ -56,7 +56,8 @@ export async function lastRunOf(
   const conversation = conversationId(chatId, owner);
   if (conversation === null) return null;
   const [last] = (await journal.list?.({ metadata: { conversation }, limit: 1 })) ?? [];
-  return last ?? null;
+  // A conversation of this id that the app has begun for somebody else, or for nobody, is no chat of this owner.
+  return last !== undefined && isOwnedBy(last, owner) ? last : null;
 }
 
 /** Whose chat is read, and how much of it. */

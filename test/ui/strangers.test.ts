@@ -1,0 +1,177 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { createAgent } from '../../src/index.ts';
+import { memoryJournal } from '../../src/journal/index.ts';
+import { permissionStore } from '../../src/security/index.ts';
+import { scriptedModel } from '../../src/testing/index.ts';
+import { agUi, runStream, uiStream } from '../../src/ui/index.ts';
+import { PAY, payingAgent } from './paying-agent.ts';
+
+/** Ada's chat in which a call waits, and every way to ask about a chat. */
+async function waiting(...replies: Parameters<typeof payingAgent>[1] & object) {
+  const journal = memoryJournal();
+  const folder = mkdtempSync(join(tmpdir(), 'strangers-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const permissions = permissionStore({ path: join(folder, 'allowed.json') });
+  const agent = payingAgent(journal, [PAY, ...replies], { permissions });
+  onTestFinished(() => agent.close());
+  const post = (body: object, path: string): Request =>
+    new Request(`http://x${path}`, { method: 'POST', body: JSON.stringify(body) });
+  const as = (owner: string | undefined) => ({ journal, ...(owner === undefined ? {} : { owner }) });
+  const ui = (owner: string | undefined, request: Request) => uiStream.serve(agent, request, as(owner));
+  const say = (chat: string, id: string): object => ({
+    id: chat,
+    messages: [{ id, role: 'user', parts: [{ type: 'text', text: 'Pay.' }] }],
+  });
+  await (await ui('ada', post(say('bills', 'm'), '/api/chat'))).text();
+  const [run] = (await journal.list?.()) ?? [];
+  const runId = run?.runId ?? '';
+  const [message] = (await uiStream.messages(journal, 'bills', { owner: 'ada' })).slice(-1);
+  const approval: unknown = message?.parts.find(({ type }) => type === 'tool-pay')?.approval;
+  const id = String(Reflect.get(Object(approval), 'id'));
+  const digest = id.slice(id.lastIndexOf(':') + 1);
+  const answers = [{ id, approved: true }];
+  const resume = [{ interruptId: id, status: 'resolved', payload: { approved: true } }];
+  const ag = (owner: string | undefined, body: object) =>
+    agUi.serve(agent, post({ runId: 'r', messages: [], ...body }, '/'), as(owner));
+  const own = (owner: string | undefined, chat: string, body?: object, headers: Record<string, string> = {}) => {
+    const path = `/?id=${encodeURIComponent(chat)}`;
+    const request = body === undefined ? new Request(`http://x${path}`, { headers }) : post(body, path);
+    return runStream.serve(agent, request, as(owner));
+  };
+  const get = (chat: string, rest: string): Request =>
+    new Request(`http://x/api/chat/${encodeURIComponent(chat)}/${rest}`, { headers: { 'last-event-id': '1' } });
+  /** Every entrance that a chat's id can be named at, but that which begins a run. */
+  const entrances = (owner: string | undefined, chat: string): readonly Promise<Response>[] => [
+    ui(owner, get(chat, 'stream')),
+    ui(owner, get(chat, `stream?run=${runId}`)),
+    ui(owner, get(chat, 'messages')),
+    ui(owner, post({ id: chat, action: 'stop' }, '/api/chat')),
+    ui(owner, post({ id: chat, action: 'steer', text: 'Pay more.' }, '/api/chat')),
+    ui(owner, post({ id: chat, action: 'answer', answers }, '/api/chat')),
+    uiStream.resume(journal, chat, owner === undefined ? {} : { owner }),
+    uiStream.messages(journal, chat, { owner }).then((all) => Response.json(all)),
+    ag(owner, { threadId: chat }),
+    ag(owner, { threadId: chat, resume }),
+    agUi.messages(journal, chat, { owner }).then((all) => Response.json(all)),
+    own(owner, chat),
+    own(owner, chat, undefined, { 'last-event-id': `${runId}:1` }),
+    own(owner, chat, { type: 'stop', runId }),
+    own(owner, chat, { type: 'steer', runId, text: 'Pay more.' }),
+    own(owner, chat, { type: 'approve', runId, callId: 'c1', digest }),
+    own(owner, chat, { type: 'reject', runId, callId: 'c1', digest }),
+  ];
+  const recorded = async (): Promise<number> => (await journal.read?.(runId))?.lines.length ?? 0;
+  return { journal, agent, runId, id, digest, entrances, recorded, own, ui, post, say };
+}
+
+/** All that a response says, but for the id that was asked for. */
+async function told(answer: Promise<Response>, chat: string): Promise<unknown> {
+  const response = await answer;
+  const text = (await response.text()).replaceAll(JSON.stringify(chat).slice(1, -1), 'CHAT');
+  return [response.status, [...response.headers], text];
+}
+
+const STRANGERS: readonly (readonly [string | undefined, string])[] = [
+  ['alan', 'bills'],
+  ['alan', 'ada/bills'],
+  ['alan', '../ada/bills'],
+  ['alan', 'ada%2Fbills'],
+  ['a', 'da/bills'],
+  ['Ada', 'bills'],
+  ['ada/', 'bills'],
+  ['ada/bills', 'bills'],
+];
+
+test('at every entrance a chat of another owner is what one is that does not exist, and nothing happens to it', async () => {
+  const { entrances, recorded } = await waiting();
+  const before = await recorded();
+  for (const [owner, chat] of STRANGERS) {
+    const asked = entrances(owner, chat).map((answer) => told(answer, chat));
+    const unknown = entrances(owner, 'never-there').map((answer) => told(answer, 'never-there'));
+    expect(await Promise.all(asked), `${owner} asks for ${chat}`).toEqual(await Promise.all(unknown));
+  }
+  for (const chat of ['bills', 'ada/bills', 'ada']) {
+    const asked = entrances(undefined, chat).map((answer) => told(answer, chat));
+    const unknown = entrances(undefined, 'never-there').map((answer) => told(answer, 'never-there'));
+    expect(await Promise.all(asked), `nobody asks for ${chat}`).toEqual(await Promise.all(unknown));
+  }
+  expect(await recorded()).toBe(before);
+  // What is compared is something: the owner receives other answers.
+  const own = await Promise.all(
+    entrances('ada', 'bills')
+      .slice(0, 3)
+      .map((answer) => told(answer, 'bills')),
+  );
+  const unknown = await Promise.all(
+    entrances('ada', 'never-there')
+      .slice(0, 3)
+      .map((answer) => told(answer, 'never-there')),
+  );
+  for (const [at, answer] of own.entries()) expect(answer).not.toEqual(unknown[at]);
+});
+
+test('a run of somebody else under an id that a chat would have is not shown, stopped or steered through the chat', async () => {
+  const { agent, journal, entrances } = await waiting(PAY, PAY);
+  const mine = agent.conversation('alan/trip', { owner: 'eve' }).run('Pay.');
+  const open = uiStream.newChatId();
+  const other = agent.conversation(open, { owner: 'eve' }).run('Pay.');
+  while (mine.pending.length === 0 || other.pending.length === 0)
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  for (const [owner, chat] of [
+    ['alan', 'trip'],
+    [undefined, open],
+  ] as const) {
+    const unknown = owner === undefined ? uiStream.newChatId() : 'never-there';
+    const asked = entrances(owner, chat).map((answer) => told(answer, chat));
+    const none = entrances(owner, unknown).map((answer) => told(answer, unknown));
+    expect(await Promise.all(asked)).toEqual(await Promise.all(none));
+  }
+  expect([mine.pending.length, other.pending.length]).toEqual([1, 1]);
+  expect((await journal.list?.({ metadata: { conversation: 'alan/trip' } }))?.length).toBe(1);
+  await Promise.all([mine.cancel(), other.cancel()]);
+});
+
+test('an answer names the run, the call and the arguments that were shown, whichever entrance it takes', async () => {
+  const { own, runId, digest, recorded } = await waiting('Paid.');
+  const before = await recorded();
+  for (const [wrong, code] of [
+    [{ callId: 'c1', digest: `${digest.slice(0, -1)}${digest.endsWith('0') ? '1' : '0'}` }, 'approval-changed'],
+    [{ callId: 'c1' }, 'approval-changed'],
+    [{ callId: 'c2', digest }, 'approval-unknown'],
+    [{ callId: ['c1'], digest: [digest, 'x'] }, 'approval-changed'],
+    [{ callId: 'c1', digest, runId: 'another' }, 'over'],
+    [{ callId: 'c1', digest, args: ['to', 'casino'] }, 'bad-request'],
+  ] as const) {
+    const answer = await own('ada', 'bills', { type: 'approve', runId, ...wrong });
+    expect([answer.status, await answer.json()]).toMatchObject([409, { ok: false, error: { code } }]);
+  }
+  expect(await recorded()).toBe(before);
+  expect((await own('ada', 'bills', { type: 'approve', runId, callId: 'c1', digest })).status).toBe(200);
+});
+
+test('"always" of one owner is asked about again with another', async () => {
+  const { journal, ui, post, say, id } = await waiting('Paid.', PAY, PAY, 'Paid.');
+  const answers = [{ id, approved: true, always: true }];
+  expect((await ui('ada', post({ id: 'bills', action: 'answer', answers }, '/api/chat'))).status).toBe(200);
+  while (((await journal.list?.({ state: 'ended' })) ?? []).length === 0)
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  const asked = async (owner: string): Promise<boolean> =>
+    (await (await ui(owner, post(say('again', `m ${owner}`), '/api/chat'))).text()).includes('tool-approval-request');
+  expect(await asked('alan')).toBe(true);
+  expect(await asked('ada')).toBe(false);
+});
+
+test('no client is sent the instructions, or the messages of a run a second time', async () => {
+  const journal = memoryJournal();
+  const agent = createAgent({ model: scriptedModel(['Hello.']), instructions: 'House rules.', silent: true, journal });
+  onTestFinished(() => agent.close());
+  await agent.conversation('ada/c', { owner: 'ada' }).run('Hello?');
+  const run = await runStream.serve(agent, new Request('http://x/?id=c'), { journal, owner: 'ada' });
+  const text = await run.text();
+  expect(text).toContain('"messages":[]');
+  const all = [text, JSON.stringify(await uiStream.messages(journal, 'c', { owner: 'ada' }))].join('');
+  expect(all).not.toContain('House rules');
+});
