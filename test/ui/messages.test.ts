@@ -91,6 +91,27 @@ test('the messages of a chat have the ids of the page, its calls that wait, and 
   await agent.close();
 });
 
+test('a run that ends while a page is loaded is shown to its end', async () => {
+  const journal = memoryJournal();
+  const agent = payingAgent(journal, [PAY, 'Paid.']);
+  const { transport } = served(journal, agent);
+  await say(transport(), 'm1', 'Pay.');
+  const page = transport();
+  const [, call] = (await page.messages<UIMessage>('bills')).at(-1)?.parts ?? [];
+  const id = String(Reflect.get(Object(Reflect.get(Object(call), 'approval')), 'id'));
+  await transport().answer('bills', [{ id, approved: true }]);
+  while (((await journal.list?.({ state: 'ended' })) ?? []).length === 0)
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  const chunks: object[] = [];
+  for await (const chunk of (await page.reconnectToStream({ chatId: 'bills' })) ?? []) chunks.push(chunk);
+  expect((await read(chunks))?.parts.at(-1)).toMatchObject({ type: 'text', text: 'Paid.' });
+  // What was shown to its end is not asked for again.
+  const later = transport();
+  expect((await later.messages('bills')).length).toBe(2);
+  for (const one of [page, later]) expect(await one.reconnectToStream({ chatId: 'bills' })).toBeNull();
+  await agent.close();
+});
+
 test('a client of AG-UI that has nothing asks without a message, and has the thread and what waits in it', async () => {
   const journal = memoryJournal();
   const agent = payingAgent(journal, ['Hello.', { content: '', toolCalls: [payCall('printer')] }, 'Paid.']);

@@ -357,6 +357,7 @@ test('images, texts and files of a message are parts of the input; what has no a
   expect((await uiStream.messages(journal, 'dot', { owner: 'ada' }))[0]).toEqual({
     id: 'm',
     role: 'user',
+    metadata: { signalbox: { runId: run?.runId } },
     parts: [
       { type: 'file', ...image },
       { type: 'file', ...bill, filename: 'a' },

@@ -87,7 +87,11 @@ export function chatTransport(options: ChatTransportOptions = {}): SignalboxTran
       });
       return response.status === 204 ? null : server.chunks(response, { chatId, headers, signal: abortSignal });
     },
-    messages: async (chatId) => (await server.request(server.addressOf(chatId, 'messages'), {})).json(),
+    messages: async (chatId) => {
+      const messages = await (await server.request(server.addressOf(chatId, 'messages'), {})).json();
+      server.loaded(chatId, messages);
+      return messages;
+    },
     stop: async (chatId, reason) => {
       const said = await server.tell(chatId, { action: 'stop', reason });
       return typeof said === 'object' && said !== null && Reflect.get(said, 'stopped') === true;
@@ -125,6 +129,15 @@ class ChatServer {
   /** The run of a chat that was shown, and not to its end: it is asked for by its id, over or not. */
   unfinished(chatId: string): string {
     return this.#unfinished.get(chatId) ?? '';
+  }
+
+  /** The run of the last message is asked for even if it ends before it is. */
+  loaded(chatId: string, messages: readonly unknown[]): void {
+    const { metadata }: { readonly metadata?: unknown } = Object(messages.at(-1));
+    const { runId, status }: { readonly runId?: unknown; readonly status?: unknown } = Object(
+      Reflect.get(Object(metadata), 'signalbox'),
+    );
+    if (typeof runId === 'string' && status === undefined) this.#unfinished.set(chatId, runId);
   }
 
   addressOf(chatId: string, what: 'messages' | 'stream', run = ''): string {

@@ -53,7 +53,9 @@ function asked({ runId, input, content, metadata }: RunRecord): UiMessage {
     const mediaType = /^data:(image\/[\w.+-]+)/.exec(part.url)?.[1] ?? 'image/*';
     return { type: 'file', mediaType, url: part.url };
   });
-  return { id: typeof id === 'string' ? id : `${runId}:asked`, role: 'user', parts };
+  // By it a client knows which run is to follow, where there is no reply yet.
+  const known = { signalbox: { runId } };
+  return { id: typeof id === 'string' ? id : `${runId}:asked`, role: 'user', metadata: known, parts };
 }
 
 /** Makes a message of its chunks. */
