@@ -114,6 +114,8 @@ function toBase64(bytes: Uint8Array): string {
   return btoa(text);
 }
 
+const NOT_TAKEN = { images: 'images-not-taken', files: 'files-not-taken' } as const;
+
 /** Why a run whose messages hold images or files cannot begin with a model that takes none; null where it can. */
 export function mediaRefused(
   messages: readonly Message[],
@@ -122,7 +124,7 @@ export function mediaRefused(
 ): { readonly code: string; readonly message: string } | null {
   const name = model === undefined ? 'the model' : `the model '${model}'`;
   const refused = (kind: 'images' | 'files') => ({
-    code: `${kind}-not-taken`,
+    code: NOT_TAKEN[kind],
     message: `${name} takes no ${kind}, so nothing was sent. Use one that does (chatModel({ ${kind}: true })), or leave them out`,
   });
   if (settings.files !== 'sent' && isInUserMessage('file', messages)) return refused('files');
