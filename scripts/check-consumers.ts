@@ -4,6 +4,8 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } fr
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { freePort } from '../test/support/free-port.ts';
+import { checkChat } from './chat-client.ts';
 import { checkReact } from './react-page.ts';
 
 // Other people's projects around the packed tarball: vitest 3 to 5, package managers, TypeScript, bundlers and Next. Takes
@@ -61,6 +63,20 @@ const web = shared(
 );
 const typed = shared('types', 'typescript');
 const heavy = shared('heavy', 'bun next react react-dom');
+const served = shared('served', 'bun deno express @hono/node-server');
+
+/** Serves the chat of scripts/consumers/chat, and talks to it. */
+async function chatOn(command: readonly string[]): Promise<void> {
+  const port = await freePort();
+  const [file = '', ...args] = command;
+  const server = spawn(file, args, { cwd: served(), env: { ...env, PORT: `${port}` }, stdio: 'inherit' });
+  try {
+    await checkChat(`http://127.0.0.1:${port}`);
+  } finally {
+    server.kill();
+    await once(server, 'exit');
+  }
+}
 
 async function nextApp(flag: readonly string[]): Promise<void> {
   const folder = heavy();
@@ -80,6 +96,7 @@ async function nextApp(flag: readonly string[]): Promise<void> {
         .catch(() => wait(500, ''));
     }
     expectApp(said);
+    await checkChat(`http://127.0.0.1:${port}`);
   } finally {
     server.kill();
     await once(server, 'exit');
@@ -161,6 +178,9 @@ const CASES: Readonly<Record<string, () => void | Promise<void>>> = {
     npx('bun build main.js --target=bun --outfile out/bun.js', heavy());
     expectApp(npx('bun out/bun.js', heavy()));
   },
+  'a chat on Bun': () => chatOn(['node_modules/.bin/bun', 'chat/bun.js']),
+  'a chat on Deno': () => chatOn(['node_modules/.bin/deno', 'run', '--allow-all', 'chat/deno.js']),
+  'a chat on Express': () => chatOn([process.execPath, 'chat/express.js']),
   'Next, Turbopack': () => nextApp([]),
   'Next, webpack': () => nextApp(['--webpack']),
 };

@@ -1,0 +1,5 @@
+import { handle } from '../../../../chat/handle.js';
+
+export const dynamic = 'force-dynamic';
+export const GET = handle;
+export const POST = handle;
