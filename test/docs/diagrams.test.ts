@@ -17,7 +17,8 @@ test.each(['README.md', 'docs/machines.md'])(
 
 test('every machine is drawn somewhere', () => {
   const text = document('README.md').text + document('docs/machines.md').text;
-  for (const name of OWN_MACHINES.keys()) expect(text).toContain(`<!-- diagram: ${name} -->`);
+  for (const name of OWN_MACHINES.keys())
+    expect(text).toMatch(new RegExp(`<!-- diagram: ${name}(, without actions)? -->`));
 });
 
 test('the diagram of the agent has its five states', () => {
@@ -39,9 +40,10 @@ test('a marker of a machine that is not there is an error', () => {
   expect(() => withDiagrams('<!-- diagram: dragon --><!-- /diagram -->')).toThrow(/no machine 'dragon'/);
 });
 
-test('arrows are named by guard, event, delay and actor; those of an inside start at its border', () => {
+test('an arrow says event, guard and actions; those of an inside start at its border', () => {
   const machine = setup({
     actors: { fetchIt: createMachine({}) },
+    actions: { noteTheTime: () => {}, tellOthers: () => {} },
     guards: { isLate: () => true, stepIs: (_args, kind: string) => kind !== '' },
     delays: { shortPause: 1 },
   }).createMachine({
@@ -51,7 +53,9 @@ test('arrows are named by guard, event, delay and actor; those of an inside star
       A: {
         initial: 'X',
         states: {
-          X: { invoke: { src: 'fetchIt', onDone: 'Y', onError: '#c' } },
+          X: {
+            invoke: { src: 'fetchIt', onDone: { target: 'Y', actions: ['noteTheTime', 'tellOthers'] }, onError: '#c' },
+          },
           Y: { always: [{ guard: not('isLate'), target: 'X' }, { target: '#b' }] },
         },
       },
@@ -59,7 +63,7 @@ test('arrows are named by guard, event, delay and actor; those of an inside star
         id: 'b',
         always: { guard: { type: 'stepIs', params: 'fix-agent' }, target: 'A' },
         after: { shortPause: 'C' },
-        on: { 'mcp.paused': 'C' },
+        on: { 'mcp.paused': { guard: 'isLate', target: 'C', actions: 'tellOthers' } },
       },
       C: { id: 'c', type: 'final' },
     },
@@ -69,16 +73,76 @@ test('arrows are named by guard, event, delay and actor; those of an inside star
     '  [*] --> A',
     '  state A {',
     '    [*] --> X',
-    '    X --> Y : fetch it done',
-    '    Y --> X : is not late',
+    '    X --> Y : fetch it done / note the time, tell others',
+    '    Y --> X : [is not late]',
     '  }',
     '  A --> C : fetch it failed',
-    '  A --> B : otherwise',
-    '  B --> A : step is fix-agent',
-    '  B --> C : mcp.paused<br/>after short pause',
+    '  A --> B : [otherwise]',
+    '  B --> C : mcp.paused [is late] / tell others<br/>after short pause',
+    '  B --> A : [step is fix-agent]',
     '  C --> [*]',
     '  note right of C : from any other state<br/>run.cancelled',
   ]);
+  const less = mermaid(machine, { actions: false });
+  expect(less).toContain('B --> C : mcp.paused [is late]<br/>');
+  expect(less).not.toContain(' / ');
+});
+
+test('parallel regions are divided, history states are H and H*, and names of any kind are harmless', () => {
+  const inner = { initial: 'a', states: { a: { on: { go: 'b' } }, b: { on: { 'go: <b>;': '#q' } } } };
+  const machine = createMachine({
+    id: 'my machine',
+    type: 'parallel',
+    states: {
+      one: {
+        initial: 'in',
+        states: {
+          in: {
+            ...inner,
+            states: {
+              ...inner.states,
+              past: { type: 'history' },
+              all: { history: 'deep', type: 'history', target: 'b' },
+            },
+          },
+          'out {': { on: { back: 'in.past', wholly: 'in.all' } },
+        },
+      },
+      two: { initial: 'q', states: { q: { id: 'q' } } },
+      end: {},
+    },
+  });
+  expect(mermaid(machine).split('\n')).toEqual([
+    'stateDiagram-v2',
+    '  state "my machine" as s_ {',
+    '    state one {',
+    '      [*] --> in',
+    '      state in {',
+    '        [*] --> a',
+    '        state "H" as s_one_in_past',
+    '        state "H*" as s_one_in_all',
+    '        a --> b : go',
+    '        s_one_in_past --> a',
+    '        s_one_in_all --> b',
+    '      }',
+    '      state "out #123;" as s_one_out__',
+    '      s_one_out__ --> in : back → H<br/>wholly → H*',
+    '    }',
+    '    note right of one : go#58; #60;b#62;#59; → two.q',
+    '    --',
+    '    state two {',
+    '      [*] --> q',
+    '    }',
+    '    --',
+    '    state "end" as s_end',
+    '  }',
+  ]);
+});
+
+test('two states of one name are two states', () => {
+  const rest = { initial: 'REST', states: { REST: {} } };
+  const lines = mermaid(createMachine({ initial: 'A', states: { A: rest, REST: {} } }));
+  expect(lines).toContain('state "REST" as s_A_REST');
 });
 
 test.each([
@@ -95,16 +159,19 @@ test.each([
   ['llmFailed', 'LLM failed'],
 ])('a guard is labelled as English says it: %#', (guard, label) => {
   const machine = createMachine({ initial: 'A', states: { A: { always: { guard, target: 'B' } }, B: {} } });
-  expect(mermaid(machine).split('\n')).toContain(`  A --> B : ${label}`);
+  expect(mermaid(machine).split('\n')).toContain(`  A --> B : [${label}]`);
 });
 
 test.each([...OWN_MACHINES.keys()])('%s is drawn with the few forms that Mermaid reads everywhere', (name) => {
   const machine = OWN_MACHINES.get(name);
   const lines = machine === undefined ? [] : mermaid(machine).split('\n');
   const state = String.raw`(?:\w+|\[\*\])`;
-  const text = String.raw`[\w.-]+(?:(?: |<br/>)[\w.-]+)*`;
+  const label = String.raw`(?:[\w.-]+(?: [\w.-]+)*)?(?: ?\[[\w. -]+\])?(?: ?/ [\w., -]+)?`;
+  const text = `${label}(?:<br/>${label})*`;
   const arrow = `${state} --> ${state}(?: : ${text})?`;
-  const forms = new RegExp(`^(?:stateDiagram-v2|\\s+(?:${arrow}|state \\w+ \\{|\\}|note right of \\w+ : ${text}))$`);
+  const forms = new RegExp(
+    `^(?:stateDiagram-v2|\\s+(?:${arrow}|state (?:"\\w+" as )?\\w+(?: \\{)?|\\}|note right of \\w+ : ${text}))$`,
+  );
   expect(lines.length).toBeGreaterThan(5);
   expect(lines.filter((line) => !forms.test(line))).toEqual([]);
 });

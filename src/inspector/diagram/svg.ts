@@ -5,10 +5,10 @@ import type { ChartLayout, Entrance, LabelLine, ChartRoute, StateBox } from '../
 const STYLE = [
   'svg{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;background:#fbfbf8}',
   '.state{fill:#fff;stroke:#3c4a52;stroke-width:1.2}.inner{fill:#f2f4f1}.end{stroke-width:3}',
-  '.name{fill:#1b2428;font-weight:600}.note{fill:#5d6b72;font-size:10px}',
-  '.arrow{fill:none;stroke:#5d6b72;stroke-width:1.2}.head,.dot{fill:#5d6b72}',
+  '.region{stroke-dasharray:6 4}.name{fill:#1b2428;font-weight:600}.note{fill:#5d6b72;font-size:10px}',
+  '.label{paint-order:stroke;stroke:#fbfbf8;stroke-width:4px}.arrow{fill:none;stroke:#5d6b72;stroke-width:1.2}.head,.dot{fill:#5d6b72}',
   '@media(prefers-color-scheme:dark){svg{background:#12191c}.state{fill:#1a2327;stroke:#8fa3ad}.inner{fill:#161e22}',
-  '.name{fill:#e8eeee}.note{fill:#9fb1b8}.arrow{stroke:#8fa3ad}.head,.dot{fill:#8fa3ad}}',
+  '.label{stroke:#12191c}.name{fill:#e8eeee}.note{fill:#9fb1b8}.arrow{stroke:#8fa3ad}.head,.dot{fill:#8fa3ad}}',
 ].join('');
 
 const MARGIN = 12;
@@ -37,16 +37,20 @@ function svgOf(title: string, { width, height, states, routes, entrances }: Char
   ].join('\n');
 }
 
-function stateMark({ x, y, width, height, name, kind, invokes, fromAnywhere, depth }: StateBox): string {
+function stateMark(box: StateBox): string {
+  const { x, y, width, height, name, kind, invokes, fromAnywhere, depth, region, history } = box;
+  if (history !== null) return historyMark(box, history);
   const classes = [
     'state',
+    ...(region ? ['region'] : []),
     ...(kind === 'compound' || kind === 'parallel' ? ['inner'] : []),
     ...(kind === 'final' ? ['end'] : []),
   ];
-  const notes = [...invokes.map((src) => `runs ${src}`), ...fromAnywhere.map((line) => `from anywhere: ${line.text}`)];
-  const lines = notes.map(
-    (note, index) => `<text class="note" x="${x + 10}" y="${y + 32 + index * LINE}">${text(note)}</text>`,
-  );
+  const notes = [
+    ...invokes.map((src) => ({ note: `runs ${src}`, whole: undefined })),
+    ...fromAnywhere.map((line) => ({ note: `from anywhere: ${line.text}`, whole: line.whole })),
+  ];
+  const lines = notes.map(({ note, whole }, index) => noteMark({ note, whole, x: x + 10, y: y + 32 + index * LINE }));
   if (depth === 0) return '';
   return [
     `<rect class="${classes.join(' ')}" x="${x}" y="${y}" width="${width}" height="${height}" rx="6"/>`,
@@ -61,11 +65,33 @@ function entranceMark({ dot, points }: Entrance): string {
 
 function routeMark({ points, label }: ChartRoute): string {
   if (label === null) return arrow(points);
-  const lines = label.lines.map(
-    (line: LabelLine, index) =>
-      `<text class="note" x="${label.x}" y="${label.y + (index + 1) * LINE - 3}">${text(line.text)}</text>`,
+  const lines = label.lines.map((line: LabelLine, index) =>
+    noteMark({ note: line.text, whole: line.whole, x: label.x, y: label.y + (index + 1) * LINE - 3, label: true }),
   );
   return [arrow(points), ...lines].join('');
+}
+
+interface NoteMark {
+  readonly note: string;
+  /** What a reader who points at it is shown. */
+  readonly whole: string | undefined;
+  readonly x: number;
+  readonly y: number;
+  /** It stands on an arrow, and covers it. */
+  readonly label?: boolean;
+}
+
+function noteMark({ note, whole, x, y, label = false }: NoteMark): string {
+  const title = whole === undefined ? '' : `<title>${text(whole)}</title>`;
+  return `<text class="note${label ? ' label' : ''}" x="${x}" y="${y}">${title}${text(note)}</text>`;
+}
+
+function historyMark({ x, y, width, name }: StateBox, sign: string): string {
+  const middle = width / 2;
+  return [
+    `<circle class="state" cx="${x + middle}" cy="${y + middle}" r="${middle - 2}"><title>${text(name)}</title></circle>`,
+    `<text class="name" text-anchor="middle" x="${x + middle}" y="${y + middle + 4}">${text(sign)}</text>`,
+  ].join('');
 }
 
 function arrow(points: Entrance['points']): string {

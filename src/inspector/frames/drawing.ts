@@ -74,19 +74,41 @@ function drawState(node: AnyStateNode): StateDrawing {
   const { type, key, description } = node;
   const tone = stateTone(node);
   const first = type === 'compound' ? node.initial.target[0] : undefined;
+  const { history } = node;
   return {
     path: statePath(node),
     name: key,
     type,
     initial: first === undefined ? null : statePath(first),
     children: Object.values(node.states).map(drawState),
-    transitions: transitionsOf(node).flatMap((transition) => drawTransition(transition, node)),
+    transitions: [
+      ...transitionsOf(node).flatMap((transition) => drawTransition(transition, node)),
+      ...withoutPast(node),
+    ],
     invokes: node.invoke.map(({ id, src }) => ({ id, src: sourceName(src, node.machine) })),
     entry: actionNames(node.entry),
     exit: actionNames(node.exit),
     ...(description === undefined ? {} : { description }),
     ...(tone === undefined ? {} : { tone }),
+    ...(history === false ? {} : { history }),
   };
+}
+
+/** Where a history state leads that has nothing to remember yet. */
+function withoutPast({ type, parent, config, machine, ...node }: AnyStateNode): readonly TransitionDrawing[] {
+  if (type !== 'history' || parent === undefined) return [];
+  const named: unknown = [Reflect.get(config, 'target') ?? []].flat()[0];
+  const below = (at: AnyStateNode | undefined, key: string) => at?.states[key];
+  const first =
+    typeof named !== 'string'
+      ? parent.initial.target[0]
+      : named.startsWith('#')
+        ? machine.getStateNodeById(named)
+        : named.split('.').reduce<AnyStateNode | undefined>(below, parent);
+  if (first === undefined || first === parent) return [];
+  const path = node.path.join('.');
+  const leads = { id: `${path}||0`, label: 'default', eventType: '', target: statePath(first), guard: null };
+  return [{ ...leads, actions: [] }];
 }
 
 function drawTransition(transition: AnyTransitionDefinition, node: AnyStateNode): readonly TransitionDrawing[] {

@@ -66,6 +66,8 @@ export interface StateDrawing {
   readonly description?: string;
   /** Left out: that of the state around it, else `go`. */
   readonly tone?: Tone;
+  /** What a history state remembers: its own level, or all below it too. */
+  readonly history?: 'shallow' | 'deep';
 }
 
 /** One arrow. `target` null: it stays where it is. */

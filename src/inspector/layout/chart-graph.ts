@@ -1,7 +1,7 @@
 import type { ElkExtendedEdge, ElkNode } from 'elkjs';
-import { guardLabel, inWords } from '../frames/names.ts';
-import type { MachineDrawing, StateDrawing, TransitionDrawing } from '../frames/protocol.ts';
+import type { MachineDrawing, StateDrawing } from '../frames/protocol.ts';
 import type { ChartStyle, LabelLine } from './chart-layout.ts';
+import { ellipsis, transitionText } from './transition-text.ts';
 
 /** Widths of one character of state names and of labels: both are set in fixed pitch, so that no DOM is needed. */
 const NAME_EM = 7.8;
@@ -9,8 +9,10 @@ const NAME_EM = 7.8;
 const FAR_NAME_EM = 9.1;
 const LABEL_EM = 5.9;
 const LABEL_LINE = 13;
+/** A history state is a circle with a sign. */
+const HISTORY = 30;
 const MOST_LABEL_LINES = 4;
-const MOST_LABEL_CHARS = 30;
+const MOST_LABEL_CHARS = 42;
 
 /** Arrows that share both ends, before they are laid out. */
 export interface RoutePlan {
@@ -28,7 +30,7 @@ export interface ChartGraph {
   readonly root: ElkNode;
   readonly states: ReadonlyMap<
     string,
-    { readonly state: StateDrawing; readonly depth: number; readonly collapsed: boolean }
+    { readonly state: StateDrawing; readonly depth: number; readonly collapsed: boolean; readonly region: boolean }
   >;
   readonly routes: ReadonlyMap<string, RoutePlan>;
   readonly fromAnywhere: ReadonlyMap<string, readonly LabelLine[]>;
@@ -41,21 +43,22 @@ export const dotId = (path: string): string => `i:${path}`;
 
 /** Makes ELK's graph of a drawing. */
 export function chartGraph(drawing: MachineDrawing, { collapsed, direction, labels }: ChartStyle): ChartGraph {
-  const states = new Map<string, { state: StateDrawing; depth: number; collapsed: boolean }>();
+  const states = new Map<string, { state: StateDrawing; depth: number; collapsed: boolean; region: boolean }>();
   const edges: ElkExtendedEdge[] = [];
   const arrows: { from: string; to: string; line: LabelLine }[] = [];
 
   /** `hidden`: a state around it is shut. */
-  const node = (state: StateDrawing, depth: number, hidden = false): ElkNode => {
+  const node = (state: StateDrawing, depth: number, { hidden = false, region = false } = {}): ElkNode => {
     const shut = collapsed.has(state.path) && state.children.length > 0;
-    states.set(state.path, { state, depth, collapsed: shut });
+    states.set(state.path, { state, depth, collapsed: shut, region });
     for (const transition of state.transitions) {
       if (transition.target === null) continue;
-      const line = { transition: transition.id, text: transitionText(transition) };
+      const line = { transition: transition.id, text: transitionText(transition, state) };
       arrows.push({ from: state.path, to: transition.target, line });
     }
     if (state.children.length === 0) return { id: nodeId(state.path), ...sizeOf(state, false) };
-    const children = state.children.map((child) => node(child, depth + 1, hidden || shut));
+    const inside = { hidden: hidden || shut, region: state.type === 'parallel' };
+    const children = state.children.map((child) => node(child, depth + 1, inside));
     if (shut) return { id: nodeId(state.path), ...sizeOf(state, true) };
     if (state.initial !== null && state.type === 'compound' && !hidden) {
       children.unshift({ id: dotId(state.path), width: 8, height: 8 });
@@ -84,7 +87,7 @@ export function chartGraph(drawing: MachineDrawing, { collapsed, direction, labe
   for (const { from, to, line } of arrows) {
     const [source, target] = [visible(from), visible(to)];
     if (source === '' || target === '') {
-      if (target !== '') fromAnywhere.set(target, [...(fromAnywhere.get(target) ?? []), line]);
+      if (target !== '') fromAnywhere.set(target, [...(fromAnywhere.get(target) ?? []), cutLine(line)]);
       continue;
     }
     if (source === target && from !== to) continue;
@@ -132,6 +135,7 @@ function parentOf(path: string): string {
 }
 
 function sizeOf(state: StateDrawing, collapsed: boolean): { width: number; height: number } {
+  if (state.type === 'history') return { width: HISTORY, height: HISTORY };
   const chars = state.name.length + (collapsed ? 2 : 0);
   const name = Math.max(chars * NAME_EM + 62, chars * FAR_NAME_EM + 36);
   const invokes = state.invokes.map(({ src }) => src.length * LABEL_EM + 34);
@@ -143,14 +147,18 @@ function minimum(state: StateDrawing): string {
 }
 
 function shortened(lines: readonly LabelLine[]): readonly LabelLine[] {
-  const cut = lines.map(({ transition, text }) => ({
-    transition,
-    text: text.length > MOST_LABEL_CHARS ? `${text.slice(0, MOST_LABEL_CHARS - 1)}…` : text,
-  }));
+  const cut = lines.map(cutLine);
   const more = cut.slice(MOST_LABEL_LINES - 1);
   const [first] = more;
   if (cut.length <= MOST_LABEL_LINES || first === undefined) return cut;
-  return [...cut.slice(0, MOST_LABEL_LINES - 1), { transition: first.transition, text: `and ${more.length} more` }];
+  const whole = lines.slice(MOST_LABEL_LINES - 1).map(({ text }) => text);
+  const last = { transition: first.transition, text: `and ${more.length} more`, whole: whole.join('; ') };
+  return [...cut.slice(0, MOST_LABEL_LINES - 1), last];
+}
+
+function cutLine(line: LabelLine): LabelLine {
+  const text = ellipsis(line.text, MOST_LABEL_CHARS);
+  return text === line.text ? line : { transition: line.transition, text, whole: line.text };
 }
 
 function labelBox(lines: readonly LabelLine[]) {
@@ -179,10 +187,4 @@ function find(tree: ElkNode, id: string): ElkNode | null {
     if (found !== null) return found;
   }
   return null;
-}
-
-/** What an arrow says in a drawing: its guard in words, else its event. Its whole definition is one click away. */
-function transitionText({ guard, label, eventType }: TransitionDrawing): string {
-  if (guard !== null && guard !== '') return guardLabel(guard);
-  return eventType === '' ? 'otherwise' : inWords(label);
 }

@@ -12,16 +12,21 @@ export interface StateBox extends Point {
   readonly height: number;
   readonly depth: number;
   readonly kind: 'atomic' | 'compound' | 'parallel' | 'final' | 'history';
+  /** One of several that are active at a time: drawn with a dashed border. */
+  readonly region: boolean;
+  /** The sign of a history state, `H` or `H*`; null for all others. */
+  readonly history: string | null;
   readonly collapsed: boolean;
   readonly invokes: readonly string[];
   /** Labels of transitions that lead here from any state of the machine, with their ids. */
   readonly fromAnywhere: readonly LabelLine[];
 }
 
-/** One line of an arrow's label, for one transition. */
+/** One line of an arrow's label, for one transition. `whole`: what it would say if there were room. */
 export interface LabelLine {
   readonly transition: string;
   readonly text: string;
+  readonly whole?: string;
 }
 
 /** Arrows with the same two ends share one line. */

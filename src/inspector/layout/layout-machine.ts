@@ -3,6 +3,7 @@ import type { ElkExtendedEdge, ElkNode } from 'elkjs';
 import type { MachineDrawing } from '../frames/protocol.ts';
 import { type ChartGraph, chartGraph, dotId } from './chart-graph.ts';
 import type { ChartLayout, ChartStyle, Entrance, Point, ChartRoute, StateBox } from './chart-layout.ts';
+import { historySign } from './transition-text.ts';
 
 /**
  * Lays a machine out. The engine is large, so this module is loaded only when a drawing is met that has no layout yet.
@@ -27,10 +28,11 @@ function readLayout(laid: ElkNode, graph: ChartGraph): ChartLayout {
     else if (path !== '') {
       const known = graph.states.get(path);
       if (known !== undefined) {
-        const { state, depth, collapsed } = known;
+        const { state, depth, collapsed, region } = known;
         const { name, type: kind, invokes } = state;
         const fromAnywhere = graph.fromAnywhere.get(path) ?? [];
-        const box = { path, name, x, y, width, height, depth, kind, collapsed, fromAnywhere };
+        const history = kind === 'history' ? historySign(state) : null;
+        const box = { path, name, x, y, width, height, depth, kind, collapsed, region, history, fromAnywhere };
         states.push({ ...box, invokes: invokes.map(({ src }) => src) });
       }
     }

@@ -91,7 +91,22 @@ test('labels have room of their own when they are asked for', async () => {
   expect(labelled.width).toBeGreaterThan(plain.width);
   expect(labelled.routes.every(({ label }) => label !== null)).toBe(true);
   const said = labelled.routes.flatMap(({ label }) => label?.lines.map(({ text }) => text) ?? []);
-  expect(said).toContain('no plan steps left');
+  expect(said).toContain('[no plan steps left] / close plan');
+});
+
+test('a label that is too long ends in an ellipsis, and its whole text is kept; nothing is lost where there are many', async () => {
+  const { routes, states } = await layoutMachine(agent, { ...PLAIN, labels: true });
+  const cut = routes.flatMap(({ label }) => label?.lines.filter(({ text }) => text.endsWith('…')) ?? []);
+  expect(cut.length).toBeGreaterThan(0);
+  for (const { text, whole } of cut) {
+    expect(text.length).toBeLessThanOrEqual(42);
+    expect(whole?.startsWith(text.slice(0, -1))).toBe(true);
+  }
+  const more = routes.flatMap(({ label }) => label?.lines.filter(({ text }) => text.endsWith(' more')) ?? []);
+  expect(more.some(({ whole }) => whole?.includes('[answered] / end as answer') === true)).toBe(true);
+  expect(states.find(({ path }) => path === 'COMPLETION')?.fromAnywhere.map(({ text }) => text)).toContain(
+    'run.cancelled / end cancelled',
+  );
 });
 
 test('any machine is laid out: parallel regions, history, self transitions, names of any kind', async () => {
@@ -103,10 +118,14 @@ test('any machine is laid out: parallel regions, history, self transitions, name
       '<script>': { initial: 'q', states: { q: { after: { 10: 'w' } }, w: { always: 'q' } } },
     },
   });
-  const { states } = await layoutMachine(drawMachine(machine), PLAIN);
+  const { states, routes } = await layoutMachine(drawMachine(machine), PLAIN);
 
   expect(states.map(({ path }) => path)).toContain('<script>.w');
-  expect(states.find(({ path }) => path === 'a b.back')?.kind).toBe('history');
+  const back = states.find(({ path }) => path === 'a b.back');
+  expect(back).toMatchObject({ kind: 'history', history: 'H' });
+  expect(back?.width).toBe(back?.height);
+  expect(routes.find(({ source }) => source === 'a b.back')).toMatchObject({ target: 'a b.on', lines: [{ text: '' }] });
+  expect(states.filter(({ region }) => region).map(({ path }) => path)).toEqual(['a b', '<script>']);
 });
 
 test('large machines keep closed what nobody has entered; small ones are drawn whole', () => {

@@ -1,4 +1,5 @@
 import type { ChartLayout, Point, ChartRoute, StateBox } from '../../../layout/chart-layout.ts';
+import { ellipsis } from '../../../layout/transition-text.ts';
 import { routePath } from '../../model/chart.ts';
 import { inertLine } from '../../model/inert-text.ts';
 import type { Tone } from '../../../frames/protocol.ts';
@@ -63,15 +64,16 @@ function RouteLabel({ route, taken }: { readonly route: ChartRoute; readonly tak
   if (label === null) return null;
   return (
     <>
-      {label.lines.map(({ transition, text }, index) => (
+      {label.lines.map(({ transition, text, whole }, index) => (
         <g
           key={transition}
           class={taken.has(transition) ? 'label lit' : 'label'}
           transform={`translate(${label.x} ${label.y + index * 13})`}
         >
+          <title>{inertLine(whole ?? text, 600)}</title>
           <rect width={label.width} height={13} rx={2} />
           <text x={5} y={10}>
-            {inertLine(text, 40)}
+            {inertLine(text, 60)}
           </text>
         </g>
       ))}
@@ -83,12 +85,13 @@ function LitLabel({ route, taken }: { readonly route: ChartRoute; readonly taken
   const line = route.lines.find(({ transition }) => taken.has(transition)) ?? route.lines[0];
   const middle = middleOf(route.points);
   if (line === undefined || middle === null) return null;
-  const text = inertLine(line.text, 40);
+  const text = ellipsis(inertLine(line.text, 200), 52);
   const width = text.length * 6.1 + 12;
   // On a stretch that is shorter than the label, it stands above, not to cover what the arrow joins.
   const y = middle.length > width + 16 ? middle.y - 8 : middle.y - 30;
   return (
     <g class="label lit" transform={`translate(${middle.x - width / 2} ${y})`}>
+      <title>{inertLine(line.text, 600)}</title>
       <rect width={width} height={16} rx={2} />
       <text x={6} y={11.5}>
         {text}
@@ -130,11 +133,12 @@ interface StateViewProps {
 
 /** A state: a plate with its lamp, name and count of visits; the actors that it invokes; what leads here from anywhere. */
 export function StateView({ box, tone, active, visits, running, taken, onToggle, onPick }: StateViewProps) {
-  const { path, x, y, width, height, kind, invokes, fromAnywhere, collapsed } = box;
+  const { path, x, y, width, height, kind, invokes, fromAnywhere, collapsed, region, history } = box;
+  if (history !== null) return <HistoryView box={box} sign={history} />;
   const name = inertLine(box.name, 60);
   const open = kind === 'compound' || kind === 'parallel';
   const compound = open && !collapsed;
-  const classes = ['state', compound && 'compound', active && 'active', visits > 0 && 'visited']
+  const classes = ['state', compound && 'compound', region && 'region', active && 'active', visits > 0 && 'visited']
     .filter(Boolean)
     .join(' ');
   const said = `${name}${active ? ', active' : ''}, entered ${visits} times${kind === 'final' ? ', final' : ''}`;
@@ -174,16 +178,32 @@ export function StateView({ box, tone, active, visits, running, taken, onToggle,
           <text class={running.has(source) && active ? 'sub lit' : 'sub'}>{inertLine(source, 40)}</text>
         </g>
       ))}
-      {fromAnywhere.map(({ transition, text }, index) => (
+      {fromAnywhere.map(({ transition, text, whole }, index) => (
         <text
           key={transition}
           class={taken.has(transition) ? 'sub lit' : 'sub'}
           x={10}
           y={height - 8 - (fromAnywhere.length - 1 - index) * 13}
         >
-          ⇥ {inertLine(text, 40)}
+          <title>{inertLine(whole ?? text, 600)}</title>⇥ {inertLine(text, 60)}
         </text>
       ))}
+    </g>
+  );
+}
+
+/** Where a state returns to what was active in it before. Nobody is ever in it, so there is nothing to press. */
+function HistoryView({ box, sign }: { readonly box: StateBox; readonly sign: string }) {
+  const { path, x, y, width } = box;
+  const about =
+    sign === 'H' ? 'returns to the state that was active last' : 'returns to all states that were active last';
+  return (
+    <g class="state history" data-state={path} transform={`translate(${x} ${y})`}>
+      <title>{inertLine(`${box.name}: ${about}`, 200)}</title>
+      <circle class="box" cx={width / 2} cy={width / 2} r={width / 2 - 2} />
+      <text class="name" x={width / 2} y={width / 2 + 4.5} text-anchor="middle">
+        {sign}
+      </text>
     </g>
   );
 }
