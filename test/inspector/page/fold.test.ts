@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { RunEvent } from '../../../src/machines/events/run-events.ts';
 import { actorAt, actorsAt, wearAt } from '../../../src/inspector/page/model/actor-state.ts';
 import { talkAt } from '../../../src/inspector/page/model/fold-talk.ts';
 import { waitingCalls } from '../../../src/inspector/page/model/talk.ts';
@@ -25,6 +26,55 @@ test('a retried model turn keeps what failed, and how often it was tried', () =>
 
   expect(retried?.retries).toEqual([{ attempt: 1, code: 'model-error', message: 'The server is busy.' }]);
   expect(retried?.replied?.attempts).toBe(2);
+});
+
+test('what a person changes at an approval is kept; what a repair changes is not taken for it', () => {
+  const { model, session } = modelOf([sessionFrame()]);
+  let seq = 0;
+  const tell = (event: object) =>
+    model.add({
+      t: 'event',
+      session: 'run',
+      at: 1,
+      step: 0,
+      event: { seq: ++seq, replayed: false, callId: 'c1', tool: 'pay', ...event } as RunEvent,
+    });
+  const call = () => session.talk.items.find((item) => item.kind === 'call');
+  tell({ type: 'approval.requested', args: { cents: 9 }, reason: '' });
+  tell({ type: 'tool.started', args: { cents: 7 } });
+  expect(call()).toMatchObject({ proposed: { cents: 9 }, args: { cents: 7 } });
+  tell({ type: 'recovery.step', step: 'fix', attempt: 1, error: 'Cents are too few.' });
+  tell({ type: 'tool.started', args: { cents: 8 } });
+  expect(call()).toMatchObject({
+    proposed: { cents: 9 },
+    args: { cents: 8 },
+    recovery: [{ step: 'fix #1', error: 'Cents are too few.' }],
+  });
+
+  tell({ type: 'approval.requested', callId: 'c2', args: { a: 1, b: 2 }, reason: '' });
+  tell({ type: 'tool.started', callId: 'c2', args: { b: 2, a: 1 } });
+  expect(session.talk.items.at(-1)).toMatchObject({ callId: 'c2', proposed: null });
+});
+
+test('what a server asks during a call, and what it was told, belong to the call', () => {
+  const { model, session } = modelOf([sessionFrame()]);
+  let seq = 0;
+  const tell = (event: object) =>
+    model.add({
+      t: 'event',
+      session: 'run',
+      at: 1,
+      step: 0,
+      event: { seq: ++seq, replayed: false, callId: 'c1', tool: 'book', server: 'desk', ...event } as RunEvent,
+    });
+  const questions = () => session.talk.items.flatMap((item) => (item.kind === 'call' ? item.questions : []));
+  tell({ type: 'tool.started', args: {} });
+  tell({ type: 'question.asked', kind: 'elicitation', message: 'Which seat?' });
+  expect(questions()).toMatchObject([{ server: 'desk', message: 'Which seat?', action: null }]);
+  tell({ type: 'question.answered', kind: 'sampling', action: 'accept', content: 'no', usage: null });
+  expect(questions()).toMatchObject([{ action: null }]);
+  tell({ type: 'question.answered', kind: 'elicitation', action: 'accept', content: { seat: '12A' }, usage: null });
+  expect(questions()).toMatchObject([{ action: 'accept', content: { seat: '12A' } }]);
 });
 
 test('a call that waits for a person waits until it is settled', () => {

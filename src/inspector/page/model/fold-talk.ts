@@ -1,5 +1,7 @@
+import type { Json } from '../../../json/json.ts';
 import type { RunEvent } from '../../../machines/events/run-events.ts';
 import type { SaidEvent, TalkItem, TalkLog } from './talk.ts';
+import { jsonEquals } from '../../../parsing/schema/json-types.ts';
 import { isQuestion, type TalkDraft, talkDraft } from './talk-draft.ts';
 import type { ToolSource } from '../../../tools/server-tool.ts';
 
@@ -53,10 +55,16 @@ function fold(draft: TalkDraft, told: SaidEvent): void {
         ...item,
         raw: '',
         answer: '',
-        retries: [...item.retries, { attempt: event.attempt, ...event.error }],
+        retries: [...item.retries, { attempt: event.attempt, ...event.error, ...nextOf(event) }],
       }));
     case 'model.replied':
-      return draft.changeModel(told, (item) => ({ ...item, answer: '', replied: event, endedAt: told.at }));
+      return draft.changeModel(told, (item) => ({
+        ...item,
+        answer: '',
+        replied: event,
+        replyStep: told.step,
+        endedAt: told.at,
+      }));
     case 'thought':
       return draft.changeModel(told, (item) => ({ ...item, thought: event.text }));
     case 'goal':
@@ -86,6 +94,9 @@ function fold(draft: TalkDraft, told: SaidEvent): void {
     case 'approval.requested':
     case 'recovery.step':
       return foldCall(draft, told, event);
+    case 'question.asked':
+    case 'question.answered':
+      return foldQuestion(draft, told, event);
     default:
       return foldNote(draft, told, event);
   }
@@ -119,6 +130,30 @@ function foldNote(draft: TalkDraft, told: SaidEvent, event: RunEvent): void {
   }
 }
 
+/** The model that is asked next, where that is another one. */
+function nextOf({ next }: Extract<RunEvent, { type: 'model.retrying' }>): { readonly next?: string } {
+  return next === undefined || next === '' ? {} : { next };
+}
+
+type QuestionEvent = Extract<RunEvent, { type: 'question.asked' | 'question.answered' }>;
+
+/** A server asks one question after the other: an answer is that of the latest of its kind. */
+function foldQuestion(draft: TalkDraft, told: SaidEvent, event: QuestionEvent): void {
+  const { server, kind } = event;
+  draft.changeCall(told, event.callId, (item) => {
+    if (event.type === 'question.asked') {
+      const message = event.url === undefined ? event.message : `${event.message} ${event.url}`;
+      const asked = { server, kind, message, action: null, content: null } as const;
+      return { ...item, questions: [...item.questions, asked] };
+    }
+    const at = item.questions.findLastIndex((one) => one.action === null && one.server === server && one.kind === kind);
+    const question = item.questions[at];
+    if (question === undefined) return item;
+    const { action, content } = event;
+    return { ...item, questions: item.questions.with(at, { ...question, action, content }) };
+  });
+}
+
 /** `AUTHORIZING.AWAITING_USER`; recordings of events from before there were steps have none. */
 function stateOf({ state, step }: { readonly state: string; readonly step: string | null }): string {
   return step == null ? state : `${state}.${step}`;
@@ -134,7 +169,14 @@ type CallItem = Extract<TalkItem, { kind: 'call' }>;
 function foldCall(draft: TalkDraft, told: SaidEvent, event: CallEvent): void {
   const change = (how: (item: CallItem) => CallItem): void => {
     if (draft.changeCall(told, event.callId, how)) return;
-    const blank = { status: 'running', reason: '', source: {}, result: null, durationMs: null, recovery: [] } as const;
+    const blank = {
+      status: 'running',
+      reason: '',
+      source: {},
+      result: null,
+      durationMs: null,
+      ...NOTHING_YET,
+    } as const;
     const args = event.type === 'recovery.step' ? null : event.args;
     draft.add(how({ ...draft.itemOf(told), kind: 'call', callId: event.callId, tool: event.tool, args, ...blank }));
   };
@@ -150,11 +192,11 @@ function foldCall(draft: TalkDraft, told: SaidEvent, event: CallEvent): void {
       }));
     case 'tool.started':
       draft.changePlan(told, event, 'running');
-      return change((item) => ({ ...item, args: event.args, status: 'running' }));
+      return change((item) => ({ ...item, ...editsIn(item, event.args), args: event.args, status: 'running' }));
     case 'recovery.step':
       // What is decided about a whole turn is no call, and nothing ever ends it.
       if (isQuestion(event.callId)) return noteVerdict(draft, told, event);
-      return change((item) => ({ ...item, recovery: [...item.recovery, `${event.step} #${event.attempt}`] }));
+      return change((item) => ({ ...item, recovery: [...item.recovery, recoveryOf(event)] }));
     case 'tool.finished': {
       const { args, result, durationMs } = event;
       draft.changePlan(told, event, event.ok ? 'done' : 'failed');
@@ -165,6 +207,17 @@ function foldCall(draft: TalkDraft, told: SaidEvent, event: CallEvent): void {
       draft.changePlan(told, event, 'failed');
       return change((item) => ({ ...item, args: event.args, status: 'denied', reason: event.reason }));
   }
+}
+
+const NOTHING_YET = { recovery: [], proposed: null, questions: [] } as const;
+
+/** A call that waited for a person and starts with other arguments was changed by that person. */
+function editsIn({ status, args }: CallItem, started: Json): Pick<CallItem, 'proposed'> | null {
+  return status === 'waiting' && !jsonEquals(args, started) ? { proposed: args } : null;
+}
+
+function recoveryOf({ step, attempt, error }: Extract<CallEvent, { type: 'recovery.step' }>) {
+  return { step: `${step} #${attempt}`, error };
 }
 
 /** What the event says of whose tool it is: all that it has beside the call. */

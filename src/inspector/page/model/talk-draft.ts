@@ -150,6 +150,7 @@ const EMPTY_TURN = {
   attempt: 1,
   retries: [],
   replied: null,
+  replyStep: null,
   endedAt: null,
 } as const;
 

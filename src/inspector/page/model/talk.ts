@@ -36,6 +36,15 @@ export interface PlannedStep {
   readonly callId: string | null;
 }
 
+/** What an MCP server asked while a call was under way; `action` null: nobody has answered yet. */
+export interface CallQuestion {
+  readonly server: string;
+  readonly kind: 'elicitation' | 'sampling';
+  readonly message: string;
+  readonly action: 'accept' | 'decline' | 'cancel' | null;
+  readonly content: Json;
+}
+
 /** How a call of a tool stands; `waiting` is for a person, `dropped` had not ended when its agent did. */
 export type CallStatus = 'waiting' | 'running' | 'ok' | 'failed' | 'denied' | 'dropped';
 
@@ -62,8 +71,16 @@ export type TalkItem = {
       readonly answer: string;
       readonly raw: string;
       readonly attempt: number;
-      readonly retries: readonly { readonly attempt: number; readonly code: string; readonly message: string }[];
+      /** `next`: the model that was asked then, where there are several. */
+      readonly retries: readonly {
+        readonly attempt: number;
+        readonly code: string;
+        readonly message: string;
+        readonly next?: string;
+      }[];
       readonly replied: ModelReplied | null;
+      /** The position at which it replied. */
+      readonly replyStep: number | null;
       readonly endedAt: number | null;
     }
   | { readonly kind: 'plan'; readonly iteration: number; readonly steps: readonly PlannedStep[] }
@@ -78,7 +95,10 @@ export type TalkItem = {
       readonly source: ToolSource;
       readonly result: ToolResult | null;
       readonly durationMs: number | null;
-      readonly recovery: readonly string[];
+      readonly recovery: readonly { readonly step: string; readonly error: string }[];
+      /** What was proposed, where a person changed it before it ran. */
+      readonly proposed: Json;
+      readonly questions: readonly CallQuestion[];
     }
   | {
       /** What a person said to the run while it worked. `delivered`: the step in which the model got it; null: not yet. */

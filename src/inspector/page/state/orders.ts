@@ -1,6 +1,8 @@
 import type { Act, ActReply, SessionInfo } from '../../frames/protocol.ts';
+import type { Json } from '../../../json/json.ts';
+import type { SessionModel } from '../model/page-model.ts';
 import type { Page } from './page-context.ts';
-import type { PageState } from './page-state.ts';
+import type { ForkLeaf, PageState } from './page-state.ts';
 import { showSession } from './walk.ts';
 
 /** Asks the server for something about the session that is shown, and says what became of it. True when it was done. */
@@ -11,6 +13,22 @@ export async function order({ state, desk }: Pick<Page, 'state' | 'desk'>, act: 
   if (reply.ok) state.notice.value = { text: DONE[act.kind], tone: 'info' };
   showReply(state, reply);
   return reply.ok;
+}
+
+/** Forks the session that is shown, and shows the new one beside it. True when it was done. */
+export async function forkBeside(page: Pick<Page, 'state' | 'desk'>, entry: number, outcome: Json): Promise<boolean> {
+  const { state } = page;
+  const parent = state.session.value?.info.id ?? null;
+  const done = await order(page, { kind: 'fork', entry, outcome });
+  if (done) compareWith(state, parent);
+  return done;
+}
+
+/** Shows another run beside the one that is shown. */
+export function compareWith(state: PageState, other: string | null): void {
+  state.other.value = other;
+  state.tab.value = 'compare';
+  state.pane.value = 'desk';
 }
 
 function showReply(state: PageState, reply: ActReply): void {
@@ -64,6 +82,19 @@ export type ForkOffer =
   | { readonly kind: 'refused'; readonly entry: number; readonly why: string }
   /** Nothing was recorded at this step: nobody expects to continue from here. */
   | { readonly kind: 'none' };
+
+/** The outcome of this leaf that came with the step at a position, and its line in the recording; null for none. */
+export function outcomeAt(
+  { steps, records }: Pick<SessionModel, 'steps' | 'records'>,
+  position: number | null,
+  leaf: ForkLeaf,
+): { readonly entry: number; readonly value: Json } | null {
+  const entry = position === null ? null : (steps[position]?.entry ?? null);
+  const record = entry === null ? undefined : records[entry];
+  if (entry === null || record?.t !== 'outcome') return null;
+  if (!record.id.slice(record.id.lastIndexOf('/') + 1).startsWith(`${leaf}#`)) return null;
+  return { entry, value: record.ok ? { ok: true, value: record.value } : { ok: false, error: { ...record.error } } };
+}
 
 /** What stands in the place of the fork button. `live` is false in a page that was saved. */
 export function forkOffer(info: Pick<SessionInfo, 'kind' | 'can'>, entry: number | null, live: boolean): ForkOffer {

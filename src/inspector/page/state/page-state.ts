@@ -4,7 +4,7 @@ import { talkAt } from '../model/fold-talk.ts';
 import { PageModel, type SessionModel } from '../model/page-model.ts';
 import type { Stretch } from '../model/time-scale.ts';
 import type { TalkLog } from '../model/talk.ts';
-import type { JsonObject } from '../../../json/json.ts';
+import type { Json, JsonObject } from '../../../json/json.ts';
 
 /** What stands on the desk beside the conversation. */
 export type DeskTab = 'step' | 'steps' | 'sequence' | 'exchanges' | 'costs' | 'search' | 'compare';
@@ -14,7 +14,12 @@ type OpenDialog =
   | { readonly kind: 'help' }
   | { readonly kind: 'send' }
   | { readonly kind: 'fork'; readonly entry: number; readonly outcome: string }
+  /** A fork in which a model replies differently, or a tool gives something else. */
+  | { readonly kind: ForkLeaf; readonly entry: number; readonly value: Json }
   | { readonly kind: 'sessions' };
+
+/** The leaves whose outcomes a reader may write: what a model replied, what a tool gave. */
+export type ForkLeaf = 'callLlm' | 'callTool';
 
 /** The part of the page that a narrow screen shows. */
 export type Pane = 'chart' | 'time' | 'talk' | 'desk';

@@ -9,6 +9,7 @@ import { TimeBoard } from './time/TimeBoard.tsx';
 import { TopBar } from './TopBar.tsx';
 import { useEffect } from 'preact/hooks';
 import { inertLine } from '../model/inert-text.ts';
+import { compareWith } from '../state/orders.ts';
 import { showSession } from '../state/walk.ts';
 import { Lamp } from './parts/Icon.tsx';
 import { statusText } from '../model/tone.ts';
@@ -97,7 +98,12 @@ function Banners() {
           <button type="button" class="more" onClick={() => showSession(state, parent.runId)}>
             {inertLine(parent.runId, 60)}
           </button>{' '}
-          after entry {parent.entry}.
+          after entry {parent.entry}.{' '}
+          {state.model.sessions.has(parent.runId) && !isComparing(state) && (
+            <button type="button" class="more" onClick={() => compareWith(state, parent.runId)}>
+              Show both
+            </button>
+          )}
         </p>
       )}
     </>

@@ -20,6 +20,14 @@ export function argumentsForm(records: readonly (RecordLine | undefined)[], tool
   return { fields, issues: (value) => valueIssues(value, schema) };
 }
 
+/** The tools that a model of the run can call, each once. */
+export function callableTools(records: readonly (RecordLine | undefined)[]): readonly string[] {
+  const names = toolsets(records).flatMap((toolset) =>
+    isJsonObject(toolset) ? listOf(toolset.tools).map((spec) => (isJsonObject(spec) ? spec.name : null)) : [],
+  );
+  return [...new Set(names.filter((name) => typeof name === 'string'))];
+}
+
 const WRITTEN: FormKind = { fields: null, issues: () => [] };
 
 /** The tools that the run has now: those that its latest change of tools named, else those that it began with. */

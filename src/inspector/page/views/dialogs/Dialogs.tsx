@@ -1,16 +1,17 @@
-import { Button } from '../parts/Button.tsx';
 import { usePage } from '../../state/page-context.ts';
 import { later } from '../parts/later.tsx';
 import { useState } from 'preact/hooks';
 import { inertLine } from '../../model/inert-text.ts';
-import { openFile, order } from '../../state/orders.ts';
+import { openFile } from '../../state/orders.ts';
 import { showSession } from '../../state/walk.ts';
 import { DialogFrame } from './DialogFrame.tsx';
 import { Icon, Lamp } from '../parts/Icon.tsx';
 import { statusText, statusTone } from '../../model/tone.ts';
-import type { Json } from '../../../../json/json.ts';
 import { KEYS } from '../../state/keys.ts';
 
+const ForkDialog = later(async () => (await import('./ForkDialogs.tsx')).ForkDialog);
+const ReplyDialog = later(async () => (await import('./ForkDialogs.tsx')).ReplyDialog);
+const ResultDialog = later(async () => (await import('./ForkDialogs.tsx')).ResultDialog);
 const SendDialog = later(async () => (await import('./SendDialog.tsx')).SendDialog);
 
 /** The dialog that is open, if any. */
@@ -24,6 +25,10 @@ export function Dialogs() {
       return <SendDialog />;
     case 'fork':
       return <ForkDialog entry={dialog.entry} outcome={dialog.outcome} />;
+    case 'callLlm':
+      return <ReplyDialog entry={dialog.entry} value={dialog.value} />;
+    case 'callTool':
+      return <ResultDialog entry={dialog.entry} value={dialog.value} />;
     case 'sessions':
       return <SessionsDialog />;
     case undefined:
@@ -96,53 +101,6 @@ function SessionsDialog() {
 function localTime(at: string): string {
   const date = new Date(at);
   return Number.isNaN(date.getTime()) ? at : date.toLocaleString('sv-SE');
-}
-
-/** Forks the run after an entry of its recording, with what that entry brought, or with something else. */
-function ForkDialog({ entry, outcome }: { readonly entry: number; readonly outcome: string }) {
-  const page = usePage();
-  const [text, setText] = useState(outcome);
-  const changed = text !== outcome;
-  const read = readJson(text);
-  const fork = (): void => {
-    page.state.dialog.value = null;
-    void order(page, changed && read.ok ? { kind: 'fork', entry, outcome: read.value } : { kind: 'fork', entry });
-  };
-  return (
-    <DialogFrame title={`Fork after entry ${entry}`}>
-      <p>
-        A new run begins with all that is recorded up to here, and goes on live from there.
-        {outcome === '' ? '' : ' What came back at this entry may be changed first.'}
-      </p>
-      {outcome !== '' && (
-        <label>
-          Outcome (JSON)
-          <textarea
-            class="field"
-            rows={12}
-            spellcheck={false}
-            value={text}
-            aria-invalid={changed && !read.ok}
-            onInput={(event) => setText(event.currentTarget.value)}
-          />
-        </label>
-      )}
-      {changed && !read.ok && <p class="problem">{read.problem}</p>}
-      <Button look="yes" disabled={changed && !read.ok} onClick={fork}>
-        {changed ? 'Fork with this outcome' : 'Fork'}
-      </Button>
-    </DialogFrame>
-  );
-}
-
-function readJson(
-  text: string,
-): { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly problem: string } {
-  try {
-    return { ok: true, value: JSON.parse(text) };
-  } catch (error) {
-    return { ok: false, problem: error instanceof Error ? error.message : 'This is not JSON.' };
-  }
 }
 
 /** All keys, and what the signs mean. */

@@ -23,7 +23,7 @@ export function ArgumentsEditor({ tool, args, onArgs }: ArgumentsEditorProps) {
   useEffect(() => {
     const first = place.current?.querySelector('input, select, textarea');
     if (first instanceof HTMLElement) first.focus();
-    onArgs(args);
+    onArgs(isRight(readForm(kind, state)) ? args : null);
   }, []);
   return (
     <div ref={place}>

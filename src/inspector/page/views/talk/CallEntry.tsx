@@ -1,11 +1,13 @@
 import type { Act } from '../../../frames/protocol.ts';
 import { Button } from '../parts/Button.tsx';
 import { isJsonObject } from '../../../../json/json.ts';
-import type { CallStatus, TalkItem } from '../../model/talk.ts';
+import type { CallQuestion, CallStatus, TalkItem } from '../../model/talk.ts';
+import { jsonDiff } from '../../model/compare/json-diff.ts';
+import { Changes } from '../parts/StepDetails.tsx';
 import { durationText } from '../../model/time-scale.ts';
 import type { Tone } from '../../../frames/protocol.ts';
 import { inertLine } from '../../model/inert-text.ts';
-import { EntryFrame } from './entries.tsx';
+import { EntryFrame, OtherOutcome } from './entries.tsx';
 import { InertText, JsonTree } from '../parts/Values.tsx';
 import { useState } from 'preact/hooks';
 import { type AnswerDraft, NO_DRAFT } from '../../state/page-state.ts';
@@ -36,7 +38,8 @@ const WORDS: { readonly [status in CallStatus]: string } = {
 
 /** A call of a tool: its arguments, what recovery did, its result; and the buttons while it waits for a person. */
 export function CallEntry({ item, now }: { readonly item: CallItem; readonly now: boolean }) {
-  const { tool, args, status, result, durationMs, recovery, reason } = item;
+  const { tool, args, status, result, durationMs, recovery, reason, proposed, questions } = item;
+  const lastError = recovery.at(-1)?.error ?? '';
   const head = (
     <>
       <b class="mono">{inertLine(tool, 80)}</b>
@@ -52,15 +55,29 @@ export function CallEntry({ item, now }: { readonly item: CallItem; readonly now
           <JsonTree value={args} />
         </div>
       )}
+      {proposed !== null && (
+        <details class="edited">
+          <summary>Changed by a person before it ran</summary>
+          <Changes differences={jsonDiff(proposed, args)} />
+        </details>
+      )}
       {recovery.length > 0 && (
         <div class="chips">
-          {recovery.map((step, index) => (
-            <span key={index} class="chip">
+          {recovery.map(({ step, error }, index) => (
+            <span key={index} class="chip" title={inertLine(error, 400)}>
               {inertLine(step, 40)}
             </span>
           ))}
         </div>
       )}
+      {lastError !== '' && (
+        <p class="caution">
+          Because: <InertText text={lastError} most={300} />
+        </p>
+      )}
+      {questions.map((question, index) => (
+        <QuestionView key={index} question={question} />
+      ))}
       {status === 'waiting' && <Approval item={item} />}
       {status === 'denied' && <InertText class="caution" text={reason} />}
       {result !== null && (
@@ -77,9 +94,28 @@ export function CallEntry({ item, now }: { readonly item: CallItem; readonly now
           )}
         </div>
       )}
+      {(status === 'ok' || status === 'failed') && (
+        <OtherOutcome position={item.last} leaf="callTool" label="Other result…" />
+      )}
     </EntryFrame>
   );
 }
+
+/** What an MCP server asked meanwhile, and what it was told. */
+function QuestionView({ question: { server, kind, message, action, content } }: { readonly question: CallQuestion }) {
+  return (
+    <div class="payload" data-testid="question">
+      <span class="payload-name">{kind === 'elicitation' ? 'question' : 'sampling'}</span>
+      <p>
+        <b>{inertLine(server, 60)}</b> <InertText text={message} most={600} />
+      </p>
+      <p class={action === null ? 'wait' : 'dim'}>{action === null ? 'not answered yet' : ANSWERS[action]}</p>
+      {isJsonObject(content) && Object.keys(content).length > 0 && <JsonTree value={content} />}
+    </div>
+  );
+}
+
+const ANSWERS = { accept: 'answered', decline: 'declined', cancel: 'cancelled' } as const;
 
 /** The members of a result that are there. */
 function defined(result: NonNullable<CallItem['result']>) {

@@ -4,7 +4,10 @@ import { durationText } from '../../model/time-scale.ts';
 import type { Tone } from '../../../frames/protocol.ts';
 import { usePage } from '../../state/page-context.ts';
 import { goTo } from '../../state/walk.ts';
-import { Lamp } from '../parts/Icon.tsx';
+import { Icon, Lamp } from '../parts/Icon.tsx';
+import { Button } from '../parts/Button.tsx';
+import { forkOffer, outcomeAt } from '../../state/orders.ts';
+import type { ForkLeaf } from '../../state/page-state.ts';
 import { InertText } from '../parts/Values.tsx';
 import { inertLine } from '../../model/inert-text.ts';
 
@@ -86,10 +89,38 @@ export function ModelEntry({ item, now }: { readonly item: ModelItem; readonly n
       {retries.map((retry) => (
         <p key={retry.attempt} class="caution">
           Attempt {retry.attempt} failed ({retry.code}): <InertText text={retry.message} />
+          {retry.next !== undefined && (
+            <>
+              {' '}
+              Next is <b class="mono">{inertLine(retry.next, 80)}</b>.
+            </>
+          )}
         </p>
       ))}
       {replied !== null && <Replied item={item} replied={replied} />}
     </EntryFrame>
+  );
+}
+
+interface OtherOutcomeProps {
+  /** The position at which the outcome came. */
+  readonly position: number | null;
+  readonly leaf: ForkLeaf;
+  readonly label: string;
+}
+
+/** Forks the run at this entry with another outcome, where its agent lets one do that. */
+export function OtherOutcome({ position, leaf, label }: OtherOutcomeProps) {
+  const { state, desk } = usePage();
+  const session = state.session.value;
+  const outcome = session === null ? null : outcomeAt(session, position, leaf);
+  if (session === null || outcome === null) return null;
+  const { entry } = outcome;
+  if (forkOffer(session.info, entry, desk.acts).kind !== 'offered') return null;
+  return (
+    <Button look="quiet other" onClick={() => (state.dialog.value = { kind: leaf, ...outcome })}>
+      <Icon name="fork" /> {label}
+    </Button>
   );
 }
 
@@ -98,7 +129,7 @@ function share(tokens: number | undefined, what: string): string {
 }
 
 function Replied({ item, replied }: { readonly item: ModelItem; readonly replied: NonNullable<ModelItem['replied']> }) {
-  const { usage, stats, strategy, repairs, text, toolCalls, attempts } = replied;
+  const { usage, stats, strategy, repairs, text, toolCalls, attempts, model } = replied;
   return (
     <>
       {repairs.length > 0 && (
@@ -140,7 +171,9 @@ function Replied({ item, replied }: { readonly item: ModelItem; readonly replied
         )}
         {stats?.tokensPerSecond !== undefined && <span>{stats.tokensPerSecond.toFixed(0)} tokens/s</span>}
         {attempts > 1 && <span class="caution">{attempts} attempts</span>}
+        {model !== undefined && <span class="mono">{inertLine(model, 60)}</span>}
       </div>
+      <OtherOutcome position={item.replyStep} leaf="callLlm" label="Reply differently…" />
     </>
   );
 }
