@@ -91,3 +91,56 @@ test.skipIf(noChromium)('regions have dashed borders and are all lit; history st
   expect(await page.locator('.route-lit').count()).toBe(1);
   actor.stop();
 });
+
+test.skipIf(noChromium)(
+  'the chart is read and used by keyboard alone: one stop for Tab, arrows between states',
+  async () => {
+    const { page, problems } = await open();
+    const actor = await look(page, player(), 'player');
+    actor.send({ type: 'play' });
+    actor.send({ type: 'faster' });
+    await page.locator('[data-state="sound.playing.fast"].active').waitFor();
+    const focused = () => page.evaluate(() => document.activeElement?.getAttribute('data-state') ?? null);
+    const stops = page.locator('.chart-svg [tabindex="0"]');
+    expect(await stops.count()).toBe(1);
+    expect(await stops.getAttribute('aria-current')).toBe('step');
+
+    await stops.focus();
+    const before = await page.locator('.chart-told').textContent();
+    const seen = new Set([await focused()]);
+    for (const key of [
+      'ArrowUp',
+      'ArrowLeft',
+      'ArrowDown',
+      'ArrowRight',
+      'ArrowRight',
+      'ArrowDown',
+      'ArrowUp',
+      'ArrowUp',
+    ]) {
+      await page.keyboard.press(key);
+      seen.add(await focused());
+    }
+    expect(seen.size).toBeGreaterThan(3);
+    expect(seen.has(null)).toBe(false);
+    expect([...seen].some((path) => path?.endsWith('back') === true)).toBe(false);
+    expect(await page.locator('.chart-told').textContent()).toBe(before);
+    expect(await stops.count()).toBe(1);
+    expect(await stops.getAttribute('data-state')).toBe(await focused());
+
+    await page.locator('[data-state="sound.playing.slow"]').focus();
+    const box = page.locator('[data-state="sound.playing.slow"] > .box');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowUp');
+    const width = await page
+      .locator('.state:focus-visible > .box')
+      .evaluate((one) => getComputedStyle(one).strokeWidth);
+    expect(Number.parseFloat(width)).toBeGreaterThan(3);
+    await box.locator('xpath=..').focus();
+    await page.keyboard.press('Enter');
+    await page.getByTestId('told').getByText('slow').waitFor();
+    expect(await page.getByTestId('step').textContent()).toContain('play');
+    actor.stop();
+    expect(problems).toEqual([]);
+  },
+);

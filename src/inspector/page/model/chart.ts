@@ -53,6 +53,39 @@ function find(
   return null;
 }
 
+/** Directions of the arrow keys. */
+const WAYS: { readonly [key: string]: Point } = {
+  ArrowLeft: { x: -1, y: 0 },
+  ArrowRight: { x: 1, y: 0 },
+  ArrowUp: { x: 0, y: -1 },
+  ArrowDown: { x: 0, y: 1 },
+};
+
+/** The state that an arrow key leads to: the nearest in that direction, by the middles of the boxes; null for none. */
+export function stateBeside<Box extends Point & Size>(boxes: readonly Box[], from: Box, key: string): Box | null {
+  const way = WAYS[key];
+  if (way === undefined) return null;
+  const here = middleOf(from);
+  let best: Box | null = null;
+  let least = Infinity;
+  for (const box of boxes) {
+    const there = middleOf(box);
+    const [x, y] = [there.x - here.x, there.y - here.y];
+    const ahead = x * way.x + y * way.y;
+    const aside = Math.abs(x * way.y) + Math.abs(y * way.x);
+    // What is more aside than ahead is what another arrow leads to, unless there is nothing else.
+    const far = ahead + aside * (aside > ahead ? 6 : 2);
+    if (box === from || ahead <= 1 || far >= least) continue;
+    best = box;
+    least = far;
+  }
+  return best;
+}
+
+function middleOf({ x, y, width, height }: Point & Size): Point {
+  return { x: x + width / 2, y: y + height / 2 };
+}
+
 /** How much of a corner is cut off: tracks turn at 45 degrees. */
 const CORNER = 7;
 

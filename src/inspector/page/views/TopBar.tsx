@@ -22,7 +22,7 @@ export function TopBar() {
   const info = state.session.value?.info;
   return (
     <header class="bar">
-      <h1 class="brand">
+      <h1 class="brand" aria-label="Signalbox">
         <Mark />
         <span>Signalbox</span>
       </h1>

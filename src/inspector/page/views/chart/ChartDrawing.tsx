@@ -127,12 +127,18 @@ interface StateViewProps {
   /** Ids of invoked actors that live now, by their source. */
   readonly running: ReadonlySet<string>;
   readonly taken: ReadonlySet<string>;
+  /** Whether Tab leads to it: one state of a chart has it, arrows lead to the others. */
+  readonly isStop: boolean;
   readonly onToggle: (path: string) => void;
   readonly onPick: (path: string) => void;
+  /** An arrow key; true: it led somewhere. */
+  readonly onArrow: (path: string, key: string) => boolean;
+  readonly onFocus: (path: string) => void;
 }
 
 /** A state: a plate with its lamp, name and count of visits; the actors that it invokes; what leads here from anywhere. */
-export function StateView({ box, tone, active, visits, running, taken, onToggle, onPick }: StateViewProps) {
+export function StateView(props: StateViewProps) {
+  const { box, tone, active, visits, running, taken, isStop, onToggle, onPick, onArrow, onFocus } = props;
   const { path, x, y, width, height, kind, invokes, fromAnywhere, collapsed, region, history } = box;
   if (history !== null) return <HistoryView box={box} sign={history} />;
   const name = inertLine(box.name, 60);
@@ -141,7 +147,7 @@ export function StateView({ box, tone, active, visits, running, taken, onToggle,
   const classes = ['state', compound && 'compound', region && 'region', active && 'active', visits > 0 && 'visited']
     .filter(Boolean)
     .join(' ');
-  const said = `${name}${active ? ', active' : ''}, entered ${visits} times${kind === 'final' ? ', final' : ''}`;
+  const said = `${active ? 'active, ' : ''}entered ${visits} times${kind === 'final' ? ', final' : ''}`;
   const pick = (): void => (open ? onToggle(path) : onPick(path));
   return (
     // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- There are no buttons inside a drawing.
@@ -151,11 +157,20 @@ export function StateView({ box, tone, active, visits, running, taken, onToggle,
       data-state={path}
       transform={`translate(${x} ${y})`}
       role="button"
-      tabIndex={0}
-      aria-label={said}
+      tabIndex={isStop ? 0 : -1}
+      aria-description={said}
+      aria-current={active ? 'step' : undefined}
+      aria-expanded={open ? compound : undefined}
       onClick={pick}
+      onFocus={() => onFocus(path)}
       onKeyDown={(event) => {
+        if (event.shiftKey || event.ctrlKey || event.altKey || event.metaKey) return;
+        const isTaken = event.key === 'Enter' || onArrow(path, event.key);
         if (event.key === 'Enter') pick();
+        if (!isTaken) return;
+        // Elsewhere the same keys lead through time.
+        event.stopPropagation();
+        event.preventDefault();
       }}
     >
       <rect class="box" width={width} height={height} rx={compound ? 6 : 4} />

@@ -1,10 +1,12 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { MachineDrawing } from '../../../frames/protocol.ts';
-import { autoCollapsed, type Camera, fitCamera, keepInSight, type Size } from '../../model/chart.ts';
+import { autoCollapsed, type Camera, fitCamera, keepInSight, type Size, stateBeside } from '../../model/chart.ts';
 import type { ChartLayout } from '../../../layout/chart-layout.ts';
 import { type ActorState, actorText, innermost, NO_WEAR, wearAt } from '../../model/actor-state.ts';
 import { usePage } from '../../state/page-context.ts';
+import type { PageState } from '../../state/page-state.ts';
+import { goTo } from '../../state/walk.ts';
 import { ChartRoutes, LitLabels, StateView } from './ChartDrawing.tsx';
 import { ChartTools, cameraGestures } from './ChartTools.tsx';
 import { useSize } from '../parts/use-screen.ts';
@@ -24,6 +26,7 @@ export function ChartMain({ actor, drawing }: { readonly actor: ActorState; read
   const size = useSize(svg);
   const moved = useSignal<Camera | null>(null);
   const toggled = useSignal<ReadonlySet<string>>(new Set());
+  const focused = useSignal<string | null>(null);
   const { visits, taken: worn } = session === null ? NO_WEAR : wearAt(session, actor.path, position);
   const collapsed = symmetric(autoCollapsed(drawing, visits), toggled.value);
   const layout = useLayout({ drawing, collapsed, labels: state.labels.value, size, top: TOP });
@@ -34,6 +37,7 @@ export function ChartMain({ actor, drawing }: { readonly actor: ActorState; read
   useEffect(() => {
     moved.value = null;
     toggled.value = new Set();
+    focused.value = null;
   }, [actor.path]);
 
   useLayoutEffect(() => {
@@ -51,6 +55,24 @@ export function ChartMain({ actor, drawing }: { readonly actor: ActorState; read
   }, [here, state.follow.value]);
 
   const toggle = (path: string): void => void (toggled.value = symmetric(toggled.value, new Set([path])));
+  const arrow = (path: string, key: string): boolean => {
+    if (typeof layout !== 'object' || layout === null) return false;
+    const boxes = layout.states.filter(({ history }) => history === null);
+    const from = boxes.find((box) => box.path === path);
+    const to = from === undefined ? null : stateBeside(boxes, from, key);
+    if (to === null) return key.startsWith('Arrow');
+    focused.value = to.path;
+    if (moved.value !== null) moved.value = keepInSight(moved.value, to, size);
+    const element = svg.current?.querySelector(`[data-state="${CSS.escape(to.path)}"]`);
+    if (element instanceof SVGElement) element.focus();
+    return true;
+  };
+  const places = typeof layout === 'object' && layout !== null ? layout.states : [];
+  const stop =
+    places.find(({ path }) => path === focused.value) ??
+    places.find(({ path }) => here.split(' ').includes(path)) ??
+    places.find(({ history }) => history === null);
+  const keys = { stop: stop?.path ?? null, onArrow: arrow, onFocus: (path: string) => void (focused.value = path) };
   return (
     <>
       {/* oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- A drawing with parts that can be pressed. */}
@@ -59,7 +81,6 @@ export function ChartMain({ actor, drawing }: { readonly actor: ActorState; read
         class="chart-svg"
         role="group"
         aria-label={`Statechart of ${actorText(session, actor.path)}: in ${here || 'no state yet'}`}
-        tabIndex={0}
       >
         <Arrows />
         {camera !== null && typeof layout === 'object' && layout !== null && (
@@ -75,6 +96,7 @@ export function ChartMain({ actor, drawing }: { readonly actor: ActorState; read
               visits={visits}
               taken={taken}
               onToggle={toggle}
+              keys={keys}
             />
             <ChartRoutes layout={layout} worn={worn} taken={taken} beat={actor.position} labels={state.labels.value} />
             <Plates
@@ -85,6 +107,7 @@ export function ChartMain({ actor, drawing }: { readonly actor: ActorState; read
               visits={visits}
               taken={taken}
               onToggle={toggle}
+              keys={keys}
             />
             <LitLabels layout={layout} taken={taken} />
           </g>
@@ -104,10 +127,16 @@ interface PlatesProps {
   readonly visits: ReadonlyMap<string, number>;
   readonly taken: ReadonlySet<string>;
   readonly onToggle: (path: string) => void;
+  readonly keys: {
+    /** The state that Tab leads to. */
+    readonly stop: string | null;
+    readonly onArrow: (path: string, key: string) => boolean;
+    readonly onFocus: (path: string) => void;
+  };
 }
 
 /** Routes lie above the states that hold others, and below those that hold none. */
-function Plates({ layout, drawing, compound, actor, visits, taken, onToggle }: PlatesProps) {
+function Plates({ layout, drawing, compound, actor, visits, taken, onToggle, keys }: PlatesProps) {
   const { state } = usePage();
   const live = new Set(
     state.actors.value
@@ -127,6 +156,7 @@ function Plates({ layout, drawing, compound, actor, visits, taken, onToggle }: P
             visits={visits.get(box.path) ?? 0}
             running={live}
             taken={taken}
+            isStop={box.path === keys.stop}
             onToggle={onToggle}
             onPick={(path) => {
               const child = layout.states.find((one) => one.path === path)?.invokes[0];
@@ -134,11 +164,29 @@ function Plates({ layout, drawing, compound, actor, visits, taken, onToggle }: P
                 ({ track }) => track.info.parent === actor.path && track.info.src === child,
               );
               if (found !== undefined && found.track.info.drawing !== null) state.focus.value = found.path;
+              else goToEntry(state, actor, path);
             }}
+            onArrow={keys.onArrow}
+            onFocus={keys.onFocus}
           />
         ))}
     </>
   );
+}
+
+/** Goes to the step at which a state was last entered: of those up to here, else of all. */
+function goToEntry(state: PageState, { path: actor, track }: ActorState, path: string): void {
+  const steps = state.session.value?.steps ?? [];
+  const enters = (at: number): boolean => {
+    const step = steps[at];
+    return step?.actor === actor && step.to.includes(path) && !step.from.includes(path);
+  };
+  const found =
+    track.steps.findLast((at) => at <= state.position.value && enters(at)) ?? track.steps.findLast((at) => enters(at));
+  if (found === undefined) return;
+  goTo(state, found);
+  state.focus.value = actor;
+  state.tab.value = 'step';
 }
 
 function Arrows() {

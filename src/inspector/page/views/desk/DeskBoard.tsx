@@ -37,6 +37,7 @@ export function DeskBoard() {
   const tab = isThere(state.tab.value) ? state.tab.value : 'step';
   return (
     <section class="board board-desk" aria-label="Details">
+      <h2 class="sr">Details</h2>
       <div class="tabs" role="tablist" aria-label="Details">
         {TABS.map(([name, title], index) =>
           isThere(name) ? (
@@ -176,7 +177,8 @@ function CostsTab() {
   if (turns.length === 0) return <p class="empty">The model has not replied yet.</p>;
   const longest = Math.max(1, ...turns.map(({ durationMs }) => durationMs));
   return (
-    <div class="scroll pad">
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- What scrolls must be reachable by keyboard.
+    <div class="scroll pad" tabIndex={0}>
       <table class="costs">
         <thead>
           <tr>
@@ -184,7 +186,7 @@ function CostsTab() {
             <th scope="col">Tokens in</th>
             <th scope="col">Tokens out</th>
             <th scope="col">Time</th>
-            <th scope="col" class="bar-cell" />
+            <td class="bar-cell" />
           </tr>
         </thead>
         <tbody>

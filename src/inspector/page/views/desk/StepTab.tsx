@@ -24,7 +24,8 @@ export function StepTab() {
   if (session === null || step === undefined) return <p class="empty">No step yet.</p>;
   const before = session.steps[state.position.value - 1];
   return (
-    <div class="scroll pad" data-testid="step">
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- What scrolls must be reachable by keyboard.
+    <div class="scroll pad" tabIndex={0} data-testid="step">
       <div class="section">
         <p class="move">
           <b>{inertLine(step.event, 80)}</b>

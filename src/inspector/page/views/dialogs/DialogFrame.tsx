@@ -29,7 +29,10 @@ export function DialogFrame({ title, children }: { readonly title: string; reado
           Close
         </Button>
       </div>
-      <div class="dialog-body">{children}</div>
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- What scrolls must be reachable by keyboard. */}
+      <div class="dialog-body" tabIndex={0}>
+        {children}
+      </div>
     </dialog>
   );
 }

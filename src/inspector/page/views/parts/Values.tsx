@@ -36,7 +36,13 @@ const FIRST_ENTRIES = 40;
 export function JsonTree({ value, open = 2 }: { readonly value: Json; readonly open?: number }) {
   return (
     <ul class="json">
-      {isSmall(value) ? <Entries entries={Object.entries(value)} open={open} /> : <Value value={value} open={open} />}
+      {isSmall(value) ? (
+        <Entries entries={Object.entries(value)} open={open} />
+      ) : (
+        <li>
+          <Value value={value} open={open} />
+        </li>
+      )}
     </ul>
   );
 }
