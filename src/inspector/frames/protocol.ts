@@ -19,6 +19,7 @@ import type { Json, JsonObject, JsonSchema } from '../../json/json.ts';
  * - `GET /api/sessions/<id>/export`         one HTML file that opens offline; `?beside=<id>` puts another session into it, to be
  *                                           compared with
  * - `POST /api/sessions/<id>/act`           an `Act` as JSON, answered with an `ActReply`
+ * - `GET /api/search?q=<text>`              `SearchPage`: where the text occurs in the records of all sessions
  * - `POST /api/recordings`                  a recording as `application/x-ndjson`, answered with an `ActReply` that names
  *                                           its session
  * - `POST /api/stately`                     an event of Stately's inspect protocol, or a list of them; `?app=<name>` tells
@@ -211,6 +212,18 @@ export interface StepDetail {
     readonly passed: boolean | 'failed' | 'unknown';
     readonly taken: boolean;
   }[];
+}
+
+/** Where a text was found in the records of sessions, the newest first. `partial`: not everything was looked through. */
+export interface SearchPage {
+  readonly hits: readonly {
+    readonly session: string;
+    /** The line of the recording, the head being 1. */
+    readonly line: number;
+    readonly where: string;
+    readonly excerpt: string;
+  }[];
+  readonly partial: boolean;
 }
 
 /** What became of an {@link Act}. `session` is a new one, made by a fork. */

@@ -7,6 +7,7 @@ import { receiveText } from '../sessions/received-systems.ts';
 import type { SessionList } from '../sessions/session-list.ts';
 import type { Session } from '../sessions/session.ts';
 import type { PageFiles } from './page-files.ts';
+import { searchSessions } from './search-sessions.ts';
 import { eventStream, lastNumber } from './sse-response.ts';
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
@@ -42,6 +43,8 @@ export async function answer(request: AllowedRequest, world: RouteWorld): Promis
   if (parts[1] === 'recordings' && method === 'POST') return open(await request.body(), world);
   if (parts[1] === 'stately' && parts.length === 2)
     return method === 'POST' ? receive(await request.body(), url.searchParams.get('app') ?? '', world) : notFound();
+  if (parts[1] === 'search' && parts.length === 2 && method === 'GET')
+    return Response.json(await searchSessions(world.sessions.all(), url.searchParams.get('q') ?? ''));
   const session = world.sessions.find(parts[2] ?? '');
   if (parts[1] !== 'sessions' || session === undefined) return notFound();
   if (method === 'POST') return parts[3] === 'act' ? act(session, request) : notFound();

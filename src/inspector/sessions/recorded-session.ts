@@ -1,4 +1,4 @@
-import type { RunRecord } from '../../journal/format/record.ts';
+import type { RecordLine, RunRecord } from '../../journal/format/record.ts';
 import { abortable, inSlices } from '../frames/event-loop.ts';
 import { eventBytes, eventText, type NumberedFrame } from '../frames/frame-log.ts';
 import { type FrameTap, frameTap, tapFromStart } from '../frames/frame-tap.ts';
@@ -117,6 +117,10 @@ export class RecordedSession implements Session {
     const detail = await this.#details.of(n);
     if (this.#viewers === 0) this.#details.forget();
     return detail;
+  }
+
+  lines(): () => RecordLine | null {
+    return this.#options.source.reader();
   }
 
   recording(): string {

@@ -1,6 +1,8 @@
 import type { SessionModel } from './page-model.ts';
 import type { SaidEvent } from './talk.ts';
 import { inertLine } from './inert-text.ts';
+import { excerptOf, findInRecord, wantedText } from '../../frames/record-search.ts';
+import { lastUpTo } from './time-scale.ts';
 
 /** A place that a search has found. */
 export interface Hit {
@@ -9,33 +11,38 @@ export interface Hit {
   readonly excerpt: string;
 }
 
-/** Looks for a text, ignoring case, in all that was said and in all steps. Ends after `most` places. */
+/** Looks for a text, ignoring case, in what was said, in requests, replies and prompts, and in steps. Ends after `most` places. */
 export function search(session: SessionModel, query: string, most = 200): readonly Hit[] {
-  const wanted = query.trim().toLowerCase();
+  const wanted = wantedText(query);
   if (wanted === '') return [];
   const hits: Hit[] = [];
   for (const told of session.told) {
     if (hits.length >= most) return hits;
     const excerpt = excerptOf(textOf(told), wanted);
-    if (excerpt !== null) hits.push({ position: told.step, where: told.event.type, excerpt });
+    if (excerpt !== null) hits.push({ position: told.step, where: told.event.type, excerpt: inertLine(excerpt, 160) });
+  }
+  for (const [line, record] of session.records.entries()) {
+    if (hits.length >= most) return hits;
+    const found = record === undefined ? null : findInRecord(record, wanted);
+    if (found === null) continue;
+    hits.push({ position: stepOfLine(session, line), where: found.where, excerpt: inertLine(found.excerpt, 160) });
   }
   for (const [position, step] of session.steps.entries()) {
     if (hits.length >= most) return hits;
     const excerpt = excerptOf(`${step.actor} ${step.event} → ${step.to.join(', ')}`, wanted);
-    if (excerpt !== null) hits.push({ position, where: 'step', excerpt });
+    if (excerpt !== null) hits.push({ position, where: 'step', excerpt: inertLine(excerpt, 160) });
   }
   return hits;
+}
+
+/** The step of a line of the recording: the first that it caused, else the one in which it was written. */
+export function stepOfLine({ steps }: Pick<SessionModel, 'steps'>, line: number): number {
+  const before = lastUpTo(steps.length, (index) => steps[index]?.entry ?? 0, line - 1);
+  return Math.max(0, steps[before + 1]?.entry === line ? before + 1 : before);
 }
 
 /** All text of an event: its strings, keys of arguments included. */
 function textOf({ event }: SaidEvent): string {
   const { seq: _seq, replayed: _replayed, type: _type, ...said } = event;
   return JSON.stringify(said);
-}
-
-function excerptOf(text: string, wanted: string): string | null {
-  const at = text.toLowerCase().indexOf(wanted);
-  if (at < 0) return null;
-  const from = Math.max(0, at - 40);
-  return `${from > 0 ? '…' : ''}${inertLine(text.slice(from, at + wanted.length + 80), 160)}`;
 }

@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../../json/json.ts';
 import { parsedJson } from '../../frames/shared-json.ts';
-import type { Act, ActReply, StepDetail } from '../../frames/protocol.ts';
+import type { Act, ActReply, SearchPage, StepDetail } from '../../frames/protocol.ts';
 
 /** What the page can ask for: the server, or, in a saved page, what was saved with it. */
 export interface Desk {
@@ -10,6 +10,8 @@ export interface Desk {
   act(session: string, act: Act): Promise<ActReply>;
   /** Reads a recording into a new session. */
   open(recording: string): Promise<ActReply>;
+  /** Looks for a text in all runs; null: it could not be asked for. */
+  search(query: string): Promise<SearchPage | null>;
   /** What opens the page where it stands now, in any window. */
   address(): string;
   /** Where the recording and the saved page of a session are to be had, that with another beside it; null in a saved page. */
@@ -39,6 +41,15 @@ export function liveDesk(token: string): Desk {
         return null;
       }
     },
+    search: async (query) => {
+      try {
+        const response = await fetch(`${at('api/search')}&q=${encodeURIComponent(query)}`);
+        const value: unknown = response.ok ? await response.json() : null;
+        return isSearchPage(value) ? value : null;
+      } catch {
+        return null;
+      }
+    },
     act: (session, act) => order(part(session, 'act'), 'application/json', JSON.stringify(act)),
     address: () => new URL(`${at('./')}${location.hash}`, location.href).href,
     open: (recording) => order(at('api/recordings'), 'application/x-ndjson', recording),
@@ -57,6 +68,10 @@ function readReply(text: string, status: number): ActReply {
     ok: false,
     message: typeof message === 'string' ? message : `The inspector answered with status ${status}.`,
   };
+}
+
+function isSearchPage(value: unknown): value is SearchPage {
+  return isJsonObject(value) && Array.isArray(value.hits) && typeof value.partial === 'boolean';
 }
 
 /** Details come from our own server or from a page that it saved: beyond their shape they are taken as they are. */

@@ -32,6 +32,7 @@ export function readSaved(document: Document): Saved | null {
       acts: false,
       detail: async (session, step) => (session === other?.session ? other.of(step) : own(step)),
       act: async () => refused,
+      search: async () => null,
       open: async () => refused,
       address: () => location.href,
       links: () => null,

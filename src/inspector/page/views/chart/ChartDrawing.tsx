@@ -138,8 +138,8 @@ interface StateViewProps {
 
 /** A state: a plate with its lamp, name and count of visits; the actors that it invokes; what leads here from anywhere. */
 export function StateView(props: StateViewProps) {
-  const { box, tone, active, visits, running, taken, isStop, onToggle, onPick, onArrow, onFocus } = props;
-  const { path, x, y, width, height, kind, invokes, fromAnywhere, collapsed, region, history } = box;
+  const { box, tone, active, visits, running, isStop, onToggle, onPick, onArrow, onFocus } = props;
+  const { path, x, y, width, height, kind, invokes, collapsed, region, history } = box;
   if (history !== null) return <HistoryView box={box} sign={history} />;
   const name = inertLine(box.name, 60);
   const open = kind === 'compound' || kind === 'parallel';
@@ -193,6 +193,16 @@ export function StateView(props: StateViewProps) {
           <text class={running.has(source) && active ? 'sub lit' : 'sub'}>{inertLine(source, 40)}</text>
         </g>
       ))}
+    </g>
+  );
+}
+
+/** What leads to a state from anywhere: on its plate, and no part of what it is called. */
+export function FromAnywhere({ box, active, taken }: Pick<StateViewProps, 'box' | 'active' | 'taken'>) {
+  const { x, y, height, fromAnywhere } = box;
+  if (fromAnywhere.length === 0) return null;
+  return (
+    <g class={active ? 'state notes active' : 'state notes'} transform={`translate(${x} ${y})`}>
       {fromAnywhere.map(({ transition, text, whole }, index) => (
         <text
           key={transition}

@@ -1,13 +1,13 @@
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { MachineDrawing } from '../../../frames/protocol.ts';
 import { autoCollapsed, type Camera, fitCamera, keepInSight, type Size, stateBeside } from '../../model/chart.ts';
-import type { ChartLayout } from '../../../layout/chart-layout.ts';
+import type { ChartLayout, StateBox } from '../../../layout/chart-layout.ts';
 import { type ActorState, actorText, innermost, NO_WEAR, wearAt } from '../../model/actor-state.ts';
 import { usePage } from '../../state/page-context.ts';
 import type { PageState } from '../../state/page-state.ts';
 import { goTo } from '../../state/walk.ts';
-import { ChartRoutes, LitLabels, StateView } from './ChartDrawing.tsx';
+import { ChartRoutes, FromAnywhere, LitLabels, StateView } from './ChartDrawing.tsx';
 import { ChartTools, cameraGestures } from './ChartTools.tsx';
 import { useSize } from '../parts/use-screen.ts';
 import { toneAfter, toneOf } from '../../model/tone.ts';
@@ -55,24 +55,18 @@ export function ChartMain({ actor, drawing }: { readonly actor: ActorState; read
   }, [here, state.follow.value]);
 
   const toggle = (path: string): void => void (toggled.value = symmetric(toggled.value, new Set([path])));
-  const arrow = (path: string, key: string): boolean => {
-    if (typeof layout !== 'object' || layout === null) return false;
-    const boxes = layout.states.filter(({ history }) => history === null);
-    const from = boxes.find((box) => box.path === path);
-    const to = from === undefined ? null : stateBeside(boxes, from, key);
-    if (to === null) return key.startsWith('Arrow');
-    focused.value = to.path;
-    if (moved.value !== null) moved.value = keepInSight(moved.value, to, size);
-    const element = svg.current?.querySelector(`[data-state="${CSS.escape(to.path)}"]`);
-    if (element instanceof SVGElement) element.focus();
-    return true;
-  };
   const places = typeof layout === 'object' && layout !== null ? layout.states : [];
-  const stop =
-    places.find(({ path }) => path === focused.value) ??
-    places.find(({ path }) => here.split(' ').includes(path)) ??
-    places.find(({ history }) => history === null);
-  const keys = { stop: stop?.path ?? null, onArrow: arrow, onFocus: (path: string) => void (focused.value = path) };
+  const keys = useChartKeys({
+    places,
+    here,
+    focused,
+    focusOn: (box) => {
+      if (moved.value !== null) moved.value = keepInSight(moved.value, box, size);
+      const element = svg.current?.querySelector(`[data-state="${CSS.escape(box.path)}"]`);
+      if (element instanceof SVGElement) element.focus();
+    },
+  });
+  const plates = { drawing, actor, visits, taken, onToggle: toggle, keys };
   return (
     <>
       {/* oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- A drawing with parts that can be pressed. */}
@@ -88,27 +82,9 @@ export function ChartMain({ actor, drawing }: { readonly actor: ActorState; read
             class={camera.zoom < FAR ? 'far' : ''}
             transform={`translate(${camera.x} ${camera.y}) scale(${camera.zoom})`}
           >
-            <Plates
-              layout={layout}
-              drawing={drawing}
-              compound
-              actor={actor}
-              visits={visits}
-              taken={taken}
-              onToggle={toggle}
-              keys={keys}
-            />
+            <Plates {...plates} layout={layout} compound />
             <ChartRoutes layout={layout} worn={worn} taken={taken} beat={actor.position} labels={state.labels.value} />
-            <Plates
-              layout={layout}
-              drawing={drawing}
-              compound={false}
-              actor={actor}
-              visits={visits}
-              taken={taken}
-              onToggle={toggle}
-              keys={keys}
-            />
+            <Plates {...plates} layout={layout} compound={false} />
             <LitLabels layout={layout} taken={taken} />
           </g>
         )}
@@ -127,11 +103,42 @@ interface PlatesProps {
   readonly visits: ReadonlyMap<string, number>;
   readonly taken: ReadonlySet<string>;
   readonly onToggle: (path: string) => void;
-  readonly keys: {
-    /** The state that Tab leads to. */
-    readonly stop: string | null;
-    readonly onArrow: (path: string, key: string) => boolean;
-    readonly onFocus: (path: string) => void;
+  readonly keys: ChartKeys;
+}
+
+/** How a chart is used by keyboard: Tab leads to one of its states, arrows from there to the others. */
+interface ChartKeys {
+  readonly stop: string | null;
+  readonly onArrow: (path: string, key: string) => boolean;
+  readonly onFocus: (path: string) => void;
+}
+
+interface ChartFocus {
+  readonly places: readonly StateBox[];
+  /** The innermost active states. */
+  readonly here: string;
+  /** Where the focus was last. */
+  readonly focused: Signal<string | null>;
+  readonly focusOn: (box: StateBox) => void;
+}
+
+function useChartKeys({ places, here, focused, focusOn }: ChartFocus): ChartKeys {
+  const boxes = places.filter(({ history }) => history === null);
+  const stop =
+    boxes.find(({ path }) => path === focused.value) ??
+    boxes.find(({ path }) => here.split(' ').includes(path)) ??
+    boxes[0];
+  return {
+    stop: stop?.path ?? null,
+    onFocus: (path) => (focused.value = path),
+    onArrow: (path, key) => {
+      const from = boxes.find((box) => box.path === path);
+      const to = from === undefined ? null : stateBeside(boxes, from, key);
+      if (to === null) return key.startsWith('Arrow');
+      focused.value = to.path;
+      focusOn(to);
+      return true;
+    },
   };
 }
 
@@ -147,7 +154,7 @@ function Plates({ layout, drawing, compound, actor, visits, taken, onToggle, key
     <>
       {layout.states
         .filter((box) => compound === ((box.kind === 'compound' || box.kind === 'parallel') && !box.collapsed))
-        .map((box) => (
+        .flatMap((box) => [
           <StateView
             key={box.path}
             box={box}
@@ -168,8 +175,9 @@ function Plates({ layout, drawing, compound, actor, visits, taken, onToggle, key
             }}
             onArrow={keys.onArrow}
             onFocus={keys.onFocus}
-          />
-        ))}
+          />,
+          <FromAnywhere key={`${box.path} notes`} box={box} active={actor.active.has(box.path)} taken={taken} />,
+        ])}
     </>
   );
 }

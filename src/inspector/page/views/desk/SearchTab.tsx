@@ -1,0 +1,130 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { SearchPage } from '../../../frames/protocol.ts';
+import { inertLine } from '../../model/inert-text.ts';
+import { type Hit, stepOfLine, search } from '../../model/search.ts';
+import { usePage } from '../../state/page-context.ts';
+import { goTo, showSession } from '../../state/walk.ts';
+import { VirtualList } from '../parts/VirtualList.tsx';
+
+/** Finds a text in all that was said, asked and done: in this run, or in all. */
+export function SearchTab() {
+  const { state, desk } = usePage();
+  const query = state.query.value;
+  const [inAll, setInAll] = useState(false);
+  return (
+    <>
+      <div class="pad search-head">
+        <input
+          class="field"
+          id="search"
+          type="search"
+          aria-label={inAll ? 'Search all runs' : 'Search this run'}
+          placeholder="Search prompts, arguments, results, thoughts, states…"
+          value={query}
+          onInput={(event) => (state.query.value = event.currentTarget.value)}
+        />
+        {desk.acts && (
+          <div class="form-switch">
+            <button type="button" aria-pressed={!inAll} onClick={() => setInAll(false)}>
+              This run
+            </button>
+            <button type="button" aria-pressed={inAll} onClick={() => setInAll(true)}>
+              All runs
+            </button>
+          </div>
+        )}
+      </div>
+      {inAll ? <AllRuns query={query} /> : <ThisRun query={query} />}
+    </>
+  );
+}
+
+function ThisRun({ query }: { readonly query: string }) {
+  const { state } = usePage();
+  const session = state.session.value;
+  const beat = state.slowBeat.value;
+  const hits = useMemo(() => (session === null ? [] : search(session, query)), [session, query, beat]);
+  return (
+    <>
+      {query !== '' && hits.length === 0 && <p class="empty">Not found.</p>}
+      <VirtualList
+        items={hits}
+        estimate={24}
+        label="Places found"
+        stick={false}
+        reveal={null}
+        render={(hit: Hit) => (
+          <button
+            type="button"
+            class={hit.position === state.position.value ? 'row row-hit now' : 'row row-hit'}
+            onClick={() => goTo(state, hit.position)}
+          >
+            <span class="dim">{hit.position + 1}</span>
+            <span class="dim">{hit.where}</span>
+            <bdi>{hit.excerpt}</bdi>
+          </button>
+        )}
+      />
+    </>
+  );
+}
+
+/** Nobody asks for each letter of what is being written. */
+const PAUSE_MS = 250;
+
+type RunHit = SearchPage['hits'][number];
+
+function AllRuns({ query }: { readonly query: string }) {
+  const { state, desk } = usePage();
+  const [found, setFound] = useState<SearchPage | null>(null);
+  const [wanted, want] = useState<RunHit | null>(null);
+  void state.beat.value;
+  useEffect(() => {
+    let isOld = false;
+    setFound(null);
+    if (query.trim() === '') return;
+    const timer = setTimeout(() => {
+      void desk.search(query).then((page) => {
+        if (!isOld) setFound(page ?? { hits: [], partial: true });
+      });
+    }, PAUSE_MS);
+    return () => {
+      isOld = true;
+      clearTimeout(timer);
+    };
+  }, [query]);
+  const session = state.session.value;
+  const isThere = wanted !== null && session?.info.id === wanted.session && session.records[wanted.line] !== undefined;
+  useEffect(() => {
+    // The records of another run come after it was chosen.
+    if (!isThere || session === null || wanted === null) return;
+    goTo(state, stepOfLine(session, wanted.line));
+    want(null);
+  }, [isThere]);
+  const go = (hit: RunHit): void => {
+    if (session?.info.id !== hit.session) showSession(state, hit.session);
+    want(hit);
+  };
+  if (query.trim() === '') return null;
+  if (found === null) return <p class="empty">Searching…</p>;
+  return (
+    <>
+      {found.hits.length === 0 && <p class="empty">Not found.</p>}
+      {found.partial && <p class="pad dim">There may be more: not everything was looked through.</p>}
+      <VirtualList
+        items={found.hits}
+        estimate={24}
+        label="Places found in all runs"
+        stick={false}
+        reveal={null}
+        render={(hit: RunHit) => (
+          <button type="button" class="row row-hit" onClick={() => go(hit)}>
+            <span class="dim">{inertLine(state.model.sessions.get(hit.session)?.info.title ?? hit.session, 24)}</span>
+            <span class="dim">{inertLine(hit.where, 40)}</span>
+            <bdi>{inertLine(hit.excerpt, 160)}</bdi>
+          </button>
+        )}
+      />
+    </>
+  );
+}

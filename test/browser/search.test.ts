@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { calls } from '../support/replies.ts';
+import { noChromium, stage } from './browser.ts';
+
+const { inspector, open } = stage();
+
+const visit = (where: string) =>
+  createAgent({
+    name: 'scout',
+    instructions: 'You are a careful otter.',
+    model: scriptedModel([calls(['look', { where }]), `Seen.`]),
+    tools: [fakeTool('look', [{ sky: `grey over ${where}` }], { inputSchema: { type: 'object' } })],
+    silent: true,
+    inspect: inspector(),
+  }).run(`Travel to ${where}`);
+
+test.skipIf(noChromium)(
+  'a text is found in the prompt of this run and in all runs, and leads to its step',
+  async () => {
+    const { page, problems } = await open();
+    const first = visit('Bergen');
+    await first;
+    await visit('Oslo');
+    await page.locator('.answer-text').getByText('Seen.').waitFor();
+    await page.keyboard.press('/');
+    await page.getByLabel('Search this run').fill('careful otter');
+    const here = page.getByRole('list', { name: 'Places found' });
+    await here.getByText('prompt').first().waitFor();
+    expect(await here.textContent()).toContain('request callLlm');
+
+    await page.getByLabel('Search this run').fill('over bergen');
+    await page.getByText('Not found.').waitFor();
+    await page.getByRole('button', { name: 'All runs' }).click();
+    const found = page.getByRole('list', { name: 'Places found in all runs' });
+    await found.getByText('reply callTool').click();
+    await page.locator('.run-picker', { hasText: 'Travel to Bergen' }).waitFor();
+    await page.getByTestId('told').getByText('callTool.done').waitFor();
+    await expect.poll(() => page.evaluate(() => location.hash)).toContain(first.runId);
+    expect(problems).toEqual([]);
+  },
+);
