@@ -51,6 +51,32 @@ await picture('approval', 'dark', async (page) => {
   await page.locator('.approval').evaluate((one) => one.scrollIntoView({ block: 'end' }));
 });
 await waiting.cancel();
+const patient = clerk({ locked: 0, waits: true }).run('Thank Grace for her orders by letter, but ask me first');
+const second = clerk({ locked: 0, waits: true }).run('Thank Mary for her orders by letter, but ask me first');
+await picture('inbox', 'dark', async (page) => {
+  await page.getByTestId('inbox').getByText('2 calls wait').waitFor();
+  await page.locator('.run-picker').click();
+});
+await patient.cancel();
+await second.cancel();
+await picture('fork', 'light', async (page) => {
+  await page.locator('.run-picker').click();
+  await page.locator('.session-row', { hasText: 'by letter' }).last().click();
+  await page.locator('.answer-text').waitFor();
+  await page.keyboard.press('Home');
+  for (let mark = 0; mark < 2; mark++) await page.keyboard.press(']');
+  await page.getByRole('button', { name: 'Reply differently…' }).last().click();
+  await page.getByRole('button', { name: 'Add a call' }).click();
+  await page.getByLabel('Tool of call').last().selectOption('get_weather');
+  await page.getByLabel('city').last().fill('Paris');
+});
+const door = createActor(doorMachine(), { id: 'door', inspect: inspector.inspect }).start();
+door.send({ type: 'key.turned' });
+door.send({ type: 'door.opened' });
+await picture('why-not', 'light', async (page) => {
+  await page.getByTestId('ignored').waitFor();
+});
+door.stop();
 const tower = chief().run('Find out how Ada is doing, and pay her back');
 await picture('children', 'dark', async (page) => {
   await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
@@ -87,6 +113,49 @@ async function picture(
   await page.waitForTimeout(900);
   await page.screenshot({ path: `${images}${name}.png` });
   await context.close();
+}
+
+/** A door that is locked until somebody knows the code: what it ignores, and why, is what the picture is about. */
+function doorMachine() {
+  return setup({
+    types: { context: {} as { readonly tries: number; readonly knowsCode: boolean } },
+    guards: {
+      knowsCode: ({ context }) => context.knowsCode,
+      triedTooOften: ({ context }) => context.tries > 2,
+    },
+    actions: { ringTheBell: () => {} },
+  }).createMachine({
+    id: 'door',
+    type: 'parallel',
+    context: { tries: 1, knowsCode: false },
+    states: {
+      lock: {
+        initial: 'LOCKED',
+        states: {
+          LOCKED: {
+            on: {
+              'door.opened': [
+                { guard: 'knowsCode', target: 'OPEN' },
+                { guard: 'triedTooOften', target: 'BARRED', actions: 'ringTheBell' },
+              ],
+            },
+          },
+          OPEN: { on: { 'door.shut': 'LOCKED' } },
+          BARRED: { after: { 60_000: 'LOCKED' } },
+        },
+      },
+      light: {
+        initial: 'OFF',
+        states: {
+          OFF: { on: { 'key.turned': 'ON' } },
+          ON: {
+            initial: 'DIM',
+            states: { DIM: { on: { 'key.turned': 'BRIGHT' } }, BRIGHT: {}, back: { type: 'history' } },
+          },
+        },
+      },
+    },
+  });
 }
 
 /** A machine of no agent that says what its events carry. */

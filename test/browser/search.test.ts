@@ -42,3 +42,25 @@ test.skipIf(noChromium)(
     expect(problems).toEqual([]);
   },
 );
+
+test.skipIf(noChromium)('a value is copied whole, also what is folded', async () => {
+  const { page } = await open();
+  await page.context().grantPermissions(['clipboard-write']);
+  await visit('Kiruna');
+  await page.locator('.answer-text').getByText('Seen.').waitFor();
+  const entry = page.locator('.entry[data-kind="call"]');
+  const copied = async () => {
+    await page.getByText('Copied.').waitFor();
+    await page.keyboard.press('/');
+    const field = page.getByLabel('Search this run');
+    await field.fill('');
+    await page.keyboard.press('Control+V');
+    return field.inputValue();
+  };
+  await entry.getByRole('button', { name: 'Copy this value' }).last().focus();
+  await page.keyboard.press('Enter');
+  expect(JSON.parse(await copied())).toEqual({ sky: 'grey over Kiruna' });
+  await page.locator('.answer-text').hover();
+  await page.locator('.answer-text').getByRole('button', { name: 'Copy this value' }).click();
+  expect(await copied()).toBe('Seen.');
+});

@@ -159,6 +159,15 @@ export function zoomAt(camera: Camera, by: number, at: Point): Camera {
   return { zoom, x: at.x - (at.x - camera.x) * factor, y: at.y - (at.y - camera.y) * factor };
 }
 
+/** How large a state is drawn that somebody zooms to: its labels are then 12 pixels high. */
+const NEAR = 1.25;
+
+/** Zooms to a box: it is in the middle, as large as its texts are to be read. */
+export function cameraAt(box: Point & Size, view: Size): Camera {
+  const { x, y } = middleOf(box);
+  return { zoom: NEAR, x: view.width / 2 - x * NEAR, y: view.height / 2 - y * NEAR };
+}
+
 /** Moves the camera no more than needed for a box to be in sight. */
 export function keepInSight(camera: Camera, box: Point & Size, view: Size): Camera {
   const margin = 40;

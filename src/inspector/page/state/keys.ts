@@ -42,6 +42,7 @@ export const KEYS: readonly KeyAction[] = [
   { keys: ['+'], does: 'Zoom in', run: () => press('[data-key="+"]') },
   { keys: ['-'], does: 'Zoom out', run: () => press('[data-key="-"]') },
   { keys: ['f'], does: 'Fit the chart', run: () => press('[data-key="f"]') },
+  { keys: ['z'], does: 'Zoom to the state', run: () => press('[data-key="z"]') },
   { keys: ['g'], does: 'Follow the active state', run: ({ state }) => (state.follow.value = !state.follow.value) },
   { keys: ['l'], does: 'Name all transitions', run: ({ state }) => (state.labels.value = !state.labels.value) },
   { keys: ['n'], does: 'Chart of the next live actor', run: nextActor },

@@ -1,7 +1,15 @@
 import { type Signal, useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { MachineDrawing } from '../../../frames/protocol.ts';
-import { autoCollapsed, type Camera, fitCamera, keepInSight, type Size, stateBeside } from '../../model/chart.ts';
+import {
+  autoCollapsed,
+  type Camera,
+  cameraAt,
+  fitCamera,
+  keepInSight,
+  type Size,
+  stateBeside,
+} from '../../model/chart.ts';
 import type { ChartLayout, StateBox } from '../../../layout/chart-layout.ts';
 import { type ActorState, actorText, innermost, NO_WEAR, wearAt } from '../../model/actor-state.ts';
 import { usePage } from '../../state/page-context.ts';
@@ -40,22 +48,21 @@ export function ChartMain({ actor, drawing }: { readonly actor: ActorState; read
     focused.value = null;
   }, [actor.path]);
 
+  const places = typeof layout === 'object' && layout !== null ? layout.states : [];
+  const move = (next: Camera | null): void => void (moved.value = next);
   useLayoutEffect(() => {
-    if (svg.current !== null)
-      return cameraGestures(
-        svg.current,
-        () => camera,
-        (next) => (moved.value = next),
-      );
+    if (svg.current !== null) return cameraGestures(svg.current, () => camera, move);
   });
   useEffect(() => {
-    if (!state.follow.value || moved.value === null || typeof layout !== 'object' || layout === null) return;
-    const box = layout.states.find(({ path }) => here.split(' ').includes(path));
-    if (box !== undefined) moved.value = keepInSight(moved.value, box, size);
+    const box = places.find(({ path }) => here.split(' ').includes(path));
+    if (state.follow.value && moved.value !== null && box !== undefined) move(keepInSight(moved.value, box, size));
   }, [here, state.follow.value]);
 
   const toggle = (path: string): void => void (toggled.value = symmetric(toggled.value, new Set([path])));
-  const places = typeof layout === 'object' && layout !== null ? layout.states : [];
+  const near = (): void => {
+    const box = places.find(({ path }) => path === keys.stop);
+    if (box !== undefined) move(cameraAt(box, size));
+  };
   const keys = useChartKeys({
     places,
     here,
@@ -90,7 +97,7 @@ export function ChartMain({ actor, drawing }: { readonly actor: ActorState; read
         )}
       </svg>
       {typeof layout === 'string' && <p class="empty">This machine cannot be laid out: {layout}</p>}
-      <ChartTools camera={camera} view={size} onCamera={(next) => (moved.value = next)} />
+      <ChartTools camera={camera} view={size} onCamera={move} onNear={near} />
     </>
   );
 }

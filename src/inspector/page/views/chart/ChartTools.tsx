@@ -7,10 +7,12 @@ interface ChartToolsProps {
   readonly view: Size;
   /** Null fits the drawing to its place again. */
   readonly onCamera: (camera: Camera | null) => void;
+  /** Zooms to the state that has the focus, else to the active one. */
+  readonly onNear: () => void;
 }
 
 /** Zoom, fit, follow, labels. */
-export function ChartTools({ camera, view, onCamera }: ChartToolsProps) {
+export function ChartTools({ camera, view, onCamera, onNear }: ChartToolsProps) {
   const { state } = usePage();
   const zoom = (by: number): void => {
     if (camera !== null) onCamera(zoomAt(camera, by, { x: view.width / 2, y: view.height / 2 }));
@@ -21,6 +23,7 @@ export function ChartTools({ camera, view, onCamera }: ChartToolsProps) {
       <IconButton icon="plus" label="Zoom in" title="Zoom in (+)" data-key="+" onClick={() => zoom(1.25)} />
       <IconButton icon="minus" label="Zoom out" title="Zoom out (−)" data-key="-" onClick={() => zoom(0.8)} />
       <IconButton icon="fit" label="Fit the chart" title="Fit (f)" data-key="f" onClick={() => onCamera(null)} />
+      <IconButton icon="search" label="Zoom to the state" title="Zoom to the state (z)" data-key="z" onClick={onNear} />
       <Button
         look="quiet"
         title="Keep the active state in sight (g)"

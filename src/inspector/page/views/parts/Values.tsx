@@ -1,4 +1,7 @@
 import { useState } from 'preact/hooks';
+import { copyText } from '../../state/orders.ts';
+import { usePage } from '../../state/page-context.ts';
+import { IconButton } from './Button.tsx';
 import { inertText, inertLine } from '../../model/inert-text.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../../../json/json.ts';
 
@@ -35,15 +38,34 @@ const FIRST_ENTRIES = 40;
 /** A value as a tree. What is deeper than `open` levels, or long, waits until somebody asks. */
 export function JsonTree({ value, open = 2 }: { readonly value: Json; readonly open?: number }) {
   return (
-    <ul class="json">
-      {isSmall(value) ? (
-        <Entries entries={Object.entries(value)} open={open} />
-      ) : (
-        <li>
-          <Value value={value} open={open} />
-        </li>
-      )}
-    </ul>
+    <div class="copied">
+      <ul class="json">
+        {isSmall(value) ? (
+          <Entries entries={Object.entries(value)} open={open} />
+        ) : (
+          <li>
+            <Value value={value} open={open} />
+          </li>
+        )}
+      </ul>
+      <CopyButton text={() => (typeof value === 'string' ? value : JSON.stringify(value, null, 2))} />
+    </div>
+  );
+}
+
+/** Copies a value whole, also what is not unfolded. It is seen when one is near. */
+export function CopyButton({ text }: { readonly text: () => string }) {
+  const { state } = usePage();
+  return (
+    <IconButton
+      icon="copy"
+      label="Copy this value"
+      onClick={(event) => {
+        // It may stand in what is pressed for something else.
+        event.stopPropagation();
+        void copyText(state, text());
+      }}
+    />
   );
 }
 

@@ -9,7 +9,7 @@ import { durationText } from '../../model/time-scale.ts';
 import { CallEntry } from './CallEntry.tsx';
 import { MessageBox } from './MessageBox.tsx';
 import { depthOf, EntryFrame, ModelEntry, PlanEntry } from './entries.tsx';
-import { InertText } from '../parts/Values.tsx';
+import { CopyButton, InertText } from '../parts/Values.tsx';
 import { inertLine } from '../../model/inert-text.ts';
 
 /** The conversation up to the step that is looked at. */
@@ -90,8 +90,9 @@ function Entry({ item, now }: { readonly item: TalkItem; readonly now: boolean }
     case 'answer':
       return (
         <EntryFrame item={item} now={now} tone="done" head={<b>Answer</b>}>
-          <div class="answer-text">
+          <div class="answer-text copied">
             <InertText text={item.text} />
+            <CopyButton text={() => item.text} />
           </div>
         </EntryFrame>
       );
