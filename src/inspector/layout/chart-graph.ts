@@ -8,6 +8,8 @@ const NAME_EM = 7.8;
 /** Names are larger where the whole is small. */
 const FAR_NAME_EM = 9.1;
 const LABEL_EM = 5.9;
+/** What stands on a plate is larger where the whole is small, too. */
+const FAR_LABEL_EM = 6.7;
 const LABEL_LINE = 13;
 /** A history state is a circle with a sign. */
 const HISTORY = 30;
@@ -177,7 +179,7 @@ function widen(tree: ElkNode, path: string, lines: readonly LabelLine[]): void {
   const found = find(tree, nodeId(path));
   if (found === null || found.children !== undefined) return;
   found.height = (found.height ?? 32) + lines.length * LABEL_LINE + 4;
-  found.width = Math.max(found.width ?? 0, Math.max(...lines.map(({ text }) => text.length + 2)) * LABEL_EM + 20);
+  found.width = Math.max(found.width ?? 0, Math.max(...lines.map(({ text }) => text.length + 2)) * FAR_LABEL_EM + 20);
 }
 
 function find(tree: ElkNode, id: string): ElkNode | null {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lanesOf, stepMarks } from '../../../src/inspector/page/model/timeline.ts';
+import { lanesOf, shortState, stepMarks } from '../../../src/inspector/page/model/timeline.ts';
 import { placeAtTime, durationText, timeScale } from '../../../src/inspector/page/model/time-scale.ts';
 import { sessionOf, step } from './fixture.ts';
 
@@ -66,4 +66,9 @@ test('retries, errors and the answer are marked on the timeline', () => {
   const kinds = stepMarks(sessionOf('plan-recovery').told).map(({ kind }) => kind);
 
   expect(new Set(kinds)).toEqual(new Set(['plan', 'retry', 'error', 'answer']));
+});
+
+test('a span names the states of all regions', () => {
+  expect(shortState('PLANNING.ASKING')).toBe('ASKING');
+  expect(shortState('lock.LOCKED + light.ON.DIM')).toBe('LOCKED + DIM');
 });

@@ -82,6 +82,12 @@ function spansOf({ steps }: SessionModel, { track, life }: TrackedLife, drawings
   return spans;
 }
 
+/** What a span says in its lane: the names of the innermost states, one for each region of a parallel state. */
+export function shortState(state: string): string {
+  const names = state.split(' + ').map((path) => path.slice(path.lastIndexOf('.') + 1));
+  return names.join(' + ');
+}
+
 interface TrackedLife {
   readonly track: ActorTrack;
   readonly life: Life;

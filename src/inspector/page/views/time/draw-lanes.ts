@@ -1,5 +1,5 @@
 import type { Size } from '../../model/chart.ts';
-import type { Lane, LaneSpan, StepMark } from '../../model/timeline.ts';
+import { type Lane, type LaneSpan, shortState, type StepMark } from '../../model/timeline.ts';
 import type { TimeScale } from '../../model/time-scale.ts';
 import type { Tone } from '../../../frames/protocol.ts';
 
@@ -249,7 +249,7 @@ function drawSpan(pen: CanvasRenderingContext2D, span: LaneSpan, { x, y, height,
   pen.fillStyle = colours.tones[span.tone];
   const thick = Math.max(4, Math.round(height * 0.72));
   pen.fillRect(from, y + (height - thick) / 2, Math.max(1.5, to - from - 1), thick);
-  const name = span.state.slice(span.state.lastIndexOf('.') + 1);
+  const name = shortState(span.state);
   const seen = Math.max(from, LABELS);
   if (Math.min(to, end) - seen > name.length * 6 + 8 && thick >= 10) {
     pen.fillStyle = colours.back;
