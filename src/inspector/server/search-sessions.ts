@@ -49,5 +49,5 @@ export async function searchSessions(sessions: readonly Session[], query: string
 }
 
 function linesOf(session: Session) {
-  return { session: session.id, line: 0, found: 0, next: session.lines?.() ?? (() => null) };
+  return { session: session.id, line: 0, found: 0, next: session.records?.() ?? (() => null) };
 }

@@ -119,7 +119,7 @@ export class RecordedSession implements Session {
     return detail;
   }
 
-  lines(): () => RecordLine | null {
+  records(): () => RecordLine | null {
     return this.#options.source.reader();
   }
 

@@ -15,7 +15,7 @@ export interface Session {
   /** Null: there is no such step. */
   detail(n: number): Promise<StepDetail | null>;
   /** Reads the records one after the other, null when there are no more yet; left out where nothing is recorded. */
-  lines?(): () => RecordLine | null;
+  records?(): () => RecordLine | null;
   /** The recording as JSON lines; null where nothing is recorded. */
   recording(): string | null;
   /** Everything that a saved page shows of it: its frames, and the details of their steps in order. */
