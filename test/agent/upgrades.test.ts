@@ -106,6 +106,13 @@ describe('a run that is resumed by other code', () => {
     expect(await run).toMatchObject({ status: 'cancelled' });
   });
 
+  test('is ended by any code', async () => {
+    const { runId, agentOf, journal } = await parked();
+    const { agent } = agentOf({ ...V2, tools: [], onUpgrade: 'refuse' });
+    expect(await agent.cancel(runId, 'enough')).toBe(true);
+    expect((await journal.list?.({}))?.[0]).toMatchObject({ state: 'ended', status: 'cancelled' });
+  });
+
   test('goes on without a question where nothing differs', async () => {
     const { resumed } = await parked();
     const onUpgrade = (): never => {

@@ -73,15 +73,16 @@ interface Owner {
 /** Binds what can be done with past runs to an agent. */
 export function pastRuns(core: AgentCore, { runs, followChildren, occupy, next }: Owner): PastRuns {
   const live = liveRuns(core, runs, followChildren);
+  const nobody = { onTaken: () => undefined, onDone: () => undefined };
   const carryOn: PastRuns['carryOn'] = (runId, { context, park = false, after, onStable, next: then }) => {
-    const told = { onTaken: () => undefined, onDone: () => undefined, onStable, next: then };
+    const told = { ...nobody, onStable, next: then };
     return resumeRun(live, runId, { context, park }, after === undefined ? told : { ...told, after }).run;
   };
   /** The run is taken up only to be ended: nothing of it is started again. */
   const cancelStored = async (runId: string, reason: string): Promise<boolean> => {
     const recording = (await core.journal().read?.(runId)) ?? null;
     if (recording === null || recording.lines.at(-1)?.t === 'end') return false;
-    const run = carryOn(runId, { context: undefined, after: undefined, onStable: () => undefined });
+    const { run } = resumeRun(live, runId, {}, { ...nobody, onlyEnds: true });
     void run.cancel(reason);
     return (await run).status === 'cancelled';
   };

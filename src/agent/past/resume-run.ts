@@ -22,6 +22,8 @@ import type { StartedRun } from '../run/run-plan.ts';
 interface Resumption extends Pick<RunToLaunch, 'onStable' | 'next'> {
   /** Waited for before the run is taken: whoever had it in this process gives it back. */
   readonly after?: Promise<unknown>;
+  /** It is taken up only to be ended: any code may do that. */
+  readonly onlyEnds?: boolean;
   readonly onTaken: (history: readonly Message[], head: RunRecord) => void;
   readonly onDone: (result: AnyResult | null) => Promise<unknown> | undefined;
 }
@@ -56,7 +58,7 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
       told.onTaken(redactor.restore(past.head.history), past.head);
       const { head } = past;
       let upgraded: Upgraded = { tools: 'now', prompt: null };
-      if (past.lines.at(-1)?.t !== 'end') {
+      if (past.lines.at(-1)?.t !== 'end' && told.onlyEnds !== true) {
         const setup = await live.ready(signal);
         const opened = { history: [], queued: [] };
         const now = newHead(core, { runId, input: { task: '', content: null }, opened, setup, metadata: {} });
