@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test, vi } from 'vitest';
 import { assertJournalConformance, fileJournal, memoryJournal, sqliteJournal } from '../../src/journal/index.ts';
-import type { JournalStore, Sink } from '../../src/journal/index.ts';
+import type { JournalStore, RunRequests, Sink } from '../../src/journal/index.ts';
+import type { JsonObject } from '../../src/json/json.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const QUICK = { writers: 20, timeoutMs: 2000 };
@@ -105,6 +106,44 @@ describe('a store that breaks a rule', () => {
     'it gives a name to everybody': ['claim', () => ({ claim: async () => () => undefined })],
     'it keeps the last secrets only': ['secrets', lastSecrets],
     'it never forgets secrets': ['secrets', everSecrets],
+    'its revision never changes': ['revision', () => ({ revision: async (runId) => (runId === 'none' ? null : '1') })],
+    'its revision stands still behind the first record': [
+      'revision',
+      (good) => ({ revision: async (runId) => ((await good.read?.(runId)) ?? null) && '1' }),
+    ],
+    'its revision changes by itself': [
+      'revision',
+      (good) => ({
+        revision: async (runId) => ((await good.read?.(runId)) ?? null) && String(performance.now()),
+      }),
+    ],
+    'it answers requests twice': [
+      'requests',
+      (good) => ({
+        requests: requesting(good, ({ ask }) => ({
+          ask: async (...asked) => {
+            await ask(...asked);
+            return ask(...asked);
+          },
+        })),
+      }),
+    ],
+    'it keeps requests that were withdrawn': ['requests', (good) => ({ requests: keptRequests(good) })],
+    'it answers for every run': [
+      'requests',
+      (good) => ({ requests: requesting(good, ({ ask }) => ({ ask: (_, request, ms) => ask('run', request, ms) })) }),
+    ],
+    'it answers when nobody drives the run any more': [
+      'requests',
+      (good) => ({
+        requests: requesting(good, ({ serve }) => ({
+          serve: (...served) => {
+            serve(...served);
+            return () => undefined;
+          },
+        })),
+      }),
+    ],
     'it lists other agents': ['filters', (good) => ({ list: listing(good, 'agent') })],
     'its metadata matches too much': ['filters', (good) => ({ list: listing(good, 'metadata') })],
     'its pages repeat a run': [
@@ -224,6 +263,28 @@ function timeless(good: JournalStore): JournalStore['open'] {
     const one = good.open(run);
     return { ...one, open: (effect, perform) => (effect.ms === undefined ? one.open(effect, perform) : undefined) };
   };
+}
+
+function requesting(good: JournalStore, change: (good: RunRequests) => Partial<RunRequests>): RunRequests {
+  const { requests } = good;
+  if (requests === undefined) throw new Error('no requests');
+  return { ...requests, ...change(requests) };
+}
+
+/** What nobody has answered is answered by the next that serves. */
+function keptRequests(good: JournalStore): RunRequests {
+  const kept: JsonObject[] = [];
+  return requesting(good, ({ ask, serve }) => ({
+    ask: async (runId, request, ms) => {
+      const answer = await ask(runId, request, ms);
+      if (answer === null) kept.push(request);
+      return answer;
+    },
+    serve: (runId, answer) => {
+      for (const request of kept.splice(0)) void answer(request);
+      return serve(runId, answer);
+    },
+  }));
 }
 
 function lastSecrets(): Partial<JournalStore> {

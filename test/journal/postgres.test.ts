@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -262,6 +263,45 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
       await Promise.all([paying.kill(), listening.kill(), store.close()]);
     },
   );
+
+  const listening = async (): Promise<number> => {
+    const found = await pool.query("select 1 from pg_stat_activity where query like 'listen %'");
+    return found.rows.length;
+  };
+
+  test('a pool of one connection is enough, is never held, and ends at once', async () => {
+    const own = new pg.Pool({ connectionString: server.url, max: 1 });
+    const journal = postgresJournal(own, { schema: newSchema(), migrate: true });
+    const free: number[] = [];
+    const look = tool({
+      name: 'look',
+      description: 'Looks.',
+      execute: async () => {
+        await expect.poll(listening, { timeout: 5000 }).toBeGreaterThan(0);
+        free.push(own.idleCount - own.totalCount);
+        return 'seen';
+      },
+    });
+    const agent = createAgent({
+      model: scriptedModel([calls(['look']), 'Done.']),
+      tools: [look],
+      journal,
+      silent: true,
+    });
+    expect(await agent.run('Go')).toMatchObject({ status: 'answered' });
+    expect(free).toEqual([0]);
+    const began = performance.now();
+    await own.end();
+    expect(performance.now() - began).toBeLessThan(900);
+    await expect.poll(listening, { timeout: 5000 }).toBe(0);
+  });
+
+  test('a process that closes nothing ends by itself', { timeout: 20 * SECONDS }, async () => {
+    const { line, child } = start('postgres-pool', server.url, newSchema());
+    const ended = once(child, 'exit');
+    expect(await line()).toBe('answered');
+    expect(await ended).toEqual([0, null]);
+  });
 
   test('workers finish their own runs and those of workers that are killed', { timeout: 40 * SECONDS }, async () => {
     await using own = await startPostgres();

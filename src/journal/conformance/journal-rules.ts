@@ -2,6 +2,7 @@
 import type { Json } from '../../json/json.ts';
 import type { RecordLine } from '../format/record.ts';
 import { listRules } from './list-rules.ts';
+import { outsideRules } from './outside-rules.ts';
 import {
   ANSWERED,
   type JournalRule,
@@ -252,6 +253,7 @@ export const journalRules: Readonly<Record<string, JournalRule>> = {
   repair: repairing,
   claim: claims,
   secrets,
+  ...outsideRules,
   ...listRules,
   'many-writers': manyWriters,
 };

@@ -16,18 +16,26 @@ interface Statement {
 
 /** A connection of the package `pg` that waits for notifications. */
 export interface PostgresClient {
+  connect(): Promise<unknown>;
   query(text: string): Promise<unknown>;
-  on(event: 'notification', listener: (message: { readonly payload?: string | undefined }) => void): unknown;
+  on(
+    event: 'notification',
+    listener: (message: { readonly channel: string; readonly payload?: string | undefined }) => void,
+  ): unknown;
   on(event: 'error' | 'end', listener: () => void): unknown;
-  release?(destroy: boolean): void;
-  end?(): Promise<void>;
+  end(): Promise<void>;
   unref?(): void;
 }
 
 /** What is needed of a `Pool` of the package `pg`. */
 export interface PostgresPool {
-  /** For a connection that waits for requests to runs. Without it, they are looked for every second. */
-  connect?(): Promise<PostgresClient>;
+  /**
+   * How it makes connections. One more of the kind, beside the pool, waits for requests to runs. Without it, they are looked for
+   * every second.
+   */
+  readonly options?: object;
+  /** What makes its connections; default that of `pg`. */
+  readonly Client?: new (options: object) => PostgresClient;
   query(statement: Statement): Promise<{ readonly rows: readonly unknown[] }>;
 }
 
@@ -103,9 +111,16 @@ export class PostgresDatabase {
 
   /** A connection of the caller's own, to be ended by it; null where there is none to be had. */
   async client(): Promise<PostgresClient | null> {
-    if (typeof this.#at !== 'string') return (await this.#at.connect?.()) ?? null;
-    const pg = await loadPg();
-    const client = new pg.Client({ connectionString: this.#at, keepAlive: true, application_name: 'signalbox' });
+    const at = this.#at;
+    const options =
+      typeof at === 'string'
+        ? { connectionString: at, connectionTimeoutMillis: CONNECT_MS, keepAlive: true, application_name: 'signalbox' }
+        : at.options;
+    if (options === undefined) return null;
+    const Client = (typeof at === 'string' ? undefined : at.Client) ?? (await loadPg()).Client;
+    const client: PostgresClient = new Client(options);
+    // What is lost before somebody listens ends no process.
+    client.on('error', () => undefined);
     await client.connect();
     return client;
   }

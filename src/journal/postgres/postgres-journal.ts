@@ -12,6 +12,7 @@ import type { JournalStore, RunHead, RunJournal, RunSecrets, Sink, TakenRun } fr
 import type { PruneLimits } from '../stores/prune-runs.ts';
 import { type DatabaseOptions, PostgresDatabase, type PostgresPool } from './postgres-database.ts';
 import { PostgresLease } from './postgres-lease.ts';
+import { PostgresNotices } from './postgres-notices.ts';
 import { linesOf, recordingIn } from './postgres-rows.ts';
 import { PostgresRequests } from './postgres-requests.ts';
 import { PostgresRuns } from './postgres-runs.ts';
@@ -124,6 +125,7 @@ class PostgresStore {
   readonly #runs: PostgresRuns;
   readonly #writer: PostgresWriter;
   readonly #lease: PostgresLease;
+  readonly #notices: PostgresNotices;
   readonly #histories = createHistories();
   /** The secrets of the runs that this process knows. The database has them before any line that was written after them. */
   readonly #kept = new Map<string, Readonly<Record<string, string>>>();
@@ -132,7 +134,8 @@ class PostgresStore {
     this.#database = new PostgresDatabase(at, settings);
     this.#lease = new PostgresLease(this.#database, settings.leaseMs);
     this.#runs = new PostgresRuns(this.#database);
-    this.requests = new PostgresRequests(this.#database);
+    this.#notices = new PostgresNotices(this.#database);
+    this.requests = new PostgresRequests(this.#database, this.#notices);
     this.#writer = new PostgresWriter(this.#database, this.#lease);
     this.secrets = {
       keep: (runId, secrets) => {
@@ -229,6 +232,7 @@ class PostgresStore {
 
   async close(): Promise<void> {
     this.requests.close();
+    this.#notices.close();
     await this.#lease.end();
     await this.#database.close();
   }

@@ -5,8 +5,9 @@
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import type { RunRequests } from '../run/run-requests.ts';
 import type { PostgresDatabase } from './postgres-database.ts';
+import type { PostgresNotices } from './postgres-notices.ts';
 
-/** How often rows are looked for that no notification has named, and a lost connection is made again. */
+/** How often rows are looked for that no notification has named. */
 const LOOK_MS = 1000;
 
 /** How long the answer to a request may take that was taken. */
@@ -22,14 +23,14 @@ export class PostgresRequests implements RunRequests {
   readonly #served = new Map<string, Answer>();
   /** Called when something was said of a request, by its id. */
   readonly #asked = new Map<string, () => void>();
-  /** Ends the connection that waits for notifications; null while there is none. */
-  #disconnect: (() => void) | null = null;
-  #connecting = false;
-  #closed = false;
+  readonly #notices: PostgresNotices;
+  /** Ends being notified; null while nobody serves or asks. */
+  #deaf: (() => void) | null = null;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(database: PostgresDatabase) {
+  constructor(database: PostgresDatabase, notices: PostgresNotices) {
     this.#database = database;
+    this.#notices = notices;
   }
 
   async ask(runId: string, request: JsonObject, waitMs: number): Promise<JsonObject | null> {
@@ -78,70 +79,37 @@ export class PostgresRequests implements RunRequests {
     };
   }
 
-  /** Ends the connection that waits for notifications. */
+  /** Answers nobody any more. */
   close(): void {
     this.#served.clear();
     this.#asked.clear();
     this.#rest();
-    this.#closed = true;
-    this.#disconnect?.();
   }
 
   #watch(): void {
     this.#timer ??= setInterval(() => this.#lookNow(), LOOK_MS).unref();
-    if (this.#closed || this.#disconnect !== null || this.#connecting) return;
-    this.#connecting = true;
-    this.#connect()
-      // Without notifications rows are looked for, and the connection is tried again.
-      .catch(() => undefined)
-      .finally(() => {
-        this.#connecting = false;
-      });
+    this.#deaf ??= this.#notices.hear(CHANNEL, (said) => this.#notified(said));
   }
 
   #rest(): void {
     if (this.#served.size + this.#asked.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
-    // The next run often follows at once; a pool that is ended waits for its connections.
-    setTimeout(() => {
-      if (this.#served.size + this.#asked.size === 0) this.#disconnect?.();
-    }, LOOK_MS).unref();
+    this.#deaf?.();
+    this.#deaf = null;
   }
 
-  async #connect(): Promise<void> {
-    const client = await this.#database.client();
-    if (client === null) return;
-    let isOver = false;
-    const over = (): void => {
-      if (this.#disconnect === over) this.#disconnect = null;
-      if (isOver) return;
-      isOver = true;
-      if (client.release !== undefined) client.release(true);
-      else void client.end?.().catch(() => undefined);
-    };
-    client.on('error', over);
-    client.on('end', over);
-    client.on('notification', ({ payload = '' }) => this.#notified(payload));
-    client.unref?.();
-    await client.query(`listen ${CHANNEL}`);
-    if (isOver) return;
-    this.#disconnect = over;
-    if (this.#closed) over();
-    // What was said before it listened.
-    this.#lookNow();
-  }
-
-  #notified(payload: string): void {
+  /** Null where notifications may have been missed. */
+  #notified(said: string | null): void {
     const of = `${this.#database.schema} `;
-    if (!payload.startsWith(of)) return;
-    const name = payload.slice(of.length);
+    if (said === null) return this.#lookNow();
+    if (!said.startsWith(of)) return;
+    const name = said.slice(of.length);
     this.#asked.get(name)?.();
     if (this.#served.has(name)) this.#lookNow();
   }
 
   #lookNow(): void {
-    if (this.#disconnect === null) this.#watch();
     // Whoever asks tries again, and says that nobody answers.
     if (this.#served.size > 0) void this.#look().catch(() => undefined);
   }

@@ -55,17 +55,17 @@ export class PolledRequests implements RunRequests {
     const kept = { runId, id: crypto.randomUUID() };
     await this.#table.put(kept, request);
     try {
-      const withdrawAt = Date.now() + waitMs;
+      const withdrawAt = performance.now() + waitMs;
       let until = Number.POSITIVE_INFINITY;
       for (;;) {
         const answer = this.#table.answerTo(kept);
         if (answer !== null) return answer;
-        if (until === Number.POSITIVE_INFINITY && Date.now() >= withdrawAt) {
+        if (until === Number.POSITIVE_INFINITY && performance.now() >= withdrawAt) {
           // oxlint-disable-next-line no-await-in-loop -- one look after the other
           if ((await this.#table.take(kept)) !== null) return null;
           until = withdrawAt + ANSWER_MS;
         }
-        if (Date.now() >= until) return null;
+        if (performance.now() >= until) return null;
         // oxlint-disable-next-line no-await-in-loop -- see above
         await new Promise((resolve) => setTimeout(resolve, ASK_MS));
       }
