@@ -1,5 +1,5 @@
 import { type Action, EXIT_CODE, UsageError, actionCommand } from './command/command.ts';
-import { isDatabaseUrl } from './recording/kept-runs.ts';
+import { isDatabaseUrl, PATIENCE_MS } from './recording/kept-runs.ts';
 
 const migrate: Action = {
   name: 'migrate',
@@ -10,7 +10,7 @@ const migrate: Action = {
     if (!isDatabaseUrl(url)) throw new UsageError('<url> must begin with postgres:// or postgresql://.');
     const { migratePostgres } = await import('../journal/postgres/index.ts');
     const schema = values.get('schema') ?? 'signalbox';
-    const { from, to } = await migratePostgres(url, { schema });
+    const { from, to } = await migratePostgres(url, { schema, patienceMs: PATIENCE_MS });
     const text = from === to ? `is at version ${to} already` : `was brought from version ${from} to version ${to}`;
     console.log(flags.has('json') ? JSON.stringify({ schema, from, to }) : `The schema ${schema} ${text}.`);
     return EXIT_CODE.answered;

@@ -25,12 +25,15 @@ export function isDatabaseUrl(named: string): boolean {
   return /^postgres(?:ql)?:\/\//.test(named);
 }
 
+/** How long a command waits for a database that cannot be reached, in milliseconds: a person waits for the command. */
+export const PATIENCE_MS = 3000;
+
 /** The runs of a folder of recordings, of a SQLite file or of a Postgres database; without a name those of `.signalbox/runs`. */
 export function openRuns(named: string | undefined, option = 'in'): RunsPlace {
   if (named !== undefined && isDatabaseUrl(named)) {
     const { host, pathname } = new URL(named);
     // The password stays where it is.
-    return { path: `${host}${pathname}`, store: whole(postgresJournal(named)) };
+    return { path: `${host}${pathname}`, store: whole(postgresJournal(named, { patienceMs: PATIENCE_MS })) };
   }
   const path = named ?? join('.signalbox', 'runs');
   const there = statSync(path, { throwIfNoEntry: false });

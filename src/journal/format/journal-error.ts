@@ -14,13 +14,13 @@ export class JournalError extends Error {
   readonly runId: string | null;
 
   constructor(code: JournalErrorCode, runId: string | null, place: string, cause?: unknown) {
-    super(textOf(code, runId ?? '', place), cause === undefined ? undefined : { cause });
+    super(textOf(code, runId ?? '', place, cause), cause === undefined ? undefined : { cause });
     this.code = code;
     this.runId = runId;
   }
 }
 
-function textOf(code: JournalErrorCode, runId: string, place: string): string {
+function textOf(code: JournalErrorCode, runId: string, place: string, cause: unknown): string {
   switch (code) {
     case 'run-locked':
       return `Run ${runId} in ${place} is being written by another process. Wait until the run ends, or stop that process.`;
@@ -33,7 +33,7 @@ function textOf(code: JournalErrorCode, runId: string, place: string): string {
     case 'store-not-migrated':
       return `${place} has no tables of this version. Run 'signalbox journal migrate <url>', or give the option migrate.`;
     case 'store-unreachable':
-      return `${place} could not be reached for too long. What was not written there has not happened: resume the run later.`;
+      return `${place} could not be reached for too long${cause instanceof Error && cause.message !== '' ? ` (${cause.message})` : ''}. What was not written there has not happened: resume the run later.`;
   }
 }
 
