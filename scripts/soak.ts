@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process';
 const PROOFS: Readonly<Record<string, readonly string[]>> = {
   machines: ['test/machines/mutants', 'test/testing/explore-'],
   kills: ['test/chaos'],
+  anywhere: ['test/kills'],
   conversations: ['test/agent/conversations/killed-talks'],
   restate: ['test/restate/killed-runs'],
   damage: ['test/journal/flipped-bits', 'test/journal/torn', 'test/journal/format'],
