@@ -114,7 +114,7 @@ async function expectUnharmed(run: KilledRun, whole: Left, left: Left, store: ()
   expect(replies).toBe(found.good('callLlm') - before.good('callLlm'));
   const known = new Set(left.lines.flatMap((record) => (record.t === 'outcome' && record.ok ? [record.id] : [])));
   const keys = left.lines.flatMap((record) =>
-    record.t === 'start' && known.has(record.id) ? [`${RUN_ID}:${String(record.key)}`] : [],
+    record.t === 'start' && known.has(record.id) ? [`${RUN_ID}:${record.key}`] : [],
   );
   expect(world.done.filter(({ key, life: number }) => number === 2 && keys.includes(key))).toEqual([]);
   // What must run once never runs twice.

@@ -35,7 +35,7 @@ export interface KilledRun {
   /** What a person does about a call that waits. */
   readonly answer?: (run: Run, callId: string) => Promise<unknown>;
   /** Said when this tool begins. */
-  readonly say?: { readonly at: string; readonly how: 'steer' | 'queue' | 'cancel' };
+  readonly say?: { readonly at: string; readonly how: 'steer' | 'queue' };
 }
 
 const never = new Promise<never>(() => undefined);
@@ -288,7 +288,6 @@ export async function attend({ answer, say }: KilledRun, run: Run): Promise<void
   for await (const event of run) {
     if (event.type === 'approval.requested') void answer?.(run, event.callId).catch(() => undefined);
     if (event.type !== 'tool.started' || event.tool !== say?.at) continue;
-    if (say.how === 'cancel') void run.cancel('enough');
-    else void run[say.how](SAID, { id: 'said' }).catch(() => undefined);
+    void run[say.how](SAID, { id: 'said' }).catch(() => undefined);
   }
 }
