@@ -39,12 +39,12 @@ describe.skipIf(NO_POSTGRES !== '')('the command line on a Postgres database', (
     expect(early.stderr).toContain('signalbox journal migrate');
     expect(await signalbox('journal', 'migrate', url)).toEqual({
       code: 0,
-      stdout: 'The schema signalbox was brought from version 0 to version 1.\n',
+      stdout: 'The schema signalbox was brought from version 0 to version 2.\n',
       stderr: '',
     });
-    expect((await signalbox('journal', 'migrate', url)).stdout).toBe('The schema signalbox is at version 1 already.\n');
+    expect((await signalbox('journal', 'migrate', url)).stdout).toBe('The schema signalbox is at version 2 already.\n');
     const other = await signalbox('journal', 'migrate', url, '--schema', 'other', '--json');
-    expect(JSON.parse(other.stdout)).toEqual({ schema: 'other', from: 0, to: 1 });
+    expect(JSON.parse(other.stdout)).toEqual({ schema: 'other', from: 0, to: 2 });
     expect((await signalbox('runs', 'list', '--in', url)).code).toBe(0);
   });
 

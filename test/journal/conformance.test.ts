@@ -146,6 +146,11 @@ describe('a store that breaks a rule', () => {
     ],
     'it lists other agents': ['filters', (good) => ({ list: listing(good, 'agent') })],
     'its metadata matches too much': ['filters', (good) => ({ list: listing(good, 'metadata') })],
+    'it says that nobody is due': [
+      'due',
+      (good) => ({ list: async (query) => (query?.due === undefined ? ((await good.list?.(query)) ?? []) : []) }),
+    ],
+    'it ignores who is due': ['due', (good) => ({ list: listing(good, 'due') })],
     'its pages repeat a run': [
       'paging',
       (good) => ({
@@ -205,7 +210,7 @@ describe('a store that breaks a rule', () => {
 });
 
 /** Leaves a member of a query out. */
-function listing(good: JournalStore, ignored: 'agent' | 'metadata'): NonNullable<JournalStore['list']> {
+function listing(good: JournalStore, ignored: 'agent' | 'metadata' | 'due'): NonNullable<JournalStore['list']> {
   return async (query = {}) => {
     const heeded = Object.fromEntries(Object.entries(query).filter(([name]) => name !== ignored));
     return (await good.list?.(heeded)) ?? [];

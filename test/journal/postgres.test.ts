@@ -196,7 +196,7 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
     const missing = postgresJournal(pool, { schema });
     await expect(missing.list()).rejects.toMatchObject({ code: 'store-not-migrated' });
     const made = await Promise.all([1, 2, 3].map(async () => migratePostgres(pool, { schema })));
-    expect(made.every(({ to }) => to === 1)).toBe(true);
+    expect(made.every(({ to }) => to === 2)).toBe(true);
     expect(await missing.list()).toEqual([]);
     await pool.query(`update ${schema}.version set version = 99`);
     await expect(postgresJournal(pool, { schema }).list()).rejects.toMatchObject({ code: 'store-newer' });
@@ -303,7 +303,7 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
     expect(await ended).toEqual([0, null]);
   });
 
-  test('workers finish their own runs and those of workers that are killed', { timeout: 40 * SECONDS }, async () => {
+  test('workers finish their own runs and those of workers that are killed', { timeout: 60 * SECONDS }, async () => {
     await using own = await startPostgres();
     const store = postgresJournal(own.url, { migrate: true });
     await store.list();
@@ -311,7 +311,7 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
     const workers = [1, 2, 3].map(() =>
       spawn(process.execPath, ['--conditions=@signalbox/source', script, own.url, '5'], { stdio: 'ignore' }),
     );
-    await expect.poll(async () => (await store.list({ state: 'running' })).length, { timeout: 10_000 }).toBe(15);
+    await expect.poll(async () => (await store.list({ state: 'running' })).length, { timeout: 20_000 }).toBe(15);
     for (const one of workers.slice(0, 2)) one.kill('SIGKILL');
     await expect.poll(async () => (await store.list({ status: 'answered' })).length, { timeout: 20_000 }).toBe(15);
     expect(await store.list({ state: 'ended' })).toHaveLength(15);

@@ -42,28 +42,34 @@ test("who seemed dead and was not writes nothing more: the run is another's now"
 test('a database of a newer version is refused', async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'runs.sqlite');
-  new DatabaseSync(path).exec('pragma user_version = 3');
+  new DatabaseSync(path).exec('pragma user_version = 4');
   await expect(sqliteJournal(path).list?.()).rejects.toMatchObject({ code: 'store-newer' });
 });
 
-test('a database of the first version gets checksums, and shows what it showed', async () => {
+test('a database of the first or second version gets what it lacks, and shows what it showed', async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'runs.sqlite');
   const store = sqliteJournal(path);
   await answered(store, 'ended');
   await interrupted(store, 'open');
-  const listed = await store.list?.();
+  const listed = ((await store.list?.()) ?? []).map(({ due: _none, ...run }) => run);
   const first = join(folder.path, 'first.sqlite');
   const database = new DatabaseSync(path);
-  const sums = 'select head_sum, sum from runs, progress where run = id';
-  const written = database.prepare(sums).all();
   database.prepare('vacuum into ?').run(first);
   const old = new DatabaseSync(first);
   old.exec('drop table histories; drop index runs_by_history; alter table runs drop column history');
-  old.exec('alter table runs drop column head_sum; alter table progress drop column sum; pragma user_version = 1');
+  old.exec('alter table runs drop column head_sum; alter table progress drop column sum');
+  old.exec('alter table progress drop column due; pragma user_version = 1');
   expect(await sqliteJournal(first).list?.()).toEqual(listed);
-  expect(old.prepare(sums).all()).toEqual(written);
-  expect(written).toHaveLength(2);
+  const rows = old.prepare('select * from runs, progress where run = id').all();
+  expect(rows.map((row) => isIntact(row))).toEqual([true, true]);
+  const second = join(folder.path, 'second.sqlite');
+  old.prepare('vacuum into ?').run(second);
+  new DatabaseSync(second).exec('alter table progress drop column due; pragma user_version = 2');
+  const later = sqliteJournal(second);
+  expect(await later.list?.()).toEqual(listed);
+  // When it may continue is not known: it is looked at.
+  expect(await later.list?.({ due: '2000-01-01T00:00:00.000Z' })).toMatchObject([{ runId: 'open' }]);
 });
 
 test('texts that a database cannot hold as they are do not look damaged', async () => {
@@ -155,7 +161,7 @@ test('a list of very many runs lets others work meanwhile, and shows one state o
   if (tallied === undefined) throw new Error('there is no run');
   database.exec('begin');
   for (let index = 0; index < 8000; index++) {
-    const one = { ...tallied, runId: `run-${index}`, ended: true, waiting: false };
+    const one = { ...tallied, runId: `run-${index}`, ended: true, waiting: false, due: 0 };
     const own = runs.begin({ runId: one.runId, writer: 'writer' }, one);
     runs.append(own, { lines: [], from: 1, tallied: one, history: null });
     runs.release(own);

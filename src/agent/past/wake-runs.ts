@@ -1,7 +1,8 @@
 /**
  * Owns: which stored runs can continue, and continuing them. Does not own: how a run is resumed.
  *
- * I1 A run that only waits for people, or for a time that has not come, is left alone, and so is one that somebody drives.
+ * I1 The store lists at least the runs that may continue; whether one can, its machines say.
+ * I2 A run that only waits for people, or for a time that has not come, is left alone, and so is one that somebody drives.
  */
 import { JournalError } from '../../journal/format/journal-error.ts';
 import type { Recording } from '../../journal/format/recording.ts';
@@ -28,8 +29,8 @@ export async function wakeRuns(
   if (store.list === undefined || store.read === undefined || store.take === undefined)
     throw new TypeError('agent.wake needs a journal whose runs can be listed and resumed.');
   const [waiting, interrupted] = await Promise.all([
-    store.list({ agent, state: 'waiting' }),
-    store.list({ agent, state: 'interrupted' }),
+    store.list({ agent, state: 'waiting', due: due.toISOString() }),
+    store.list({ agent, state: 'interrupted', due: due.toISOString() }),
   ]);
   const woken: WokenRun[] = [];
   for (const { runId } of [...waiting, ...interrupted].toSorted(oldestFirst)) {
@@ -58,8 +59,8 @@ async function wake(
   }
 }
 
-/** Whether a run has something to do at a time. One that these machines cannot play says so when it is resumed. */
-function canContinue(recording: Recording, due: Date): boolean {
+/** Whether a run has something to do at a time, as its machines see it. One that these machines cannot play says so when it is resumed. */
+export function canContinue(recording: Recording, due: Date): boolean {
   try {
     const { driven, past } = playRecording(recording);
     if (!driven.isActive()) return false;

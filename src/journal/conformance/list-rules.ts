@@ -7,6 +7,8 @@ import {
   begin,
   effectOf,
   expectSame,
+  held,
+  takeRun,
   waitingRun,
   wholeRun,
   yielding,
@@ -118,9 +120,56 @@ const paging: JournalRule = async ({ store }) => {
   return true;
 };
 
+const HOUR_MS = 3_600_000;
+
+const dueRuns: JournalRule = async ({ store }) => {
+  if (store.list === undefined || store.take === undefined) return false;
+  await abandonedRun(store, 'asks');
+  // A store that does not know lists all that have not ended, and whoever asks looks at each.
+  if ((await store.list()).some((run) => run.due === undefined)) return false;
+  const at = new Date().toISOString();
+  for (const [runId, ms] of [
+    ['sleeps', HOUR_MS],
+    ['works', undefined],
+  ] as const) {
+    const journal = begin(store, runId, { at });
+    const { perform, launched } = held();
+    journal.open(effectOf('agent/a/callTool#1', ms === undefined ? {} : { ms }), perform);
+    const next = journal.next();
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    if (ms === undefined) await Promise.race([launched, next]);
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    else await new Promise((resolve) => setTimeout(resolve, 50));
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    await journal.abandon?.();
+  }
+  await abandonedRun(store, 'answered', { at });
+  const { sink } = await takeRun(store, 'answered');
+  await sink.append([{ t: 'event', at: 1, event: { type: 'approval.given' }, to: 'agent/toolCall' }]);
+  await sink.close();
+  await wholeRun(store, 'ended');
+  const { journal } = await waitingRun(store, 'live');
+  const dueIn = async (ms: number): Promise<readonly string[]> => {
+    const due = new Date(Date.parse(at) + ms).toISOString();
+    return (await idsOf(store, { due })).toSorted();
+  };
+  expectSame(await dueIn(HOUR_MS / 2), ['answered', 'works'], 'the runs that may continue in half an hour');
+  expectSame(await dueIn(2 * HOUR_MS), ['answered', 'sleeps', 'works'], 'the runs that may continue in two hours');
+  const asking = (await store.list({ state: 'waiting' })).map(({ runId, due }) => [runId, due]);
+  expectSame(asking, [['asks', null]], 'when a run may continue that waits for an approval');
+  await journal.abandon?.();
+  return true;
+};
+
 async function idsOf(store: JournalStore, query: RunQuery): Promise<readonly string[]> {
   return ((await store.list?.(query)) ?? []).map(({ runId }) => runId);
 }
 
 /** The rules of lists, by their names. */
-export const listRules: Readonly<Record<string, JournalRule>> = { list: listing, states, filters, paging };
+export const listRules: Readonly<Record<string, JournalRule>> = {
+  list: listing,
+  states,
+  filters,
+  due: dueRuns,
+  paging,
+};

@@ -3,10 +3,12 @@ import { optionsOf } from '../../json/known-options.ts';
 import type { RecordLine, RunRecord } from './record.ts';
 
 /** What a list of runs shows of one, but for whether somebody writes it now. */
-export interface Tallied extends Omit<RunSummary, 'state'> {
+export interface Tallied extends Omit<RunSummary, 'state' | 'due'> {
   readonly ended: boolean;
   /** A call awaits approval. */
   readonly waiting: boolean;
+  /** Milliseconds behind its beginning; null: when somebody answers. Undefined: it was not counted. */
+  readonly due: number | null | undefined;
 }
 
 /** Counts along while a run is written, so that a list needs not read it. */
@@ -20,6 +22,10 @@ export interface Tally {
 export function runTally(head: RunRecord): Tally {
   const tools = new Set<string>();
   const approvals = new Map<string, string>();
+  /** What was started and is not done, as far as records tell: until when it waits, in milliseconds; 0 for work. */
+  const open = new Map<string, number>();
+  /** Something was reported, and what follows from it is not recorded yet, if anything does. */
+  let isNews = true;
   let ending: Ending | null = null;
   let steps = 0;
   let records = 1;
@@ -36,8 +42,12 @@ export function runTally(head: RunRecord): Tally {
 
   const add = (record: RecordLine): void => {
     if (record.t !== 'run') records += 1;
+    if (record.t === 'timer' || record.t === 'outcome') open.delete(record.id);
+    if (record.t !== 'note') isNews = record.t !== 'start';
     switch (record.t) {
       case 'start':
+        if (record.ms !== undefined) open.set(record.id, record.at + record.ms);
+        else if (record.name !== 'askApproval') open.set(record.id, 0);
         if (record.ms === undefined) onStart(record.id, record.name);
         if (record.name === 'callTool' && isJsonObject(record.request) && typeof record.request.tool === 'string')
           tools.add(record.request.tool);
@@ -71,9 +81,16 @@ export function runTally(head: RunRecord): Tally {
       metadata,
       ended: ending !== null,
       waiting: ending === null && approvals.size > 0,
+      due: ending === null && !isNews ? dueIn([...open.values()], approvals.size > 0) : 0,
     };
   };
   return { add, read };
+}
+
+/** Milliseconds behind its beginning at which a run may continue: never later than it can. Null: when somebody answers. */
+function dueIn(open: readonly number[], waits: boolean): number | null {
+  if (open.length > 0) return Math.min(...open);
+  return waits ? null : 0;
 }
 
 interface Ending {
@@ -100,9 +117,20 @@ function textOr(value: unknown): string | null {
 }
 
 /** The line of a list; `written`: a living process writes the run now. */
-export function summaryOf({ ended, waiting, ...rest }: Tallied, written: boolean): RunSummary {
-  return { ...rest, state: ended ? 'ended' : written ? 'running' : waiting ? 'waiting' : 'interrupted' };
+export function summaryOf({ ended, waiting, due, ...rest }: Tallied, written: boolean): RunSummary {
+  const state = ended ? 'ended' : written ? 'running' : waiting ? 'waiting' : 'interrupted';
+  if (ended || written || due === undefined) return { ...rest, state };
+  return { ...rest, state, due: due === null ? null : timeAfter(rest.at, due) };
 }
+
+/** The time so many milliseconds behind another, the latest there is at most. */
+function timeAfter(at: string, ms: number): string {
+  const began = Date.parse(at);
+  return new Date(Math.min((Number.isNaN(began) ? 0 : began) + ms, LATEST)).toISOString();
+}
+
+/** The last time that a `Date` can be. */
+const LATEST = 8.64e15;
 
 /** Refuses what no query has: a misspelt member would find every run. */
 export const checkQuery = optionsOf<RunQuery>('list', 'docs/recording.md', {
@@ -113,6 +141,7 @@ export const checkQuery = optionsOf<RunQuery>('list', 'docs/recording.md', {
   tool: true,
   errorCode: true,
   metadata: true,
+  due: true,
   limit: true,
   after: true,
 });
@@ -148,7 +177,7 @@ function holds(found: Json | undefined, wanted: Json): boolean {
 
 /** Whether a list for a query shows the run. */
 export function matches(run: RunSummary, query: RunQuery): boolean {
-  const { state, status, reason, tool, errorCode, after } = query;
+  const { state, status, reason, tool, errorCode, after, due } = query;
   return (
     beginsAs(run, query) &&
     (after === undefined || newestFirst(after, run) < 0) &&
@@ -156,8 +185,15 @@ export function matches(run: RunSummary, query: RunQuery): boolean {
     (status === undefined || run.status === status) &&
     (reason === undefined || run.reason === reason) &&
     (tool === undefined || run.toolsUsed.includes(tool)) &&
-    (errorCode === undefined || run.errorCode === errorCode)
+    (errorCode === undefined || run.errorCode === errorCode) &&
+    (due === undefined || isDue(run, due))
   );
+}
+
+/** Whether a run may continue by a time. One of which that is not known may. */
+function isDue({ state, due }: RunSummary, by: string): boolean {
+  if (state === 'running' || state === 'ended') return false;
+  return due === undefined || (due !== null && Date.parse(due) <= Date.parse(by));
 }
 
 /** A run in a list. */
@@ -179,6 +215,11 @@ export interface RunSummary {
   /** The head included; payloads that are stored by themselves are no records. */
   readonly records: number;
   readonly metadata: JsonObject;
+  /**
+   * Of a run that is `interrupted` or `waiting`: when it may continue by itself, in ISO 8601, never later than it can. Null: when
+   * somebody answers. Left out where the store does not know.
+   */
+  readonly due?: string | null;
 }
 
 /** Which runs to list. Everything given must hold. */
@@ -191,6 +232,8 @@ export interface RunQuery {
   readonly errorCode?: string;
   /** What its metadata holds: these members with these values, others beside them. */
   readonly metadata?: JsonObject;
+  /** Only runs that nobody writes and that may continue by this time, in ISO 8601. */
+  readonly due?: string;
   readonly limit?: number;
   /** Only runs that come later in the list than this one: the last of the page before. Without it, from the newest on. */
   readonly after?: Pick<RunSummary, 'at' | 'runId'> | undefined;

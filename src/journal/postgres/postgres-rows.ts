@@ -13,6 +13,7 @@ export const WRITTEN =
 export function columnsOf(tallied: Tallied) {
   const { runId, agent, at, input, metadata, ended, waiting, status, reason, errorCode, toolsUsed, steps, records } =
     tallied;
+  const { due } = tallied;
   return {
     runId,
     agent: searchable(agent),
@@ -27,8 +28,18 @@ export function columnsOf(tallied: Tallied) {
     tools: JSON.stringify(toolsUsed.map(searchable)),
     steps,
     records,
+    due: due === null ? 'infinity' : dueAt(tallied),
   };
 }
+
+/** A time that the database can hold. */
+function dueAt({ at, due }: Tallied): string | null {
+  const time = Date.parse(at) + (due ?? 0);
+  return Number.isNaN(time) ? null : new Date(Math.min(time, LATEST)).toISOString();
+}
+
+/** 9999-12-31. */
+const LATEST = 253_402_214_400_000;
 
 /** A text without what no text of Postgres can hold. */
 export function searchable(text: string): string {
@@ -63,8 +74,16 @@ export function summaryOfRun(row: PostgresRow): RunSummary {
     toolsUsed: Array.isArray(tools) ? tools.filter((name) => typeof name === 'string') : [],
     steps: Number(row['steps']),
     records: Number(row['records']),
+    due: dueIn(row['due_ms'], at),
   };
   return summaryOf(tallied, row['written'] === true);
+}
+
+/** Milliseconds behind the beginning of a run. Undefined for one that was written before this was. */
+function dueIn(epoch: unknown, at: string): number | null | undefined {
+  if (epoch === null || epoch === undefined) return undefined;
+  const ms = Number(epoch);
+  return Number.isFinite(ms) ? Math.max(0, Math.round(ms - Date.parse(at))) : null;
 }
 
 function headIn(text: unknown): Pick<Tallied, 'runId' | 'agent' | 'at' | 'input' | 'metadata'> {

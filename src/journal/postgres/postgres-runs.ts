@@ -33,14 +33,14 @@ export class PostgresRuns {
 
   /** Forgets the lines from a number on, of a run that has this token. */
   async cut(tallied: Tallied, token: string, from: number): Promise<void> {
-    const { ended, waiting, status, reason, errorCode, tools, steps, records, runId } = columnsOf(tallied);
+    const { ended, waiting, status, reason, errorCode, tools, steps, records, runId, due } = columnsOf(tallied);
     await this.#database.query(
       null,
       `with own as (
          update $s.runs set ended = $3, waiting = $4, status = $5, reason = $6, error_code = $7, tools = $8::jsonb, steps = $9,
-           records = $10 where run_id = $1 and token = $2 returning id
+           records = $10, due = $12::timestamptz where run_id = $1 and token = $2 returning id
        ) delete from $s.lines using own where run = own.id and n >= $11`,
-      [runId, token, ended, waiting, status, reason, errorCode, tools, steps, records, from],
+      [runId, token, ended, waiting, status, reason, errorCode, tools, steps, records, from, due],
     );
   }
 
@@ -140,7 +140,7 @@ export class PostgresRuns {
       values.push(value);
       conditions.push(condition(`$${values.length}`));
     };
-    const { agent, state, status, reason, tool, errorCode, metadata, after } = query;
+    const { agent, state, status, reason, tool, errorCode, metadata, after, due } = query;
     const text = (value: string | undefined): string | undefined =>
       value === undefined ? undefined : searchable(value);
     where((p) => `agent = ${p}`, text(agent));
@@ -148,6 +148,7 @@ export class PostgresRuns {
     where((p) => `reason = ${p}`, text(reason));
     where((p) => `error_code = ${p}`, text(errorCode));
     where((p) => `tools ? ${p}::text`, text(tool));
+    where((p) => `(due is null or due <= ${p}::timestamptz) and not ended and not ${WRITTEN}`, due);
     if (after !== undefined) {
       values.push(searchable(after.at), searchable(after.runId));
       conditions.push(`(at, run_id) < ($${values.length - 1}, $${values.length})`);
@@ -162,7 +163,8 @@ export class PostgresRuns {
     const all = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`;
     return this.#database.query(
       null,
-      `select head, ended, waiting, status, reason, error_code, tools, steps, records, ${WRITTEN} as written
+      `select head, ended, waiting, status, reason, error_code, tools, steps, records, extract(epoch from due) * 1000 as due_ms,
+         ${WRITTEN} as written
        from ${among} r ${all} order by at desc, run_id desc limit ${count}`,
       values,
     );

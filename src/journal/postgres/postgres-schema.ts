@@ -1,5 +1,5 @@
 /** The version of the tables. A newer one is refused, an older one is migrated by a command or on request. */
-export const POSTGRES_VERSION = 1;
+export const POSTGRES_VERSION = 2;
 
 /**
  * The statements that bring a schema from the version before to this one, by version. What is large is apart from what changes
@@ -59,6 +59,8 @@ const STEPS: readonly ((schema: string) => string)[] = [
       at timestamptz not null default now()
     );
     create table ${s}.names (name text primary key, token text not null, writer text not null);`,
+  // Without an index: it changes with every record, and few runs have not ended.
+  (s) => `alter table ${s}.runs add column if not exists due timestamptz;`,
 ];
 
 /** What brings a schema to this version. Statements that are sent together are one transaction. */

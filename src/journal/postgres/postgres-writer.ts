@@ -176,6 +176,7 @@ export class PostgresWriter {
       messages.map(([, n]) => n),
       messages.map(([, , line]) => line),
       this.#database.schema,
+      column('due'),
     ]);
     return new Set(rows.map((row) => row['token']));
   }
@@ -216,22 +217,23 @@ const APPEND = `
   with given as (
     select * from unnest(
       $1::text[], $2::text[], $3::bool[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bool[], $10::bool[],
-      $11::text[], $12::text[], $13::text[], $14::text[], $15::int[], $16::int[]
-    ) g(run_id, token, begins, at, agent, head, metadata, history, ended, waiting, status, reason, error_code, tools, steps, records)
+      $11::text[], $12::text[], $13::text[], $14::text[], $15::int[], $16::int[], $28::text[]
+    ) g(run_id, token, begins, at, agent, head, metadata, history, ended, waiting, status, reason, error_code, tools, steps, records, due)
   ), kept_histories as (
     insert into $s.histories select distinct h from unnest($24::text[]) h on conflict do nothing
   ), kept_messages as (
     insert into $s.messages select * from unnest($24::text[], $25::int[], $26::text[]) on conflict do nothing
   ), begun as (
     insert into $s.runs as r (run_id, at, agent, head, metadata, history, ended, waiting, status, reason, error_code, tools, steps,
-      records, token, writer)
+      records, due, token, writer)
     select run_id, at, agent, head, metadata::jsonb, history, ended, waiting, status, reason, error_code, tools::jsonb, steps,
-      records, token, $17 from given where begins
+      records, due::timestamptz, token, $17 from given where begins
     on conflict (run_id) do update set token = excluded.token where r.token = excluded.token
     returning id, run_id, token
   ), continued as (
     update $s.runs r set ended = g.ended, waiting = g.waiting, status = g.status, reason = g.reason, error_code = g.error_code,
-      tools = g.tools::jsonb, steps = g.steps, records = g.records, written_at = now()
+      tools = g.tools::jsonb, steps = g.steps, records = g.records, due = g.due::timestamptz,
+      written_at = now()
     from given g where not g.begins and r.run_id = g.run_id and r.token = g.token and r.records <= g.records
     returning r.id, r.run_id, r.token
   ), owned as (select * from begun union all select * from continued

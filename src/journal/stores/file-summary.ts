@@ -26,7 +26,10 @@ export function summarizeFile(content: Buffer): Tallied | null {
     if (sum.holds) return { ...tallied(readRecording([withoutSum(withoutHistory(head)), sum.text])), records: sum.n };
   }
   const read = readFileContent(content, withoutHistory);
-  return read === null ? null : tallied(read.recording);
+  if (read === null) return null;
+  const found = tallied(read.recording);
+  // What was torn off may have been work.
+  return read.bytes < content.length ? { ...found, due: 0 } : found;
 }
 
 /**
@@ -41,12 +44,23 @@ async function summarizeRunFile(path: string): Promise<Tallied | null> {
   return summarizeFile(isWhole ? Buffer.concat([await lineOf(file, size, 'first'), end]) : await file.readFile());
 }
 
+interface KnownFile {
+  readonly file: string;
+  readonly content: string;
+  readonly summary: Tallied;
+  /** It had not been written to for a while: what changes it makes it another one. */
+  readonly isOld: boolean;
+}
+
+/** More than the finest difference of times that a file system knows, in milliseconds. */
+const RECENT_MS = 2000;
+
 /**
- * What lists show of the runs in a folder. A run that has ended is read once, as long as its file stays as it is; one that
- * goes on is read again where it began as a list asks for.
+ * What lists show of the runs in a folder. A file is read once, as long as it stays as it is; that of a run that has not ended is
+ * believed to be the same only where it was not written to shortly before it was read.
  */
 export class FileSummaries {
-  readonly #known = new Map<string, { readonly file: string; readonly content: string; readonly summary: Tallied }>();
+  readonly #known = new Map<string, KnownFile>();
   readonly #reading = new Map<string, { readonly version: string; readonly summary: Promise<Tallied | null> }>();
 
   /** Null also for a run that the query leaves out by its beginning. Throws as {@link summarizeFile}, and without a file. */
@@ -56,10 +70,11 @@ export class FileSummaries {
     const known = this.#known.get(path);
     const isSame = known?.file === file && (known.content === content || !known.summary.ended);
     if (isSame && !beginsAs(known.summary, query)) return null;
-    if (isSame && known.summary.ended) return known.summary;
+    if (isSame && known.content === content && (known.summary.ended || known.isOld)) return known.summary;
+    const isOld = Date.now() - mtimeMs > RECENT_MS;
     const summary = await this.#read(path, `${file} ${content}`);
     if (summary !== null && (known !== undefined || this.#known.size < MOST_KEPT))
-      this.#known.set(path, { file, content, summary });
+      this.#known.set(path, { file, content, summary, isOld });
     return summary;
   }
 

@@ -6,7 +6,7 @@ import { JournalError } from '../format/journal-error.ts';
 import { addSums } from './sqlite-rows.ts';
 
 /** The version of the tables. A newer one is refused. */
-const VERSION = 2;
+const VERSION = 3;
 
 /** What changes with every record is apart from what may be long: SQLite writes whole rows. */
 const TABLES = `
@@ -31,6 +31,7 @@ const TABLES = `
     tools text not null,
     steps integer not null,
     records integer not null,
+    due integer,
     writer text,
     beat integer not null,
     sum text not null
@@ -71,6 +72,7 @@ export function openDatabase(path: string, durability: 'process' | 'power'): Dat
     if (typeof version === 'number' && version > VERSION) throw new JournalError('store-newer', null, path);
     if (version !== VERSION)
       inTransaction(database, () => {
+        if (version === 1 || version === 2) database.exec('alter table progress add column due integer');
         if (version === 1) addSums(database);
         database.exec(TABLES);
       });

@@ -11,7 +11,18 @@ export type Row = Readonly<Record<string, SQLOutputValue>>;
 
 /** What each row says of its run, in the order in which its checksum covers it. */
 const HEAD = ['run_id', 'agent', 'at', 'input', 'metadata'] as const;
-const COUNTED = ['run_id', 'ended', 'waiting', 'status', 'reason', 'error_code', 'tools', 'steps', 'records'] as const;
+const COUNTED = [
+  'run_id',
+  'ended',
+  'waiting',
+  'status',
+  'reason',
+  'error_code',
+  'tools',
+  'steps',
+  'records',
+  'due',
+] as const;
 
 /** The lines of a run, and how many records its row says that they are. */
 export interface StoredLines {
@@ -51,7 +62,7 @@ export function headOf({ runId, agent, at, input, metadata }: Tallied): Record<s
 
 /** The columns that change with the records of a run, as parameters of a statement. */
 export function progressOf(tallied: Tallied): Record<string, SQLInputValue> {
-  const { ended, waiting, status, reason, errorCode, toolsUsed, steps, records } = tallied;
+  const { ended, waiting, status, reason, errorCode, toolsUsed, steps, records, due } = tallied;
   const columns = {
     ended: ended ? 1 : 0,
     waiting: waiting ? 1 : 0,
@@ -61,6 +72,8 @@ export function progressOf(tallied: Tallied): Record<string, SQLInputValue> {
     tools: JSON.stringify(toolsUsed),
     steps,
     records,
+    // Below zero: when somebody answers.
+    due: due === null ? -1 : (due ?? null),
   };
   return { ...columns, sum: sumOf({ ...columns, run_id: tallied.runId }, COUNTED) };
 }
@@ -71,7 +84,9 @@ export function isIntact(row: Row): boolean {
 }
 
 function sumOf(row: Row | Record<string, SQLInputValue>, names: readonly string[]): string {
-  return checksum(JSON.stringify(names.map((name) => plain(row[name]))));
+  // A column that was added later is left out where it has no value.
+  const covered = names.filter((name) => name !== 'due' || plain(row[name]) !== null);
+  return checksum(JSON.stringify(covered.map((name) => plain(row[name]))));
 }
 
 function plain(value: SQLInputValue | undefined): string | number | null {
@@ -114,8 +129,14 @@ export function summaryOfRow(row: Row): RunSummary {
     toolsUsed: Array.isArray(tools) ? tools.filter((name) => typeof name === 'string') : [],
     steps: Number(row['steps']),
     records: Number(row['records']),
+    due: dueIn(row['due']),
   };
   return summaryOf(tallied, isWritten(row));
+}
+
+function dueIn(value: SQLOutputValue | undefined): number | null | undefined {
+  if (typeof value !== 'bigint' && typeof value !== 'number') return undefined;
+  return value < 0 ? null : Number(value);
 }
 
 /** Whether a living process writes the run of this row. */

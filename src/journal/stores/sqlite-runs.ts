@@ -255,12 +255,12 @@ function statementsOf(database: DatabaseSync) {
      values (:run_id, :agent, :at, :input, :metadata, :head_sum)`,
     ),
     start: database.prepare(
-      `insert into progress (run, ended, waiting, status, reason, error_code, tools, steps, records, writer, beat, sum)
-     values (:run, :ended, :waiting, :status, :reason, :error_code, :tools, :steps, :records, :writer, :beat, :sum)`,
+      `insert into progress (run, ended, waiting, status, reason, error_code, tools, steps, records, due, writer, beat, sum)
+     values (:run, :ended, :waiting, :status, :reason, :error_code, :tools, :steps, :records, :due, :writer, :beat, :sum)`,
     ),
     update: database.prepare(
       `update progress set ended = :ended, waiting = :waiting, status = :status, reason = :reason, error_code = :error_code,
-       tools = :tools, steps = :steps, records = :records, beat = :beat, sum = :sum where run = :run and writer = :writer`,
+       tools = :tools, steps = :steps, records = :records, due = :due, beat = :beat, sum = :sum where run = :run and writer = :writer`,
     ),
     mend: database.prepare(
       'update runs set agent = :agent, at = :at, input = :input, metadata = :metadata, head_sum = :head_sum where run_id = :run_id',
