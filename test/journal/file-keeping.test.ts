@@ -292,3 +292,20 @@ test('a run that goes on is shown as it is each time, and asked for by its begin
   expect([before?.runId, before?.state]).toEqual(['open', 'running']);
   expect([after?.runId, after?.state]).toEqual(['open', 'ended']);
 });
+
+test('a run that nobody has written to for long is shown as it is when somebody writes to it again', async () => {
+  await using folder = await folderOf([]);
+  const [store, other] = [whole(fileJournal(folder.path)), whole(fileJournal(folder.path))];
+  await interrupted(other, 'old');
+  await utimes(join(folder.path, 'old.jsonl'), new Date(2020, 1, 1), new Date(2020, 1, 1));
+  const states = async () => (await store.list({})).map(({ state, records }) => [state, records]);
+  const [[, records = 0] = []] = await states();
+  expect(await states()).toEqual([['waiting', records]]);
+  const { sink } = await taken(other, 'old');
+  expect(await states()).toEqual([['running', records]]);
+  await sink.append([{ t: 'note', at: 1, note: {} }]);
+  await sink.close();
+  expect(await states()).toEqual([['waiting', Number(records) + 1]]);
+  await other.remove('old');
+  expect(await states()).toEqual([]);
+});
