@@ -11,7 +11,7 @@ const QUICK = { writers: 20, timeoutMs: 2000 };
 
 test('a journal in memory keeps all rules that it can be asked about', async () => {
   const { kept, skipped } = await assertJournalConformance(() => memoryJournal({ maxRuns: 2000 }));
-  expect(skipped).toEqual(['lost-lock', 'torn-tail', 'repair']);
+  expect(skipped).toEqual(['lost-lock', 'torn-tail', 'repair', 'changes']);
   expect(kept).toContain('many-writers');
 });
 
@@ -33,7 +33,7 @@ test('a journal of files keeps all rules', async () => {
     },
     tear: (store, runId) => appendFileSync(join(placeOf(store), `${runId}.jsonl`), '{"t":"note","at":3,"no'),
   });
-  expect(skipped).toEqual([]);
+  expect(skipped).toEqual(['changes']);
   vi.useRealTimers();
 });
 
@@ -50,7 +50,7 @@ test('a journal in SQLite keeps all rules but that of torn tails, which it canno
     reopen: (store) => open(placeOf(store)),
     loseLock: (store) => new DatabaseSync(placeOf(store)).exec('update progress set writer = null'),
   });
-  expect(skipped).toEqual(['torn-tail']);
+  expect(skipped).toEqual(['torn-tail', 'changes']);
 });
 
 test('a store that can only open runs is asked about little', async () => {
@@ -117,6 +117,8 @@ describe('a store that breaks a rule', () => {
         revision: async (runId) => ((await good.read?.(runId)) ?? null) && String(performance.now()),
       }),
     ],
+    'it never reports a change': ['changes', () => ({ changes: () => () => undefined })],
+    'it reports changes of every run': ['changes', reporting],
     'it answers requests twice': [
       'requests',
       (good) => ({
@@ -267,6 +269,26 @@ function timeless(good: JournalStore): JournalStore['open'] {
   return (run) => {
     const one = good.open(run);
     return { ...one, open: (effect, perform) => (effect.ms === undefined ? one.open(effect, perform) : undefined) };
+  };
+}
+
+/** Reports to everybody what any run has more. */
+function reporting(good: JournalStore): Partial<JournalStore> {
+  const heard = new Set<() => void>();
+  return {
+    open: (run) => {
+      const one = good.open(run);
+      const next = async (): ReturnType<typeof one.next> => {
+        const entry = await one.next();
+        for (const changed of heard) changed();
+        return entry;
+      };
+      return { ...one, next };
+    },
+    changes: (_, changed) => {
+      heard.add(changed);
+      return () => void heard.delete(changed);
+    },
   };
 }
 

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { assertJournalConformance } from '../../src/journal/index.ts';
 import type { JournalStore } from '../../src/journal/index.ts';
+import { followRun } from '../../src/journal/run/follow-run.ts';
 import { migratePostgres, postgresJournal } from '../../src/journal/postgres/index.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
@@ -301,6 +302,41 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
     const ended = once(child, 'exit');
     expect(await line()).toBe('answered');
     expect(await ended).toEqual([0, null]);
+  });
+
+  test('a run of another process is followed by notifications, and not looked at meanwhile', async () => {
+    const schema = newSchema();
+    const store = postgresJournal(pool, { schema, migrate: true });
+    await store.list();
+    const there = driving({ kind: 'postgres', place: `${server.url} ${schema}`, runId: 'pay', task: 'pay' });
+    await there.said(({ type }) => type === 'approval.requested');
+    const agent = createAgent({ name: 'here', model: scriptedModel([]), silent: true, journal: store });
+    let looks = 0;
+    const counted: Pick<JournalStore, 'read' | 'revision' | 'changes'> = {
+      ...store,
+      revision: async (runId) => {
+        looks += 1;
+        return store.revision(runId);
+      },
+    };
+    const { signal } = new AbortController();
+    const seen: number[] = [];
+    // It would be looked at once a minute.
+    for await (const lines of followRun(counted, 'pay', { signal, everyMs: 60_000 })) {
+      if (seen.length === 0) {
+        void (async () => {
+          await new Promise((resolve) => setTimeout(resolve, 1500));
+          expect(looks).toBeLessThan(5);
+          const [pending] = await agent.pending('pay');
+          await agent.approve('pay', pending?.callId ?? '');
+        })();
+      }
+      seen.push(...lines.map(({ number }) => number));
+    }
+    expect(seen.length).toBe((await recordsOf(store, 'pay')).length);
+    await expect.poll(listening, { timeout: 5000 }).toBe(0);
+    await there.kill();
+    await store.close();
   });
 
   test('workers finish their own runs and those of workers that are killed', { timeout: 60 * SECONDS }, async () => {

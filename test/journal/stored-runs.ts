@@ -7,7 +7,7 @@ import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';
 
 /** A store that offers all that one may offer. */
-export type WholeStore = Required<Omit<JournalStore, 'repair' | 'revision'>>;
+export type WholeStore = Required<Omit<JournalStore, 'repair' | 'revision' | 'changes'>>;
 
 /** The store with all its methods; fails the test where one is missing. */
 export function whole(store: JournalStore): WholeStore {

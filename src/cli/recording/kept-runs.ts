@@ -14,10 +14,12 @@ import { historiesIn } from '../../journal/stores/run-files.ts';
 import { withHistory } from '../../journal/format/histories.ts';
 import { systemCode } from '../../security/folders.ts';
 
+type WholeStore = Required<Omit<JournalStore, 'changes'>>;
+
 /** Runs that are kept somewhere. */
 export interface RunsPlace {
   readonly path: string;
-  readonly store: Required<JournalStore>;
+  readonly store: WholeStore;
 }
 
 /** Whether a place is that of a Postgres database. */
@@ -42,7 +44,7 @@ export function openRuns(named: string | undefined, option = 'in'): RunsPlace {
   return { path, store: whole(there?.isFile() === true ? sqliteJournal(path) : fileJournal(path)) };
 }
 
-function whole(store: JournalStore): Required<JournalStore> {
+function whole(store: JournalStore): WholeStore {
   const { open, take, read, revision, list, remove, repair, claim, secrets, requests } = store;
   if (!take || !read || !revision || !list || !remove || !repair || !claim || !secrets || !requests)
     throw new Error('This store cannot be listed.');

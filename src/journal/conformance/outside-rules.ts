@@ -9,6 +9,7 @@ import {
   expectThat,
   takeRun,
   waitingRun,
+  wholeRun,
   yielding,
 } from './sample-run.ts';
 
@@ -45,6 +46,38 @@ const revisions: JournalRule = async ({ store, options }) => {
   await sink.append([{ t: 'note', at: 1, note: {} }]);
   await sink.close();
   await look('behind a record of a run that was taken');
+  return true;
+};
+
+const changing: JournalRule = async ({ store, options }) => {
+  const other = (await options.reopen?.(store)) ?? store;
+  if (other.changes === undefined) return false;
+  let count = 0;
+  let changed = Promise.withResolvers<null>();
+  const stop = other.changes('run', () => {
+    count += 1;
+    changed.resolve(null);
+  });
+  // It may take a moment until it hears, and then report what it has not heard.
+  await Promise.race([changed.promise, new Promise((resolve) => setTimeout(resolve, LATER_MS))]);
+  const [before, journal] = [count, begin(store, 'run')];
+  await wholeRun(store, 'another');
+  await new Promise((resolve) => setTimeout(resolve, LATER_MS));
+  expectSame(count, before, 'how often a change was reported while another run was written');
+  for (const id of [A, B]) {
+    changed = Promise.withResolvers();
+    journal.open(effectOf(id), yielding('x'));
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    await journal.next();
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    await changed.promise;
+  }
+  stop();
+  await new Promise((resolve) => setTimeout(resolve, LATER_MS));
+  const after = count;
+  await journal.end(ANSWERED);
+  await new Promise((resolve) => setTimeout(resolve, LATER_MS));
+  expectSame(count, after, 'how often a change was reported to somebody who has gone');
   return true;
 };
 
@@ -88,4 +121,8 @@ const requesting: JournalRule = async ({ store, options }) => {
 };
 
 /** The rules of what other processes see and ask, by their names. */
-export const outsideRules: Readonly<Record<string, JournalRule>> = { revision: revisions, requests: requesting };
+export const outsideRules: Readonly<Record<string, JournalRule>> = {
+  revision: revisions,
+  changes: changing,
+  requests: requesting,
+};

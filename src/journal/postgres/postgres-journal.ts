@@ -64,6 +64,7 @@ export function postgresJournal(at: PostgresPool | string, options: PostgresJour
     read: (runId) => store.read(runId),
     repair: (runId) => store.repair(runId),
     revision: (runId) => store.revision(runId),
+    changes: (runId, changed) => store.changes(runId, changed),
     list: (query) => store.list(query),
     remove: (runId) => store.remove(runId),
     claim: (name) => store.claim(name),
@@ -184,6 +185,13 @@ class PostgresStore {
     const text = 'select run_id, at, records from $s.runs where run_id = $1 and records > 0';
     const [row] = await this.#database.query('revision', text, [runId]);
     return row === undefined ? null : `${String(row['at'])} ${String(row['records'])}`;
+  }
+
+  changes(runId: string, changed: () => void): () => void {
+    const own = `${this.#database.schema} ${runId}`;
+    return this.#notices.hear('signalbox', (said) => {
+      if (said === null || said === own) changed();
+    });
   }
 
   async repair(runId: string): Promise<RepairedRun | null> {

@@ -23,42 +23,96 @@ export interface FollowOptions {
  * @example for await (const lines of followRun(journal, runId, { signal })) for (const { line } of lines) player.feed(line);
  */
 export async function* followRun(
-  store: Pick<JournalStore, 'read' | 'revision'>,
+  store: Followed,
   runId: string,
   { signal, everyMs = 200 }: FollowOptions,
 ): AsyncGenerator<readonly NumberedLine[]> {
   let given = 0;
   let seen: string | null = null;
-  while (!signal.aborted) {
-    const revision = (await store.revision?.(runId)) ?? null;
-    if (revision !== null && revision === seen) {
-      await pause(everyMs, signal);
-      continue;
+  const changes = new Changes(store, runId, { signal, everyMs });
+  try {
+    while (!signal.aborted) {
+      changes.forget();
+      const revision = (await store.revision?.(runId)) ?? null;
+      if (revision !== null && revision === seen) {
+        await changes.next();
+        continue;
+      }
+      seen = revision;
+      const recording = (await store.read?.(runId)) ?? null;
+      if (recording === null) return;
+      const all: readonly NumberedLine[] = [
+        { number: 1, line: recording.head },
+        ...recording.lines.map((line, index) => ({ number: lineNumber(recording, index), line })),
+      ];
+      const fresh = all.slice(given);
+      given = all.length;
+      if (fresh.length > 0) yield fresh;
+      if (fresh.some(({ line }) => line.t === 'end')) return;
+      await changes.next();
     }
-    seen = revision;
-    const recording = (await store.read?.(runId)) ?? null;
-    if (recording === null) return;
-    const all: readonly NumberedLine[] = [
-      { number: 1, line: recording.head },
-      ...recording.lines.map((line, index) => ({ number: lineNumber(recording, index), line })),
-    ];
-    const fresh = all.slice(given);
-    given = all.length;
-    if (fresh.length > 0) yield fresh;
-    if (fresh.some(({ line }) => line.t === 'end')) return;
-    await pause(everyMs, signal);
+  } finally {
+    changes.stop();
   }
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const over = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', over);
-      resolve();
-    };
-    const timer = setTimeout(over, ms);
-    signal.addEventListener('abort', over);
-    if (signal.aborted) over();
-  });
+type Followed = Pick<JournalStore, 'read' | 'revision' | 'changes'>;
+
+/** How long the records of a run are collected that changes all the time, in milliseconds: each look may read all of them. */
+const COLLECT_MS = 50;
+/** How often a store is looked at that reports changes: what it reports may be lost with a connection. */
+const LOOK_MS = 5000;
+
+/** When to look again: in a while, or where the store reports changes, when it has. */
+class Changes {
+  readonly #store: Followed;
+  readonly #runId: string;
+  readonly #options: Required<FollowOptions>;
+  #stop: (() => void) | null = null;
+  #isChanged = false;
+  #wake: () => void = () => undefined;
+
+  constructor(store: Followed, runId: string, options: Required<FollowOptions>) {
+    this.#store = store;
+    this.#runId = runId;
+    this.#options = options;
+  }
+
+  /** What was reported until now is looked at now. */
+  forget(): void {
+    this.#isChanged = false;
+  }
+
+  async next(): Promise<void> {
+    const { everyMs, signal } = this.#options;
+    if (this.#store.changes === undefined) return this.#pause(everyMs, signal);
+    if (this.#stop === null) {
+      // Only now, and not for those who look once. What came before is seen in the next look.
+      this.#stop = this.#store.changes(this.#runId, () => {
+        this.#isChanged = true;
+        this.#wake();
+      });
+      return undefined;
+    }
+    await this.#pause(Math.min(COLLECT_MS, everyMs), signal);
+    if (!this.#isChanged && !signal.aborted) await this.#pause(LOOK_MS, signal, true);
+  }
+
+  stop(): void {
+    this.#stop?.();
+  }
+
+  #pause(ms: number, signal: AbortSignal, orChange = false): Promise<void> {
+    return new Promise((resolve) => {
+      const over = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', over);
+        resolve();
+      };
+      const timer = setTimeout(over, ms);
+      signal.addEventListener('abort', over);
+      if (orChange) this.#wake = over;
+      if (signal.aborted) over();
+    });
+  }
 }

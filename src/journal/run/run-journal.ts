@@ -72,6 +72,11 @@ export interface JournalStore {
    * again.
    */
   revision?(runId: string): Promise<string | null>;
+  /**
+   * Calls `changed` whenever a run may have more records, whoever writes them, until the function that it returns is called. With
+   * it, a run is followed without being looked at again and again; it is still looked at every few seconds.
+   */
+  changes?(runId: string, changed: () => void): () => void;
   /** The runs that match, newest first. */
   list?(query?: RunQuery): Promise<readonly RunSummary[]>;
   /**
