@@ -6,7 +6,8 @@ import { spawnSync } from 'node:child_process';
 const PROOFS: Readonly<Record<string, readonly string[]>> = {
   machines: ['test/machines/mutants', 'test/testing/explore-'],
   kills: ['test/chaos'],
-  anywhere: ['test/kills'],
+  anywhere: ['test/kills/anywhere', 'test/kills/three-processes', 'test/kills/due-runs'],
+  workers: ['test/kills/workers', 'test/journal/postgres'],
   conversations: ['test/agent/conversations/killed-talks'],
   restate: ['test/restate/killed-runs'],
   damage: ['test/journal/flipped-bits', 'test/journal/torn', 'test/journal/format'],

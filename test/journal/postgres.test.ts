@@ -14,10 +14,13 @@ import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { NO_POSTGRES, type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { calls } from '../support/replies.ts';
+import { cases } from '../support/soak.ts';
 import { driving } from '../agent/requests/driving.ts';
 import { storeContract } from './store-contract.ts';
 import { start } from './store-processes.ts';
 import { answered, interrupted, recordsOf, taken } from './stored-runs.ts';
+
+const LARGE_RESULTS = cases(40, 200);
 
 if (NO_POSTGRES !== '') console.warn(`postgres.test.ts is skipped: ${NO_POSTGRES}.`);
 
@@ -356,12 +359,12 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
   });
 
   test(
-    'forty results of 512 KB each come back whole, and a run goes on behind them',
-    { timeout: 40 * SECONDS },
+    `${LARGE_RESULTS} results of 512 KB each come back whole, and a run goes on behind them`,
+    { timeout: cases(40, 300) * SECONDS },
     async () => {
       const store = postgresJournal(pool, { schema: newSchema(), migrate: true });
       const texts = Array.from(
-        { length: 40 },
+        { length: LARGE_RESULTS },
         (_, index) => randomBytes(384 * 1024).toString('base64') + String(index),
       );
       const replies = texts.map((_, index) => calls(['clock', { index }]));
@@ -372,7 +375,7 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
             texts.map((text) => ({ text })),
           ),
         ],
-        maxSteps: 50,
+        maxSteps: LARGE_RESULTS + 10,
       } as const;
       const { result } = await answered(store, 'large', { ...more, model: scriptedModel([...replies, 'Done.']) });
       expect(result).toMatchObject({ status: 'answered' });
