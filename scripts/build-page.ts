@@ -18,7 +18,8 @@ const STYLES = ['tokens', 'page', 'bar', 'chart', 'time', 'talk', 'desk', 'compa
 /**
  * Builds the inspector's page into a folder: `index.html`, which loads `assets/main.js` and `assets/styles.css`; the layout
  * engine as `assets/layout-engine.js`; `assets/layouts-<machine>.json`, the layouts of our own machines; and `saved.js`, all but the
- * engine as one classic script, for pages that are saved.
+ * engine and the player as one classic script, for pages that are saved; `assets/player.js` plays recordings, elsewhere in a
+ * thread of its own.
  */
 export async function buildPage(outDir: string): Promise<void> {
   const assets = join(outDir, 'assets');
@@ -37,6 +38,12 @@ export async function buildPage(outDir: string): Promise<void> {
     input: ENGINE,
     output: { file: join(assets, 'layout-engine.js'), format: 'iife', minify: true },
     plugins: [engineAsScript],
+  });
+  await bundle({
+    input: fileURLToPath(new URL('player/player-script.ts', SOURCE)),
+    // Guards and actions are shown by their names.
+    output: { file: join(assets, 'player.js'), format: 'iife', minify: { mangle: { keepNames: true } } },
+    plugins: [withoutZod],
   });
   const css = STYLES.map((name) => readFileSync(new URL(`styles/${name}.css`, SOURCE), 'utf8')).join('\n');
   writeFileSync(join(assets, 'styles.css'), css);
@@ -57,7 +64,7 @@ async function bundle(options: BuildOptions): Promise<void> {
     platform: 'browser',
     logLevel: 'warn',
     ...options,
-    plugins: [withoutWorkers, options.plugins],
+    plugins: [withoutWorkers, playerFromScript, options.plugins],
   });
 }
 
@@ -66,6 +73,22 @@ const withoutWorkers: Plugin = {
   name: 'without-workers',
   resolveId: (id) => (id === 'web-worker' ? '\0none' : null),
   load: (id) => (id === '\0none' ? 'export {};' : null),
+};
+
+/** The player of a saved page is in the script before the page's; other pages have it in a thread of its own. */
+const playerFromScript: Plugin = {
+  name: 'player-from-script',
+  load: (id) =>
+    id.endsWith('own-player.ts')
+      ? 'export const ownPlayer = (...session) => globalThis.signalboxPlayer(...session);'
+      : null,
+};
+
+/** Schemas of events that zod alone can read are those of users' machines, which are not played. */
+const withoutZod: Plugin = {
+  name: 'without-zod',
+  resolveId: (id) => (id === 'zod' ? '\0zod' : null),
+  load: (id) => (id === '\0zod' ? 'export const z = {};' : null),
 };
 
 const ENGINE = 'layout-engine';
@@ -132,7 +155,7 @@ async function ownLayouts(): Promise<readonly MachineLayouts[]> {
 
 /** The page ships other people's code; their licenses ask to be passed on. */
 function licenses(): string {
-  const names = ['preact', '@preact/signals', '@preact/signals-core', 'elkjs'];
+  const names = ['preact', '@preact/signals', '@preact/signals-core', 'elkjs', 'xstate', 'jsonrepair'];
   return names
     .map((name) => {
       const folder = new URL(`../node_modules/${name}/`, import.meta.url);

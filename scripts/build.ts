@@ -9,7 +9,7 @@ import { keepPublicDeclarations } from './public-declarations.ts';
 // Builds dist/ afresh: the library in few chunks, the declarations that its entries need, and the inspector's page.
 const PAGE = 'dist/inspector/page';
 /** The layout engine and the layouts of our machines: the inspector reads them compressed as well. */
-const LARGE = /^(?:saved\.js|layout-engine\.js|layouts-\w+\.json)$/;
+const LARGE = /^(?:saved\.js|player\.js|layout-engine\.js|layouts-\w+\.json)$/;
 
 // npm builds before it packs; who has just built says so with SIGNALBOX_BUILT=1, and what is there is packed.
 const isBuilt = process.env['SIGNALBOX_BUILT'] === '1' && existsSync('dist/cli/main.js');

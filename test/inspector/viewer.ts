@@ -1,9 +1,12 @@
 import type { Frame, FramePage, StepDetail } from '../../src/inspector/frames/protocol.ts';
+import { JournalPlayer } from '../../src/inspector/page/player/journal-player.ts';
 
 /** What a browser would do with an inspector, over real HTTP. */
 export interface Viewer {
-  /** Frames of one session from the first on (or after `from`), until one satisfies `until`. */
-  frames(session: string, until: (frame: Frame) => boolean, from?: number): Promise<readonly Frame[]>;
+  /** Frames of one session from the first on, until one satisfies `until`: those of a recording are played, as the page does. */
+  frames(session: string, until: (frame: Frame) => boolean): Promise<readonly Frame[]>;
+  /** The lines of a recording so far, as they are sent. */
+  lines(session: string): Promise<string>;
   /** Frames of the list of sessions, until one satisfies `until`. */
   list(until: (frame: Frame) => boolean): Promise<readonly Frame[]>;
   page(session: string, from: number, limit: number): Promise<FramePage>;
@@ -34,12 +37,40 @@ export function viewer(url: string): Viewer {
     stop.abort();
     return list;
   };
+  const linesOf = async (session: string): Promise<string> => (await get(`/api/sessions/${session}/lines`)).text();
   return {
-    frames: (session, until, from = 0) => stream(`/api/sessions/${session}/stream?from=${from}`, until),
+    frames: async (session, until) => {
+      const stop = new AbortController();
+      const list: Frame[] = [];
+      const player = new JournalPlayer(session, (frame) => void list.push(frame));
+      let seen = 0;
+      const isDone = (): boolean => {
+        while (seen < list.length) if (until(list[seen++] as Frame)) return true;
+        return false;
+      };
+      for await (const { texts } of serverSentEvents(await get(`/api/sessions/${session}/stream`, stop.signal))) {
+        for (const text of texts) {
+          const value = JSON.parse(text) as { readonly session?: unknown; readonly t?: unknown };
+          if (value.t === 'drawing' || 'session' in value) list.push(value as Frame);
+          else player.take(text);
+          if (!isDone()) continue;
+          stop.abort();
+          return list.slice(0, seen);
+        }
+      }
+      return list;
+    },
+    lines: linesOf,
     list: (until) => stream('/api/stream', until),
     page: async (session, from, limit) =>
       (await (await get(`/api/sessions/${session}/frames?from=${from}&limit=${limit}`)).json()) as FramePage,
-    step: async (session, n) => (await (await get(`/api/sessions/${session}/steps/${n}`)).json()) as StepDetail,
+    step: async (session, n) => {
+      const kept = await get(`/api/sessions/${session}/steps/${n}`);
+      if (kept.ok) return (await kept.json()) as StepDetail;
+      const player = new JournalPlayer(session, () => undefined);
+      for (const line of (await linesOf(session)).trim().split('\n')) player.take(line);
+      return player.detail(n) as StepDetail;
+    },
     get,
     act: async (session, body) => {
       const to = new URL(`/api/sessions/${session}/act`, base);
@@ -53,7 +84,13 @@ export function viewer(url: string): Viewer {
 /** The events of a stream, as a browser's `EventSource` reads them. */
 export async function* serverSentEvents(
   response: Response,
-): AsyncGenerator<{ readonly id: string | null; readonly type: string; readonly data: unknown }> {
+): AsyncGenerator<{
+  readonly id: string | null;
+  readonly type: string;
+  readonly data: unknown;
+  /** Each `data` field of it. */
+  readonly texts: readonly string[];
+}> {
   const decoder = new TextDecoder();
   let text = '';
   for await (const part of response.body ?? []) {
@@ -69,7 +106,11 @@ export async function* serverSentEvents(
           .trim() ?? null;
       const data = field('data');
       if (data === null) continue;
-      yield { id: field('id'), type: field('event') ?? 'message', data: data === '' ? null : JSON.parse(data) };
+      const texts = block
+        .split('\n')
+        .filter((line) => line.startsWith('data: '))
+        .map((line) => line.slice('data: '.length));
+      yield { id: field('id'), type: field('event') ?? 'message', data: data === '' ? null : JSON.parse(data), texts };
     }
   }
 }

@@ -7,29 +7,6 @@ import {
 } from 'xstate';
 import { statePath } from './drawing.ts';
 
-type Children = Readonly<Record<string, AnyActorRef | undefined>>;
-
-/** Remembers how actors were when they were made, for what looks at them a little later. Forgets actors that are gone. */
-export class FirstSnapshots {
-  readonly #known = new WeakMap<AnyActorRef, AnyMachineSnapshot | null>();
-  #latest: Children | null = null;
-
-  /** Takes note of those that are seen for the first time. */
-  note(children: Children): void {
-    if (children === this.#latest) return;
-    this.#latest = children;
-    for (const id of Object.keys(children)) {
-      const child = children[id];
-      if (child !== undefined && !this.#known.has(child)) this.#known.set(child, snapshotOf(child));
-    }
-  }
-
-  /** An actor as it was when it was noted; one that was not, as it is. Null: it is not a machine. */
-  of(actor: AnyActorRef): AnyMachineSnapshot | null {
-    return this.#known.get(actor) ?? snapshotOf(actor);
-  }
-}
-
 /** The snapshot of a machine's actor; null for any other. */
 export function snapshotOf(actor: AnyActorRef): AnyMachineSnapshot | null {
   const snapshot: unknown = actor.getSnapshot();

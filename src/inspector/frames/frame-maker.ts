@@ -25,8 +25,6 @@ export interface FrameOptions {
   readonly emit: (frame: Frame, numbered: boolean) => void;
   /** Gets what each step's details are made of, right after its frame. */
   readonly onStep?: (n: number, source: StepSource) => void;
-  /** How a child was when it was made; by default it is looked at then. */
-  readonly firstSnapshot?: (child: AnyActorRef) => AnyMachineSnapshot | null;
 }
 
 interface FrameMakerOptions extends FrameOptions {
@@ -107,20 +105,10 @@ export class FrameMaker {
 
   event(event: RunEvent): void {
     this.#lookAtClock();
-    // The beginning of a run that continues from a recording is played; here it is reported like any other.
-    const shown = event.replayed ? { ...event, replayed: false } : event;
     const numbered = isNumbered(event);
     const agent = numbered && event.child !== undefined ? { agent: this.#agent } : {};
-    const frame: Frame = { t: 'event', session: this.#session, event: shown, at: this.#at, step: this.#n, ...agent };
+    const frame: Frame = { t: 'event', session: this.#session, event, at: this.#at, step: this.#n, ...agent };
     this.#options.emit(frame, numbered);
-  }
-
-  /** The same run continues in other actors than those that were watched so far. */
-  adopt(): void {
-    for (const seen of this.#seen.values()) {
-      seen.children = null;
-      for (const id of seen.known.keys()) seen.known.set(id, null);
-    }
   }
 
   /** Frames for a viewer that comes late to a session that is not recorded: how actors are drawn, and those that live. */
@@ -250,9 +238,8 @@ export class FrameMaker {
 
   #enterChild(parent: string, id: string, child: AnyActorRef, isPast: boolean): void {
     const path = `${parent}/${id}`;
-    const { firstSnapshot = snapshotOf } = this.#options;
     const logic: unknown = Reflect.get(child, 'logic');
-    const snapshot = firstSnapshot(child);
+    const snapshot = snapshotOf(child);
     // A child agent is no machine itself: it lends itself the one above it.
     const machine: AnyStateMachine | null = isMachine(logic) ? logic : (snapshot?.machine ?? null);
     const named = typeof child.src === 'string' && !child.src.startsWith('xstate.invoke.') ? child.src : null;

@@ -10,12 +10,16 @@ import type { Json, JsonObject, JsonSchema } from '../../json/json.ts';
  *                                           layout engine (`assets/layout-engine.js`) and `saved.js`, one classic script
  * - `GET /assets/<file>`                    the page's other files, the only thing that needs no token
  * - `GET /api/stream`                       SSE: `hello`, then a `session` frame for each session and each change of one
- * - `GET /api/sessions/<id>/stream`         SSE: all frames of one session from the first on, then as they come. The SSE id
- *                                           of a frame is its number, so a reconnecting `EventSource` continues where it was;
- *                                           `?from=<n>` begins after frame n. Tokens and the like have no number.
- * - `GET /api/sessions/<id>/frames`         `FramePage`: `?from=<n>&limit=<n>`, to fill a gap or to page through
- * - `GET /api/sessions/<id>/steps/<n>`      `StepDetail`
+ * - `GET /api/sessions/<id>/stream`         SSE: of a run or a recording its lines from the first on, then as they are written,
+ *                                           several in an event, each in a `data` field. What is not recorded, such as
+ *                                           tokens, stands between them as `{"t":"said","event":…}`. The SSE id is the
+ *                                           number of the last line, so a reconnecting `EventSource` continues where it was;
+ *                                           `?from=<n>` begins after line n. The page plays the lines: it makes the frames.
+ *                                           Of a machine without a recording: its frames, each with its number as id
+ * - `GET /api/sessions/<id>/lines`          the lines so far in one answer, as `application/x-ndjson`
  * - `GET /api/sessions/<id>/recording`      the recording, as a download
+ * - `GET /api/sessions/<id>/frames`         of a machine without a recording `FramePage`: `?from=<n>&limit=<n>`, to fill a gap
+ * - `GET /api/sessions/<id>/steps/<n>`      of a machine without a recording `StepDetail`
  * - `GET /api/sessions/<id>/export`         one HTML file that opens offline; `?beside=<id>` puts another session into it, to be
  *                                           compared with
  * - `POST /api/sessions/<id>/act`           an `Act` as JSON, answered with an `ActReply`
@@ -29,7 +33,7 @@ import type { Json, JsonObject, JsonSchema } from '../../json/json.ts';
  */
 
 /** The version of what server and page say to each other. A page that knows an older one says so instead of guessing. */
-export const PROTOCOL = 1;
+export const PROTOCOL = 2;
 
 /** A machine's drawing as data: what XState's `machine.config` holds, functions replaced by their names. */
 export interface MachineDrawing {
@@ -144,7 +148,7 @@ export interface StepInfo {
 }
 
 /**
- * Everything that the page receives, one after the other; a saved page holds the same as a list. A `step` frame comes
+ * Everything that the page shows, one after the other, from the server or made of a recording's lines. A `step` frame comes
  * before the actors that it made, those that it ended, and the events that report it. A drawing comes before the first
  * actor that is drawn by it, once a session.
  */
@@ -166,6 +170,8 @@ export type Frame =
     }
   | { readonly t: 'session-gone'; readonly session: string }
   | { readonly t: 'record'; readonly session: string; readonly line: number; readonly record: RecordLine }
+  /** From here on the recording has records without moves: this version would play them differently, or it is damaged. */
+  | { readonly t: 'problem'; readonly session: string; readonly problem: string }
   /** A viewer was too slow: this many frames of the session were left out; it may ask for them by `GET`. */
   | { readonly t: 'gap'; readonly session: string; readonly dropped: number };
 
@@ -183,12 +189,17 @@ export interface FramePage {
 
 /** What a saved page holds, as inert JSON in `<script type="application/json" id="signalbox-saved">`. */
 export interface SavedPage {
-  readonly frames: readonly Frame[];
-  /** The details of the steps in order, objects shared between them written once: read it with `unshare`. */
-  readonly details: SharedJson;
-  /** Another session that it is compared with, whose frames follow those of the first; null for none. */
-  readonly beside: { readonly session: string; readonly details: SharedJson } | null;
+  /** Signalbox's own. */
+  readonly version: string;
+  /** The session that it is about, and the one that this is compared with, if any. */
+  readonly sessions: readonly SavedSession[];
 }
+
+/** A session in a saved page: its recording, or the frames that were kept of a machine without one. */
+export type SavedSession =
+  | { readonly info: SessionInfo; readonly lines: string }
+  /** `details`: of the steps in order, objects shared between them written once: read it with `unshare`. */
+  | { readonly info: SessionInfo; readonly frames: readonly Frame[]; readonly details: SharedJson };
 
 /** JSON in which equal objects stand once; made by `share`, read by `unshare`. */
 export interface SharedJson {
@@ -196,7 +207,7 @@ export interface SharedJson {
   readonly root: Json;
 }
 
-/** What the server answers about one step, made when it is asked for: `GET /api/sessions/<id>/steps/<n>`. */
+/** What is shown of one step, made when it is asked for. */
 export interface StepDetail {
   readonly step: StepInfo;
   readonly event: JsonObject;

@@ -59,10 +59,6 @@ export interface RunWatcher {
 export interface LineSource {
   /** Reads the lines from the first on, null when there are no more yet. */
   reader(): () => RecordLine | null;
-  /**
-   * Begins to watch; gives back how to stop. A source that knows only lines calls nothing but `onLine`, and `hasMicrosteps` is
-   * false: the lines must be played back to see what happened.
-   */
-  watch(watcher: RunWatcher): () => void;
-  readonly hasMicrosteps: boolean;
+  /** Begins to watch; gives back how to stop. */
+  watch(watcher: Pick<RunWatcher, 'onLine' | 'onEvent'>): () => void;
 }

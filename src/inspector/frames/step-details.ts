@@ -2,77 +2,10 @@ import type { AnyMachineSnapshot, AnyStateNode, AnyTransitionDefinition } from '
 import { evaluateGuard } from 'xstate/guards';
 import { isEventless } from './actors.ts';
 import { statePath, transitionIds, transitionsFor } from './drawing.ts';
-import { inSlices } from './event-loop.ts';
 import { type Inerted, inertJson, inertObject } from './inert-json.ts';
 import { type StepSource, isInitial, snapshotAt } from './initial-snapshot.ts';
 import { guardName } from './names.ts';
-import type { Frame, StepDetail, StepInfo } from './protocol.ts';
-import { type FramePlayer, framePlayer } from './frame-player.ts';
-import type { LineSource } from './run-port.ts';
-
-interface Played {
-  readonly player: FramePlayer;
-  readonly next: ReturnType<LineSource['reader']>;
-  readonly frames: Frame[];
-  readonly steps: { readonly info: StepInfo; readonly source: StepSource }[];
-}
-
-/** The details of a recorded session's steps, found by playing the recording back when the first is asked for. */
-export class StepDetails {
-  readonly #session: string;
-  readonly #source: LineSource;
-  /** What was played back so far: it continues as lines come. */
-  #kept: Played | null = null;
-
-  constructor(session: string, source: LineSource) {
-    this.#session = session;
-    this.#source = source;
-  }
-
-  /** Null: there is no such step. */
-  async of(n: number): Promise<StepDetail | null> {
-    const { steps } = await this.#played();
-    const step = steps[n - 1];
-    return step === undefined ? null : detailOf(step.info, step.source);
-  }
-
-  /** All frames so far, and the details of all their steps; objects that steps share are shared. */
-  async all(): Promise<{ readonly frames: readonly Frame[]; readonly details: readonly StepDetail[] }> {
-    const { frames, steps } = await this.#played();
-    const known: Inerted = new WeakMap();
-    return { frames: [...frames], details: steps.map(({ info, source }) => detailOf(info, source, known)) };
-  }
-
-  /** Lets go of what was played back. */
-  forget(): void {
-    this.#kept = null;
-  }
-
-  async #played(): Promise<Played> {
-    const played = (this.#kept ??= this.#begin());
-    const step = (): boolean => {
-      const line = played.next();
-      if (line !== null) played.player.feed(line);
-      return line !== null;
-    };
-    await inSlices(step, () => false);
-    return played;
-  }
-
-  #begin(): Played {
-    const frames: Frame[] = [];
-    const steps: Played['steps'] = [];
-    const player = framePlayer({
-      session: this.#session,
-      emit: (frame) => void frames.push(frame),
-      onStep: (_n, source) => {
-        const frame = frames.at(-1);
-        if (frame?.t === 'step') steps.push({ info: frame.step, source });
-      },
-    });
-    return { player, next: this.#source.reader(), frames, steps };
-  }
-}
+import type { StepDetail, StepInfo } from './protocol.ts';
 
 /** What is shown of one step. */
 export function detailOf(step: StepInfo, source: StepSource, known?: Inerted): StepDetail {

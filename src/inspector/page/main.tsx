@@ -4,7 +4,8 @@ import { frameFeed } from './state/feed.ts';
 import { listenToKeys } from './state/keys.ts';
 import { layouts } from './state/layouts.ts';
 import { liveDesk } from './state/desk.ts';
-import { liveFeed } from './state/live-feed.ts';
+import { isPlayed, liveFeed } from './state/live-feed.ts';
+import { workerPlayers } from './state/players.ts';
 import { acceptDrops } from './state/orders.ts';
 import { ownLayouts } from './state/own-layouts.ts';
 import { type Page, PageContext } from './state/page-context.ts';
@@ -25,9 +26,12 @@ function start(): void {
   const take = frameFeed(state);
   const saved = readSaved(document);
   const token = saved === null ? takeToken() : '';
-  const page: Page = { state, desk: saved?.desk ?? liveDesk(token), layouts: layouts(ownLayouts) };
+  const players = workerPlayers(token, take);
+  const detail = (session: string, step: number) =>
+    isPlayed(state, session) ? players.detail(session, step) : null;
+  const page: Page = { state, desk: saved?.desk ?? liveDesk(token, detail), layouts: layouts(ownLayouts) };
   if (saved === null) {
-    const feed = liveFeed(state, token, take);
+    const feed = liveFeed(state, { token, take, players });
     effect(() => {
       const shown = state.session.value?.info.id;
       feed.listen([shown, state.other.value].filter((id) => typeof id === 'string'));
@@ -37,7 +41,7 @@ function start(): void {
     state.chosen.value = saved.session;
     state.other.value = saved.beside;
     if (saved.beside !== null) state.tab.value = 'compare';
-    for (const frame of saved.frames) take(frame);
+    saved.show(take);
   }
   applyTheme();
   followNewest(state);

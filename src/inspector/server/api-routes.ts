@@ -1,7 +1,7 @@
 import type { Json } from '../../json/json.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import { eventBytes } from '../frames/frame-log.ts';
-import { type Act, type Frame, type FramePage, PROTOCOL, type SavedPage } from '../frames/protocol.ts';
+import { type Act, type Frame, PROTOCOL, type SavedPage, type SavedSession } from '../frames/protocol.ts';
 import { parsedJson, share } from '../frames/shared-json.ts';
 import { receiveText } from '../sessions/received-systems.ts';
 import type { SessionList } from '../sessions/session-list.ts';
@@ -63,12 +63,17 @@ async function sessionPart(
       return eventStream((signal) => session.follow(from, signal));
     case 'frames': {
       const limit = lastNumber(url.searchParams.get('limit'));
-      const found: FramePage = await session.page(from, Math.min(limit === 0 ? 1000 : limit, MOST_FRAMES));
-      return Response.json(found);
+      const found = session.kept?.page(from, Math.min(limit === 0 ? 1000 : limit, MOST_FRAMES));
+      return found === undefined ? notFound() : Response.json(found);
     }
     case 'steps': {
-      const detail = await session.detail(lastNumber(which));
+      const detail = session.kept?.detail(lastNumber(which)) ?? null;
       return detail === null ? notFound() : Response.json(detail);
+    }
+    case 'lines': {
+      const lines = session.lines?.();
+      if (lines === undefined) return notFound();
+      return new Response(streamOf(lines), { headers: { 'content-type': 'application/x-ndjson' } });
     }
     case 'recording': {
       const text = session.recording();
@@ -83,6 +88,17 @@ async function sessionPart(
     default:
       return notFound();
   }
+}
+
+function streamOf(parts: AsyncGenerator<Uint8Array, void>): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    pull: async (controller) => {
+      const next = await parts.next();
+      if (next.done === true) controller.close();
+      else controller.enqueue(next.value);
+    },
+    cancel: () => void parts.return(),
+  });
 }
 
 async function act(session: Session, request: AllowedRequest): Promise<Response> {
@@ -189,25 +205,26 @@ interface ExportOptions {
 }
 
 /**
- * One HTML file that shows a session without a server: the page, and the session's frames as inert JSON. Its own policy
- * lets nothing run but the page's script, and nothing be loaded at all.
+ * One HTML file that shows a session without a server: the page, and the session's recording, or frames where there is none,
+ * as inert JSON. Its own policy lets nothing run but the page's script, and nothing be loaded at all.
  */
 export async function exportPage({ session, beside, page, version }: ExportOptions): Promise<string> {
-  const files = ['index.html', 'assets/layout-engine.js', 'saved.js', 'assets/styles.css'];
-  const [index, engine, script, style] = await Promise.all(files.map(page.read));
-  const { frames, details } = await session.saved();
-  const other = beside === null ? null : { session: beside.id, ...(await beside.saved()) };
-  const hello: Frame = { t: 'hello', protocol: PROTOCOL, version, live: false };
-  const saved: SavedPage = {
-    frames: [hello, ...frames, ...(other?.frames ?? [])],
-    details: share(details),
-    beside: other === null ? null : { session: other.session, details: share(other.details) },
-  };
+  const files = ['index.html', 'assets/layout-engine.js', 'assets/player.js', 'saved.js', 'assets/styles.css'];
+  const [index, engine, player, script, style] = await Promise.all(files.map(page.read));
+  const saved: SavedPage = { version, sessions: [session, ...(beside === null ? [] : [beside])].map(savedSession) };
   return assemble(index?.body.toString() ?? EMPTY, {
-    script: `${engine?.body.toString() ?? ''}\n;${script?.body.toString() ?? ''}`,
+    script: [engine, player, script].map((part) => part?.body.toString() ?? '').join('\n;'),
     style: style?.body.toString() ?? '',
     data: JSON.stringify(saved),
   });
+}
+
+function savedSession(session: Session): SavedSession {
+  const { kind, ...about } = session.info();
+  const info = { ...about, kind: kind === 'run' ? 'recording' : kind, can: [] } as const;
+  const all = session.kept?.all();
+  if (all === undefined) return { info, lines: session.recording() ?? '' };
+  return { info, frames: all.frames, details: share(all.details) };
 }
 
 interface Parts {

@@ -1,8 +1,8 @@
 import type { RecordLine } from '../../journal/format/record.ts';
 import { type Recording, readRecording } from '../../journal/format/recording.ts';
-import type { RunWatcher } from '../frames/run-port.ts';
+import type { LineSource } from '../frames/run-port.ts';
 import type { ActReply, SessionInfo } from '../frames/protocol.ts';
-import { RecordedSession } from './recorded-session.ts';
+import { JournalSession } from './journal-session.ts';
 import { type Session, recordedEnding, openApprovals } from './session.ts';
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -27,12 +27,11 @@ const NO_AGENT: ActReply = {
 /** Makes the session of a recording. */
 export function fileSession(id: string, recording: Recording, onChange: () => void): FileSession {
   const lines: RecordLine[] = [recording.head, ...recording.lines];
-  const watchers = new Set<RunWatcher>();
-  const session = new RecordedSession(id, {
+  const watchers = new Set<Parameters<LineSource['watch']>[0]>();
+  const session = new JournalSession(id, {
     kind: 'recording',
     head: recording.head,
     source: {
-      hasMicrosteps: false,
       reader: () => {
         let next = 0;
         return () => {
@@ -52,7 +51,6 @@ export function fileSession(id: string, recording: Recording, onChange: () => vo
     text: () => `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`,
     can: () => ['download'],
     act: ({ kind }) => Promise.resolve(kind === 'fork' ? NO_AGENT : NOBODY),
-    onChange,
   });
   return {
     session,
@@ -104,10 +102,7 @@ function damagedSession(id: string, { path, problem }: { readonly path: string; 
     id,
     info: () => info,
     follow: async function* () {},
-    page: (from) => Promise.resolve({ from, frames: [], next: null }),
-    detail: () => Promise.resolve(null),
     recording: () => null,
-    saved: () => Promise.resolve({ frames: [{ t: 'session', session: info }], details: [] }),
     act: () => Promise.resolve(NOBODY),
     close: () => undefined,
   };

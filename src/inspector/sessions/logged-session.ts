@@ -1,7 +1,7 @@
 import { abortable } from '../frames/event-loop.ts';
 import { eventBytes, FrameLog } from '../frames/frame-log.ts';
 import type { Act, ActReply, Frame, FramePage, SessionEnding, SessionInfo, StepDetail } from '../frames/protocol.ts';
-import type { Session } from './session.ts';
+import type { KeptFrames, Session } from './session.ts';
 
 /** What is known of an actor system, and what may be done with it. */
 export interface LoggedOptions {
@@ -40,8 +40,9 @@ export const ENDINGS: ReadonlyMap<unknown, SessionEnding['status']> = new Map([
  * The session of an actor system, of which nothing is recorded: the latest 4 MB of frames and 4096 steps are kept, what
  * came before is forgotten.
  */
-export class LoggedSession implements Session {
+export class LoggedSession implements Session, KeptFrames {
   readonly id: string;
+  readonly kept: KeptFrames = this;
   readonly #options: LoggedOptions;
   readonly #at = new Date().toISOString();
   readonly #log = new FrameLog(KEPT_BYTES);
@@ -114,7 +115,7 @@ export class LoggedSession implements Session {
     }
   }
 
-  async page(from: number, limit: number): Promise<FramePage> {
+  page(from: number, limit: number): FramePage {
     const { start, count } = this.#log;
     const first = Math.max(from, start.number);
     const numbered = this.#log.kept().filter(({ number }) => (number ?? 0) > first);
@@ -123,7 +124,7 @@ export class LoggedSession implements Session {
     return { from: first, frames, next: last < count && frames.length > 0 ? last : null };
   }
 
-  async detail(n: number): Promise<StepDetail | null> {
+  detail(n: number): StepDetail | null {
     const step = this.#steps.get(n);
     return step === undefined ? null : this.#options.redact(step.detail());
   }
@@ -132,10 +133,9 @@ export class LoggedSession implements Session {
     return null;
   }
 
-  async saved(): ReturnType<Session['saved']> {
+  all(): ReturnType<KeptFrames['all']> {
     const details = [...this.#steps.values()].map(({ detail }) => this.#options.redact(detail()));
-    const frames = this.#log.kept().map(({ frame }) => frame);
-    return { frames: [{ t: 'session', session: { ...this.info(), can: [] } }, ...frames], details };
+    return { frames: this.#log.kept().map(({ frame }) => frame), details };
   }
 
   act(act: Act): Promise<ActReply> {

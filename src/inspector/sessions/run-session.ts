@@ -1,6 +1,6 @@
 import type { LineSource, WatchedRun } from '../frames/run-port.ts';
 import type { SessionInfo, Act, ActReply, SessionEnding } from '../frames/protocol.ts';
-import { RecordedSession } from './recorded-session.ts';
+import { JournalSession } from './journal-session.ts';
 import type { Session } from './session.ts';
 import { describeThrown, toJson } from '../../json/to-json.ts';
 import { OUTSIDE_EVENTS } from '../../machines/events/outside-events.ts';
@@ -21,10 +21,9 @@ export function runSession(run: WatchedRun, onChange: () => void): RunSession {
   let waiting = 0;
   const over = (): boolean => ending.status !== 'running';
   const source: LineSource = {
-    hasMicrosteps: true,
     reader: () => run.reader(),
     watch: (watcher) => {
-      run.watch(watcher);
+      run.watch({ ...watcher, onMicrostep: () => undefined });
       return () => run.watch(null);
     },
   };
@@ -32,7 +31,7 @@ export function runSession(run: WatchedRun, onChange: () => void): RunSession {
     const always: SessionInfo['can'] = run.fork === undefined ? ['download'] : ['fork', 'download'];
     return over() ? always : ['approve', 'cancel', 'send', ...always];
   };
-  const session = new RecordedSession(run.head.runId, {
+  const session = new JournalSession(run.head.runId, {
     kind: 'run',
     head: run.head,
     source,
@@ -41,7 +40,6 @@ export function runSession(run: WatchedRun, onChange: () => void): RunSession {
     text: () => run.recording(),
     can,
     act: actOnRun(run, over),
-    onChange,
   });
   return {
     session,

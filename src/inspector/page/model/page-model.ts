@@ -22,6 +22,8 @@ export class PageModel {
   readonly #gone = new Set<string>();
   /** Whether somebody looks at a session: it then stays, though it is gone. */
   isShown: (id: string) => boolean = () => false;
+  /** Called for each session that is dropped. */
+  onDropped: (id: string) => void = () => undefined;
 
   /** Drops what the server has let go of and nobody looks at. */
   forgetGone(): void {
@@ -29,6 +31,7 @@ export class PageModel {
       if (this.isShown(id)) continue;
       this.#sessions.delete(id);
       this.#gone.delete(id);
+      this.onDropped(id);
     }
   }
 
@@ -98,6 +101,8 @@ type SessionFrame = Exclude<Frame, { t: 'hello' | 'drawing' | 'session' | 'sessi
  */
 export class SessionModel {
   info: SessionInfo;
+  /** Why its recording cannot be played to its end; null: it can. */
+  problem: string | null = null;
   /** Frames that the server left out because this viewer was too slow. */
   dropped = 0;
   /** The latest time that was heard of, in milliseconds from the session's beginning. */
@@ -152,6 +157,9 @@ export class SessionModel {
       }
       case 'record':
         this.#records[frame.line] = frame.record;
+        return;
+      case 'problem':
+        this.problem = frame.problem;
         return;
       case 'gap':
         this.dropped += frame.dropped;

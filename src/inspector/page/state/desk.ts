@@ -18,8 +18,14 @@ export interface Desk {
   links(session: string, beside: string | null): { readonly recording: string; readonly page: string } | null;
 }
 
-/** The desk of a page that a server stands behind. `token` is the one that the page was opened with. */
-export function liveDesk(token: string): Desk {
+/**
+ * The desk of a page that a server stands behind. `token` is the one that the page was opened with; `played` gives the
+ * details of steps of recordings, null for what is none.
+ */
+export function liveDesk(
+  token: string,
+  played: (session: string, step: number) => Promise<StepDetail | null> | null,
+): Desk {
   const at = (path: string): string => `${path}?token=${encodeURIComponent(token)}`;
   const part = (session: string, name: string): string => at(`api/sessions/${encodeURIComponent(session)}/${name}`);
   const order = async (url: string, type: string, body: string): Promise<ActReply> => {
@@ -33,6 +39,8 @@ export function liveDesk(token: string): Desk {
   return {
     acts: true,
     detail: async (session, step) => {
+      const own = played(session, step);
+      if (own !== null) return own;
       try {
         const response = await fetch(part(session, `steps/${step}`));
         const value: unknown = response.ok ? await response.json() : null;

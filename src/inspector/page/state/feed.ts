@@ -91,6 +91,7 @@ const KINDS: ReadonlySet<unknown> = new Set<Frame['t']>([
   'step',
   'event',
   'record',
+  'problem',
   'gap',
 ]);
 

@@ -2,6 +2,7 @@ import type { Frame, FramePage } from '../../frames/protocol.ts';
 import { readFrame, isFrame } from './feed.ts';
 import type { PageState } from './page-state.ts';
 import { isJsonObject } from '../../../json/json.ts';
+import type { Players } from './players.ts';
 
 /** The streams that a page listens to: the list of sessions, and those sessions that somebody looks at. */
 interface LiveFeed {
@@ -12,8 +13,22 @@ interface LiveFeed {
   listen(sessions: readonly string[]): void;
 }
 
+interface FeedOptions {
+  readonly token: string;
+  readonly take: (frame: Frame) => void;
+  readonly players: Players;
+}
+
+/** A session that has begun within this time is followed from its beginning, in milliseconds. */
+const NEW_MS = 5000;
+
+/** Whether a session has a recording, which is played here; else its frames come from the server. */
+export function isPlayed({ model }: PageState, session: string): boolean {
+  return model.sessions.get(session)?.info.kind !== 'system';
+}
+
 /** Opens the stream of sessions. One that breaks is opened again by the browser. */
-export function liveFeed(state: PageState, token: string, take: (frame: Frame) => void): LiveFeed {
+export function liveFeed(state: PageState, { token, take, players }: FeedOptions): LiveFeed {
   const at = (path: string, from: number): string =>
     `${path}?token=${encodeURIComponent(token)}${from === 0 ? '' : `&from=${from}`}`;
 
@@ -30,12 +45,21 @@ export function liveFeed(state: PageState, token: string, take: (frame: Frame) =
   };
 
   const heard = new Map<string, SessionFeed>();
+  state.model.onDropped = (session) => {
+    heard.get(session)?.pause();
+    heard.delete(session);
+    players.drop(session);
+  };
   return {
     listen: (sessions) => {
       for (const [session, feed] of heard) if (!sessions.includes(session)) feed.pause();
       for (const session of sessions) {
         const path = `api/sessions/${encodeURIComponent(session)}`;
-        const feed = heard.get(session) ?? sessionFeed((part, from) => at(`${path}/${part}`, from), take);
+        const feed =
+          heard.get(session) ??
+          (isPlayed(state, session)
+            ? playedFeed(state, session, players)
+            : sessionFeed((part, from) => at(`${path}/${part}`, from), take));
         heard.set(session, feed);
         feed.resume();
       }
@@ -53,6 +77,22 @@ interface SessionFeed {
   resume(): void;
   /** Lets go of the connection. */
   pause(): void;
+}
+
+function playedFeed({ model }: PageState, session: string, players: Players): SessionFeed {
+  const info = model.sessions.get(session)?.info;
+  const isNew = info?.status === 'running' && Date.now() - Date.parse(info.at) < NEW_MS;
+  let listening = false;
+  return {
+    resume: () => {
+      if (!listening) players.resume(session, isNew);
+      listening = true;
+    },
+    pause: () => {
+      if (listening) players.pause(session);
+      listening = false;
+    },
+  };
 }
 
 /**

@@ -1,16 +1,19 @@
 import { isJsonObject } from '../../../json/json.ts';
-import type { Frame, SavedPage, SharedJson, StepDetail } from '../../frames/protocol.ts';
+import { type Frame, PROTOCOL, type SavedPage, type SavedSession, type StepDetail } from '../../frames/protocol.ts';
 import { unshare } from '../../frames/shared-json.ts';
+import { takeInSlices } from '../player/line-stream.ts';
 import { type Desk, isStepDetail } from './desk.ts';
 import { isFrame } from './feed.ts';
+import { ownPlayer } from './own-player.ts';
 
 /** What a saved page shows, and what its desk can answer. */
 export interface Saved {
-  readonly frames: readonly Frame[];
   /** The ids of the session that the page is about, and of the one it is compared with; null for none. */
   readonly session: string | null;
   readonly beside: string | null;
   readonly desk: Desk;
+  /** Hands on the frames of all sessions: those of recordings as they are played. */
+  show(take: (frame: Frame) => void): void;
 }
 
 /** Reads what was saved in a page; null for a page with a server behind it. */
@@ -19,29 +22,51 @@ export function readSaved(document: Document): Saved | null {
   if (text === undefined || text === '') return null;
   const value: unknown = JSON.parse(text);
   if (!isSaved(value)) return null;
-  const frames = value.frames.filter(isFrame);
-  const first = frames.find((frame) => frame.t === 'session');
-  const own = reader(value.details);
-  const other = value.beside === null ? null : { session: value.beside.session, of: reader(value.beside.details) };
+  const shown = new Map(value.sessions.map((saved) => [saved.info.id, savedSession(saved)]));
+  const [first, other] = value.sessions;
   const refused = { ok: false, message: 'This page was saved: nothing can be changed in it.' } as const;
   return {
-    frames,
-    session: first?.session.id ?? null,
-    beside: other?.session ?? null,
+    session: first?.info.id ?? null,
+    beside: other?.info.id ?? null,
     desk: {
       acts: false,
-      detail: async (session, step) => (session === other?.session ? other.of(step) : own(step)),
+      detail: async (session, step) => shown.get(session)?.detail(step) ?? null,
       act: async () => refused,
       search: async () => null,
       open: async () => refused,
       address: () => location.href,
       links: () => null,
     },
+    show: (take) => {
+      take({ t: 'hello', protocol: PROTOCOL, version: value.version, live: false });
+      for (const { info } of value.sessions) take({ t: 'session', session: info });
+      for (const { show } of shown.values()) show(take);
+    },
+  };
+}
+
+interface ShownSession {
+  show(take: (frame: Frame) => void): void;
+  detail(step: number): StepDetail | null;
+}
+
+function savedSession(saved: SavedSession): ShownSession {
+  if ('frames' in saved)
+    return { show: (take) => saved.frames.filter(isFrame).forEach(take), detail: detailReader(saved) };
+  let give = (_frame: Frame): void => undefined;
+  const player = ownPlayer(saved.info.id, (frame) => give(frame));
+  const play = (lines: readonly string[]): void => lines.forEach((line) => player.take(line));
+  return {
+    show: (take) => {
+      give = take;
+      void takeInSlices(saved.lines, play, () => false);
+    },
+    detail: (step) => player.detail(step),
   };
 }
 
 /** Finds the details of steps; they are read when the first is asked for. */
-function reader(details: SharedJson): (step: number) => StepDetail | null {
+function detailReader({ details }: Extract<SavedSession, { readonly frames: unknown }>): ShownSession['detail'] {
   let known: ReadonlyMap<number, StepDetail> | null = null;
   return (step) => {
     known ??= new Map(
@@ -54,8 +79,7 @@ function reader(details: SharedJson): (step: number) => StepDetail | null {
 }
 
 function isSaved(value: unknown): value is SavedPage {
-  if (!isJsonObject(value) || !Array.isArray(value.frames) || !isJsonObject(value.details)) return false;
-  return value.beside === null || isJsonObject(value.beside);
+  return isJsonObject(value) && Array.isArray(value.sessions) && typeof value.version === 'string';
 }
 
 function listOf(value: unknown): readonly unknown[] {

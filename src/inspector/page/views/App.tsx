@@ -79,6 +79,7 @@ function Banners() {
   void state.beat.value;
   const session = state.session.value;
   const parent = session?.info.parent ?? null;
+  const problem = session?.problem ?? session?.info.problem ?? null;
   return (
     <>
       {state.model.server?.newer === true && (
@@ -86,7 +87,7 @@ function Banners() {
           text={`Signalbox ${state.model.server.version} made this; this page is older and may not show all of it.`}
         />
       )}
-      {session !== null && session.info.problem !== null && <Banner text={inertLine(session.info.problem, 400)} />}
+      {problem !== null && <Banner text={inertLine(problem, 400)} />}
       {session !== null && session.dropped > 0 && (
         <Banner
           text={`${session.dropped} messages are missing here. Reload the page to see what the server still has.`}

@@ -1,0 +1,181 @@
+/**
+ * Owns: what a recording's lines mean: frames as they come, and the details of each step. Does not own: where lines come from.
+ *
+ * I1 Frames follow from the lines alone, so a run that is watched and one that is loaded again show the same; only what is
+ *    not recorded, such as tokens, is seen by those alone who were there.
+ * I2 What the latest steps came from is kept; for an earlier one the lines are played once more.
+ */
+import { RecordingPlayer } from '../../../journal/replay/recording-player.ts';
+import { blobReader, HOLDS_KEY } from '../../../journal/format/blobs.ts';
+import type { BlobRecord, RecordLine } from '../../../journal/format/record.ts';
+import type { RunEvent } from '../../../machines/events/run-events.ts';
+import { describeThrown } from '../../../json/to-json.ts';
+import { FrameMaker, type FrameOptions } from '../../frames/frame-maker.ts';
+import type { StepSource } from '../../frames/initial-snapshot.ts';
+import type { Frame, StepDetail, StepInfo } from '../../frames/protocol.ts';
+import { detailOf } from '../../frames/step-details.ts';
+
+/** A line as it is sent: a record, a large payload of it, or what was reported and is not recorded. */
+type SentLine = RecordLine | BlobRecord | { readonly t: 'said'; readonly event: RunEvent };
+
+interface KeptStep {
+  readonly step: StepInfo;
+  readonly source: StepSource;
+}
+
+/** Some 3 KB each. */
+const MOST_STEPS = 16_384;
+
+/** Plays one session's lines. */
+export class JournalPlayer {
+  readonly #session: string;
+  readonly #emit: (frame: Frame) => void;
+  readonly #records: RecordLine[] = [];
+  readonly #blobs = blobReader();
+  readonly #steps = new KeptSteps(() => true, MOST_STEPS);
+  readonly #player: FramePlayer;
+  #problem: string | null = null;
+
+  constructor(session: string, emit: (frame: Frame) => void) {
+    this.#session = session;
+    this.#emit = emit;
+    this.#player = framePlayer({ session, ...this.#steps.noted(emit) });
+  }
+
+  /** How many lines of the recording it has. */
+  get count(): number {
+    return this.#records.length;
+  }
+
+  /** The run has ended: no line is to come. */
+  get isOver(): boolean {
+    return this.#records.at(-1)?.t === 'end';
+  }
+
+  /** Takes the next line. The first must be the run's. */
+  take(text: string): void {
+    try {
+      this.#takeLine(JSON.parse(text), HOLDS_KEY.test(text));
+    } catch (error) {
+      this.#report(`Line ${this.count + 1} cannot be read: ${describeThrown(error).message}`);
+    }
+  }
+
+  /** Null: there is no such step. */
+  detail(n: number): StepDetail | null {
+    const known = this.#steps.find(n) ?? this.#playedAgain(n);
+    return known === null ? null : detailOf(known.step, known.source);
+  }
+
+  /** Lets go of what steps came from, until somebody asks for one. */
+  rest(): void {
+    this.#steps.clear();
+  }
+
+  #takeLine(line: SentLine, isShort: boolean): void {
+    if (line.t === 'said') return this.#player.maker.event(line.event);
+    if (line.t === 'blob') return void this.#blobs.blob(line);
+    if (line.t === 'run') this.#blobs.head(line);
+    const record = isShort && line.t !== 'run' ? wholeRecord(this.#blobs.restore(line)) : line;
+    this.#records.push(record);
+    this.#player.feed(record);
+    if (this.#player.problem !== null) this.#report(this.#player.problem);
+  }
+
+  #report(problem: string): void {
+    if (this.#problem !== null) return;
+    this.#problem = problem;
+    this.#emit({ t: 'problem', session: this.#session, problem });
+  }
+
+  #playedAgain(n: number): KeptStep | null {
+    const steps = new KeptSteps((one) => Math.abs(one - n) < MOST_STEPS / 2, MOST_STEPS);
+    const player = framePlayer({ session: this.#session, ...steps.noted(() => undefined) });
+    for (const record of this.#records) {
+      player.feed(record);
+      if (steps.last > n + MOST_STEPS / 2) break;
+    }
+    this.#steps.adopt(steps);
+    return this.#steps.find(n);
+  }
+}
+
+function wholeRecord(record: object | null): RecordLine {
+  if (record === null || !isRecord(record)) throw new Error('it refers to a payload that is missing.');
+  return record;
+}
+
+function isRecord(record: object): record is RecordLine {
+  return 't' in record;
+}
+
+/** What steps came from, the oldest let go of first. */
+class KeptSteps {
+  readonly #wanted: (n: number) => boolean;
+  readonly #most: number;
+  #steps = new Map<number, KeptStep>();
+  /** The number of the latest step that came by. */
+  last = 0;
+
+  constructor(wanted: (n: number) => boolean, most: number) {
+    this.#wanted = wanted;
+    this.#most = most;
+  }
+
+  noted(emit: (frame: Frame) => void): Pick<FrameOptions, 'emit' | 'onStep'> {
+    let latest: StepInfo | null = null;
+    return {
+      emit: (frame) => {
+        if (frame.t === 'step') latest = frame.step;
+        emit(frame);
+      },
+      onStep: (n, source) => {
+        this.last = n;
+        if (latest === null || !this.#wanted(n)) return;
+        this.#steps.set(n, { step: latest, source });
+        for (const oldest of this.#steps.keys()) {
+          if (this.#steps.size <= this.#most) return;
+          this.#steps.delete(oldest);
+        }
+      },
+    };
+  }
+
+  find(n: number): KeptStep | null {
+    return this.#steps.get(n) ?? null;
+  }
+
+  adopt(other: KeptSteps): void {
+    this.#steps = other.#steps;
+  }
+
+  clear(): void {
+    this.#steps.clear();
+  }
+}
+
+/** A recording on its way through the machines, with its frames. */
+interface FramePlayer {
+  feed(line: RecordLine): void;
+  /** Why there are records without moves from some line on: this version would play them differently. */
+  readonly problem: string | null;
+  readonly maker: FrameMaker;
+}
+
+function framePlayer(options: FrameOptions): FramePlayer {
+  const maker = new FrameMaker(options);
+  const player = new RecordingPlayer({
+    onMicrostep: (microstep) => maker.microstep(microstep),
+    onEvent: (event) => maker.event(event),
+  });
+  return {
+    maker,
+    get problem() {
+      return player.problem;
+    },
+    feed: (line) => {
+      maker.record(line);
+      player.feed(line);
+    },
+  };
+}

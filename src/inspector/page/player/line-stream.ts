@@ -1,0 +1,77 @@
+/** The lines of one session on their way from the server. */
+export interface LineStream {
+  /** Listens, from after the last line that was heard. A session that was heard to its end is left alone. */
+  resume(): void;
+  /** Lets go of the connection. */
+  pause(): void;
+}
+
+/** How lines are asked for: `part` of the session's address, from after a line on. */
+type AddressOf = (part: 'lines' | 'stream', from: number) => string;
+
+/**
+ * Hands on a session's lines, each once and in order; `take` says how many lines of the recording there are now. Those that
+ * there are already come in one answer, but for a session that has just begun. A stream that breaks is opened again by
+ * the browser and continues where it was.
+ */
+export function lineStream(at: AddressOf, isNew: boolean, take: (lines: readonly string[]) => number): LineStream {
+  let source: EventSource | null = null;
+  let last = 0;
+  let state: 'paused' | 'listening' | 'heard' = 'paused';
+  /** Counts pauses: what was asked for before one is not waited for any more. */
+  let turn = 0;
+
+  const pause = (): void => {
+    turn += 1;
+    source?.close();
+    source = null;
+    if (state === 'listening') state = 'paused';
+  };
+  const open = (): void => {
+    const stream = new EventSource(at('stream', last));
+    source = stream;
+    stream.addEventListener('end', () => {
+      pause();
+      state = 'heard';
+    });
+    stream.onmessage = ({ data }: MessageEvent<unknown>) => {
+      if (typeof data === 'string') last = take(data.split('\n'));
+    };
+  };
+  const load = async (mine: number): Promise<void> => {
+    const response = await fetch(at('lines', 0)).catch(() => null);
+    const text = response?.ok === true ? await response.text().catch(() => '') : '';
+    const taken = (lines: readonly string[]): void => void (last = take(lines));
+    if (await takeInSlices(text, taken, () => mine !== turn)) open();
+  };
+
+  return {
+    resume: () => {
+      if (state !== 'paused') return;
+      state = 'listening';
+      if (last > 0 || isNew) open();
+      else void load(turn);
+    },
+    pause,
+  };
+}
+
+/** How long lines are played at a time, in milliseconds: others have their turn in between. */
+const SLICE_MS = 30;
+const LINES_AT_ONCE = 20;
+
+/** Hands on the lines of a text, a few at a time; false: it was stopped. */
+export async function takeInSlices(
+  text: string,
+  take: (lines: readonly string[]) => void,
+  stopped: () => boolean,
+): Promise<boolean> {
+  const lines = text.split('\n').filter((line) => line !== '');
+  for (let next = 0; next < lines.length;) {
+    const until = performance.now() + SLICE_MS;
+    while (next < lines.length && performance.now() < until) take(lines.slice(next, (next += LINES_AT_ONCE)));
+    await new Promise<void>((resolve) => void setTimeout(resolve));
+    if (stopped()) return false;
+  }
+  return !stopped();
+}

@@ -1,0 +1,75 @@
+/**
+ * Owns: the players of a page, in a thread of their own: however long a recording is, the page stays quick. In a saved page, which
+ * cannot start one, this script stands before the page's and lends it the player.
+ */
+import { isJsonObject } from '../../../json/json.ts';
+import type { Frame, StepDetail } from '../../frames/protocol.ts';
+import { JournalPlayer } from './journal-player.ts';
+import { type LineStream, lineStream } from './line-stream.ts';
+
+/** What the page asks of its players. `address` is where a session's parts are, `token` what opens them. */
+export type PlayerOrder =
+  | { readonly do: 'resume'; readonly session: string; readonly token: string; readonly isNew: boolean }
+  | { readonly do: 'pause' | 'drop'; readonly session: string }
+  | { readonly do: 'detail'; readonly session: string; readonly n: number; readonly id: number };
+
+/** What comes back: frames as they are made, and the details of a step that were asked for. */
+export type PlayerReply =
+  | { readonly frames: readonly Frame[] }
+  | { readonly id: number; readonly detail: StepDetail | null };
+
+interface Playing {
+  readonly player: JournalPlayer;
+  readonly stream: LineStream;
+}
+
+/** Plays sessions as they are ordered, and posts what comes of it. */
+function playSessions(post: (reply: PlayerReply) => void): (order: PlayerOrder) => void {
+  const playing = new Map<string, Playing>();
+  const begin = (session: string, token: string, isNew: boolean): Playing => {
+    let made: Frame[] = [];
+    const player = new JournalPlayer(session, (frame) => void made.push(frame));
+    // This script lies in the folder of the page's files.
+    const at = (part: string, from: number): string =>
+      `../api/sessions/${encodeURIComponent(session)}/${part}?token=${encodeURIComponent(token)}&from=${from}`;
+    const stream = lineStream(at, isNew, (lines) => {
+      for (const line of lines) player.take(line);
+      if (made.length > 0) post({ frames: made });
+      made = [];
+      return player.count;
+    });
+    const begun = { player, stream };
+    playing.set(session, begun);
+    return begun;
+  };
+  return (order) => {
+    const known = playing.get(order.session);
+    switch (order.do) {
+      case 'resume':
+        return (known ?? begin(order.session, order.token, order.isNew)).stream.resume();
+      case 'pause':
+        known?.stream.pause();
+        return known?.player.rest();
+      case 'drop':
+        known?.stream.pause();
+        return void playing.delete(order.session);
+      case 'detail':
+        return post({ id: order.id, detail: known?.player.detail(order.n) ?? null });
+    }
+  };
+}
+
+if (typeof document === 'undefined') {
+  const take = playSessions((reply) => postMessage(reply));
+  addEventListener('message', ({ data }: MessageEvent<unknown>) => {
+    if (isOrder(data)) take(data);
+  });
+} else {
+  const signalboxPlayer = (session: string, emit: (frame: Frame) => void) => new JournalPlayer(session, emit);
+  Object.assign(globalThis, { signalboxPlayer });
+}
+
+/** Orders come from our own page: beyond their shape they are taken as they are. */
+function isOrder(value: unknown): value is PlayerOrder {
+  return isJsonObject(value) && typeof value.do === 'string' && typeof value.session === 'string';
+}

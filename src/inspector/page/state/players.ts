@@ -1,0 +1,53 @@
+import { isJsonObject } from '../../../json/json.ts';
+import type { Frame, StepDetail } from '../../frames/protocol.ts';
+import type { PlayerOrder, PlayerReply } from '../player/player-script.ts';
+
+/** The players of recordings and of runs that are recorded. */
+export interface Players {
+  /** Plays a session from where it was; `isNew`: it has only begun. */
+  resume(session: string, isNew: boolean): void;
+  /** Nobody looks at it for now. */
+  pause(session: string): void;
+  /** Nobody will look at it again. */
+  drop(session: string): void;
+  /** Null: there is no such step. */
+  detail(session: string, n: number): Promise<StepDetail | null>;
+}
+
+/** Players in a thread of their own, which begins with the first session; `take` gets the frames. */
+export function workerPlayers(token: string, take: (frame: Frame) => void): Players {
+  const asked = new Map<number, (detail: StepDetail | null) => void>();
+  let worker: Worker | null = null;
+  let count = 0;
+  const started = (): Worker => {
+    worker ??= startWorker();
+    return worker;
+  };
+  const startWorker = (): Worker => {
+    const made = new Worker(new URL('assets/player.js', document.baseURI));
+    made.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
+      if (!isReply(data)) return;
+      if ('frames' in data) return data.frames.forEach(take);
+      asked.get(data.id)?.(data.detail);
+      asked.delete(data.id);
+    });
+    return made;
+  };
+  const order = (what: PlayerOrder): void => started().postMessage(what);
+  return {
+    resume: (session, isNew) => order({ do: 'resume', session, token, isNew }),
+    pause: (session) => order({ do: 'pause', session }),
+    drop: (session) => order({ do: 'drop', session }),
+    detail: (session, n) =>
+      new Promise((resolve) => {
+        const id = ++count;
+        asked.set(id, resolve);
+        order({ do: 'detail', session, n, id });
+      }),
+  };
+}
+
+/** Replies come from our own script: beyond their shape they are taken as they are. */
+function isReply(value: unknown): value is PlayerReply {
+  return isJsonObject(value) && (Array.isArray(value.frames) || typeof value.id === 'number');
+}
