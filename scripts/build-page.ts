@@ -28,11 +28,11 @@ export async function buildPage(outDir: string): Promise<void> {
   const layouts = json(Object.assign({}, ...machines.map((machine) => machine.layouts)));
   await bundle({
     output: { dir: assets, entryFileNames: 'main.js', chunkFileNames: '[name].js', minify: true },
-    plugins: [engineFrom("await import(new URL('./layout-engine.js', import.meta.url).href);")],
+    plugins: [playerFromScript, engineFrom("await import(new URL('./layout-engine.js', import.meta.url).href);")],
   });
   await bundle({
     output: { file: join(outDir, 'saved.js'), format: 'iife', codeSplitting: false, minify: true },
-    plugins: [inlineLayouts(layouts), engineFrom('')],
+    plugins: [playerFromScript, inlineLayouts(layouts), engineFrom('')],
   });
   await bundle({
     input: ENGINE,
@@ -64,7 +64,7 @@ async function bundle(options: BuildOptions): Promise<void> {
     platform: 'browser',
     logLevel: 'warn',
     ...options,
-    plugins: [withoutWorkers, playerFromScript, options.plugins],
+    plugins: [withoutWorkers, options.plugins],
   });
 }
 
@@ -78,10 +78,7 @@ const withoutWorkers: Plugin = {
 /** The player of a saved page is in the script before the page's; other pages have it in a thread of its own. */
 const playerFromScript: Plugin = {
   name: 'player-from-script',
-  load: (id) =>
-    id.endsWith('own-player.ts')
-      ? 'export const ownPlayer = (...session) => globalThis.signalboxPlayer(...session);'
-      : null,
+  load: (id) => (id.endsWith('journal-player.ts') ? 'export const JournalPlayer = globalThis.signalboxPlayer;' : null),
 };
 
 /** Schemas of events that zod alone can read are those of users' machines, which are not played. */

@@ -1,5 +1,5 @@
-// What the page does: follows the list of sessions, and reads every frame of each. Argument: the inspector's address.
-// Prints how many frames it got when its input ends.
+// What the page does: follows the list of sessions, and reads every line of each. Argument: the inspector's address.
+// Prints how many lines it got when its input ends.
 import { once } from 'node:events';
 
 const base = new URL(process.argv[2] ?? '');

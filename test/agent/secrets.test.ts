@@ -73,7 +73,7 @@ async function runWithCanaries() {
 test('no secret reaches machine, model, journal, events, outputs, traces or error texts; tools and the result get it', async () => {
   const { run, result, model, login, use, events, shown, inspector } = await runWithCanaries();
   expect(result.status).toBe('answered');
-  const { frames, step, get, list } = viewer(inspector.url);
+  const { frames, step, get, list, lines } = viewer(inspector.url);
   const seen = await frames(run.runId, (frame) => frame.t === 'record' && frame.record.t === 'end');
   const steps = seen.flatMap((frame) => (frame.t === 'step' ? [frame.step.n] : []));
 
@@ -90,6 +90,7 @@ test('no secret reaches machine, model, journal, events, outputs, traces or erro
     transitions: JSON.stringify(run.transitions()),
     state: JSON.stringify(run.state),
     'inspector: sessions': JSON.stringify(await list((frame) => frame.t === 'session')),
+    'inspector: lines': await lines(run.runId),
     'inspector: frames': JSON.stringify(seen),
     'inspector: step details': JSON.stringify(await Promise.all(steps.map((n) => step(run.runId, n)))),
     'inspector: recording': await (await get(`/api/sessions/${run.runId}/recording`)).text(),
@@ -103,6 +104,7 @@ test('no secret reaches machine, model, journal, events, outputs, traces or erro
     'model',
     'recording',
     'journal',
+    'inspector: lines',
     'inspector: frames',
     'inspector: step details',
     'inspector: saved page',

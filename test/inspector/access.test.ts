@@ -1,3 +1,4 @@
+import { createActor, createMachine } from 'xstate';
 import { type ClientRequestArgs, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -33,10 +34,12 @@ describe('who may speak with the inspector', () => {
     const shown = await inspector();
     const run = startScene('plain', { inspect: shown });
     await run;
+    createActor(createMachine({}), { inspect: shown.inspect }).start();
     const paths = [
       '/',
       '/api/stream',
-      ...['stream', 'frames', 'steps/1', 'recording', 'export'].map((part) => `/api/sessions/${run.runId}/${part}`),
+      ...['stream', 'lines', 'recording', 'export'].map((part) => `/api/sessions/${run.runId}/${part}`),
+      ...['stream', 'frames', 'steps/1', 'export'].map((part) => `/api/sessions/system-1/${part}`),
     ];
     for (const path of paths) {
       expect([path, (await ask(shown, path)).status]).toEqual([path, 401]);

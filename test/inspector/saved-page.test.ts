@@ -3,7 +3,9 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import type { SavedPage, StepDetail } from '../../src/inspector/frames/protocol.ts';
+import { createActor, createMachine } from 'xstate';
+import type { Frame, SavedPage, SavedSession, StepDetail } from '../../src/inspector/frames/protocol.ts';
+import { JournalPlayer } from '../../src/inspector/page/player/journal-player.ts';
 import { share, unshare } from '../../src/inspector/frames/shared-json.ts';
 import { pageFolder } from './page-folder.ts';
 import { HOSTILE, startScene } from './scenes.ts';
@@ -19,15 +21,42 @@ async function saved(scene: 'plain' | 'hostile'): Promise<{ readonly html: strin
   return { html, data: JSON.parse(json) as SavedPage };
 }
 
+/** A saved recording as the page plays it. */
+function played(session: SavedSession | undefined) {
+  const frames: Frame[] = [];
+  const player = new JournalPlayer('', (frame) => void frames.push(frame));
+  const lines = session !== undefined && 'lines' in session ? session.lines : '';
+  for (const line of lines.trim().split('\n')) player.take(line);
+  return { frames, player };
+}
+
 describe('a saved page', () => {
-  test('holds all frames, and the details of every step', async () => {
+  test('holds the recording of a run, which gives all frames and the details of every step', async () => {
     const { data } = await saved('plain');
-    const steps = data.frames.flatMap((frame) => (frame.t === 'step' ? [frame.step] : []));
-    const details = unshare(data.details) as unknown as readonly StepDetail[];
-    expect(data.frames[0]).toMatchObject({ t: 'hello', live: false });
-    expect(data.frames[1]).toMatchObject({ t: 'session', session: { kind: 'recording', status: 'answered', can: [] } });
+    const [session] = data.sessions;
+    expect(session?.info).toMatchObject({ kind: 'recording', status: 'answered', can: [] });
+    const { frames, player } = played(session);
+    const steps = frames.flatMap((frame) => (frame.t === 'step' ? [frame.step] : []));
+    expect(steps.length).toBeGreaterThan(5);
+    expect(steps.map(({ n }) => player.detail(n)?.step)).toEqual(steps);
+    expect(player.detail(steps.length)?.after).toMatchObject({ task: 'What time is it?' });
+  });
+
+  test('holds the frames of a machine that is not recorded, and the details of every step', async () => {
+    const shown = await inspector();
+    const lights = createMachine({
+      id: 'lights',
+      initial: 'RED',
+      states: { RED: { on: { next: 'GREEN' } }, GREEN: {} },
+    });
+    createActor(lights, { inspect: shown.inspect }).start().send({ type: 'next' });
+    const html = await (await viewer(shown.url).get('/api/sessions/system-1/export')).text();
+    const [session] = (JSON.parse(/id="signalbox-saved">([^<]*)</.exec(html)?.[1] ?? '') as SavedPage).sessions;
+    if (session === undefined || !('frames' in session)) throw new Error('It has no frames.');
+    const steps = session.frames.flatMap((frame) => (frame.t === 'step' ? [frame.step] : []));
+    const details = unshare(session.details) as unknown as readonly StepDetail[];
     expect(details.map(({ step }) => step)).toEqual(steps);
-    expect(details.at(-1)?.after).toMatchObject({ task: 'What time is it?' });
+    expect(steps.at(-1)).toMatchObject({ to: ['GREEN'] });
   });
 
   test('is the same where the page lies compressed, as in the package', async () => {
@@ -50,7 +79,7 @@ describe('a saved page', () => {
     expect((await viewer(packed.url).get('/saved.js.br')).status).toBe(404);
   });
 
-  test('holds two sessions when they were compared, the second with its own details', async () => {
+  test('holds two sessions when they were compared, the second with its own recording', async () => {
     const shown = await inspector();
     const [one, other] = [startScene('plain', { inspect: shown }), startScene('parallel', { inspect: shown })];
     await Promise.all([one, other]);
@@ -59,15 +88,13 @@ describe('a saved page', () => {
       return JSON.parse(/id="signalbox-saved">([^<]*)</.exec(html)?.[1] ?? '') as SavedPage;
     };
     const both = await exported(`?beside=${other.runId}`);
-    const sessions = both.frames.flatMap((frame) => (frame.t === 'session' ? [frame.session.id] : []));
-    const details = both.beside === null ? [] : (unshare(both.beside.details) as unknown as readonly StepDetail[]);
-
-    expect(sessions).toEqual([one.runId, other.runId]);
-    expect(both.beside?.session).toBe(other.runId);
-    expect(details.at(-1)?.after).toMatchObject({ task: 'Where is it warmer, in Austin or in Oslo?' });
-    expect((await exported('')).beside).toBeNull();
-    expect((await exported('?beside=nobody')).beside).toBeNull();
-    expect((await exported(`?beside=${one.runId}`)).beside).toBeNull();
+    expect(both.sessions.map(({ info }) => info.id)).toEqual([one.runId, other.runId]);
+    expect(played(both.sessions[1]).frames.find(({ t }) => t === 'record')).toMatchObject({
+      record: { input: 'Where is it warmer, in Austin or in Oslo?' },
+    });
+    expect((await exported('')).sessions).toHaveLength(1);
+    expect((await exported('?beside=nobody')).sessions).toHaveLength(1);
+    expect((await exported(`?beside=${one.runId}`)).sessions).toHaveLength(1);
   });
 
   test('lets nothing run but its own script, and loads nothing', async () => {
@@ -93,7 +120,7 @@ describe('a saved page', () => {
     expect(html.match(/<\/script>/g)).toHaveLength(2);
     expect(html).not.toContain('<img');
     expect(html).not.toContain('onerror="document');
-    expect(JSON.stringify(data.frames)).toContain(JSON.stringify(HOSTILE).slice(1, -1));
+    expect(JSON.stringify(played(data.sessions[0]).frames)).toContain(JSON.stringify(HOSTILE).slice(1, -1));
   });
 });
 

@@ -48,17 +48,16 @@ export function viewer(url: string): Viewer {
         while (seen < list.length) if (until(list[seen++] as Frame)) return true;
         return false;
       };
-      for await (const { texts } of serverSentEvents(await get(`/api/sessions/${session}/stream`, stop.signal))) {
-        for (const text of texts) {
-          const value = JSON.parse(text) as { readonly session?: unknown; readonly t?: unknown };
-          if (value.t === 'drawing' || 'session' in value) list.push(value as Frame);
-          else player.take(text);
-          if (!isDone()) continue;
-          stop.abort();
-          return list.slice(0, seen);
-        }
-      }
-      return list;
+      const take = (text: string): boolean => {
+        const value = JSON.parse(text) as { readonly session?: unknown; readonly t?: unknown };
+        if (value.t === 'drawing' || 'session' in value) list.push(value as Frame);
+        else player.take(text);
+        return isDone();
+      };
+      for await (const { texts } of serverSentEvents(await get(`/api/sessions/${session}/stream`, stop.signal)))
+        if (texts.filter((text) => text !== '').some(take)) break;
+      stop.abort();
+      return list.slice(0, seen);
     },
     lines: linesOf,
     list: (until) => stream('/api/stream', until),
@@ -82,9 +81,7 @@ export function viewer(url: string): Viewer {
 }
 
 /** The events of a stream, as a browser's `EventSource` reads them. */
-export async function* serverSentEvents(
-  response: Response,
-): AsyncGenerator<{
+export async function* serverSentEvents(response: Response): AsyncGenerator<{
   readonly id: string | null;
   readonly type: string;
   readonly data: unknown;

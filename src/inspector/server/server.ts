@@ -87,15 +87,17 @@ async function handle(
     (error: unknown) => new Response(describeThrown(error).message, { status: 500, headers: TEXT }),
   );
   if (method === 'HEAD') return void response.writeHead(answered.status, Object.fromEntries(answered.headers)).end();
-  await sendResponse(compressed(answered, String(request.headers['accept-encoding'] ?? '')), response);
+  const accepted = method === 'POST' ? '' : (request.headers['accept-encoding'] ?? '');
+  await sendResponse(compressed(answered, accepted), response);
 }
 
-/** Files and lists are a fifth of their size; events have to arrive one by one. */
+/** Files and recordings are a fifth of their size; events have to arrive one by one. */
 const COMPRESSED = /^(?:text\/(?:html|css|javascript)|application\/(?:json|x-ndjson))/;
 
 function compressed(answered: Response, accepted: string): Response {
   const { body, headers, status } = answered;
-  if (body === null || !/\bgzip\b/.test(accepted) || !COMPRESSED.test(headers.get('content-type') ?? '')) return answered;
+  if (body === null || !/\bgzip\b/.test(accepted) || !COMPRESSED.test(headers.get('content-type') ?? ''))
+    return answered;
   const packed = new Response(body.pipeThrough(new CompressionStream('gzip')), { status, headers });
   packed.headers.set('content-encoding', 'gzip');
   return packed;

@@ -33,6 +33,7 @@ export function workerPlayers(token: string, take: (frame: Frame) => void): Play
     });
     return made;
   };
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has none
   const order = (what: PlayerOrder): void => started().postMessage(what);
   return {
     resume: (session, isNew) => order({ do: 'resume', session, token, isNew }),

@@ -1,10 +1,10 @@
 import { isJsonObject } from '../../../json/json.ts';
 import { type Frame, PROTOCOL, type SavedPage, type SavedSession, type StepDetail } from '../../frames/protocol.ts';
 import { unshare } from '../../frames/shared-json.ts';
+import { JournalPlayer } from '../player/journal-player.ts';
 import { takeInSlices } from '../player/line-stream.ts';
 import { type Desk, isStepDetail } from './desk.ts';
 import { isFrame } from './feed.ts';
-import { ownPlayer } from './own-player.ts';
 
 /** What a saved page shows, and what its desk can answer. */
 export interface Saved {
@@ -54,7 +54,7 @@ function savedSession(saved: SavedSession): ShownSession {
   if ('frames' in saved)
     return { show: (take) => saved.frames.filter(isFrame).forEach(take), detail: detailReader(saved) };
   let give = (_frame: Frame): void => undefined;
-  const player = ownPlayer(saved.info.id, (frame) => give(frame));
+  const player = new JournalPlayer(saved.info.id, (frame) => give(frame));
   const play = (lines: readonly string[]): void => lines.forEach((line) => player.take(line));
   return {
     show: (take) => {
