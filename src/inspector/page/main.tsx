@@ -56,6 +56,7 @@ function start(): void {
     </PageContext.Provider>,
     root,
   );
+  if (saved === null) players.prepare();
 }
 
 /** The token that the page was opened with. It leaves the address, which people show to others, and stays with this tab. */

@@ -133,6 +133,7 @@ function portOf(server: Server): number {
 async function sendResponse(response: Response, to: ServerResponse): Promise<void> {
   to.writeHead(response.status, Object.fromEntries(response.headers));
   if (response.body === null) return void to.end();
+  writeTogether(to);
   to.flushHeaders();
   const reader = response.body.getReader();
   const leave = (): void => void reader.cancel().catch(() => undefined);
@@ -140,6 +141,7 @@ async function sendResponse(response: Response, to: ServerResponse): Promise<voi
   try {
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
       if (to.destroyed) return;
+      writeTogether(to);
       if (!to.write(part.value)) await roomOrEnd(to);
     }
     to.end();
@@ -148,6 +150,13 @@ async function sendResponse(response: Response, to: ServerResponse): Promise<voi
   } finally {
     to.off('close', leave);
   }
+}
+
+/** What is written in this turn of the event loop becomes one write: each costs the agent, in whose process this is, a system call. */
+function writeTogether({ socket }: ServerResponse): void {
+  if (socket === null || socket.writableCorked > 0) return;
+  socket.cork();
+  setImmediate(() => socket.uncork());
 }
 
 /** Resolves when there is room for more, or nobody to write to. */

@@ -73,7 +73,7 @@ export class JournalSession implements Session {
         if (texts.length > 0) yield encoder.encode(`id: ${number}\ndata: ${texts.join('\ndata: ')}\n\n`);
         else if (reader.isOver || this.#closed) return;
         else if (isAll) await unlessLeft(reader.news());
-        await unlessLeft(pause(isAll && !reader.isOver ? PACE_MS : 0));
+        if (!reader.isOver || !isAll) await unlessLeft(pause(isAll ? PACE_MS : 0));
       }
     } finally {
       this.#leave(reader);

@@ -5,6 +5,10 @@ import type { PageState } from './page-state.ts';
 
 /** How long folding may take of one animation frame, in milliseconds: the rest of its 16 is for drawing. */
 const BUDGET_MS = 6;
+/** With more frames than this to come, a recording is being loaded: it is drawn now and then, and folded for longer. */
+const FAR_BEHIND = 500;
+const LOADING_BUDGET_MS = 12;
+const LOADING_PACE_MS = 250;
 /** Runs of more steps than this are looked at as a whole only so often. */
 const LONG_RUN = 1500;
 const SLOW_MS = 300;
@@ -26,9 +30,11 @@ export function frameFeed(state: PageState): (frame: Frame) => void {
   let fresh = false;
   let drawnAt: number | null = null;
   let restUntil = 0;
+  /** When it was drawn last. */
+  let latestAt = 0;
 
   const fold = (): void => {
-    const until = performance.now() + BUDGET_MS;
+    const until = performance.now() + (queue.length > FAR_BEHIND ? LOADING_BUDGET_MS : BUDGET_MS);
     let done = 0;
     while (done < queue.length && (done % 32 !== 0 || performance.now() < until)) {
       const frame = queue[done++];
@@ -54,9 +60,10 @@ export function frameFeed(state: PageState): (frame: Frame) => void {
     if (took > SMOOTH_MS) restUntil = begun + took;
     drawnAt = null;
     fold();
-    if (fresh && begun >= restUntil) {
+    if (fresh && begun >= restUntil && (queue.length <= FAR_BEHIND || begun >= latestAt + LOADING_PACE_MS)) {
       fresh = false;
       drawnAt = begun;
+      latestAt = begun;
       draw();
     }
     // One more look at the clock after the last drawing shows what it took.

@@ -4,6 +4,8 @@ import type { PlayerOrder, PlayerReply } from '../player/player-script.ts';
 
 /** The players of recordings and of runs that are recorded. */
 export interface Players {
+  /** Loads what plays, before the first session is known. */
+  prepare(): void;
   /** Plays a session from where it was; `isNew`: it has only begun. */
   resume(session: string, isNew: boolean): void;
   /** Nobody looks at it for now. */
@@ -14,7 +16,7 @@ export interface Players {
   detail(session: string, n: number): Promise<StepDetail | null>;
 }
 
-/** Players in a thread of their own, which begins with the first session; `take` gets the frames. */
+/** Players in a thread of their own; `take` gets the frames. */
 export function workerPlayers(token: string, take: (frame: Frame) => void): Players {
   const asked = new Map<number, (detail: StepDetail | null) => void>();
   let worker: Worker | null = null;
@@ -36,6 +38,7 @@ export function workerPlayers(token: string, take: (frame: Frame) => void): Play
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has none
   const order = (what: PlayerOrder): void => started().postMessage(what);
   return {
+    prepare: () => void started(),
     resume: (session, isNew) => order({ do: 'resume', session, token, isNew }),
     pause: (session) => order({ do: 'pause', session }),
     drop: (session) => order({ do: 'drop', session }),
