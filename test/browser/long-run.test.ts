@@ -49,8 +49,43 @@ test.skipIf(noChromium)(
     expect((await page.evaluate(measured)).nodes).toBeLessThan(2500);
     for (const key of ['2', '3', '4', '6', 'Home', 'End']) await page.keyboard.press(key);
     expect(problems).toEqual([]);
+    await page.close();
+    await loadedAndScrubbed(moves);
   },
 );
+
+/** Opens the page once more on the recording, which is played from its first line, and scrubs through it. */
+async function loadedAndScrubbed(moves: number): Promise<void> {
+  const { page } = await open({ url: 'about:blank' });
+  await page.addInitScript(watchFrames);
+  await page.goto(inspector().url);
+  await page.locator('[data-state].active').first().waitFor();
+  const first = await page.evaluate(() => Math.round(performance.now()));
+  await page.getByTestId('readout').getByText(`${moves} of ${moves}`, { exact: false }).waitFor({ timeout: 60_000 });
+  const whole = await page.evaluate(() => Math.round(performance.now()));
+  const scrub = await page.evaluate(scrubbed);
+  console.log(
+    `a recording of ${moves} transitions: picture after ${first} ms, whole after ${whole} ms, ${JSON.stringify(scrub)} ms a move of the cursor`,
+  );
+  await page.getByTestId('candidates').waitFor();
+}
+
+/** Runs in the page: moves the cursor through the run, and notes how long it takes until each position is drawn. */
+async function scrubbed() {
+  const times: number[] = [];
+  const press = async (key: string): Promise<void> => {
+    const begun = performance.now();
+    dispatchEvent(new KeyboardEvent('keydown', { key, shiftKey: key !== 'Home' }));
+    await new Promise<void>((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+    if (key !== 'Home') times.push(performance.now() - begun);
+  };
+  for (let n = 0; n < 30; n += 1) await press('ArrowLeft');
+  await press('Home');
+  for (let n = 0; n < 30; n += 1) await press('ArrowRight');
+  times.sort((a, b) => a - b);
+  const at = (share: number): number => Math.round(times[Math.floor((times.length - 1) * share)] ?? 0);
+  return { median: at(0.5), p95: at(0.95), most: at(1) };
+}
 
 /** Runs in the page: notes how long it takes from one frame to the next. */
 function watchFrames(): void {

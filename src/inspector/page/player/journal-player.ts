@@ -47,11 +47,6 @@ export class JournalPlayer {
     return this.#records.length;
   }
 
-  /** The run has ended: no line is to come. */
-  get isOver(): boolean {
-    return this.#records.at(-1)?.t === 'end';
-  }
-
   /** Takes the next line. The first must be the run's. */
   take(text: string): void {
     try {

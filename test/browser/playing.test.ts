@@ -1,0 +1,96 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { startScene } from '../inspector/scenes.ts';
+import { noChromium, stage } from './browser.ts';
+
+const { inspector, open } = stage();
+
+/** What a page shows of a run: its steps, the drawn states with how often they were entered, the conversation, a step. */
+async function shownIn(page: Page): Promise<readonly string[]> {
+  await page.locator('.answer-text').first().waitFor();
+  await page.locator('[data-state="COMPLETION"].active').waitFor();
+  await page.keyboard.press('2');
+  const steps = await page.getByRole('list', { name: 'Transitions' }).textContent();
+  const states = await page
+    .locator('[data-state]')
+    .evaluateAll((all) => all.map((one) => `${one.getAttribute('data-state')} ${one.textContent}`));
+  const talk = await page.locator('.board-talk .scroll').textContent();
+  const readout = await page.getByTestId('readout').textContent();
+  await page.keyboard.press('1');
+  await page.keyboard.press('ArrowLeft');
+  await page.getByTestId('candidates').getByText('taken', { exact: true }).first().waitFor();
+  return [steps, ...states, talk, readout, await page.getByTestId('candidates').textContent()].map(String);
+}
+
+test.skipIf(noChromium)(
+  'what was seen live is what a reload shows, and an opened recording of the same run',
+  async () => {
+    const { page, problems } = await open();
+    const run = startScene('plan-recovery', { inspect: inspector() });
+    await run;
+    const live = await shownIn(page);
+    expect(live[0]?.length).toBeGreaterThan(100);
+    await page.reload();
+    await page.keyboard.press('End');
+    expect(await shownIn(page)).toEqual(live);
+    inspector().open(run.recording());
+    await page.keyboard.press('End');
+    const offered = page.getByRole('button', { name: /new run/ });
+    if (await offered.isVisible()) await offered.click();
+    await page.getByTestId('status').filter({ hasText: 'answered' }).waitFor();
+    expect(await shownIn(page)).toEqual(live);
+    expect(problems).toEqual([]);
+  },
+);
+
+test.skipIf(noChromium)('a recording that this version plays otherwise says why, and shows its records', async () => {
+  const run = startScene('parallel');
+  await run;
+  const lines = run.recording().trim().split('\n');
+  const last = lines.findLastIndex((line) => line.includes('"callLlm"') && line.startsWith('{"t":"start"'));
+  const changed = lines.map((line, n) => (n === last ? line.replace(/"digest":"[^"]*"/, '"digest":"other"') : line));
+  inspector().open(changed);
+  const { page } = await open();
+  await page.locator('.banner').getByText('left the recording', { exact: false }).waitFor();
+  await page.keyboard.press('4');
+  // Two questions to the model, two calls.
+  await page.locator('.exchange').nth(3).waitFor();
+  expect(await page.locator('.exchange').count()).toBe(4);
+});
+
+test.skipIf(noChromium)('what the server has let go of, the page lets go of too', async () => {
+  const { page } = await open({ url: 'about:blank' });
+  await page.addInitScript(() => {
+    const orders: unknown[] = [];
+    const { postMessage } = Worker.prototype;
+    Object.assign(globalThis, { orders });
+    Worker.prototype.postMessage = function (this: Worker, order: unknown) {
+      orders.push(order);
+      Reflect.apply(postMessage, this, [order]);
+    };
+  });
+  const begun = (n: number) =>
+    createAgent({ model: scriptedModel([`Answer ${n}.`]), silent: true, inspect: inspector() }).run(`Question ${n}`);
+  const first = begun(0);
+  await first;
+  await page.goto(inspector().url);
+  await page.locator('.answer-text').getByText('Answer 0.').waitFor();
+  const orders = (): Promise<readonly { readonly do: string; readonly session: string }[]> =>
+    page.evaluate(() => Reflect.get(globalThis, 'orders'));
+  const last = begun(1);
+  await last;
+  await page.locator('.answer-text').getByText('Answer 1.').waitFor();
+  const ofFirst = (await orders()).filter((one) => one.session === first.runId && one.do !== 'detail');
+  expect(ofFirst.map((one) => one.do)).toEqual(['resume', 'pause']);
+  for (let n = 2; n < 24; n += 1) await begun(n);
+  await page.locator('.answer-text').getByText('Answer 23.').waitFor();
+  await expect
+    .poll(async () => (await orders()).filter((one) => one.do === 'drop').map(({ session }) => session))
+    .toEqual(expect.arrayContaining([first.runId, last.runId]));
+  await page.keyboard.press('r');
+  const listed = page.getByRole('dialog');
+  await listed.getByText('Question 23').first().waitFor();
+  expect(await listed.getByText('Question 0', { exact: true }).count()).toBe(0);
+});
