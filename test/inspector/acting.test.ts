@@ -81,6 +81,25 @@ describe('acting from the page', () => {
     await run.cancel();
   });
 
+  test('forks a run behind large payloads from the entry that the page shows', async () => {
+    const shown = await inspector();
+    const model = scriptedModel([calls(['read', { n: 1 }]), calls(['read', { n: 2 }]), 'Read.']);
+    const text = ({ n }: { readonly n?: unknown }) => ({ text: String(n).repeat(20_000) });
+    const read = tool({ name: 'read', description: 'Reads.', execute: text });
+    const run = createAgent({ model, tools: [read], silent: true, inspect: shown }).run('Read twice.');
+    await run;
+    expect(run.recording().match(/^\{"t":"blob"/gm)?.length).toBeGreaterThan(1);
+    const { act, frames } = viewer(shown.url);
+    const isEnd = (frame: Frame): boolean => frame.t === 'record' && frame.record.t === 'end';
+    const replied = (await frames(run.runId, isEnd)).findLast(
+      (frame) => frame.t === 'record' && frame.record.t === 'outcome',
+    );
+    const entry = replied?.t === 'record' ? replied.line : 0;
+    const forked = await act(run.runId, { kind: 'fork', entry, outcome: { content: 'Read otherwise.' } });
+    const ended = (await frames(forked.session ?? '', isEnd)).at(-1);
+    expect(ended).toMatchObject({ line: entry + 1, record: { output: { result: 'Read otherwise.' } } });
+  });
+
   test('forks a run from an entry with another outcome, as a run of its own that is shown too', async () => {
     const shown = await inspector();
     const run = startScene('approval', { inspect: shown });

@@ -1,10 +1,11 @@
-import { type Effect, LONG_TIMER_MS, type Outcome } from '../../actors/journal.ts';
+import { type Effect, LONG_TIMER_MS } from '../../actors/journal.ts';
 import { confirmIn } from '../below/agent-actors.ts';
 import type { OwnRedactor } from '../../actors/redactor.ts';
+import { outcomeOf } from '../../journal/format/cut-recording.ts';
 import { readRecording } from '../../journal/format/recording.ts';
 import { noteDriven } from '../../journal/run/driven-runs.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
-import { type Json, isJsonObject } from '../../json/json.ts';
+import { isJsonObject } from '../../json/json.ts';
 import type { AgentCore } from '../core/agent-core.ts';
 import { isTerminal } from '../options/agent-settings.ts';
 import { pendingLogins } from './pending-approvals.ts';
@@ -134,18 +135,11 @@ function forking(
   return {
     fork: async (recording, at, outcome) => {
       const changed = outcome === undefined ? {} : { outcome: outcomeOf(outcome) };
-      return fork(readRecording(recording), { at, ...changed, context, inspect }).runId;
+      // The page counts records, and large payloads on lines of their own are none.
+      const { numbers: _lines, ...counted } = readRecording(recording);
+      return fork(counted, { at, ...changed, context, inspect }).runId;
     },
   };
-}
-
-/** What a person wrote as the outcome: one as the recording writes it, else what the work gave. */
-function outcomeOf(json: Json): Outcome {
-  if (isJsonObject(json) && json.ok === true && json.value !== undefined) return { ok: true, value: json.value };
-  const error = isJsonObject(json) && json.ok === false && isJsonObject(json.error) ? json.error : null;
-  if (error !== null && typeof error.code === 'string' && typeof error.message === 'string')
-    return { ok: false, error: { code: error.code, message: error.message } };
-  return { ok: true, value: json };
 }
 
 /** Cancels the run when the signal aborts; gives back how to stop listening. */

@@ -27,8 +27,8 @@ function start(): void {
   const saved = readSaved(document);
   const token = saved === null ? takeToken() : '';
   const players = workerPlayers(token, take);
-  const detail = (session: string, step: number) => (isPlayed(state, session) ? players.detail(session, step) : null);
-  const page: Page = { state, desk: saved?.desk ?? liveDesk(token, detail), layouts: layouts(ownLayouts) };
+  const playerOf = (session: string) => (isPlayed(state, session) ? players : null);
+  const page: Page = { state, desk: saved?.desk ?? liveDesk(token, playerOf), layouts: layouts(ownLayouts) };
   if (saved === null) {
     const feed = liveFeed(state, { token, take, players });
     effect(() => {

@@ -51,6 +51,15 @@ export function cutRecording(recording: Recording, at: number, outcome?: Outcome
   return { past: past([...starts, changed]), rest: others, entry: lineNumber(recording, starts.length - 1) };
 }
 
+/** What a person wrote as the outcome: one as the recording writes it, else what the work gave. */
+export function outcomeOf(json: Json): Outcome {
+  if (isJsonObject(json) && json.ok === true && json.value !== undefined) return { ok: true, value: json.value };
+  const error = isJsonObject(json) && json.ok === false && isJsonObject(json.error) ? json.error : null;
+  if (error !== null && typeof error.code === 'string' && typeof error.message === 'string')
+    return { ok: false, error: { code: error.code, message: error.message } };
+  return { ok: true, value: json };
+}
+
 /** Finds the outcomes that stand behind a cut, for what was in flight there. */
 export function outcomesOf(rest: readonly RecordLine[]): (effect: Effect) => KnownOutcome | undefined {
   const known = new Map<string, KnownOutcome>();

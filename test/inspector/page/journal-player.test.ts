@@ -145,3 +145,21 @@ test('an agent three deep is shown live as its recording shows it, each agent wi
   );
   expect(named).toEqual(expect.arrayContaining(['level3', 'level2', 'level1', 'level0', 'pay']));
 });
+
+test('an outcome from which the machine cannot continue is refused before a fork begins', async () => {
+  const run = startScene('parallel');
+  await run;
+  const lines = linesOf(run.recording());
+  const { player, frames } = played(lines);
+  const before = frames.length;
+  const replied = 1 + lines.findIndex((line) => line.startsWith('{"t":"outcome"') && line.includes('llmCall'));
+  const looked = 1 + lines.findIndex((line) => line.startsWith('{"t":"outcome"') && line.includes('callTool'));
+  for (const outcome of [5, 'x', {}, { content: 5 }])
+    expect(player.refusal(replied, outcome)).toMatch(/^The machine cannot continue from entry \d+ .* PLANNING\.ASKING/);
+  expect(player.refusal(replied, { content: 'Oslo.' })).toBeNull();
+  expect(player.refusal(looked, { status: 'success', data: { celsius: 3 } })).toBeNull();
+  expect(player.refusal(2, { content: 'Oslo.' })).toBeNull();
+  expect(player.refusal(lines.length, {})).toMatch(/can be cut behind its records/);
+  expect(frames.length).toBe(before);
+  expect(player.detail(5)).toEqual(played(lines).player.detail(5));
+});

@@ -7,8 +7,11 @@
  */
 import { RecordingPlayer } from '../../../journal/replay/recording-player.ts';
 import { blobReader, HOLDS_KEY } from '../../../journal/format/blobs.ts';
+import { cutRecording, outcomeOf } from '../../../journal/format/cut-recording.ts';
 import type { BlobRecord, RecordLine } from '../../../journal/format/record.ts';
+import { ROOT_ID } from '../../../journal/format/run-input.ts';
 import type { RunEvent } from '../../../machines/events/run-events.ts';
+import type { Json } from '../../../json/json.ts';
 import { describeThrown } from '../../../json/to-json.ts';
 import { FrameMaker, type FrameOptions } from '../../frames/frame-maker.ts';
 import type { StepSource } from '../../frames/initial-snapshot.ts';
@@ -60,6 +63,26 @@ export class JournalPlayer {
   detail(n: number): StepDetail | null {
     const known = this.#steps.find(n) ?? this.#playedAgain(n);
     return known === null ? null : detailOf(known.step, known.source);
+  }
+
+  /** Why the run cannot continue from an entry with another outcome, as its machine says; null: it can. */
+  refusal(entry: number, outcome: Json): string | null {
+    const [head, ...lines] = this.#records;
+    if (head?.t !== 'run') return null;
+    let isOver = false;
+    const player = new RecordingPlayer({
+      onMicrostep: ({ path, snapshot }) => {
+        if (path === ROOT_ID) isOver = snapshot.status === 'done';
+      },
+    });
+    try {
+      const { past } = cutRecording({ head, lines }, entry, outcomeOf(outcome));
+      for (const record of [past.head, ...past.lines]) player.feed(record);
+    } catch (error) {
+      return describeThrown(error).message;
+    }
+    if (player.problem !== null || isOver || player.open.length > 0) return player.problem;
+    return `The machine cannot continue from entry ${entry} with this outcome: it stops in ${player.path}.`;
   }
 
   /** Lets go of what steps came from, until somebody asks for one. */

@@ -2,21 +2,29 @@
  * Owns: the players of a page, in a thread of their own: however long a recording is, the page stays quick. In a saved page, which
  * cannot start one, this script stands before the page's and lends it the player.
  */
-import { isJsonObject } from '../../../json/json.ts';
+import { isJsonObject, type Json } from '../../../json/json.ts';
 import type { Frame, StepDetail } from '../../frames/protocol.ts';
 import { JournalPlayer } from './journal-player.ts';
 import { type LineStream, lineStream } from './line-stream.ts';
 
-/** What the page asks of its players. `address` is where a session's parts are, `token` what opens them. */
+/** What the page asks of its players; `token` opens the session's address. */
 export type PlayerOrder =
   | { readonly do: 'resume'; readonly session: string; readonly token: string; readonly isNew: boolean }
   | { readonly do: 'pause' | 'drop'; readonly session: string }
-  | { readonly do: 'detail'; readonly session: string; readonly n: number; readonly id: number };
+  | { readonly do: 'detail'; readonly session: string; readonly n: number; readonly id: number }
+  | {
+      readonly do: 'try';
+      readonly session: string;
+      readonly entry: number;
+      readonly outcome: Json;
+      readonly id: number;
+    };
 
-/** What comes back: frames as they are made, and the details of a step that were asked for. */
+/** What comes back: frames as they are made, the details of a step, and why an outcome cannot be. */
 export type PlayerReply =
   | { readonly frames: readonly Frame[] }
-  | { readonly id: number; readonly detail: StepDetail | null };
+  | { readonly id: number; readonly detail: StepDetail | null }
+  | { readonly id: number; readonly refusal: string | null };
 
 interface Playing {
   readonly player: JournalPlayer;
@@ -55,6 +63,8 @@ function playSessions(post: (reply: PlayerReply) => void): (order: PlayerOrder) 
         return void playing.delete(order.session);
       case 'detail':
         return post({ id: order.id, detail: known?.player.detail(order.n) ?? null });
+      case 'try':
+        return post({ id: order.id, refusal: known?.player.refusal(order.entry, order.outcome) ?? null });
     }
   };
 }

@@ -1,5 +1,6 @@
 import { isJsonObject } from '../../../json/json.ts';
 import { parsedJson } from '../../frames/shared-json.ts';
+import type { Players } from './players.ts';
 import type { Act, ActReply, SearchPage, StepDetail } from '../../frames/protocol.ts';
 
 /** What the page can ask for: the server, or, in a saved page, what was saved with it. */
@@ -19,12 +20,12 @@ export interface Desk {
 }
 
 /**
- * The desk of a page that a server stands behind. `token` is the one that the page was opened with; `played` gives the
- * details of steps of recordings, null for what is none.
+ * The desk of a page that a server stands behind. `token` is the one that the page was opened with; `playerOf` gives what
+ * plays a session's recording, null for one without.
  */
 export function liveDesk(
   token: string,
-  played: (session: string, step: number) => Promise<StepDetail | null> | null,
+  playerOf: (session: string) => Pick<Players, 'detail' | 'refusal'> | null,
 ): Desk {
   const at = (path: string): string => `${path}?token=${encodeURIComponent(token)}`;
   const part = (session: string, name: string): string => at(`api/sessions/${encodeURIComponent(session)}/${name}`);
@@ -39,8 +40,8 @@ export function liveDesk(
   return {
     acts: true,
     detail: async (session, step) => {
-      const own = played(session, step);
-      if (own !== null) return own;
+      const player = playerOf(session);
+      if (player !== null) return player.detail(session, step);
       try {
         const response = await fetch(part(session, `steps/${step}`));
         const value: unknown = response.ok ? await response.json() : null;
@@ -58,7 +59,15 @@ export function liveDesk(
         return null;
       }
     },
-    act: (session, act) => order(part(session, 'act'), 'application/json', JSON.stringify(act)),
+    act: async (session, act) => {
+      // The machine knows in this page already whether it could continue.
+      const refusal =
+        act.kind === 'fork' && act.outcome !== undefined
+          ? await playerOf(session)?.refusal(session, act.entry, act.outcome)
+          : null;
+      if (typeof refusal === 'string') return { ok: false, message: refusal };
+      return order(part(session, 'act'), 'application/json', JSON.stringify(act));
+    },
     address: () => new URL(`${at('./')}${location.hash}`, location.href).href,
     open: (recording) => order(at('api/recordings'), 'application/x-ndjson', recording),
     links: (session, beside) => ({

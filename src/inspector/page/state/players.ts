@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../../json/json.ts';
+import { isJsonObject, type Json } from '../../../json/json.ts';
 import type { Frame, StepDetail } from '../../frames/protocol.ts';
 import type { PlayerOrder, PlayerReply } from '../player/player-script.ts';
 
@@ -14,11 +14,13 @@ export interface Players {
   drop(session: string): void;
   /** Null: there is no such step. */
   detail(session: string, n: number): Promise<StepDetail | null>;
+  /** Why a run cannot continue from an entry with this outcome; null: it can, as far as its machine knows. */
+  refusal(session: string, entry: number, outcome: Json): Promise<string | null>;
 }
 
 /** Players in a thread of their own; `take` gets the frames. */
 export function workerPlayers(token: string, take: (frame: Frame) => void): Players {
-  const asked = new Map<number, (detail: StepDetail | null) => void>();
+  const asked = new Map<number, (reply: PlayerReply) => void>();
   let worker: Worker | null = null;
   let count = 0;
   const started = (): Worker => {
@@ -30,24 +32,32 @@ export function workerPlayers(token: string, take: (frame: Frame) => void): Play
     made.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
       if (!isReply(data)) return;
       if ('frames' in data) return data.frames.forEach(take);
-      asked.get(data.id)?.(data.detail);
+      asked.get(data.id)?.(data);
       asked.delete(data.id);
     });
     return made;
   };
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has none
   const order = (what: PlayerOrder): void => started().postMessage(what);
+  const ask = (what: (id: number) => PlayerOrder): Promise<PlayerReply> =>
+    new Promise((resolve) => {
+      const id = ++count;
+      asked.set(id, resolve);
+      order(what(id));
+    });
   return {
     prepare: () => void started(),
     resume: (session, isNew) => order({ do: 'resume', session, token, isNew }),
     pause: (session) => order({ do: 'pause', session }),
     drop: (session) => order({ do: 'drop', session }),
-    detail: (session, n) =>
-      new Promise((resolve) => {
-        const id = ++count;
-        asked.set(id, resolve);
-        order({ do: 'detail', session, n, id });
-      }),
+    detail: async (session, n) => {
+      const reply = await ask((id) => ({ do: 'detail', session, n, id }));
+      return 'detail' in reply ? reply.detail : null;
+    },
+    refusal: async (session, entry, outcome) => {
+      const reply = await ask((id) => ({ do: 'try', session, entry, outcome, id }));
+      return 'refusal' in reply ? reply.refusal : null;
+    },
   };
 }
 
