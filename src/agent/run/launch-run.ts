@@ -1,7 +1,7 @@
 import { type Effect, LONG_TIMER_MS } from '../../actors/journal.ts';
 import { confirmIn } from '../below/agent-actors.ts';
 import type { OwnRedactor } from '../../actors/redactor.ts';
-import { outcomeOf } from '../../journal/format/cut-recording.ts';
+import { writtenOutcome } from '../../journal/format/cut-recording.ts';
 import { readRecording } from '../../journal/format/recording.ts';
 import { noteDriven } from '../../journal/run/driven-runs.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
@@ -134,7 +134,7 @@ function forking(
   if (inspect === false || fork === null) return {};
   return {
     fork: async (recording, at, outcome) => {
-      const changed = outcome === undefined ? {} : { outcome: outcomeOf(outcome) };
+      const changed = outcome === undefined ? {} : { outcome: writtenOutcome(outcome) };
       // The page counts records, and large payloads on lines of their own are none.
       const { numbers: _lines, ...counted } = readRecording(recording);
       return fork(counted, { at, ...changed, context, inspect }).runId;

@@ -52,7 +52,7 @@ export function cutRecording(recording: Recording, at: number, outcome?: Outcome
 }
 
 /** What a person wrote as the outcome: one as the recording writes it, else what the work gave. */
-export function outcomeOf(json: Json): Outcome {
+export function writtenOutcome(json: Json): Outcome {
   if (isJsonObject(json) && json.ok === true && json.value !== undefined) return { ok: true, value: json.value };
   const error = isJsonObject(json) && json.ok === false && isJsonObject(json.error) ? json.error : null;
   if (error !== null && typeof error.code === 'string' && typeof error.message === 'string')

@@ -7,7 +7,7 @@
  */
 import { RecordingPlayer } from '../../../journal/replay/recording-player.ts';
 import { blobReader, HOLDS_KEY } from '../../../journal/format/blobs.ts';
-import { cutRecording, outcomeOf } from '../../../journal/format/cut-recording.ts';
+import { cutRecording, writtenOutcome } from '../../../journal/format/cut-recording.ts';
 import type { BlobRecord, RecordLine } from '../../../journal/format/record.ts';
 import { ROOT_ID } from '../../../journal/format/run-input.ts';
 import type { RunEvent } from '../../../machines/events/run-events.ts';
@@ -76,7 +76,7 @@ export class JournalPlayer {
       },
     });
     try {
-      const { past } = cutRecording({ head, lines }, entry, outcomeOf(outcome));
+      const { past } = cutRecording({ head, lines }, entry, writtenOutcome(outcome));
       for (const record of [past.head, ...past.lines]) player.feed(record);
     } catch (error) {
       return describeThrown(error).message;
