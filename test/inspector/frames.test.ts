@@ -50,6 +50,7 @@ describe('the frames of a run', () => {
       await run;
       const recorded = lasting(framesOf(readRecording(run.recording()), { id: run.runId, version: '0' }));
       expect(recorded.length).toBeGreaterThan(10);
+      expect(recorded.filter(({ t }) => t === 'problem')).toEqual([]);
       expect(watching.length).toBeGreaterThan(0);
       for (const seen of watching) expect(lasting(await seen)).toEqual(recorded);
       expect(lasting(await frames(run.runId, isEnd))).toEqual(recorded);
