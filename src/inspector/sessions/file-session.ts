@@ -102,6 +102,7 @@ function damagedSession(id: string, { path, problem }: { readonly path: string; 
     id,
     info: () => info,
     follow: async function* () {},
+    lines: async function* () {},
     recording: () => null,
     act: () => Promise.resolve(NOBODY),
     close: () => undefined,
