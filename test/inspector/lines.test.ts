@@ -2,6 +2,9 @@ import { gunzipSync } from 'node:zlib';
 import { request } from 'node:http';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { calls } from '../support/replies.ts';
 import { startScene } from './scenes.ts';
 import { serverSentEvents, viewer } from './viewer.ts';
 import { inspector } from './with-inspector.ts';
@@ -96,4 +99,26 @@ test('files and lines are compressed for who takes that, events never, and nothi
   expect(
     (await raw(shown, `/api/sessions/${run.runId}/stream`, { 'accept-encoding': 'gzip' })).encoding,
   ).toBeUndefined();
+});
+
+test('lines that come at once are sent together, some twenty times a second', async () => {
+  const shown = await inspector();
+  const { promise: watched, resolve: watch } = Promise.withResolvers<void>();
+  const script = scriptedModel([...Array.from({ length: 100 }, (_, n) => calls(['count', { n }])), 'Counted.']);
+  const run = createAgent({
+    model: { id: 'held', complete: async (asked, io) => (await watched, script.complete(asked, io)) },
+    tools: [fakeTool('count')],
+    maxSteps: 110,
+    silent: true,
+    inspect: shown,
+  }).run('Count.');
+  let events = 0;
+  let begun = 0;
+  for await (const { type } of serverSentEvents(await viewer(shown.url).get(`/api/sessions/${run.runId}/stream`))) {
+    if (events === 0) begun = performance.now();
+    if (type === 'message') events += 1;
+    watch();
+  }
+  expect((await run).status).toBe('answered');
+  expect(events).toBeLessThan((performance.now() - begun) / 50 + 4);
 });
