@@ -16,6 +16,16 @@ export function abortable(signal: AbortSignal): <T>(promise: Promise<T>) => Prom
 /** How long the event loop may be held at a time, in milliseconds: an agent may run in it. */
 export const SLICE_MS = 8;
 
+/** Does a piece of work again and again until it says that nothing is left, and lets others run in between. */
+export async function inSlices(work: () => boolean, stopped: () => boolean): Promise<void> {
+  for (;;) {
+    const until = performance.now() + SLICE_MS;
+    while (performance.now() < until) if (!work()) return;
+    await new Promise<void>((resolve) => void setImmediate(resolve));
+    if (stopped()) return;
+  }
+}
+
 /** How many times as long it is then left to others: an agent may run in it. */
 const REST = 3;
 
