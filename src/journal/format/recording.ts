@@ -47,22 +47,20 @@ class KeptStart implements Pick<StartRecord, 'at' | 'id' | 'name' | 'effects' | 
   readonly effects: Effects;
   /** Against the one before of this name. */
   readonly request: Json;
-  /** Known where somebody watched when it was started; else made of the whole request when the first reader comes by. */
-  #digest: string | undefined;
+  /** Made of the whole request when the first reader comes by. */
+  #digest: string | undefined = undefined;
 
-  constructor(at: number, { id, name, effects }: Effect, request: Json, sum: string | undefined) {
+  constructor(at: number, { id, name, effects }: Effect, request: Json) {
     this.at = at;
     this.id = id;
     this.name = name;
     this.effects = effects;
     this.request = request;
-    this.#digest = sum;
   }
 
-  /** `asked` gives the whole request; it is called if the digest is not known. */
-  record(asked: () => Json): StartRecord {
+  record(asked: Json): StartRecord {
     const { id, name, effects } = this;
-    const sum = (this.#digest ??= digest(asked()));
+    const sum = (this.#digest ??= digest(asked));
     return startRecord({ id, name, effects, digest: sum, key: effectKey(id, sum) }, this.at, this.request);
   }
 }
@@ -78,11 +76,7 @@ export function recorder(head: RunRecord, at: () => number = stopwatch()): Recor
   };
   return {
     start: (effect) =>
-      keep(
-        effect.ms === undefined
-          ? new KeptStart(at(), effect, shorten(effect), watching === null ? undefined : effect.digest)
-          : startRecord(effect, at(), null),
-      ),
+      keep(effect.ms === undefined ? new KeptStart(at(), effect, shorten(effect)) : startRecord(effect, at(), null)),
     entry: (entry) => keep({ at: at(), entry }),
     end: (output) => keep({ t: 'end', at: at(), output }),
     get elapsed() {
@@ -118,25 +112,13 @@ export function recorder(head: RunRecord, at: () => number = stopwatch()): Recor
 function lineReader({ history }: RunRecord): (item: Kept) => RecordLine {
   /** The latest request of each name, whole: only against that one is the next written. */
   const latest = new Map<string, JsonObject>();
-  /** Those after it, as they are written: they are put together only if somebody has to know. */
-  const unread = new Map<string, Json[]>();
-  const whole = (name: string): Json => {
-    let request: Json = null;
-    for (const written of unread.get(name) ?? []) {
-      request = shallowlyFrozen(wholeRequest(written, history, () => latest.get(name)));
-      if (isJsonObject(request)) latest.set(name, request);
-    }
-    unread.delete(name);
-    return request;
-  };
   return (item) => {
     if ('entry' in item) return entryRecord(item.entry, item.at);
     if (!(item instanceof KeptStart)) return item;
-    const { name, request } = item;
-    const waiting = unread.get(name);
-    if (waiting === undefined) unread.set(name, [request]);
-    else waiting.push(request);
-    return item.record(() => whole(name));
+    const { name } = item;
+    const request = shallowlyFrozen(wholeRequest(item.request, history, () => latest.get(name)));
+    if (isJsonObject(request)) latest.set(name, request);
+    return item.record(request);
   };
 }
 
