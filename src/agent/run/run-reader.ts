@@ -2,7 +2,7 @@ import type { InspectionEvent } from 'xstate';
 import type { Effect, Entry, Journal } from '../../actors/journal.ts';
 import { drive } from '../../journal/run/drive.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
-import type { Recorder } from '../../journal/format/recording.ts';
+import type { Recorder } from '../../journal/format/recorder.ts';
 import { ROOT_ID, inputOf } from '../../journal/format/run-input.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { runEventReader } from '../../machines/events/run-event-reader.ts';

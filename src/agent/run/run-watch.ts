@@ -1,7 +1,7 @@
 import type { OutsideEvent } from '../../actors/journal.ts';
 import type { RunWatcher, Attachment, RunPort } from '../../inspector/frames/run-port.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
-import type { Recorder } from '../../journal/format/recording.ts';
+import type { Recorder } from '../../journal/format/recorder.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { Microstep } from '../../machines/events/transition-log.ts';

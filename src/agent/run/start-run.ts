@@ -10,7 +10,7 @@
 import type { SnapshotFrom } from 'xstate';
 import type { OutsideEvent } from '../../actors/journal.ts';
 import { type Drive, drive, recordedOutput } from '../../journal/run/drive.ts';
-import { type Recorder, recorder, stopwatch } from '../../journal/format/recording.ts';
+import { type Recorder, recorder, stopwatch } from '../../journal/format/recorder.ts';
 import type { RunJournal } from '../../journal/run/run-journal.ts';
 import { ROOT_ID, inputOf } from '../../journal/format/run-input.ts';
 import type { agentMachine } from '../../machines/agent/agent.ts';

@@ -11,7 +11,7 @@ import type { Effect, Entry, Journal, Outcome, OutsideEvent, Perform } from '../
 import { type LeafHost, type LeafWork, attachHost, findActor } from '../../actors/leaf.ts';
 import { NO_REDACTOR, type Redactor } from '../../actors/redactor.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
-import type { Recorder } from '../format/recording.ts';
+import type { Recorder } from '../format/recorder.ts';
 
 interface DriveOptions {
   readonly logic: AnyActorLogic;

@@ -1,6 +1,7 @@
 import type { OutsideEvent } from '../../../actors/journal.ts';
 import { drive, recordedOutput } from '../../../journal/run/drive.ts';
-import { recorder, readRecording } from '../../../journal/format/recording.ts';
+import { readRecording } from '../../../journal/format/recording.ts';
+import { recorder } from '../../../journal/format/recorder.ts';
 import { ROOT_ID, inputOf } from '../../../journal/format/run-input.ts';
 import { isJsonObject } from '../../../json/json.ts';
 import { endlessGuard } from './exploration-error.ts';

@@ -1,0 +1,150 @@
+import { type Effect, type Entry, effectKey } from '../../actors/journal.ts';
+import { digest } from '../../json/digest.ts';
+import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import type { Effects } from '../../tools/spec.ts';
+import { lineWriter } from './blobs.ts';
+import { deltaWriter, wholeRequest } from './deltas.ts';
+import { type RecordLine, type RunRecord, type StartRecord, entryRecord, startRecord } from './record.ts';
+
+/**
+ * Keeps what crosses the boundary: requests against the one before, so that a long run holds each message once, and all
+ * else by reference. Nothing is written out unless somebody asks for the lines.
+ */
+export interface Recorder {
+  start(effect: Effect): void;
+  entry(entry: Entry): void;
+  end(output: Json): void;
+  /** The recording so far, as JSON lines. */
+  text(): string;
+  /** Milliseconds from the beginning to the latest record: a clock that a replay can read too. */
+  readonly elapsed: number;
+  /** Reads the records one after the other, null when there are no more yet. */
+  reader(): () => RecordLine | null;
+  /** What the machine was told so far, in order, and when. */
+  entries(): readonly { readonly at: number; readonly entry: Entry }[];
+  /** Called after each record, for the one who watches the run. One that throws is ignored. */
+  watch(listener: (() => void) | null): void;
+}
+
+type Kept = KeptStart | { readonly at: number; readonly entry: Entry } | (RecordLine & { readonly t: 'end' | 'start' });
+
+/** A leaf's start, without the request that it began with: that would be the whole conversation in each turn. */
+class KeptStart implements Pick<StartRecord, 'at' | 'id' | 'name' | 'effects' | 'request'> {
+  readonly at: number;
+  readonly id: string;
+  readonly name: string;
+  readonly effects: Effects;
+  /** Against the one before of this name. */
+  readonly request: Json;
+  /** Known where somebody watched when it was started; else made of the whole request when the first reader comes by. */
+  #digest: string | undefined;
+
+  constructor(at: number, { id, name, effects }: Effect, request: Json, sum: string | undefined) {
+    this.at = at;
+    this.id = id;
+    this.name = name;
+    this.effects = effects;
+    this.request = request;
+    this.#digest = sum;
+  }
+
+  /** `asked` gives the whole request; it is called if the digest is not known. */
+  record(asked: () => Json): StartRecord {
+    const { id, name, effects } = this;
+    const sum = (this.#digest ??= digest(asked()));
+    return startRecord({ id, name, effects, digest: sum, key: effectKey(id, sum) }, this.at, this.request);
+  }
+}
+
+/** Records one run from its head on; `at` tells the milliseconds since it began. */
+export function recorder(head: RunRecord, at: () => number = stopwatch()): Recorder {
+  const shorten = deltaWriter(head);
+  const kept: Kept[] = [];
+  let watching: (() => void) | null = null;
+  const keep = (item: Kept): void => {
+    kept.push(item);
+    if (watching !== null) tell(watching);
+  };
+  return {
+    start: (effect) =>
+      keep(
+        effect.ms === undefined
+          ? new KeptStart(at(), effect, shorten(effect), watching === null ? undefined : effect.digest)
+          : startRecord(effect, at(), null),
+      ),
+    entry: (entry) => keep({ at: at(), entry }),
+    end: (output) => keep({ t: 'end', at: at(), output }),
+    get elapsed() {
+      return kept.at(-1)?.at ?? 0;
+    },
+    reader: () => {
+      const lineOf = lineReader(head);
+      let begun = false;
+      let next = 0;
+      return () => {
+        if (!begun) {
+          begun = true;
+          return head;
+        }
+        const item = kept[next];
+        if (item === undefined) return null;
+        next += 1;
+        return lineOf(item);
+      };
+    },
+    entries: () => kept.flatMap((item) => ('entry' in item ? [item] : [])),
+    watch: (listener) => {
+      watching = listener;
+    },
+    text: () => {
+      const [lineOf, write] = [lineReader(head), lineWriter()];
+      return write(head) + kept.map((item) => write(lineOf(item))).join('');
+    },
+  };
+}
+
+/** Makes records of what was kept, in order. */
+function lineReader({ history }: RunRecord): (item: Kept) => RecordLine {
+  /** The latest request of each name, whole: only against that one is the next written. */
+  const latest = new Map<string, JsonObject>();
+  /** Those after it, as they are written: they are put together only if somebody has to know. */
+  const unread = new Map<string, Json[]>();
+  const whole = (name: string): Json => {
+    let request: Json = null;
+    for (const written of unread.get(name) ?? []) {
+      request = shallowlyFrozen(wholeRequest(written, history, () => latest.get(name)));
+      if (isJsonObject(request)) latest.set(name, request);
+    }
+    unread.delete(name);
+    return request;
+  };
+  return (item) => {
+    if ('entry' in item) return entryRecord(item.entry, item.at);
+    if (!(item instanceof KeptStart)) return item;
+    const { name, request } = item;
+    const waiting = unread.get(name);
+    if (waiting === undefined) unread.set(name, [request]);
+    else waiting.push(request);
+    return item.record(() => whole(name));
+  };
+}
+
+/** So that the digest of a list that grew from another begins where that one's ended. */
+function shallowlyFrozen(request: Json): Json {
+  if (isJsonObject(request)) for (const member of Object.values(request)) Object.freeze(member);
+  return Object.freeze(request);
+}
+
+/** Counts the milliseconds from now on. */
+export function stopwatch(): () => number {
+  const began = performance.now();
+  return () => Math.round(performance.now() - began);
+}
+
+function tell(listener: () => void): void {
+  try {
+    listener();
+  } catch {
+    // Whoever watches must not stop what it watches.
+  }
+}
