@@ -7,16 +7,37 @@ import { noChromium, stage } from './browser.ts';
 
 const { inspector, open } = stage();
 
+/** What a list shows that has room for all its rows, once it has drawn them. */
+async function whole(page: Page, read: () => Promise<string | null>, all: RegExp): Promise<string> {
+  for (let before = ''; ;) {
+    // oxlint-disable-next-line no-await-in-loop -- one look after the other
+    const now = (await read()) ?? '';
+    if (now === before && all.test(now)) return now;
+    before = now;
+    // oxlint-disable-next-line no-await-in-loop -- see above
+    await page.waitForTimeout(150);
+  }
+}
+
 /** What a page shows of a run: its steps, the drawn states with how often they were entered, the conversation, a step. */
 async function shownIn(page: Page): Promise<readonly string[]> {
   await page.locator('.answer-text').first().waitFor();
   await page.locator('[data-state="COMPLETION"].active').waitFor();
   await page.keyboard.press('2');
-  const steps = await page.getByRole('list', { name: 'Transitions' }).textContent();
+  const list = page.getByRole('list', { name: 'Transitions' });
+  const steps = await whole(page, () => list.textContent(), /^1.*COMPLETION$/s);
   const states = await page
     .locator('[data-state]')
     .evaluateAll((all) => all.map((one) => `${one.getAttribute('data-state')} ${one.textContent}`));
-  const talk = await page.locator('.board-talk .scroll').textContent();
+  const board = page.locator('.board-talk .scroll');
+  const said = (): Promise<string | null> =>
+    board.evaluate((shown) => {
+      const copy = shown.cloneNode(true);
+      // A recording from disk has no agent, and so nothing that forks it.
+      if (copy instanceof Element) for (const button of copy.querySelectorAll('button')) button.remove();
+      return copy.textContent;
+    });
+  const talk = await whole(page, said, /steps.*ms$/s);
   const readout = await page.getByTestId('readout').textContent();
   await page.keyboard.press('1');
   await page.keyboard.press('ArrowLeft');
@@ -28,6 +49,8 @@ test.skipIf(noChromium)(
   'what was seen live is what a reload shows, and an opened recording of the same run',
   async () => {
     const { page, problems } = await open();
+    // The lists have all their rows in view.
+    await page.setViewportSize({ width: 1280, height: 6000 });
     const run = startScene('plan-recovery', { inspect: inspector() });
     await run;
     const live = await shownIn(page);
@@ -35,10 +58,16 @@ test.skipIf(noChromium)(
     await page.reload();
     await page.keyboard.press('End');
     expect(await shownIn(page)).toEqual(live);
+    const before = page.url();
     inspector().open(run.recording());
-    await page.keyboard.press('End');
     const offered = page.getByRole('button', { name: /new run/ });
-    if (await offered.isVisible()) await offered.click();
+    await expect
+      .poll(async () => {
+        if (await offered.isVisible()) await offered.click();
+        return new URL(page.url()).hash;
+      })
+      .not.toBe(new URL(before).hash);
+    await page.keyboard.press('End');
     await page.getByTestId('status').filter({ hasText: 'answered' }).waitFor();
     expect(await shownIn(page)).toEqual(live);
     expect(problems).toEqual([]);
