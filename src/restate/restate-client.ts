@@ -1,6 +1,8 @@
 import { type Recording, readRecording } from '../journal/format/recording.ts';
 import { optionsOf } from '../json/known-options.ts';
-import { isJsonObject } from '../json/json.ts';
+import { type Json, type JsonObject, isJsonObject } from '../json/json.ts';
+import { JournalError } from '../journal/format/journal-error.ts';
+import type { JournalStore } from '../journal/run/run-journal.ts';
 import type { RecordingPage, RestateRequest, RestateResult, RestateState } from './restate-agent.ts';
 import type { RestateMessage } from './restate-messages.ts';
 
@@ -30,6 +32,13 @@ export interface RestateClient {
   recording(runId: string): Promise<string | null>;
   /** The same as it is read, so that a run can be followed like one of a journal. */
   read(runId: string): Promise<Recording | null>;
+  /**
+   * The runs as a journal of an agent in any process: `agent.recording`, `approve`, `reject`, `steer`, `queue` and `cancel` reach
+   * them by their ids. No run begins in it or is resumed from it: that is Restate's.
+   *
+   * @example createAgent({ ...options, journal: runs.journal }).approve('run-1', 'c2')
+   */
+  readonly journal: JournalStore;
 }
 
 const checkOptions = optionsOf<RestateClientOptions>('restateClient', 'docs/restate.md', {
@@ -65,6 +74,12 @@ export function restateClient(options: RestateClientOptions): RestateClient {
     }
     return text;
   };
+  const read = async (runId: string): Promise<Recording | null> => {
+    const text = await recording(runId);
+    return text === null ? null : readRecording(text);
+  };
+  const send = (runId: string, message: RestateMessage): Promise<boolean> => post(at(runId, 'send'), message);
+  const state = (runId: string): Promise<RestateState | null> => post(at(runId, 'state'));
   return {
     run: (runId, request) => post(at(runId, 'run'), request),
     start: async (runId, request) => void (await post(at(runId, 'run/send'), request)),
@@ -72,14 +87,38 @@ export function restateClient(options: RestateClientOptions): RestateClient {
       const address = `${base}/restate/workflow/${encodeURIComponent(name)}/${encodeURIComponent(runId)}/attach`;
       return answerOf(await fetch(address, { headers }));
     },
-    send: (runId, message) => post(at(runId, 'send'), message),
-    state: (runId) => post(at(runId, 'state')),
+    send,
+    state,
     recording,
-    read: async (runId) => {
-      const text = await recording(runId);
-      return text === null ? null : readRecording(text);
+    read,
+    journal: {
+      open: () => {
+        throw new TypeError(`Runs of '${name}' are begun by Restate: use the client's run or start.`);
+      },
+      // The engine has them all: whoever wants one asks it.
+      take: async (runId) => {
+        if ((await state(runId)) === null) return null;
+        throw new JournalError('run-locked', runId, `Restate at ${base}`);
+      },
+      read,
+      requests: {
+        ask: async (runId, request) => ({ value: await asked(request, (message) => send(runId, message)) }),
+        serve: () => () => undefined,
+      },
     },
   };
+}
+
+/** Asks a run for what an agent asks it by its id. What was taken is durable, and the model has it with its next turn. */
+async function asked(request: JsonObject, send: (message: RestateMessage) => Promise<boolean>): Promise<Json> {
+  const { do: type, how, input, ...rest } = request;
+  const isMessage = type === 'steer' || type === 'queue';
+  const text = type === 'queue' ? { text: input } : {};
+  if (type === 'queue' && typeof input !== 'string') throw new TypeError('A message for a run on Restate is a text.');
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the handler checks it
+  const message = { type, ...rest, ...(isJsonObject(how) ? how : {}), ...text } as RestateMessage;
+  const isTaken = await send(message);
+  return isMessage ? { delivered: false, reason: isTaken ? 'kept' : 'over' } : isTaken;
 }
 
 async function answerOf<T>(answer: Response): Promise<T> {

@@ -56,6 +56,35 @@ describe.skipIf(missing)('an agent on Restate', () => {
     expect(await client.state('approved')).toMatchObject({ status: 'answered', pending: [], path: 'COMPLETION' });
   });
 
+  test('an agent of another process reaches runs by their ids', async () => {
+    const { options, mail } = mailer();
+    const { client, endpoint } = await on(options);
+    await using _ = endpoint;
+    const other = createAgent({ ...mailer().options, silent: true, journal: client.journal });
+    await client.start('by-id', 'Mail Ada');
+    const callId = await waitingCall(client, 'by-id', 'mail');
+    expect(await other.steer('by-id', 'And greet her.')).toEqual({ delivered: false, reason: 'kept' });
+    expect(await other.approve('by-id', 'no-such-call')).toBe(false);
+    expect(mail.calls).toEqual([]);
+    expect(await other.approve('by-id', callId)).toBe(true);
+    expect(await client.result('by-id')).toMatchObject({ status: 'answered' });
+    const recording = await other.recording('by-id');
+    expect(recording).toBe(await client.recording('by-id'));
+    expect(recording).toContain('And greet her.');
+    expect(await other.steer('by-id', 'Late.')).toEqual({ delivered: false, reason: 'over' });
+    expect(await other.cancel('by-id')).toBe(false);
+    expect(mail.calls).toHaveLength(1);
+
+    await client.start('by-id-2', 'Mail Ada');
+    await waitingCall(client, 'by-id-2', 'mail');
+    expect(await other.cancel('by-id-2', 'enough')).toBe(true);
+    expect(await client.result('by-id-2')).toMatchObject({ status: 'cancelled' });
+    expect(await other.approve('nowhere', 'c1')).toBe(false);
+    expect(await other.recording('nowhere')).toBeNull();
+    expect(await other.run('Hello')).toMatchObject({ status: 'failed' });
+    expect(mail.calls).toHaveLength(1);
+  });
+
   test('a rejected call does not run, and the model is told why', async () => {
     const { options, mail } = mailer();
     const { client, endpoint } = await on(options);
