@@ -145,9 +145,9 @@ test('while another process has the database, beginning, taking and removing a r
   expect(begun.result.status).toBe('answered');
   expect(removed).toBe(true);
   await cut.sink.close();
-  // Each try waits 25 ms within SQLite.
+  // Each try waits 25 ms within SQLite. Who waited for the other would be held up for all of the 400 ms.
   expect(delay.percentile(50) / 1e6).toBeLessThan(50);
-  expect(delay.max / 1e6).toBeLessThan(200);
+  expect(delay.max / 1e6).toBeLessThan(300);
 });
 
 test('a list of very many runs lets others work meanwhile, and shows one state of the database', async () => {
