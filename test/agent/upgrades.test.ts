@@ -4,8 +4,9 @@ import { ResumeError } from '../../src/agent/options/agent-errors.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
-import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { type FakeTool, fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
+import { hostileEntry } from '../support/mcp/hostile-entry.ts';
 import { calls } from '../support/replies.ts';
 
 const EUROS = { type: 'object', properties: { euros: { type: 'number' } }, required: ['euros'] } as const;
@@ -104,6 +105,39 @@ describe('a run that is resumed by other code', () => {
     const run = agent.resume(runId);
     expect(await run.cancel('enough')).toBe(true);
     expect(await run).toMatchObject({ status: 'cancelled' });
+  });
+
+  test('is refused where the tool of an open call of an agent below is gone, and says whose it is', async () => {
+    const journal = memoryJournal();
+    const asks = [calls(['cashier', { task: 'Pay.' }]), calls(['pay', { euros: 7 }])];
+    const root = (tools: FakeTool[], [above, below]: ScriptedReply[] = ['Done.', 'Paid.']) => {
+      const model = scriptedModel(below === undefined ? [] : [below]);
+      const cashier = { name: 'cashier', description: 'Pays.', model, tools, silent: true, confirm: 'wait' } as const;
+      const children = [createAgent(cashier)];
+      return createAgent({ ...V1, model: scriptedModel(above === undefined ? [] : [above]), journal, children });
+    };
+    const { runId } = await root([pay()], asks).run('Pay.', { park: true });
+    const error: unknown = await root([look()])
+      .resume(runId)
+      .then(null, (thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'upgrade-refused' });
+    expect(String(error)).toMatch(
+      /of the tool 'pay' is open, and the tool is gone.*agent 'cashier': tool 'pay' is gone/,
+    );
+    const kept = pay();
+    const run = root([kept, look()]).resume(runId);
+    for (let turn = 0; run.pending.length === 0 && turn < 100; turn++)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    await run.approve(run.pending[0]?.callId ?? '');
+    expect(await run).toMatchObject({ status: 'answered' });
+    expect(kept.calls).toEqual([{ euros: 7 }]);
+  });
+
+  test('goes on where nothing but what an MCP server offers is different, even with `refuse`', async () => {
+    const { resumed } = await parked({ mcpServers: { lab: hostileEntry() } });
+    const { result, names } = await resumed({ mcpServers: {}, onUpgrade: 'refuse' });
+    expect(result).toMatchObject({ status: 'answered' });
+    expect(names).toEqual(['pay', 'look']);
   });
 
   test('is ended by any code', async () => {

@@ -28,17 +28,23 @@ test('a retried model turn keeps what failed, and how often it was tried', () =>
   expect(retried?.replied?.attempts).toBe(2);
 });
 
-test('what a person changes at an approval is kept; what a repair changes is not taken for it', () => {
+/** A session, and what is told of one call in it. */
+function toldOf(call: object) {
   const { model, session } = modelOf([sessionFrame()]);
   let seq = 0;
-  const tell = (event: object) =>
+  const tell = (event: object): void =>
     model.add({
       t: 'event',
       session: 'run',
       at: 1,
       step: 0,
-      event: { seq: ++seq, replayed: false, callId: 'c1', tool: 'pay', ...event } as RunEvent,
+      event: { seq: ++seq, replayed: false, ...call, ...event } as RunEvent,
     });
+  return { session, tell };
+}
+
+test('what a person changes at an approval is kept; what a repair changes is not taken for it', () => {
+  const { session, tell } = toldOf({ callId: 'c1', tool: 'pay' });
   const call = () => session.talk.items.find((item) => item.kind === 'call');
   tell({ type: 'approval.requested', args: { cents: 9 }, reason: '' });
   tell({ type: 'tool.started', args: { cents: 7 } });
@@ -57,16 +63,7 @@ test('what a person changes at an approval is kept; what a repair changes is not
 });
 
 test('what a server asks during a call, and what it was told, belong to the call', () => {
-  const { model, session } = modelOf([sessionFrame()]);
-  let seq = 0;
-  const tell = (event: object) =>
-    model.add({
-      t: 'event',
-      session: 'run',
-      at: 1,
-      step: 0,
-      event: { seq: ++seq, replayed: false, callId: 'c1', tool: 'book', server: 'desk', ...event } as RunEvent,
-    });
+  const { session, tell } = toldOf({ callId: 'c1', tool: 'book', server: 'desk' });
   const questions = () => session.talk.items.flatMap((item) => (item.kind === 'call' ? item.questions : []));
   tell({ type: 'tool.started', args: {} });
   tell({ type: 'question.asked', kind: 'elicitation', message: 'Which seat?' });
