@@ -39,17 +39,21 @@ export const LONG_TIMER_MS = 60_000;
 export interface PerformIo {
   readonly signal: AbortSignal;
   readonly idempotencyKey: string;
-  /** Leaves a remark in the journal that a replay ignores. */
+  /** Leaves a remark in the journal, which decides nothing. */
   readonly note: (note: JsonObject) => void;
 }
 
 /** The work behind an effect. Never rejects. */
 export type Perform = (io: PerformIo) => Promise<Outcome>;
 
-/** All that a machine ever receives. `to` is an actor path; without it the event goes to the root. */
+/**
+ * All that a machine ever receives, and the remarks of leaves in between, which it does not. `to` is an actor path; without it
+ * the event goes to the root.
+ */
 export type Entry =
   | { readonly t: 'outcome'; readonly id: string; readonly out: Outcome }
   | { readonly t: 'timer'; readonly id: string }
+  | { readonly t: 'note'; readonly id: string; readonly note: JsonObject }
   | { readonly t: 'event'; readonly event: OutsideEvent; readonly to?: string };
 
 /** An event from outside: JSON with a type. */

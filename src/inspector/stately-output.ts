@@ -86,6 +86,7 @@ export async function statelyOutput(options: StatelyOutputOptions = {}): Promise
   };
   const output: StatelyOutput = {
     inspect: Object.assign(inspect, { next: inspect }),
+    needsMicrosteps: true,
     attach: (run) => {
       const onMicrostep = ({ actor, event, snapshot, taken }: Microstep): void => {
         if (!isEventless(taken)) report(actor, { type: 'event', event, source: undefined });
@@ -93,7 +94,7 @@ export async function statelyOutput(options: StatelyOutputOptions = {}): Promise
         const children: { readonly [id: string]: AnyActorRef | undefined } = snapshot.children;
         for (const child of Object.values(children)) if (child !== undefined) report(child, { type: 'met' });
       };
-      run.watch({ onLine: () => undefined, onMicrostep, onEvent: () => undefined });
+      run.watch({ onLine: () => undefined, onUnrecorded: () => undefined, onMicrostep });
       return { ended: () => run.watch(null) };
     },
     attachActor: ({ actor, redact }) => {

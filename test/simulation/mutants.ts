@@ -31,7 +31,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     LIVE,
     "    this.#running.get(id)?.abort(new Error('It is no longer needed: its state was left.'));\n    this.#running.delete(id);",
   ),
-  change(LIVE, "if (entry.t !== 'event') this.#running.delete(entry.id);"),
+  change(LIVE, "if (entry.t === 'outcome' || entry.t === 'timer') this.#running.delete(entry.id);"),
   change(LIVE, 'asked?.resolve(true);'),
   change(LIVE, 'if (!this.#isOpen(entry)) {', 'if (entry.t === "timer" && entry.id === "") {'),
   change(LIVE, 'this.#run.accepts(entry.event, entry.to)', 'true'),

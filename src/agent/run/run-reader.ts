@@ -10,7 +10,7 @@ import type { RunEvent, RunEventBody, Transition } from '../../machines/events/r
 import { type Microstep, microstepReader } from '../../machines/events/transition-log.ts';
 import { type EventLog, eventLog } from './event-log.ts';
 import { runMachine } from './run-machine.ts';
-import { eventOfNote, tokenEvents } from './note-events.ts';
+import { eventOfNote, tokenEvents } from '../../machines/events/note-events.ts';
 
 interface Listening {
   readonly runId: string;

@@ -1,8 +1,8 @@
 import type { OutsideEvent } from '../../actors/journal.ts';
-import type { RunWatcher, Attachment, RunPort } from '../../inspector/frames/run-port.ts';
+import type { RunWatcher, Attachment, RunPort, Unrecorded } from '../../inspector/frames/run-port.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { Recorder } from '../../journal/format/recorder.ts';
-import type { RunEvent } from '../../machines/events/run-events.ts';
+import type { RunEventBody } from '../../machines/events/run-events.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { Microstep } from '../../machines/events/transition-log.ts';
 import type { Json } from '../../json/json.ts';
@@ -20,7 +20,14 @@ interface Watched {
 /** Tells the inspector what a run does. While nobody watches, each call is one comparison. */
 export interface RunWatch {
   onMicrostep(microstep: Microstep): void;
-  onEvent(event: RunEvent): void;
+  /** A leaf has remarked something, which is asked for only while somebody watches. */
+  noted(remark: () => Unrecorded): void;
+  /** Something was reported that is no part of the run itself. */
+  announced(event: RunEventBody): void;
+  /** An effect was started. */
+  started(name: string): void;
+  /** The machine was told something: a call that waited may wait no more. */
+  moved(): void;
   attach(inspector: RunPort | null, watched: Watched): void;
   ended(result: AnyResult): void;
 }
@@ -30,9 +37,8 @@ export function runWatch(): RunWatch {
   let watcher: RunWatcher | null = null;
   let attachment: Attachment | null = null;
   /** What the machine did when it was made, for who watches as soon as the run is shown. */
-  let first: ((watching: RunWatcher) => void)[] | null = [];
+  let first: Microstep[] | null = [];
   let waiting = 0;
-  /** Asked for in a moment: an event comes before the actors have arrived where it says. */
   let isCounting = false;
   const count = (): void => {
     isCounting = false;
@@ -41,20 +47,32 @@ export function runWatch(): RunWatch {
     waiting = calls;
     attachment?.waiting?.(calls);
   };
+  /** In a moment: what was told comes before the actors have arrived where it leads. */
+  const countSoon = (): void => {
+    if (attachment === null || isCounting) return;
+    isCounting = true;
+    queueMicrotask(count);
+  };
   /** Let go of when the run is over: whoever can look at it still must not keep all its events. */
   let live: Pick<Watched, 'run' | 'send'> | null = null;
   return {
     onMicrostep: (microstep) => {
       if (watcher !== null) quietly(watcher.onMicrostep, microstep);
-      else first?.push(({ onMicrostep }) => quietly(onMicrostep, microstep));
+      else first?.push(microstep);
     },
-    onEvent: (event) => {
-      if (attachment !== null && !isCounting && (waiting > 0 || event.type === 'approval.requested')) {
-        isCounting = true;
-        queueMicrotask(count);
-      }
-      if (watcher !== null) quietly(watcher.onEvent, event);
-      else first?.push(({ onEvent }) => quietly(onEvent, event));
+    noted: (remark) => {
+      if (watcher !== null) quietly(watcher.onUnrecorded, remark());
+    },
+    announced: (event) => {
+      // A server may need a person to sign in.
+      countSoon();
+      quietly(watcher?.onUnrecorded, { event });
+    },
+    started: (name) => {
+      if (name === 'askApproval') countSoon();
+    },
+    moved: () => {
+      if (waiting > 0) countSoon();
     },
     attach: (inspector, { head, recording, run, send, fork }) => {
       const made = first ?? [];
@@ -69,7 +87,7 @@ export function runWatch(): RunWatch {
         watch: (next) => {
           watcher = next;
           recording.watch(next === null ? null : next.onLine);
-          if (next !== null && beginning) for (const tell of made.splice(0)) tell(next);
+          if (next !== null && beginning) for (const microstep of made.splice(0)) quietly(next.onMicrostep, microstep);
         },
         approve: async (callId, how) => live?.run.approve(callId, how) ?? false,
         reject: async (callId, reason) => live?.run.reject(callId, reason) ?? false,
@@ -86,10 +104,11 @@ export function runWatch(): RunWatch {
   };
 }
 
-function quietly<T>(listener: (told: T) => void, told: T): void {
+/** Whoever listens must not stop what it listens to. */
+export function quietly<T>(listener: ((told: T) => void) | undefined, told: T): void {
   try {
-    listener(told);
+    listener?.(told);
   } catch {
-    // It is the inspector's to notice.
+    // It is the listener's to notice.
   }
 }

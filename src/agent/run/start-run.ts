@@ -8,8 +8,9 @@
  * I3 Events that nobody listens to are not made. Who asks late gets all of them, as if it had listened from the beginning.
  */
 import type { SnapshotFrom } from 'xstate';
-import type { OutsideEvent } from '../../actors/journal.ts';
-import { type Drive, drive, recordedOutput } from '../../journal/run/drive.ts';
+import type { Effect, OutsideEvent } from '../../actors/journal.ts';
+import type { JsonObject } from '../../json/json.ts';
+import { type Drive, drive, isRecorded, recordedOutput } from '../../journal/run/drive.ts';
 import { type Recorder, recorder, stopwatch } from '../../journal/format/recorder.ts';
 import type { RunJournal } from '../../journal/run/run-journal.ts';
 import { ROOT_ID, inputOf } from '../../journal/format/run-input.ts';
@@ -21,7 +22,7 @@ import { pendingApprovals, waitingPath } from './pending-approvals.ts';
 import { failedOutput, promptOf, releasedOutput, stateOf } from './run-state.ts';
 import { Messages } from './messages.ts';
 import type { RunPlan, StartedRun } from './run-plan.ts';
-import { runWatch } from './run-watch.ts';
+import { quietly, runWatch } from './run-watch.ts';
 import { type AnyRun, type PendingApproval, approvalGiven, runHandle } from './run.ts';
 import { RunReaders } from './run-reader.ts';
 import { countEffect, runMachine } from './run-machine.ts';
@@ -67,14 +68,7 @@ class RunningRun {
       runId: plan.runId,
       replayed: plan.replayed,
       onMicrostep: (microstep) => this.#watch.onMicrostep(microstep),
-      onEvent: (event) => {
-        try {
-          plan.onEvent?.(event);
-        } catch {
-          // Whoever listens must not stop what it listens to.
-        }
-        this.#watch.onEvent(event);
-      },
+      onEvent: (event) => quietly(plan.onEvent, event),
     });
     if (plan.onEvent !== undefined) this.#readers.reader();
     this.#messages = new Messages({
@@ -93,6 +87,7 @@ class RunningRun {
   }
 
   announce(body: RunEventBody): void {
+    this.#watch.announced(body);
     this.#readers.remark((reader) => reader.announce(body));
   }
 
@@ -134,7 +129,7 @@ class RunningRun {
       (callId) => this.#waiting(callId),
     );
     const recording = recorder(head, journal.at ?? stopwatch());
-    if (inspector !== null) this.#readers.reader();
+    if (inspector?.needsMicrosteps === true) this.#readers.reader();
     const inspect = this.#readers.begin(head, recording);
     const driven = drive({
       logic: runMachine(),
@@ -146,9 +141,10 @@ class RunningRun {
       recorder: recording,
       context: plan.context,
       traceparent: plan.traceparent,
-      onNote: (effect, note) => this.#readers.remark((reader) => reader.note(effect, plan.redactor.redact(note))),
+      onNote: (effect, note) => this.#onNote(effect, note),
       onStart: ({ name, request }) => {
         countEffect();
+        this.#watch.started(name);
         if (name === 'callLlm') plan.onPrompt?.(promptOf(request));
       },
       ...(inspect === undefined ? {} : { inspect }),
@@ -176,6 +172,12 @@ class RunningRun {
     return runResultOf(failedOutput(plan.task, snapshot), { runId: plan.runId, durationMs: 0 });
   }
 
+  #onNote(effect: Effect, note: JsonObject): void {
+    const redacted = (): JsonObject => this.#plan.redactor.redact(note);
+    if (!isRecorded(note)) this.#watch.noted(() => ({ id: effect.id, note: redacted() }));
+    this.#readers.remark((reader) => reader.note(effect, redacted()));
+  }
+
   /** Drives the machine; gives back how long the run took, in milliseconds, and null where it was let go before its end. */
   async #loop(live: Live): Promise<number | null> {
     const { driven, journal, recording } = live;
@@ -192,6 +194,7 @@ class RunningRun {
         const entry = await next;
         if (entry === null) break;
         this.#readers.tell(entry, () => driven.deliver(entry));
+        this.#watch.moved();
         this.#messages.settle();
       }
       onStable();

@@ -175,10 +175,21 @@ export type Frame =
   /** A viewer was too slow: this many frames of the session were left out; it may ask for them by `GET`. */
   | { readonly t: 'gap'; readonly session: string; readonly dropped: number };
 
-/** False for tokens and news of servers: they are not part of a recording, and have the number of what came before them. */
+/** False for what follows from no transition, such as tokens and news of servers: it has the number of what came before it. */
 export function isNumbered({ type }: RunEvent): boolean {
-  return type !== 'model.token' && !type.startsWith('output.') && type !== 'mcp.changed' && type !== 'mcp.log';
+  return !UNNUMBERED.has(type);
 }
+
+const UNNUMBERED: ReadonlySet<RunEvent['type']> = new Set([
+  'model.token',
+  'output.partial',
+  'output.element',
+  'tool.progress',
+  'question.asked',
+  'question.answered',
+  'mcp.changed',
+  'mcp.log',
+]);
 
 /** A stretch of a session's numbered frames: `frames[0]` has the number `from + 1`. `next` null: there are no more yet. */
 export interface FramePage {

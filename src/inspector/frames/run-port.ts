@@ -3,15 +3,15 @@ import type { AnyActorRef } from 'xstate';
 import type { OutsideEvent } from '../../actors/journal.ts';
 import type { RecordLine, RunRecord } from '../../journal/format/record.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
-import type { RunEvent } from '../../machines/events/run-events.ts';
+import type { RunEventBody } from '../../machines/events/run-events.ts';
 import type { Microstep } from '../../machines/events/transition-log.ts';
 
-/** A run as it is handed to the inspector: its records, its microsteps while somebody watches, and what may be done with it. */
+/** A run as it is handed to the inspector: its records, what is not recorded while somebody watches, and what may be done with it. */
 export interface WatchedRun {
   readonly head: RunRecord;
   /** Reads the records one after the other, null when there are no more yet. */
   reader(): () => RecordLine | null;
-  /** Null: nobody watches any more. A watcher that comes while the run is being attached receives all that it ever did. */
+  /** Null: nobody watches any more. A watcher that comes while the run is being attached receives all microsteps. */
   watch(watcher: RunWatcher | null): void;
   /** The recording so far, as JSON lines. */
   recording(): string;
@@ -42,6 +42,8 @@ export interface WatchedActor {
 
 /** Where agents hand their runs in. */
 export interface RunPort {
+  /** Watchers get each microstep, which costs; without it the run reports only that there are more records. Default: false. */
+  readonly needsMicrosteps?: boolean;
   attach(run: WatchedRun): Attachment;
   /** Shows an actor until the returned function is called. A port that shows runs alone has no such method. */
   attachActor?(watched: WatchedActor): () => void;
@@ -51,14 +53,19 @@ export interface RunPort {
 export interface RunWatcher {
   /** There is another line to be read. */
   onLine(): void;
-  onMicrostep(microstep: Microstep): void;
-  onEvent(event: RunEvent): void;
+  /** Something was reported that is not recorded. */
+  onUnrecorded(what: Unrecorded): void;
+  /** Called where the port needs it. */
+  onMicrostep?(microstep: Microstep): void;
 }
+
+/** What no record holds: a remark of a leaf, such as a token, with the id of its effect; or an event, such as news of a server. */
+export type Unrecorded = { readonly id: string; readonly note: JsonObject } | { readonly event: RunEventBody };
 
 /** Where the lines of a recording come from: a run at work, or a file. */
 export interface LineSource {
   /** Reads the lines from the first on, null when there are no more yet. */
   reader(): () => RecordLine | null;
   /** Begins to watch; gives back how to stop. */
-  watch(watcher: Pick<RunWatcher, 'onLine' | 'onEvent'>): () => void;
+  watch(watcher: Pick<RunWatcher, 'onLine' | 'onUnrecorded'>): () => void;
 }

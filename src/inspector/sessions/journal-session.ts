@@ -9,10 +9,9 @@
  * I4 After the line that ends the run the stream ends.
  */
 import type { RecordLine, RunRecord } from '../../journal/format/record.ts';
-import type { RunEvent } from '../../machines/events/run-events.ts';
 import { abortable, SLICE_MS } from '../frames/event-loop.ts';
-import { type Act, type ActReply, isNumbered, type SessionEnding, type SessionInfo } from '../frames/protocol.ts';
-import type { LineSource } from '../frames/run-port.ts';
+import { type Act, type ActReply, type SessionEnding, type SessionInfo } from '../frames/protocol.ts';
+import type { LineSource, Unrecorded } from '../frames/run-port.ts';
 import { type Session, sessionInfo } from './session.ts';
 
 interface JournalOptions {
@@ -122,8 +121,8 @@ export class JournalSession implements Session {
       onLine: () => {
         for (const viewer of this.#viewers) viewer.wake();
       },
-      onEvent: (event) => {
-        if (!isNumbered(event)) for (const viewer of this.#viewers) viewer.say(event);
+      onUnrecorded: (what) => {
+        for (const viewer of this.#viewers) viewer.say(what);
       },
     });
     return reader;
@@ -183,12 +182,12 @@ class LineReader {
   }
 
   /** Keeps its place between the lines. A viewer that has not caught up misses it, and does not wait for it. */
-  say(event: RunEvent): void {
+  say(what: Unrecorded): void {
     if (!this.#isAll && this.#number > 0) return;
     this.#take();
     if (!this.#isAll || this.#said >= MOST_SAID) return;
     this.#said += 1;
-    this.#texts.push(JSON.stringify({ t: 'said', event }));
+    this.#texts.push(JSON.stringify({ t: 'said', ...what }));
     this.wake();
   }
 

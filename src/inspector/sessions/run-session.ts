@@ -23,7 +23,7 @@ export function runSession(run: WatchedRun, onChange: () => void): RunSession {
   const source: LineSource = {
     reader: () => run.reader(),
     watch: (watcher) => {
-      run.watch({ ...watcher, onMicrostep: () => undefined });
+      run.watch(watcher);
       return () => run.watch(null);
     },
   };

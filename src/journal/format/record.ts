@@ -104,10 +104,11 @@ export interface RestartRecord {
   readonly at: number;
 }
 
-/** A remark; a replay ignores it. */
+/** A remark; no machine receives it. `id`: of the effect that made it. */
 export interface NoteRecord {
   readonly t: 'note';
   readonly at: number;
+  readonly id?: string;
   readonly note: JsonObject;
 }
 
@@ -130,7 +131,7 @@ export type RecordLine =
   | NoteRecord;
 
 /** The record of an entry. */
-export function entryRecord(entry: Entry, at: number): OutcomeRecord | TimerRecord | EventRecord {
+export function entryRecord(entry: Entry, at: number): OutcomeRecord | TimerRecord | EventRecord | NoteRecord {
   switch (entry.t) {
     case 'outcome':
       return entry.out.ok
@@ -138,6 +139,8 @@ export function entryRecord(entry: Entry, at: number): OutcomeRecord | TimerReco
         : { t: 'outcome', at, id: entry.id, ok: false, error: entry.out.error };
     case 'timer':
       return { t: 'timer', at, id: entry.id };
+    case 'note':
+      return { t: 'note', at, id: entry.id, note: entry.note };
     case 'event':
       return { t: 'event', at, event: entry.event, ...(entry.to === undefined ? {} : { to: entry.to }) };
   }
@@ -154,6 +157,8 @@ export function recordedEntry(record: RecordLine): Entry | null {
       };
     case 'timer':
       return { t: 'timer', id: record.id };
+    case 'note':
+      return record.id === undefined ? null : { t: 'note', id: record.id, note: record.note };
     case 'event':
       return { t: 'event', event: record.event, ...(record.to === undefined ? {} : { to: record.to }) };
     default:

@@ -95,13 +95,15 @@ class RecordingPlayback implements Playback {
 
   next(): Entry | null {
     this.#compareStarts();
+    const note = this.#note();
+    if (note !== null) return note;
     const recorded = this.#line();
     if (recorded === undefined) return null;
     const entry = recordedEntry(recorded);
     if (entry === null) throw this.#diverged(describeRecord(recorded), `the machine waits in ${this.#state()}`);
     this.#pass(recorded);
     this.#afterReply = entry.t === 'outcome' && this.#running.get(entry.id)?.effect.name === 'callLlm';
-    if (entry.t !== 'event') this.#running.delete(entry.id);
+    if (entry.t === 'outcome' || entry.t === 'timer') this.#running.delete(entry.id);
     return entry;
   }
 
@@ -143,6 +145,16 @@ class RecordingPlayback implements Playback {
       'nothing more: the recording ends here, before its run did',
       wanted === undefined ? `the machine waits in ${waitsIn}` : `${wanted.effect.id} is started`,
     );
+  }
+
+  /** The remark that comes next, if it is one of a leaf. */
+  #note(): Entry | null {
+    const { lines } = this.#recording;
+    while (lines[this.#cursor]?.t === 'restart') this.#cursor++;
+    const recorded = lines[this.#cursor];
+    const note = recorded?.t === 'note' ? recordedEntry(recorded) : null;
+    if (recorded !== undefined && note !== null) this.#pass(recorded);
+    return note;
   }
 
   #line(): RecordLine | undefined {

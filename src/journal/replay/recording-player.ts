@@ -116,7 +116,7 @@ export class RecordingPlayer {
     if (recordedEntry(line) === null || !driven.isActive()) return;
     const entry = journal.nextNow();
     if (entry === null) return;
-    if (entry.t !== 'event') this.#open.delete(entry.id);
+    if (entry.t === 'outcome' || entry.t === 'timer') this.#open.delete(entry.id);
     driven.deliver(entry);
   }
 }

@@ -29,7 +29,7 @@ interface DriveOptions {
   readonly redactor?: Redactor;
   /** Gets XState's inspection events. Default: none are made. */
   readonly inspect?: (event: InspectionEvent) => void;
-  /** Remarks of leaves, tokens above all; by chance and no part of what is recorded. */
+  /** Remarks of leaves, tokens above all; by chance, and but for few no part of what is recorded. */
   readonly onNote: (effect: Effect, note: JsonObject) => void;
   /** Hears of every effect that is started. */
   readonly onStart?: (effect: Effect) => void;
@@ -150,7 +150,7 @@ class DrivenMachine implements Drive {
   }
 
   #open(effect: Effect, perform: Perform): void {
-    const { journal, onNote } = this.#options;
+    const { journal, onNote, redactor = NO_REDACTOR } = this.#options;
     this.#fresh.set(effect.id, effect);
     journal.open(effect, (io) =>
       perform({
@@ -158,7 +158,10 @@ class DrivenMachine implements Drive {
         get idempotencyKey() {
           return io.idempotencyKey;
         },
-        note: (note) => onNote(effect, note),
+        note: (note) => {
+          onNote(effect, note);
+          if (isRecorded(note)) io.note(redactor.redact(note));
+        },
       }),
     );
   }
@@ -171,6 +174,7 @@ class DrivenMachine implements Drive {
   }
 
   #pass(entry: Entry): void {
+    if (entry.t === 'note') return;
     if (entry.t === 'event') {
       this.#target(entry.to)?.send(entry.event);
       return;
@@ -197,6 +201,11 @@ class DrivenMachine implements Drive {
   #target(to: string | undefined) {
     return to === undefined ? this.actor : findActor(this.actor, to);
   }
+}
+
+/** Whether a remark is recorded: what a server asked in the middle of a call, and what it was answered, is in no outcome. */
+export function isRecorded({ note }: JsonObject): boolean {
+  return note === 'question';
 }
 
 function canTake(snapshot: object, event: OutsideEvent): boolean {

@@ -10,7 +10,7 @@
  *    the journal cannot write.
  */
 import type { Effect, Entry, OutsideEvent, Perform } from '../../actors/journal.ts';
-import type { Json } from '../../json/json.ts';
+import type { Json, JsonObject } from '../../json/json.ts';
 import { deltaWriter } from '../format/deltas.ts';
 import { type RecordLine, entryRecord, startRecord } from '../format/record.ts';
 import type { CarriedEffect, RunHead, RunJournal, Sink } from './run-journal.ts';
@@ -169,7 +169,7 @@ class LiveJournal {
       get idempotencyKey() {
         return `${runId}:${effect.key}`;
       },
-      note: () => undefined,
+      note: (note: JsonObject) => put({ entry: { t: 'note', id: effect.id, note } }),
     };
     void perform(io).then((out) => put({ entry: { t: 'outcome', id: effect.id, out } }));
   }
@@ -199,7 +199,7 @@ class LiveJournal {
         asked?.resolve(false);
         continue;
       }
-      if (entry.t !== 'event') this.#running.delete(entry.id);
+      if (entry.t === 'outcome' || entry.t === 'timer') this.#running.delete(entry.id);
       try {
         const written = this.#sink?.append([entryRecord(entry, this.at())]);
         if (written !== undefined) await written;

@@ -10,16 +10,18 @@ import { blobReader, HOLDS_KEY } from '../../../journal/format/blobs.ts';
 import { cutRecording, writtenOutcome } from '../../../journal/format/cut-recording.ts';
 import type { BlobRecord, RecordLine } from '../../../journal/format/record.ts';
 import { ROOT_ID } from '../../../journal/format/run-input.ts';
-import type { RunEvent } from '../../../machines/events/run-events.ts';
-import type { Json } from '../../../json/json.ts';
+import type { RunEventBody } from '../../../machines/events/run-events.ts';
+import { eventOfNote, tokenEvents } from '../../../machines/events/note-events.ts';
+import type { Json, JsonObject } from '../../../json/json.ts';
 import { describeThrown } from '../../../json/to-json.ts';
 import { FrameMaker, type FrameOptions } from '../../frames/frame-maker.ts';
 import type { StepSource } from '../../frames/initial-snapshot.ts';
+import type { Unrecorded } from '../../frames/run-port.ts';
 import type { Frame, StepDetail, StepInfo } from '../../frames/protocol.ts';
 import { detailOf } from '../../frames/step-details.ts';
 
 /** A line as it is sent: a record, a large payload of it, or what was reported and is not recorded. */
-type SentLine = RecordLine | BlobRecord | { readonly t: 'said'; readonly event: RunEvent };
+type SentLine = RecordLine | BlobRecord | ({ readonly t: 'said' } & Unrecorded);
 
 interface KeptStep {
   readonly step: StepInfo;
@@ -91,7 +93,7 @@ export class JournalPlayer {
   }
 
   #takeLine(line: SentLine, isShort: boolean): void {
-    if (line.t === 'said') return this.#player.maker.event(line.event);
+    if (line.t === 'said') return this.#player.say(line);
     if (line.t === 'blob') return void this.#blobs.blob(line);
     if (line.t === 'run') this.#blobs.head(line);
     const record = isShort && line.t !== 'run' ? wholeRecord(this.#blobs.restore(line)) : line;
@@ -175,25 +177,44 @@ class KeptSteps {
 /** A recording on its way through the machines, with its frames. */
 interface FramePlayer {
   feed(line: RecordLine): void;
+  /** Takes what is not recorded. */
+  say(what: Unrecorded): void;
   /** Why there are records without moves from some line on: this version would play them differently. */
   readonly problem: string | null;
-  readonly maker: FrameMaker;
 }
 
 function framePlayer(options: FrameOptions): FramePlayer {
   const maker = new FrameMaker(options);
+  const tokens = tokenEvents();
+  let seq = 0;
   const player = new RecordingPlayer({
-    onMicrostep: (microstep) => maker.microstep(microstep),
-    onEvent: (event) => maker.event(event),
+    onMicrostep: (microstep) => {
+      tokens.follow(microstep);
+      maker.microstep(microstep);
+    },
+    onEvent: (event) => {
+      ({ seq } = event);
+      maker.event(event);
+    },
   });
+  const add = (body: RunEventBody, agent = ''): void =>
+    maker.event({ ...body, seq, replayed: false, ...(agent === '' ? {} : { child: agent }) });
+  const note = (id: string, remark: JsonObject): void => {
+    const effect = player.open.find((one) => one.id === id);
+    const body = effect?.name === 'callTool' ? eventOfNote(effect, remark) : null;
+    if (body !== null) return add(body, tokens.placeOf(id));
+    const token = tokens.event(id, remark);
+    for (const one of token?.bodies ?? []) add(one, token?.agent);
+  };
   return {
-    maker,
     get problem() {
       return player.problem;
     },
     feed: (line) => {
       maker.record(line);
       player.feed(line);
+      if (line.t === 'note' && line.id !== undefined) note(line.id, line.note);
     },
+    say: (what) => ('event' in what ? add(what.event) : note(what.id, what.note)),
   };
 }

@@ -75,6 +75,7 @@ export function exploredRun(explored: ExploredMachine): ExploredRun {
 
   const tell = (choice: PathChoice): void => {
     const { entry } = choice;
+    if (entry.t === 'note') return;
     guard.reset();
     told.push(choice);
     if (entry.t === 'event') story.push({ kind: 'told', event: entry.event, to: entry.to ?? null });

@@ -1,5 +1,5 @@
-import type { ShownOutput } from '../../machines/agent/typed-output.ts';
-import type { RunEventBody } from '../../machines/events/run-events.ts';
+import type { ShownOutput } from '../agent/typed-output.ts';
+import type { RunEventBody } from './run-events.ts';
 import { type Json, type JsonSchema, isJsonObject } from '../../json/json.ts';
 import { coerceTo } from '../../parsing/schema/coerce.ts';
 import { FitContext } from '../../parsing/schema/fit-context.ts';

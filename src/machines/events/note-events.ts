@@ -1,13 +1,13 @@
 import type { Effect } from '../../actors/journal.ts';
 import type { Usage } from '../../actors/model.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
-import type { AgentContext } from '../../machines/agent/agent-context.ts';
-import { textCallsOf } from '../../machines/agent/planning.ts';
-import type { RunEventBody } from '../../machines/events/run-events.ts';
-import type { ShownOutput } from '../../machines/agent/typed-output.ts';
+import type { AgentContext } from '../agent/agent-context.ts';
+import { textCallsOf } from '../agent/planning.ts';
+import type { RunEventBody } from './run-events.ts';
+import type { ShownOutput } from '../agent/typed-output.ts';
 import { OutputSoFar } from './output-events.ts';
-import { type Microstep, isAt } from '../../machines/events/transition-log.ts';
-import type { agentMachine } from '../../machines/agent/agent.ts';
+import { type Microstep, isAt } from './transition-log.ts';
+import type { agentMachine } from '../agent/agent.ts';
 import type { ParseReplyOptions } from '../../parsing/reply/reply-source.ts';
 import { createReplyStream } from '../../parsing/stream/reply-stream.ts';
 
