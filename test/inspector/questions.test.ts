@@ -99,7 +99,7 @@ test('of all remarks only questions are recorded, without secrets, and the file 
     { id: 'agent/c1/callTool#1', note: { note: 'question', phase: 'asked' } },
     { id: 'agent/c1/callTool#1', note: { note: 'question', phase: 'answered', action: 'decline' } },
   ]);
-  expect(linesOf(await agent.recording(run.runId)).map(({ t }) => t)).toEqual(
+  expect(linesOf((await agent.recording(run.runId)) ?? '').map(({ t }) => t)).toEqual(
     linesOf(run.recording()).map(({ t }) => t),
   );
 });
@@ -121,7 +121,7 @@ test('a run that is let go in the middle of a question continues, and keeps what
   await run.release();
   const resumed = agent.resume(run.runId);
   expect(await resumed).toMatchObject({ status: 'answered' });
-  const recording = await agent.recording(run.runId);
+  const recording = (await agent.recording(run.runId)) ?? '';
   const phases = questionsIn(played(recording)).map(({ event }) => event.type);
   expect(phases[0]).toBe('question.asked');
   expect(played(recording).some(({ t }) => t === 'problem')).toBe(false);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { RunEvent } from '../../../src/machines/events/run-events.ts';
 import { actorAt, actorsAt, wearAt } from '../../../src/inspector/page/model/actor-state.ts';
-import { talkAt } from '../../../src/inspector/page/model/fold-talk.ts';
+import { foldTalk, talkAt } from '../../../src/inspector/page/model/fold-talk.ts';
 import { waitingCalls } from '../../../src/inspector/page/model/talk.ts';
 import { framesOfScene, modelOf, sessionFrame, sessionOf, step } from './fixture.ts';
 
@@ -91,6 +91,27 @@ test('the conversation at an earlier step is what had been said by then', () => 
 
   expect(talkAt(session.told, answered - 1).items.some(({ kind }) => kind === 'answer')).toBe(false);
   expect(talkAt(session.told, session.steps.length).items).toEqual(session.talk.items);
+});
+
+test('however one looks around in a long run, the conversation is what had been said by then', () => {
+  const { session, tell } = toldOf({ tool: 'count', server: 'desk' });
+  for (let n = 0; n < 2000; n += 1) {
+    const callId = `c${String(n)}`;
+    tell({ type: 'approval.requested', callId, args: { n }, reason: '' });
+    if (n % 3 !== 0) tell({ type: 'tool.started', callId, args: { n: n % 2 === 0 ? n : -n } });
+    if (n % 5 !== 0) tell({ type: 'tool.finished', callId, args: { n }, ok: n % 7 !== 0, result: n, durationMs: n });
+    if (n % 400 === 399) tell({ type: 'run.finished', result: {} });
+  }
+  const told = session.told.map((one, step) => ({ ...one, step }));
+  const fresh = (position: number) => {
+    const folding = foldTalk();
+    for (const one of told.slice(0, position + 1)) folding.add(one);
+    return folding.talk.items;
+  };
+  const last = told.length - 1;
+  expect(last).toBeGreaterThan(4200);
+  for (const position of [last, 2047, 2048, 4095, 4096, 17, 2049, last, 4100, -1, last])
+    expect(talkAt(told, position).items).toEqual(fresh(position));
 });
 
 test('tokens stream into their turn, and a new attempt voids those before', () => {

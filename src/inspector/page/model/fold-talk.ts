@@ -1,8 +1,9 @@
 import type { Json } from '../../../json/json.ts';
 import type { RunEvent } from '../../../machines/events/run-events.ts';
 import type { SaidEvent, TalkItem, TalkLog } from './talk.ts';
+import { lastUpTo } from './time-scale.ts';
 import { jsonEquals } from '../../../parsing/schema/json-types.ts';
-import { isQuestion, type TalkDraft, talkDraft } from './talk-draft.ts';
+import { isQuestion, TalkDraft } from './talk-draft.ts';
 import type { ToolSource } from '../../../tools/server-tool.ts';
 
 /** A conversation under construction: feed it events in order, read `talk` whenever you like. */
@@ -13,18 +14,29 @@ interface TalkFold {
 
 /** Makes the conversation of the events of a run. Pure in what it is fed: the same events give the same conversation. */
 export function foldTalk(): TalkFold {
-  const draft = talkDraft();
+  const draft = new TalkDraft();
   return { talk: draft, add: (told) => fold(draft, told) };
 }
 
-/** The conversation as it stood after the step at `position`. */
+/** After so many events a draft is kept: who looks around in a long run folds no more than these anew. */
+const KEPT_EVERY = 2048;
+
+/** The drafts that are kept of each run, the first after the first `KEPT_EVERY` events. */
+const kept = new WeakMap<readonly SaidEvent[], TalkDraft[]>();
+
+/** The conversation as it stood after the step at `position`, of events that only ever grow. */
 export function talkAt(told: readonly SaidEvent[], position: number): TalkLog {
-  const folding = foldTalk();
-  for (const one of told) {
-    if (one.step > position) break;
-    folding.add(one);
+  const end = lastUpTo(told.length, (index) => told[index]?.step, position) + 1;
+  const drafts = kept.get(told) ?? [];
+  kept.set(told, drafts);
+  const known = Math.min(drafts.length, Math.floor(end / KEPT_EVERY));
+  const draft = drafts[known - 1]?.copy() ?? new TalkDraft();
+  for (let next = known * KEPT_EVERY; next < end; next++) {
+    if (next > 0 && next % KEPT_EVERY === 0 && next / KEPT_EVERY > drafts.length) drafts.push(draft.copy());
+    const one = told[next];
+    if (one !== undefined) fold(draft, one);
   }
-  return folding.talk;
+  return draft;
 }
 
 function fold(draft: TalkDraft, told: SaidEvent): void {

@@ -2,30 +2,6 @@ import type { PlannedStep, SaidEvent, Speaker, TalkItem, TalkLog } from './talk.
 
 type Kind<K extends TalkItem['kind']> = Extract<TalkItem, { kind: K }>;
 
-/** A conversation while it is made: entries are added at the end and replaced in their places. */
-export interface TalkDraft extends TalkLog {
-  /** What every entry begins with. */
-  itemOf(told: SaidEvent): Pick<TalkItem, 'at' | 'step' | 'last' | 'by'>;
-  add(item: TalkItem): void;
-  addModel(told: SaidEvent): void;
-  changeModel(told: SaidEvent, change: (item: Kind<'model'>) => Kind<'model'>): void;
-  /** The model has got a message, in this step. */
-  changeMessage(told: SaidEvent, id: string, delivered: number): void;
-  changeCall(told: SaidEvent, callId: string, change: (item: Kind<'call'>) => Kind<'call'>): boolean;
-  /** Calls whose ids begin so, and that have not ended, never will. */
-  closeCalls(told: SaidEvent, prefix: string): void;
-  /** What was asked about a turn of this agent is answered. */
-  closeQuestions(told: SaidEvent): void;
-  /** Changes the step of the running plan that a call belongs to: its own, else the first of that tool that waits. */
-  changePlan(
-    told: SaidEvent,
-    call: { readonly callId: string; readonly tool: string },
-    status: PlannedStep['status'],
-  ): void;
-  /** No further step of the plan will run. */
-  closePlan(told: SaidEvent): void;
-}
-
 /** Where the open entries of one agent are. */
 interface AgentPlaces {
   readonly by: Speaker | null;
@@ -33,86 +9,129 @@ interface AgentPlaces {
   plan: number | null;
 }
 
-/** An empty conversation. */
-export function talkDraft(): TalkDraft {
-  const items: TalkItem[] = [];
-  const calls = new Map<string, number>();
-  const agents = new Map<string, AgentPlaces>();
+/** A conversation while it is made: entries are added at the end and replaced in their places. */
+export class TalkDraft implements TalkLog {
+  readonly items: TalkItem[];
+  /** Where each call is. */
+  #calls = new Map<string, number>();
+  /** Where calls are that have not ended. */
+  #open = new Set<number>();
+  #agents = new Map<string, AgentPlaces>();
 
-  const agentOf = ({ event, agent }: SaidEvent): AgentPlaces => {
+  constructor(items: TalkItem[] = []) {
+    this.items = items;
+  }
+
+  /** A draft that continues from here, and leaves this one alone. */
+  copy(): TalkDraft {
+    const copy = new TalkDraft([...this.items]);
+    copy.#calls = new Map(this.#calls);
+    copy.#open = new Set(this.#open);
+    copy.#agents = new Map([...this.#agents].map(([key, places]) => [key, { ...places }]));
+    return copy;
+  }
+
+  /** What every entry begins with. */
+  itemOf(told: SaidEvent): Pick<TalkItem, 'at' | 'step' | 'last' | 'by'> {
+    return { at: told.at, step: told.step, last: told.step, by: this.#agentOf(told).by };
+  }
+
+  add(item: TalkItem): void {
+    const place = this.items.push(item) - 1;
+    if (item.kind === 'plan') agentAt(this.#agents, item.by).plan = place;
+    if (item.kind !== 'call') return;
+    this.#calls.set(item.callId, place);
+    this.#noteOpen(place, item);
+  }
+
+  addModel(told: SaidEvent): void {
+    const places = this.#agentOf(told);
+    const { at, step } = told;
+    places.model = this.items.push({ at, step, last: step, by: places.by, kind: 'model', ...EMPTY_TURN }) - 1;
+  }
+
+  changeModel(told: SaidEvent, how: (item: Kind<'model'>) => Kind<'model'>): void {
+    this.#change('model', this.#agentOf(told).model, (item) => ({ ...how(item), last: told.step }));
+  }
+
+  /** The model has got a message, in this step. */
+  changeMessage({ step }: SaidEvent, id: string, delivered: number): void {
+    const place = this.items.findLastIndex((item) => item.kind === 'message' && item.id === id);
+    this.#change('message', place, () => ({ delivered, last: step }));
+  }
+
+  changeCall({ step }: SaidEvent, callId: string, how: (item: Kind<'call'>) => Kind<'call'>): boolean {
+    const place = this.#calls.get(callId);
+    if (place !== undefined) this.#change('call', place, (item) => ({ ...how(item), last: step }));
+    return place !== undefined;
+  }
+
+  /** Calls whose ids begin so, and that have not ended, never will. */
+  closeCalls({ step }: SaidEvent, prefix: string): void {
+    this.#changeOpen(({ callId }) => callId.startsWith(prefix), { status: 'dropped', last: step });
+  }
+
+  /** What was asked about a turn of this agent is answered. */
+  closeQuestions(told: SaidEvent): void {
+    const { by } = this.#agentOf(told);
+    this.#changeOpen((item) => item.by === by && isQuestion(item.callId), { status: 'ok', last: told.step });
+  }
+
+  /** Changes the step of the running plan that a call belongs to: its own, else the first of that tool that waits. */
+  changePlan(
+    told: SaidEvent,
+    { callId, tool }: { readonly callId: string; readonly tool: string },
+    status: PlannedStep['status'],
+  ): void {
+    this.#change('plan', this.#agentOf(told).plan, (item) => {
+      const own = item.steps.findIndex((planned) => planned.callId === callId);
+      const at = own >= 0 ? own : item.steps.findIndex((planned) => planned.status === 'waiting');
+      const planned = item.steps[at];
+      if (planned === undefined || (own < 0 && !sameTool(planned.tool, tool))) return {};
+      return { last: told.step, steps: item.steps.with(at, { ...planned, status, callId }) };
+    });
+  }
+
+  /** No further step of the plan will run. */
+  closePlan(told: SaidEvent): void {
+    const places = this.#agentOf(told);
+    this.#change('plan', places.plan, (item) => ({
+      last: told.step,
+      steps: item.steps.map((planned) =>
+        planned.status === 'waiting' ? ({ ...planned, status: 'dropped' } as const) : planned,
+      ),
+    }));
+    places.plan = null;
+  }
+
+  #agentOf({ event, agent }: SaidEvent): AgentPlaces {
     const { child } = event;
-    const known = [...agents.values()].findLast(({ by }) => by?.child === child);
     // A token says whose it is, not in which of its calls.
-    if (event.type === 'model.token' && known !== undefined) return known;
+    const known =
+      event.type === 'model.token' ? [...this.#agents.values()].findLast(({ by }) => by?.child === child) : undefined;
+    if (known !== undefined) return known;
     const key = agent ?? child ?? '';
-    const places = agents.get(key) ?? { by: speaker(child, agent), model: null, plan: null };
-    agents.set(key, places);
+    const places = this.#agents.get(key) ?? { by: speaker(child, agent), model: null, plan: null };
+    this.#agents.set(key, places);
     return places;
-  };
-  const change = <K extends TalkItem['kind']>(
-    kind: K,
-    place: number | null,
-    how: (item: Kind<K>) => Partial<Kind<K>>,
-  ): void => {
-    const item = place === null ? undefined : items[place];
-    if (place !== null && isKind(item, kind)) items[place] = { ...item, ...how(item) };
-  };
-  const changeCalls = (wanted: (item: Kind<'call'>) => boolean, how: Partial<Kind<'call'>>): void => {
-    for (const place of calls.values()) change('call', place, (item) => (isOpen(item) && wanted(item) ? how : {}));
-  };
+  }
 
-  return {
-    items,
-    itemOf: (told) => ({ at: told.at, step: told.step, last: told.step, by: agentOf(told).by }),
-    add: (item) => {
-      const place = items.push(item) - 1;
-      if (item.kind === 'plan') agentAt(agents, item.by).plan = place;
-      if (item.kind === 'call') calls.set(item.callId, place);
-    },
-    addModel: (told) => {
-      const places = agentOf(told);
-      const { at, step } = told;
-      places.model = items.push({ at, step, last: step, by: places.by, kind: 'model', ...EMPTY_TURN }) - 1;
-    },
-    changeModel: (told, how) => {
-      change('model', agentOf(told).model, (item) => ({ ...how(item), last: told.step }));
-    },
-    changeMessage: ({ step }, id, delivered) => {
-      const place = items.findLastIndex((item) => item.kind === 'message' && item.id === id);
-      change('message', place, () => ({ delivered, last: step }));
-    },
-    changeCall: ({ step }, callId, how) => {
-      const place = calls.get(callId);
-      if (place !== undefined) change('call', place, (item) => ({ ...how(item), last: step }));
-      return place !== undefined;
-    },
-    closeCalls: ({ step }, prefix) => {
-      changeCalls(({ callId }) => callId.startsWith(prefix), { status: 'dropped', last: step });
-    },
-    closeQuestions: (told) => {
-      const { by } = agentOf(told);
-      changeCalls((item) => item.by === by && isQuestion(item.callId), { status: 'ok', last: told.step });
-    },
-    changePlan: (told, { callId, tool }, status) => {
-      change('plan', agentOf(told).plan, (item) => {
-        const own = item.steps.findIndex((planned) => planned.callId === callId);
-        const at = own >= 0 ? own : item.steps.findIndex((planned) => planned.status === 'waiting');
-        const planned = item.steps[at];
-        if (planned === undefined || (own < 0 && !sameTool(planned.tool, tool))) return {};
-        return { last: told.step, steps: item.steps.with(at, { ...planned, status, callId }) };
-      });
-    },
-    closePlan: (told) => {
-      const places = agentOf(told);
-      change('plan', places.plan, (item) => ({
-        last: told.step,
-        steps: item.steps.map((planned) =>
-          planned.status === 'waiting' ? ({ ...planned, status: 'dropped' } as const) : planned,
-        ),
-      }));
-      places.plan = null;
-    },
-  };
+  #change<K extends TalkItem['kind']>(kind: K, place: number | null, how: (item: Kind<K>) => Partial<Kind<K>>): void {
+    const item = place === null ? undefined : this.items[place];
+    if (place === null || !isKind(item, kind)) return;
+    const changed: TalkItem = { ...item, ...how(item) };
+    this.items[place] = changed;
+    if (changed.kind === 'call') this.#noteOpen(place, changed);
+  }
+
+  #changeOpen(wanted: (item: Kind<'call'>) => boolean, how: Partial<Kind<'call'>>): void {
+    for (const place of this.#open) this.#change('call', place, (item) => (wanted(item) ? how : {}));
+  }
+
+  #noteOpen(place: number, item: Kind<'call'>): void {
+    if (isOpen(item)) this.#open.add(place);
+    else this.#open.delete(place);
+  }
 }
 
 function agentAt(agents: ReadonlyMap<string, AgentPlaces>, by: Speaker | null): AgentPlaces {

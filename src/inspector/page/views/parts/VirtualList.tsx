@@ -29,42 +29,41 @@ export function VirtualList<T>({
   render,
 }: VirtualListProps<T>) {
   const box = useRef<HTMLDivElement>(null);
+  const content = useRef<HTMLDivElement>(null);
   const rows = useRef<HTMLDivElement>(null);
   const heights = useRef<number[]>([]);
   const atEnd = useRef(true);
   const [view, setView] = useState({ top: 0, height: 600 });
-  const [, again] = useState(0);
   const place = measured ? offsets(heights.current, items.length, estimate) : null;
   const topOf = (index: number): number => (place === null ? index * estimate : (place[index] ?? 0));
   const total = topOf(items.length);
   const first = rowAt(place, estimate, items.length, view.top - OVERSCAN_PX);
   const last = Math.min(items.length, rowAt(place, estimate, items.length, view.top + view.height + OVERSCAN_PX) + 1);
 
-  useLayoutEffect(() => {
-    const element = box.current;
-    if (element === null) return;
-    const look = (): void => setView({ top: element.scrollTop, height: element.clientHeight });
-    const watcher = new ResizeObserver(look);
-    watcher.observe(element);
-    return () => watcher.disconnect();
-  }, []);
-
-  useLayoutEffect(() => {
-    if (!measured || rows.current === null) return;
-    let changed = false;
-    for (const [offset, row] of [...rows.current.children].entries()) {
-      const height = row.getBoundingClientRect().height;
-      if (Math.abs((heights.current[first + offset] ?? estimate) - height) < 0.5) continue;
-      heights.current[first + offset] = height;
-      changed = true;
-    }
-    if (changed) again((n) => n + 1);
+  useRowHeights(measured ? rows : null, (index, height) => {
+    if (Math.abs((heights.current[index] ?? estimate) - height) < 0.5) return false;
+    heights.current[index] = height;
+    return true;
   });
 
-  useLayoutEffect(() => {
+  const stay = useRef(() => {});
+  stay.current = () => {
     const element = box.current;
     if (element !== null && stick && atEnd.current && !worksIn(element)) element.scrollTop = element.scrollHeight;
-  });
+  };
+  useLayoutEffect(() => {
+    const [element, all] = [box.current, content.current];
+    if (element === null || all === null) return;
+    const watcher = new ResizeObserver((sizes) => {
+      stay.current();
+      if (sizes.some(({ target }) => target === element))
+        setView({ top: element.scrollTop, height: element.clientHeight });
+    });
+    watcher.observe(element);
+    watcher.observe(all);
+    return () => watcher.disconnect();
+  }, []);
+  useLayoutEffect(() => stay.current(), [stick]);
 
   useLayoutEffect(() => {
     const element = box.current;
@@ -85,17 +84,50 @@ export function VirtualList<T>({
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- A list that scrolls must be reachable by keyboard.
     <div ref={box} class="scroll" role="list" aria-label={label} tabIndex={0} onScroll={onScroll}>
-      <div style={{ height: `${topOf(first)}px` }} />
-      <div ref={rows}>
-        {items.slice(first, last).map((item, offset) => (
-          <div key={first + offset} role="listitem" aria-setsize={items.length} aria-posinset={first + offset + 1}>
-            {render(item, first + offset)}
-          </div>
-        ))}
+      <div ref={content}>
+        <div style={{ height: `${topOf(first)}px` }} />
+        <div ref={rows}>
+          {items.slice(first, last).map((item, offset) => (
+            <div key={first + offset} role="listitem" aria-setsize={items.length} aria-posinset={first + offset + 1}>
+              {render(item, first + offset)}
+            </div>
+          ))}
+        </div>
+        <div style={{ height: `${Math.max(0, total - topOf(last))}px` }} />
       </div>
-      <div style={{ height: `${Math.max(0, total - topOf(last))}px` }} />
     </div>
   );
+}
+
+/**
+ * Reports the heights of rows when the browser has laid them out: to ask for them after each drawing would have it lay out
+ * twice. Draws again in the next frame where `report` says that one has changed.
+ */
+function useRowHeights(
+  rows: { readonly current: HTMLElement | null } | null,
+  report: (index: number, height: number) => boolean,
+): void {
+  const [, again] = useState(0);
+  const watched = useRef(new Set<Element>());
+  const watcher = useRef<ResizeObserver | null>(null);
+  const latest = useRef(report);
+  latest.current = report;
+  useLayoutEffect(() => {
+    watcher.current = new ResizeObserver((sizes) => {
+      const changed = sizes.filter(
+        ({ target, borderBoxSize: [size] }) =>
+          size !== undefined && target.isConnected && latest.current(Number(target.ariaPosInSet) - 1, size.blockSize),
+      );
+      if (changed.length > 0) requestAnimationFrame(() => again((n) => n + 1));
+    });
+    return () => watcher.current?.disconnect();
+  }, []);
+  useLayoutEffect(() => {
+    const now = new Set<Element>(rows?.current?.children);
+    for (const row of now) if (!watched.current.has(row)) watcher.current?.observe(row);
+    for (const row of watched.current) if (!now.has(row)) watcher.current?.unobserve(row);
+    watched.current = now;
+  });
 }
 
 /** Somebody has the focus on something in it, such as a field. */
