@@ -122,7 +122,7 @@ function inlineLayouts(layouts: string): Plugin {
     name: 'inline-layouts',
     load: (id) =>
       id.endsWith('own-layouts.ts')
-        ? `export const ownLayouts = async () => JSON.parse(${JSON.stringify(layouts)});`
+        ? `export const ownLayouts = async () => JSON.parse(${JSON.stringify(layouts)}); export const prepareLayouts = () => {};`
         : null,
   };
 }

@@ -123,3 +123,19 @@ test.skipIf(noChromium)('what the server has let go of, the page lets go of too'
   await listed.getByText('Question 23').first().waitFor();
   expect(await listed.getByText('Question 0', { exact: true }).count()).toBe(0);
 });
+
+test.skipIf(noChromium)('a player that cannot be loaded is said, and the page goes on without it', async () => {
+  const run = startScene('parallel', { inspect: inspector() });
+  await run;
+  const { page } = await open({ url: 'about:blank' });
+  await page.route('**/assets/player.js', (route) => route.abort());
+  await page.goto(inspector().url);
+  await page.locator('.banner').getByText('What plays recordings has failed to load', { exact: false }).waitFor();
+  await page.keyboard.press('r');
+  await page.getByRole('dialog').waitFor();
+  await page.unroute('**/assets/player.js');
+  await page.reload();
+  await page.getByTestId('status').filter({ hasText: 'answered' }).waitFor();
+  await page.locator('[data-state="COMPLETION"].active').waitFor();
+  expect(await page.locator('.banner').getByText('What plays recordings', { exact: false }).count()).toBe(0);
+});

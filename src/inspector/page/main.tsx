@@ -7,7 +7,7 @@ import { liveDesk } from './state/desk.ts';
 import { isPlayed, liveFeed } from './state/live-feed.ts';
 import { workerPlayers } from './state/players.ts';
 import { acceptDrops } from './state/orders.ts';
-import { ownLayouts } from './state/own-layouts.ts';
+import { ownLayouts, prepareLayouts } from './state/own-layouts.ts';
 import { type Page, PageContext } from './state/page-context.ts';
 import { pageState } from './state/page-state.ts';
 import { runPlayer } from './state/walk.ts';
@@ -27,6 +27,10 @@ function start(): void {
   const saved = readSaved(document);
   const token = saved === null ? takeToken() : '';
   const players = workerPlayers(token, take);
+  if (saved === null) {
+    players.prepare();
+    prepareLayouts();
+  }
   const playerOf = (session: string) => (isPlayed(state, session) ? players : null);
   const page: Page = { state, desk: saved?.desk ?? liveDesk(token, playerOf), layouts: layouts(ownLayouts) };
   if (saved === null) {
@@ -56,7 +60,6 @@ function start(): void {
     </PageContext.Provider>,
     root,
   );
-  if (saved === null) players.prepare();
 }
 
 /** The token that the page was opened with. It leaves the address, which people show to others, and stays with this tab. */

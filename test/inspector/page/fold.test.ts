@@ -102,7 +102,7 @@ test('however one looks around in a long run, the conversation is what had been 
     if (n % 5 !== 0) tell({ type: 'tool.finished', callId, args: { n }, ok: n % 7 !== 0, result: n, durationMs: n });
     if (n % 400 === 399) tell({ type: 'run.finished', result: {} });
   }
-  const told = session.told.map((one, step) => ({ ...one, step }));
+  const told = session.told.map((one, place) => ({ ...one, step: place }));
   const fresh = (position: number) => {
     const folding = foldTalk();
     for (const one of told.slice(0, position + 1)) folding.add(one);

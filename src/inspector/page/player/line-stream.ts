@@ -15,45 +15,70 @@ type AddressOf = (part: 'lines' | 'stream', from: number) => string;
  * the browser and continues where it was.
  */
 export function lineStream(at: AddressOf, isNew: boolean, take: (lines: readonly string[]) => number): LineStream {
-  let source: EventSource | null = null;
+  const source = new SessionSource();
   let last = 0;
-  let state: 'paused' | 'listening' | 'heard' = 'paused';
-  /** Counts pauses: what was asked for before one is not waited for any more. */
-  let turn = 0;
-
-  const pause = (): void => {
-    turn += 1;
-    source?.close();
-    source = null;
-    if (state === 'listening') state = 'paused';
-  };
   const open = (): void => {
-    const stream = new EventSource(at('stream', last));
-    source = stream;
-    stream.addEventListener('end', () => {
-      pause();
-      state = 'heard';
-    });
-    stream.onmessage = ({ data }: MessageEvent<unknown>) => {
+    source.open(at('stream', last)).onmessage = ({ data }: MessageEvent<unknown>) => {
       if (typeof data === 'string') last = take(data.split('\n'));
     };
   };
-  const load = async (mine: number): Promise<void> => {
+  const load = async (stopped: () => boolean): Promise<void> => {
     const response = await fetch(at('lines', 0)).catch(() => null);
     const text = response?.ok === true ? await response.text().catch(() => '') : '';
     const taken = (lines: readonly string[]): void => void (last = take(lines));
-    if (await takeInSlices(text, taken, () => mine !== turn)) open();
+    if (await takeInSlices(text, taken, stopped)) open();
   };
 
   return {
     resume: () => {
-      if (state !== 'paused') return;
-      state = 'listening';
+      if (!source.begin()) return;
       if (last > 0 || isNew) open();
-      else void load(turn);
+      else void load(source.untilPaused());
     },
-    pause,
+    pause: () => source.pause(),
   };
+}
+
+/** The connection to the stream of one session, which can be paused; what was heard to its end is not asked for again. */
+export class SessionSource {
+  #source: EventSource | null = null;
+  #state: 'paused' | 'listening' | 'heard' = 'paused';
+  #pauses = 0;
+
+  /** False: it listens already, or has heard all. */
+  begin(): boolean {
+    if (this.#state !== 'paused') return false;
+    this.#state = 'listening';
+    return true;
+  }
+
+  /** What was asked for before a pause is not waited for any more: gives back how to know. */
+  untilPaused(): () => boolean {
+    const pauses = this.#pauses;
+    return () => pauses !== this.#pauses;
+  }
+
+  open(url: string): EventSource {
+    const source = new EventSource(url);
+    this.#source = source;
+    source.addEventListener('end', () => {
+      this.pause();
+      this.#state = 'heard';
+    });
+    return source;
+  }
+
+  /** Lets go of the connection, to open another. */
+  close(): void {
+    this.#source?.close();
+    this.#source = null;
+  }
+
+  pause(): void {
+    this.#pauses += 1;
+    this.close();
+    if (this.#state === 'listening') this.#state = 'paused';
+  }
 }
 
 /** How long lines are played at a time, in milliseconds: others have their turn in between. */

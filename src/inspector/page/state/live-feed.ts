@@ -1,4 +1,5 @@
 import type { Frame, FramePage } from '../../frames/protocol.ts';
+import { SessionSource } from '../player/line-stream.ts';
 import { readFrame, isFrame } from './feed.ts';
 import type { PageState } from './page-state.ts';
 import { isJsonObject } from '../../../json/json.ts';
@@ -100,33 +101,19 @@ function playedFeed({ model }: PageState, session: string, players: Players): Se
  * where it was; where the server left out frames because this page was too slow, they are asked for before the stream continues.
  */
 function sessionFeed(at: (part: string, from: number) => string, take: (frame: Frame) => void): SessionFeed {
-  let source: EventSource | null = null;
+  const source = new SessionSource();
   let last = 0;
   // Frames without a number, such as tokens, since the last that had one: a stream that continues sends them again.
   let loose = 0;
   let again = 0;
-  let state: 'paused' | 'listening' | 'heard' = 'paused';
-  /** Counts pauses: what was asked for before one is not waited for any more. */
-  let turn = 0;
 
-  const pause = (): void => {
-    turn += 1;
-    source?.close();
-    source = null;
-    if (state === 'listening') state = 'paused';
-  };
   const open = (): void => {
     const from = last;
-    const stream = new EventSource(at('stream', from));
-    source = stream;
+    const stream = source.open(at('stream', from));
     stream.onopen = () => {
       again = loose;
       loose = 0;
     };
-    stream.addEventListener('end', () => {
-      pause();
-      state = 'heard';
-    });
     stream.onmessage = ({ data, lastEventId }) => {
       const frame = typeof data === 'string' ? readFrame(data) : null;
       if (frame === null) return;
@@ -140,12 +127,11 @@ function sessionFeed(at: (part: string, from: number) => string, take: (frame: F
     };
   };
   const fill = async (): Promise<void> => {
-    source?.close();
-    source = null;
-    const mine = turn;
+    source.close();
+    const stopped = source.untilPaused();
     for (let next: number | null = last; next !== null;) {
       const page: FramePage | null = await readPage(at('frames', next));
-      if (mine !== turn) return;
+      if (stopped()) return;
       if (page === null) break;
       for (const frame of page.frames) if (isFrame(frame)) take(frame);
       last = page.from + page.frames.length;
@@ -157,11 +143,9 @@ function sessionFeed(at: (part: string, from: number) => string, take: (frame: F
 
   return {
     resume: () => {
-      if (state !== 'paused') return;
-      state = 'listening';
-      open();
+      if (source.begin()) open();
     },
-    pause,
+    pause: () => source.pause(),
   };
 }
 

@@ -1,17 +1,26 @@
-let names: Promise<unknown> | null = null;
+const fetches = new Map<string, Promise<unknown>>();
+
+/** Asks for what nearly every run needs, before the first is there. */
+export function prepareLayouts(): void {
+  for (const name of ['layouts', 'layouts-agent']) fetched(name).catch(() => undefined);
+}
 
 /**
  * The layouts of one of our own machines, made when the page was built, by layout key; null for a machine that is none of
  * ours. Rejects when they cannot be read.
  */
 export async function ownLayouts(hash: string): Promise<unknown> {
-  names ??= fetched('layouts');
-  const known = await names;
+  const known = await fetched('layouts');
   const name: unknown = typeof known === 'object' && known !== null ? Reflect.get(known, hash) : undefined;
   return typeof name === 'string' ? fetched(`layouts-${name}`) : null;
 }
 
-async function fetched(name: string): Promise<unknown> {
-  const response = await fetch(`assets/${name}.json`);
-  return await response.json();
+/** What could not be read is asked for again. */
+function fetched(name: string): Promise<unknown> {
+  const before = fetches.get(name);
+  if (before !== undefined) return before;
+  const asked = fetch(`assets/${name}.json`).then((response): Promise<unknown> => response.json());
+  fetches.set(name, asked);
+  asked.catch(() => fetches.delete(name));
+  return asked;
 }

@@ -23,6 +23,8 @@ export function workerPlayers(token: string, take: (frame: Frame) => void): Play
   const asked = new Map<number, (reply: PlayerReply) => void>();
   let worker: Worker | null = null;
   let count = 0;
+  const playing = new Set<string>();
+  let broken: string | null = null;
   const started = (): Worker => {
     worker ??= startWorker();
     return worker;
@@ -35,6 +37,12 @@ export function workerPlayers(token: string, take: (frame: Frame) => void): Play
       asked.get(data.id)?.(data);
       asked.delete(data.id);
     });
+    made.addEventListener('error', ({ message }) => {
+      broken = `What plays recordings has failed${message ? `: ${message}` : ' to load'}. Reload the page.`;
+      for (const session of playing) take({ t: 'problem', session, problem: broken });
+      for (const [id, resolve] of asked) resolve({ id, refusal: null });
+      asked.clear();
+    });
     return made;
   };
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has none
@@ -42,14 +50,22 @@ export function workerPlayers(token: string, take: (frame: Frame) => void): Play
   const ask = (what: (id: number) => PlayerOrder): Promise<PlayerReply> =>
     new Promise((resolve) => {
       const id = ++count;
+      if (broken !== null) return resolve({ id, refusal: null });
       asked.set(id, resolve);
       order(what(id));
     });
   return {
     prepare: () => void started(),
-    resume: (session, isNew) => order({ do: 'resume', session, token, isNew }),
+    resume: (session, isNew) => {
+      playing.add(session);
+      if (broken !== null) take({ t: 'problem', session, problem: broken });
+      order({ do: 'resume', session, token, isNew });
+    },
     pause: (session) => order({ do: 'pause', session }),
-    drop: (session) => order({ do: 'drop', session }),
+    drop: (session) => {
+      playing.delete(session);
+      order({ do: 'drop', session });
+    },
     detail: async (session, n) => {
       const reply = await ask((id) => ({ do: 'detail', session, n, id }));
       return 'detail' in reply ? reply.detail : null;
