@@ -83,19 +83,16 @@ class AgentReader {
   #readAgent(microstep: Microstep): void {
     const context: AgentContext = microstep.snapshot.context;
     this.#place = context.place.agent;
-    if (this.#before === null) {
-      if (this.#place === '')
-        this.#emit({
-          type: 'run.started',
-          runId: this.#options.runId,
-          agent: context.briefing?.agent ?? 'agent',
-          task: context.task,
-          maxSteps: context.settings.maxSteps,
-        });
+    if (this.#before === null && this.#place === '')
+      this.#emit({
+        type: 'run.started',
+        runId: this.#options.runId,
+        agent: context.briefing?.agent ?? 'agent',
+        task: context.task,
+        maxSteps: context.settings.maxSteps,
+      });
+    if (this.#before?.briefing?.warnings !== context.briefing?.warnings)
       for (const message of context.briefing?.warnings ?? []) this.#emit({ type: 'warning', message });
-    } else if (this.#before.briefing?.warnings !== context.briefing?.warnings) {
-      for (const message of context.briefing?.warnings ?? []) this.#emit({ type: 'warning', message });
-    }
     readPermissions(this.#before, context, this.#emit);
     readMail(this.#before, context, this.#emit);
     readSteps(this.#before, context, this.#emit);
@@ -204,9 +201,12 @@ class AgentReader {
   }
 
   #readModel(microstep: Microstep): void {
-    const { error, attempts, shortened, list }: LlmCallContext = microstep.snapshot.context;
+    const { error, attempts, shortened, list, toolCalling }: LlmCallContext = microstep.snapshot.context;
     const isAskedAgain = microstep.snapshot.status === 'active';
-    if (shortened && isAskedAgain && leafErrorOf(microstep.event).code === 'context-overflow')
+    const failure = leafErrorOf(microstep.event);
+    if (toolCalling === 'json' && isAskedAgain && failure.code === 'no-native-tools')
+      this.#emit({ type: 'warning', message: `${failure.message} It gets the JSON envelope from now on.` });
+    if (shortened && isAskedAgain && failure.code === 'context-overflow')
       this.#emit({
         type: 'warning',
         message: 'The conversation did not fit the model; older tool results were shortened.',

@@ -46,7 +46,6 @@ export async function askModel(to: Destination, request: ModelRequest, io: Model
   const { endpoint } = connection;
   const client = await connection.client(to.connectMs);
   const suspected: string[] = [];
-  const leftOut: string[] = [];
 
   for (;;) {
     const without = new Set([...memory.refused, ...suspected]);
@@ -55,16 +54,14 @@ export async function askModel(to: Destination, request: ModelRequest, io: Model
     const result = await sendRequest({ client, endpoint, body: sent.body, responseMs, io });
     if (result.kind === 'reply') {
       rememberSuccess(memory, sent.withTools, suspected);
-      return withWarnings(
-        withOwnNames(withOwnState(result.reply, state), request),
-        [...leftOut, ...suspected],
-        endpoint,
-      );
+      const news = [...memory.untold, ...suspected];
+      memory.untold.clear();
+      return withWarnings(withOwnNames(withOwnState(result.reply, state), request), news, endpoint);
     }
     const lesson = learnFromRefusal(result, sent, memory);
     if (lesson.kind === 'leave-out' && lesson.isSure) {
       memory.refused.add(lesson.field);
-      leftOut.push(lesson.field);
+      memory.untold.add(lesson.field);
     } else if (lesson.kind === 'leave-out') {
       suspected.push(lesson.field);
     } else if (lesson.kind === 'no-tools') {
@@ -82,7 +79,7 @@ const noModels: readonly string[] = [];
 
 function noTools({ connection, name, memory }: Destination, refusal: RefusedRequest, isSure: boolean): ModelError {
   memory.tools = isSure ? 'refused' : 'doubted';
-  const text = `'${name}' takes no native tool calls at ${endpointText(connection.endpoint)}: ask it in json mode.`;
+  const text = `'${name}' takes no native tool calls at ${endpointText(connection.endpoint)}.`;
   return new ModelError('no-native-tools', text, { status: refusal.status });
 }
 

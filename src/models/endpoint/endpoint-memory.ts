@@ -11,6 +11,8 @@ export interface EndpointMemory {
   callsNatively: boolean;
   /** Top-level fields of the request that the server refused. */
   readonly refused: Set<string>;
+  /** Those of them that no reply has told of yet: its request may have failed for another reason. */
+  readonly untold: Set<string>;
   /** What the server says of the model's context, once it was asked; null where it says nothing. */
   context?: KnownContext | null | undefined;
   /** The question after it that is under way. */
@@ -35,7 +37,7 @@ export function recallEndpoint(baseURL: string, model: string, client: object | 
   const key = `${baseURL} ${model}`;
   const known = memories.get(key);
   if (known !== undefined) return known;
-  const fresh: EndpointMemory = { tools: 'unknown', callsNatively: false, refused: new Set() };
+  const fresh: EndpointMemory = { tools: 'unknown', callsNatively: false, refused: new Set(), untold: new Set() };
   memories.set(key, fresh);
   return fresh;
 }

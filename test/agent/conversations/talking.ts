@@ -15,16 +15,21 @@ export interface Talking {
   readonly isLast: boolean;
 }
 
-/** Starts a process that talks, killed so many milliseconds after it began to; resolves when it is over. */
+/**
+ * Starts a process that talks, killed so many milliseconds after it began to, or the first after a message was accepted;
+ * resolves when it is over.
+ */
 export async function talked(talking: Talking, killAfterMs: number | null): Promise<void> {
+  const sign = talking.life === 0 ? 'accepted' : 'talking';
   const script = fileURLToPath(new URL('children/talker.ts', import.meta.url));
   const child: ChildProcess = spawn(process.execPath, [script, JSON.stringify(talking)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let timer: ReturnType<typeof setTimeout> | undefined;
-  // It says so when it begins to talk.
-  child.stdout?.once('data', () => {
-    if (killAfterMs !== null) timer = setTimeout(() => child.kill('SIGKILL'), killAfterMs);
+  let said = '';
+  child.stdout?.on('data', (piece: Buffer) => {
+    said += piece.toString();
+    if (killAfterMs !== null && said.includes(sign)) timer ??= setTimeout(() => child.kill('SIGKILL'), killAfterMs);
   });
   const [code, signal]: unknown[] = await once(child, 'exit');
   clearTimeout(timer);

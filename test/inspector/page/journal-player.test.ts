@@ -1,9 +1,11 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import type { Frame } from '../../../src/inspector/frames/protocol.ts';
 import { JournalPlayer } from '../../../src/inspector/page/player/journal-player.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../../src/testing/scripted-model.ts';
+import { chatModel } from '../../../src/models/index.ts';
+import { type Scripted, startModelServer } from '../../support/model-server.ts';
 import { calls } from '../../support/replies.ts';
 import { startScene } from '../scenes.ts';
 import { viewer } from '../viewer.ts';
@@ -162,4 +164,40 @@ test('an outcome from which the machine cannot continue is refused before a fork
   expect(player.refusal(lines.length, {})).toMatch(/can be cut behind its records/);
   expect(frames.length).toBe(before);
   expect(player.detail(5)).toEqual(played(lines).player.detail(5));
+});
+
+test('what was learnt of an endpoint, and why it was asked again, is shown live and stays after a reload', async () => {
+  const refused = (param: string): Scripted => ({
+    status: 400,
+    body: { error: { message: 'no', param, code: 'unsupported_parameter' } },
+  });
+  const asked = Promise.withResolvers<void>();
+  const watched = Promise.withResolvers<void>();
+  const server = await startModelServer(async ({ body }) => {
+    asked.resolve();
+    await watched.promise;
+    if (body['temperature'] !== undefined) return refused('temperature');
+    return body['tools'] === undefined ? '{"answer": "Done."}' : refused('tools');
+  });
+  onTestFinished(() => server.close());
+  const shown = await inspector();
+  const agent = createAgent({
+    model: chatModel({ baseURL: server.baseURL, model: 'm' }),
+    temperature: 0,
+    tools: [fakeTool('read', [{}])],
+    silent: true,
+    inspect: shown,
+  });
+  const run = agent.run('Read it.');
+  await asked.promise;
+  const live = viewer(shown.url).frames(run.runId, (frame) => frame.t === 'record' && frame.record.t === 'end');
+  watched.resolve();
+  expect(await run).toMatchObject({ result: 'Done.' });
+  const told = (frames: readonly Frame[]) =>
+    frames.flatMap((frame) => (frame.t === 'event' && frame.event.type === 'warning' ? [frame.event] : []));
+  expect(told(await live)).toMatchObject([
+    { type: 'warning', message: expect.stringContaining('takes no native tool calls at http') },
+    { type: 'warning', message: expect.stringContaining("refused 'temperature', so it is left out from now on") },
+  ]);
+  expect(told(played(linesOf(await viewer(shown.url).lines(run.runId))).frames)).toEqual(told(await live));
 });

@@ -34,7 +34,11 @@ const agent = createAgent({
 });
 
 async function noting(run: AsyncIterable<{ readonly type: string; readonly id?: string }>): Promise<void> {
-  for await (const event of run) if (event.type === 'message.received') appendFileSync(log, `${event.id}\n`);
+  for await (const event of run) {
+    if (event.type !== 'message.received') continue;
+    appendFileSync(log, `${event.id}\n`);
+    console.log('accepted');
+  }
 }
 
 async function talk(id: string): Promise<void> {
