@@ -22,7 +22,7 @@ const PROOFS: Readonly<Record<string, readonly string[]>> = {
     'test/tools/security/terminal-confirm-screen',
   ],
   simulate: ['test/testing/simulate', 'test/simulation'],
-  browser: ['test/browser/long-run'],
+  browser: ['test/browser/long-run', 'test/browser/many-runs'],
   ui: ['test/ui/cuts', 'test/store/cut-streams'],
 };
 const ONE_HOUR = '3600000';

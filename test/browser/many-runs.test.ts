@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';
+import { cases } from '../support/soak.ts';
 import { noChromium, stage } from './browser.ts';
 
 const { inspector, open } = stage();
@@ -49,3 +51,51 @@ test.skipIf(noChromium)('a page that follows what is new shows one run after the
     await page.locator('.answer-text').getByText(`This is answer ${n}.`).waitFor();
   }
 });
+
+/** How long runs follow each other without a rest. */
+const ENDLESS_MS = cases(4000, 30 * 60_000);
+
+test.skipIf(noChromium)(
+  `a page that is left open while runs follow each other stays under 150 MB`,
+  { timeout: ENDLESS_MS + 120_000 },
+  async () => {
+    const { page } = await open();
+    const cdp = await page.context().newCDPSession(page);
+    const browser = await page.context().browser()?.newBrowserCDPSession();
+    /** Memory of its own that the process of the page has, with its workers, in MB: the browser's own code is in it. */
+    const ownMb = async (): Promise<number> => {
+      await cdp.send('HeapProfiler.collectGarbage');
+      const { processInfo = [] } = (await browser?.send('SystemInfo.getProcessInfo')) ?? {};
+      const sizes = processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => anonymousKb(id));
+      return Math.max(...sizes) / 1000;
+    };
+    const pages = 'A page of text that a tool gives back. '.repeat(400);
+    const sizes: number[] = [];
+    const until = Date.now() + ENDLESS_MS;
+    for (let n = 0; Date.now() < until; n += 1) {
+      const turns = Array.from({ length: 12 }, (_, turn) => calls(['read', { page: n * 12 + turn }]));
+      const agent = createAgent({
+        model: scriptedModel([...turns, `This is answer ${n}.`]),
+        tools: [
+          fakeTool(
+            'read',
+            Array.from({ length: 12 }, (_, turn) => ({ text: `${turn}: ${pages}` })),
+          ),
+        ],
+        silent: true,
+        inspect: inspector(),
+      });
+      await agent.run(`Question ${n}`);
+      await page.locator('.answer-text').getByText(`This is answer ${n}.`).waitFor({ timeout: 20_000 });
+      if (n % cases(5, 500) === 0) sizes.push(Math.round(await ownMb()));
+    }
+    console.log(`a page left open: ${sizes.join(', ')} MB`);
+    expect(sizes.length).toBeGreaterThan(1);
+    expect(Math.max(...sizes)).toBeLessThan(150);
+  },
+);
+
+/** What a process has of its own, in KB: not what it shares with others, such as the browser's program. */
+function anonymousKb(id: number): number {
+  return Number(/^RssAnon:\s+(\d+)/m.exec(readFileSync(`/proc/${id}/status`, 'utf8'))?.[1]);
+}
