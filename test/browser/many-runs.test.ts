@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
@@ -60,15 +60,7 @@ test.skipIf(noChromium)(
   { timeout: ENDLESS_MS + 120_000 },
   async () => {
     const { page } = await open();
-    const cdp = await page.context().newCDPSession(page);
-    const browser = await page.context().browser()?.newBrowserCDPSession();
-    /** Memory of its own that the process of the page has, with its workers, in MB: the browser's own code is in it. */
-    const ownMb = async (): Promise<number> => {
-      await cdp.send('HeapProfiler.collectGarbage');
-      const { processInfo = [] } = (await browser?.send('SystemInfo.getProcessInfo')) ?? {};
-      const sizes = processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => anonymousKb(id));
-      return Math.max(...sizes) / 1000;
-    };
+    const heapMb = await heapOf(page);
     const pages = 'A page of text that a tool gives back. '.repeat(400);
     const sizes: number[] = [];
     const until = Date.now() + ENDLESS_MS;
@@ -87,7 +79,7 @@ test.skipIf(noChromium)(
       });
       await agent.run(`Question ${n}`);
       await page.locator('.answer-text').getByText(`This is answer ${n}.`).waitFor({ timeout: 20_000 });
-      if (n % cases(5, 500) === 0) sizes.push(Math.round(await ownMb()));
+      if (n % cases(5, 500) === 0) sizes.push(Math.round(await heapMb()));
     }
     console.log(`a page left open: ${sizes.join(', ')} MB`);
     expect(sizes.length).toBeGreaterThan(1);
@@ -95,7 +87,28 @@ test.skipIf(noChromium)(
   },
 );
 
-/** What a process has of its own, in KB: not what it shares with others, such as the browser's program. */
-function anonymousKb(id: number): number {
-  return Number(/^RssAnon:\s+(\d+)/m.exec(readFileSync(`/proc/${id}/status`, 'utf8'))?.[1]);
+/** Gives back how to know what a page and its worker hold, in MB of JavaScript, without what is garbage. */
+async function heapOf(page: Page): Promise<() => Promise<number>> {
+  const ofPage = await page.context().newCDPSession(page);
+  const worker = Promise.withResolvers<string>();
+  const answered = new Map<number, (usedSize: number) => void>();
+  ofPage.on('Target.attachedToTarget', ({ sessionId }) => worker.resolve(sessionId));
+  ofPage.on('Target.receivedMessageFromTarget', ({ message }) => {
+    const { id, result } = JSON.parse(message) as { readonly id: number; readonly result: { usedSize?: number } };
+    answered.get(id)?.(result.usedSize ?? 0);
+  });
+  await ofPage.send('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: false, flatten: false });
+  const sessionId = await worker.promise;
+  const toWorker = async (method: string): Promise<number> => {
+    const id = answered.size + 1;
+    const answer = new Promise<number>((resolve) => answered.set(id, resolve));
+    await ofPage.send('Target.sendMessageToTarget', { sessionId, message: JSON.stringify({ id, method }) });
+    return answer;
+  };
+  return async () => {
+    await ofPage.send('HeapProfiler.collectGarbage');
+    await toWorker('HeapProfiler.collectGarbage');
+    const { usedSize } = await ofPage.send('Runtime.getHeapUsage');
+    return (usedSize + (await toWorker('Runtime.getHeapUsage'))) / 1_000_000;
+  };
 }
