@@ -17,7 +17,7 @@ import { Chat, type ChatOptions } from './base/chat.ts';
 import { OpenApprovals, globalCallId } from './base/open-approvals.ts';
 import { newChatId, runsOfChat } from './base/owned-runs.ts';
 import { type LiveText, runFeed } from './base/run-feed.ts';
-import { SSE_PING, readPosition, refusal, sseResponse, unknownId } from './base/sse.ts';
+import { jsonOf, SSE_PING, readPosition, refusal, sseResponse, unknownId } from './base/sse.ts';
 
 /** Serves chats to `runStore` and `useRun`. `newChatId` makes ids that nobody guesses. */
 export const runStream = { serve, newChatId };
@@ -128,24 +128,12 @@ function tokenOf({ seq, attempt, thought, answer }: LiveText): RunEvent {
   return { type: 'model.token', kind: 'text', text: '', index: 0, replayed: false, seq, attempt, thought, answer };
 }
 
-const MOST_CHARACTERS = 1_000_000;
-
 async function said(served: Served, request: Request): Promise<Response> {
-  const text = await request.text();
-  if (text.length > MOST_CHARACTERS) return refusal(413, 'too-large', 'The request is too large.');
-  const body = jsonIn(text);
-  if (body === null) return refusal(400, 'bad-request', 'The body must be a JSON object.');
-  const answer = await answered(served, body);
+  const { json, refused } = await jsonOf(request, served.maxRequestBytes);
+  if (refused !== undefined) return refused;
+  if (!isJsonObject(json)) return refusal(400, 'bad-request', 'The body must be a JSON object.');
+  const answer = await answered(served, json);
   return Response.json(answer, { status: answer.ok ? 200 : 409 });
-}
-
-function jsonIn(text: string): Readonly<Record<string, unknown>> | null {
-  try {
-    const body: unknown = JSON.parse(text);
-    return isJsonObject(body) ? body : null;
-  } catch {
-    return null;
-  }
 }
 
 async function answered(served: Served, body: Readonly<Record<string, unknown>>): Promise<RequestAnswer> {

@@ -175,3 +175,55 @@ test('no client is sent the instructions, or the messages of a run a second time
   const all = [text, JSON.stringify(await uiStream.messages(journal, 'c', { owner: 'ada' }))].join('');
   expect(all).not.toContain('House rules');
 });
+
+test('a request that is too large is refused before it is read, and begins nothing', async () => {
+  const journal = memoryJournal();
+  const agent = createAgent({ model: scriptedModel(['Hi.', 'Hi.', 'Hi.']), silent: true, journal });
+  onTestFinished(() => agent.close());
+  const body = (text: string) => {
+    const message = { id: 'm', role: 'user' };
+    return {
+      ui: { id: 'c', messages: [{ ...message, parts: [{ type: 'text', text }] }] },
+      ag: { threadId: 'c', runId: 'r', messages: [{ ...message, content: text }] },
+      own: { type: 'send', text },
+    };
+  };
+  const sent = (json: object, streamed: boolean): Request & { readonly taken: () => number } => {
+    let taken = 0;
+    const bytes = new TextEncoder().encode(JSON.stringify(json));
+    const stream = new ReadableStream<Uint8Array>({
+      pull: (controller) => {
+        if (taken >= bytes.length) return controller.close();
+        controller.enqueue(bytes.slice(taken, (taken += 1000)));
+      },
+    });
+    const init = streamed
+      ? { body: stream, duplex: 'half' }
+      : { body: bytes, headers: { 'content-length': `${bytes.length}` } };
+    return Object.assign(new Request('http://x/?id=c', { method: 'POST', ...init }), { taken: () => taken });
+  };
+  const options = { journal, owner: 'ada', maxRequestBytes: 20_000 };
+  const large = body('é'.repeat(50_000));
+  for (const streamed of [true, false]) {
+    const requests = [sent(large.ui, streamed), sent(large.ag, streamed), sent(large.own, streamed)] as const;
+    const answers = await Promise.all([
+      uiStream.serve(agent, requests[0], options),
+      agUi.serve(agent, requests[1], options),
+      runStream.serve(agent, requests[2], options),
+    ]);
+    for (const answer of answers) {
+      expect(answer.status).toBe(413);
+      expect(await answer.json()).toMatchObject({ error: { code: 'request-too-large' } });
+    }
+    for (const request of requests) expect(request.taken()).toBeLessThan(30_000);
+  }
+  expect(await journal.list?.()).toEqual([]);
+  // The same without so much text is taken, in pieces that cut a letter in two.
+  const small = body('é'.repeat(2001));
+  expect((await uiStream.serve(agent, sent(small.ui, true), options)).status).toBe(200);
+  const [run] = (await journal.list?.()) ?? [];
+  expect(run?.input).toBe('é'.repeat(2001));
+  expect(
+    (await uiStream.serve(agent, sent(body('é'.repeat(200_000)).ui, true), { journal, owner: 'alan' })).status,
+  ).toBe(200);
+});

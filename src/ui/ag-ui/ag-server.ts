@@ -16,7 +16,7 @@ import {
   writeReplies,
 } from '../base/answer-approvals.ts';
 import { Chat, type ChatOptions } from '../base/chat.ts';
-import { FROM_START, type SsePosition, positionOf, refusal, sseResponse, unknownId } from '../base/sse.ts';
+import { FROM_START, type SsePosition, jsonOf, positionOf, refusal, sseResponse, unknownId } from '../base/sse.ts';
 import type { AgEvent } from './ag-event.ts';
 import { AG_MESSAGE, readAgMessages } from './ag-messages.ts';
 import { agTexts, unrecorded } from './ag-texts.ts';
@@ -45,7 +45,9 @@ const AG_RUN = 'agUiRun';
  */
 export async function serveAgUi(agent: ServedAgent, request: Request, options: AgServeOptions): Promise<Response> {
   if (request.method !== 'POST') return refusal(405, 'method', 'Only POST is served.');
-  const input = readInput(await request.json().catch(() => null));
+  const { json, refused } = await jsonOf(request, options.maxRequestBytes);
+  if (refused !== undefined) return refused;
+  const input = readInput(json);
   if (input === null) return refusal(400, 'bad-request', 'The body must be a RunAgentInput.');
   const chat = Chat.of(agent, input.threadId, options);
   if (chat === null) return unknownId();

@@ -7,7 +7,7 @@
 import { ownedRun } from '../base/owned-runs.ts';
 import { type ServedAgent, refusedReplies, shownUntil, standingOf, writeReplies } from '../base/answer-approvals.ts';
 import { Chat, type ChatOptions } from '../base/chat.ts';
-import { FROM_START, type SsePosition, positionOf, refusal, sseResponse, unknownId } from '../base/sse.ts';
+import { FROM_START, type SsePosition, jsonOf, positionOf, refusal, sseResponse, unknownId } from '../base/sse.ts';
 import { conversationId, lastRunOf } from '../base/owned-runs.ts';
 import { type UiAsk, readAsk } from './ui-requests.ts';
 import { MESSAGE, readUiMessages } from './ui-messages.ts';
@@ -39,7 +39,9 @@ export async function serveUiStream(agent: ServedAgent, request: Request, option
     return resumeUiStream(options.journal, chatId, { ...options, request });
   }
   if (request.method !== 'POST') return refusal(405, 'method', 'Only GET and POST are served.');
-  const ask = readAsk(await bodyOf(request));
+  const { json, refused } = await jsonOf(request, options.maxRequestBytes);
+  if (refused !== undefined) return refused;
+  const ask = readAsk(json);
   if (ask.kind === 'wrong') return refusal(400, 'bad-request', ask.message);
   const chat = Chat.of(agent, ask.chat, options);
   if (chat === null) return unknownId();
@@ -83,14 +85,6 @@ function chatIn(request: Request): readonly [string | null, string | undefined] 
     return [id === null ? null : decodeURIComponent(id), what];
   } catch {
     return [null, what];
-  }
-}
-
-async function bodyOf(request: Request): Promise<unknown> {
-  try {
-    return await request.json();
-  } catch {
-    return null;
   }
 }
 

@@ -22,6 +22,8 @@ export interface ChatOptions {
   readonly owner?: string;
   /** What the agent's tools get. */
   readonly context?: unknown;
+  /** Larger requests are refused with status 413, in bytes. Default 16 MB: a chat posts its messages, with their images. */
+  readonly maxRequestBytes?: number;
 }
 
 /** What became of a request to begin a run. */

@@ -93,6 +93,31 @@ export function sseResponse(
   });
 }
 
+/** A chat posts all its messages, with their images: more than these bytes are not read, unless the app allows them. */
+const MAX_REQUEST_BYTES = 16_000_000;
+
+/** A request's body as JSON, null where it is none; or the refusal of one that is too large, of which no more is read. */
+export async function jsonOf(
+  request: Request,
+  maxRequestBytes = MAX_REQUEST_BYTES,
+): Promise<{ readonly json: unknown; readonly refused?: Response }> {
+  const tooLarge = (): Response =>
+    refusal(413, 'request-too-large', `The request has more than ${maxRequestBytes} bytes (option maxRequestBytes).`);
+  if (Number(request.headers.get('content-length')) > maxRequestBytes) return { json: null, refused: tooLarge() };
+  const decoder = new TextDecoder();
+  let [text, size] = ['', 0];
+  try {
+    for await (const piece of request.body ?? []) {
+      size += piece.byteLength;
+      if (size > maxRequestBytes) return { json: null, refused: tooLarge() };
+      text += decoder.decode(piece, { stream: true });
+    }
+    return { json: JSON.parse(text + decoder.decode()) };
+  } catch {
+    return { json: null };
+  }
+}
+
 /** A refusal that says why. */
 export function refusal(status: number, code: string, message: string): Response {
   return Response.json({ error: { code, message } }, { status });
