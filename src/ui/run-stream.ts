@@ -129,8 +129,8 @@ function tokenOf({ seq, attempt, thought, answer }: LiveText): RunEvent {
 }
 
 async function said(served: Served, request: Request): Promise<Response> {
-  const { json, refused } = await jsonOf(request, served.maxRequestBytes);
-  if (refused !== undefined) return refused;
+  const { json, refused: tooLarge } = await jsonOf(request, served.maxRequestBytes);
+  if (tooLarge !== undefined) return tooLarge;
   if (!isJsonObject(json)) return refusal(400, 'bad-request', 'The body must be a JSON object.');
   const answer = await answered(served, json);
   return Response.json(answer, { status: answer.ok ? 200 : 409 });
