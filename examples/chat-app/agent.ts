@@ -11,7 +11,7 @@ const look = tool({
   effects: 'none',
   inputSchema: z.object({ customer: z.string() }),
   execute: async ({ customer }) => {
-    await new Promise((resolve) => setTimeout(resolve, 1500));
+    await new Promise((resolve) => setTimeout(resolve, Number(process.env.LOOK_MS ?? 1500)));
     return { customer, paid: 70 };
   },
 });

@@ -8,6 +8,7 @@ import type { ChatModelOptions } from '../../src/models/endpoint/endpoint.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type Scripted, startModelServer } from '../support/model-server.ts';
+import { steadyTime } from '../support/steady-time.ts';
 import { modelAt, overEachTransport } from '../support/transports.ts';
 import { eventsOf } from './agent-on-server.ts';
 
@@ -62,6 +63,7 @@ overEachTransport(() => {
       ['a socket that is closed', { closeSocket: true }],
       ['silence', { hang: true }],
     ])('after %s', async (_what, answer) => {
+      steadyTime();
       const { first, second, agent } = await twoServers([[answer], ['Hi.']], { timeouts: { responseMs: 400 } });
       const run = agent.run('Hello');
       expect(await run).toMatchObject({ status: 'answered', result: 'Hi.' });
@@ -98,6 +100,7 @@ overEachTransport(() => {
       ['a stream that is cut', { content: 'The answer is not this one.', breakOffAfter: 2 }],
       ['a stream that goes silent', { content: 'The answer is not this one.', stallAfter: 2 }],
     ])('after %s, and what was streamed is void', async (_what, answer) => {
+      steadyTime();
       const options = { streaming: true, timeouts: { responseMs: 400 } };
       const { agent } = await twoServers([[answer], ['Hi there.']], options);
       const events = await eventsOf(agent.run('Hello'));

@@ -3,6 +3,7 @@ import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import type { Scripted } from '../support/model-server.ts';
 import { agentOn, eventsOf } from './agent-on-server.ts';
+import { steadyTime } from '../support/steady-time.ts';
 import { overEachTransport } from '../support/transports.ts';
 
 /** The waits of a run, in milliseconds. */
@@ -63,6 +64,7 @@ overEachTransport(() => {
     });
 
     test('a wait never takes what totalMs leaves: the second attempt is made in time', async () => {
+      steadyTime();
       const { agent, server } = await agentOn([broken, 'Hi.'], { retry: {}, timeouts: { totalMs: 600 } });
       expect(await agent.run('Hello')).toMatchObject({ status: 'answered', result: 'Hi.' });
       expect(server.requests).toHaveLength(2);

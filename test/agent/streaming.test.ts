@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Model } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
@@ -7,6 +6,7 @@ import { replay } from '../../src/journal/replay/replay.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { agentOn } from './agent-on-server.ts';
+import { steadyTime } from '../support/steady-time.ts';
 import { overEachTransport } from '../support/transports.ts';
 
 type Token = Extract<RunEvent, { readonly type: 'model.token' }>;
@@ -95,11 +95,12 @@ overEachTransport(() => {
   );
 
   test('without streaming a model that tells tokens is not silent', async () => {
+    steadyTime();
     const slow: Model = {
       complete: async (_request, io) => {
         for (let said = 0; said < 6; said++) {
           // oxlint-disable-next-line no-await-in-loop -- one token after the other
-          await pause(25);
+          await new Promise((resolve) => setTimeout(resolve, 25));
           io.onToken?.({ kind: 'text', text: '.' });
         }
         return { content: 'Done.' };

@@ -67,7 +67,8 @@ export function stage(): Stage {
       if (browser === null) throw new Error('The browser is not started yet.');
       const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme });
       close.push(() => context.close());
-      context.setDefaultTimeout(8000);
+      // As long as a test may take at most is none of its business: on a busy machine everything comes later.
+      context.setDefaultTimeout(45_000);
       const page = await context.newPage();
       const problems: string[] = [];
       page.on('pageerror', ({ message }) => problems.push(message));

@@ -4,31 +4,64 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePort } from '../support/free-port.ts';
-import { type Scripted, startModelServer } from '../support/model-server.ts';
+import { type RecordedRequest, type Scripted, startModelServer } from '../support/model-server.ts';
 import { noChromium, stage } from './browser.ts';
 
 const { open } = stage();
 
-/** The app of examples/chat-app with a scripted model, as a process that can be killed and started again. */
-async function chatApp(script: readonly Scripted[]) {
-  const model = await startModelServer(script);
-  onTestFinished(model.close);
+/** What the model says in the test that runs, and what it was asked there. */
+let script: Scripted[] = [];
+let asked: RecordedRequest[] = [];
+/** The app of examples/chat-app, as a process that can be killed and started again. */
+let app: {
+  readonly url: string;
+  readonly start: (lookMs: number) => Promise<void>;
+  readonly kill: () => Promise<void>;
+};
+const end: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  if (noChromium) return;
+  const model = await startModelServer((request) => {
+    asked.push(request);
+    return script.shift() ?? { status: 500, body: 'the script has ended' };
+  });
+  end.push(model.close);
   const runs = mkdtempSync(join(tmpdir(), 'signalbox-app-'));
-  onTestFinished(() => rmSync(runs, { recursive: true, force: true }));
+  end.push(() => rmSync(runs, { recursive: true, force: true }));
   const port = await freePort();
   let child: ChildProcess | null = null;
-  const start = async (): Promise<void> => {
-    const env = { ...process.env, PORT: String(port), RUNS: runs, MODEL_URL: model.baseURL };
-    const args = ['--conditions=@signalbox/source', 'examples/chat-app/server.ts'];
-    const started = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
-    child = started;
-    onTestFinished(() => void started.kill('SIGKILL'));
-    await once(started.stdout, 'data');
+  const kill = async (): Promise<void> => {
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
   };
-  await start();
-  return { model, url: `http://127.0.0.1:${port}/`, start, kill: () => child?.kill('SIGKILL') };
+  end.push(kill);
+  const start = async (lookMs: number): Promise<void> => {
+    const of = { PORT: String(port), RUNS: runs, MODEL_URL: model.baseURL, LOOK_MS: String(lookMs) };
+    const args = ['--conditions=@signalbox/source', 'examples/chat-app/server.ts'];
+    child = spawn(process.execPath, args, { env: { ...process.env, ...of }, stdio: ['ignore', 'pipe', 'inherit'] });
+    if (child.stdout !== null) await once(child.stdout, 'data');
+  };
+  // Its look_up is at work for as long as the server lives; that of the next one is quick.
+  await start(3_600_000);
+  app = { url: `http://127.0.0.1:${port}/`, start, kill };
+});
+afterAll(async () => {
+  for (const one of end.toReversed()) await one();
+});
+
+let chats = 0;
+
+/** The page of a chat of its own, with the model that says this in it. */
+function chatOf(replies: readonly Scripted[], show = 'run'): string {
+  script = [...replies];
+  asked = [];
+  chats += 1;
+  return `${app.url}?show=${show}&id=chat-${chats}`;
 }
 
 const said = async (page: Page, label: string, text: string): Promise<void> => {
@@ -47,15 +80,15 @@ const lookCall = { content: 'I look.', toolCalls: [{ name: 'look_up', arguments:
 test.skipIf(noChromium)(
   'useRun streams in strict mode, survives a reload, is approved with other arguments in one tab and seen in another',
   async () => {
-    const app = await chatApp([refundCall, { content: 'Done, ten euros are on their way.', paceMs: 40 }]);
-    const one = await open({ url: app.url });
+    const url = chatOf([refundCall, { content: 'Done, ten euros are on their way.', paceMs: 40 }]);
+    const one = await open({ url });
     await shows(one.page, 'idle');
     await said(one.page, 'Send', 'Refund Eva.');
     await shows(one.page, 'waiting · DIRECT_EXECUTION');
     await one.page.reload();
     await shows(one.page, 'refund {"customer":"Eva","euros":70}');
     expect(await texts(one.page)).toEqual(['Refund Eva.', 'One moment.']);
-    const two = await open({ url: app.url });
+    const two = await open({ url });
     await shows(two.page, 'waiting · DIRECT_EXECUTION');
     await said(two.page, 'Steer', 'Be brief.');
     await shows(one.page, 'Be brief.');
@@ -70,7 +103,7 @@ test.skipIf(noChromium)(
         'Done, ten euros are on their way.',
       ]);
     }
-    expect(app.model.requests.length).toBe(2);
+    expect(asked.length).toBe(2);
     expect([...one.problems, ...two.problems]).toEqual([]);
   },
 );
@@ -78,16 +111,16 @@ test.skipIf(noChromium)(
 test.skipIf(noChromium)(
   'a run is stopped by its button, and not by a page that is closed; a call is rejected',
   async () => {
-    const app = await chatApp([
+    const url = chatOf([
       { content: 'One two three four five six seven.', stallAfter: 5 },
       refundCall,
       'Then not.',
     ]);
-    const one = await open({ url: app.url });
+    const one = await open({ url });
     await said(one.page, 'Send', 'Count.');
     await shows(one.page, 'One');
     await one.page.close();
-    const two = await open({ url: app.url });
+    const two = await open({ url });
     await shows(two.page, 'working');
     await two.page.getByRole('button', { name: 'Stop' }).click();
     await shows(two.page, 'cancelled · COMPLETION');
@@ -102,23 +135,21 @@ test.skipIf(noChromium)(
 test.skipIf(noChromium)(
   'a server that is killed in the middle of a run and started again finishes it on the open page',
   async () => {
-    const app = await chatApp([lookCall, 'Eva paid 70.']);
-    const { page } = await open({ url: app.url });
+    const { page } = await open({ url: chatOf([lookCall, 'Eva paid 70.']) });
     await said(page, 'Send', 'What did Eva pay?');
     await shows(page, 'look_up {"customer":"Eva"}: running');
-    app.kill();
-    await app.start();
+    await app.kill();
+    await app.start(0);
     await shows(page, 'Eva paid 70.');
     expect(await texts(page)).toEqual(['What did Eva pay?', 'I look.', 'Eva paid 70.']);
-    expect(app.model.requests.length).toBe(2);
+    expect(asked.length).toBe(2);
   },
 );
 
 test.skipIf(noChromium)(
   'useChat of the AI SDK shows the same agent, and survives a reload while a call waits',
   async () => {
-    const app = await chatApp([refundCall, 'Done.']);
-    const { page, problems } = await open({ url: `${app.url}?show=sdk` });
+    const { page, problems } = await open({ url: chatOf([refundCall, 'Done.'], 'sdk') });
     await said(page, 'Send', 'Refund Eva.');
     await shows(page, 'approval-requested');
     await page.reload();
@@ -133,8 +164,8 @@ test.skipIf(noChromium)(
 test.skipIf(noChromium)(
   'useChat begins with all turns of the chat after a reload, and goes on from there',
   async () => {
-    const app = await chatApp(['Hello, Ann.', refundCall, 'Paid.', { content: 'One two three four.', paceMs: 150 }]);
-    const { page, problems } = await open({ url: `${app.url}?show=sdk` });
+    const replies = ['Hello, Ann.', refundCall, 'Paid.', { content: 'One two three four.', paceMs: 150 }];
+    const { page, problems } = await open({ url: chatOf(replies, 'sdk') });
     await said(page, 'Send', 'Hello?');
     await shows(page, 'Hello, Ann.');
     await said(page, 'Send', 'Refund Eva.');
@@ -151,14 +182,13 @@ test.skipIf(noChromium)(
     await page.reload();
     await shows(page, 'One two three four.');
     expect(await texts(page)).toEqual([...before, 'Count.', 'One two three four.']);
-    expect(app.model.requests.length).toBe(4);
+    expect(asked.length).toBe(4);
     expect(problems).toEqual([]);
   },
 );
 
 test.skipIf(noChromium)('a client of AG-UI talks to the same agent', async () => {
-  const app = await chatApp(['Hello, Ann.', 'Still here.', 'Here, too.']);
-  const { page, problems } = await open({ url: `${app.url}?show=ag` });
+  const { page, problems } = await open({ url: chatOf(['Hello, Ann.', 'Still here.', 'Here, too.'], 'ag') });
   await said(page, 'Send', 'Hello?');
   await shows(page, 'Hello, Ann.');
   await said(page, 'Send', 'And now?');

@@ -6,12 +6,19 @@ import { configuredModel } from '../../src/models/chat/chat-model.ts';
 import { chatModel } from '../../src/models/index.ts';
 import { startModelServer, type ModelServerOptions, type Scripted } from '../support/model-server.ts';
 import { ask, askInVain, weather } from './ask.ts';
+import { steadyTime } from '../support/steady-time.ts';
 import { modelAt, overEachTransport, overOwnTransports } from '../support/transports.ts';
 
 async function serve(script: readonly Scripted[], options: ModelServerOptions = {}) {
   const server = await startModelServer(script, options);
   onTestFinished(() => server.close());
   return { server, model: modelAt({ baseURL: server.baseURL, model: 'm' }) };
+}
+
+/** Timers run when the test lets time pass. */
+function stopTime(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
 }
 
 const refusing = (status: number, error: Record<string, unknown>, headers = {}): Scripted => ({
@@ -154,16 +161,23 @@ overEachTransport(() => {
   });
 
   test('silence before the reply is a timeout, and the server sees the connection go', async () => {
+    stopTime();
     const { server, model } = await serve([{ hang: true }]);
-    const failure = await askInVain(model, { io: { responseMs: 50 } });
-    expect(failure).toMatchObject({ code: 'timeout', data: { phase: 'response' } });
+    const failing = askInVain(model, { io: { responseMs: 50_000 } });
+    await server.received(1);
+    await vi.advanceTimersByTimeAsync(50_000);
+    expect(await failing).toMatchObject({ code: 'timeout', data: { phase: 'response' } });
     await server.abandoned();
   });
 
   test('silence in the middle of a stream is a timeout', async () => {
+    stopTime();
     const { server, model } = await serve([{ content: 'a long answer', stallAfter: 2 }]);
-    const failure = await askInVain(model, { stream: true, io: { responseMs: 60 } });
-    expect(failure.code).toBe('timeout');
+    const { promise: said, resolve: onToken } = Promise.withResolvers<unknown>();
+    const failing = askInVain(model, { stream: true, io: { responseMs: 60_000, onToken } });
+    await said;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect((await failing).code).toBe('timeout');
     await server.abandoned();
   });
 
@@ -248,6 +262,7 @@ test('a server that is not there is named, with what to do', async () => {
 });
 
 test('a reply that takes longer than the silence allowed is no timeout while it keeps coming', async () => {
+  steadyTime();
   const pieces = Array.from(
     { length: 8 },
     (_, at) =>
@@ -289,8 +304,7 @@ test('the first reply of a local preset may take ten minutes, while its model is
   };
   const awake = chatModel({ preset: 'ollama', model: 'm', fetch });
   await ask(awake);
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-  onTestFinished(() => void vi.useRealTimers());
+  stopTime();
   const patience = async (model: Model) => {
     const begun = performance.now();
     const failing = askInVain(model).then(() => Math.round((performance.now() - begun) / 1000));

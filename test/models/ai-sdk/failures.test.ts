@@ -7,6 +7,7 @@ import { banLiveModels } from '../../../src/models/endpoint/live-guard.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { eventsOf } from '../../agent/agent-on-server.ts';
 import { untyped } from '../../agent/option-takers.ts';
+import { steadyTime } from '../../support/steady-time.ts';
 import { askInVain } from '../ask.ts';
 import { compatible, openaiChat, openaiResponses } from './openai-wires.ts';
 import { anthropic, google } from './other-wires.ts';
@@ -167,6 +168,7 @@ describe.each(WIRES)('over $name', (wire) => {
   });
 
   test('silence is a timeout, and the connection is let go', async () => {
+    steadyTime();
     const { agent, server } = await agentOver(wire, [{ stalls: long }, { text: 'Hi.' }], {
       timeouts: { responseMs: 150 },
     });
