@@ -28,8 +28,8 @@ export default defineConfig({
     // Most of them wait for processes and servers most of the time: one worker for each core would leave the cores idle.
     maxWorkers: availableParallelism() * 2,
     // What is awaited comes at once on a free machine, and later on a busy one.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     expect: { poll: { timeout: 10_000 } },
   },
 });

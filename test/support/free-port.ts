@@ -1,12 +1,23 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** A port of this machine on which nobody listens. */
+/** Below the ports that systems give to connections, and to servers that ask for any port. */
+const [FIRST, COUNT] = [12_000, 20_000];
+
+/** A port of this machine on which nobody listens, and which nobody gets by chance until it is used. */
 export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
+  for (;;) {
+    const port = FIRST + Math.floor(Math.random() * COUNT);
+    const probe = createServer().listen(port, '127.0.0.1');
+    try {
+      // oxlint-disable-next-line no-await-in-loop -- until one is free
+      await once(probe, 'listening');
+    } catch {
+      continue;
+    }
+    probe.close();
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    await once(probe, 'close');
+    return port;
+  }
 }

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startPracticeModel, type PracticeModel } from '../../../src/cli/practice/start-practice-model.ts';
 import { openFileTools } from './file-tools.ts';
 import { workThrough } from './work-through.ts';
@@ -89,6 +89,7 @@ test('files are found by kind', async () => {
 });
 
 test('a file is written when the question says so', async () => {
+  onTestFinished(() => rm(join(folder, 'src', 'new.txt')));
   const { answer, calls } = await workThrough(
     practice.model,
     `Write "hello" to the file ${join(folder, 'src', 'new.txt')}`,
