@@ -35,17 +35,19 @@ async function left(cli: RunningCli): Promise<void> {
 
 test.skipIf(!hasTerminal)('a line that is typed while a tool runs reaches the model with its next step', async () => {
   await using folder = await temporaryFolder();
-  const slow = { name: 'asking_steps', arguments: { steps: 1, everyMs: 3000 } };
+  const until = join(folder.path, 'let-go');
+  const slow = { name: 'asking_hold', arguments: { until } };
   await using server = await startModelServer([{ toolCalls: [slow] }, 'Briefly: done.']);
   const program = join(import.meta.dirname, '../support/mcp/asking-server.ts');
   const asking = { command: process.execPath, args: [program], policy: 'allow' };
   await writeFile(join(folder.path, 'mcp.json'), JSON.stringify({ mcpServers: { asking } }));
   const args = ['chat', 'Go.', '--mcp', 'mcp.json', '--base-url', server.baseURL];
   const cli = startInTerminal(args, { cwd: folder.path });
-  await cli.until('Running asking_steps');
+  await cli.until('Running asking_hold');
   const prompted = cli.until(FIRST_PROMPT);
   await typed(cli, `Be loud${BACKSPACE.repeat(4)}brief.${ENTER}`, 'Message for the next step: Be brief.');
   expect(server.requests).toHaveLength(1);
+  await writeFile(until, '');
   await prompted;
   expect(asked(server, 1)[0]).toBe('Go.');
   expect(asked(server, 1).at(-1)).toContain('Be brief.');

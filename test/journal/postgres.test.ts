@@ -135,14 +135,14 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
 
   test('where the server stays away, the run ends here as failed, and is resumed when it is there again', async () => {
     await using own = await startPostgres();
-    const store = postgresJournal(own.url, { migrate: true, leaseMs: 400, patienceMs: 300 });
+    const store = postgresJournal(own.url, { migrate: true, leaseMs: 2000, patienceMs: 1500 });
     const { agentOf } = counting(store);
     const run = agentOf().run('Count', { runId: 'run' });
     for await (const event of run) if (event.type === 'tool.finished') break;
     await own.kill();
     expect(await run).toMatchObject({ status: 'failed', error: { code: 'store-unreachable' } });
     await own.start();
-    await expect.poll(async () => (await store.list())[0]?.state, { timeout: 5000 }).toBe('interrupted');
+    await expect.poll(async () => (await store.list())[0]?.state).toBe('interrupted');
     expect(await agentOf().resume('run')).toMatchObject({ status: 'answered' });
     await store.close();
   });
@@ -153,13 +153,13 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
     async () => {
       const schema = newSchema();
       await migratePostgres(server.url, { schema });
-      const zombie = start('postgres-run', server.url, schema, 'run', '500');
+      const zombie = start('postgres-run', server.url, schema, 'run', '2000');
       expect(await zombie.line()).toBe('holding');
       const store = postgresJournal(server.url, { schema });
       await expect(store.take('run')).rejects.toMatchObject({ code: 'run-locked' });
       expect(await store.list()).toMatchObject([{ state: 'running' }]);
       zombie.child.kill('SIGSTOP');
-      await expect.poll(async () => (await store.list())[0]?.state, { timeout: 5000 }).toBe('interrupted');
+      await expect.poll(async () => (await store.list())[0]?.state).toBe('interrupted');
       const { recording, sink } = await taken(store, 'run');
       await sink.append([{ t: 'end', at: 5, output: { status: 'stopped', reason: 'timeout' } }]);
       zombie.child.kill('SIGCONT');
@@ -177,12 +177,12 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
     async () => {
       const schema = newSchema();
       await migratePostgres(server.url, { schema });
-      const first = start('postgres-run', server.url, schema, 'run', '1500');
+      const first = start('postgres-run', server.url, schema, 'run', '4000');
       expect(await first.line()).toBe('holding');
       await first.kill();
       const store = postgresJournal(server.url, { schema });
       await expect(store.take('run')).rejects.toMatchObject({ code: 'run-locked' });
-      await expect.poll(async () => (await store.list())[0]?.state, { timeout: 5000 }).toBe('interrupted');
+      await expect.poll(async () => (await store.list())[0]?.state).toBe('interrupted');
       const agent = createAgent({
         name: 'holder',
         model: scriptedModel(['Done.']),
@@ -281,7 +281,7 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
       name: 'look',
       description: 'Looks.',
       execute: async () => {
-        await expect.poll(listening, { timeout: 5000 }).toBeGreaterThan(0);
+        await expect.poll(listening).toBeGreaterThan(0);
         free.push(own.idleCount - own.totalCount);
         return 'seen';
       },
@@ -297,7 +297,7 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
     const began = performance.now();
     await own.end();
     expect(performance.now() - began).toBeLessThan(900);
-    await expect.poll(listening, { timeout: 5000 }).toBe(0);
+    await expect.poll(listening).toBe(0);
   });
 
   test('a process that closes nothing ends by itself', { timeout: 20 * SECONDS }, async () => {
@@ -337,7 +337,7 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
       seen.push(...lines.map(({ number }) => number));
     }
     expect(seen.length).toBe((await recordsOf(store, 'pay')).length);
-    await expect.poll(listening, { timeout: 5000 }).toBe(0);
+    await expect.poll(listening).toBe(0);
     await there.kill();
     await store.close();
   });

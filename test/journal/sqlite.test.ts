@@ -136,7 +136,7 @@ test('while another process has the database, beginning, taking and removing a r
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
   const waiting = Promise.all([answered(store, 'new'), taken(store, 'cut'), store.remove?.('old')]);
-  for (const until = Date.now() + 400; Date.now() < until;)
+  for (const until = Date.now() + 1000; Date.now() < until;)
     // oxlint-disable-next-line no-await-in-loop -- the other process is busy for a while
     await new Promise((resolve) => setTimeout(resolve, 5));
   delay.disable();
@@ -145,9 +145,9 @@ test('while another process has the database, beginning, taking and removing a r
   expect(begun.result.status).toBe('answered');
   expect(removed).toBe(true);
   await cut.sink.close();
-  // Each try waits 25 ms within SQLite. Who waited for the other would be held up for all of the 400 ms.
+  // Each try waits 25 ms within SQLite. Who waited for the other would be held up for all of the second.
   expect(delay.percentile(50) / 1e6).toBeLessThan(50);
-  expect(delay.max / 1e6).toBeLessThan(300);
+  expect(delay.max / 1e6).toBeLessThan(900);
 });
 
 test('a list of very many runs lets others work meanwhile, and shows one state of the database', async () => {

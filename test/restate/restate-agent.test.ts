@@ -246,7 +246,7 @@ describe.skipIf(missing)('an agent on Restate', () => {
     await using _ = endpoint;
     await client.start('sleeps', 'Mail Ada');
     const callId = await waitingCall(client, 'sleeps', 'mail');
-    await new Promise((resolve) => setTimeout(resolve, 1500));
+    await server.suspended('sleeper', 'sleeps');
     expect(await client.send('sleeps', { type: 'approve', callId })).toBe(true);
     expect(await client.result('sleeps')).toMatchObject({ result: 'Mailed.' });
     // The next attempt heard of the past as of the past.
@@ -299,7 +299,7 @@ describe.skipIf(missing)('an agent on Restate', () => {
     await using _ = endpoint;
     await client.start('found', 'Find them');
     const callId = await waitingCall(client, 'found', 'wait');
-    await new Promise((resolve) => setTimeout(resolve, 800));
+    await server.suspended('finder', 'found');
     await client.send('found', { type: 'approve', callId });
     expect(await client.result('found')).toMatchObject({ result: 'Found.' });
     const recording = (await client.recording('found')) ?? '';
@@ -351,7 +351,7 @@ describe.skipIf(missing)('an agent on Restate', () => {
       await using _ = endpoint;
       await client.start('large', 'Fetch it all');
       const callId = await waitingCall(client, 'large', 'stop', 600_000);
-      await new Promise((resolve) => setTimeout(resolve, 1500));
+      await server.suspended('hoarder', 'large');
       expect(await client.send('large', { type: 'approve', callId })).toBe(true);
       expect(await client.result('large')).toMatchObject({ result: 'Fetched.', stepsTaken: turns + 2 });
       expect(fetched.calls).toHaveLength(turns);

@@ -74,15 +74,26 @@ export class RestateServer implements AsyncDisposable {
     if (!answer.ok) throw new Error(`The deployment was refused: ${await answer.text()}`);
   }
 
+  /** Resolves when the invocation of a workflow's run is suspended: no process holds it. */
+  async suspended(name: string, key: string): Promise<void> {
+    const query = `select id from sys_invocation where target = '${name}/${key}/run' and status = 'suspended'`;
+    while (!(await this.#queried(query)).includes('"id":"inv_'))
+      await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+
   /** Cancels the invocation of a workflow's run. */
   async cancel(name: string, key: string): Promise<void> {
     const query = `select id from sys_invocation where target = '${name}/${key}/run'`;
-    const headers = { 'content-type': 'application/json', accept: 'application/json' };
-    const found = await fetch(`${this.admin}/query`, { method: 'POST', headers, body: JSON.stringify({ query }) });
-    const text = await found.text();
+    const text = await this.#queried(query);
     const [, id] = /"id":"(inv_\w+)"/.exec(text) ?? [];
     if (id === undefined) throw new Error(`There is no run ${key}: ${text}`);
     await fetch(`${this.admin}/invocations/${id}/cancel`, { method: 'PATCH' });
+  }
+
+  async #queried(query: string): Promise<string> {
+    const headers = { 'content-type': 'application/json', accept: 'application/json' };
+    const found = await fetch(`${this.admin}/query`, { method: 'POST', headers, body: JSON.stringify({ query }) });
+    return found.text();
   }
 
   /** Ends it at once, as a crash does. */

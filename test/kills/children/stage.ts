@@ -14,8 +14,8 @@ const agent = createAgent({
   name: 'mailer',
   silent: true,
   confirm: 'wait',
-  // Others take a process for dead that has been silent for half a second.
-  journal: kind === 'postgres' ? postgresJournal(place, { migrate: true, leaseMs: 500 }) : openStore(kind, place),
+  // Others take a process for dead that has been silent for so long.
+  journal: kind === 'postgres' ? postgresJournal(place, { migrate: true, leaseMs: 1500 }) : openStore(kind, place),
   tools: [
     tool({
       name: 'mail',

@@ -2,6 +2,7 @@
  * An MCP server that asks its client things in the middle of a call, and tells how far it is. Written by hand, so that it
  * can ask for what no client has offered.
  */
+import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { type JsonObject, isJsonObject } from '../../../src/json/json.ts';
 
@@ -10,6 +11,7 @@ const TOOLS = [
   { name: 'ask', inputSchema: { type: 'object' } },
   { name: 'client', inputSchema: { type: 'object' } },
   { name: 'steps', inputSchema: { type: 'object' } },
+  { name: 'hold', inputSchema: { type: 'object' } },
   { name: 'announce', inputSchema: { type: 'object' } },
   { name: 'heard', inputSchema: { type: 'object' } },
   { name: 'flood', inputSchema: { type: 'object' } },
@@ -73,6 +75,9 @@ async function call(id: unknown, name: string, args: JsonObject, token: unknown)
       }
       return args.never === true ? undefined : answer('done');
     }
+    case 'hold':
+      while (!existsSync(String(args.until))) await new Promise((resolve) => setTimeout(resolve, 10));
+      return answer('let go');
     case 'announce':
       write({ method: `notifications/${String(args.list)}/list_changed` });
       return answer('announced');

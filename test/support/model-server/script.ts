@@ -28,6 +28,8 @@ export interface ScriptedReply {
   readonly neverEnds?: true;
   /** Go silent after this many events of the stream, the socket staying open. */
   readonly stallAfter?: number;
+  /** With `stallAfter`: the rest is sent when this resolves. */
+  readonly continues?: Promise<unknown>;
 }
 
 /** An HTTP answer as it is: errors, and bodies that no server should send. */

@@ -31,11 +31,13 @@ function writeStream(response: ServerResponse, request: RequestBody, reply: Scri
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   const events = streamEvents(request, reply);
   const { breakOffAfter, stallAfter } = reply;
-  const shown = events.slice(0, breakOffAfter ?? stallAfter);
-  const text = shown.map((event) => `data: ${event}\n\n`);
+  const all = events.map((event) => `data: ${event}\n\n`);
+  const text = all.slice(0, breakOffAfter ?? stallAfter);
   if (breakOffAfter !== undefined) response.write(text.join(''), () => response.destroy());
-  else if (stallAfter !== undefined) response.write(text.join(''));
-  else if (reply.neverEnds === true) response.write([...text, 'data: [DONE]\n\n'].join(''));
+  else if (stallAfter !== undefined) {
+    response.write(text.join(''));
+    void reply.continues?.then(() => writePieces(response, [...all.slice(stallAfter), 'data: [DONE]\n\n']));
+  } else if (reply.neverEnds === true) response.write([...text, 'data: [DONE]\n\n'].join(''));
   else if (reply.paceMs !== undefined) void writeSlowly(response, [...text, 'data: [DONE]\n\n'], reply.paceMs);
   else writePieces(response, [...text, 'data: [DONE]\n\n']);
 }
