@@ -58,20 +58,21 @@ const changing: JournalRule = async ({ store, options }) => {
     count += 1;
     changed.resolve(null);
   });
-  // It may take a moment until it hears, and then report what it has not heard.
-  await Promise.race([changed.promise, new Promise((resolve) => setTimeout(resolve, LATER_MS))]);
-  const [before, journal] = [count, begin(store, 'run')];
+  const journal = begin(store, 'run');
+  const written = async (id: string): Promise<void> => {
+    changed = Promise.withResolvers();
+    journal.open(effectOf(id), yielding('x'));
+    await journal.next();
+    await changed.promise;
+  };
+  // It may take a moment until it hears, and then report once more what it has not heard.
+  await written(A);
+  await new Promise((resolve) => setTimeout(resolve, LATER_MS));
+  const before = count;
   await wholeRun(store, 'another');
   await new Promise((resolve) => setTimeout(resolve, LATER_MS));
   expectSame(count, before, 'how often a change was reported while another run was written');
-  for (const id of [A, B]) {
-    changed = Promise.withResolvers();
-    journal.open(effectOf(id), yielding('x'));
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
-    await journal.next();
-    // oxlint-disable-next-line no-await-in-loop -- as above
-    await changed.promise;
-  }
+  await written(B);
   stop();
   await new Promise((resolve) => setTimeout(resolve, LATER_MS));
   const after = count;
