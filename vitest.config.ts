@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import manifest from './package.json' with { type: 'json' };
 
 /** Examples import the package by its name; tests that import an example get our sources. */
@@ -18,11 +19,38 @@ const alias = Object.entries(manifest.exports).flatMap(([subpath, target]) =>
 // What one process compiles the next one reads: a test that starts a program pays half.
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/signalbox/compiled', import.meta.url));
 
+/** Short files that take long: a fresh clone begins with the longest files, and these would be left over for one worker. */
+const LONG = [
+  'simulation/generated-agents',
+  'browser/chat-app',
+  'browser/axe',
+  'restate/killed-runs',
+  'testing/simulate',
+  'agent/requests/other-processes',
+  'examples/examples',
+  'agent/kept-runs',
+  'testing/explore-typed',
+  'docs/cli',
+  'mcp/hostile-memory',
+  'package/import-graph',
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const at = LONG.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
+      return at === -1 ? LONG.length : at;
+    };
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+  }
+}
+
 export default defineConfig({
   resolve: { alias },
   test: {
     include: ['test/**/*.test.ts'],
     typecheck: { enabled: false },
+    sequence: { sequencer: LongestFirst },
     // A worker keeps the modules that it has loaded from file to file: what a test changes of its process, it puts back.
     isolate: false,
     // Most of them wait for processes and servers most of the time: one worker for each core would leave the cores idle.
