@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 test('however an agent is misused: no unhandled rejection, nothing on stderr, and the process ends by itself', async () => {
   const script = fileURLToPath(new URL('children/misuse.ts', import.meta.url));
   // Far below every default time limit: a timer that is left over keeps the process alive and fails the test.
-  const options = { timeout: 15_000 };
+  const options = { timeout: 25_000 };
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
     ['--unhandled-rejections=strict', script],

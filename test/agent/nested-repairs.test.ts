@@ -223,7 +223,7 @@ describe('a run that stopped while a repair agent worked', () => {
   test.each<[Policy, number]>([
     ['allow', 1],
     ['deny', 0],
-  ])('goes on wherever it stopped; its tool is %s by then', { timeout: 60_000 }, async (policy, looked) => {
+  ])('goes on wherever it stopped; its tool is %s by then', async (policy, looked) => {
     const first = writer();
     const run = first.agent.run('Write', { runId: 'one' });
     await run;

@@ -183,5 +183,4 @@ test.skipIf(cannot).each(SCREENS.slice(0, cases(2, 4)))(
     expect(problems).toEqual([]);
     await runs.end();
   },
-  90_000,
 );

@@ -16,27 +16,23 @@ async function recordingIn(folder: string): Promise<string> {
 
 const address = /http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]+/;
 
-test(
-  'inspect shows a recording or a folder at the address that it prints, until Ctrl-C',
-  { timeout: 60_000 },
-  async () => {
-    await using folder = await temporaryFolder();
-    const file = await recordingIn(folder.path);
-    for (const place of [file, folder.path]) {
-      const cli = startCli(['inspect', place], { cwd: folder.path });
-      await cli.until('Other apps send to: ws://127.0.0.1:');
-      const [url = ''] = address.exec(cli.printed()) ?? [];
-      const listed = await viewer(url).list((frame) => frame.t === 'session');
-      expect(listed.at(-1)).toMatchObject({
-        session: { kind: 'recording', status: 'answered', title: expect.stringMatching(/Austin/) },
-      });
-      cli.child.kill('SIGINT');
-      expect((await cli.ended).code).toBe(0);
-    }
-  },
-);
+test('inspect shows a recording or a folder at the address that it prints, until Ctrl-C', async () => {
+  await using folder = await temporaryFolder();
+  const file = await recordingIn(folder.path);
+  for (const place of [file, folder.path]) {
+    const cli = startCli(['inspect', place], { cwd: folder.path });
+    await cli.until('Other apps send to: ws://127.0.0.1:');
+    const [url = ''] = address.exec(cli.printed()) ?? [];
+    const listed = await viewer(url).list((frame) => frame.t === 'session');
+    expect(listed.at(-1)).toMatchObject({
+      session: { kind: 'recording', status: 'answered', title: expect.stringMatching(/Austin/) },
+    });
+    cli.child.kill('SIGINT');
+    expect((await cli.ended).code).toBe(0);
+  }
+});
 
-test('inspect refuses what is not there, and what is no recording, by name', { timeout: 60_000 }, async () => {
+test('inspect refuses what is not there, and what is no recording, by name', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-inspect-'));
   writeFileSync(join(folder, 'notes.jsonl'), 'no recording');
   for (const [args, wanted, said] of [
@@ -58,7 +54,7 @@ test('chat --inspect prints the address of a page that shows the run', async () 
   expect(stderr).toMatch(new RegExp(`Inspector: ${address.source}`));
 });
 
-test('diagram draws a machine of ours or of a module, in each format', { timeout: 60_000 }, async () => {
+test('diagram draws a machine of ours or of a module, in each format', async () => {
   await using folder = await temporaryFolder();
   const { stdout: json } = await runCli(['diagram', 'toolCall', '--format', 'json'], { cwd: folder.path });
   expect(JSON.parse(json)).toMatchObject({ id: 'toolCall', root: { children: expect.any(Array) } });

@@ -13,7 +13,6 @@ const places = [
 
 test.each(places)(
   'replay, fork and recording take the ids of runs of %s, and beginnings of them',
-  { timeout: 60_000 },
   async (_what, store, place) => {
     await using user = await keptRuns(store);
     const said = async (...args: readonly string[]) => {
@@ -38,7 +37,7 @@ test.each(places)(
   },
 );
 
-test.each(places)('inspect shows runs of %s by their ids', { timeout: 60_000 }, async (_what, store, place) => {
+test.each(places)('inspect shows runs of %s by their ids', async (_what, store, place) => {
   await using user = await keptRuns(store);
   const cli = startCli(['inspect', 'a-good', ...place], { cwd: user.path });
   await cli.until('Other apps send to');
@@ -69,7 +68,7 @@ test.each([
   ['mcp', 'list', '--mcp', 'none.json'],
   ['run', 'Hello?', '--mcp', 'none.json', '--model', 'practice'],
   ['permissions', 'list', '--path', 'none.json'],
-])('what is not there is exit code 2, and named: %s %s %s', { timeout: 30_000 }, async (...args) => {
+])('what is not there is exit code 2, and named: %s %s %s', async (...args) => {
   await using folder = await temporaryFolder();
   const { code, stdout, stderr } = await runCli(args, { cwd: folder.path });
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

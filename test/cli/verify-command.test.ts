@@ -33,7 +33,7 @@ async function agentFolder(exported: string) {
   return folder;
 }
 
-test('tells law by law what is proven of an agent, and which tools can run', { timeout: 60_000 }, async () => {
+test('tells law by law what is proven of an agent, and which tools can run', async () => {
   await using folder = await agentFolder(`export default make('shop');`);
   const { code, stdout } = await runCli(['verify', 'agents/agent.ts', '--max-steps', '1'], { cwd: folder.path });
   expect(code).toBe(0);
@@ -43,23 +43,19 @@ test('tells law by law what is proven of an agent, and which tools can run', { t
   expect(stdout).toContain('Everything that can happen was explored');
 });
 
-test(
-  '--json gives every agent of the module, and exit code 3 says that it was bounded',
-  { timeout: 60_000 },
-  async () => {
-    await using folder = await agentFolder(`export const one = make('one');\nexport const two = make('two');`);
-    const args = ['verify', 'agents/agent.ts', '--max-paths', '20', '--json'];
-    const { code, stdout } = await runCli(args, { cwd: folder.path });
-    expect(code).toBe(3);
-    const { agents } = JSON.parse(stdout);
-    expect(agents).toMatchObject([
-      { agent: 'one (one)', ok: true, exhaustive: false, maxSteps: 20 },
-      { agent: 'two (two)', ok: true, exhaustive: false },
-    ]);
-  },
-);
+test('--json gives every agent of the module, and exit code 3 says that it was bounded', async () => {
+  await using folder = await agentFolder(`export const one = make('one');\nexport const two = make('two');`);
+  const args = ['verify', 'agents/agent.ts', '--max-paths', '20', '--json'];
+  const { code, stdout } = await runCli(args, { cwd: folder.path });
+  expect(code).toBe(3);
+  const { agents } = JSON.parse(stdout);
+  expect(agents).toMatchObject([
+    { agent: 'one (one)', ok: true, exhaustive: false, maxSteps: 20 },
+    { agent: 'two (two)', ok: true, exhaustive: false },
+  ]);
+});
 
-test('a function that gives an agent will do, by default or by its name', { timeout: 60_000 }, async () => {
+test('a function that gives an agent will do, by default or by its name', async () => {
   await using folder = await agentFolder(
     `export default async () => make('made');\nexport const other = () => [make('one'), make('two')];\nexport const broken = () => { throw new Error('no key'); };`,
   );
@@ -81,7 +77,7 @@ test('a function that gives an agent will do, by default or by its name', { time
   expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining("no export 'nothing', but") });
 });
 
-test('time is a bound too, and whoever waits sees how far it is', { timeout: 60_000 }, async () => {
+test('time is a bound too, and whoever waits sees how far it is', async () => {
   await using folder = await agentFolder(`export default make('shop');`);
   const args = ['verify', 'agents/agent.ts', '--max-steps', '9', '--max-seconds'];
   hurryClock(5);

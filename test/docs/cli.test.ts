@@ -27,7 +27,7 @@ test.each(COMMANDS)('$name and all its options stand in docs/cli.md, and no opti
   expect(inTable.filter((option) => option === undefined || !known.includes(option))).toEqual([]);
 });
 
-test('the examples print what stands there', { timeout: 60_000 }, async () => {
+test('the examples print what stands there', async () => {
   await using folder = await exampleFolder();
   const written = blocks(page)
     .filter(({ info }) => info === 'console')

@@ -14,7 +14,7 @@ test('code blocks are TypeScript, and one that is not checked says why', () => {
   expect(unchecked.filter(({ info }) => !/^ts no-check: \S+/.test(info)).map(place)).toEqual([]);
 });
 
-test('every TypeScript block compiles, and one that does not is found by its line', { timeout: 120_000 }, async () => {
+test('every TypeScript block compiles, and one that does not is found by its line', async () => {
   const checked = code.filter(({ info }) => info === 'ts');
   const source = "import { nothing } from 'signalbox';\n\nagent.fly();\n";
   const wrong: Block = { document: 'wrong.md', line: 7, info: 'ts', code: source };

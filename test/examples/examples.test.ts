@@ -21,7 +21,7 @@ test.each(files)('%s begins by saying what it shows, and imports the package by 
   expect(source).not.toMatch(/from '\.\.?\//);
 });
 
-test.each(files)('%s prints what it promises, offline', { timeout: 30_000 }, async (file) => {
+test.each(files)('%s prints what it promises, offline', async (file) => {
   const { stdout, stderr, exitCode } = await runExample(file);
   expect(stdout.trimEnd().split('\n')).toEqual(EXPECTED[file]);
   expect(stderr).toBe('');

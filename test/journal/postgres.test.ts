@@ -112,26 +112,22 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
       one.goOn();
     },
   }))
-    test(
-      `twenty runs go on where the server ${what}, and nothing is lost or done twice`,
-      { timeout: 40 * SECONDS },
-      async () => {
-        await using own = await startPostgres();
-        const store = postgresJournal(own.url, { migrate: true, leaseMs: 3000, patienceMs: 20_000 });
-        const { done, agentOf } = counting(store);
-        const ids = Array.from({ length: 20 }, (_, index) => `run-${index}`);
-        const running = Promise.all(ids.map(async (runId) => agentOf().run('Count', { runId, context: runId })));
-        while (done.size < 25) await new Promise((resolve) => setImmediate(resolve));
-        await disturb(own);
-        const results = await running;
-        expect(results.map(({ status, error }) => error?.code ?? status)).toEqual(ids.map(() => 'answered'));
-        expect([...done.values()]).toEqual(Array.from({ length: 60 }, () => 1));
-        const recordings = await Promise.all(ids.map(async (runId) => recordsOf(store, runId)));
-        expect(recordings.map((records) => records.length)).toEqual(ids.map(() => 16));
-        expect(recordings.every((records) => records.at(-1)?.t === 'end')).toBe(true);
-        await store.close();
-      },
-    );
+    test(`twenty runs go on where the server ${what}, and nothing is lost or done twice`, async () => {
+      await using own = await startPostgres();
+      const store = postgresJournal(own.url, { migrate: true, leaseMs: 3000, patienceMs: 20_000 });
+      const { done, agentOf } = counting(store);
+      const ids = Array.from({ length: 20 }, (_, index) => `run-${index}`);
+      const running = Promise.all(ids.map(async (runId) => agentOf().run('Count', { runId, context: runId })));
+      while (done.size < 25) await new Promise((resolve) => setImmediate(resolve));
+      await disturb(own);
+      const results = await running;
+      expect(results.map(({ status, error }) => error?.code ?? status)).toEqual(ids.map(() => 'answered'));
+      expect([...done.values()]).toEqual(Array.from({ length: 60 }, () => 1));
+      const recordings = await Promise.all(ids.map(async (runId) => recordsOf(store, runId)));
+      expect(recordings.map((records) => records.length)).toEqual(ids.map(() => 16));
+      expect(recordings.every((records) => records.at(-1)?.t === 'end')).toBe(true);
+      await store.close();
+    });
 
   test('where the server stays away, the run ends here as failed, and is resumed when it is there again', async () => {
     await using own = await startPostgres();
@@ -147,53 +143,45 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
     await store.close();
   });
 
-  test(
-    'a process that was stopped for longer than its lease writes nothing more: its run ended elsewhere',
-    { timeout: 30 * SECONDS },
-    async () => {
-      const schema = newSchema();
-      await migratePostgres(server.url, { schema });
-      const zombie = start('postgres-run', server.url, schema, 'run', '2000');
-      expect(await zombie.line()).toBe('holding');
-      const store = postgresJournal(server.url, { schema });
-      await expect(store.take('run')).rejects.toMatchObject({ code: 'run-locked' });
-      expect(await store.list()).toMatchObject([{ state: 'running' }]);
-      zombie.child.kill('SIGSTOP');
-      await expect.poll(async () => (await store.list())[0]?.state).toBe('interrupted');
-      const { recording, sink } = await taken(store, 'run');
-      await sink.append([{ t: 'end', at: 5, output: { status: 'stopped', reason: 'timeout' } }]);
-      zombie.child.kill('SIGCONT');
-      zombie.child.stdin.write('now\n');
-      expect(JSON.parse(await zombie.line())).toEqual({ status: 'failed', code: 'run-lost' });
-      await sink.close();
-      expect((await recordsOf(store, 'run')).length).toBe(recording.lines.length + 2);
-      await store.close();
-    },
-  );
+  test('a process that was stopped for longer than its lease writes nothing more: its run ended elsewhere', async () => {
+    const schema = newSchema();
+    await migratePostgres(server.url, { schema });
+    const zombie = start('postgres-run', server.url, schema, 'run', '2000');
+    expect(await zombie.line()).toBe('holding');
+    const store = postgresJournal(server.url, { schema });
+    await expect(store.take('run')).rejects.toMatchObject({ code: 'run-locked' });
+    expect(await store.list()).toMatchObject([{ state: 'running' }]);
+    zombie.child.kill('SIGSTOP');
+    await expect.poll(async () => (await store.list())[0]?.state).toBe('interrupted');
+    const { recording, sink } = await taken(store, 'run');
+    await sink.append([{ t: 'end', at: 5, output: { status: 'stopped', reason: 'timeout' } }]);
+    zombie.child.kill('SIGCONT');
+    zombie.child.stdin.write('now\n');
+    expect(JSON.parse(await zombie.line())).toEqual({ status: 'failed', code: 'run-lost' });
+    await sink.close();
+    expect((await recordsOf(store, 'run')).length).toBe(recording.lines.length + 2);
+    await store.close();
+  });
 
-  test(
-    'the run of a process that was killed is resumed by another when its lease is over, and not before',
-    { timeout: 30 * SECONDS },
-    async () => {
-      const schema = newSchema();
-      await migratePostgres(server.url, { schema });
-      const first = start('postgres-run', server.url, schema, 'run', '4000');
-      expect(await first.line()).toBe('holding');
-      await first.kill();
-      const store = postgresJournal(server.url, { schema });
-      await expect(store.take('run')).rejects.toMatchObject({ code: 'run-locked' });
-      await expect.poll(async () => (await store.list())[0]?.state).toBe('interrupted');
-      const agent = createAgent({
-        name: 'holder',
-        model: scriptedModel(['Done.']),
-        tools: [fakeTool('hold', ['held'], { effects: 'idempotent' })],
-        journal: store,
-        silent: true,
-      });
-      expect(await agent.resume('run')).toMatchObject({ status: 'answered' });
-      await store.close();
-    },
-  );
+  test('the run of a process that was killed is resumed by another when its lease is over, and not before', async () => {
+    const schema = newSchema();
+    await migratePostgres(server.url, { schema });
+    const first = start('postgres-run', server.url, schema, 'run', '4000');
+    expect(await first.line()).toBe('holding');
+    await first.kill();
+    const store = postgresJournal(server.url, { schema });
+    await expect(store.take('run')).rejects.toMatchObject({ code: 'run-locked' });
+    await expect.poll(async () => (await store.list())[0]?.state).toBe('interrupted');
+    const agent = createAgent({
+      name: 'holder',
+      model: scriptedModel(['Done.']),
+      tools: [fakeTool('hold', ['held'], { effects: 'idempotent' })],
+      journal: store,
+      silent: true,
+    });
+    expect(await agent.resume('run')).toMatchObject({ status: 'answered' });
+    await store.close();
+  });
 
   test('tables that are not there are named, are made by the command, and newer ones are refused', async () => {
     const schema = newSchema();
@@ -237,36 +225,32 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
     await store.close();
   });
 
-  test(
-    'a run that another process drives is approved and steered from here, also where no notification comes',
-    { timeout: 30 * SECONDS },
-    async () => {
-      const schema = newSchema();
-      const store = postgresJournal(pool, { schema, migrate: true });
-      await store.list();
-      const agent = createAgent({ name: 'here', model: scriptedModel([]), silent: true, journal: store });
-      const place = `${server.url} ${schema}`;
-      const paying = driving({ kind: 'postgres', place, runId: 'pay', task: 'pay' });
-      await paying.said(({ type }) => type === 'approval.requested');
-      const [pending] = await agent.pending('pay');
-      expect(await agent.approve('pay', 'no such call')).toBe(false);
-      expect(await agent.approve('pay', pending?.callId ?? '', { args: { euros: 7 } })).toBe(true);
-      expect(await paying.said(({ status }) => status !== undefined)).toEqual({
-        status: 'answered',
-        result: 'Heard: pay',
-      });
-      expect(paying.lines.filter(({ paid }) => paid !== undefined)).toEqual([{ paid: { euros: 7 } }]);
+  test('a run that another process drives is approved and steered from here, also where no notification comes', async () => {
+    const schema = newSchema();
+    const store = postgresJournal(pool, { schema, migrate: true });
+    await store.list();
+    const agent = createAgent({ name: 'here', model: scriptedModel([]), silent: true, journal: store });
+    const place = `${server.url} ${schema}`;
+    const paying = driving({ kind: 'postgres', place, runId: 'pay', task: 'pay' });
+    await paying.said(({ type }) => type === 'approval.requested');
+    const [pending] = await agent.pending('pay');
+    expect(await agent.approve('pay', 'no such call')).toBe(false);
+    expect(await agent.approve('pay', pending?.callId ?? '', { args: { euros: 7 } })).toBe(true);
+    expect(await paying.said(({ status }) => status !== undefined)).toEqual({
+      status: 'answered',
+      result: 'Heard: pay',
+    });
+    expect(paying.lines.filter(({ paid }) => paid !== undefined)).toEqual([{ paid: { euros: 7 } }]);
 
-      const listening = driving({ kind: 'postgres', place, runId: 'listen', task: 'listen' });
-      await listening.said(({ type }) => type === 'tool.started');
-      // From here on nobody is woken: rows are looked for.
-      await pool.query("select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %'");
-      expect(await agent.steer('listen', 'stop')).toMatchObject({ delivered: true });
-      expect(await listening.said(({ status }) => status !== undefined)).toMatchObject({ status: 'answered' });
-      expect((await pool.query(`select 1 from ${schema}.requests`)).rows).toEqual([]);
-      await Promise.all([paying.kill(), listening.kill(), store.close()]);
-    },
-  );
+    const listening = driving({ kind: 'postgres', place, runId: 'listen', task: 'listen' });
+    await listening.said(({ type }) => type === 'tool.started');
+    // From here on nobody is woken: rows are looked for.
+    await pool.query("select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %'");
+    expect(await agent.steer('listen', 'stop')).toMatchObject({ delivered: true });
+    expect(await listening.said(({ status }) => status !== undefined)).toMatchObject({ status: 'answered' });
+    expect((await pool.query(`select 1 from ${schema}.requests`)).rows).toEqual([]);
+    await Promise.all([paying.kill(), listening.kill(), store.close()]);
+  });
 
   const listening = async (): Promise<number> => {
     const found = await pool.query("select 1 from pg_stat_activity where query like 'listen %'");
@@ -300,7 +284,7 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
     await expect.poll(listening).toBe(0);
   });
 
-  test('a process that closes nothing ends by itself', { timeout: 20 * SECONDS }, async () => {
+  test('a process that closes nothing ends by itself', async () => {
     const { line, child } = start('postgres-pool', server.url, newSchema());
     const ended = once(child, 'exit');
     expect(await line()).toBe('answered');
@@ -342,7 +326,7 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
     await store.close();
   });
 
-  test('workers finish their own runs and those of workers that are killed', { timeout: 90 * SECONDS }, async () => {
+  test('workers finish their own runs and those of workers that are killed', async () => {
     await using own = await startPostgres();
     const store = postgresJournal(own.url, { migrate: true });
     await store.list();

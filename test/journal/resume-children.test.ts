@@ -39,7 +39,7 @@ function team(journal?: JournalStore) {
   });
 }
 
-test('a run goes on from every line, also from within its children', { timeout: 60_000 }, async () => {
+test('a run goes on from every line, also from within its children', async () => {
   const original = team().run('What is here?', { runId: 'one' });
   const result = { ...(await original), durationMs: 0 };
   const recording = original.recording();

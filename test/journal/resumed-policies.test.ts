@@ -56,7 +56,7 @@ describe('a run that is taken up again after its tool was denied', () => {
   test.each([
     ['by calls', TWICE],
     ['by a plan', IN_A_PLAN],
-  ])('does not run it, wherever it stopped (%s), and replays as it went', { timeout: 60_000 }, async (_how, model) => {
+  ])('does not run it, wherever it stopped (%s), and replays as it went', async (_how, model) => {
     const { recording, paid } = await recorded('allow', { model });
     expect(paid).toHaveLength(2);
     for (let lines = 1; lines < lineCount(recording); lines++) {
@@ -139,7 +139,7 @@ describe('a run that is taken up again after its tool was denied', () => {
 });
 
 describe('a run that is taken up again after its tool was set to confirm', () => {
-  test('asks before anything of it runs that had not ended, wherever it stopped', { timeout: 60_000 }, async () => {
+  test('asks before anything of it runs that had not ended, wherever it stopped', async () => {
     const { recording } = await recorded('allow');
     for (let lines = 1; lines < lineCount(recording); lines++) {
       const journal = interruptedAfter(recording, lines);
@@ -236,7 +236,6 @@ describe('agents below', () => {
 
   test.each(['confirm', 'deny'] as const)(
     'an agent below runs none of its tools that is set to %s, wherever the run stopped',
-    { timeout: 60_000 },
     async (policy) => {
       const recording = await recordedTeam();
       for (let lines = 1; lines < lineCount(recording); lines++) {
@@ -252,7 +251,6 @@ describe('agents below', () => {
 
   test.each(['confirm', 'deny'] as const)(
     'an agent below whose own tool is set to %s is stopped, and asks its model nothing more',
-    { timeout: 60_000 },
     async (policy) => {
       const recording = await recordedTeam();
       for (let lines = 1; lines < lineCount(recording); lines++) {
@@ -268,7 +266,7 @@ describe('agents below', () => {
     },
   );
 
-  test('an agent below stays as strict as it was recorded, wherever the run stopped', { timeout: 60_000 }, async () => {
+  test('an agent below stays as strict as it was recorded, wherever the run stopped', async () => {
     const recording = await recordedTeam({ worker: 'allow', pay: 'confirm' });
     for (let lines = 1; lines < lineCount(recording); lines++) {
       const journal = interruptedAfter(recording, lines);
@@ -315,7 +313,7 @@ describe('a fork', () => {
     ['deny', 'allow'],
     ['confirm', 'allow'],
     ['deny', 'confirm'],
-  ])('of a run whose tool is %s by now, and was %s, runs it nowhere', { timeout: 60_000 }, async (now, was) => {
+  ])('of a run whose tool is %s by now, and was %s, runs it nowhere', async (now, was) => {
     expect(none(await forked(now, was))).toBe(true);
   });
 

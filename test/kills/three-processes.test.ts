@@ -25,7 +25,6 @@ const KINDS = SOAKING ? ['file', 'sqlite', 'postgres'] : [NO_POSTGRES === '' ? '
 
 test.each(KINDS)(
   'a run in %s is answered by one process, resumed by the next, and finished by a third, all but the last of them killed',
-  { timeout: 60_000 },
   async (kind) => {
     if (kind === 'postgres' && NO_POSTGRES !== '') return;
     const folder = mkdtempSync(join(tmpdir(), 'signalbox-stages-'));

@@ -138,7 +138,7 @@ test.each(['stdio', 'HTTP'] as const)('a resource is followed across reconnects,
   expect(lab.received('resources/unsubscribe')).toEqual([{ uri: 'file:///notes' }]);
 });
 
-test('a real server completes, logs, and tells of a resource', { timeout: 30_000 }, async () => {
+test('a real server completes, logs, and tells of a resource', async () => {
   const every = createMcpConnection('every', { ...realServer('everything'), logLevel: 'debug' });
   onTestFinished(() => every.disconnect());
   const logs: string[] = [];

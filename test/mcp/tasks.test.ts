@@ -137,18 +137,14 @@ test.concurrent('a task that nobody asked for is waited for all the same', async
 });
 
 describe.each(['stdio', 'HTTP'] as const)('a task whose connection is lost, over %s,', (transport) => {
-  test.concurrent(
-    'is gone on with on the next one, as often as it takes, and begun once',
-    { timeout: 20_000 },
-    async () => {
-      const lab = await modern(transport);
-      const { agent } = agentWith(lab.config, once('research', { polls: 6, dropAt: [1, 2, 4] }));
-      const [told = ''] = await toldBy(agent);
-      expect(told).toContain('report after 6 polls');
-      expect(lab.received('initialize')).toHaveLength(4);
-      expect(lab.received('tools/call')).toHaveLength(1);
-    },
-  );
+  test.concurrent('is gone on with on the next one, as often as it takes, and begun once', async () => {
+    const lab = await modern(transport);
+    const { agent } = agentWith(lab.config, once('research', { polls: 6, dropAt: [1, 2, 4] }));
+    const [told = ''] = await toldBy(agent);
+    expect(told).toContain('report after 6 polls');
+    expect(lab.received('initialize')).toHaveLength(4);
+    expect(lab.received('tools/call')).toHaveLength(1);
+  });
 
   test.concurrent('is cancelled on the next one when the run was given up meanwhile', async () => {
     const lab = await modern(transport);
@@ -184,19 +180,15 @@ test.concurrent('a task that the server has forgotten is of unknown outcome, and
   expect(lab.received('tools/call')).toHaveLength(1);
 });
 
-test.concurrent(
-  'a real server runs its research as a task, and has its question answered',
-  { timeout: 30_000 },
-  async () => {
-    const { agent, events } = agentWith(realServer('everything'), {
-      ...once('simulate-research-query', { topic: 'python', ambiguous: true }),
-      elicit: () => ({ action: 'accept', content: { interpretation: 'snake' } }),
-    });
-    const [told = ''] = await toldBy(agent);
-    expect(told).toContain('Research Report: python (snake)');
-    expect(events.filter(({ type }) => type.startsWith('question.'))).toMatchObject([
-      { type: 'question.asked', tool: 'lab_simulate-research-query' },
-      { type: 'question.answered', action: 'accept' },
-    ]);
-  },
-);
+test.concurrent('a real server runs its research as a task, and has its question answered', async () => {
+  const { agent, events } = agentWith(realServer('everything'), {
+    ...once('simulate-research-query', { topic: 'python', ambiguous: true }),
+    elicit: () => ({ action: 'accept', content: { interpretation: 'snake' } }),
+  });
+  const [told = ''] = await toldBy(agent);
+  expect(told).toContain('Research Report: python (snake)');
+  expect(events.filter(({ type }) => type.startsWith('question.'))).toMatchObject([
+    { type: 'question.asked', tool: 'lab_simulate-research-query' },
+    { type: 'question.answered', action: 'accept' },
+  ]);
+});

@@ -179,7 +179,7 @@ test('an abort after the head closes the connection', async () => {
 test.each(['openai', 'direct'])('idle connections of %s hold no process open', async (transport) => {
   const server = await startModelServer(['bye']);
   onTestFinished(() => server.close());
-  const { stdout } = await run(process.execPath, [child, server.baseURL, transport], { timeout: 10_000 });
+  const { stdout } = await run(process.execPath, [child, server.baseURL, transport], { timeout: 30_000 });
   expect(stdout).toBe('bye\n');
 });
 
@@ -206,7 +206,7 @@ test.each(['openai', 'direct'])(
     const env = { ...process.env, HTTPS_PROXY: `http://127.0.0.1:${String(proxyPort)}`, NODE_EXTRA_CA_CERTS: extra };
     const { stdout } = await run(process.execPath, [child, 'https://model.test/v1', transport], {
       env,
-      timeout: 10_000,
+      timeout: 30_000,
     });
     expect(stdout).toBe('ok\n');
     expect(tunnels).toEqual(['model.test:443']);

@@ -126,36 +126,32 @@ function expectOneEnd(events: readonly RunEvent[], whole: boolean): void {
   if (whole) expect(begun.filter((callId) => !ended.includes(callId))).toEqual([]);
 }
 
-test(
-  'whatever tools, failures, policies, answers and steps: only what may run runs, each call ends once, every run ends',
-  { timeout: 90_000 },
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(callScripts, async (script) => {
-        const set = setUp(script);
-        const run = set.agent.run('Do something');
-        const events = await followed(run, set, script.wait);
-        const result = await run;
-        expectAllowed(script, set);
-        expectBounded(script, set.executed);
-        expectOneEnd(events, result.reason !== 'thrown');
-        expect(unpaired(result.messages)).toEqual([]);
-        expect(['answered', 'stopped', 'failed']).toContain(result.status);
-        expect(result.error?.code).not.toBe('internal');
-        const own = set.executed.filter(({ callId }) => !callId.includes('.'));
-        const used = result.toolsUsed.filter((name) => name !== 'helper');
-        expect(new Set(used)).toEqual(new Set(own.map(({ index }) => NAMES[index])));
+test('whatever tools, failures, policies, answers and steps: only what may run runs, each call ends once, every run ends', async () => {
+  await fc.assert(
+    fc.asyncProperty(callScripts, async (script) => {
+      const set = setUp(script);
+      const run = set.agent.run('Do something');
+      const events = await followed(run, set, script.wait);
+      const result = await run;
+      expectAllowed(script, set);
+      expectBounded(script, set.executed);
+      expectOneEnd(events, result.reason !== 'thrown');
+      expect(unpaired(result.messages)).toEqual([]);
+      expect(['answered', 'stopped', 'failed']).toContain(result.status);
+      expect(result.error?.code).not.toBe('internal');
+      const own = set.executed.filter(({ callId }) => !callId.includes('.'));
+      const used = result.toolsUsed.filter((name) => name !== 'helper');
+      expect(new Set(used)).toEqual(new Set(own.map(({ index }) => NAMES[index])));
 
-        const again = replay(run.recording(), setUp(script).agent);
-        expect({ ...(await again), durationMs: 0 }).toEqual({ ...result, durationMs: 0 });
-        expect(again.transitions()).toEqual(run.transitions());
-      }),
-      parameters,
-    );
-  },
-);
+      const again = replay(run.recording(), setUp(script).agent);
+      expect({ ...(await again), durationMs: 0 }).toEqual({ ...result, durationMs: 0 });
+      expect(again.transitions()).toEqual(run.transitions());
+    }),
+    parameters,
+  );
+});
 
-test('the same holds for a run that is cancelled at any moment', { timeout: 90_000 }, async () => {
+test('the same holds for a run that is cancelled at any moment', async () => {
   await fc.assert(
     fc.asyncProperty(callScripts, fc.nat({ max: 300 }), async (script, moment) => {
       const set = setUp(script);

@@ -178,6 +178,7 @@ describe.skipIf(missing)('runs on Restate whose processes are killed', () => {
       await endpoint.arm(1e9);
       const count = cases(12, 100);
       const over = new AbortController();
+      const work = (): number => logIn(log, '').lines().length;
       const killing = (async () => {
         for (let kills = 1; !over.signal.aborted; kills += 1) {
           await new Promise((resolve) => setTimeout(resolve, 150 + next(cases(300, 4000))));
@@ -186,8 +187,10 @@ describe.skipIf(missing)('runs on Restate whose processes are killed', () => {
             await server.kill();
             await server.launch();
           }
-          // It needs a moment to do anything.
+          // However slow it is, it gets somewhere before the next kill.
+          const before = work();
           await new Promise((resolve) => setTimeout(resolve, 1000));
+          while (!over.signal.aborted && work() === before) await new Promise((resolve) => setTimeout(resolve, 20));
         }
       })();
       const ids = Array.from({ length: count }, (_none, index) => `run-many-${index}`);

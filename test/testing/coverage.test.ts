@@ -25,7 +25,7 @@ test('answers', async () => {
 });
 `;
 
-test('the reporter tells which states and arrows no test has taken', { timeout: 60_000 }, async () => {
+test('the reporter tells which states and arrows no test has taken', async () => {
   const folder = await mkdtemp(join(root, 'test/.coverage-'));
   const json = join(folder, 'machines.json');
   const reporter = JSON.stringify(join(root, 'src/testing/coverage/index.ts'));

@@ -109,7 +109,6 @@ describe('agents of every pair of policy, check, recovery, agents below, plans a
 
   test.each(ROWS)(
     'break no law: policy $policy, check $check, recovery $recovery, below $below, plans $plans, changes $changes',
-    { timeout: 60_000 },
     async (row) => {
       const found = await explorePaths(agentOf(row), { ...OPTIONS, ...eventsOf(row) });
       expect(found.violations.map(({ law, message, path }) => ({ law, message, path }))).toEqual([]);
@@ -117,7 +116,7 @@ describe('agents of every pair of policy, check, recovery, agents below, plans a
   );
 });
 
-test('a retry that takes a failed check for a failed run is found among them', { timeout: 60_000 }, async () => {
+test('a retry that takes a failed check for a failed run is found among them', async () => {
   const guards: NonNullable<Parameters<typeof toolCallMachine.provide>[0]['guards']> = {
     mayRunAgain: ({ context }) => context.error?.kind === 'execution',
   };

@@ -67,7 +67,7 @@ describe('exploring an agent as it is configured', () => {
     expect(found.paths.length).toBeGreaterThan(50);
   });
 
-  test('explores recovery, budgets, approvals by wait and the total time', { timeout: 60_000 }, async () => {
+  test('explores recovery, budgets, approvals by wait and the total time', async () => {
     const flaky = fakeTool('flaky', [1], {
       onError: {
         executionError: [recover.retry({ maxAttempts: 2, backoff: recover.constant(5) }), recover.throwException()],
@@ -163,7 +163,7 @@ test('a task that is handed over ends as the agent that took it, and its calls a
   expect(found.states).toContain('agent: ERROR_RECOVERY.HANDING_OVER');
 });
 
-test('agents below an agent and what is decided about escalations are explored, too', { timeout: 60_000 }, async () => {
+test('agents below an agent and what is decided about escalations are explored, too', async () => {
   const hard = fakeTool('hard', [1], { onError: { executionError: recover.escalate('too hard') } });
   const helper = agentWith({ name: 'helper', tools: [hard], maxSteps: 1 });
   const found = await explorePaths(

@@ -227,6 +227,26 @@ describe('time', () => {
   });
 });
 
+test('a process that is held up for seconds gives up no sooner on what really waits', async () => {
+  const slow = tool({
+    name: 'slow',
+    description: 'Is slow.',
+    effects: 'none',
+    execute: async () => {
+      await really(5);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500);
+      return really(5, 'it');
+    },
+  });
+  const found = await simulate((options) => createAgent({ tools: [slow], ...options }), {
+    seeds: 1,
+    faults: [],
+    model: [{ content: '', toolCalls: [{ name: 'slow', arguments: {} }] }, 'Done.'],
+    check: ({ recording }) => recording().includes('"data":"it"'),
+  });
+  expect(found.failures).toEqual([]);
+});
+
 test('a promise that nobody handles is a failure', async () => {
   const loose = tool({
     name: 'loose',

@@ -22,8 +22,8 @@ import type { Problem, Simulated, SimulatedAgent, SimulatedOutcome } from './sim
 
 /** A run in which more than this arrives has no end. */
 const MOST_STEPS = 3_000;
-/** How long a leaf that really waits is waited for, in real milliseconds. */
-const PATIENCE_MS = 1_000;
+/** For how many real milliseconds a leaf that really waits is waited for: turns of one each, so that a process held up gives up no sooner. */
+const PATIENCE_TURNS = 900;
 
 /** Runs a seed. With `only` no draws but these are made. */
 export async function simulatedRun(
@@ -183,8 +183,7 @@ class OneRun {
   /** Something may be loaded for the first time, which takes real time. True when anything has come of it. */
   async #loads(isOver: () => boolean): Promise<boolean> {
     const { time, until } = this.#simulated;
-    const began = realNow();
-    while (realNow() - began < PATIENCE_MS && realNow() < until) {
+    for (let turn = 0; turn < PATIENCE_TURNS && realNow() < until; turn++) {
       await reallyWait(1);
       if (isOver() || this.#store.held.length > 0 || time.pending.length > 0) return true;
     }
@@ -257,12 +256,12 @@ class OneRun {
     const before = this.#atWork();
     // A call has one time limit. Whatever timer there is beside those and the machines' belongs to a tool.
     if (before.length === 0 || time.pending.length > before.length + this.#store.timers.size) return false;
-    const began = realNow();
+    let turns = 0;
     const isNews = (): boolean => this.#store.held.length > 0 || this.#atWork().length < before.length;
     await settled();
     while (!isNews()) {
       for (const name of before) waited.add(name);
-      if (realNow() - began > PATIENCE_MS || realNow() > until) {
+      if (++turns > PATIENCE_TURNS || realNow() > until) {
         for (const name of before) hanging.add(name);
         return false;
       }

@@ -29,20 +29,16 @@ test.each([
   ['before the process died within the payment', 'paying'],
   ['while a payment waited, to be approved after the kill,', 'waiting'],
   ['while a payment waited that was approved and made before the kill', 'approved'],
-])(
-  'a machine that was persisted %s goes on after a kill, and pays once',
-  async (_when, moment) => {
-    const dir = mkdtempSync(join(tmpdir(), 'signalbox-desk-'));
-    onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-    expect(await desk(dir, moment)).toBe('SIGKILL');
-    expect(existsSync(join(dir, 'paid'))).toBe(moment !== 'waiting');
-    expect(await desk(dir, moment)).toBe(0);
-    expect(readFileSync(join(dir, 'result'), 'utf8')).toBe('It is paid.');
-    expect(readFileSync(join(dir, 'paid'), 'utf8')).toBe('paid\n');
-    expect(readdirSync(join(dir, 'runs')).filter((name) => name.endsWith('.jsonl'))).toHaveLength(1);
-  },
-  30_000,
-);
+])('a machine that was persisted %s goes on after a kill, and pays once', async (_when, moment) => {
+  const dir = mkdtempSync(join(tmpdir(), 'signalbox-desk-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  expect(await desk(dir, moment)).toBe('SIGKILL');
+  expect(existsSync(join(dir, 'paid'))).toBe(moment !== 'waiting');
+  expect(await desk(dir, moment)).toBe(0);
+  expect(readFileSync(join(dir, 'result'), 'utf8')).toBe('It is paid.');
+  expect(readFileSync(join(dir, 'paid'), 'utf8')).toBe('paid\n');
+  expect(readdirSync(join(dir, 'runs')).filter((name) => name.endsWith('.jsonl'))).toHaveLength(1);
+});
 
 describe('a persisted actor of agent.logic', () => {
   const paying = (more: AgentOptions) => {

@@ -96,7 +96,7 @@ describe.each(['file', 'sqlite'])('a run that another process drives, in a journ
     run.there.stop();
     await expect(run.agent.approve(run.runId, pending?.callId ?? '')).rejects.toMatchObject({ code: 'run-locked' });
     expect(readdirSync(run.requests)).toEqual([]);
-  }, 20_000);
+  });
 });
 
 /** Two agents of one process that share a journal: one can drive a run that waits for an approval, the other only knows the store. */
