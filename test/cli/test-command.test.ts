@@ -16,6 +16,7 @@ import { createAgent, tool } from '../../src/index.ts';
 import { fileJournal } from '../../src/journal/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { runCli } from './spawn-cli.ts';
+import { workedMs } from '../support/steady-time.ts';
 
 const root = join(import.meta.dirname, '../..');
 const projects: string[] = [];
@@ -77,10 +78,10 @@ test('a run whose tool failed becomes a failing node test, which passes unedited
     throw new Error('no such city');
   }, [asks, 'I do not know.', 'Never.']);
   writeAgent('agent.ts', throws);
-  const began = performance.now();
+  const began = workedMs();
   const { code, stdout, stderr } = await runCli(['test', runId, '--agent', 'agent.ts'], { cwd: folder });
   expect([code, stderr]).toEqual([0, '']);
-  expect(performance.now() - began).toBeLessThan(5_000);
+  expect(workedMs() - began).toBeLessThan(5_000);
   expect(stdout).toContain("'weather' failed (record");
   const files = readdirSync(join(folder, 'test')).toSorted();
   expect(files).toEqual([`weather-${runId}.jsonl`, `weather-${runId}.test.ts`]);

@@ -12,3 +12,9 @@ export function steadyTime(): void {
   });
   onTestFinished(() => void vi.useRealTimers());
 }
+
+/** Milliseconds for which this process has been at work since it began: what others do on the machine is no part of it. */
+export function workedMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
