@@ -58,6 +58,6 @@ export default defineConfig({
     // What is awaited comes at once on a free machine, and later on a busy one.
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    expect: { poll: { timeout: 10_000 } },
+    expect: { poll: { timeout: 45_000 } },
   },
 });

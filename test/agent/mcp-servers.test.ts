@@ -46,7 +46,7 @@ function isAlive(pid: number): boolean {
 }
 
 async function gone(...pids: readonly number[]): Promise<boolean> {
-  for (let tries = 0; tries < 100 && pids.some(isAlive); tries++) await wait(20);
+  for (let tries = 0; tries < 1000 && pids.some(isAlive); tries++) await wait(20);
   return !pids.some(isAlive);
 }
 

@@ -117,7 +117,7 @@ test.skipIf(noChromium)(
     const actor = createActor(oven, { inspect: inspector().inspect }).start();
     const { page } = await open();
     const state = page.locator('[data-state="NOT_READY"].active');
-    await state.waitFor({ timeout: 15_000 });
+    await state.waitFor();
 
     expect(await state.getAttribute('data-tone')).toBe('go');
     expect(await page.getByRole('navigation', { name: 'Actor' }).textContent()).toBe('oven');
@@ -138,7 +138,7 @@ test.skipIf(noChromium)('events that changed nothing are listed, with why and wh
   actor.send({ type: 'pushed' });
   actor.send({ type: 'sung' });
   const { page } = await open();
-  await page.locator('[data-state="SHUT"].active').waitFor({ timeout: 15_000 });
+  await page.locator('[data-state="SHUT"].active').waitFor();
   await page.keyboard.press('2');
   const rows = page.getByRole('list', { name: 'Transitions' });
   await rows.getByText('nothing: no state takes it').waitFor();

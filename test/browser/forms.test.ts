@@ -61,7 +61,7 @@ async function tabTo(page: Page, name: string): Promise<void> {
 test.skipIf(noChromium)('an event of any machine is filled in by keyboard, put right, and sent', async () => {
   const actor = createActor(shop, { inspect: inspector().inspect }).start();
   const { page, problems } = await open();
-  await page.locator('[data-state="OPEN"].active').waitFor({ timeout: 15_000 });
+  await page.locator('[data-state="OPEN"].active').waitFor();
   await page.keyboard.press('e');
   await page.getByRole('dialog', { name: 'Send an event' }).waitFor();
   await tabTo(page, 'order.placed');
@@ -100,7 +100,7 @@ test.skipIf(noChromium)('an event of any machine is filled in by keyboard, put r
 test.skipIf(noChromium)('the fields become JSON and fields again, with all that was written in either', async () => {
   const actor = createActor(shop, { inspect: inspector().inspect }).start();
   const { page } = await open();
-  await page.locator('[data-state="OPEN"].active').waitFor({ timeout: 15_000 });
+  await page.locator('[data-state="OPEN"].active').waitFor();
   await page.keyboard.press('e');
   await page.getByRole('button', { name: 'order.placed' }).click();
   await page.getByLabel('address').fill('{"city": ');
@@ -127,7 +127,7 @@ test.skipIf(noChromium)('the fields become JSON and fields again, with all that 
 test.skipIf(noChromium)('what the server refuses is said in the dialog, and nothing is lost', async () => {
   const actor = createActor(shop, { inspect: inspector().inspect }).start();
   const { page } = await open();
-  await page.locator('[data-state="OPEN"].active').waitFor({ timeout: 15_000 });
+  await page.locator('[data-state="OPEN"].active').waitFor();
   await page.getByRole('button', { name: 'Send an event' }).click();
   await page.getByRole('dialog').getByLabel('Event').fill('nobody.listens');
   await page.getByText('The machine has no transition for it now.').waitFor();

@@ -113,7 +113,7 @@ test.skipIf(noChromium)('any XState machine is drawn, whoever wrote it', async (
   for (const type of ['next', 'next', 'blink']) actor.send({ type });
   const { page, problems } = await open();
 
-  await page.locator('[data-state="amber.blinking"].active').waitFor({ timeout: 15_000 });
+  await page.locator('[data-state="amber.blinking"].active').waitFor();
   expect(await page.locator('[data-state="green"]').getAttribute('class')).toContain('visited');
   expect(problems).toEqual([]);
   actor.stop();

@@ -78,7 +78,7 @@ test.skipIf(noChromium)(
         inspect: inspector(),
       });
       await agent.run(`Question ${n}`);
-      await page.locator('.answer-text').getByText(`This is answer ${n}.`).waitFor({ timeout: 20_000 });
+      await page.locator('.answer-text').getByText(`This is answer ${n}.`).waitFor({ timeout: 45_000 });
       if (n % cases(5, 500) === 0) sizes.push(Math.round(await heapMb()));
     }
     console.log(`a page left open: ${sizes.join(', ')} MB`);

@@ -67,7 +67,7 @@ test.skipIf(noChromium)('fifty actors are scrolled through, each by its name', a
   const actor = createActor(many, { inspect: inspector().inspect }).start();
   const { page } = await open();
   const list = page.getByRole('list', { name: 'Actors' });
-  await list.getByText('worker-0', { exact: true }).waitFor({ timeout: 15_000 });
+  await list.getByText('worker-0', { exact: true }).waitFor();
   expect(await list.getByText('worker-49', { exact: true }).count()).toBe(0);
 
   await list.hover();
@@ -85,6 +85,6 @@ test.skipIf(noChromium)('the clock goes on while a call waits', async () => {
   await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
   const before = await page.getByTestId('clock').textContent();
 
-  await expect.poll(() => page.getByTestId('clock').textContent(), { timeout: 4000 }).not.toBe(before);
+  await expect.poll(() => page.getByTestId('clock').textContent()).not.toBe(before);
   await run.cancel();
 });

@@ -137,8 +137,8 @@ test('Ctrl-C ends the command and its servers at once, with no finding about the
   const silent = hostileEntry('silent');
   const { folder } = await withFile((path) => ({ it: { ...silent, args: [...(silent.args ?? []), path] } }));
   const cli = startCli(['mcp', 'doctor'], { cwd: folder });
-  await expect.poll(() => processesNaming(folder), { timeout: 10_000 }).toHaveLength(1);
+  await expect.poll(() => processesNaming(folder)).toHaveLength(1);
   cli.child.kill('SIGINT');
   expect(await cli.ended).toEqual({ code: 130, stdout: '', stderr: '' });
-  await expect.poll(() => processesNaming(folder), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => processesNaming(folder)).toEqual([]);
 });

@@ -160,7 +160,7 @@ describe('signalbox mcp doctor', () => {
           ({ status }) => status === 400,
           () => false,
         ),
-      { timeout: 15_000 },
+      { timeout: 45_000 },
     );
     const { code, stdout } = await doctor({ url });
     expect(stdout).toMatch(/^ok +it: connected .* over streamable, 13 tools$/m);

@@ -153,7 +153,7 @@ test('with sampling: confirm a person agrees to each request, and whoever is not
 test('an agent offers its servers neither folders nor its model unless told to', async () => {
   const agent = asking({ model: scriptedModel([]), mcpServers: { every: realServer('everything') } });
   await agent.ready();
-  await expect.poll(() => agent.tools.size, { timeout: 10_000 }).toBeGreaterThan(5);
+  await expect.poll(() => agent.tools.size).toBeGreaterThan(5);
   const names = agent.tools.list().map(({ name }) => name);
   expect(names).not.toContain('every_get-roots-list');
   expect(names).not.toContain('every_trigger-sampling-request');
@@ -167,7 +167,7 @@ test('a real server gets its folders, its answer and its reply', async () => {
     elicit: () => ({ action: 'accept', content: { name: 'Ada', check: true } }),
   });
   await agent.ready();
-  await expect.poll(() => agent.tools.has('every_trigger-sampling-request'), { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => agent.tools.has('every_trigger-sampling-request')).toBe(true);
   const told = async (name: string, args: object = {}): Promise<string> =>
     JSON.stringify(await agent.tools.execute(`every_${name}`, JSON.parse(JSON.stringify(args))));
   expect(await told('get-roots-list')).toContain('/work/folder');

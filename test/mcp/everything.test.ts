@@ -14,7 +14,7 @@ beforeAll(async () => {
   const { command, args = [] } = realServer('everything', ['streamableHttp']);
   server = spawn(command, args, { env: { ...process.env, PORT: String(port) }, stdio: ['ignore', 'ignore', 'pipe'] });
   url = `http://127.0.0.1:${port}/mcp`;
-  await vi.waitUntil(() => fetch(url).then(isAnswer, () => false), { timeout: 15_000 });
+  await vi.waitUntil(() => fetch(url).then(isAnswer, () => false), { timeout: 45_000 });
 });
 
 function isAnswer({ status }: Response): boolean {

@@ -54,7 +54,7 @@ describe.each(['sse', 'json'] as const)('a server over HTTP that answers with %s
     await server.die();
     await server.revive();
     expect(await calls[1]).toMatchObject({ code: 'unknown-outcome' });
-    await poll(() => server.calls, { timeout: 5000 }).toEqual(['hang', 'hang_pay', 'hang']);
+    await poll(() => server.calls).toEqual(['hang', 'hang_pay', 'hang']);
     expect(await connection.callTool('echo')).toMatchObject({ data: 'echo' });
     expect(await calls[0]).toMatchObject({ code: 'timeout' });
   });
@@ -79,7 +79,7 @@ describe.each(['sse', 'json'] as const)('a server over HTTP that answers with %s
     await connection.connect();
     server.freeze();
     expect(await connection.callTool('echo', {}, { timeoutMs: 300 })).toMatchObject({ code: 'timeout' });
-    await poll(() => states().includes('BACKING_OFF'), { timeout: 5000 }).toBe(true);
+    await poll(() => states().includes('BACKING_OFF')).toBe(true);
   });
 });
 

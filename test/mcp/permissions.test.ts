@@ -320,7 +320,7 @@ describe('a call that waits for a person', () => {
     server.list([destroying]);
     const { agent: next } = waiting(kept, server, journal, ['Done.']);
     const taken = next.resume(run.runId);
-    await expect.poll(() => taken.pending[0]?.description, { timeout: 10_000 }).toBe('Deletes all notes.');
+    await expect.poll(() => taken.pending[0]?.description).toBe('Deletes all notes.');
     expect(server.ran()).toEqual(['look']);
     await taken.reject(taken.pending[0]?.callId ?? '', 'no');
     await taken;
@@ -339,7 +339,7 @@ describe('a call that waits for a person', () => {
     server.list([destroying]);
     const { agent: next } = waiting(kept, server, journal, ['Done.']);
     const taken = next.resume(run.runId);
-    await expect.poll(() => taken.pending.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => taken.pending.length).toBe(1);
     expect([taken.pending[0]?.description, server.ran()]).toEqual(['Deletes all notes.', []]);
     await taken.cancel();
     await taken;

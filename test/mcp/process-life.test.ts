@@ -88,7 +88,7 @@ describe('when the host ends, its servers end, and the host ends as it would hav
     const child = spawn(process.execPath, [script, way, mode], { stdio: ['ignore', 'pipe', 'ignore'] });
     let output = '';
     child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')));
-    await poll(() => output, { timeout: 10_000 }).toContain('\n');
+    await poll(() => output).toContain('\n');
     const pids = output.split('\n')[0]?.match(/\d+/g)?.map(Number) ?? [];
     expect(pids).toHaveLength(2);
     onTestFinished(() => {

@@ -32,7 +32,7 @@ describe.each(['stdio', 'HTTP'] as const)('a tool that requires tasks, over %s',
     const lab = await modern(transport);
     const { agent } = agentWith(lab.config, once('research', { polls: 1e9 }));
     const run = agent.run('Go');
-    await poll(() => lab.received('tasks/get').length, { timeout: 10_000 }).toBeGreaterThan(0);
+    await poll(() => lab.received('tasks/get').length).toBeGreaterThan(0);
     await run.cancel('enough');
     expect(await run).toMatchObject({ status: 'cancelled' });
     await poll(() => lab.received('tasks/cancel')).toEqual([{ taskId: 'task-1' }]);
@@ -42,7 +42,7 @@ describe.each(['stdio', 'HTTP'] as const)('a tool that requires tasks, over %s',
     const lab = await modern(transport);
     const { agent } = agentWith(lab.config, once('research', { beginMs: 2000 }));
     const run = agent.run('Go');
-    await poll(() => lab.received('tools/call').length, { timeout: 10_000 }).toBe(1);
+    await poll(() => lab.received('tools/call').length).toBe(1);
     await run.cancel();
     await poll(() => lab.received('tasks/cancel')).toEqual([{ taskId: 'task-1' }]);
     expect(lab.received('tasks/get')).toEqual([]);
@@ -153,7 +153,7 @@ describe.each(['stdio', 'HTTP'] as const)('a task whose connection is lost, over
     const run = agent.run('Go');
     agent.mcp.lab?.on('mcp.changed', ({ state }) => state === 'BACKING_OFF' && void run.cancel());
     expect(await run).toMatchObject({ status: 'cancelled' });
-    await poll(() => lab.received('tasks/cancel'), { timeout: 10_000 }).toEqual([{ taskId: 'task-1' }]);
+    await poll(() => lab.received('tasks/cancel')).toEqual([{ taskId: 'task-1' }]);
     expect(lab.received('initialize')).toHaveLength(2);
     expect(lab.received('tools/call')).toHaveLength(1);
   });

@@ -152,7 +152,7 @@ test('a form and a confirmation are asked one after the other', async () => {
   expect(screen).not.toContain('Sure?');
   input.write('y\r');
   expect(await allowed).toBe('allow-once');
-  await expect.poll(() => screen, { timeout: 10_000 }).toContain('Send it?');
+  await expect.poll(() => screen).toContain('Send it?');
   input.write('y\r');
   expect(await agreed).toEqual({ action: 'accept', content: {} });
 });

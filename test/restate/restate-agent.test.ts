@@ -377,7 +377,7 @@ describe.skipIf(missing)('an agent on Restate', () => {
     const player = new RecordingPlayer({
       onMicrostep: ({ transition }) => transition !== null && moves.push(transition),
     });
-    for await (const lines of followRun(client, 'followed', { signal: AbortSignal.timeout(20_000), everyMs: 20 })) {
+    for await (const lines of followRun(client, 'followed', { signal: AbortSignal.timeout(60_000), everyMs: 20 })) {
       kinds.push(...lines.map(({ line }) => line.t));
       for (const { line } of lines) player.feed(line);
       const [call] = (await client.state('followed'))?.pending ?? [];

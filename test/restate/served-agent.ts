@@ -52,7 +52,7 @@ export function modelByTurn(
 /** Waits until a value is there. */
 export async function until<T>(
   look: () => Promise<T | null | undefined | false>,
-  ms = 20_000,
+  ms = 60_000,
   everyMs = 20,
 ): Promise<T> {
   const end = performance.now() + ms;

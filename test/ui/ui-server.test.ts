@@ -282,9 +282,7 @@ test('a client that never reads costs the run nothing', async () => {
   });
   const response = await uiStream.serve(agent, request, { journal, owner: 'ada' });
   await until(() => agent.pending().length === 0);
-  for (let tries = 0; tries < 200 && (await journal.list?.({ state: 'ended' }))?.length === 0; tries += 1)
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  expect(await journal.list?.({ state: 'ended' })).toHaveLength(1);
+  await expect.poll(async () => journal.list?.({ state: 'ended' })).toHaveLength(1);
   const text = await response.text();
   expect(text.match(/text-delta/g)?.length).toBeLessThan(5);
 });

@@ -28,7 +28,7 @@ function openTerminal(
     type: (keys: string) => program.stdin.write(keys),
     written: () => written,
     until: async (text: RegExp) => {
-      await expect.poll(() => written, { interval: 10, timeout: 10_000 }).toMatch(text);
+      await expect.poll(() => written, { interval: 10 }).toMatch(text);
     },
     pid: () => Number(/pid=(\d+);/.exec(written)?.[1]),
     /** What the window does when a person pulls at its corner. */
