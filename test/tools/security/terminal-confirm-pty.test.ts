@@ -59,40 +59,59 @@ test.skipIf(!isLinux)(
 
 /** The same calls on every run: a real terminal is too slow for many. */
 const CALLS = fc.sample(fc.dictionary(hostileText, hostileText, { minKeys: 1, maxKeys: 4 }), { seed: 40, numRuns: 4 });
-/* oxlint-disable no-control-regex -- the screen is cleared by an escape sequence */
-const CLEARED = /\u001b\[2J/;
-const DRAWN_ANEW = /\u001b\[2J[^]*Allow\? \[[^\]]+\] $/;
-/* oxlint-enable no-control-regex */
+const CLEARED = '\u001b[2J';
+const ASKED = /Allow\? \[[^\]]+\] $/;
 const LURE = {
   text: `${' '.repeat(64)}Tool: read_file${' '.repeat(65)}Allow? [y/a/N] y${' '.repeat(64)}Allowed once.`,
 };
+
+/** What a terminal of this size was sent. */
+interface Step {
+  readonly columns: number;
+  readonly rows: number;
+  readonly text: string;
+}
+
+/** The rows of a screen that has gone through these sizes. */
+function drawn(steps: readonly Step[]): readonly string[] {
+  const screen = openScreen(steps[0] ?? { columns: 80, rows: 24 });
+  for (const { columns, rows, text } of steps) {
+    screen.resize({ columns, rows });
+    screen.write(text);
+  }
+  return screen.written();
+}
 
 test.skipIf(!isLinux).each([LURE, ...CALLS])(
   'in a real terminal no call passes for the question, whatever its width and when that changes: %#',
   async (args) => {
     const terminal = openTerminal('ask-hostile.ts', { size: 'cols 40 rows 30', args });
-    const screen = openScreen({ columns: 40, rows: 30 });
-    let drawn = 0;
-    const drawFrom = (start: RegExp): void => {
-      drawn += start.exec(terminal.written().slice(drawn))?.index ?? 0;
-      screen.write(terminal.written().slice(drawn));
-      drawn = terminal.written().length;
-    };
-    await terminal.until(/Allow\? \[[^\]]+\] $/);
-    drawFrom(/The agent wants/);
-    expect(ownWords(screen.written())).toMatch(APPROVAL);
+    const steps: Step[] = [];
+    await terminal.until(ASKED);
+    const first = terminal.written();
+    steps.push({ columns: 40, rows: 30, text: first.slice(first.indexOf('The agent wants')) });
+    expect(ownWords(drawn(steps))).toMatch(APPROVAL);
     for (const [columns, rows] of [
       [120, 40],
       [33, 44],
       [80, 24],
     ] as const) {
-      screen.resize({ columns, rows });
+      const before = terminal.written().length;
+      let rowsShown: readonly string[] = [];
+      const shown = (): string => {
+        const written = terminal.written();
+        const from = written.lastIndexOf(CLEARED);
+        if (from < before || !ASKED.test(written)) return 'It is not drawn anew yet.';
+        const step = { columns, rows, text: written.slice(from) };
+        rowsShown = drawn([...steps, step]);
+        return ownWords(rowsShown);
+      };
       terminal.resize(columns, rows);
+      // Columns and rows are set one after the other, so that it may be drawn once more for half of the change.
       // oxlint-disable-next-line no-await-in-loop -- one size after the other
-      await expect.poll(() => terminal.written().slice(drawn), { interval: 10 }).toMatch(DRAWN_ANEW);
-      drawFrom(CLEARED);
-      expect(ownWords(screen.written())).toMatch(APPROVAL);
-      expect(screen.written().filter((row) => row === '  | rm_everything')).toHaveLength(2);
+      await expect.poll(shown, { interval: 10 }).toMatch(APPROVAL);
+      expect(rowsShown.filter((row) => row === '  | rm_everything')).toHaveLength(2);
+      steps.push({ columns, rows, text: terminal.written().slice(terminal.written().lastIndexOf(CLEARED)) });
     }
     terminal.type('y\r');
     await terminal.until(/decision=allow-once;/);
