@@ -39,32 +39,48 @@ export interface ModelFacts {
 
 /** Looks into a model with its own `check`; one that takes too long or fails says nothing. */
 export function factsOf(model: Model, minContextSize: number): ModelFacts {
-  let known: readonly string[] | undefined;
-  let isAsked = model.check === undefined || minContextSize === 0;
-  let isTold = false;
-  const ask = async (): Promise<void> => {
+  return model.check === undefined || minContextSize === 0 ? NO_FACTS : new LookedUp(model, minContextSize);
+}
+
+const NO_FACTS: ModelFacts = { look: () => undefined, atStart: () => [], sinceThen: () => [] };
+
+class LookedUp implements ModelFacts {
+  readonly #model: Model;
+  readonly #minContextSize: number;
+  #known: readonly string[] | undefined;
+  #isAsked = false;
+  #isTold = false;
+
+  constructor(model: Model, minContextSize: number) {
+    this.#model = model;
+    this.#minContextSize = minContextSize;
+  }
+
+  look(): void {
+    if (this.#isAsked) return;
+    this.#isAsked = true;
+    void this.#ask();
+  }
+
+  atStart(): readonly string[] {
+    this.#isTold = this.#known !== undefined;
+    return this.#known ?? [];
+  }
+
+  sinceThen(): readonly string[] {
+    if (this.#isTold || this.#known === undefined) return [];
+    this.#isTold = true;
+    return this.#known;
+  }
+
+  async #ask(): Promise<void> {
     try {
-      known = await model.check?.({ minContextSize, signal: AbortSignal.timeout(LONGEST_LOOK_MS) });
+      const signal = AbortSignal.timeout(LONGEST_LOOK_MS);
+      this.#known = await this.#model.check?.({ minContextSize: this.#minContextSize, signal });
     } catch {
-      known = [];
+      this.#known = [];
     }
-  };
-  return {
-    look() {
-      if (isAsked) return;
-      isAsked = true;
-      void ask();
-    },
-    atStart() {
-      isTold = known !== undefined;
-      return known ?? [];
-    },
-    sinceThen() {
-      if (isTold || known === undefined) return [];
-      isTold = true;
-      return known;
-    },
-  };
+  }
 }
 
 const LONGEST_LOOK_MS = 1000;

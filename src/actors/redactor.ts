@@ -16,16 +16,6 @@ export interface Redactor {
   lostMark(value: unknown): string | null;
 }
 
-/** A redactor whose secrets can be kept elsewhere, so that a run can be resumed in another process. */
-export interface OwnRedactor extends Redactor {
-  /** What each mark stands for. */
-  marks(): Readonly<Record<string, string>>;
-  /** Called for each secret that gets a mark from now on; gives back how to stop that. */
-  onMark(listener: (mark: string, secret: string) => void): () => void;
-  /** New secrets get marks that do not stand in this value, whose own may be unknown here. */
-  reserve(value: unknown): void;
-}
-
 const MARK = /«secret:(\d+)»/g;
 
 /** What looks like a key, whoever issued it. Each begins with letters that ordinary text rarely has. */
@@ -55,71 +45,103 @@ export function createRedactor(
   kept: Readonly<Record<string, string>> = {},
   hidden: () => readonly string[] = () => [],
 ): OwnRedactor {
-  const numbers = new Map<string, number>();
-  const secrets = new Map<number, string>();
-  const listeners = new Set<(mark: string, secret: string) => void>();
-  let last = 0;
+  return new OwnRedactor(known, kept, hidden);
+}
 
-  const give = (secret: string, number: number): void => {
-    numbers.set(secret, number);
-    secrets.set(number, secret);
-    last = Math.max(last, number);
+/**
+ * A redactor whose secrets can be kept elsewhere, so that a run can be resumed in another process. Each agent has one, for as
+ * long as it lives: what it needs only once there is a secret is made then.
+ */
+export class OwnRedactor implements Redactor {
+  readonly #known: () => readonly string[];
+  readonly #hidden: () => readonly string[];
+  #numbers: Map<string, number> | undefined;
+  #secrets: Map<number, string> | undefined;
+  #listeners: Set<(mark: string, secret: string) => void> | undefined;
+  #last = 0;
+
+  constructor(known: () => readonly string[], kept: Readonly<Record<string, string>>, hidden: () => readonly string[]) {
+    this.#known = known;
+    this.#hidden = hidden;
+    for (const [mark, secret] of Object.entries(kept)) for (const number of marksIn(mark)) this.#give(secret, number);
+  }
+
+  /** A member of its own: it is passed on without its redactor. */
+  readonly redact = <T>(value: T): T => {
+    const given = this.#known()
+      .filter((secret) => secret.length >= SHORTEST)
+      .sort((a, b) => b.length - a.length);
+    const lost = this.#hidden()
+      .flatMap(spellings)
+      .sort((a, b) => b.length - a.length);
+    return mapTexts(value, (text) => this.#redactText(text, given, lost));
   };
-  for (const [mark, secret] of Object.entries(kept)) for (const number of marksIn(mark)) give(secret, number);
 
-  const markOf = (secret: string): string => {
-    let number = numbers.get(secret);
+  restore<T>(value: T): T {
+    const secrets = this.#secrets;
+    if (secrets === undefined) return value;
+    return mapTexts(value, (text) =>
+      text.includes('«secret:')
+        ? text.replace(MARK, (mark, number: string) => secrets.get(Number(number)) ?? mark)
+        : text,
+    );
+  }
+
+  lostMark(value: unknown): string | null {
+    let lost: string | null = null;
+    mapTexts(value, (text) => {
+      if (text.includes('«secret:')) {
+        for (const [mark, number] of text.matchAll(MARK))
+          if (this.#secrets?.has(Number(number)) !== true) lost ??= mark;
+      }
+      return text;
+    });
+    return lost;
+  }
+
+  /** What each mark stands for. */
+  marks(): Readonly<Record<string, string>> {
+    return Object.fromEntries([...(this.#secrets ?? [])].map(([number, secret]) => [markText(number), secret]));
+  }
+
+  /** Called for each secret that gets a mark from now on; gives back how to stop that. */
+  onMark(listener: (mark: string, secret: string) => void): () => void {
+    const listeners = (this.#listeners ??= new Set());
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  }
+
+  /** New secrets get marks that do not stand in this value, whose own may be unknown here. */
+  reserve(value: unknown): void {
+    mapTexts(value, (text) => {
+      this.#last = Math.max(this.#last, ...marksIn(text));
+      return text;
+    });
+  }
+
+  #give(secret: string, number: number): void {
+    (this.#numbers ??= new Map()).set(secret, number);
+    (this.#secrets ??= new Map()).set(number, secret);
+    this.#last = Math.max(this.#last, number);
+  }
+
+  #markOf(secret: string): string {
+    let number = this.#numbers?.get(secret);
     if (number === undefined) {
-      number = last + 1;
-      give(secret, number);
-      for (const listener of listeners) listener(markText(number), secret);
+      number = this.#last + 1;
+      this.#give(secret, number);
+      for (const listener of this.#listeners ?? []) listener(markText(number), secret);
     }
     return markText(number);
-  };
-  const redactText = (text: string, given: readonly string[], lost: readonly string[]): string => {
+  }
+
+  #redactText(text: string, given: readonly string[], lost: readonly string[]): string {
     let redacted = text;
     for (const secret of lost) if (redacted.includes(secret)) redacted = redacted.replaceAll(secret, HIDDEN);
-    for (const secret of given) if (redacted.includes(secret)) redacted = redacted.replaceAll(secret, markOf(secret));
-    return mayHoldKey(redacted) ? redacted.replace(LOOKS_LIKE_A_KEY, markOf) : redacted;
-  };
-  const restoreText = (text: string): string =>
-    text.includes('«secret:')
-      ? text.replace(MARK, (mark, number: string) => secrets.get(Number(number)) ?? mark)
-      : text;
-
-  return {
-    redact: (value) => {
-      const given = known()
-        .filter((secret) => secret.length >= SHORTEST)
-        .sort((a, b) => b.length - a.length);
-      const lost = hidden()
-        .flatMap(spellings)
-        .sort((a, b) => b.length - a.length);
-      return mapTexts(value, (text) => redactText(text, given, lost));
-    },
-    restore: (value) => mapTexts(value, restoreText),
-    lostMark: (value) => {
-      let lost: string | null = null;
-      mapTexts(value, (text) => {
-        if (text.includes('«secret:')) {
-          for (const [mark, number] of text.matchAll(MARK)) if (!secrets.has(Number(number))) lost ??= mark;
-        }
-        return text;
-      });
-      return lost;
-    },
-    marks: () => Object.fromEntries([...secrets].map(([number, secret]) => [markText(number), secret])),
-    onMark: (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    reserve: (value) => {
-      mapTexts(value, (text) => {
-        last = Math.max(last, ...marksIn(text));
-        return text;
-      });
-    },
-  };
+    for (const secret of given)
+      if (redacted.includes(secret)) redacted = redacted.replaceAll(secret, this.#markOf(secret));
+    return mayHoldKey(redacted) ? redacted.replace(LOOKS_LIKE_A_KEY, (key) => this.#markOf(key)) : redacted;
+  }
 }
 
 /** A text as it stands, and as it stands in JSON and in addresses. */
@@ -145,7 +167,12 @@ function mayHoldKey(text: string): boolean {
 export const NO_REDACTOR: Redactor = { redact: (value) => value, restore: (value) => value, lostMark: () => null };
 
 /** A redactor for runs of which only marks are left: it changes nothing, and knows that no mark can be resolved. */
-export const MARKS_ONLY: Redactor = { ...NO_REDACTOR, lostMark: createRedactor(() => []).lostMark };
+export const MARKS_ONLY: Redactor = {
+  ...NO_REDACTOR,
+  lostMark: (value) => NO_SECRETS.lostMark(value),
+};
+
+const NO_SECRETS = createRedactor(() => []);
 
 /** The value with every text in it mapped, keys included; the very same value where nothing changed. */
 function mapTexts<T>(value: T, map: (text: string) => string): T {

@@ -12,7 +12,7 @@ import {
   conversationMetadata,
 } from './options/run-options.ts';
 import { type PastRuns, pastRuns } from './past/past-runs.ts';
-import { type ToolNews, toolNews } from './run/tool-news.ts';
+import { ToolNews } from './run/tool-news.ts';
 import type { Toolset } from '../machines/contract/agent-setup.ts';
 import type { AnyResult } from '../machines/contract/run-result.ts';
 import type { AgentCore } from './core/agent-core.ts';
@@ -27,7 +27,7 @@ import { newHead } from './run/new-head.ts';
 import type { AnyRun, PendingApproval } from './run/run.ts';
 import { type RunAnswer, type RunRequest, askLive } from './run/ask-run.ts';
 import type { NextRuns, StartedRun } from './run/run-plan.ts';
-import { KeptConversation, type Opening, conversationHandle } from './kept-conversation.ts';
+import { KeptConversation, type LiveConversationPort, type Opening, conversationHandle } from './kept-conversation.ts';
 import { LiveConversation } from './live-conversation.ts';
 import type { Conversation } from './agent-types.ts';
 import type { ToolSpec } from '../tools/spec.ts';
@@ -51,30 +51,41 @@ interface Begun {
  *
  * I1 One run at a time continues a conversation; those of `agent.logic`, of child agents and of repairs are beside all of them.
  */
-export class AgentRuns {
-  readonly past: PastRuns;
+export class AgentRuns implements LiveConversationPort {
   /** The conversation of `agent.run`. */
   readonly own: LiveConversation;
-  readonly #core: AgentCore;
-  readonly #news: ToolNews;
   /** The runs that go on, with the tools that each knows of; null before it began. */
-  readonly #runs = new Map<StartedRun, Toolset | null>();
+  readonly runs = new Map<StartedRun, Toolset | null>();
+  readonly #core: AgentCore;
+  #news: ToolNews | null = null;
+  #past: PastRuns | null = null;
   /** The conversations that are known here, by their ids. */
-  readonly #conversations = new Map<string, LiveConversation>();
+  #conversations: Map<string, LiveConversation> | null = null;
   #isClosed = false;
 
   constructor(core: AgentCore) {
+    const { history } = core.options;
     this.#core = core;
-    this.#news = toolNews(core, this.#runs);
-    this.own = this.#newConversation(null);
-    this.own.history = mendedHistory(core.options().history ?? []);
-    this.past = pastRuns(core, {
-      runs: this.#runs,
-      followChildren: this.#news.followChildren,
-      occupy: (started) => this.own.occupy(started),
-      next: (messages) => this.own.next(messages),
-    });
-    core.fork = this.past.fork;
+    this.own = new LiveConversation(this);
+    if (history !== undefined) this.own.history = mendedHistory(history);
+    core.runs = this;
+  }
+
+  get past(): PastRuns {
+    return (this.#past ??= pastRuns(this.#core, this));
+  }
+
+  get agent(): string {
+    return this.#core.name;
+  }
+
+  /** Lets go of what is needed for runs alone, where none goes on. */
+  rest(): void {
+    if (this.runs.size === 0) this.#core.rest();
+  }
+
+  get news(): ToolNews {
+    return (this.#news ??= new ToolNews(this.#core, this.runs));
   }
 
   run(input: RunInput, given: RunOptions): AnyRun {
@@ -105,7 +116,7 @@ export class AgentRuns {
       },
       resume: async (how) => talk().resume(how),
       history: async () => {
-        const known = this.#conversations.get(id);
+        const known = this.#conversations?.get(id);
         return this.#isKept && known?.isHeld !== true ? kept.history() : (known?.history ?? []);
       },
       pendingOf: (runId) => this.pendingOf(runId),
@@ -115,7 +126,7 @@ export class AgentRuns {
   /** Does a task beside whatever the agent does else, as one of the things that it can be. */
   beside(as: AgentCore, task: string, given: RunOptions): AnyRun {
     this.checkOpen();
-    return this.#begin(task, given, { opening: () => ({ history: [], queued: [] }), as }).run;
+    return this.begin(task, given, { opening: () => ({ history: [], queued: [] }), as }).run;
   }
 
   /** A run that an engine drives, beside whatever the agent does else. It is the engine's: closing the agent does not end it. */
@@ -129,7 +140,7 @@ export class AgentRuns {
     return {
       begin: ({ task, history = [], context }, runId, { onStable }) => {
         this.checkOpen();
-        return this.#begin(
+        return this.begin(
           task,
           { context, runId },
           { opening: () => ({ history: mendedHistory(history), queued: [] }), onStable },
@@ -143,14 +154,14 @@ export class AgentRuns {
   }
 
   allPending(): readonly PendingApproval[] {
-    return [...this.#runs.keys()].flatMap(({ run }) => run.pending);
+    return [...this.runs.keys()].flatMap(({ run }) => run.pending);
   }
 
   pendingOf(runId: string): readonly PendingApproval[] | Promise<readonly PendingApproval[]> {
     const live = this.#find(runId);
     if (live !== undefined) return live.run.pending;
     // Without a journal of the caller's, nothing is kept that could wait.
-    return this.#core.options().journal === undefined ? [] : this.past.pending(runId);
+    return this.#core.options.journal === undefined ? [] : this.past.pending(runId);
   }
 
   /** Asks something of a run, wherever it is. */
@@ -171,8 +182,8 @@ export class AgentRuns {
     checkClose(given);
     const { graceMs = 5000, runs: fate = 'cancel' } = given;
     this.#isClosed = true;
-    const closing = [this.own, ...this.#conversations.values()].map((talk) => talk.close());
-    const ending = [...this.#runs.keys()].map(async ({ run }) => {
+    const closing = [this.own, ...(this.#conversations?.values() ?? [])].map((talk) => talk.close());
+    const ending = [...this.runs.keys()].map(async ({ run }) => {
       await Promise.all(closing);
       if (fate === 'release' && (await run.release())) return;
       // A journal that cannot write it ends the run all the same.
@@ -183,7 +194,7 @@ export class AgentRuns {
     await this.#core.mcp.close();
   }
 
-  #begin(input: RunInput, given: RunOptions, own: Begun): StartedRun {
+  begin(input: RunInput, given: RunOptions, own: Begun): StartedRun {
     const core = this.#core;
     const { as = core, conversation } = own;
     const { maxSteps, runId = newRunId() } = given;
@@ -192,7 +203,7 @@ export class AgentRuns {
     const journal = (): JournalStore => given.journal ?? core.journal();
     if (given.park === true && journal().take === undefined)
       throw new TypeError("agent.run: option 'park' needs a journal that runs can be resumed from.");
-    const output = typedOutput('agent.run', { ...given, timeouts: core.options().timeouts });
+    const output = typedOutput('agent.run', { ...given, timeouts: core.options.timeouts });
     const owner = conversation?.owner;
     const remember = owner === undefined ? null : (spec: ToolSpec) => core.remember(spec, owner);
     let opening: Opening | null = null;
@@ -214,7 +225,7 @@ export class AgentRuns {
         });
         return (why) => {
           const setup = makeSetup();
-          this.#runs.set(started, setup.toolset);
+          this.runs.set(started, setup.toolset);
           const isOf = conversation !== undefined && opened.isAside !== true;
           const of = isOf ? { ...metadata, ...conversationMetadata(conversation) } : metadata;
           const head = newHead(core, { runId, input: { task, content }, opened, setup, metadata: of, cancelled: why });
@@ -224,7 +235,8 @@ export class AgentRuns {
       },
       onDone: async (result) => {
         unfollow();
-        this.#runs.delete(started);
+        this.runs.delete(started);
+        this.rest();
         // What never began has said nothing.
         await own.onDone?.(
           result === null || opening === null ? null : core.redactor.restore(result),
@@ -233,51 +245,49 @@ export class AgentRuns {
       },
     });
     if (owner !== undefined) started.granted = () => core.granted(owner);
-    this.#runs.set(started, null);
-    const unfollow = this.#news.followChildren();
+    this.runs.set(started, null);
+    const unfollow = this.news.follow();
     return started;
   }
 
   #kept(id: string): KeptConversation {
     return new KeptConversation(id, {
       journal: () => this.#core.journal(),
-      maxHistory: this.#maxHistory,
+      maxHistory: () => this.maxHistory(),
       carryOn: (runId, how) => this.past.carryOn(runId, { ...how, after: undefined, onStable: () => undefined }),
     });
   }
 
   get #isKept(): boolean {
-    const { journal } = this.#core.options();
+    const { journal } = this.#core.options;
     return journal?.list !== undefined && journal.read !== undefined;
   }
 
-  readonly #maxHistory = (): number => this.#core.options().maxHistoryMessages ?? DEFAULTS.maxHistoryMessages;
+  maxHistory(): number {
+    return this.#core.options.maxHistoryMessages ?? DEFAULTS.maxHistoryMessages;
+  }
 
   #conversationOf(conversation: ConversationName): LiveConversation {
-    const { id } = conversation;
-    const talk = this.#conversations.get(id) ?? this.#newConversation(conversation);
-    this.#conversations.set(id, talk);
+    const all = (this.#conversations ??= new Map());
+    const known = all.get(conversation.id);
+    if (known !== undefined) return known;
+    const keeper = this.#isKept ? this.#kept(conversation.id) : null;
+    const talk = new LiveConversation({
+      agent: this.agent,
+      maxHistory: () => this.maxHistory(),
+      keeper,
+      begin: (input, given, own) => this.begin(input, given, { ...own, conversation }),
+      // What is kept in a journal is not kept here, too, once nothing goes on in it.
+      onIdle: () => {
+        if (keeper !== null) all.delete(conversation.id);
+      },
+    });
+    all.set(conversation.id, talk);
     return talk;
   }
 
-  /** A conversation; null: the agent's own, which is in memory alone. */
-  #newConversation(conversation: ConversationName | null): LiveConversation {
-    const keeper = conversation === null || !this.#isKept ? null : this.#kept(conversation.id);
-    return new LiveConversation({
-      agent: this.#core.name,
-      maxHistory: this.#maxHistory,
-      keeper,
-      begin: (input, given, own) =>
-        this.#begin(input, given, { ...own, ...(conversation === null ? {} : { conversation }) }),
-      // What is kept in a journal is not kept here, too, once nothing goes on in it.
-      onIdle: () => {
-        if (conversation !== null && keeper !== null) this.#conversations.delete(conversation.id);
-      },
-    });
-  }
-
   #find(runId: string): StartedRun | undefined {
-    return [...this.#runs.keys()].find(({ run }) => run.runId === runId);
+    return [...this.runs.keys()].find(({ run }) => run.runId === runId);
   }
 
   checkOpen(): void {

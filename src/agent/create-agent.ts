@@ -1,16 +1,38 @@
-import type { ListToolsOptions } from './options/run-options.ts';
-import type { ListedTool, Agent } from './agent-types.ts';
+import type {
+  ApprovalOptions,
+  CloseOptions,
+  ConfigurableOptions,
+  ConversationOptions,
+  Delivery,
+  ForkRunOptions,
+  ListToolsOptions,
+  OrphanOptions,
+  QueueOptions,
+  ResumedOrphans,
+  ResumeOptions,
+  SteerOptions,
+  WakeOptions,
+  WokenRun,
+} from './options/run-options.ts';
+import type { Message } from '../actors/model.ts';
+import type { ListedTool, Agent, AgentLogic, Conversation } from './agent-types.ts';
+import type { ChildPort } from './below/child-port.ts';
+import type { Recording } from '../journal/format/recording.ts';
+import type { McpServerConfig } from '../mcp/config/config.ts';
+import type { McpConnection } from '../mcp/connection-types.ts';
+import type { Repaired, RepairTask } from '../recovery/steps.ts';
+import type { ToolRegistry } from './tools/registry.ts';
 import { DEFAULT_SETTINGS } from '../machines/contract/agent-setup.ts';
 import { AgentRuns } from './agent-runs.ts';
-import { EXPLORE, REPLAY } from '../journal/replay/replay.ts';
+import { EXPLORE, type ExploredStart, REPLAY, type ReplayOptions } from '../journal/replay/replay.ts';
 import { FORK } from '../journal/replay/fork.ts';
 import type { AgentState } from '../machines/contract/run-result.ts';
 import { shownOutput } from '../machines/agent/typed-output.ts';
 import { joinParts, promptParts, toolNames } from '../machines/agent/system-prompt.ts';
-import { type AgentCore, agentCore } from './core/agent-core.ts';
+import { AgentCore } from './core/agent-core.ts';
 import { agentLogic } from './agent-logic.ts';
 import { CHILD } from './options/option-types.ts';
-import { ENGINE } from './run/engine-port.ts';
+import { ENGINE, type EngineRun } from './run/engine-port.ts';
 import { ownPort } from './core/own-port.ts';
 import { mendedHistory, resolvedOptions, toolCallingOf } from './options/agent-settings.ts';
 import { newRunId } from './options/run-options.ts';
@@ -29,7 +51,7 @@ import type { OutputOf, OutputSchema } from './options/output-options.ts';
 import type { RunEvent } from '../machines/events/run-events.ts';
 import type { ToolResult } from '../tools/result.ts';
 import { repairBy } from './core/repair.ts';
-import { declareOnErrors, refuseRepairCircle } from './tools/repair-circle.ts';
+import { declareOnErrors } from './tools/repair-circle.ts';
 import type { AnyRun, PendingApproval, Run } from './run/run.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { ContextOf, RunEventOf, ToolResultOf } from './run/typed-events.ts';
@@ -67,128 +89,197 @@ export function createAgent<TContext = unknown, TSchema extends OutputSchema | u
 ): Agent<TContext, Run<RunEvent, ToolResult, OutputOf<TSchema>>>;
 export function createAgent<TContext = unknown>(options?: AgentOptions<TContext>): Agent<TContext>;
 export function createAgent(options: object = {}): Agent<unknown, AnyRun> {
-  const core = agentCore(options);
-  const runs = new AgentRuns(core);
-  const agent: Agent<unknown, AnyRun> = {
-    name: core.name,
-    run: (input: RunInput, given?: object) => runs.run(input, given === undefined ? {} : given),
-    resume: (runId, given = {}) => runs.resume(runId, given),
-    resumeOrphans: async (given = {}) => {
-      checkOrphans(given);
-      runs.checkOpen();
-      return runs.past.orphans(given);
-    },
-    conversation: (id, given = {}) => runs.conversation(id, given),
-    ...askedById(runs),
-    get history() {
-      return runs.own.history;
-    },
-    clearHistory: () => {
-      runs.own.history = [];
-    },
-    setHistory: (messages) => {
-      runs.own.history = mendedHistory(messages);
-    },
-    tools: core.registry,
-    listTools: (given = {}) => listedTools(core, given),
-    get systemPrompt() {
-      return systemPromptOf(core);
-    },
-    get state(): AgentState {
-      return runs.own.state;
-    },
-    get options() {
-      return resolvedOptions(core.options());
-    },
-    ready: () => core.mcp.ready({ timeoutMs: core.options().timeouts?.connectMs ?? DEFAULT_SETTINGS.connectMs }),
-    connectMcpServer: (name, config) => core.mcp.connect(name, config),
-    disconnectMcpServer: (name) => core.mcp.disconnect(name),
-    disconnectAllMcp: () => core.mcp.disconnectAll(),
-    get mcp() {
-      return Object.fromEntries(core.mcp.names().map((name) => [name, core.mcp.connection(name) ?? undefined]));
-    },
-    pending: pendingIn(runs),
-    recording: (runId) => runs.past.recording(runId),
-    wake: async (given = {}) => {
-      checkWake(given);
-      runs.checkOpen();
-      return runs.past.wake(given);
-    },
-    configure: (changes) => {
-      runs.checkIdle();
-      core.configure(changes);
-    },
-    get machine() {
-      return core.machine();
-    },
-    get actors() {
-      return core.actors();
-    },
-    logic: agentLogic(runs.logicPort()),
-    close: (given = {}) => runs.close(given),
-    [Symbol.asyncDispose]: () => agent.close(),
-    [CHILD]: ownPort(core, (as, task, given) => runs.beside(as, task, given)),
-    repair: (task, { signal }) => repairBy(core, task, (as, text) => runs.beside(as, text, { signal })),
-    [REPLAY]: (recording, how) => runs.past.replay(recording, how),
-    [ENGINE]: (engine) => runs.onEngine(engine),
-    [FORK]: (recording, how) => runs.past.fork(recording, how),
-    [EXPLORE]: (task) => exploredStart(core, task, runs.own.history),
-  };
-  declareOnErrors(agent, () => core.registry.onErrors());
-  core.registry.onRegister((added) => refuseRepairCircle(agent, added));
-  return agent;
+  return new OwnAgent(new AgentCore(options));
 }
 
-/** `agent.pending`, with and without a run's id. */
-function pendingIn(runs: AgentRuns): Agent['pending'] {
-  function pending(): readonly PendingApproval[];
-  function pending(runId: string): readonly PendingApproval[] | Promise<readonly PendingApproval[]>;
-  function pending(runId?: string) {
-    return runId === undefined ? runs.allPending() : runs.pendingOf(runId);
+/** What an agent shows of itself. One that waits for its user has nothing that is not its own: its methods are those of all. */
+class OwnAgent implements Agent<unknown, AnyRun> {
+  readonly name: string;
+  readonly tools: ToolRegistry;
+  readonly #core: AgentCore;
+  readonly #runs: AgentRuns;
+  #logic: AgentLogic<never> | null = null;
+  #port: ChildPort | null = null;
+
+  constructor(core: AgentCore) {
+    this.name = core.name;
+    this.tools = core.registry;
+    this.#core = core;
+    this.#runs = new AgentRuns(core);
+    declareOnErrors(this, core.registry);
+    core.registry.agent = this;
   }
-  return pending;
-}
 
-function listedTools(core: AgentCore, given: ListToolsOptions): readonly ListedTool[] {
-  checkListTools(given);
-  const { verbose = false } = given;
-  return core.registry.specs().map(({ name, policy, enabled, origin, description, inputSchema }) => ({
-    name,
-    policy,
-    enabled,
-    origin: origin.kind === 'mcp' ? `mcp:${origin.server}` : origin.kind,
-    ...(origin.kind === 'mcp' ? core.mcp.titled(origin) : {}),
-    ...(verbose ? { description, inputSchema } : {}),
-  }));
-}
+  run(input: RunInput, given?: object): AnyRun {
+    return this.#runs.run(input, given === undefined ? {} : given);
+  }
 
-function systemPromptOf(core: AgentCore): string {
-  const { instructions = '', plans } = core.options();
-  const mode = toolCallingOf(core.options(), core.model());
-  const text = typeof instructions === 'string' ? instructions : '';
-  const toolset = core.toolset();
-  const spec = core.ports.output?.spec(core.besideTools());
-  const output = spec === undefined ? null : shownOutput(spec, toolNames(toolset));
-  return joinParts(promptParts(text, toolset, { mode, plans, output }));
-}
+  resume(runId: string, given: ResumeOptions = {}): AnyRun {
+    return this.#runs.resume(runId, given);
+  }
 
-/** What can be asked of a run by its id, wherever it is. */
-function askedById(runs: AgentRuns): Pick<Agent, 'steer' | 'queue' | 'approve' | 'reject' | 'cancel'> {
-  return {
-    steer: (runId, text, given = {}) => {
-      checkMessage('agent.steer', text, given);
-      const { id = newRunId(), interrupt = false } = given;
-      return runs.ask(runId, { do: 'steer', id, text, interrupt });
-    },
-    queue: (runId, input, given = {}) => {
-      checkQueued('agent.queue', input, given);
-      return runs.ask(runId, { do: 'queue', id: given.id ?? newRunId(), input });
-    },
-    approve: (runId, callId, how = {}) => {
-      checkApproval(how, 'agent.approve');
-      return runs.ask(runId, { do: 'approve', callId, how });
-    },
-    reject: (runId, callId, reason = '') => runs.ask(runId, { do: 'reject', callId, reason }),
-    cancel: (runId, reason = '') => runs.ask(runId, { do: 'cancel', reason }),
-  };
+  async resumeOrphans(given: OrphanOptions = {}): Promise<ResumedOrphans<AnyRun>> {
+    checkOrphans(given);
+    this.#runs.checkOpen();
+    return this.#runs.past.orphans(given);
+  }
+
+  conversation(id: string, given: ConversationOptions = {}): Conversation<unknown, AnyRun> {
+    return this.#runs.conversation(id, given);
+  }
+
+  steer(runId: string, text: string, given: SteerOptions = {}): Promise<Delivery> {
+    checkMessage('agent.steer', text, given);
+    const { id = newRunId(), interrupt = false } = given;
+    return this.#runs.ask(runId, { do: 'steer', id, text, interrupt });
+  }
+
+  queue(runId: string, input: RunInput, given: QueueOptions = {}): Promise<Delivery> {
+    checkQueued('agent.queue', input, given);
+    return this.#runs.ask(runId, { do: 'queue', id: given.id ?? newRunId(), input });
+  }
+
+  approve(runId: string, callId: string, how: ApprovalOptions = {}): Promise<boolean> {
+    checkApproval(how, 'agent.approve');
+    return this.#runs.ask(runId, { do: 'approve', callId, how });
+  }
+
+  reject(runId: string, callId: string, reason = ''): Promise<boolean> {
+    return this.#runs.ask(runId, { do: 'reject', callId, reason });
+  }
+
+  cancel(runId: string, reason = ''): Promise<boolean> {
+    return this.#runs.ask(runId, { do: 'cancel', reason });
+  }
+
+  get history(): readonly Message[] {
+    return this.#runs.own.history;
+  }
+
+  clearHistory(): void {
+    this.#runs.own.history = [];
+  }
+
+  setHistory(messages: readonly Message[]): void {
+    this.#runs.own.history = mendedHistory(messages);
+  }
+
+  listTools(given: ListToolsOptions = {}): readonly ListedTool[] {
+    checkListTools(given);
+    const { verbose = false } = given;
+    return this.#core.registry.specs().map(({ name, policy, enabled, origin, description, inputSchema }) => ({
+      name,
+      policy,
+      enabled,
+      origin: origin.kind === 'mcp' ? `mcp:${origin.server}` : origin.kind,
+      ...(origin.kind === 'mcp' ? this.#core.mcp.titled(origin) : {}),
+      ...(verbose ? { description, inputSchema } : {}),
+    }));
+  }
+
+  get systemPrompt(): string {
+    const core = this.#core;
+    const { instructions = '', plans } = core.options;
+    const mode = toolCallingOf(core.options, core.model);
+    const text = typeof instructions === 'string' ? instructions : '';
+    const toolset = core.toolset();
+    const spec = core.ports.output?.spec(core.besideTools);
+    const output = spec === undefined ? null : shownOutput(spec, toolNames(toolset));
+    return joinParts(promptParts(text, toolset, { mode, plans, output }));
+  }
+
+  get state(): AgentState {
+    return this.#runs.own.state;
+  }
+
+  get options(): AgentOptions {
+    return resolvedOptions(this.#core.options);
+  }
+
+  ready(): Promise<void> {
+    const { mcp } = this.#core;
+    return mcp.ready({ timeoutMs: this.#core.options.timeouts?.connectMs ?? DEFAULT_SETTINGS.connectMs });
+  }
+
+  connectMcpServer(name: string, config: McpServerConfig | McpConnection): Promise<boolean> {
+    return this.#core.mcp.connect(name, config);
+  }
+
+  disconnectMcpServer(name: string): Promise<boolean> {
+    return this.#core.mcp.disconnect(name);
+  }
+
+  disconnectAllMcp(): Promise<void> {
+    return this.#core.mcp.disconnectAll();
+  }
+
+  get mcp(): { readonly [server: string]: McpConnection | undefined } {
+    const { mcp } = this.#core;
+    return Object.fromEntries(mcp.names().map((name) => [name, mcp.connection(name) ?? undefined]));
+  }
+
+  pending(): readonly PendingApproval[];
+  pending(runId: string): readonly PendingApproval[] | Promise<readonly PendingApproval[]>;
+  pending(runId?: string): readonly PendingApproval[] | Promise<readonly PendingApproval[]> {
+    return runId === undefined ? this.#runs.allPending() : this.#runs.pendingOf(runId);
+  }
+
+  recording(runId: string): Promise<string | null> {
+    return this.#runs.past.recording(runId);
+  }
+
+  async wake(given: WakeOptions = {}): Promise<readonly WokenRun[]> {
+    checkWake(given);
+    this.#runs.checkOpen();
+    return this.#runs.past.wake(given);
+  }
+
+  configure(changes: ConfigurableOptions): void {
+    this.#runs.checkIdle();
+    this.#core.configure(changes);
+  }
+
+  get machine(): Agent['machine'] {
+    return this.#core.machine();
+  }
+
+  get actors(): Agent['actors'] {
+    return this.#core.actors();
+  }
+
+  get logic(): AgentLogic<never> {
+    return (this.#logic ??= agentLogic(this.#runs.logicPort()));
+  }
+
+  close(given: CloseOptions = {}): Promise<void> {
+    return this.#runs.close(given);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  get [CHILD](): ChildPort {
+    return (this.#port ??= ownPort(this.#core, (as, task, given) => this.#runs.beside(as, task, given)));
+  }
+
+  repair(task: RepairTask, { signal }: { readonly signal: AbortSignal }): Promise<Repaired> {
+    return repairBy(this.#core, task, (as, text) => this.#runs.beside(as, text, { signal }));
+  }
+
+  [REPLAY](recording: Recording, how: ReplayOptions): AnyRun {
+    return this.#runs.past.replay(recording, how);
+  }
+
+  [ENGINE](engine: EngineRun): AnyRun {
+    return this.#runs.onEngine(engine);
+  }
+
+  [FORK](recording: Recording, how: ForkRunOptions): AnyRun {
+    return this.#runs.past.fork(recording, how);
+  }
+
+  [EXPLORE](task: string): Promise<ExploredStart> {
+    return exploredStart(this.#core, task, this.#runs.own.history);
+  }
 }

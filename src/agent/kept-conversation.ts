@@ -57,12 +57,12 @@ export interface Reopening {
 export interface LiveConversationPort {
   readonly agent: string;
   /** Starts a run whose turn comes when `opening` resolves. */
-  readonly begin: (input: RunInput, given: RunOptions, own: ConversationRun) => StartedRun;
-  readonly maxHistory: () => number;
-  /** Null: this process has all of it. */
-  readonly keeper: Keeper | null;
+  begin(input: RunInput, given: RunOptions, own: ConversationRun): StartedRun;
+  maxHistory(): number;
+  /** Absent: this process has all of it. */
+  readonly keeper?: Keeper | null;
   /** Called when nothing goes on in it any more, and nothing waits. */
-  readonly onIdle: () => void;
+  onIdle?(): void;
 }
 
 /** A run of a conversation, as it is begun. */

@@ -10,6 +10,7 @@ import { type ConversationRun, type Reopening, aborted, caughtUp } from './kept-
 import type { AnyRun } from './run/run.ts';
 import type { NextRun, NextRuns, StartedRun } from './run/run-plan.ts';
 
+const NOTHING: readonly never[] = Object.freeze([]);
 const NEVER: Opening = { history: [], queued: [], isAside: true };
 
 /**
@@ -20,25 +21,25 @@ const NEVER: Opening = { history: [], queued: [], isAside: true };
  * I2 A conversation that is kept is held while a run goes on or waits: no other process begins one meanwhile.
  */
 export class LiveConversation {
-  history: readonly Message[] = [];
+  history: readonly Message[] = NOTHING;
   readonly #port: LiveConversationPort;
   /** Messages that were added within an exchange, so that pruning never cuts there. */
-  readonly #inside = new WeakSet<Message>();
-  #line: readonly InLine[] = [];
+  #inside: WeakSet<Message> | null = null;
+  #line: readonly InLine[] = NOTHING;
   /** The runs of queued messages, until they begin. */
-  readonly #begun = new Map<string, PromiseWithResolvers<NextRun>>();
+  #begun: Map<string, PromiseWithResolvers<NextRun>> | null = null;
   /** Messages whose runs were cancelled before it was their turn. */
-  readonly #dropped = new Set<string>();
+  #dropped: Set<string> | null = null;
   live: StartedRun | null = null;
   #leave: (() => void | Promise<void>) | null = null;
-  #left: Promise<unknown> = Promise.resolve();
+  #left: Promise<unknown> | null = null;
   #opening: Promise<AnyResult | null> | null = null;
   /** Not the last run itself: an agent that is kept must not keep every event of what it did. */
   #lastState: AgentState = 'PLANNING';
   #isClosed = false;
   #lastAt = 0;
   /** What is missing in the history, until a run has said so. */
-  #warnings: readonly string[] = [];
+  #warnings: readonly string[] = NOTHING;
 
   constructor(port: LiveConversationPort) {
     this.#port = port;
@@ -67,7 +68,7 @@ export class LiveConversation {
   /** Brings what was interrupted to its end, with all that was queued behind it; null where there is nothing. */
   async resume({ context, park = false }: Pick<ResumeOptions, 'context' | 'park'>): Promise<AnyResult | null> {
     if (this.live !== null) throw new AgentBusyError(this.#port.agent, this.live.run.runId);
-    return this.#port.keeper === null ? null : this.#open(this.#port.keeper, { context, park, waiting: true });
+    return this.#port.keeper == null ? null : this.#open(this.#port.keeper, { context, park, waiting: true });
   }
 
   /** Makes a run that was begun elsewhere the one that goes on; gives back what is called when it is over. */
@@ -77,9 +78,10 @@ export class LiveConversation {
   }
 
   /** Starts the runs that queued messages are the inputs of, each when it is its turn. */
-  readonly next: NextRuns = (messages) => {
-    if (this.#isClosed) return messages.map(() => Promise.resolve(this.#port.keeper === null ? null : 'kept'));
-    const mine = messages.filter(({ id }) => !this.#dropped.has(id));
+  next(messages: readonly SentMessage[]): readonly Promise<NextRun>[] {
+    if (this.#isClosed) return messages.map(() => Promise.resolve(this.#port.keeper == null ? null : 'kept'));
+    const isDropped = ({ id }: SentMessage): boolean => this.#dropped?.has(id) === true;
+    const mine = messages.filter((message) => !isDropped(message));
     // Those that are in line already stand where their messages do.
     const inLine = mine.map(
       (message) =>
@@ -87,10 +89,10 @@ export class LiveConversation {
         this.#wait({ id: message.id, input: message.content ?? message.text }, {}, false),
     );
     this.#line = [...inLine, ...this.#line.filter((one) => !inLine.includes(one))];
-    const begun = messages.map(({ id }) => (this.#dropped.has(id) ? Promise.resolve(null) : this.#begunOf(id).promise));
+    const begun = messages.map((one) => (isDropped(one) ? Promise.resolve(null) : this.#begunOf(one.id).promise));
     queueMicrotask(() => this.#advance());
     return begun;
-  };
+  }
 
   /** No more runs are started; those that wait are over. Messages stay with the run that has them, runs are taken out of it. */
   async close(): Promise<void> {
@@ -101,7 +103,7 @@ export class LiveConversation {
       else turn.reject(new AgentClosedError(this.#port.agent));
     }
     this.#line = [];
-    for (const id of this.#begun.keys()) this.#answer(id, this.#port.keeper === null ? null : 'kept');
+    for (const id of this.#begun?.keys() ?? []) this.#answer(id, this.#port.keeper == null ? null : 'kept');
     // What is taken out of a run's queue is written down before that run is ended or let go.
     await Promise.all(
       line.filter(({ isHandled }) => isHandled).map(async ({ id }) => this.live?.withdraw(id).catch(() => false)),
@@ -111,13 +113,13 @@ export class LiveConversation {
 
   #begin(input: RunInput, given: RunOptions, opening: (signal: AbortSignal) => Promise<Opening>): StartedRun {
     const onDone: ConversationRun['onDone'] = (result, from) => this.#over(started, result, from);
-    const started = this.#port.begin(input, given, { opening, onDone, next: this.next });
+    const started = this.#port.begin(input, given, { opening, onDone, next: (messages) => this.next(messages) });
     return started;
   }
 
   /** What a run starts from whose turn it is. */
   async #opened(signal: AbortSignal, queued: readonly SentMessage[] = []): Promise<Opening> {
-    const { keeper } = this.#port;
+    const { keeper = null } = this.#port;
     if (keeper !== null && !this.isHeld) {
       const open = this.#open(keeper, { context: undefined, park: false, waiting: false });
       if ((await Promise.race([open, aborted(signal)])) === ABORTED) return NEVER;
@@ -129,7 +131,7 @@ export class LiveConversation {
     // Runs are ordered by these times.
     this.#lastAt = Math.max(Date.now(), this.#lastAt + 1);
     const warnings = this.#warnings;
-    this.#warnings = [];
+    this.#warnings = NOTHING;
     return { history: this.history, queued, at: new Date(this.#lastAt).toISOString(), warnings };
   }
 
@@ -176,7 +178,7 @@ export class LiveConversation {
       await leave();
       throw error;
     } finally {
-      for (const id of this.#begun.keys())
+      for (const id of this.#begun?.keys() ?? [])
         if (!this.#line.some((one) => one.id === id)) this.#answer(id, this.#isClosed ? 'kept' : null);
     }
   }
@@ -210,7 +212,7 @@ export class LiveConversation {
   #drop(id: string): void {
     if (!this.#line.some((one) => one.id === id)) return;
     this.#line = this.#line.filter((one) => one.id !== id);
-    this.#dropped.add(id);
+    (this.#dropped ??= new Set()).add(id);
     this.#answer(id, null);
     void this.live?.withdraw(id).catch(() => false);
   }
@@ -237,19 +239,19 @@ export class LiveConversation {
     if (this.live !== null || this.#isClosed || first === undefined) return;
     this.#line = rest;
     this.live = first.started;
-    first.turn.resolve(rest.filter(({ id }) => this.#begun.has(id)).map(({ message }) => message));
+    first.turn.resolve(rest.filter(({ id }) => this.#begun?.has(id) === true).map(({ message }) => message));
     this.#answer(first.id, { runId: first.started.run.runId });
   }
 
   #begunOf(id: string): PromiseWithResolvers<NextRun> {
-    const begun = this.#begun.get(id) ?? Promise.withResolvers<NextRun>();
-    this.#begun.set(id, begun);
+    const begun = this.#begun?.get(id) ?? Promise.withResolvers<NextRun>();
+    (this.#begun ??= new Map()).set(id, begun);
     return begun;
   }
 
   #answer(id: string, next: NextRun): void {
-    this.#begun.get(id)?.resolve(next);
-    this.#begun.delete(id);
+    this.#begun?.get(id)?.resolve(next);
+    this.#begun?.delete(id);
   }
 
   /** What it gives is waited for before anybody has the run's result: others may take up the conversation then. */
@@ -262,8 +264,8 @@ export class LiveConversation {
     // A run that continues elsewhere has not ended, and has what waits behind it.
     if (result?.status === 'waiting') this.#refuseLine(result.runId);
     else if (result !== null && !isAside) {
-      for (const message of result.messages.slice(1)) this.#inside.add(message);
-      this.history = pruneHistory([...history, ...result.messages], this.#port.maxHistory(), this.#inside);
+      for (const message of result.messages.slice(1)) (this.#inside ??= new WeakSet()).add(message);
+      this.history = pruneHistory([...history, ...result.messages], this.#port.maxHistory(), this.#inside ?? undefined);
     }
     const hasNext = result?.undelivered?.some(({ kind }) => kind === 'queue') === true;
     if (this.#isClosed || (this.#line.length === 0 && !hasNext)) return this.#leaveIfIdle();
@@ -288,11 +290,11 @@ export class LiveConversation {
     if (this.live !== null || this.#line.length > 0 || this.#opening !== null) return undefined;
     const leave = this.#leave;
     this.#leave = null;
-    this.#dropped.clear();
+    this.#dropped = null;
     const left = Promise.resolve(leave?.()).catch(() => undefined);
     this.#left = left;
     return left.then(() => {
-      if (this.live === null && this.#opening === null && this.#left === left) this.#port.onIdle();
+      if (this.live === null && this.#opening === null && this.#left === left) this.#port.onIdle?.();
     });
   }
 }

@@ -25,6 +25,13 @@ export function untyped(fn: (...args: never[]) => unknown, ...args: readonly unk
   return Reflect.apply(fn, undefined, args);
 }
 
+/** Calls a method as JavaScript does. */
+export function untypedOf(of: object, method: string, ...args: readonly unknown[]): unknown {
+  const fn: unknown = Reflect.get(of, method);
+  if (typeof fn !== 'function') throw new Error(`There is no method ${method}.`);
+  return Reflect.apply(fn, of, args);
+}
+
 const model = () => scriptedModel(['Done.']);
 const agent = () => createAgent({ model: model(), silent: true });
 const done = { name: 'look', description: 'Looks.', execute: () => 1 };
@@ -53,7 +60,7 @@ export const TAKERS: Readonly<Record<string, Taker>> = {
     slip: ['maxStep', 'maxSteps'],
   },
   'agent.run': {
-    call: (options) => untyped(agent().run, 'Go', options),
+    call: (options) => untypedOf(agent(), 'run', 'Go', options),
     takes: {
       signal,
       maxSteps: 3,
@@ -68,17 +75,17 @@ export const TAKERS: Readonly<Record<string, Taker>> = {
     slip: ['maxstep', 'maxSteps'],
   },
   'agent.resume': {
-    call: (options) => untyped(agent().resume, 'no-run', options),
+    call: (options) => untypedOf(agent(), 'resume', 'no-run', options),
     takes: { context: 1, signal, trace: false, inspect: false, park: false, migrate: (old: unknown) => old },
     slip: ['contxt', 'context'],
   },
   'agent.resumeOrphans': {
-    call: (options) => untyped(agent().resumeOrphans, options),
+    call: (options) => untypedOf(agent(), 'resumeOrphans', options),
     takes: { olderThan: 5, limit: 1, context: { limmit: 1 } },
     slip: ['limmit', 'limit'],
   },
   'agent.approve': {
-    call: (options) => untyped(agent().approve, 'no-run', 'no-call', options),
+    call: (options) => untypedOf(agent(), 'approve', 'no-run', 'no-call', options),
     takes: { always: true, args: { alway: 1 }, reason: 'fine' },
     slip: ['alway', 'always'],
   },
@@ -88,22 +95,22 @@ export const TAKERS: Readonly<Record<string, Taker>> = {
     slip: ['alway', 'always'],
   },
   'agent.listTools': {
-    call: (options) => untyped(agent().listTools, options),
+    call: (options) => untypedOf(agent(), 'listTools', options),
     takes: { verbose: true },
     slip: ['verbos', 'verbose'],
   },
   'agent.wake': {
-    call: (options) => untyped(agent().wake, options),
+    call: (options) => untypedOf(agent(), 'wake', options),
     takes: { due: new Date(0), limit: 1, context: 1 },
     slip: ['limt', 'limit'],
   },
   'agent.close': {
-    call: (options) => untyped(agent().close, options),
+    call: (options) => untypedOf(agent(), 'close', options),
     takes: { graceMs: 5, runs: 'cancel' },
     slip: ['grace', 'graceMs'],
   },
   'agent.configure': {
-    call: (options) => untyped(agent().configure, options),
+    call: (options) => untypedOf(agent(), 'configure', options),
     takes: {
       output: {},
       confirm: 'wait',

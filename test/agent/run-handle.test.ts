@@ -230,7 +230,8 @@ describe('an agent', () => {
     ['metadata', { metadata: { big: 1n } }],
     ['metadata', { metadata: 'text' }],
   ])('refuses a wrong run option %s at once, by name', (name, options) => {
-    expect(() => Reflect.apply(idle().run, undefined, ['Hello', options])).toThrow(new RegExp(name));
+    const agent = idle();
+    expect(() => Reflect.apply(agent.run, agent, ['Hello', options])).toThrow(new RegExp(name));
   });
 
   test('does one run at a time, and is free again after every kind of ending', async () => {

@@ -15,7 +15,7 @@ import * as restate from '../../src/restate/index.ts';
 import * as testing from '../../src/testing/index.ts';
 import * as security from '../../src/security/index.ts';
 import { root } from '../docs/documents.ts';
-import { TAKERS, type Taker, untyped } from './option-takers.ts';
+import { TAKERS, type Taker, untyped, untypedOf } from './option-takers.ts';
 import { TEST_TAKERS } from './test-option-takers.ts';
 
 const ALL: readonly (Taker & { readonly name: string })[] = Object.entries({ ...TAKERS, ...TEST_TAKERS }).map(
@@ -169,7 +169,7 @@ test('requests to MCP servers refuse what they do not take', async () => {
 
 test('what only createAgent takes, configure refuses and says so', () => {
   const agent = signalbox.createAgent({ silent: true });
-  expect(() => untyped(agent.configure, { maxSteps: 3 })).toThrow(/configure.*createAgent.*'maxSteps'/);
+  expect(() => untypedOf(agent, 'configure', { maxSteps: 3 })).toThrow(/configure.*createAgent.*'maxSteps'/);
   expect(agent.options.maxSteps).toBe(20);
 });
 

@@ -30,10 +30,10 @@ export function agentLeaves(root: AgentPorts) {
       model: (name, agent, at) => {
         const ports = of(agent);
         if (at !== undefined) return ports.modelAt(at);
-        return name === '' ? ports.model() : ports.modelNamed(name);
+        return name === '' ? ports.model : ports.modelNamed(name);
       },
-      facts: (agent) => of(agent).facts(),
-      retryable: (error, agent) => of(agent).options().retry?.retryable?.(error),
+      facts: (agent) => of(agent).facts,
+      retryable: (error, agent) => of(agent).options.retry?.retryable?.(error),
     }),
     callTool: callTool({
       local: (name, agent) => of(agent).registry.find(name)?.execute,
@@ -51,9 +51,9 @@ export function agentLeaves(root: AgentPorts) {
     }),
     rememberPermission: rememberPermission({ add: (tool, agent) => of(agent).remember(tool) }),
     askEscalation: askEscalation({ decide: (agent, error) => of(agent).decide(error) }),
-    describeAgent: describeAgent<AgentSetup>({ setup: root.setup }),
+    describeAgent: describeAgent<AgentSetup>({ setup: (signal) => root.setup(signal) }),
     composePrompt: composePrompt<Toolset, OutputSpec>({
-      compose: (input) => composeByCode(of(input.agent).options(), input),
+      compose: (input) => composeByCode(of(input.agent).options, input),
     }),
   };
 }
@@ -126,7 +126,7 @@ async function confirmOf(root: AgentPorts, agent: string): Promise<Confirm | 'wa
 /** The nearest `confirm` of the agents below the root, from the one that asks upwards. */
 export function confirmIn(root: AgentPorts, agent: string): Confirm | 'wait' | undefined {
   for (let at = agent; at !== ''; at = at.slice(0, Math.max(0, at.lastIndexOf('/')))) {
-    const { confirm } = portsAt(root, at).options();
+    const { confirm } = portsAt(root, at).options;
     if (confirm !== undefined) return confirm;
   }
   return undefined;

@@ -9,6 +9,8 @@ import type { McpCalls } from '../../actors/mcp/mcp-calls.ts';
 import type { AgentOptions } from '../options/agent-options.ts';
 import type { TypedOutput } from '../options/output-options.ts';
 import type { ModelFacts } from '../../actors/call-llm.ts';
+import { CHILD, type ChildAgent } from '../options/option-types.ts';
+import { type OwnedOnError, fixersOf } from '../tools/repair-circle.ts';
 import type { ChildSetup, AgentSetup } from '../../machines/contract/agent-setup.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 
@@ -49,23 +51,23 @@ export type Policies = 'own' | 'recorded' | 'stricter';
 
 /** What the leaves of an agent reach, looked up at each call: options may change between runs. */
 export interface AgentPorts {
-  readonly model: () => Model;
+  readonly model: Model;
   /** The model at a place of the agent's list. */
-  readonly modelAt: (at: number) => Model;
-  readonly facts: () => ModelFacts;
+  modelAt(at: number): Model;
+  readonly facts: ModelFacts;
   /** A model of the option `models`, or of a preset. Throws for any other name. */
-  readonly modelNamed: (name: string) => Model;
+  modelNamed(name: string): Model;
   /** The schema of the answer and its check; null: the answer is text. */
   readonly output: TypedOutput | null;
   readonly registry: OwnRegistry;
   readonly mcp: McpCalls;
-  readonly confirm: () => Promise<Confirm | 'wait' | undefined>;
-  /** Keeps an "always allow". */
-  readonly remember: (tool: ToolSpec) => Promise<void>;
-  readonly options: () => AgentOptions;
-  readonly setup: (signal: AbortSignal) => Promise<AgentSetup>;
+  confirm(): Promise<Confirm | 'wait' | undefined>;
+  /** Keeps an "always allow", of the agent or of a conversation's owner. */
+  remember(tool: ToolSpec, owner?: string): Promise<void>;
+  readonly options: AgentOptions;
+  setup(signal: AbortSignal): Promise<AgentSetup>;
   /** Decides about an escalation; null: not handled. */
-  readonly decide: (error: EscalationError) => Verdict | null | Promise<Verdict | null>;
+  decide(error: EscalationError): Promise<Verdict | null>;
   readonly children: Children;
   readonly repairers: RepairAgents;
 }
@@ -73,13 +75,72 @@ export interface AgentPorts {
 /** Agents below another, by the names of their tools. */
 export type Children = ReadonlyMap<string, ChildPort>;
 
-/** The repair agents that the `onError` slots of an agent name or have chosen, by their names in places. */
-export interface RepairAgents {
+/** What an agent offers to those above it. */
+export function portOf(agent: ChildAgent): ChildPort {
+  const port = agent[CHILD];
+  if (isChildPort(port)) return port;
+  throw new TypeError(`'${agent.name}' is no agent of this version of signalbox. Use one copy of the package.`);
+}
+
+function isChildPort(port: object): port is ChildPort {
+  return 'prepare' in port && 'ports' in port;
+}
+
+/** A tool's name may hold no blanks. */
+export function toolName(name: string): string {
+  return name.replaceAll(/[^\p{L}\p{N}_.-]+/gu, '_').slice(0, 64);
+}
+
+/** The repair agents that the `onError` slots of an agent's tools, skills and options name or have chosen, by their names in places. */
+export class RepairAgents {
+  readonly #slots: { onErrors(): readonly OwnedOnError[] };
+  #known: Map<string, ChildPort> | null = null;
+
+  constructor(slots: { onErrors(): readonly OwnedOnError[] }) {
+    this.#slots = slots;
+  }
+
   /** All that are known: functions choose others when something has gone wrong. */
-  all(): ReadonlyMap<string, ChildPort>;
+  all(): Children {
+    for (const fixer of this.#slots.onErrors().flatMap(({ onError }) => fixersOf(onError))) this.#meet(fixer);
+    return this.#known ?? NOBODY;
+  }
+
   /**
    * A repair agent with the setup that it has now, its servers waited for; null for one that mends by its own code.
    * Rejects for an agent that is at work `above` already: none mends its own mistakes, whatever a function chooses.
    */
-  prepared(fixer: Repairer, above: readonly AgentPorts[], signal: AbortSignal): Promise<ChildSetup | null>;
+  async prepared(fixer: Repairer, above: readonly AgentPorts[], signal: AbortSignal): Promise<ChildSetup | null> {
+    const met = this.#meet(fixer);
+    if (met === null) return null;
+    const { name, port } = met;
+    if (above.some(({ options }) => options === port.ports.options))
+      throw new Error(`The agent '${port.name}' cannot mend its own mistakes.`);
+    return { tool: name, setup: (await port.prepare(signal))() };
+  }
+
+  #meet(fixer: Repairer): { readonly name: string; readonly port: ChildPort } | null {
+    const port = repairPortOf(fixer);
+    return port === null ? null : { name: this.#nameOf(port), port };
+  }
+
+  #nameOf(port: ChildPort): string {
+    const known = (this.#known ??= new Map());
+    for (const [name, one] of known) if (one === port) return name;
+    const plain = `repair:${toolName(port.name)}`;
+    let name = plain;
+    for (let n = 2; known.has(name); n++) name = `${plain}-${n}`;
+    known.set(name, port);
+    return name;
+  }
+}
+
+const NOBODY: Children = new Map();
+
+function repairPortOf(fixer: Repairer): ChildPort | null {
+  return isAgent(fixer) ? portOf(fixer).repairer : null;
+}
+
+function isAgent(fixer: object): fixer is ChildAgent {
+  return CHILD in fixer;
 }

@@ -9,7 +9,7 @@ import type { OwnRegistry } from '../tools/registry.ts';
 
 /** Where the names and objects of verdicts are looked up. */
 interface Known {
-  readonly options: () => AgentOptions;
+  readonly options: AgentOptions;
   readonly models: ReadonlyMap<string, Model>;
   readonly registry: OwnRegistry;
   readonly children: Children;
@@ -17,7 +17,7 @@ interface Known {
 
 /** Asks the author's `onEscalation`; what it names must be this agent's. */
 export async function decideBy(known: Known, error: EscalationError): Promise<Verdict | null> {
-  const { onEscalation } = known.options();
+  const { onEscalation } = known.options;
   if (onEscalation === undefined) return null;
   const to = verdictsFor(error, {
     model: (given) => modelName(known, given),
@@ -28,7 +28,7 @@ export async function decideBy(known: Known, error: EscalationError): Promise<Ve
 
 function modelName({ options, models }: Known, given: string | object): string | null {
   if (typeof given !== 'string')
-    return Object.entries(options().models ?? {}).find(([, model]) => model === given)?.[0] ?? null;
+    return Object.entries(options.models ?? {}).find(([, model]) => model === given)?.[0] ?? null;
   return models.has(given) || readModelName(given) !== undefined ? given : null;
 }
 

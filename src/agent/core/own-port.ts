@@ -17,7 +17,7 @@ export type RunBeside = (core: AgentCore, ...given: Parameters<ChildPort['run']>
 export function ownPort(core: AgentCore, run: RunBeside): ChildPort {
   let repairer: ChildPort | null = null;
   return portOf(core, run, () => {
-    if (core.options().implementedBy !== undefined) return null;
+    if (core.options.implementedBy !== undefined) return null;
     repairer ??= portOf(repairCore(core), run, () => repairer);
     return repairer;
   });
@@ -37,8 +37,8 @@ function portOf(core: AgentCore, run: RunBeside, repairer: () => ChildPort | nul
     prepare: (signal) => core.prepare({ signal }),
     setupNow: () => core.setupNow(),
     replayed: (recorded, policies) => replaySetup(recorded, core, policies),
-    secrets: () => core.secrets(),
-    hidden: () => core.hidden(),
+    secrets: () => core.redaction.secrets(),
+    hidden: () => core.redaction.hidden(),
     onChange: (listener) => {
       const stop = [
         core.registry.onChange(listener),
@@ -54,7 +54,7 @@ function portOf(core: AgentCore, run: RunBeside, repairer: () => ChildPort | nul
 
 /** What the model above is told that this agent is for. */
 function describe(core: AgentCore): string {
-  const { description, instructions } = core.options();
+  const { description, instructions } = core.options;
   if (description !== undefined) return description;
   const about = typeof instructions === 'string' ? (instructions.trim().split('\n')[0] ?? '') : '';
   const short = about.length > LONGEST_SUMMARY ? `${about.slice(0, LONGEST_SUMMARY)} …` : about;
@@ -71,9 +71,9 @@ export function policiesFor({ head, lines }: Recording): Policies {
  * else as recorded. Equal to the recorded one unless the agent was changed.
  */
 export function replayHead(recorded: RunRecord, core: AgentCore, policies: Policies): RunRecord {
-  const { instructions = '', systemPrompt } = core.options();
+  const { instructions = '', systemPrompt } = core.options;
   const { output, ...rest } = recorded;
-  return core.redacted({
+  return core.redaction.redacted({
     ...rest,
     instructions: typeof instructions === 'string' ? instructions : '',
     promptByCode: typeof instructions === 'function' || systemPrompt !== undefined,
@@ -87,7 +87,7 @@ export function replayHead(recorded: RunRecord, core: AgentCore, policies: Polic
 
 /** A child's recorded setup as it would give it now. */
 export function replaySetup(recorded: AgentSetup, core: AgentCore, policies: Policies): AgentSetup {
-  const { instructions = '', systemPrompt, onEscalation } = core.options();
+  const { instructions = '', systemPrompt, onEscalation } = core.options;
   const { output, ...rest } = recorded;
   return {
     ...rest,

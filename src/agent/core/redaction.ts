@@ -1,4 +1,4 @@
-import type { ChildPort } from '../below/child-port.ts';
+import type { Children, RepairAgents } from '../below/child-port.ts';
 import type { Configured } from './configured.ts';
 import { type OwnRedactor, createRedactor } from '../../actors/redactor.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
@@ -8,58 +8,59 @@ import { secretsOf } from '../../models/endpoint/model-secrets.ts';
 import type { McpBinding } from '../servers/mcp-binding.ts';
 import { serverSecrets } from '../../mcp/config/server-secrets.ts';
 
+interface RedactedAgent extends Pick<Configured, 'options' | 'listed' | 'models'> {
+  readonly mcp: Pick<McpBinding, 'secrets'>;
+  readonly children: Children;
+  readonly repairers: RepairAgents;
+  journal(): JournalStore;
+}
+
+const NOTHING: readonly never[] = [];
+
 /** What of an agent, and of those below it, no model, recording or log may hold. */
 export class Redaction {
   readonly redactor: OwnRedactor;
-  readonly #now: Configured;
-  readonly #mcp: McpBinding;
-  readonly #below: () => readonly ChildPort[];
+  readonly #agent: RedactedAgent;
   readonly #fixed: readonly string[];
   /** What people typed as secrets for servers. */
-  readonly #typed = new Set<string>();
+  #typed: Set<string> | null = null;
   /** What is being listed: a function may have chosen an agent to repair for itself, or for another that repairs for it. */
-  readonly #listing = new Set<'secrets' | 'hidden'>();
+  #listing: readonly ('secrets' | 'hidden')[] = NOTHING;
 
-  constructor(now: Configured, mcp: McpBinding, below: () => readonly ChildPort[]) {
-    this.#now = now;
-    this.#mcp = mcp;
-    this.#below = below;
-    this.#fixed = serverSecrets(now.options.mcpServers ?? {});
-    this.redactor = createRedactor(
-      () => this.secrets(),
-      {},
-      () => this.hidden(),
-    );
+  constructor(agent: RedactedAgent) {
+    const { mcpServers } = agent.options;
+    this.#agent = agent;
+    this.#fixed = mcpServers === undefined ? NOTHING : serverSecrets(mcpServers);
+    this.redactor = this.#redactor();
   }
 
   hide(text: string): void {
-    this.#typed.add(text);
+    (this.#typed ??= new Set()).add(text);
   }
 
+  /** The texts that nobody may see, those of the agents below included. */
   secrets(): readonly string[] {
-    const { options, listed, models } = this.#now;
+    const { options, listed, models, mcp } = this.#agent;
     return this.#once('secrets', (below) => [
       ...(options.secrets ?? []),
       ...this.#fixed,
-      ...this.#mcp.secrets(),
+      ...mcp.secrets(),
       ...[...listed, ...models.values()].flatMap(secretsOf),
       ...below,
     ]);
   }
 
+  /** What people typed as secrets for servers, of the agents below too: seen by nobody, given to no tool. */
   hidden(): readonly string[] {
-    return this.#once('hidden', (below) => [...this.#typed, ...below]);
+    return this.#once('hidden', (below) => [...(this.#typed ?? []), ...below]);
   }
 
   /** A redactor for a resumed run, with the marks that it had. */
-  redactorOf(recording: Recording, { secrets }: JournalStore): OwnRedactor {
-    const again = createRedactor(
-      () => this.secrets(),
-      secrets?.read(recording.head.runId),
-      () => this.hidden(),
-    );
+  redactorOf(recording: Recording): OwnRedactor {
+    const { secrets } = this.#agent.journal();
+    const again = this.#redactor(secrets?.read(recording.head.runId));
     // A journal that keeps no secrets leaves those of the options, which have the first marks.
-    if (secrets === undefined) again.redact(this.#now.options.secrets ?? []);
+    if (secrets === undefined) again.redact(this.#agent.options.secrets ?? []);
     again.reserve([recording.head, recording.lines]);
     return again;
   }
@@ -68,15 +69,25 @@ export class Redaction {
   redacted(head: RunRecord): RunRecord {
     // What belongs to the agent is numbered first: a replay by an agent like it gets the same marks.
     const local = head.toolset.tools.filter((one) => one.origin.kind === 'local');
-    this.redactor.redact([this.#now.options.secrets ?? [], head.instructions, local]);
+    this.redactor.redact([this.#agent.options.secrets ?? [], head.instructions, local]);
     return this.redactor.redact(head);
   }
 
+  #redactor(kept?: Readonly<Record<string, string>>): OwnRedactor {
+    return createRedactor(
+      () => this.secrets(),
+      kept,
+      () => this.hidden(),
+    );
+  }
+
   #once(what: 'secrets' | 'hidden', list: (below: readonly string[]) => readonly string[]): readonly string[] {
-    if (this.#listing.has(what)) return [];
-    this.#listing.add(what);
-    const below = this.#below().flatMap((port) => port[what]());
-    this.#listing.delete(what);
+    if (this.#listing.includes(what)) return [];
+    const before = this.#listing;
+    this.#listing = [...before, what];
+    const { children, repairers } = this.#agent;
+    const below = [...children.values(), ...repairers.all().values()].flatMap((port) => port[what]());
+    this.#listing = before;
     return list(below);
   }
 }

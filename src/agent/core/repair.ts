@@ -6,48 +6,62 @@ import type { ToolError } from '../../json/errors.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import { recover } from '../../recovery/recover.ts';
 import { SEVERITIES, readSeverity } from '../../recovery/verdicts.ts';
-import type { RecoveryStep, RepairTask, Repaired } from '../../recovery/steps.ts';
+import type { RecoveryStep, RepairTask, Repaired, SlotName } from '../../recovery/steps.ts';
 import { type Tool, tool } from '../../tools/tool.ts';
 import { agentLeaves } from '../below/agent-actors.ts';
 import type { AgentPorts } from '../below/child-port.ts';
 import type { AgentCore } from './agent-core.ts';
-import { type OwnRegistry, ownRegistry } from '../tools/registry.ts';
+import { OwnRegistry } from '../tools/registry.ts';
 
 /**
  * An agent as it mends arguments: with its own instructions, model and tools, and two tools more, by which it hands the
  * matter up or stops the run. It makes no plans. `end` says what these two do besides.
  */
 export function repairCore(core: AgentCore, end: WaysOut = HANDED_UP): AgentCore {
-  const added = ownRegistry({ defaultPolicy: 'allow' }, () => core.ports.mcp, ADDED_SETTINGS, NOBODY_ASKED);
+  const added = new OwnRegistry(
+    { toolMs: ADDED_MS },
+    { ...NOBODY_ASKED, mcp: core.mcp, settings: () => DEFAULT_SETTINGS },
+  );
   added.register(...waysOut(end).filter(({ name }) => !core.registry.has(name)));
   const { registry: own } = core;
-  const registry: OwnRegistry = {
-    ...own,
-    has: (name) => own.has(name) || added.has(name),
-    find: (name) => own.find(name) ?? added.find(name),
-    slot: (name, slot) => (!own.has(name) && added.has(name) ? added : own).slot(name, slot),
-  };
-  const ports: AgentPorts = { ...core.ports, registry };
+  const registry: OwnRegistry = boundTo(own, {
+    has: (name: string) => own.has(name) || added.has(name),
+    find: (name: string) => own.find(name) ?? added.find(name),
+    slot: (name: string, slot: SlotName) => (!own.has(name) && added.has(name) ? added : own).slot(name, slot),
+  });
+  const ports: AgentPorts = boundTo(core.ports, { registry });
   const mending = (setup: AgentSetup): AgentSetup => ({
     ...setup,
     toolset: { ...setup.toolset, tools: [...setup.toolset.tools, ...added.specs()] },
     settings: { ...setup.settings, plans: false },
   });
   const leaves = agentLeaves(ports);
-  return {
-    ...core,
+  return boundTo(core, {
     registry,
     ports,
-    prepare: async (how) => {
+    prepare: async (how: Parameters<AgentCore['prepare']>[0]) => {
       const make = await core.prepare(how);
       return () => mending(make());
     },
     setupNow: async () => mending(await core.setupNow()),
     work: () => workOf(Object.values(leaves)),
-  };
+  });
 }
 
-const ADDED_SETTINGS = { ...DEFAULT_SETTINGS, toolMs: 1000 };
+/** An object that does what another does, but for some members of its own. */
+function boundTo<T extends object>(base: T, own: Partial<T>): T {
+  return new Proxy(base, {
+    get: (_base, name): unknown => {
+      if (name in own) return Reflect.get(own, name);
+      const member: unknown = Reflect.get(base, name);
+      return typeof member === 'function'
+        ? (...given: unknown[]): unknown => Reflect.apply(member, base, given)
+        : member;
+    },
+  });
+}
+
+const ADDED_MS = 1000;
 const NOBODY_ASKED = { confirm: () => Promise.resolve(undefined), permissions: () => Promise.resolve(undefined) };
 
 /** What a call of one of the two tools does to the run of the repair agent. */
@@ -110,7 +124,7 @@ export async function repairBy(
   task: RepairTask,
   run: (core: AgentCore, task: string) => PromiseLike<AnyResult>,
 ): Promise<Repaired> {
-  const { implementedBy } = core.options();
+  const { implementedBy } = core.options;
   if (implementedBy !== undefined) return { kind: 'arguments', value: await implementedBy(task) };
   let said: Repaired | null = null;
   const alone = repairCore(core, {

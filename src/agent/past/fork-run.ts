@@ -81,8 +81,8 @@ export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOp
 
 /** The marks of the parent, where its secrets are still kept; else the agent's, which has them if it made that run. */
 function forkRedactor(core: AgentCore, recording: Recording): OwnRedactor {
-  const kept = core.options().journal?.secrets?.read(recording.head.runId) ?? {};
-  if (Object.keys(kept).length > 0) return core.redactorOf(recording);
+  const kept = core.options.journal?.secrets?.read(recording.head.runId) ?? {};
+  if (Object.keys(kept).length > 0) return core.redaction.redactorOf(recording);
   core.redactor.reserve([recording.head, recording.lines]);
   return core.redactor;
 }
@@ -104,7 +104,7 @@ function forkHead({ core }: LiveRuns, recorded: RunRecord, { runId, at, entry, i
   if (!json.ok || !isJsonObject(json.value)) throw new TypeError("fork: option 'metadata' must be a JSON object.");
   // Time goes on from the cut, so that waits which were begun before it last as long as they should.
   const age = at === undefined || at.t === 'run' ? 0 : at.at;
-  return core.redacted({
+  return core.redaction.redacted({
     ...rest,
     runId,
     at: new Date(Date.now() - age).toISOString(),

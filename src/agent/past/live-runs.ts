@@ -22,12 +22,16 @@ export interface LiveRuns {
   ready(signal: AbortSignal): Promise<AgentSetup>;
 }
 
-/** Watches over runs that have a past; `runs` are all runs of the agent, with the tools that each knows of. */
-export function liveRuns(
-  core: AgentCore,
-  runs: Map<StartedRun, Toolset | null>,
-  followChildren: () => () => void,
-): LiveRuns {
+/** The runs of an agent that go on, with the tools that each knows of, and who is told of tools and of the end of a run. */
+export interface RunsOf {
+  readonly runs: Map<StartedRun, Toolset | null>;
+  readonly news: { follow(): () => void };
+  rest(): void;
+}
+
+/** Watches over runs that have a past. */
+export function liveRuns(core: AgentCore, of: RunsOf): LiveRuns {
+  const { runs } = of;
   const unfollow = new Map<StartedRun, () => void>();
   const tellDifference = async (run: StartedRun, known: KnownTools): Promise<void> => {
     const toolset = core.toolset(await (run.granted?.() ?? core.granted()));
@@ -40,7 +44,7 @@ export function liveRuns(
     core,
     add: (run) => {
       runs.set(run, null);
-      unfollow.set(run, followChildren());
+      unfollow.set(run, of.news.follow());
     },
     // Where it cannot be written the run has ended, and says why.
     follow: (run, known) => void tellDifference(run, known).catch(() => undefined),
@@ -48,6 +52,7 @@ export function liveRuns(
       runs.delete(run);
       unfollow.get(run)?.();
       unfollow.delete(run);
+      of.rest();
     },
     ready: async (signal) => (await core.prepare({ signal }))(),
   };

@@ -3,7 +3,6 @@ import type { Message } from '../../actors/model.ts';
 import { type Recording, recordingLines } from '../../journal/format/recording.ts';
 import { runRecord } from '../../journal/format/run-input.ts';
 import type { ExploredStart, ReplayOptions } from '../../journal/replay/replay.ts';
-import type { Toolset } from '../../machines/contract/agent-setup.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { AgentCore } from '../core/agent-core.ts';
 import {
@@ -20,7 +19,7 @@ import { type RunAnswer, type RunRequest, askElsewhere } from '../run/ask-run.ts
 import { type AnyRun, type PendingApproval, approvalGiven } from '../run/run.ts';
 import type { NextRuns, StartedRun } from '../run/run-plan.ts';
 import { forkRun } from './fork-run.ts';
-import { liveRuns } from './live-runs.ts';
+import { type RunsOf, liveRuns } from './live-runs.ts';
 import { wakeRuns } from './wake-runs.ts';
 import { replayRun } from './replay-run.ts';
 import { resumeOrphans } from './resume-orphans.ts';
@@ -54,25 +53,23 @@ interface CarryOn {
   readonly next?: NextRuns;
 }
 
-interface Owner {
-  /** All runs of the agent that go on, with the tools that each knows of. */
-  readonly runs: Map<StartedRun, Toolset | null>;
-  /** Hears of changes of the agents below, until what it gives back is called. */
-  readonly followChildren: () => () => void;
-  /** Starts the run that a queued message is the input of. */
-  readonly next: NextRuns;
-  /**
-   * Makes a run the agent's own; gives back what is called when it is over, with the history that it started from. `null`:
-   * there is no result, and the history stays as it is.
-   */
-  readonly occupy: (
-    run: StartedRun,
-  ) => (result: AnyResult | null, history: readonly Message[]) => Promise<unknown> | undefined;
+interface Owner extends RunsOf {
+  /** The agent's own conversation. */
+  readonly own: {
+    /** Starts the runs that queued messages are the inputs of. */
+    readonly next: NextRuns;
+    /**
+     * Makes a run the agent's own; gives back what is called when it is over, with the history that it started from. `null`:
+     * there is no result, and the history stays as it is.
+     */
+    occupy(run: StartedRun): (result: AnyResult | null, history: readonly Message[]) => Promise<unknown> | undefined;
+  };
 }
 
 /** Binds what can be done with past runs to an agent. */
-export function pastRuns(core: AgentCore, { runs, followChildren, occupy, next }: Owner): PastRuns {
-  const live = liveRuns(core, runs, followChildren);
+export function pastRuns(core: AgentCore, owner: Owner): PastRuns {
+  const { runs, own } = owner;
+  const live = liveRuns(core, owner);
   const nobody = { onTaken: () => undefined, onDone: () => undefined };
   const carryOn: PastRuns['carryOn'] = (runId, { context, park = false, after, onStable, next: then }) => {
     const told = { ...nobody, onStable, next: then };
@@ -117,14 +114,14 @@ export function pastRuns(core: AgentCore, { runs, followChildren, occupy, next }
       // What was said in a conversation stays there, and so does what was queued in it.
       let isOwn = true;
       const started = resumeRun(live, runId, options, {
-        next: (messages) => (isOwn ? next(messages) : messages.map(() => Promise.resolve('kept' as const))),
+        next: (messages) => (isOwn ? own.next(messages) : messages.map(() => Promise.resolve('kept' as const))),
         onTaken: (before, head) => {
           history = before;
           isOwn = ownerIn(head) === undefined;
         },
         onDone: (result) => over(isOwn ? result : null, history),
       });
-      const over = occupy(started);
+      const over = own.occupy(started);
       return started.run;
     },
     carryOn,
@@ -156,6 +153,8 @@ export async function exploredStart(
   const makeSetup = await core.prepare({ signal: new AbortController().signal });
   const refused = core.mcp.missing();
   const whole = { task, history, setup: makeSetup(), ...(refused === null ? {} : { refused }) };
-  const head = core.redacted(runRecord(whole, { runId: 'explored', at: new Date(0).toISOString(), metadata: {} }));
+  const head = core.redaction.redacted(
+    runRecord(whole, { runId: 'explored', at: new Date(0).toISOString(), metadata: {} }),
+  );
   return { head, work: core.work() };
 }

@@ -54,7 +54,7 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
       const migrated = isChanged && given.migrate !== undefined;
       const past = runnable(migrated ? migrate(held.recording, given.migrate) : held.recording);
       let known = lastKnown(past);
-      redactor = core.redactorOf(past);
+      redactor = core.redaction.redactorOf(past);
       told.onTaken(redactor.restore(past.head.history), past.head);
       const { head } = past;
       let upgraded: Upgraded = { tools: 'now', prompt: null };

@@ -22,7 +22,7 @@ export interface Upgraded {
 export async function upgradedRun(core: AgentCore, past: Recording, now: RunRecord): Promise<Upgraded> {
   const found = upgradeDifferences(past, now);
   if (found.differences.length === 0) return { tools: 'now', prompt: null };
-  const { onUpgrade } = core.options();
+  const { onUpgrade } = core.options;
   const choice = onUpgrade === undefined ? null : await chosen(onUpgrade, past.head, { found, now });
   if (choice === 'refuse' || (choice === null && found.forbidding.length > 0))
     throw new ResumeError('upgrade-refused', past.head.runId, {

@@ -34,7 +34,7 @@ export function engineRun(core: AgentCore, engine: EngineRun): AnyRun {
         return newHead(core, { runId, input, opened, setup: makeSetup(), metadata });
       });
       // An attempt before this one gave the marks, perhaps in another process.
-      if (!isNew) redactor = core.redactorOf({ head, lines: [] });
+      if (!isNew) redactor = core.redaction.redactorOf({ head, lines: [] });
       return () => ({
         head,
         work: core.work({ output: null, remember: null, onWait }),

@@ -52,7 +52,7 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
   let forgetSecrets = (): void => undefined;
   let refuseRequests = (): void => undefined;
   let forgetRun = (): void => undefined;
-  const keepsPrompts = core.options().debugPrompts === true;
+  const keepsPrompts = core.options.debugPrompts === true;
   const started = startRun({
     runId,
     task,
@@ -86,8 +86,8 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
         forgetSecrets = keepSecrets(core, runId, redactor());
         const journal: typeof start.journal = (...machine) => {
           const opened = start.journal(...machine);
-          if (resumable) refuseRequests = serveRequests(core.options().journal, started);
-          forgetRun = noteDriven(core.options().journal, started.run);
+          if (resumable) refuseRequests = serveRequests(core.options.journal, started);
+          forgetRun = noteDriven(core.options.journal, started.run);
           return opened;
         };
         return { ...start, journal, inspector };
@@ -114,11 +114,11 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
 
 /** A run is parked on long timers, and on approvals, unless somebody is asked for them in this process. */
 function parksOn(core: AgentCore): (effect: Effect) => boolean {
-  const { silent } = core.options();
+  const { silent } = core.options;
   return ({ name, ms = 0, request }) => {
     if (name !== 'askApproval') return ms >= LONG_TIMER_MS;
     const agent = isJsonObject(request) && typeof request.agent === 'string' ? request.agent : '';
-    const confirm = confirmIn(core.ports, agent) ?? core.options().confirm;
+    const confirm = confirmIn(core.ports, agent) ?? core.options.confirm;
     return confirm === undefined ? silent === true || !isTerminal() : confirm === 'wait';
   };
 }
@@ -128,16 +128,17 @@ function parksOn(core: AgentCore): (effect: Effect) => boolean {
  * caller gave this one's.
  */
 function forking(
-  { options, fork }: AgentCore,
-  { inspect = options().inspect ?? false, context }: RunToLaunch['given'],
+  core: AgentCore,
+  { inspect = core.options.inspect ?? false, context }: RunToLaunch['given'],
 ): Pick<Parameters<typeof startRun>[0], 'fork'> {
-  if (inspect === false || fork === null) return {};
+  const { runs } = core;
+  if (inspect === false || runs === null) return {};
   return {
     fork: async (recording, at, outcome) => {
       const changed = outcome === undefined ? {} : { outcome: writtenOutcome(outcome) };
       // The page counts records, and large payloads on lines of their own are none.
       const { numbers: _lines, ...counted } = readRecording(recording);
-      return fork(counted, { at, ...changed, context, inspect }).runId;
+      return runs.past.fork(counted, { at, ...changed, context, inspect }).runId;
     },
   };
 }
@@ -156,7 +157,7 @@ function bindSignal(run: Run, signal: AbortSignal | undefined): () => void {
  * cannot be kept is a warning; its mark is then lost with this process. Gives back how to stop.
  */
 function keepSecrets(core: AgentCore, runId: string, redactor: OwnRedactor): () => void {
-  const secrets = core.options().journal?.secrets;
+  const secrets = core.options.journal?.secrets;
   if (secrets === undefined) return () => undefined;
   const keep = (marks: Readonly<Record<string, string>>): void => {
     try {
@@ -176,16 +177,16 @@ function keepSecrets(core: AgentCore, runId: string, redactor: OwnRedactor): () 
  * depends on being watched.
  */
 async function inspectorOf(
-  { options, mcp }: AgentCore,
+  core: AgentCore,
   given: Pick<RunOptions, 'inspect'>,
   announce: (body: RunEventBody) => void,
 ): Promise<RunPort | null> {
-  const { inspect: always, silent } = options();
+  const { inspect: always, silent } = core.options;
   const { inspect: asked = always } = given;
   if (asked === undefined || asked === false) return null;
   try {
     const inspector = asked === true ? await own(silent === true) : await asked;
-    mcp.showOn(inspector);
+    core.mcp.showOn(inspector);
     return inspector;
   } catch (error) {
     announce({ type: 'warning', message: `The inspector could not be started: ${describeThrown(error).message}` });
@@ -216,10 +217,9 @@ async function writeTrace(
   run: Pick<RunOptions, 'trace'>,
   { runId, result, recording, prompts }: Traced,
 ): Promise<void> {
-  const asked = run.trace ?? core.options().trace ?? false;
+  const asked = run.trace ?? core.options.trace ?? false;
   if (asked === false) return;
-  const path =
-    typeof asked === 'string' ? asked : `${core.options().outputDir ?? '.'}/${core.name}-${runId}.trace.json`;
+  const path = typeof asked === 'string' ? asked : `${core.options.outputDir ?? '.'}/${core.name}-${runId}.trace.json`;
   const lines: unknown[] = recording()
     .split('\n')
     .filter(Boolean)
@@ -247,9 +247,9 @@ interface Audience {
 
 /** Makes the audience of one run, of the agent's options. */
 function audienceOf(core: AgentCore): Audience {
-  const { onEvent, showStats = false, debug = false, showPrompts = false } = core.options();
+  const { onEvent, showStats = false, debug = false, showPrompts = false } = core.options;
   const output = outputOf(core);
-  const listen = output === null ? null : outputListener(output, { model: () => core.model().id, showStats, debug });
+  const listen = output === null ? null : outputListener(output, { model: () => core.model.id, showStats, debug });
   const shows = output !== null && (showPrompts || output.wants?.prompts === true);
   return {
     onEvent:
@@ -278,7 +278,7 @@ function tell(listener: ((event: RunEvent) => unknown) | undefined, event: RunEv
  * and not the answer, which `run` gives to the program that asked: printed there, it would stand in the terminal twice.
  */
 function outputOf(core: AgentCore): OutputHandler | null {
-  const { output, silent } = core.options();
+  const { output, silent } = core.options;
   if (output !== undefined) return output;
   if (silent === true || typeof process === 'undefined' || process.stderr?.isTTY !== true) return null;
   return consoleOutput({ answer: false });

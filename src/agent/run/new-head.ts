@@ -28,7 +28,7 @@ export function newHead(core: AgentCore, run: NewRun): RunRecord {
   const setup = { ...run.setup, warnings: [...run.setup.warnings, ...(opened.warnings ?? [])] };
   const messages: readonly Message[] =
     content === null ? opened.history : [...opened.history, { role: 'user', content }];
-  const refused = core.mcp.missing() ?? mediaRefused(messages, setup, core.model().id);
+  const refused = core.mcp.missing() ?? mediaRefused(messages, setup, core.model.id);
   const whole = {
     task,
     ...(content === null ? {} : { content }),
@@ -37,5 +37,5 @@ export function newHead(core: AgentCore, run: NewRun): RunRecord {
     ...(cancelled === undefined ? {} : { cancelled }),
     ...(refused === null ? {} : { refused }),
   };
-  return core.redacted(runRecord(whole, { runId, at: opened.at ?? new Date().toISOString(), metadata }));
+  return core.redaction.redacted(runRecord(whole, { runId, at: opened.at ?? new Date().toISOString(), metadata }));
 }

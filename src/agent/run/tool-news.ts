@@ -1,36 +1,73 @@
 import type { OutsideEvent } from '../../actors/journal.ts';
 import type { McpLogLevel } from '../../mcp/config/config.ts';
+import type { McpHubNews } from '../../mcp/hub.ts';
 import { toJson } from '../../json/to-json.ts';
 import type { Toolset } from '../../machines/contract/agent-setup.ts';
 import type { AgentCore } from '../core/agent-core.ts';
 import { childrenNow } from '../below/child-tools.ts';
 import type { StartedRun } from './run-plan.ts';
 
-/** Tells runs that go on what has become of tools and servers. */
-export interface ToolNews {
-  /** Hears of changes of the agents below, until what it gives back is called. */
-  followChildren(): () => void;
-}
-
 function isGrave(level: McpLogLevel): boolean {
   return level !== 'debug' && level !== 'info' && level !== 'notice';
 }
 
-/** Follows an agent's tools and servers for its runs. `runs` holds the tools that each knows of; null before it began. */
-export function toolNews(core: AgentCore, runs: Map<StartedRun, Toolset | null>): ToolNews {
+/** Tells the runs of an agent that go on what has become of its tools and servers, and listens to those only while there are any. */
+export class ToolNews {
+  readonly #core: AgentCore;
+  /** With the tools that each knows of; null before it began. */
+  readonly #runs: Map<StartedRun, Toolset | null>;
+  #following = 0;
+  #stop: readonly (() => void)[] = [];
+
+  constructor(core: AgentCore, runs: Map<StartedRun, Toolset | null>) {
+    this.#core = core;
+    this.#runs = runs;
+  }
+
+  /** Listens for a run, to the agents below too, until what it gives back is called. */
+  follow(): () => void {
+    const { mcp, registry, children } = this.#core;
+    if (this.#following === 0) {
+      this.#core.onRemembered = () => this.#announce(false);
+      this.#stop = [mcp.onNews((news) => this.#tell(news)), registry.onChange(() => void this.#announce(false))];
+    }
+    this.#following += 1;
+    const below = [...children.values()].map((child) => child.onChange(() => void this.#announce(true)));
+    return () => {
+      for (const end of below) end();
+      this.#following -= 1;
+      if (this.#following > 0) return;
+      this.#core.onRemembered = null;
+      for (const end of this.#stop) end();
+    };
+  }
+
+  #tell(news: McpHubNews): void {
+    const { redactor, mcp } = this.#core;
+    if (news.type === 'mcp.log') {
+      const told = redactor.redact({ ...news, grave: isGrave(news.level) });
+      for (const started of this.#runs.keys()) started.announce(told);
+    }
+    if (news.type !== 'mcp.changed') return;
+    const { server, state, step } = news;
+    const tools = mcp.connection(server)?.tools.length ?? 0;
+    for (const started of this.#runs.keys()) started.announce({ type: 'mcp.changed', server, state, step, tools });
+  }
+
   /** `below`: the tools of an agent below have changed. */
-  const announce = async (below: boolean): Promise<void> => {
-    if (runs.size === 0) return;
+  async #announce(below: boolean): Promise<void> {
+    const core = this.#core;
+    if (this.#runs.size === 0) return;
     const children = below ? toJson(await childrenNow(core.children)) : null;
     if (children?.ok === false) return;
     const granted = await core.granted();
     await Promise.all(
-      [...runs].map(async ([started, known]) => {
+      [...this.#runs].map(async ([started, known]) => {
         if (known === null) return;
         const toolset = core.toolset(started.granted === undefined ? granted : await started.granted());
         const json = toJson(toolset);
-        if ((!below && known === toolset) || !json.ok || runs.get(started) !== known) return;
-        runs.set(started, toolset);
+        if ((!below && known === toolset) || !json.ok || this.#runs.get(started) !== known) return;
+        this.#runs.set(started, toolset);
         const changed: OutsideEvent = {
           type: 'tools.changed',
           toolset: json.value,
@@ -40,25 +77,5 @@ export function toolNews(core: AgentCore, runs: Map<StartedRun, Toolset | null>)
         await started.send(changed).catch(() => false);
       }),
     );
-  };
-  core.mcp.onNews((news) => {
-    if (news.type === 'mcp.log') {
-      const told = core.redactor.redact({ ...news, grave: isGrave(news.level) });
-      for (const started of runs.keys()) started.announce(told);
-    }
-    if (news.type !== 'mcp.changed') return;
-    const { server, state, step } = news;
-    const tools = core.mcp.connection(server)?.tools.length ?? 0;
-    for (const started of runs.keys()) started.announce({ type: 'mcp.changed', server, state, step, tools });
-  });
-  core.registry.onChange(() => void announce(false));
-  core.onRemembered(() => announce(false));
-  return {
-    followChildren: () => {
-      const stop = [...core.children.values()].map((child) => child.onChange(() => void announce(true)));
-      return () => {
-        for (const end of stop) end();
-      };
-    },
-  };
+  }
 }

@@ -1,8 +1,9 @@
+import { isTerminal } from '../options/agent-settings.ts';
+import { type AnsweringAgent, serverAnswers } from './server-answers.ts';
 import { type ShownConnections, shownConnections } from './shown-connections.ts';
 import { type McpCalls, McpError } from '../../actors/mcp/mcp-calls.ts';
 import type { RunPort } from '../../inspector/frames/run-port.ts';
 import type { ServerNote } from '../../machines/contract/agent-setup.ts';
-import type { McpAnswers } from '../../mcp/config/answers.ts';
 import type { McpServerConfig } from '../../mcp/config/config.ts';
 import { DEFAULT_MCP_LIMITS, type McpLimits } from '../../mcp/config/server-limits.ts';
 import type { McpConnection } from '../../mcp/connection-types.ts';
@@ -11,46 +12,15 @@ import { checkOnError } from '../../recovery/plan-data.ts';
 import type { OnError } from '../../recovery/steps.ts';
 import { sentName } from '../../tools/lookup.ts';
 import type { Tool } from '../../tools/tool.ts';
+import type { AgentOptions } from '../options/agent-options.ts';
 import type { OwnRegistry } from '../tools/registry.ts';
 
-/** The MCP servers of one agent: their tools stand in its registry while they are connected. */
-export interface McpBinding extends McpCalls {
-  /** Waits until each server is ready or has failed, at most `timeoutMs`; then their tools are registered. */
-  ready(options: { readonly timeoutMs: number; readonly signal?: AbortSignal }): Promise<void>;
-  /** The servers as the model is told of them. */
-  notes(): readonly ServerNote[];
-  /** What to warn of: servers that are not ready, and why. */
-  warnings(): readonly string[];
-  /** The servers that wait for a person to sign in. */
-  logins(): readonly McpPendingLogin[];
-  /** The tokens and codes of the servers. */
-  secrets(): readonly string[];
-  /** The first required server that is not ready. */
-  missing(): { readonly code: string; readonly message: string } | null;
-  connect(name: string, config: McpServerConfig | McpConnection): Promise<boolean>;
-  disconnect(name: string): Promise<boolean>;
-  disconnectAll(): Promise<void>;
-  connection(name: string): McpConnection | null;
-  /** What a server calls one of its tools for people, where it does. */
-  titled(of: { readonly server: string; readonly tool: string }): { readonly title?: string };
-  names(): readonly string[];
-  onNews(listener: (news: McpHubNews) => void): void;
-  /** Shows the connections there, those that are made later too, for as long as the agent has them. */
-  showOn(port: RunPort): void;
-  close(): Promise<void>;
-}
-
-interface BindingOptions {
-  readonly servers: { readonly [name: string]: McpServerConfig | McpConnection };
+/** The agent that has the servers. */
+interface ServersOf extends AnsweringAgent {
+  readonly name: string;
   readonly registry: OwnRegistry;
-  /** What the servers get that ask something; asked for when the first is connected. */
-  readonly answers: () => McpAnswers;
-  readonly agent: string;
-  readonly limits: Partial<McpLimits>;
-  /** Puts marks in the place of secrets, for who looks at the connections. */
-  readonly redact: <T>(value: T) => T;
   /** Told what people typed as secrets for servers. */
-  readonly hide: (text: string) => void;
+  readonly redaction: { hide(text: string): void };
 }
 
 function onErrorOf({ server, tool, onError }: McpToolEntry): OnError | undefined {
@@ -64,33 +34,39 @@ function asksForMore(connection: McpConnection | null): boolean {
   return connection?.state === 'AUTHORIZING' && connection.isConnected();
 }
 
-/** Binds servers to a registry. The MCP part of the package is loaded when it is first needed. */
-export function mcpBinding(options: BindingOptions): McpBinding {
-  return new ServerBinding(options);
-}
+const NOTHING: readonly string[] = [];
+const NO_SERVERS: NonNullable<AgentOptions['mcpServers']> = {};
 
-class ServerBinding implements McpBinding {
-  readonly #options: BindingOptions;
-  readonly #shown: ShownConnections;
-  readonly #listeners: ((news: McpHubNews) => void)[] = [];
+/**
+ * The MCP servers of one agent: their tools stand in its registry while they are connected. The MCP part of the package is
+ * loaded when it is first needed.
+ */
+export class McpBinding implements McpCalls {
+  readonly #agent: ServersOf;
+  #shown: ShownConnections | null = null;
+  #listeners: readonly ((news: McpHubNews) => void)[] = [];
   #hub: McpHub | null = null;
   #loading: Promise<McpHub> | null = null;
   /** What the registry was last brought in line with. */
-  #registered: readonly string[] = [];
-  #unsent: readonly string[] = [];
+  #registered = NOTHING;
+  #unsent = NOTHING;
 
-  constructor(options: BindingOptions) {
-    this.#options = options;
-    const { agent, redact } = options;
-    this.#shown = shownConnections({ agent, redact, connections: () => this.#hub });
+  constructor(agent: ServersOf) {
+    this.#agent = agent;
   }
 
-  async ready({ timeoutMs, signal }: Parameters<McpBinding['ready']>[0]): Promise<void> {
-    if (this.#hub === null && Object.keys(this.#options.servers).length === 0) return;
+  get #servers(): NonNullable<AgentOptions['mcpServers']> {
+    return this.#agent.options.mcpServers ?? NO_SERVERS;
+  }
+
+  /** Waits until each server is ready or has failed, at most `timeoutMs`; then their tools are registered. */
+  async ready({ timeoutMs, signal }: { readonly timeoutMs: number; readonly signal?: AbortSignal }): Promise<void> {
+    if (this.#hub === null && Object.keys(this.#servers).length === 0) return;
     await (await this.#load()).connectAll(signal === undefined ? { timeoutMs } : { timeoutMs, signal });
     this.#synchronize();
   }
 
+  /** The servers as the model is told of them. */
   notes(): readonly ServerNote[] {
     return (this.#hub?.servers() ?? []).map(({ name, state, instructions, error }) => ({
       server: name,
@@ -100,6 +76,7 @@ class ServerBinding implements McpBinding {
     }));
   }
 
+  /** What to warn of: servers that are not ready, and why. */
   warnings(): readonly string[] {
     return [
       ...this.#unready().map(
@@ -113,14 +90,17 @@ class ServerBinding implements McpBinding {
     ];
   }
 
+  /** The servers that wait for a person to sign in. */
   logins(): readonly McpPendingLogin[] {
     return this.#hub?.logins() ?? [];
   }
 
+  /** The tokens and codes of the servers. */
   secrets(): readonly string[] {
     return this.#hub?.secrets() ?? [];
   }
 
+  /** The first required server that is not ready. */
   missing(): { readonly code: string; readonly message: string } | null {
     const server = this.#unready().find(({ required }) => required);
     if (server === undefined) return null;
@@ -153,6 +133,7 @@ class ServerBinding implements McpBinding {
     return this.#hub?.server(name) ?? null;
   }
 
+  /** What a server calls one of its tools for people, where it does. */
   titled({ server, tool }: { readonly server: string; readonly tool: string }): { readonly title?: string } {
     const title = this.connection(server)?.tools.find(({ name }) => name === tool)?.title;
     return title === undefined ? {} : { title };
@@ -160,21 +141,28 @@ class ServerBinding implements McpBinding {
 
   names(): readonly string[] {
     const connected = (this.#hub?.servers() ?? []).map(({ name }) => name);
-    return [...new Set([...Object.keys(this.#options.servers), ...connected])];
+    return [...new Set([...Object.keys(this.#servers), ...connected])];
   }
 
+  /** Shows the connections there, those that are made later too, for as long as the agent has them. */
   showOn(port: RunPort): void {
+    const { name, redactor } = this.#agent;
+    this.#shown ??= shownConnections({ agent: name, redact: redactor.redact, connections: () => this.#hub });
     this.#shown.on(port);
   }
 
-  onNews(listener: (news: McpHubNews) => void): void {
-    this.#listeners.push(listener);
+  /** Gives back how to stop listening. */
+  onNews(listener: (news: McpHubNews) => void): () => void {
+    this.#listeners = [...this.#listeners, listener];
+    return () => {
+      this.#listeners = this.#listeners.filter((one) => one !== listener);
+    };
   }
 
   callTool(...[server, tool, args, io]: Parameters<McpCalls['callTool']>): ReturnType<McpCalls['callTool']> {
-    const text = `The MCP server '${server}' is not connected; '${tool}' was not called.`;
-    if (this.#hub === null) return Promise.reject(new McpError('not-connected', server, text));
-    return this.#hub.callTool(server, tool, args, { ...io, onHidden: this.#options.hide });
+    const lost = `The MCP server '${server}' is not connected; '${tool}' was not called.`;
+    if (this.#hub === null) return Promise.reject(new McpError('not-connected', server, lost));
+    return this.#hub.callTool(server, tool, args, { ...io, onHidden: (text) => this.#agent.redaction.hide(text) });
   }
 
   async close(): Promise<void> {
@@ -187,17 +175,23 @@ class ServerBinding implements McpBinding {
     );
   }
 
+  get #limits(): Partial<McpLimits> {
+    return this.#agent.options.limits?.mcp ?? {};
+  }
+
   #load(): Promise<McpHub> {
-    const { servers, answers, limits } = this.#options;
     this.#loading ??= import('../../mcp/hub.ts').then(({ createMcpHub }) => {
-      const hub = createMcpHub(servers, { ...answers(), limits: { mcp: limits } });
+      const hub = createMcpHub(this.#servers, {
+        ...serverAnswers(this.#agent, isTerminal()),
+        limits: { mcp: this.#limits },
+      });
       hub.onChange((news) => {
         if (news.type !== 'mcp.oddity' && news.type !== 'mcp.log') this.#synchronize();
-        if (news.type === 'mcp.added' || news.type === 'mcp.removed') this.#shown.update();
+        if (news.type === 'mcp.added' || news.type === 'mcp.removed') this.#shown?.update();
         for (const listener of this.#listeners) listener(news);
       });
       this.#hub = hub;
-      this.#shown.update();
+      this.#shown?.update();
       return hub;
     });
     return this.#loading;
@@ -205,13 +199,13 @@ class ServerBinding implements McpBinding {
 
   /** Brings the registry in line with what the servers offer now. */
   #synchronize(): void {
-    const { registry, limits } = this.#options;
+    const { registry } = this.#agent;
     const entries = this.#hub?.tools() ?? [];
     const names = entries.map(({ name, tool, identity }) => `${name}:${identity.serverId}:${JSON.stringify(tool)}`);
     if (names.length === this.#registered.length && names.every((name, index) => name === this.#registered[index]))
       return;
     this.#registered = names;
-    const share = sharedOut(entries, limits.toolsSent ?? DEFAULT_MCP_LIMITS.toolsSent);
+    const share = sharedOut(entries, this.#limits.toolsSent ?? DEFAULT_MCP_LIMITS.toolsSent);
     this.#unsent = share.warning;
     const owned = new Set(registry.list().flatMap(({ name }) => [name, sentName(name)]));
     registry.replaceServerTools(

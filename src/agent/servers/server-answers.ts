@@ -6,13 +6,12 @@ import type { McpAnswers, McpElicit, McpSampled, McpSampling } from '../../mcp/c
 import { readMcpServer } from '../../mcp/config/read-config.ts';
 import type { AgentOptions } from '../options/agent-options.ts';
 
-interface AnswersOptions {
-  readonly options: () => AgentOptions;
-  /** Whether a person sits at a terminal and may be asked there. */
-  readonly terminal: boolean;
-  readonly model: () => Model;
-  readonly confirm: () => Promise<Confirm | 'wait' | undefined>;
+/** The agent that answers, whose options may change. */
+export interface AnsweringAgent {
+  readonly options: AgentOptions;
+  readonly model: Model;
   readonly redactor: Pick<Redactor, 'redact'>;
+  confirm(): Promise<Confirm | 'wait' | undefined>;
 }
 
 /** The longest reply that a server gets, in tokens, where the agent's own replies have no limit. */
@@ -21,14 +20,14 @@ const MAX_SAMPLE_TOKENS = 4096;
 
 /**
  * What an agent answers its MCP servers with. Questions to a person go to the option `elicit`, else to the terminal; where
- * there is neither, servers are not offered that they may ask. Replies come from the agent's own model.
+ * there is neither (`terminal`: a person sits at one), servers are not offered that they may ask. Replies come from the agent's own model.
  */
-export function serverAnswers({ options, terminal, model, confirm, redactor }: AnswersOptions): McpAnswers {
-  const { elicit, silent } = options();
+export function serverAnswers(agent: AnsweringAgent, terminal: boolean): McpAnswers {
+  const { elicit, silent } = agent.options;
   const asksInTerminal = elicit === undefined && silent !== true && terminal;
   const ask: McpElicit = async (question, { signal }) => {
-    const own = options().elicit;
-    const { approvalMs } = options().timeouts ?? {};
+    const own = agent.options.elicit;
+    const { approvalMs } = agent.options.timeouts ?? {};
     const limited = approvalMs === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(approvalMs)]);
     if (own !== undefined) return untilAborted(() => own(question, { signal: limited }), limited);
     const { terminalElicit } = await import('../../mcp/questions/terminal-elicit.ts');
@@ -37,8 +36,9 @@ export function serverAnswers({ options, terminal, model, confirm, redactor }: A
   return {
     ...(elicit === undefined && !asksInTerminal ? {} : { elicit: ask }),
     sample: async (request, { signal, confirm: mustAsk }) => {
-      if (mustAsk) await agreed(request, await confirm(), signal);
-      return sample(request, { model: model(), maxTokens: options().maxTokens ?? MAX_SAMPLE_TOKENS, redactor, signal });
+      if (mustAsk) await agreed(request, await agent.confirm(), signal);
+      const { model, redactor } = agent;
+      return sample(request, { model, maxTokens: agent.options.maxTokens ?? MAX_SAMPLE_TOKENS, redactor, signal });
     },
   };
 }

@@ -19,8 +19,8 @@ import type { Tool } from '../../tools/tool.ts';
 
 /** Who is asked about calls that need it, and where "always allow" is kept. */
 export interface Asking {
-  readonly confirm: () => Promise<Confirm | 'wait' | undefined>;
-  readonly permissions: () => Promise<Permissions | undefined>;
+  confirm(): Promise<Confirm | 'wait' | undefined>;
+  permissions(): Promise<Permissions | undefined>;
 }
 
 /** The tools of a registry, as a call needs them. */

@@ -27,11 +27,6 @@ export function grantOf(
   return { alwaysAllowed: keys.has(key), ...(changes === undefined ? {} : { changes }) };
 }
 
-/** Whether there is any tool that a person is asked about. */
-export function needsConfirmation(registry: Specified): boolean {
-  return registry.specs().some((spec) => spec.policy === 'confirm');
-}
-
 /** The tools that somebody said "always allow" to. A store that cannot be read allows nothing. */
 export async function grantedBy(registry: Specified, permissions: Permissions | undefined): Promise<Granted> {
   if (permissions === undefined) return NOTHING_GRANTED;

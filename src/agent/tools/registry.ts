@@ -1,22 +1,28 @@
 import { DEFAULTS } from '../options/agent-settings.ts';
-import { POLICIES, type Policy, type ToolSpec } from '../../tools/spec.ts';
-import { type ServerEntry, Tools } from './tool-entries.ts';
+import { POLICIES, type Policy } from '../../tools/spec.ts';
+import { Tools } from './tool-entries.ts';
 import type { Shape } from '../../json/shape.ts';
 import { z } from '../../json/shapes.ts';
 import type { Confirm } from '../../actors/ask-approval.ts';
 import { McpError, type McpCalls } from '../../actors/mcp/mcp-calls.ts';
-import { type AgentSettings, DEFAULT_SETTINGS, type SkillNote } from '../../machines/contract/agent-setup.ts';
+import { deepFreeze } from '../../actors/leaf.ts';
+import {
+  type AgentSettings,
+  DEFAULT_SETTINGS,
+  type ServerNote,
+  type SkillNote,
+  type Toolset,
+} from '../../machines/contract/agent-setup.ts';
 import type { NamesAs } from '../../json/known-options.ts';
 import { type RecoveryData, type ResolvedSlot, recoveryData } from '../../recovery/plan-data.ts';
-import type { OnError, SlotName } from '../../recovery/steps.ts';
+import type { SlotName } from '../../recovery/steps.ts';
 import type { ToolResult } from '../../tools/result.ts';
 import type { Skill } from '../../tools/skill.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { optionError, withoutUndefined } from '../options/option-error.ts';
 import { type Asking, executeAlone } from './execute-alone.ts';
-import { type Granted, NOTHING_GRANTED } from './granted.ts';
+import type { Granted } from './granted.ts';
 import type { Permissions } from '../options/option-types.ts';
-import type { OwnedOnError } from './repair-circle.ts';
 
 /** Options of {@link createToolRegistry}. */
 export interface ToolRegistryOptions {
@@ -51,33 +57,6 @@ export interface ToolRegistry {
   ): Promise<ToolResult>;
 }
 
-/** A registry with what an agent needs of it. */
-export interface OwnRegistry extends ToolRegistry {
-  specs(granted?: Granted): readonly ToolSpec[];
-  /** Replaces all tools of MCP servers at once. */
-  replaceServerTools(tools: readonly ServerEntry[]): void;
-  isFromServer(name: string): boolean;
-  /** Registers the tool that hands tasks to a child agent. */
-  addChild(tool: Tool): void;
-  /** Registers the tools of a skill, with its error handling. Throws when a name is taken. */
-  addSkill(skill: Skill): void;
-  /** The skill itself, by its name. */
-  skill(name: string): Skill | undefined;
-  /** The skills as the model is told of them. */
-  skills(): readonly SkillNote[];
-  setDefaultPolicy(policy: Policy): void;
-  /** What a tool does about one kind of error, inheritance resolved; a name that is no tool gets the agent's. */
-  slot(tool: string, slot: SlotName): ResolvedSlot | undefined;
-  /** What the agent does about calls of tools that it does not know. */
-  recovery(): RecoveryData;
-  /** Gives back how to stop listening. */
-  onChange(listener: () => void): () => void;
-  /** What tools, skills and the agent itself do about errors. */
-  onErrors(): readonly OwnedOnError[];
-  /** Asked before something is registered; may refuse it by throwing. */
-  onRegister(check: (added: readonly OwnedOnError[]) => void): void;
-}
-
 const NO_MCP: McpCalls = {
   callTool: (server) =>
     Promise.reject(new McpError('not-connected', server, `No MCP server '${server}' belongs to this registry.`)),
@@ -93,12 +72,15 @@ const NO_MCP: McpCalls = {
  */
 export function createToolRegistry(options: ToolRegistryOptions = {}): ToolRegistry {
   checkRegistryOptions(options);
-  const settings = { ...DEFAULT_SETTINGS, toolMs: options.timeouts?.toolMs ?? DEFAULTS.toolMs };
-  const asking = {
-    confirm: () => Promise.resolve(options.confirm),
-    permissions: () => Promise.resolve(options.permissions?.forAgent?.('default') ?? options.permissions),
-  };
-  return ownRegistry({ defaultPolicy: options.defaultPolicy ?? 'allow' }, () => NO_MCP, settings, asking);
+  return new OwnRegistry(
+    { defaultPolicy: options.defaultPolicy ?? 'allow', toolMs: options.timeouts?.toolMs ?? DEFAULTS.toolMs },
+    {
+      mcp: NO_MCP,
+      settings: () => DEFAULT_SETTINGS,
+      confirm: () => Promise.resolve(options.confirm),
+      permissions: () => Promise.resolve(options.permissions?.forAgent?.('default') ?? options.permissions),
+    },
+  );
 }
 
 /** A misspelt policy must not end as "allow". */
@@ -119,50 +101,106 @@ function checkRegistryOptions(options: ToolRegistryOptions): void {
   if (!checked.success) throw optionError('createToolRegistry', schema, checked.error, given);
 }
 
-/** The registry of an agent, which also knows tools of MCP servers. */
-export function ownRegistry(
-  { defaultPolicy = 'allow', onError }: { readonly defaultPolicy?: Policy; readonly onError?: OnError },
-  mcp: () => McpCalls,
-  settings: AgentSettings & { readonly toolMs: number },
-  asking: Asking,
-): OwnRegistry {
-  const tools = new Tools(defaultPolicy, onError, settings.toolMs);
-  const registry: OwnRegistry = {
-    register: (...added) => tools.register(added),
-    replaceServerTools: (added) => tools.replaceServerTools(added),
-    addSkill: (skill) => tools.addSkill(skill),
-    addChild: (made) => tools.addChild(made),
-    skills: () =>
-      tools.skills.map(({ name, instructions, tools: own }) => ({
-        name,
-        instructions,
-        tools: own.map((one) => one.name),
-      })),
-    skill: (name) => tools.skills.find((one) => one.name === name),
-    isFromServer: (name) => tools.entries.get(name)?.origin.kind === 'mcp',
-    has: (name) => tools.entries.has(name),
-    find: (name) => tools.entries.get(name)?.tool,
-    remove: (name) => tools.remove(name),
-    clear: () => tools.clear(),
-    get size() {
-      return tools.entries.size;
-    },
-    list: () => [...tools.entries.values()].map((entry) => entry.tool),
-    specs: (granted = NOTHING_GRANTED) => tools.specs(granted),
-    slot: (name, slot) => tools.slotsOf(tools.entries.get(name))[slot],
-    recovery: () => recoveryData(tools.slotsOf(undefined)),
-    setDefaultPolicy: (policy) => {
-      tools.defaultPolicy = policy;
-    },
-    onChange: (listener) => {
-      tools.listeners.add(listener);
-      return () => void tools.listeners.delete(listener);
-    },
-    onErrors: () => tools.onErrors(),
-    onRegister: (asked) => {
-      tools.check = asked;
-    },
-    execute: (name, args = {}, io = {}) => executeAlone({ registry, name, args, io, mcp: mcp(), settings, asking }),
-  };
-  return registry;
+/** Whose tools they are, for calls by code. */
+interface RegistryHome extends Asking {
+  readonly mcp: McpCalls;
+  settings(): AgentSettings;
+}
+
+/** A registry with what an agent needs of it: it also knows tools of MCP servers, skills and agents below. */
+export class OwnRegistry extends Tools implements ToolRegistry {
+  readonly #home: RegistryHome;
+  #composed: { readonly key: string; readonly revision: number; readonly toolset: Toolset } | null = null;
+
+  constructor(made: ConstructorParameters<typeof Tools>[0], home: RegistryHome) {
+    super(made);
+    this.#home = home;
+  }
+
+  /** The skills as the model is told of them. */
+  skills(): readonly SkillNote[] {
+    return this.ownSkills.map(({ name, instructions, tools }) => ({
+      name,
+      instructions,
+      tools: tools.map((one) => one.name),
+    }));
+  }
+
+  /** The skill itself, by its name. */
+  skill(name: string): Skill | undefined {
+    return this.ownSkills.find((one) => one.name === name);
+  }
+
+  isFromServer(name: string): boolean {
+    return this.entries.get(name)?.origin.kind === 'mcp';
+  }
+
+  has(name: string): boolean {
+    return this.entries.has(name);
+  }
+
+  find(name: string): Tool | undefined {
+    return this.entries.get(name)?.tool;
+  }
+
+  get size(): number {
+    return this.entries.size;
+  }
+
+  list(): readonly Tool[] {
+    return [...this.entries.values()].map((entry) => entry.tool);
+  }
+
+  /** True where there is a tool that a person is asked about. */
+  needsConfirmation(): boolean {
+    for (const { policy } of this.entries.values()) if (policy === 'confirm') return true;
+    return false;
+  }
+
+  /** All of it as a run is told of it, with these notes of servers: the same object for as long as it is the same. */
+  toolset(granted: Granted, servers: readonly ServerNote[]): Toolset {
+    const key =
+      granted.keys.size + granted.outdated.size + servers.length === 0
+        ? ''
+        : JSON.stringify([[...granted.keys], [...granted.outdated], servers]);
+    const { revision } = this;
+    if (this.#composed?.key === key && this.#composed.revision === revision) return this.#composed.toolset;
+    const compose = (): Toolset =>
+      deepFreeze({ tools: this.specs(granted), servers, skills: this.skills(), recovery: this.recovery() });
+    const toolset = key === '' ? this.shared(compose) : compose();
+    this.#composed = { key, revision, toolset };
+    return toolset;
+  }
+
+  /** What a tool does about one kind of error, inheritance resolved; a name that is no tool gets the agent's. */
+  slot(name: string, slot: SlotName): ResolvedSlot | undefined {
+    return this.slotsOf(this.entries.get(name))[slot];
+  }
+
+  /** What the agent does about calls of tools that it does not know. */
+  recovery(): RecoveryData {
+    return recoveryData(this.slotsOf(undefined));
+  }
+
+  /** Gives back how to stop listening. */
+  onChange(listener: () => void): () => void {
+    const listeners = (this.listeners ??= new Set());
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  }
+
+  execute(
+    name: string,
+    args: unknown = {},
+    io: { readonly signal?: AbortSignal; readonly context?: unknown } = {},
+  ): Promise<ToolResult> {
+    const { mcp } = this.#home;
+    return executeAlone({ registry: this, name, args, io, mcp, settings: this.#home.settings(), asking: this.#home });
+  }
+}
+
+/** Whose tools they are, for calls by code. */
+interface RegistryHome extends Asking {
+  readonly mcp: McpCalls;
+  settings(): AgentSettings;
 }

@@ -7,11 +7,16 @@ export interface OwnedOnError {
   readonly onError: OnError | undefined;
 }
 
-const known = new WeakMap<Repairer, () => readonly OwnedOnError[]>();
+const known = new WeakMap<Repairer, Slots>();
+
+/** Whoever has tools, and what they do about errors. */
+interface Slots {
+  onErrors(): readonly OwnedOnError[];
+}
 
 /** Says what an agent does about its own errors, so that circles through it are found. */
-export function declareOnErrors(agent: Repairer, onErrors: () => readonly OwnedOnError[]): void {
-  known.set(agent, onErrors);
+export function declareOnErrors(agent: Repairer, slots: Slots): void {
+  known.set(agent, slots);
 }
 
 /**
@@ -34,7 +39,7 @@ function wayTo(agent: Repairer, onErrors: readonly OwnedOnError[], seen: Set<Rep
     if (fixer === agent) return [fixer.name];
     if (seen.has(fixer)) continue;
     seen.add(fixer);
-    const way = wayTo(agent, known.get(fixer)?.() ?? [], seen);
+    const way = wayTo(agent, known.get(fixer)?.onErrors() ?? [], seen);
     if (way !== null) return [fixer.name, ...way];
   }
   return null;

@@ -1,19 +1,25 @@
 import { MAKE_PLAN } from '../../machines/agent/system-prompt.ts';
 import { type ResolvedOnError, recoveryData, resolveOnError } from '../../recovery/plan-data.ts';
-import type { OnError } from '../../recovery/steps.ts';
+import type { OnError, Repairer } from '../../recovery/steps.ts';
+import type { Toolset } from '../../machines/contract/agent-setup.ts';
 import { sentName } from '../../tools/lookup.ts';
 import type { ToolIdentity, Policy, ToolOrigin, ToolSpec } from '../../tools/spec.ts';
 import type { Skill } from '../../tools/skill.ts';
 import { type Tool, tool } from '../../tools/tool.ts';
-import { type Granted, grantOf } from './granted.ts';
-import type { OwnedOnError } from './repair-circle.ts';
+import { type Granted, NOTHING_GRANTED, grantOf } from './granted.ts';
+import { type OwnedOnError, refuseRepairCircle } from './repair-circle.ts';
 
 interface Entry {
   readonly tool: Tool;
   readonly origin: ToolOrigin;
   readonly policy: Policy;
   readonly skill: Skill | null;
+  /** Made when it is first asked for. */
+  slots: ResolvedOnError | null;
 }
+
+const LOCAL: ToolOrigin = { kind: 'local' };
+const NO_SKILLS: readonly Skill[] = [];
 
 /** A tool of an MCP server, to be registered. */
 export interface ServerEntry {
@@ -23,29 +29,37 @@ export interface ServerEntry {
   readonly tool: Tool;
 }
 
+interface ToolsOptions {
+  readonly defaultPolicy?: Policy | undefined;
+  readonly onError?: OnError | undefined;
+  readonly toolMs: number;
+}
+
 /** The tools and skills of a registry, in the order of their registration. */
 export class Tools {
   readonly entries = new Map<string, Entry>();
-  readonly skills: Skill[] = [];
-  readonly listeners = new Set<() => void>();
-  /** Asked before something is registered; may refuse it by throwing. */
-  check: (added: readonly OwnedOnError[]) => void = () => undefined;
+  ownSkills = NO_SKILLS;
+  listeners: Set<() => void> | null = null;
+  /** Nothing is registered by which this agent would mend its own mistakes. */
+  agent: Repairer | null = null;
   defaultPolicy: Policy;
+  /** Counts what has become of the tools. */
+  revision = 0;
   readonly #onError: OnError | undefined;
-  readonly #toolMs: number;
-  readonly #resolved = new WeakMap<Entry, ResolvedOnError>();
+  readonly toolMs: number;
 
-  constructor(defaultPolicy: Policy, onError: OnError | undefined, toolMs: number) {
+  constructor({ defaultPolicy = 'allow', onError, toolMs }: ToolsOptions) {
     this.defaultPolicy = defaultPolicy;
     this.#onError = onError;
-    this.#toolMs = toolMs;
+    this.toolMs = toolMs;
   }
 
-  register(tools: readonly Tool[]): void {
+  register(...tools: readonly Tool[]): void {
     this.#addOwn(tools, null);
     this.#changed();
   }
 
+  /** Replaces all tools of MCP servers at once. */
   replaceServerTools(tools: readonly ServerEntry[]): void {
     for (const [name, { origin }] of this.entries) if (origin.kind === 'mcp') this.entries.delete(name);
     for (const { server, serverTool, identity, tool: made } of tools)
@@ -53,14 +67,16 @@ export class Tools {
     this.#changed();
   }
 
+  /** Registers the tools of a skill, with its error handling. Throws when a name is taken. */
   addSkill(skill: Skill): void {
-    if (this.skills.some(({ name }) => name === skill.name))
+    if (this.ownSkills.some(({ name }) => name === skill.name))
       throw new TypeError(`There is a skill named '${skill.name}' already. Choose another name.`);
     this.#addOwn(skill.tools, skill);
-    this.skills.push(skill);
+    this.ownSkills = [...this.ownSkills, skill];
     this.#changed();
   }
 
+  /** Registers the tool that hands tasks to a child agent. */
   addChild(made: Tool): void {
     if (this.entries.has(made.name))
       throw new TypeError(`A tool named '${made.name}' is registered already: name the child agent differently.`);
@@ -80,22 +96,37 @@ export class Tools {
     this.#changed();
   }
 
-  specs(granted: Granted): readonly ToolSpec[] {
+  specs(granted = NOTHING_GRANTED): readonly ToolSpec[] {
     return [...this.entries.values()].map((entry) => this.#specOf(entry, granted));
   }
 
-  slotsOf(entry: Entry | undefined): ResolvedOnError {
-    const known = entry === undefined ? undefined : this.#resolved.get(entry);
-    if (known !== undefined) return known;
-    const resolved = resolveOnError([entry?.tool.onError, entry?.skill?.onError, this.#onError]);
-    if (entry !== undefined) this.#resolved.set(entry, resolved);
-    return resolved;
+  /**
+   * What is made of these tools: the same for all agents that were made with them and where nothing has become of them since.
+   * It must depend on nothing else.
+   */
+  shared(compose: () => Toolset): Toolset {
+    const entries = [...this.entries.values()];
+    const [first] = entries;
+    if (first === undefined || this.revision > 1 || this.#onError !== undefined) return compose();
+    const known = SHARED.get(first.tool);
+    if (known?.toolMs === this.toolMs && isSameList(known.entries, entries)) return known.toolset;
+    const toolset = compose();
+    // What is not frozen may be changed between two agents.
+    if (entries.every(({ tool: one, origin }) => Object.isFrozen(one) && origin === LOCAL))
+      SHARED.set(first.tool, { entries, toolMs: this.toolMs, toolset });
+    return toolset;
   }
 
+  slotsOf(entry: Entry | undefined): ResolvedOnError {
+    if (entry === undefined) return resolveOnError([this.#onError]);
+    return (entry.slots ??= resolveOnError([entry.tool.onError, entry.skill?.onError, this.#onError]));
+  }
+
+  /** What tools, skills and the agent itself do about errors. */
   onErrors(): readonly OwnedOnError[] {
     return [
       { owner: 'createAgent', onError: this.#onError },
-      ...this.skills.map(ownedBySkill),
+      ...this.ownSkills.map(ownedBySkill),
       ...[...this.entries.values()].map((entry) => ownedByTool(entry.tool)),
     ];
   }
@@ -112,12 +143,19 @@ export class Tools {
       );
     for (const [at, { name }] of ready.entries())
       refuseSameSent(name, [...this.entries.keys(), ...ready.slice(0, at).map((one) => one.name)]);
-    this.check([...ready.map(ownedByTool), ...(skill === null ? [] : [ownedBySkill(skill)])]);
-    for (const one of ready) this.#add(one, { kind: 'local' }, skill);
+    const slots = [...ready.map(ownedByTool), ...(skill === null ? [] : [ownedBySkill(skill)])];
+    if (this.agent !== null) refuseRepairCircle(this.agent, slots);
+    for (const one of ready) this.#add(one, LOCAL, skill);
   }
 
   #add(ready: Tool, origin: ToolOrigin, skill: Skill | null): void {
-    this.entries.set(ready.name, { tool: ready, origin, policy: ready.policy ?? this.defaultPolicy, skill });
+    this.entries.set(ready.name, {
+      tool: ready,
+      origin,
+      policy: ready.policy ?? this.defaultPolicy,
+      skill,
+      slots: null,
+    });
   }
 
   #specOf(entry: Entry, granted: Granted): ToolSpec {
@@ -131,7 +169,7 @@ export class Tools {
       atomic: made.atomic,
       polling: made.polling,
       enabled: made.enabled,
-      timeoutMs: made.timeoutMs ?? this.#toolMs,
+      timeoutMs: made.timeoutMs ?? this.toolMs,
       origin,
       ...grantOf(granted, { name: made.name, origin }),
       checkedByCode: made.check !== undefined,
@@ -140,8 +178,22 @@ export class Tools {
   }
 
   #changed(): void {
-    for (const listener of this.listeners) listener();
+    this.revision += 1;
+    for (const listener of this.listeners ?? []) listener();
   }
+}
+
+/** For the first of some tools: what was made of a list that begins with it, last. */
+const SHARED = new WeakMap<
+  Tool,
+  { readonly entries: readonly Entry[]; readonly toolMs: number; readonly toolset: Toolset }
+>();
+
+function isSameList(known: readonly Entry[], now: readonly Entry[]): boolean {
+  return (
+    known.length === now.length &&
+    known.every(({ tool: one, policy }, at) => now[at]?.tool === one && now[at].policy === policy)
+  );
 }
 
 /** Two tools that a server would get under one name could not be told apart. */
