@@ -31,10 +31,19 @@ test('a conversation in which nothing happens is in no memory: a thousand leave 
   expect(await bytesOf('a conversation of an agent, after its run')).toBeLessThan(3500);
 }, 180_000);
 
+test('an agent that waits for its user takes little, before its first run and after it', async () => {
+  expect(await bytesOf('an idle agent')).toBeLessThan(2000);
+  expect(await bytesOf('an agent after its run')).toBeLessThan(4000);
+}, 180_000);
+
+test('10 000 calls leave nothing behind in their process', async () => {
+  expect(await bytesOf('a process after many calls', '5', '10', '20')).toBeLessThan(500_000);
+}, 180_000);
+
 test.runIf(SOAKING)(
   '100 000 calls leave nothing behind in their process',
   async () => {
-    expect(await bytesOf('a process after many calls', '10')).toBeLessThan(4_000_000);
+    expect(await bytesOf('a process after many calls', '100', '1', '10')).toBeLessThan(4_000_000);
   },
   300_000,
 );

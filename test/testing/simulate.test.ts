@@ -40,7 +40,8 @@ const servers = {
 function agentWhoseReplaysDiverge() {
   return (options: AgentOptions) => {
     const agent = createAgent(options);
-    return { ...agent, [REPLAY]: (recording: Recording) => agent[REPLAY]({ ...recording, lines: [] }, {}) };
+    const replayed = agent[REPLAY].bind(agent);
+    return Object.assign(agent, { [REPLAY]: (recording: Recording) => replayed({ ...recording, lines: [] }, {}) });
   };
 }
 

@@ -47,6 +47,16 @@ async function runOf(turns: number, together = 1) {
   return { run };
 }
 
+/** A hundred calls in each of so many turns. */
+async function manyCalls(turns: number): Promise<void> {
+  const options = { tools: [add], maxSteps: turns + 1, silent: true, maxHistoryMessages: 1 };
+  await createAgent({ model: caller(turns, 100), ...options })
+    .run('Add')
+    .orThrow();
+  // What weak references point to is kept until the event loop turns, which no real model holds up.
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
 function heapUsed(): number {
   for (let times = 0; times < 4; times += 1) globalThis.gc?.();
   return process.memoryUsage().heapUsed;
@@ -68,6 +78,12 @@ const figures = {
   'a kept run of 100 turns': () => held(5, () => runOf(100)),
   'a kept run of 1000 turns': () => held(2, () => runOf(1000)),
   'an idle agent': () => held(2000, () => createAgent({ model: caller(0), tools: [add], silent: true })),
+  'an agent after its run': () =>
+    held(1000, async () => {
+      const agent = createAgent({ model: caller(0), tools: [add], silent: true });
+      await agent.run('Add').orThrow();
+      return agent;
+    }),
   'a conversation of an agent, after its run': async () => {
     const folder = mkdtempSync(join(tmpdir(), 'signalbox-idle-'));
     const agent = createAgent({ model: caller(1), tools: [add], silent: true, journal: fileJournal(folder) });
@@ -88,16 +104,12 @@ const figures = {
     return grown / 1000;
   },
   'a process after many calls': async () => {
-    const model = caller(100, 100);
-    const rounds = Number(process.argv[3]);
-    const once = () =>
-      createAgent({ model, tools: [add], maxSteps: 101, silent: true, maxHistoryMessages: 1 })
-        .run('Add')
-        .orThrow();
-    await once();
+    const [turns = 0, warm = 0, rounds = 0] = process.argv.slice(3).map(Number);
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    for (let round = 0; round < warm; round += 1) await manyCalls(turns);
     const before = heapUsed();
     // oxlint-disable-next-line no-await-in-loop -- one after the other
-    for (let round = 0; round < rounds; round += 1) await once();
+    for (let round = 0; round < rounds; round += 1) await manyCalls(turns);
     return heapUsed() - before;
   },
 };
