@@ -14,17 +14,22 @@ export const LONGEST_TIMEOUT = 2 ** 31 - 1;
  * signal is followed by hand: `AbortSignal.any` would cost a tenth of a tool call.)
  */
 export function deadline(ms: number | null, owner: AbortSignal, late: () => Error): Deadline {
-  const controller = new AbortController();
+  let controller: AbortController | undefined;
+  let over: { readonly reason: unknown } | undefined;
+  const abort = (reason: unknown): void => {
+    over ??= { reason };
+    controller?.abort(reason);
+  };
   const follow = (): void => {
     // Work that is no longer awaited has no limit: a timer would keep the process alive.
     clearTimeout(timer);
-    controller.abort(owner.reason);
+    abort(owner.reason);
   };
   let timer: ReturnType<typeof setTimeout> | undefined;
   const passed = new Promise<never>((_resolve, reject) => {
     const end = (): void => {
       const error = late();
-      controller.abort(error);
+      abort(error);
       reject(error);
     };
     if (ms !== null) timer = setTimeout(end, Math.min(ms, LONGEST_TIMEOUT));
@@ -35,5 +40,16 @@ export function deadline(ms: number | null, owner: AbortSignal, late: () => Erro
     clearTimeout(timer);
     owner.removeEventListener('abort', follow);
   };
-  return { signal: controller.signal, passed, clear };
+  return {
+    /** Made when it is first asked for: few tools do. */
+    get signal() {
+      if (controller === undefined) {
+        controller = new AbortController();
+        if (over !== undefined) controller.abort(over.reason);
+      }
+      return controller.signal;
+    },
+    passed,
+    clear,
+  };
 }

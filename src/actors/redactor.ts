@@ -68,12 +68,8 @@ export class OwnRedactor implements Redactor {
 
   /** A member of its own: it is passed on without its redactor. */
   readonly redact = <T>(value: T): T => {
-    const given = this.#known()
-      .filter((secret) => secret.length >= SHORTEST)
-      .sort((a, b) => b.length - a.length);
-    const lost = this.#hidden()
-      .flatMap(spellings)
-      .sort((a, b) => b.length - a.length);
+    const given = longestFirst(this.#known().filter((secret) => secret.length >= SHORTEST));
+    const lost = longestFirst(this.#hidden().flatMap(spellings));
     return mapTexts(value, (text) => this.#redactText(text, given, lost));
   };
 
@@ -142,6 +138,10 @@ export class OwnRedactor implements Redactor {
       if (redacted.includes(secret)) redacted = redacted.replaceAll(secret, this.#markOf(secret));
     return mayHoldKey(redacted) ? redacted.replace(LOOKS_LIKE_A_KEY, (key) => this.#markOf(key)) : redacted;
   }
+}
+
+function longestFirst(texts: readonly string[]): readonly string[] {
+  return texts.length < 2 ? texts : texts.toSorted((a, b) => b.length - a.length);
 }
 
 /** A text as it stands, and as it stands in JSON and in addresses. */

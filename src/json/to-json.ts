@@ -20,6 +20,13 @@ export function toJson(value: unknown, limits: { readonly maxChars: number } = {
   }
 }
 
+/** A copy that somebody may change, of JSON that nobody may: a fraction of what `structuredClone` takes for small values. */
+export function copyOf<T extends Json>(value: T): T;
+export function copyOf(value: Json): Json {
+  const json = toJson(value);
+  return json.ok ? json.value : structuredClone(value);
+}
+
 /** Name, message and code of anything that was thrown, `null` included. */
 export function describeThrown(thrown: unknown): {
   readonly name: string;

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../json/json.ts';
-import { describeThrown, toJson } from '../../json/to-json.ts';
+import { copyOf, describeThrown, toJson } from '../../json/to-json.ts';
 import { type ToolResult, toToolResult } from '../../tools/result.ts';
 import type { Effects, ToolOrigin } from '../../tools/spec.ts';
 import { type Deadline, deadline } from '../deadline.ts';
@@ -56,7 +56,7 @@ export const callTool = (ports: CallToolPorts) =>
     async (input, io) => {
       const limit = deadlineOf(input, io.signal);
       try {
-        const value = await Promise.race([work(ports, input, toolIo(input, io, limit.signal)), limit.passed]);
+        const value = await Promise.race([work(ports, input, toolIo(input, io, limit)), limit.passed]);
         const json = toJson(value, { maxChars: input.maxResultBytes });
         if (!json.ok)
           throw failure('not-json', 'ToolResultError', `the result of '${input.tool}' is not usable: ${json.reason}`);
@@ -68,10 +68,12 @@ export const callTool = (ports: CallToolPorts) =>
   );
 
 /** What a tool's function gets, as members of its own: functions spread it. */
-function toolIo({ callId, approvalReason }: CallToolInput, io: LeafIo, signal: AbortSignal): ToolIo & LeafIo {
+function toolIo({ callId, approvalReason }: CallToolInput, io: LeafIo, limit: Deadline): ToolIo & LeafIo {
   const { note, context, traceparent } = io;
   const base = {
-    signal,
+    get signal() {
+      return limit.signal;
+    },
     get idempotencyKey() {
       return io.idempotencyKey;
     },
@@ -84,7 +86,7 @@ function toolIo({ callId, approvalReason }: CallToolInput, io: LeafIo, signal: A
 }
 
 async function work(ports: CallToolPorts, input: CallToolInput, io: ToolIo & LeafIo): Promise<unknown> {
-  const args: JsonObject = structuredClone(input.args);
+  const args = copyOf(input.args);
   if (input.origin.kind === 'mcp') {
     return ports.mcp(input.agent).callTool(input.origin.server, input.origin.tool, args, {
       signal: io.signal,

@@ -1,5 +1,6 @@
 import type { Issue } from '../../json/errors.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import { copyOf } from '../../json/to-json.ts';
 import { leaf } from '../leaf.ts';
 
 /** Arguments that fit the JSON Schema, to be checked by the tool's own code. */
@@ -28,7 +29,7 @@ export const checkArgs = (ports: { readonly check: (tool: string, agent: string)
     const { callId, tool, args } = input;
     const check = ports.check(tool, agent);
     if (check === undefined) return { ok: true, args };
-    const checked = await check(structuredClone(args), { tool, callId, context, signal });
+    const checked = await check(copyOf(args), { tool, callId, context, signal });
     if (!checked.ok) return checked;
     if (isJsonObject(checked.args)) return { ok: true, args: checked.args };
     return {

@@ -82,11 +82,13 @@ export class Redaction {
   }
 
   #once(what: 'secrets' | 'hidden', list: (below: readonly string[]) => readonly string[]): readonly string[] {
-    if (this.#listing.includes(what)) return [];
+    const { children, repairers } = this.#agent;
+    const known = repairers.all();
+    if (children.size === 0 && known.size === 0) return list(NOTHING);
+    if (this.#listing.includes(what)) return NOTHING;
     const before = this.#listing;
     this.#listing = [...before, what];
-    const { children, repairers } = this.#agent;
-    const below = [...children.values(), ...repairers.all().values()].flatMap((port) => port[what]());
+    const below = [...children.values(), ...known.values()].flatMap((port) => port[what]());
     this.#listing = before;
     return list(below);
   }

@@ -124,11 +124,10 @@ export class Tools {
 
   /** What tools, skills and the agent itself do about errors. */
   onErrors(): readonly OwnedOnError[] {
-    return [
-      { owner: 'createAgent', onError: this.#onError },
-      ...this.ownSkills.map(ownedBySkill),
-      ...[...this.entries.values()].map((entry) => ownedByTool(entry.tool)),
-    ];
+    const found: OwnedOnError[] = this.#onError === undefined ? [] : [{ owner: 'createAgent', onError: this.#onError }];
+    for (const skill of this.ownSkills) if (skill.onError !== undefined) found.push(ownedBySkill(skill));
+    for (const { tool: one } of this.entries.values()) if (one.onError !== undefined) found.push(ownedByTool(one));
+    return found;
   }
 
   /** All or none: a list with a mistake in it registers nothing. */

@@ -169,8 +169,19 @@ function contextOf({ connection, name, memory }: Place, minContextSize: number) 
 
 function idOf(endpoint: Endpoint | undefined, model: string | undefined): string {
   if (endpoint === undefined) return model ?? 'discovered';
-  const place = endpoint.preset?.name ?? new URL(endpoint.baseURL).host;
+  const place = endpoint.preset?.name ?? hostOf(endpoint);
   return model === undefined ? place : `${place}:${model}`;
+}
+
+const hosts = new WeakMap<Endpoint, string>();
+
+/** Asked several times a turn. */
+function hostOf(endpoint: Endpoint): string {
+  const known = hosts.get(endpoint);
+  if (known !== undefined) return known;
+  const { host } = new URL(endpoint.baseURL);
+  hosts.set(endpoint, host);
+  return host;
 }
 
 /**
