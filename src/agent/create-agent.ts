@@ -33,6 +33,7 @@ import { AgentCore } from './core/agent-core.ts';
 import { agentLogic } from './agent-logic.ts';
 import { CHILD } from './options/option-types.ts';
 import { ENGINE, type EngineRun } from './run/engine-port.ts';
+import { boundWhenTaken } from './options/bound-methods.ts';
 import { ownPort } from './core/own-port.ts';
 import { mendedHistory, resolvedOptions, toolCallingOf } from './options/agent-settings.ts';
 import { newRunId } from './options/run-options.ts';
@@ -283,3 +284,4 @@ class OwnAgent implements Agent<unknown, AnyRun> {
     return exploredStart(this.#core, task, this.#runs.own.history);
   }
 }
+boundWhenTaken(OwnAgent);

@@ -20,6 +20,7 @@ import type { ToolResult } from '../../tools/result.ts';
 import type { Skill } from '../../tools/skill.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { optionError, withoutUndefined } from '../options/option-error.ts';
+import { boundWhenTaken } from '../options/bound-methods.ts';
 import { type Asking, executeAlone } from './execute-alone.ts';
 import type { Granted } from './granted.ts';
 import type { Permissions } from '../options/option-types.ts';
@@ -198,6 +199,8 @@ export class OwnRegistry extends Tools implements ToolRegistry {
     return executeAlone({ registry: this, name, args, io, mcp, settings: this.#home.settings(), asking: this.#home });
   }
 }
+
+boundWhenTaken(OwnRegistry, ['register', 'has', 'find', 'remove', 'clear', 'list', 'execute']);
 
 /** Whose tools they are, for calls by code. */
 interface RegistryHome extends Asking {
