@@ -39,15 +39,15 @@ export interface Opened {
 /** One Chromium for all files that a worker runs; it ends with the worker. */
 let launched: Promise<Browser> | null = null;
 
-/** Chromium and an inspector for the tests of a file; each test gets windows of its own. */
-export function stage(): Stage {
+/** Chromium, and an inspector unless the file shows pages of its own, for its tests; each test gets windows of its own. */
+export function stage(shows: 'inspector' | 'others' = 'inspector'): Stage {
   let browser: Browser | null = null;
   let inspector: Inspector | null = null;
   const close: (() => Promise<void>)[] = [];
 
   beforeAll(async () => {
     if (executablePath === undefined) return;
-    inspector = await createInspector({ page: await builtPage() });
+    if (shows === 'inspector') inspector = await createInspector({ page: await builtPage() });
     browser = await (launched ??= chromium.launch({ executablePath, args: FLAGS, handleSIGHUP: false }));
   }, 120_000);
   afterEach(async () => {

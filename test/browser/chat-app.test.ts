@@ -9,7 +9,7 @@ import { freePort } from '../support/free-port.ts';
 import { type RecordedRequest, type Scripted, startModelServer } from '../support/model-server.ts';
 import { noChromium, stage } from './browser.ts';
 
-const { open } = stage();
+const { open } = stage('others');
 
 /** What the model says in the test that runs, and what it was asked there. */
 let script: Scripted[] = [];
