@@ -64,7 +64,7 @@ test.skipIf(noChromium)(
     const pages = 'A page of text that a tool gives back. '.repeat(400);
     const sizes: number[] = [];
     const until = Date.now() + ENDLESS_MS;
-    for (let n = 0; Date.now() < until; n += 1) {
+    for (let n = 0; Date.now() < until || sizes.length < 2; n += 1) {
       const turns = Array.from({ length: 12 }, (_, turn) => calls(['read', { page: n * 12 + turn }]));
       const agent = createAgent({
         model: scriptedModel([...turns, `This is answer ${n}.`]),
