@@ -8,8 +8,8 @@ import { type Faults, ratesOf } from './simulate/simulated-faults.ts';
 import type { OwnChecks } from './simulate/judge.ts';
 import { Search } from './simulate/seed-search.ts';
 import type { AgentMaker, Simulated, SimulatedAgent, Simulation } from './simulate/simulation.ts';
-import { type SimulatedServers, serverWorld } from './simulate/simulated-servers.ts';
-import { realNow, virtualTime } from './simulate/virtual-time.ts';
+import { type SimulatedServers, ServerWorld } from './simulate/simulated-servers.ts';
+import { VirtualTime, realNow } from './simulate/virtual-time.ts';
 
 /** What to simulate, and how much of it. */
 export interface SimulateOptions extends OwnChecks {
@@ -91,7 +91,7 @@ export async function simulate(agent: AgentMaker | SimulatedAgent, options: Simu
   last = own.promise;
   await before;
   const began = realNow();
-  const time = virtualTime();
+  const time = new VirtualTime();
   const rejections = unhandledRejections();
   const printing = printedText();
   try {
@@ -131,7 +131,7 @@ async function serversOf(
     import('../mcp/create-connection.ts'),
     import('../mcp/hub.ts'),
   ]);
-  return (draws, rates) => serverWorld({ servers, draws, rates, make });
+  return (draws, rates) => new ServerWorld({ servers, draws, rates, make });
 }
 
 function modelOf(given: SimulateOptions['model']): Simulated['model'] {

@@ -2,7 +2,7 @@ import type { Drawn } from './draws.ts';
 import { type VirtualTime, settled } from './virtual-time.ts';
 
 /** The process ends, or lets go of the run. */
-const DIED = /^process|^journal\.(full|io|short|lock)|^outside\.release/;
+const DIED = /^process|^journal\.(full|io|short|lock)|^outside\.(release|park)/;
 /** A tool does not end its work, whatever the run does. */
 const UNFINISHED = /^tool\.(slow|stall|late|lost)|^outside\./;
 /** What puts itself off again and again is left. */

@@ -1,6 +1,7 @@
 import type { RecordLine } from '../../journal/format/record.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
+import { textAt } from '../explore/walk/story.ts';
 
 /**
  * What a run was like, without its contents: each three records in a row, by what was started, which tool, how it ended
@@ -26,13 +27,13 @@ function ownerOfLine(line: RecordLine): string {
 function shapeOf(line: RecordLine): string {
   switch (line.t) {
     case 'start':
-      return `${line.name} ${textOf(line.request, 'tool')}`;
+      return `${line.name} ${textAt(line.request, 'tool')}`;
     case 'outcome':
       return `${nameIn(line.id)} ${line.ok ? valueShape(line.value) : line.error.code}`;
     case 'event':
       return line.event.type;
     case 'end':
-      return `end ${textOf(line.output, 'reason')}`;
+      return `end ${textAt(line.output, 'reason')}`;
     default:
       return line.t;
   }
@@ -47,12 +48,7 @@ function nameIn(id: string): string {
 function valueShape(value: Json): string {
   if (!isJsonObject(value)) return typeof value;
   const { toolCalls, ok, content } = value;
-  const calls = Array.isArray(toolCalls) ? toolCalls.map((call) => textOf(call, 'name')).join() : '';
-  const said = ['finishReason', 'status', 'decision', 'kind'].map((key) => textOf(value, key)).join('');
+  const calls = Array.isArray(toolCalls) ? toolCalls.map((call) => textAt(call, 'name')).join() : '';
+  const said = ['finishReason', 'status', 'decision', 'kind'].map((key) => textAt(value, key)).join('');
   return `${calls}${content === undefined || content === '' ? '' : ' text'}${said}${typeof ok === 'boolean' ? String(ok) : ''}`;
-}
-
-function textOf(value: Json | undefined, key: string): string {
-  const member = isJsonObject(value) ? value[key] : undefined;
-  return typeof member === 'string' ? member : '';
 }

@@ -188,7 +188,7 @@ export class Search {
   }
 }
 
-const interrupts = (kind: string): boolean => /^(process|journal)\.|^outside\.release$/.test(kind);
+const interrupts = (kind: string): boolean => /^(process|journal)\.|^outside\.(release|park)$/.test(kind);
 /** What changes nothing about what a run comes to. */
 const HARMLESS: ReadonlySet<string> = new Set(['reply', 'order', 'person.twice', 'person.wrong']);
 

@@ -40,6 +40,7 @@ const RATES = {
   'journal.lock': 0.003,
   'journal.slow': 0.05,
   'process.crash': 0.03,
+  'process.abandon': 0.005,
   'clock.forward': 0.01,
   'clock.backward': 0.01,
   'person.reject': 0.2,
@@ -48,11 +49,17 @@ const RATES = {
   'person.twice': 0.1,
   'person.wrong': 0.05,
   'person.always': 0.05,
+  'person.expired': 0.05,
   'person.steer': 0.02,
   'person.repeat': 0.02,
+  'person.queue': 0.02,
+  'person.withdraw': 0.1,
   'outside.cancel': 0.005,
+  'outside.expire': 0.003,
+  'outside.abandon': 0.003,
   'outside.tools': 0.01,
   'outside.release': 0.01,
+  'outside.park': 0.05,
 } as const;
 
 /** The name of a fault that a simulation can inject. */

@@ -1,5 +1,7 @@
 import type { Permissions } from '../../agent/options/option-types.ts';
+import type { Delivery } from '../../agent/options/run-options.ts';
 import type { PendingApproval, SomeRun } from '../../agent/run/run.ts';
+import type { OutsideEvent } from '../../actors/journal.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { textAt } from '../explore/walk/story.ts';
@@ -13,8 +15,12 @@ export const HOUR_MS = 3_600_000;
 const MOST_ANSWERS = 30;
 
 interface OutsideOptions {
-  /** Whether a run that was let go can be taken up again. */
-  readonly canResume: boolean;
+  /** Whether the agent is there for this run alone: then nothing comes after it. */
+  readonly isMade: boolean;
+  /** Whether the run may yet be taken up again by another process. */
+  readonly canRestart: () => boolean;
+  /** Sends the run what none of its own methods sends; with `callId` to the call that a person is asked about. */
+  readonly send: (event: OutsideEvent, callId?: string) => Promise<boolean>;
   readonly draws: Draws;
   readonly rates: FaultRates;
   readonly time: VirtualTime;
@@ -37,6 +43,8 @@ export class Outside {
   readonly #sent = new Set<Promise<unknown>>();
   /** What people said to the run; the text is the id as well. */
   readonly #said = new Set<string>();
+  /** What they said for the run after it. */
+  readonly #queued = new Set<string>();
   /** What the run says that its model has. */
   readonly #delivered = new Set<string>();
 
@@ -44,21 +52,26 @@ export class Outside {
     this.#options = options;
   }
 
-  /** What may come at any moment, whatever the run waits for. */
-  interfere(run: SomeRun, agent: SimulatedAgent, at: number): void {
-    const { time, draws, canResume } = this.#options;
-    if (this.#happens('clock.forward', at, `step ${at}: the clock jumps forward`)) {
+  /** What may come at any moment, whatever the run waits for. Without `agent` its tools stay as they are. */
+  interfere(run: SomeRun, agent: SimulatedAgent | null, at: number): void {
+    const { time, draws, isMade, canRestart, send } = this.#options;
+    const is = (name: FaultName, says: string): boolean => this.#happens(name, at, `step ${at}: ${says}`);
+    if (is('clock.forward', 'the clock jumps forward')) {
       time.setWall(HOUR_MS);
       time.pass(draws.below(`forward ${at}`, 60_000));
     }
-    if (this.#happens('clock.backward', at, `step ${at}: the clock jumps back`)) time.setWall(-HOUR_MS);
-    if (this.#happens('outside.cancel', at, `step ${at}: cancelled`)) this.#send(run.cancel('simulated'));
-    if (this.#happens('outside.tools', at, `step ${at}: the tools change`)) this.#changeTools(agent, at);
-    if (this.#happens('person.steer', at, `step ${at}: somebody says something`)) this.#say(run, `said ${at}`, at);
-    const [again] = this.#said;
-    if (again !== undefined && this.#happens('person.repeat', at, `step ${at}: somebody says it again`))
-      this.#say(run, again, at);
-    if (canResume && this.#happens('outside.release', at, `step ${at}: let go`)) {
+    if (is('clock.backward', 'the clock jumps back')) time.setWall(-HOUR_MS);
+    if (is('outside.cancel', 'cancelled')) this.#send(run.cancel('simulated'));
+    if (is('outside.expire', 'its time is up')) this.#send(send({ type: 'run.expired' }));
+    if (is('outside.abandon', 'it is ended for good')) this.#send(send(ABANDONED));
+    if (agent !== null && is('outside.tools', 'the tools change')) this.#changeTools(agent, at);
+    if (is('person.steer', 'somebody says something')) this.#say(run, `said ${at}`, at);
+    const [[again], [queued]] = [this.#said, this.#queued];
+    if (again !== undefined && is('person.repeat', 'somebody says it again')) this.#say(run, again, at);
+    if (isMade && is('person.queue', 'somebody says something for the next run')) this.#queue(run, `queued ${at}`);
+    if (queued !== undefined && is('person.withdraw', 'somebody takes it back'))
+      this.#send(send({ type: 'message.withdrawn', id: queued }));
+    if (canRestart() && is('outside.release', 'let go')) {
       this.hasReleased = true;
       void run.release();
     }
@@ -69,6 +82,7 @@ export class Outside {
     const is = (name: FaultName, says: string): boolean => this.#happens(name, callId, `${callId}: the person ${says}`);
     const answers = (this.#answers.get(callId) ?? 0) + 1;
     this.#answers.set(callId, answers);
+    this.#asked = callId;
     if (answers > MOST_ANSWERS) {
       this.#options.wrong('answers', `'${callId}' was answered ${MOST_ANSWERS} times, and still waits`);
       return void this.late.add(callId);
@@ -77,12 +91,16 @@ export class Outside {
     if (is('person.wrong', 'answers another call')) {
       this.#refused(run.approve('no-such-call'));
     }
-    if (is('person.reject', 'says no')) this.#send(run.reject(callId, 'simulated'));
+    if (is('person.expired', 'answers when it is too late')) {
+      const expired = this.#options.send({ type: 'approval.expired' }, callId);
+      this.#send(
+        expired.then((taken) => (taken ? this.#refused(run.approve(callId)) : this.#send(run.approve(callId)))),
+      );
+    } else if (is('person.reject', 'says no')) this.#send(run.reject(callId, 'simulated'));
     else if (is('person.edit', 'edits the arguments')) this.#send(run.approve(callId, { args: edited(args) }));
     else if (is('person.always', 'says always')) this.#send(run.approve(callId, { always: true }));
     else this.#send(run.approve(callId));
     if (is('person.twice', 'answers twice')) this.#send(run.approve(callId));
-    this.#asked = callId;
   }
 
   /** When the run is over nobody takes an answer any more, and whoever has sent something was told what became of it. */
@@ -90,17 +108,21 @@ export class Outside {
     if (run === null) return;
     if (this.#asked !== null) this.#refused(run.approve(this.#asked));
     this.#refused(run.cancel('too late'));
-    await settled();
+    // What was queued is answered when the run after it has begun, or cannot: one run after the other.
+    const { time } = this.#options;
+    for (let turn = 0; turn < 10 && (turn === 0 || this.#sent.size > 0); turn++) {
+      if (time.pending.some(({ ms }) => ms === 0)) time.fireNext();
+      await settled();
+    }
     if (this.#sent.size > 0) this.#options.wrong('answers', 'what was sent to the run was neither taken nor refused');
   }
 
   /** What it was told that the model has the message must be true of the recording. */
   judgeSaid(recording: Recording | null): void {
-    const written = new Set<unknown>(
-      recording?.lines.flatMap((line) =>
-        line.t === 'event' && line.event.type === 'message.steered' ? line.event.id : [],
-      ),
-    );
+    const written = new Set<unknown>();
+    for (const line of recording?.lines ?? [])
+      if (line.t === 'event' && line.event.type === 'message.withdrawn') written.delete(line.event.id);
+      else if (line.t === 'event' && line.event.type.startsWith('message.')) written.add(line.event.id);
     for (const id of this.#delivered)
       if (!written.has(id))
         this.#options.wrong('messages', `'${id}' was said to be delivered, and is not written down`);
@@ -109,7 +131,15 @@ export class Outside {
   #say(run: SomeRun, text: string, at: number): void {
     const interrupt = this.#options.draws.below(`interrupt ${at}`, 2) === 1;
     this.#said.add(text);
-    const sent = run.steer(text, { id: text, interrupt });
+    this.#deliver(run.steer(text, { id: text, interrupt }), text);
+  }
+
+  #queue(run: SomeRun, text: string): void {
+    this.#queued.add(text);
+    this.#deliver(run.queue(text, { id: text }), text);
+  }
+
+  #deliver(sent: Promise<Delivery>, text: string): void {
     this.#send(sent);
     sent.then(
       ({ delivered }) => {
@@ -157,6 +187,8 @@ export class Outside {
     });
   }
 }
+
+const ABANDONED = { type: 'run.abandoned', code: 'crash-loop', message: 'It is ended for good (simulated).' };
 
 /** The arguments with a text changed, or as they were. */
 function edited(args: unknown): JsonObject {

@@ -16,7 +16,7 @@ import { Leftovers, hasDied } from './leftovers.ts';
 import { faultyModel, inventingModel } from './simulated-faults.ts';
 import { HOUR_MS, Outside, permissionsInMemory } from './simulated-outside.ts';
 import type { ServerWorld } from './simulated-servers.ts';
-import { type SimulatedStore, simulatedStore } from './simulated-store.ts';
+import { SimulatedStore } from './simulated-store.ts';
 import { realNow, reallyWait, settled } from './virtual-time.ts';
 import type { Problem, Simulated, SimulatedAgent, SimulatedOutcome } from './simulation.ts';
 
@@ -49,6 +49,7 @@ class OneRun {
   #agent: SimulatedAgent;
   #run: SomeRun | null = null;
   #steps = 0;
+  #isParking = false;
   #problem: Problem | null = null;
   readonly #leftovers: Leftovers;
 
@@ -57,17 +58,19 @@ class OneRun {
     this.#seed = seed;
     this.#draws = draws;
     const { rates, model, hostile } = simulated;
+    const isMade = typeof simulated.agent === 'function';
     this.#outside = new Outside({
-      canResume: typeof simulated.agent === 'function',
+      isMade,
+      canRestart: () => this.#store.canRestart(),
+      send: (event, callId) => this.#store.send(event, callId),
       draws,
       rates,
       time: simulated.time,
       wrong: (check, says) => this.#wrong(check, says),
     });
     this.#leftovers = new Leftovers(simulated.time);
-    const canResume = typeof simulated.agent === 'function';
     this.#servers = simulated.servers?.(draws, rates) ?? null;
-    this.#store = simulatedStore(draws, rates, { canResume, simulatesServers: this.#servers !== null });
+    this.#store = new SimulatedStore(draws, rates, { canResume: isMade, simulatesServers: this.#servers !== null });
     this.#options = {
       journal: this.#store,
       model: faultyModel(model?.(seed) ?? inventingModel(draws, hostile), draws, rates, hostile),
@@ -82,18 +85,22 @@ class OneRun {
   async lead(): Promise<SimulatedOutcome> {
     let result = await this.#live(() => this.#begin());
     for (let life = 1; this.#isInterrupted(result) && this.#problem === null; life++) {
-      if (this.#store.crash !== null && result?.status !== 'failed')
+      const { crash } = this.#store;
+      if (crash !== null && crash !== 'process.abandon' && result?.status !== 'failed')
         this.#wrong('journal', `the journal could not write, and the run ended as ${result?.status ?? 'rejected'}`);
       this.#store.restart();
-      this.#outside.hasReleased = false;
-      this.#simulated.time.forget();
+      this.#outside.hasReleased = this.#isParking = false;
+      // A process that has given the run up may yet live, and do what it was doing.
+      if (crash !== 'process.abandon' || this.#draws.below(`lives ${life}`, 2) === 0) this.#simulated.time.forget();
       this.#simulated.time.pass(this.#draws.below(`outage ${life}`, 3) * 20_000);
       this.#agent = this.#made();
       const isKept = this.#store.recording() !== null;
       // What the agent opens by itself is not held: a tool that really waits would race against virtual time.
       this.#store.plain = this.#simulated.waited.size === 0 && this.#draws.below(`plain ${life}`, 2) === 1;
       result = await this.#live(() =>
-        isKept ? this.#agent.resume(this.#runId, { migrate: (recording) => recording }) : this.#begin(),
+        isKept
+          ? this.#agent.resume(this.#runId, { migrate: (recording) => recording, park: this.#parks(life) })
+          : this.#begin(),
       );
     }
     this.#outside.end();
@@ -121,7 +128,9 @@ class OneRun {
 
   /** The process has ended, or the run was let go: it is taken up again. */
   #isInterrupted(result: AnyResult | null): boolean {
-    return this.#store.crash !== null || (result?.status === 'waiting' && this.#outside.hasReleased);
+    return (
+      this.#store.crash !== null || (result?.status === 'waiting' && (this.#outside.hasReleased || this.#isParking))
+    );
   }
 
   get #runId(): string {
@@ -147,7 +156,14 @@ class OneRun {
   }
 
   #begin(): SomeRun {
-    return this.#agent.run(this.#simulated.task, { runId: this.#runId, journal: this.#store, inspect: false });
+    const given = { runId: this.#runId, journal: this.#store, inspect: false, park: this.#parks(0) };
+    return this.#agent.run(this.#simulated.task, given);
+  }
+
+  /** Whether a life of the run ends where it waits for people or long timers. */
+  #parks(life: number): boolean {
+    const rate = this.#store.canRestart() ? this.#simulated.rates['outside.park'] : 0;
+    return (this.#isParking = this.#draws.happens('outside.park', `${life}`, rate, `life ${life}: it may be parked`));
   }
 
   /** Drives one life of the process, to the end of the run or to a crash. */
@@ -164,6 +180,8 @@ class OneRun {
         this.#wrong('rejects', `the run was rejected: ${describeThrown(error).message}`);
       },
     );
+    // What comes while a run begins, or while its recording is played, is kept for it.
+    this.#outside.interfere(run, null, ++this.#steps);
     for (;;) {
       await settled();
       // Connections take turns of the event loop to come up.
@@ -171,6 +189,7 @@ class OneRun {
       if (result !== undefined) return result;
       if (++this.#steps > MOST_STEPS) return this.#stop(run, `the run had not ended after ${MOST_STEPS} steps`);
       this.#outside.interfere(run, this.#agent, this.#steps);
+      if (this.#store.abandons(this.#steps)) return null;
       // A run that was let go ends by itself, and what it was doing is aborted.
       if (this.#outside.hasReleased) await settled();
       if (result !== undefined) return result;

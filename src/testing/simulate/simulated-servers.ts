@@ -30,16 +30,6 @@ export interface SimulatedServers {
   readonly [server: string]: readonly SimulatedTool[];
 }
 
-/** The servers of a run. */
-export interface ServerWorld {
-  /** Connections for a new process; those of the one before are dead. */
-  connect(): Readonly<Record<string, McpConnection>>;
-  /** How often each tool was carried out, by `server tool`. */
-  readonly carriedOut: ReadonlyMap<string, number>;
-  /** Ends the connections. */
-  close(): void;
-}
-
 interface WorldOptions {
   readonly servers: SimulatedServers;
   readonly draws: Draws;
@@ -47,12 +37,9 @@ interface WorldOptions {
   readonly make: typeof createMcpConnection;
 }
 
-/** Makes the servers of one run. */
-export function serverWorld(options: WorldOptions): ServerWorld {
-  return new World(options);
-}
-
-class World implements ServerWorld {
+/** The servers of a run. */
+export class ServerWorld {
+  /** How often each tool was carried out, by `server tool`. */
   readonly carriedOut = new Map<string, number>();
   readonly #options: WorldOptions;
   #open: McpConnection[] = [];
@@ -64,6 +51,7 @@ class World implements ServerWorld {
     this.#options = options;
   }
 
+  /** Connections for a new process; those of the one before are dead. */
   connect(): Readonly<Record<string, McpConnection>> {
     const { servers, make } = this.#options;
     this.#life++;
@@ -77,6 +65,7 @@ class World implements ServerWorld {
     return Object.fromEntries(made);
   }
 
+  /** Ends the connections. */
   close(): void {
     for (const connection of this.#open) void connection.disconnect();
   }

@@ -5,13 +5,14 @@
  * I1 Nothing is kept of an append that failed but what its fault says.
  * I2 Once the process has crashed, its journal writes nothing any more.
  */
-import type { PerformIo, Effect, Outcome, Perform } from '../../actors/journal.ts';
+import type { PerformIo, Effect, Outcome, OutsideEvent, Perform } from '../../actors/journal.ts';
 import type { TakenRun, RunHead, RunJournal, JournalStore, Sink } from '../../journal/run/run-journal.ts';
 import { JournalError } from '../../journal/format/journal-error.ts';
 import type { RecordLine, RunRecord } from '../../journal/format/record.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import { liveJournal } from '../../journal/run/live-journal.ts';
 import { isJsonObject } from '../../json/json.ts';
+import { textAt } from '../explore/walk/story.ts';
 import type { Draws } from './draws.ts';
 import { type FaultName, type FaultRates, performed } from './simulated-faults.ts';
 
@@ -19,29 +20,6 @@ import { type FaultName, type FaultRates, performed } from './simulated-faults.t
 export interface HeldOutcome {
   readonly says: string;
   release(): void;
-}
-
-/** A store of one run, and what the simulation does with it. */
-export interface SimulatedStore extends JournalStore {
-  /** What is written so far; null before anything is. */
-  recording(): Recording | null;
-  /** What could arrive now, oldest first. */
-  readonly held: HeldOutcome[];
-  /** The leaves that are working in code of the user's, by their effect's id. */
-  readonly working: ReadonlyMap<string, Effect>;
-  /** The timers of the machines that are open. */
-  readonly timers: ReadonlySet<string>;
-  /** How often each effect was performed. */
-  readonly performances: ReadonlyMap<
-    string,
-    { readonly effect: Effect; readonly count: number; readonly outcomes: readonly Outcome[] }
-  >;
-  /** The fault that has ended the process, null while it lives. */
-  readonly crash: FaultName | null;
-  /** A new process: what the old one was doing is gone. */
-  restart(): void;
-  /** Whether the next resume is to continue on the journal that the agent itself opens. */
-  plain: boolean;
 }
 
 /** Thrown out of a simulated journal in the place of a process that ends. */
@@ -66,11 +44,6 @@ const MOST_CRASHES = 4;
 /** Marks the head of a run that is taken, so that the agent opens its journal here again. */
 const FOREIGN = 'simulated';
 
-/** Makes the store of one simulated run. */
-export function simulatedStore(draws: Draws, rates: FaultRates, abilities: Abilities): SimulatedStore {
-  return new FaultyStore(draws, rates, abilities);
-}
-
 interface Abilities {
   /** Whether there is somebody who takes a run up again after a crash. */
   readonly canResume: boolean;
@@ -78,18 +51,27 @@ interface Abilities {
   readonly simulatesServers: boolean;
 }
 
-class FaultyStore implements SimulatedStore {
+/** A store of one run, and what the simulation does with it. */
+export class SimulatedStore implements JournalStore {
+  /** What could arrive now, oldest first. */
   readonly held: HeldOutcome[] = [];
+  /** The leaves that are working in code of the user's, by their effect's id. */
   readonly working = new Map<string, Effect>();
+  /** The timers of the machines that are open. */
   readonly timers = new Set<string>();
+  /** How often each effect was performed. */
   readonly performances = new Map<string, { effect: Effect; count: number; outcomes: Outcome[] }>();
+  /** Whether the next resume is to continue on the journal that the agent itself opens. */
   plain = false;
+  /** The fault that has ended the process, null while it lives. */
   crash: FaultName | null = null;
   readonly #draws: Draws;
   readonly #rates: FaultRates;
   readonly #abilities: Abilities;
   #head: RunRecord | null = null;
   #lines: RecordLine[] | null = null;
+  #live: RunJournal | null = null;
+  #isOpen = false;
   /** How often the process was started again. */
   #life = 0;
   #appends = 0;
@@ -100,22 +82,50 @@ class FaultyStore implements SimulatedStore {
     this.#abilities = abilities;
   }
 
+  /** What is written so far; null before anything is. */
   recording(): Recording | null {
     return this.#head === null || this.#lines === null ? null : { head: this.#head, lines: [...this.#lines] };
   }
 
+  /** A new process: what the old one was doing is gone. */
   restart(): void {
     this.#life++;
-    this.crash = null;
+    this.crash = this.#live = null;
+    this.#isOpen = false;
     this.held.splice(0);
     this.working.clear();
     this.timers.clear();
   }
 
+  /** Whether another process may take the run up, without ending it as a crash loop. */
+  canRestart(): boolean {
+    return this.#abilities.canResume && this.#life < MOST_CRASHES;
+  }
+
+  /** Whether the process gives the run up at this step, without a word. */
+  abandons(step: number): boolean {
+    const rate = this.#isOpen && this.canRestart() ? this.#rates['process.abandon'] : 0;
+    const says = `step ${step}: the process gives the run up`;
+    if (this.#draws.happens('process.abandon', `${step}`, rate, says)) this.crash = 'process.abandon';
+    return this.crash === 'process.abandon';
+  }
+
+  /** Sends the run an event; with `callId` to whoever asks about that call. False where that does not take it. */
+  async send(event: OutsideEvent, callId?: string): Promise<boolean> {
+    const asked = [...this.performances.values()].findLast(
+      ({ effect: { name, request } }) => name === 'askApproval' && textAt(request, 'callId') === callId,
+    );
+    if (this.#live === null || (callId !== undefined && asked === undefined)) return false;
+    return this.#live.send(event, asked?.effect.id.slice(0, asked.effect.id.lastIndexOf('/')));
+  }
+
   open(run: RunHead): RunJournal {
     const born = this.#life;
     this.#head ??= run.head;
+    // The run after it, which begins with what was queued, is not simulated.
+    if (run.head.runId !== this.#head.runId) throw new JournalError('store-unreachable', run.head.runId, 'simulated');
     const inner = liveJournal(run, this.#sink(born));
+    this.#live = inner;
     return {
       ...inner,
       open: (effect, perform) => {
@@ -213,12 +223,14 @@ class FaultyStore implements SimulatedStore {
   }
 
   #sink(born: number): Sink {
+    this.#isOpen = true;
     return {
       append: (records) => {
-        if (this.crash !== null || born !== this.#life) throw simulatedCrash('process.crash', 'crashed');
+        if (born !== this.#life) throw new JournalError('run-lost', this.#head?.runId ?? null, 'simulated');
+        if (this.crash !== null) throw simulatedCrash('process.crash', 'crashed');
         const place = `${++this.#appends}`;
         const isRewritten = this.#life > 0 && records[0]?.t === 'run';
-        const mayCrash = this.#abilities.canResume && !isRewritten && this.#life < MOST_CRASHES;
+        const mayCrash = this.canRestart() && !isRewritten;
         for (const [fault, code] of CRASHES) {
           const rate = mayCrash ? this.#rates[fault] : 0;
           if (this.#draws.happens(fault, place, rate, `write ${place}: ${fault}`)) this.#failWith(fault, code, records);

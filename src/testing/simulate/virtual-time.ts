@@ -1,29 +1,3 @@
-/**
- * Owns: what the process takes for time and chance while a simulation runs: global timers, `Date`, `performance.now`,
- * `Math.random`, random ids. Does not own: when time passes (the simulated run says so).
- *
- * I1 Nothing fires by itself: time stands still until `fireNext`.
- * I2 Timers fire in the order of being due; those that are due together in the order in which they were set.
- * I3 After `restore` everything is as it was.
- */
-export interface VirtualTime {
-  /** Begins a run: no timers, the same moment, chance from this source. */
-  reset(random: () => number): void;
-  /** Drops all timers: the process that has set them is gone. */
-  forget(): void;
-  /** Moves to the next timer and fires it; false when there is none. */
-  fireNext(): boolean;
-  /** The timers that are set, with how long each was set for. */
-  readonly pending: readonly PendingTimer[];
-  /** Lets time pass without firing anything: what has become due fires next. */
-  pass(ms: number): void;
-  /** Sets the clock on the wall forwards or backwards; timers do not notice. */
-  setWall(ms: number): void;
-  /** Called for each timer that is set. */
-  onTimer: ((timer: PendingTimer) => void) | null;
-  restore(): void;
-}
-
 /** A timer that is set. */
 export interface PendingTimer {
   readonly due: number;
@@ -70,13 +44,15 @@ export function realNow(): number {
   return real.now();
 }
 
-/** Puts virtual time in the place of the real one, for the whole process. */
-export function virtualTime(): VirtualTime {
-  return new ReplacedTime();
-}
-
-class ReplacedTime implements VirtualTime {
-  onTimer: VirtualTime['onTimer'] = null;
+/**
+ * Owns: what the process takes for time and chance while a simulation runs: global timers, `Date`, `performance.now`,
+ * `Math.random`, random ids. Does not own: when time passes (the simulated run says so).
+ *
+ * I1 Nothing fires by itself: time stands still until `fireNext`.
+ * I2 Timers fire in the order of being due; those that are due together in the order in which they were set.
+ * I3 After `restore` everything is as it was.
+ */
+export class VirtualTime {
   #now = 0;
   #wall = BEGINNING;
   #count = 0;
@@ -88,15 +64,18 @@ class ReplacedTime implements VirtualTime {
     this.#undone = [...this.#replaceTimers(), ...this.#replaceClocks(), ...this.#replaceChance()];
   }
 
+  /** Begins a run: no timers, the same moment, chance from this source. */
   reset(source: () => number): void {
     [this.#now, this.#wall, this.#count, this.#random] = [0, BEGINNING, 0, source];
     this.#timers.clear();
   }
 
+  /** Drops all timers: the process that has set them is gone. */
   forget(): void {
     this.#timers.clear();
   }
 
+  /** Moves to the next timer and fires it; false when there is none. */
   fireNext(): boolean {
     const [number, timer] = this.#earliest() ?? [];
     if (number === undefined || timer === undefined) return false;
@@ -106,14 +85,17 @@ class ReplacedTime implements VirtualTime {
     return true;
   }
 
+  /** The timers that are set, with how long each was set for. */
   get pending(): readonly PendingTimer[] {
     return [...this.#timers.values()];
   }
 
+  /** Lets time pass without firing anything: what has become due fires next. */
   pass(ms: number): void {
     this.#now += ms;
   }
 
+  /** Sets the clock on the wall forwards or backwards; timers do not notice. */
   setWall(ms: number): void {
     this.#wall += ms;
   }
@@ -134,7 +116,6 @@ class ReplacedTime implements VirtualTime {
     };
     handle.number = ++this.#count;
     this.#timers.set(handle.number, timer);
-    this.onTimer?.(timer);
     return handle;
   }
 
