@@ -47,7 +47,7 @@ export class Messages {
     }
   }
 
-  /** The run is over, and nothing more is delivered by it; null: it goes on elsewhere. */
+  /** The run is over, and nothing more is delivered by it; null: it has no end, and delivers them when it is resumed. */
   async close(result: AnyResult | null): Promise<void> {
     this.settle();
     this.#ended = result;

@@ -95,6 +95,7 @@ class RunningRun {
   async #lead(): Promise<AnyResult> {
     const plan = this.#plan;
     let result: AnyResult;
+    let isKept = false;
     try {
       result = await this.#perform();
     } catch (error) {
@@ -106,14 +107,14 @@ class RunningRun {
         throw error;
       }
       const output = failedOutput(plan.task, this.#snapshot(), error);
-      result = plan.redactor.redact(runResultOf(output, { runId: plan.runId, durationMs: 0 }));
-      const failed = result;
+      const failed = plan.redactor.redact(runResultOf(output, { runId: plan.runId, durationMs: 0 }));
+      [result, isKept] = [failed, plan.resumable === true && this.#live !== null];
       this.#readers.remark((reader) => reader.emit({ type: 'run.finished', result: failed }));
     }
     this.#isOver = true;
     this.#watch.ended(result);
     await plan.onDone(result);
-    void this.#messages.close(result);
+    void this.#messages.close(isKept ? null : result);
     this.#readers.close();
     return plan.redactor.restore(result);
   }

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { memoryJournal } from '../../../src/journal/stores/memory.ts';
 import { readRecording } from '../../../src/journal/format/recording.ts';
+import type { RecordLine } from '../../../src/journal/format/record.ts';
+import { liveJournal } from '../../../src/journal/run/live-journal.ts';
+import type { JournalStore } from '../../../src/journal/run/run-journal.ts';
 import { echoing, spoken } from './held.ts';
 
 describe('a queued message', () => {
@@ -49,6 +52,59 @@ describe('a queued message', () => {
     await busy.cancel();
     expect(await after).toMatchObject({ delivered: true });
     await model.asked('after');
+  });
+});
+
+/** A journal that can write so many times. */
+function fullAfter(writes: number, canResume: boolean): JournalStore {
+  const records: RecordLine[] = [];
+  const append = (more: readonly RecordLine[]): void => {
+    if (writes-- <= 0) throw Object.assign(new Error('The disk is full.'), { code: 'ENOSPC' });
+    records.push(...more);
+  };
+  const sink = { append, close: () => undefined };
+  const take = async () => {
+    writes = 1000;
+    return { recording: readRecording(records.map((line) => `${JSON.stringify(line)}\n`).join('')), sink };
+  };
+  const runs: string[] = [];
+  const open: JournalStore['open'] = (run) => {
+    runs.push(run.head.runId);
+    return liveJournal(run, runs.length === 1 ? sink : null);
+  };
+  return canResume ? { open, take } : { open };
+}
+
+describe('a message to a run whose journal cannot write any more', () => {
+  /** Sends two messages to a run, and then fills the disk. */
+  const sent = async (canResume: boolean) => {
+    const journal = fullAfter(3, canResume);
+    const { model, agent } = echoing({ journal });
+    const run = agent.run('hold 1');
+    await model.asked('hold 1');
+    const messages = Promise.all([run.queue('2', { id: 'a' }), run.steer('3', { id: 'b' })]);
+    for await (const event of run) if (event.type === 'message.received' && event.text === '3') break;
+    model.free('hold 1');
+    expect(await run).toMatchObject({ status: 'failed', error: { code: 'ENOSPC' } });
+    return { journal, runId: run.runId, messages: await messages, agent };
+  };
+
+  test('stays with the run, and is delivered once, when that is resumed', async () => {
+    const { journal, runId, messages, agent } = await sent(true);
+    const kept = { delivered: false, reason: 'kept' };
+    expect(messages).toEqual([kept, kept]);
+    expect(spoken(agent.history)).not.toContain('2');
+    const next = echoing({ journal });
+    const resumed = next.agent.resume(runId);
+    await next.model.asked('hold 1');
+    next.model.free('hold 1');
+    expect(await resumed).toMatchObject({ status: 'answered' });
+    await next.model.asked('2');
+  });
+
+  test('is the next run, where this one cannot be resumed', async () => {
+    const { messages } = await sent(false);
+    expect(messages).toMatchObject([{ delivered: true }, { delivered: false, reason: 'thrown' }]);
   });
 });
 
