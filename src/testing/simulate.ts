@@ -127,11 +127,12 @@ async function serversOf(
   if (servers === undefined) return null;
   if (typeof agent !== 'function')
     throw new TypeError("simulate: option 'servers' needs a function that makes the agent.");
-  const [{ createMcpConnection: make }] = await Promise.all([
+  const [{ createMcpConnection: make }, { linkOver: link }] = await Promise.all([
     import('../mcp/create-connection.ts'),
+    import('../mcp/link/sdk-link.ts'),
     import('../mcp/hub.ts'),
   ]);
-  return (draws, rates) => new ServerWorld({ servers, draws, rates, make });
+  return (draws, rates) => new ServerWorld({ servers, draws, rates, make, link });
 }
 
 function modelOf(given: SimulateOptions['model']): Simulated['model'] {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { type AgentOptions, type RunOptions, createAgent, tool } from '../../src/index.ts';
 import { type AgentMaker, type FaultName, type SimulateOptions, simulate } from '../../src/testing/index.ts';
+import { LinkFault } from '../../src/mcp/wire/faults.ts';
+import { PendingRequests, type WireMessage } from '../../src/mcp/wire/pending-requests.ts';
 import { FAULT_NAMES } from '../../src/testing/simulate/simulated-faults.ts';
 
 /** An agent with a bug: which fault finds it, by which check, and which others do not. */
@@ -132,4 +134,30 @@ describe.each(PLANTED)('$found', ({ bug, agent, found, beside = [], by, ...optio
   test('is what finds it', async () => {
     expect((await simulated(beside, 30)).failures).toEqual([]);
   });
+});
+
+test('mcp.duplicate finds that a second answer is taken for that of another request', async () => {
+  const both = { content: '', toolCalls: [call('files_read'), call('files_read')].flatMap((one) => one.toolCalls) };
+  const failures = async (rate: number) => {
+    const rates = Object.fromEntries(FAULT_NAMES.map((name) => [name, name === 'mcp.duplicate' ? rate : 0]));
+    const servers = { files: [{ name: 'read', annotations: { readOnlyHint: true } }] };
+    const found = await simulate(createAgent, { seeds: 20, servers, faults: rates, model: [both, 'Read.'] });
+    return found.failures.map(({ check, reason }) => `${check}: ${reason}`);
+  };
+  expect(await failures(0.5)).toEqual([]);
+  const { refused } = PendingRequests.prototype;
+  PendingRequests.prototype.refused = function broken(this: PendingRequests, message: WireMessage): boolean {
+    const isSecond = message.method === undefined && this.find(message.id) === null;
+    for (const other of isSecond ? this.open() : [])
+      other.lose(new LinkFault('answer', 'what came was for another', { delivered: true }));
+    return refused.call(this, message);
+  };
+  try {
+    expect(await failures(0.5)).toEqual([
+      'servers: a call of a server failed with protocol-error, and nothing had gone wrong for good',
+    ]);
+    expect(await failures(0)).toEqual([]);
+  } finally {
+    PendingRequests.prototype.refused = refused;
+  }
 });

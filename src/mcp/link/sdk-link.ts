@@ -35,7 +35,7 @@ import { NAME_CHARS, cutText } from '../config/server-limits.ts';
 
 /** Connects to a server with the official SDK: stdio, Streamable HTTP, or SSE where the server knows only that. */
 export const dialWithSdk: Dial = async (server, target, io) => {
-  if (target.kind === 'stdio') return shakeHands(server, openStdioWire(target, io), io);
+  if (target.kind === 'stdio') return linkOver(server, openStdioWire(target, io), io);
   if (target.transport === 'sse') return dialHttp(server, target, io, 'sse');
   try {
     return await dialHttp(server, target, io, 'streamable');
@@ -102,7 +102,7 @@ async function dialHttp(
     if (how === 'gently' && inner instanceof StreamableHTTPClientTransport) await sayGoodbye(inner, io);
     await inner.close();
   };
-  link = await shakeHands(
+  link = await linkOver(
     server,
     { transport, kind, requests, dead: () => dead ?? watch.dead(), evidence: () => ({}), end },
     io,
@@ -128,7 +128,7 @@ async function sayGoodbye(transport: StreamableHTTPClientTransport, io: LinkIo):
 }
 
 /** Shakes hands over a wire and makes a link of it. On failure nothing that was started is left. */
-async function shakeHands(server: string, wire: Wire<Transport>, io: LinkIo): Promise<McpLink> {
+export async function linkOver(server: string, wire: Wire<Transport>, io: LinkIo): Promise<McpLink> {
   const client = new Client({ name: 'signalbox', version: '0.1.0' }, { capabilities: capabilitiesOf(io) });
   client.fallbackRequestHandler = async ({ method, params }, { mcpReq: { signal } }) => {
     const { answers, onWarning } = io;

@@ -64,7 +64,11 @@ export async function judgedRun(
     const ended = replayWrong(played.run.view().output, result);
     if (ended !== null) return ended;
   }
-  const wrong = ranTwice(outcome) ?? carriedOutTwice(outcome, recording) ?? (await secretIn(outcome));
+  const wrong =
+    ranTwice(outcome) ??
+    carriedOutTwice(outcome, recording) ??
+    lostInVain(outcome, recording) ??
+    (await secretIn(outcome));
   if (wrong !== null) return wrong;
   const diverged = taken === null ? null : await replayed(outcome, recording, result);
   if (diverged !== null) return diverged;
@@ -188,6 +192,22 @@ function carriedOutTwice({ carriedOut }: SimulatedOutcome, { head, lines }: Reco
     const own = calls.filter((line) => line.t === 'start' && textAt(line.request, 'tool') === name).length;
     if (carried > own)
       return { check: 'once', message: `'${name}' was called ${own} times, and carried out ${carried} times` };
+  }
+  return null;
+}
+
+/** A call of a server fails only for what went wrong there, and what did not reach it is sent again. */
+function lostInVain({ carriedOut, drawn }: SimulatedOutcome, { lines }: Recording): Problem | null {
+  const [first, ...others] = drawn.filter(({ kind }) => /^mcp\.(?!list|duplicate)/.test(kind));
+  const isSentAgain = first?.kind === 'mcp.before' || first?.kind === 'mcp.session';
+  if (carriedOut.size === 0 || others.length > 0 || (first !== undefined && !isSentAgain)) return null;
+  for (const line of lines) {
+    const code = line.t !== 'outcome' ? '' : line.ok ? textAt(line.value, 'code') : line.error.code;
+    if (/^(?:not-connected|lost-before-send|protocol-error)$/.test(code))
+      return {
+        check: 'servers',
+        message: `a call of a server failed with ${code}, and nothing had gone wrong for good`,
+      };
   }
   return null;
 }

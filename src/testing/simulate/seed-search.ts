@@ -188,7 +188,8 @@ export class Search {
   }
 }
 
-const interrupts = (kind: string): boolean => /^(process|journal)\.|^outside\.(release|park)$/.test(kind);
+const interrupts = (kind: string): boolean =>
+  /^(process|journal)\.|^outside\.(release|park)$|^mcp\.duplicate$/.test(kind);
 /** What changes nothing about what a run comes to. */
 const HARMLESS: ReadonlySet<string> = new Set(['reply', 'order', 'person.twice', 'person.wrong']);
 

@@ -34,6 +34,7 @@ const RATES = {
   'mcp.silent': 0.01,
   'mcp.error': 0.02,
   'mcp.list': 0.03,
+  'mcp.duplicate': 0.03,
   'journal.full': 0.005,
   'journal.io': 0.005,
   'journal.short': 0.005,

@@ -6,11 +6,15 @@
  * I2 A server of a process that has ended says nothing any more.
  */
 import type { McpToolAnnotations } from '../../actors/mcp/mcp-calls.ts';
-import type { Json, JsonObject } from '../../json/json.ts';
+import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import { toJson } from '../../json/to-json.ts';
 import type { createMcpConnection } from '../../mcp/create-connection.ts';
 import type { McpConnection } from '../../mcp/connection-types.ts';
 import { LinkFault, type LinkFaultKind } from '../../mcp/wire/faults.ts';
-import type { Dial, LinkIo, McpLink, ToolRequestIo } from '../../mcp/wire/link.ts';
+import type { linkOver } from '../../mcp/link/sdk-link.ts';
+import type { Dial, LinkIo, McpLink } from '../../mcp/wire/link.ts';
+import { PendingRequests, type Wire, type WireMessage, type WireTransport } from '../../mcp/wire/pending-requests.ts';
+import { textAt } from '../explore/walk/story.ts';
 import type { Draws } from './draws.ts';
 import type { FaultName, FaultRates } from './simulated-faults.ts';
 
@@ -35,6 +39,7 @@ interface WorldOptions {
   readonly draws: Draws;
   readonly rates: FaultRates;
   readonly make: typeof createMcpConnection;
+  readonly link: typeof linkOver;
 }
 
 /** The servers of a run. */
@@ -70,11 +75,11 @@ export class ServerWorld {
     for (const connection of this.#open) void connection.disconnect();
   }
 
-  #dial({ name, tools, io, isDead }: Dialled): McpLink {
+  #dial({ name, tools, io, isDead }: Dialled): Promise<McpLink> {
     const place = `${name} ${++this.#dials}`;
     if (this.#happens('mcp.refuse', place, 'refuses the connection'))
       throw new LinkFault('unreachable', 'refused (simulated)', { delivered: false });
-    return new SimulatedLink({
+    const wire = new SimulatedWire({
       tools,
       io,
       isDead,
@@ -85,6 +90,7 @@ export class ServerWorld {
       },
       isCarriedOut: () => this.#options.draws.below(`carried ${name} ${this.#calls}`, 2) === 1,
     });
+    return this.#options.link(name, wire, io);
   }
 
   #carriedOut(tool: string): void {
@@ -111,9 +117,10 @@ const CALL_FAULTS: readonly (readonly [FaultName, string])[] = [
   ['mcp.silent', 'does not answer'],
   ['mcp.error', 'answers with an error of the protocol'],
   ['mcp.list', 'its list of tools changes'],
+  ['mcp.duplicate', 'answers twice'],
 ];
 
-interface LinkOptions extends Omit<Dialled, 'name'> {
+interface WireOptions extends Omit<Dialled, 'name'> {
   readonly carryOut: (tool: string) => void;
   /** Draws what goes wrong with a call. */
   readonly fault: () => FaultName | null;
@@ -121,108 +128,106 @@ interface LinkOptions extends Omit<Dialled, 'name'> {
   readonly isCarriedOut: () => boolean;
 }
 
-class SimulatedLink implements McpLink {
-  readonly info = {
-    title: 'simulated',
-    version: '1',
-    protocolVersion: '2025-06-18',
-    capabilities: { tools: { listChanged: true } },
-    transport: 'stdio',
-  } as const;
-  readonly #options: LinkOptions;
-  readonly #pending = new Set<(fault: LinkFault) => void>();
-  #isDown = false;
+/** JSON-RPC with one server: what it is sent, and what it says. */
+class SimulatedWire implements Wire<WireTransport> {
+  readonly kind = 'stdio';
+  readonly requests: PendingRequests;
+  readonly transport: WireTransport = {
+    start: () => Promise.resolve(),
+    send: (message) => this.#sent(message),
+    close: () => Promise.resolve(),
+  };
+  readonly #options: WireOptions;
+  #fault: LinkFault | null = null;
   #hidden: string | undefined;
 
-  constructor(options: LinkOptions) {
+  constructor(options: WireOptions) {
     this.#options = options;
+    this.requests = new PendingRequests(options.io.clock);
   }
 
-  listTools() {
-    const tools = this.#options.tools.filter(({ name }) => name !== this.#hidden);
-    return Promise.resolve(
-      tools.map(({ name, description, inputSchema = { type: 'object' }, annotations }) => ({
-        name,
-        inputSchema,
-        ...(description === undefined ? {} : { description }),
-        ...(annotations === undefined ? {} : { annotations }),
-      })),
-    );
-  }
+  readonly dead = (): LinkFault | null =>
+    this.#options.isDead() ? new LinkFault('exited', 'dead (simulated)', { delivered: false }) : this.#fault;
 
-  callTool(tool: string, args: JsonObject, { signal }: ToolRequestIo): Promise<JsonObject> {
-    return new Promise((resolve, reject) => {
-      const fail = (kind: LinkFaultKind, delivered: boolean): void =>
-        reject(new LinkFault(kind, `${kind} (simulated)`, { delivered }));
-      if (this.#isDown || this.#options.isDead()) return fail('exited', false);
-      signal.addEventListener('abort', () => fail('aborted', true), { once: true });
-      this.#pending.add(reject);
-      const answer = (): void => {
-        this.#options.carryOut(tool);
-        this.#pending.delete(reject);
-        const said = this.#options.tools.find(({ name }) => name === tool)?.answer?.(args) ?? args;
-        resolve({ content: [{ type: 'text', text: typeof said === 'string' ? said : JSON.stringify(said) }] });
-      };
-      this.#goWrong(this.#options.fault(), { tool, fail, answer });
-    });
-  }
+  readonly evidence = (): JsonObject => ({});
 
-  request(): Promise<Json> {
-    return Promise.resolve({});
-  }
+  readonly end = async (): Promise<void> => {
+    this.#fault ??= new LinkFault('exited', 'closed (simulated)', { delivered: false });
+  };
 
-  ping(): Promise<void> {
-    return this.#isDown
-      ? Promise.reject(new LinkFault('exited', 'dead (simulated)', { delivered: false }))
-      : Promise.resolve();
-  }
-
-  notify(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  close(): Promise<void> {
-    this.#isDown = true;
-    return Promise.resolve();
-  }
-
-  #goWrong(fault: FaultName | null, call: CallUnderWay): void {
+  async #sent(message: WireMessage): Promise<void> {
+    const request = this.requests.sent(message);
+    if (request === null) return;
+    const refuse = (kind: LinkFaultKind): never => {
+      request.delivered = false;
+      throw new LinkFault(kind, `${kind} (simulated)`, { delivered: false });
+    };
+    if (this.dead() !== null) refuse('exited');
+    const { id, method, params } = message;
+    if (method !== 'tools/call' || !isJsonObject(params)) return this.#say({ id, result: this.#known(method) });
+    const tool = textAt(params, 'name');
+    const answer = (): void => {
+      this.#options.carryOut(tool);
+      const args = isJsonObject(params.arguments) ? params.arguments : {};
+      const said = this.#options.tools.find(({ name }) => name === tool)?.answer?.(args) ?? args;
+      this.#say({ id, result: textResult(typeof said === 'string' ? said : JSON.stringify(said)) });
+    };
+    const fault = this.#options.fault();
     switch (fault) {
       case 'mcp.before':
-        call.fail('exited', false);
-        return this.#die();
+        this.#die();
+        return refuse('exited');
       case 'mcp.during':
-        if (this.#options.isCarriedOut()) this.#options.carryOut(call.tool);
+        if (this.#options.isCarriedOut()) this.#options.carryOut(tool);
         return this.#die();
       case 'mcp.after':
-        call.answer();
-        return this.#die();
+        answer();
+        return queueMicrotask(() => this.#die());
       case 'mcp.session':
-        return call.fail('session', false);
+        return refuse('session');
       case 'mcp.silent':
-        return undefined;
+        return;
       case 'mcp.error':
-        return call.fail('answer', true);
+        return this.#say({ id, error: { code: -32_000, message: 'no (simulated)' } });
       case 'mcp.list':
         this.#hidden = this.#hidden === undefined ? this.#options.tools.at(-1)?.name : undefined;
-        call.answer();
-        return this.#options.io.onListChanged('tools');
+        answer();
+        return this.#say({ method: 'notifications/tools/list_changed' });
       default:
-        return call.answer();
+        answer();
+        if (fault === 'mcp.duplicate') this.#say({ id, result: textResult('a second answer (simulated)') });
     }
+  }
+
+  /** What it answers to all else that it is asked. */
+  #known(method: unknown): JsonObject {
+    if (method === 'initialize') return GREETING;
+    if (method !== 'tools/list') return {};
+    const tools = this.#options.tools.filter(({ name }) => name !== this.#hidden);
+    const listed = tools.map(({ answer: _answer, ...tool }) => ({ inputSchema: { type: 'object' }, ...tool }));
+    const json = toJson({ tools: listed });
+    return json.ok && isJsonObject(json.value) ? json.value : {};
+  }
+
+  #say(message: WireMessage): void {
+    queueMicrotask(() => {
+      const said = { jsonrpc: '2.0', ...message };
+      if (!this.requests.refused(said) && !this.requests.received(said)) this.transport.onmessage?.(said);
+    });
   }
 
   /** The process of the server ends: what was under way is lost. */
   #die(): void {
-    this.#isDown = true;
-    const fault = new LinkFault('exited', 'the server has ended (simulated)', { delivered: true });
-    for (const reject of this.#pending) reject(fault);
-    if (!this.#options.isDead()) this.#options.io.onDown(fault);
+    this.#fault = new LinkFault('exited', 'the server has ended (simulated)', { delivered: true });
+    for (const request of this.requests.open()) request.lose(this.#fault);
+    if (!this.#options.isDead()) this.#options.io.onDown(this.#fault);
   }
 }
 
-interface CallUnderWay {
-  readonly tool: string;
-  readonly fail: (kind: LinkFaultKind, delivered: boolean) => void;
-  readonly answer: () => void;
-}
+const GREETING: JsonObject = {
+  protocolVersion: '2025-06-18',
+  capabilities: { tools: { listChanged: true } },
+  serverInfo: { name: 'simulated', version: '1' },
+};
+
+const textResult = (text: string): JsonObject => ({ content: [{ type: 'text', text }] });
