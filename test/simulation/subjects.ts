@@ -72,12 +72,41 @@ function check({ result, recording }: { readonly result: { readonly result: stri
   const remembered = /"id":"[^"]*rememberPermission#\d+","ok":true/.test(text);
   if (asked && remembered && kept !== true) return 'always was said, and is not kept';
   if (!text.includes('"t":"end"')) return 'the recording has no end';
+  if (/«secret:(?!1»)/.test(text)) return 'the only secret has two marks';
   if (text.includes('read only property')) return 'a tool was given arguments that it could not change';
   if (existsSync(`${allowed}.lock`)) return 'the permission file is still locked';
   return result.result === undefined ? 'there is no result' : '';
 }
 
+/** The key that each mark has stood for. */
+const keys = new Map<string, string>();
+
+const issue = tool({
+  name: 'issue',
+  description: 'Issues a key.',
+  inputSchema: z.object({ to: z.string() }),
+  effects: 'none',
+  execute: ({ to }) => `sk-${to.padEnd(24, 'x')}`,
+});
+const use = tool({
+  name: 'use',
+  description: 'Uses a key.',
+  inputSchema: z.object({ key: z.string(), mark: z.string() }),
+  effects: 'none',
+  execute: ({ key, mark }) => {
+    if (key !== (keys.get(mark) ?? key)) wrong = 'a mark has stood for two keys';
+    keys.set(mark, key);
+    return 'used';
+  },
+});
+const useKey = (number: number) => ({
+  content: '',
+  toolCalls: [{ name: 'use', arguments: { key: `«secret:${number}»`, mark: `${number}` } }],
+});
+const issueTo = (to: string) => ({ content: '', toolCalls: [{ name: 'issue', arguments: { to } }] });
+
 function begin(): void {
+  keys.clear();
   begun.clear();
   wrong = '';
   rmSync(allowed, { force: true });
@@ -110,6 +139,34 @@ const payTwice = {
 export const SUBJECTS: readonly SimulatedSubject[] = [
   { name: 'clerk', agent: clerk, options: { begin, check } },
   { name: 'payments', agent: clerk, options: { begin, check, model: [payTwice, sayMark, payTwice, 'Done.'] } },
+  {
+    name: 'visitors',
+    agent: clerk,
+    options: {
+      begin,
+      check,
+      faults: {
+        'process.crash': 0.1,
+        'outside.cancel': 0.03,
+        'outside.release': 0.1,
+        'outside.tools': 0.1,
+        'person.late': 0.5,
+        'person.steer': 0.2,
+        'person.queue': 0.2,
+        'journal.slow': false,
+      },
+    },
+  },
+  {
+    name: 'keys',
+    agent: (options) =>
+      createAgent({ name: 'keeper', secrets: [SECRET], maxSteps: 9, tools: [issue, use], ...options }),
+    options: {
+      begin,
+      check: () => wrong,
+      model: [issueTo('ann'), useKey(2), issueTo('bob'), useKey(2), useKey(3), issueTo('cid'), useKey(2), 'Done.'],
+    },
+  },
   {
     name: 'servers',
     agent: (options) => createAgent({ maxSteps: 5, tools: [look], ...options }),

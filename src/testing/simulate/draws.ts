@@ -12,6 +12,7 @@ export interface Drawn {
 
 /** All chance of one run. Each draw follows from the seed and its own key alone, so that leaving one out moves no other. */
 export interface Draws {
+  readonly seed: number;
   /** Everything that was drawn so far. */
   readonly drawn: readonly Drawn[];
   /** Whether something out of the ordinary happens at a place, with this probability. */
@@ -37,6 +38,7 @@ export function drawsOf(seed: number, only: ReadonlySet<string> | null): Draws {
   const drawn: Drawn[] = [];
   const at = (key: string): number => drawnAt(seed, hashed(key));
   return {
+    seed,
     drawn,
     happens: (kind, place, rate, says) => {
       const key = `${kind} ${place}`;

@@ -15,6 +15,7 @@ import { situationOf } from '../explore/laws/law.ts';
 import type { View } from '../explore/walk/exploration.ts';
 import { textAt } from '../explore/walk/story.ts';
 import { exploredRun } from '../explore/walk/explored-run.ts';
+import { recordsWrong } from './journal-laws.ts';
 import type { Problem, SimulatedOutcome } from './simulation.ts';
 import { settled } from './virtual-time.ts';
 
@@ -65,6 +66,7 @@ export async function judgedRun(
     if (ended !== null) return ended;
   }
   const wrong =
+    recordsWrong(recording, outcome.drawn) ??
     ranTwice(outcome) ??
     carriedOutTwice(outcome, recording) ??
     lostInVain(outcome, recording) ??

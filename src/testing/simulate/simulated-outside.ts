@@ -3,6 +3,7 @@ import type { Delivery } from '../../agent/options/run-options.ts';
 import type { PendingApproval, SomeRun } from '../../agent/run/run.ts';
 import type { OutsideEvent } from '../../actors/journal.ts';
 import type { Recording } from '../../journal/format/recording.ts';
+import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { textAt } from '../explore/walk/story.ts';
 import type { Draws } from './draws.ts';
@@ -13,6 +14,8 @@ import { type VirtualTime, settled } from './virtual-time.ts';
 export const HOUR_MS = 3_600_000;
 /** Crashes may lose an answer, and a slow journal holds it; not so often. */
 const MOST_ANSWERS = 30;
+/** A run that was let go may have this much to write. */
+const MOST_STEPS_ON = 10;
 
 interface OutsideOptions {
   /** Whether the agent is there for this run alone: then nothing comes after it. */
@@ -39,10 +42,17 @@ export class Outside {
   readonly #answers = new Map<string, number>();
   readonly #options: OutsideOptions;
   readonly #removed: (() => void)[] = [];
+  /** The tool that was removed, and at which step. */
+  #gone: { readonly tool: string; readonly at: number } | null = null;
+  #at = 0;
+  #releasedAt = Infinity;
+  #isCancelled = false;
   /** What was sent to the run and has not been settled. */
   readonly #sent = new Set<Promise<unknown>>();
   /** What people said to the run; the text is the id as well. */
   readonly #said = new Set<string>();
+  /** How often each of these was sent, in order. */
+  readonly #times = new Map<string, number>();
   /** What they said for the run after it. */
   readonly #queued = new Set<string>();
   /** What the run says that its model has. */
@@ -55,13 +65,15 @@ export class Outside {
   /** What may come at any moment, whatever the run waits for. Without `agent` its tools stay as they are. */
   interfere(run: SomeRun, agent: SimulatedAgent | null, at: number): void {
     const { time, draws, isMade, canRestart, send } = this.#options;
+    this.#at = at;
     const is = (name: FaultName, says: string): boolean => this.#happens(name, at, `step ${at}: ${says}`);
     if (is('clock.forward', 'the clock jumps forward')) {
       time.setWall(HOUR_MS);
       time.pass(draws.below(`forward ${at}`, 60_000));
     }
     if (is('clock.backward', 'the clock jumps back')) time.setWall(-HOUR_MS);
-    if (is('outside.cancel', 'cancelled')) this.#send(run.cancel('simulated'));
+    if (is('outside.cancel', 'cancelled'))
+      this.#send(run.cancel('simulated').then((taken) => (this.#isCancelled ||= taken)));
     if (is('outside.expire', 'its time is up')) this.#send(send({ type: 'run.expired' }));
     if (is('outside.abandon', 'it is ended for good')) this.#send(send(ABANDONED));
     if (agent !== null && is('outside.tools', 'the tools change')) this.#changeTools(agent, at);
@@ -73,8 +85,28 @@ export class Outside {
       this.#send(send({ type: 'message.withdrawn', id: queued }));
     if (canRestart() && is('outside.release', 'let go')) {
       this.hasReleased = true;
+      this.#releasedAt = at;
       void run.release();
     }
+  }
+
+  /** A new process: nobody waits for what was sent to the old one. */
+  restart(): void {
+    this.hasReleased = this.#isCancelled = false;
+    this.#releasedAt = Infinity;
+    this.#gone = null;
+    this.#removed.splice(0);
+    this.#sent.clear();
+  }
+
+  /** Whether a run that was let go has gone on for too long. */
+  isHeldBack(step: number): boolean {
+    return step - this.#releasedAt > MOST_STEPS_ON;
+  }
+
+  /** Whether a tool was removed before this step. */
+  isGone(tool: string): boolean {
+    return this.#gone?.tool === tool && this.#gone.at < this.#at;
   }
 
   /** A person answers, in one of the ways in which people do. */
@@ -104,8 +136,10 @@ export class Outside {
   }
 
   /** When the run is over nobody takes an answer any more, and whoever has sent something was told what became of it. */
-  async settle(run: SomeRun | null): Promise<void> {
+  async settle(run: SomeRun | null, { status, reason }: AnyResult): Promise<void> {
     if (run === null) return;
+    if (this.#isCancelled && reason !== 'cancelled' && status !== 'failed' && status !== 'waiting')
+      this.#options.wrong('answers', `the run was cancelled, and ended as ${reason}`);
     if (this.#asked !== null) this.#refused(run.approve(this.#asked));
     this.#refused(run.cancel('too late'));
     // What was queued is answered when the run after it has begun, or cannot: one run after the other.
@@ -123,6 +157,11 @@ export class Outside {
     for (const line of recording?.lines ?? [])
       if (line.t === 'event' && line.event.type === 'message.withdrawn') written.delete(line.event.id);
       else if (line.t === 'event' && line.event.type.startsWith('message.')) written.add(line.event.id);
+    // What was lost may be said again, behind others.
+    const sent = [...this.#times].flatMap(([id, times]) => (times === 1 && written.has(id) ? [id] : []));
+    const known = [...written].filter((id) => sent.some((one) => one === id));
+    if (known.some((id, place) => id !== sent[place]))
+      this.#options.wrong('messages', 'what was said first came later');
     for (const id of this.#delivered)
       if (!written.has(id))
         this.#options.wrong('messages', `'${id}' was said to be delivered, and is not written down`);
@@ -140,6 +179,7 @@ export class Outside {
   }
 
   #deliver(sent: Promise<Delivery>, text: string): void {
+    this.#times.set(text, (this.#times.get(text) ?? 0) + 1);
     this.#send(sent);
     sent.then(
       ({ delivered }) => {
@@ -167,6 +207,7 @@ export class Outside {
 
   /** Brings back what was taken away. */
   end(): void {
+    this.#gone = null;
     for (const undo of this.#removed.splice(0)) undo();
   }
 
@@ -182,6 +223,7 @@ export class Outside {
     const list = tools.list().filter(({ name }) => !children.some((child) => child.name === name));
     const tool = list[this.#options.draws.below(`tool ${at}`, list.length)];
     if (tool === undefined || !tools.remove(tool.name)) return;
+    this.#gone = { tool: tool.name, at };
     this.#removed.push(() => {
       if (!tools.has(tool.name)) tools.register(tool);
     });

@@ -12,7 +12,7 @@ import { isJsonObject } from '../../json/json.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { type Draws, drawsOf } from './draws.ts';
-import { Leftovers, hasDied } from './leftovers.ts';
+import { Leftovers } from './leftovers.ts';
 import { faultyModel, inventingModel } from './simulated-faults.ts';
 import { HOUR_MS, Outside, permissionsInMemory } from './simulated-outside.ts';
 import type { ServerWorld } from './simulated-servers.ts';
@@ -40,7 +40,7 @@ export async function simulatedRun(
 
 class OneRun {
   readonly #simulated: Simulated;
-  readonly #seed: number;
+  readonly #runId: string;
   readonly #draws: Draws;
   readonly #store: SimulatedStore;
   readonly #options: AgentOptions;
@@ -55,7 +55,7 @@ class OneRun {
 
   constructor(simulated: Simulated, seed: number, draws: Draws) {
     this.#simulated = simulated;
-    this.#seed = seed;
+    this.#runId = `seed-${seed}`;
     this.#draws = draws;
     const { rates, model, hostile } = simulated;
     const isMade = typeof simulated.agent === 'function';
@@ -70,7 +70,12 @@ class OneRun {
     });
     this.#leftovers = new Leftovers(simulated.time);
     this.#servers = simulated.servers?.(draws, rates) ?? null;
-    this.#store = new SimulatedStore(draws, rates, { canResume: isMade, simulatesServers: this.#servers !== null });
+    this.#store = new SimulatedStore(draws, rates, {
+      canResume: isMade,
+      simulatesServers: this.#servers !== null,
+      isGone: (tool) => this.#outside.isGone(tool),
+      wrong: (check, says) => this.#wrong(check, says),
+    });
     this.#options = {
       journal: this.#store,
       model: faultyModel(model?.(seed) ?? inventingModel(draws, hostile), draws, rates, hostile),
@@ -89,7 +94,8 @@ class OneRun {
       if (crash !== null && crash !== 'process.abandon' && result?.status !== 'failed')
         this.#wrong('journal', `the journal could not write, and the run ended as ${result?.status ?? 'rejected'}`);
       this.#store.restart();
-      this.#outside.hasReleased = this.#isParking = false;
+      this.#outside.restart();
+      this.#isParking = false;
       // A process that has given the run up may yet live, and do what it was doing.
       if (crash !== 'process.abandon' || this.#draws.below(`lives ${life}`, 2) === 0) this.#simulated.time.forget();
       this.#simulated.time.pass(this.#draws.below(`outage ${life}`, 3) * 20_000);
@@ -105,15 +111,12 @@ class OneRun {
     }
     this.#outside.end();
     this.#outside.judgeSaid(this.#store.recording());
-    const { drawn } = this.#draws;
-    if (!hasDied(drawn)) await this.#outside.settle(this.#run);
-    if (this.#servers === null && result !== null) {
-      const left = await this.#leftovers.left(result.reason, drawn);
-      if (left !== null) this.#wrong('left behind', left);
-    }
+    if (result !== null) await this.#outside.settle(this.#run, result);
     this.#servers?.close();
+    const left = result === null ? null : await this.#leftovers.left(result.reason, this.#draws.drawn);
+    if (left !== null) this.#wrong('left behind', left);
     return {
-      seed: this.#seed,
+      seed: this.#draws.seed,
       drawn: this.#draws.drawn,
       result,
       problem: this.#problem,
@@ -131,10 +134,6 @@ class OneRun {
     return (
       this.#store.crash !== null || (result?.status === 'waiting' && (this.#outside.hasReleased || this.#isParking))
     );
-  }
-
-  get #runId(): string {
-    return `seed-${this.#seed}`;
   }
 
   #made(): SimulatedAgent {
@@ -192,6 +191,7 @@ class OneRun {
       if (this.#store.abandons(this.#steps)) return null;
       // A run that was let go ends by itself, and what it was doing is aborted.
       if (this.#outside.hasReleased) await settled();
+      if (this.#outside.isHeldBack(this.#steps)) this.#wrong('release', 'the run was let go, and goes on');
       if (result !== undefined) return result;
       if ((await this.#step(run)) || (await this.#loads(() => result !== undefined))) continue;
       const open = run.state.path;

@@ -14,6 +14,7 @@ import { liveJournal } from '../../journal/run/live-journal.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { textAt } from '../explore/walk/story.ts';
 import type { Draws } from './draws.ts';
+import { WatchedWork } from './journal-laws.ts';
 import { type FaultName, type FaultRates, performed } from './simulated-faults.ts';
 
 /** An outcome that is known and has not arrived yet. */
@@ -49,6 +50,10 @@ interface Abilities {
   readonly canResume: boolean;
   /** Tools of MCP servers never really wait. */
   readonly simulatesServers: boolean;
+  /** Whether a tool was removed before this step. */
+  readonly isGone: (tool: string) => boolean;
+  /** Says what is wrong with the run. */
+  readonly wrong: (check: string, says: string) => void;
 }
 
 /** A store of one run, and what the simulation does with it. */
@@ -72,6 +77,8 @@ export class SimulatedStore implements JournalStore {
   #lines: RecordLine[] | null = null;
   #live: RunJournal | null = null;
   #isOpen = false;
+  /** Whether what is written next must say that the process was started again. */
+  #owesRestart = false;
   /** How often the process was started again. */
   #life = 0;
   #appends = 0;
@@ -90,6 +97,7 @@ export class SimulatedStore implements JournalStore {
   /** A new process: what the old one was doing is gone. */
   restart(): void {
     this.#life++;
+    this.#owesRestart = this.#lines !== null;
     this.crash = this.#live = null;
     this.#isOpen = false;
     this.held.splice(0);
@@ -124,7 +132,20 @@ export class SimulatedStore implements JournalStore {
     this.#head ??= run.head;
     // The run after it, which begins with what was queued, is not simulated.
     if (run.head.runId !== this.#head.runId) throw new JournalError('store-unreachable', run.head.runId, 'simulated');
-    const inner = liveJournal(run, this.#sink(born));
+    const work = new WatchedWork((id, says) => this.#abilities.wrong('journal', `${id} ${says}`));
+    const { carried } = run;
+    // What goes on from before comes when its turn is; nothing more goes wrong with it.
+    const open = carried?.open.map((one) => {
+      if (one.effect.ms !== undefined) return one;
+      const perform: Perform = async (io) => {
+        const out = await one.perform(io);
+        if (!io.signal.aborted && born === this.#life) await this.#hold(one.effect.id, io.signal);
+        return out;
+      };
+      return { ...one, perform: work.watched(one.effect, perform) };
+    });
+    const again = carried === undefined || open === undefined ? run : { ...run, carried: { ...carried, open } };
+    const inner = liveJournal(again, this.#sink(born));
     this.#live = inner;
     return {
       ...inner,
@@ -133,15 +154,18 @@ export class SimulatedStore implements JournalStore {
           this.timers.add(effect.id);
           return inner.open(effect, perform);
         }
-        inner.open(effect, (io) => this.#perform({ effect, perform, io }, run.head, born));
+        const held: Perform = (io) => this.#perform({ effect, perform, io }, run.head, born);
+        inner.open(effect, work.watched(effect, held));
       },
       close: (id) => {
         this.timers.delete(id);
         inner.close(id);
+        work.closed(id);
       },
       next: async () => {
         const entry = await inner.next();
         if (entry?.t === 'timer') this.timers.delete(entry.id);
+        if (entry !== null && 'id' in entry) work.delivered(entry.id);
         return entry;
       },
     };
@@ -172,6 +196,12 @@ export class SimulatedStore implements JournalStore {
     };
     const { request } = effect;
     const spec = head.toolset.tools.find(({ name }) => isJsonObject(request) && name === request['tool']);
+    // A request that is repeated, or was made while a write was slow, may have the tools of before.
+    const offered = isJsonObject(request) && Array.isArray(request['tools']) ? request['tools'] : [];
+    const last = this.#lines?.findLast((line) => line.t === 'outcome' && line.id.includes('callLlm#'));
+    const isOld = (last?.t === 'outcome' && !last.ok) || this.#draws.drawn.some(({ kind }) => kind === 'journal.slow');
+    if (!isOld && offered.some((tool) => this.#abilities.isGone(textAt(tool, 'name'))))
+      this.#abilities.wrong('tools', 'the model was offered a tool that had been removed');
     const isSimulated = this.#abilities.simulatesServers && spec?.origin.kind === 'mcp';
     const really: Perform = (given) => {
       if (effect.name !== 'callLlm' && !isSimulated) this.working.set(effect.id, effect);
@@ -231,6 +261,9 @@ export class SimulatedStore implements JournalStore {
         const place = `${++this.#appends}`;
         const isRewritten = this.#life > 0 && records[0]?.t === 'run';
         const mayCrash = this.canRestart() && !isRewritten;
+        if (this.#owesRestart && !records.some(({ t }) => t === 'restart'))
+          this.#abilities.wrong('journal', 'a restart was not written');
+        this.#owesRestart = false;
         for (const [fault, code] of CRASHES) {
           const rate = mayCrash ? this.#rates[fault] : 0;
           if (this.#draws.happens(fault, place, rate, `write ${place}: ${fault}`)) this.#failWith(fault, code, records);

@@ -1,0 +1,93 @@
+import type { Effect, Perform } from '../../actors/journal.ts';
+import type { Recording } from '../../journal/format/recording.ts';
+import { isJsonObject } from '../../json/json.ts';
+import type { Drawn } from './draws.ts';
+import type { Problem } from './simulation.ts';
+
+/** What makes the timers of a run late: the clock was set, or time passed while something was held. */
+const MAKES_LATE = /^(?:clock|order|journal\.slow)/;
+const SLACK_MS = 1000;
+/** What outages may add to that: a run that is rewritten for other code does not keep when it was resumed. */
+const OUTAGES_MS = 240_000;
+
+/** What is wrong with the records of a run, whatever its machine made of them; null for nothing. */
+export function recordsWrong(recording: Recording, drawn: readonly Drawn[]): Problem | null {
+  return sharedKey(recording) ?? wrongTimer(recording, drawn) ?? wrongUsage(recording);
+}
+
+/** What is repeated has the same key; nothing else has. */
+function sharedKey({ lines }: Recording): Problem | null {
+  const owners = new Map<string, string>();
+  for (const line of lines) {
+    if (line.t !== 'start') continue;
+    const path = line.id.slice(0, line.id.lastIndexOf('#'));
+    const owner = owners.get(line.key) ?? path;
+    if (owner !== path && line.ms === undefined)
+      return { check: 'keys', message: `${owner} and ${path} have the same idempotency key` };
+    owners.set(line.key, owner);
+  }
+  return null;
+}
+
+/** A timer waits for its time, over restarts too, and not longer. */
+function wrongTimer({ lines }: Recording, drawn: readonly Drawn[]): Problem | null {
+  const due = new Map<string, number>();
+  const isPunctual = !drawn.some(({ kind }) => MAKES_LATE.test(kind));
+  const slackMs = lines.some(({ t }) => t === 'restart') ? OUTAGES_MS : SLACK_MS;
+  let restarted = 0;
+  for (const line of lines) {
+    if (line.t === 'start' && line.ms !== undefined) due.set(line.id, line.at + line.ms);
+    if (line.t === 'restart') restarted = line.at;
+    const then = line.t === 'timer' ? due.get(line.id) : undefined;
+    if (line.t !== 'timer' || then === undefined) continue;
+    if (line.at < then - 1) return { check: 'timers', message: `${line.id} fired ${then - line.at} ms too early` };
+    const late = line.at - Math.max(then, restarted);
+    if (isPunctual && late > slackMs) return { check: 'timers', message: `${line.id} fired ${late} ms too late` };
+  }
+  return null;
+}
+
+/** What a run has used are counts, whatever its model says. */
+function wrongUsage({ lines }: Recording): Problem | null {
+  const last = lines.at(-1);
+  const usage = last?.t === 'end' && isJsonObject(last.output) ? last.output['usage'] : null;
+  const wrong = isJsonObject(usage)
+    ? Object.entries(usage).find(([, count]) => typeof count === 'number' && !(Number.isInteger(count) && count >= 0))
+    : undefined;
+  return wrong === undefined ? null : { check: 'usage', message: `${wrong[0]} of the result is no count` };
+}
+
+/** Watches that the journal performs what is open, stops what is closed, and delivers what has ended, each once. */
+export class WatchedWork {
+  readonly #wrong: (id: string, says: string) => void;
+  readonly #begun = new Map<string, { readonly signal: AbortSignal; isDone: boolean }>();
+  readonly #over = new Set<string>();
+
+  constructor(wrong: (id: string, says: string) => void) {
+    this.#wrong = wrong;
+  }
+
+  watched({ id }: Effect, perform: Perform): Perform {
+    return async (io) => {
+      if (this.#over.has(id)) this.#wrong(id, 'was closed, and began all the same');
+      const begun = { signal: io.signal, isDone: false };
+      this.#begun.set(id, begun);
+      const out = await perform(io);
+      begun.isDone = true;
+      return out;
+    };
+  }
+
+  closed(id: string): void {
+    const begun = this.#begun.get(id);
+    if (begun !== undefined && !begun.isDone && !begun.signal.aborted)
+      this.#wrong(id, 'was closed, and not told to stop');
+    this.#over.add(id);
+  }
+
+  delivered(id: string): void {
+    if (this.#over.has(id)) this.#wrong(id, 'was over, and something of it was delivered');
+    this.#begun.get(id)?.signal.addEventListener('abort', () => this.#wrong(id, 'was told to stop when it had ended'));
+    this.#over.add(id);
+  }
+}
