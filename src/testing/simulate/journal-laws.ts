@@ -4,15 +4,17 @@ import { isJsonObject } from '../../json/json.ts';
 import type { Drawn } from './draws.ts';
 import type { Problem } from './simulation.ts';
 
-/** What makes the timers of a run late: the clock was set, or time passed while something was held. */
-const MAKES_LATE = /^(?:clock|order|journal\.slow)/;
+/** What makes the timers of a run late: the clock was set, or time passed while something was written. */
+const MAKES_LATE = /^(?:clock|journal\.slow)/;
 const SLACK_MS = 1000;
-/** What outages may add to that: a run that is rewritten for other code does not keep when it was resumed. */
-const OUTAGES_MS = 240_000;
 
 /** What is wrong with the records of a run, whatever its machine made of them; null for nothing. */
-export function recordsWrong(recording: Recording, drawn: readonly Drawn[]): Problem | null {
-  return sharedKey(recording) ?? wrongTimer(recording, drawn) ?? wrongUsage(recording);
+export function recordsWrong(
+  recording: Recording,
+  drawn: readonly Drawn[],
+  restarts: readonly number[],
+): Problem | null {
+  return sharedKey(recording) ?? wrongTimer(recording, drawn, restarts) ?? wrongUsage(recording);
 }
 
 /** What is repeated has the same key; nothing else has. */
@@ -30,19 +32,16 @@ function sharedKey({ lines }: Recording): Problem | null {
 }
 
 /** A timer waits for its time, over restarts too, and not longer. */
-function wrongTimer({ lines }: Recording, drawn: readonly Drawn[]): Problem | null {
+function wrongTimer({ lines }: Recording, drawn: readonly Drawn[], restarts: readonly number[]): Problem | null {
   const due = new Map<string, number>();
   const isPunctual = !drawn.some(({ kind }) => MAKES_LATE.test(kind));
-  const slackMs = lines.some(({ t }) => t === 'restart') ? OUTAGES_MS : SLACK_MS;
-  let restarted = 0;
   for (const line of lines) {
     if (line.t === 'start' && line.ms !== undefined) due.set(line.id, line.at + line.ms);
-    if (line.t === 'restart') restarted = line.at;
     const then = line.t === 'timer' ? due.get(line.id) : undefined;
     if (line.t !== 'timer' || then === undefined) continue;
     if (line.at < then - 1) return { check: 'timers', message: `${line.id} fired ${then - line.at} ms too early` };
-    const late = line.at - Math.max(then, restarted);
-    if (isPunctual && late > slackMs) return { check: 'timers', message: `${line.id} fired ${late} ms too late` };
+    const late = line.at - Math.max(then, ...restarts.filter((at) => at <= line.at));
+    if (isPunctual && late > SLACK_MS) return { check: 'timers', message: `${line.id} fired ${late} ms too late` };
   }
   return null;
 }

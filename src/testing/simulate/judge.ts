@@ -66,7 +66,7 @@ export async function judgedRun(
     if (ended !== null) return ended;
   }
   const wrong =
-    recordsWrong(recording, outcome.drawn) ??
+    recordsWrong(recording, outcome.drawn, outcome.store.restarts) ??
     ranTwice(outcome) ??
     carriedOutTwice(outcome, recording) ??
     lostInVain(outcome, recording) ??

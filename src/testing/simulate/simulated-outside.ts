@@ -14,8 +14,8 @@ import { type VirtualTime, settled } from './virtual-time.ts';
 export const HOUR_MS = 3_600_000;
 /** Crashes may lose an answer, and a slow journal holds it; not so often. */
 const MOST_ANSWERS = 30;
-/** A run that was let go may have this much to write. */
-const MOST_STEPS_ON = 10;
+/** A run that was let go may have this much to do. */
+const MOST_STEPS_ON = 4;
 
 interface OutsideOptions {
   /** Whether the agent is there for this run alone: then nothing comes after it. */
@@ -83,7 +83,7 @@ export class Outside {
     if (isMade && is('person.queue', 'somebody says something for the next run')) this.#queue(run, `queued ${at}`);
     if (queued !== undefined && is('person.withdraw', 'somebody takes it back'))
       this.#send(send({ type: 'message.withdrawn', id: queued }));
-    if (canRestart() && is('outside.release', 'let go')) {
+    if (canRestart() && !this.hasReleased && is('outside.release', 'let go')) {
       this.hasReleased = true;
       this.#releasedAt = at;
       void run.release();
