@@ -56,7 +56,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   // The driver.
   change(DRIVE, 'this.#options.journal.close(effectId);'),
   change(DRIVE, 'this.#ordinals.set(path, next);'),
-  change(DRIVE, 'digest: digest(ms)', 'digest: `${++this.#timerCount}`'),
+  change(DRIVE, 'if (this.#timers.has(timerId)) this.#close(timerId);'),
   change(DRIVE, 'this.#target(entry.to)?.send(entry.event);', 'this.actor.send(entry.event);'),
   change(DRIVE, 'return timer?.fire();', 'return;'),
   // Leaves.
@@ -105,7 +105,11 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   ),
   change(CALL_TOOL, 'structuredClone(input.args)', 'input.args'),
   change(CALL_LLM, 'namedReply(checkReply(await replying), model)', 'namedReply(await replying, model)'),
-  change(CALL_LLM, '// A model that ignores its signal must not keep the process alive.\n    clearTimeout(timer);'),
+  change(
+    CALL_LLM,
+    '} finally {\n    clearTimeout(timer);\n    owner.removeEventListener',
+    '} finally {\n    owner.removeEventListener',
+  ),
   // Calls of MCP servers.
   change(
     'mcp/policies/annotations.ts',
@@ -128,6 +132,4 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
 ];
 
 /** The changes that no simulation notices, by their place in the list. docs/proof.md says why. */
-export const SURVIVORS: readonly number[] = [
-  0, 2, 3, 15, 16, 19, 26, 31, 33, 35, 36, 37, 39, 41, 46, 51, 52, 55, 56, 58,
-];
+export const SURVIVORS: readonly number[] = [0, 55, 56, 58];
