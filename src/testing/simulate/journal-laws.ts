@@ -2,7 +2,12 @@ import type { Effect, Perform } from '../../actors/journal.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import { isJsonObject } from '../../json/json.ts';
 import type { Drawn } from './draws.ts';
-import type { Problem } from './simulation.ts';
+
+/** Something that is wrong: which check says so, and what. */
+export interface Problem {
+  readonly check: string;
+  readonly message: string;
+}
 
 /** What makes the timers of a run late: the clock was set, or time passed while something was written. */
 const MAKES_LATE = /^(?:clock|journal\.slow)/;

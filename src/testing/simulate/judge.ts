@@ -15,8 +15,8 @@ import { situationOf } from '../explore/laws/law.ts';
 import type { View } from '../explore/walk/exploration.ts';
 import { textAt } from '../explore/walk/story.ts';
 import { exploredRun } from '../explore/walk/explored-run.ts';
-import { recordsWrong } from './journal-laws.ts';
-import type { Problem, SimulatedOutcome } from './simulation.ts';
+import { type Problem, recordsWrong } from './journal-laws.ts';
+import type { SimulatedOutcome } from './simulation.ts';
 import { settled } from './virtual-time.ts';
 
 /** What a check of your own is shown of a run that has ended. */

@@ -18,7 +18,8 @@ import { bredSeed, drawsOf, fewest } from './draws.ts';
 import { type OwnChecks, type Taken, judgedRun, resumeWrong } from './judge.ts';
 import { eachFault } from './simulated-faults.ts';
 import { simulatedRun } from './simulated-run.ts';
-import type { Problem, Simulated, SimulatedFailure, SimulatedOutcome, Simulation } from './simulation.ts';
+import type { Problem } from './journal-laws.ts';
+import type { Simulated, SimulatedFailure, SimulatedOutcome, Simulation } from './simulation.ts';
 import { realNow, settled } from './virtual-time.ts';
 
 interface SearchOptions extends OwnChecks {

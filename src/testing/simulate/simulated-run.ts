@@ -18,7 +18,8 @@ import { HOUR_MS, Outside, permissionsInMemory } from './simulated-outside.ts';
 import type { ServerWorld } from './simulated-servers.ts';
 import { SimulatedStore } from './simulated-store.ts';
 import { realNow, reallyWait, settled } from './virtual-time.ts';
-import type { Problem, Simulated, SimulatedAgent, SimulatedOutcome } from './simulation.ts';
+import type { Problem } from './journal-laws.ts';
+import type { Simulated, SimulatedAgent, SimulatedOutcome } from './simulation.ts';
 
 /** A run in which more than this arrives has no end. */
 const MOST_STEPS = 3_000;

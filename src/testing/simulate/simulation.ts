@@ -9,6 +9,7 @@ import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { MachineCoverage } from '../coverage/edges.ts';
 import type { Drawn, Draws } from './draws.ts';
 import type { ServerWorld } from './simulated-servers.ts';
+import type { Problem } from './journal-laws.ts';
 import type { FaultName, FaultRates, HostileMaker } from './simulated-faults.ts';
 import type { SimulatedStore } from './simulated-store.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -65,12 +66,6 @@ export interface SimulatedOutcome {
   readonly carriedOut: ReadonlyMap<string, number>;
   /** What was printed meanwhile. */
   readonly printed: string;
-}
-
-/** Something that is wrong: which check says so, and what. */
-export interface Problem {
-  readonly check: string;
-  readonly message: string;
 }
 
 /** A failure, by the smallest run that still fails for the same reason. */
