@@ -33,8 +33,9 @@ type Lie = (really: () => Promise<unknown>, isOver: boolean) => unknown;
 function lying(member: 'approve' | 'queue', answer: Lie) {
   return (options: AgentOptions) => {
     const agent = createAgent({ tools: [asks], ...options });
+    const begin = agent.run;
     const run = (input: string, given?: RunOptions) => {
-      const started = agent.run(input, given);
+      const started = begin(input, given);
       let isOver = false;
       void started.finally(() => (isOver = true));
       return new Proxy(started, {
@@ -45,7 +46,7 @@ function lying(member: 'approve' | 'queue', answer: Lie) {
         },
       });
     };
-    return { ...agent, run };
+    return Object.assign(agent, { run });
   };
 }
 
