@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import { countEffect, runMachine } from '../../src/agent/run/run-machine.ts';
+import { countEffect, runMachine } from '../../src/agent/run/run-reader.ts';
 import type { RecordLine } from '../../src/journal/format/record.ts';
 import { readRecording } from '../../src/journal/format/recording.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';

@@ -24,8 +24,7 @@ import { Messages } from './messages.ts';
 import type { RunPlan, StartedRun } from './run-plan.ts';
 import { quietly, runWatch } from './run-watch.ts';
 import { type AnyRun, type PendingApproval, approvalGiven, runHandle } from './run.ts';
-import { RunReaders } from './run-reader.ts';
-import { countEffect, runMachine } from './run-machine.ts';
+import { RunReaders, countEffect, runMachine } from './run-reader.ts';
 
 /** Starts a run at once. */
 export function startRun(plan: RunPlan): StartedRun {
