@@ -11,7 +11,6 @@ import { toJson } from '../../json/to-json.ts';
 import type { createMcpConnection } from '../../mcp/create-connection.ts';
 import type { McpConnection } from '../../mcp/connection-types.ts';
 import { LinkFault, type LinkFaultKind } from '../../mcp/wire/faults.ts';
-import type { linkOver } from '../../mcp/link/sdk-link.ts';
 import type { Dial, LinkIo, McpLink } from '../../mcp/wire/link.ts';
 import { PendingRequests, type Wire, type WireMessage, type WireTransport } from '../../mcp/wire/pending-requests.ts';
 import { textAt } from '../explore/walk/story.ts';
@@ -39,7 +38,7 @@ interface WorldOptions {
   readonly draws: Draws;
   readonly rates: FaultRates;
   readonly make: typeof createMcpConnection;
-  readonly link: typeof linkOver;
+  readonly link: (server: string, wire: Wire<WireTransport>, io: LinkIo) => Promise<McpLink>;
 }
 
 /** The servers of a run. */
