@@ -9,6 +9,7 @@ import type { Frame } from '../../src/inspector/frames/protocol.ts';
 import { JournalPlayer } from '../../src/inspector/page/player/journal-player.ts';
 import { replay } from '../../src/journal/index.ts';
 import { fileJournal } from '../../src/journal/stores/file.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { askingEntry } from '../support/mcp/hostile-entry.ts';
 import { calls } from '../support/replies.ts';
@@ -73,6 +74,8 @@ test('what a server asks in a call is seen live and after a reload alike, once, 
   const run = agent.run('Book a seat');
   await asked.promise;
   const live = viewer(shown.url).frames(run.runId, (frame) => frame.t === 'record' && frame.record.t === 'end');
+  // It is sent while it happens: the viewer has the question before there is an answer.
+  await viewer(shown.url).frames(run.runId, (frame) => frame.t === 'event' && frame.event.type === 'question.asked');
   answered.resolve();
   await run;
   const seen = questionsIn(await live);
@@ -127,4 +130,50 @@ test('a run that is let go in the middle of a question continues, and keeps what
   expect(played(recording).some(({ t }) => t === 'problem')).toBe(false);
   expect(questionsIn(played(resumed.recording())).map(({ event }) => event.type)).toEqual(phases);
   expect(await replay(recording, agent)).toMatchObject({ result: 'Done.' });
+});
+
+test('calls that wait are counted while nobody watches the run, and no longer when they are answered', async () => {
+  const shown = await inspector();
+  const list = (wanted: (waiting: number) => boolean) =>
+    viewer(shown.url).list((frame) => frame.t === 'session' && wanted(frame.session.waiting ?? 0));
+  const pay = fakeTool('pay', [{}, {}], { policy: 'confirm', inputSchema: { type: 'object' } });
+  const { agent } = await desk({
+    model: scriptedModel([calls(['pay', {}, 'a'], ['pay', {}, 'b']), 'Done.']),
+    mcpServers: {},
+    tools: [pay],
+    confirm: 'wait',
+    inspect: shown,
+  });
+  const run = agent.run('Pay twice');
+  await list((waiting) => waiting === 2);
+  await run.approve(run.pending[0]?.callId ?? '');
+  await list((waiting) => waiting === 1);
+  await run.reject(run.pending[0]?.callId ?? '', 'no');
+  expect(await run).toMatchObject({ result: 'Done.' });
+  await list((waiting) => waiting === 0);
+});
+
+test('news of servers reach who watches while they come, and are no part of the recording', async () => {
+  const shown = await inspector();
+  const asked = Promise.withResolvers<void>();
+  const watched = Promise.withResolvers<void>();
+  const { agent } = await desk({
+    inspect: shown,
+    elicit: async () => {
+      asked.resolve();
+      await watched.promise;
+      await agent.disconnectMcpServer('desk');
+      return { action: 'decline' };
+    },
+  });
+  const run = agent.run('Book a seat');
+  await asked.promise;
+  const live = viewer(shown.url).frames(run.runId, (frame) => frame.t === 'record' && frame.record.t === 'end');
+  await viewer(shown.url).frames(run.runId, (frame) => frame.t === 'event' && frame.event.type === 'question.asked');
+  watched.resolve();
+  await run;
+  const newsIn = (frames: readonly Frame[]) =>
+    frames.flatMap((frame) => (frame.t === 'event' && frame.event.type === 'mcp.changed' ? [frame.event.server] : []));
+  expect(newsIn(await live)).toContain('desk');
+  expect(newsIn(played(run.recording()))).toEqual([]);
 });

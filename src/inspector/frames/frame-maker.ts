@@ -76,7 +76,7 @@ export class FrameMaker {
   record(record: RecordLine): void {
     this.#line += 1;
     this.#at = record.t === 'run' ? 0 : record.at;
-    if (record.t === 'run' || (record.t !== 'note' && recordedEntry(record) !== null)) this.#entry = this.#line;
+    if (record.t === 'run' || recordedEntry(record) !== null) this.#entry = this.#line;
     this.#emit({ t: 'record', session: this.#session, line: this.#line, record });
   }
 
