@@ -35,7 +35,7 @@ test.skipIf(noChromium)(
 
     const offer = page.getByRole('button', { name: 'new run ›' });
     await offer.waitFor();
-    expect(await page.locator('.run-picker').textContent()).toContain('First');
+    await expect.poll(() => page.locator('.run-picker').textContent()).toContain('First');
     await offer.click();
     await page.locator('.answer-text').getByText('The second answer.').waitFor();
     expect(await offer.count()).toBe(0);
@@ -96,7 +96,7 @@ test.skipIf(noChromium)('the address has no token, and names run and step over a
 
   await page.reload();
   await page.getByTestId('readout').getByText('2', { exact: true }).waitFor();
-  expect(await page.locator('.run-picker').textContent()).toContain('Reload me');
+  await expect.poll(() => page.locator('.run-picker').textContent()).toContain('Reload me');
   expect(problems).toEqual([]);
 });
 
@@ -129,7 +129,7 @@ test.skipIf(noChromium)('a damaged recording of a folder is listed as such', asy
   const { page } = await open({ url: own.url });
 
   await page.locator('.run-picker').getByText('broken.jsonl').waitFor();
-  expect(await page.getByTestId('status').textContent()).toContain('damaged recording');
-  expect(await page.locator('.banner').textContent()).toContain('cannot be read');
+  await expect.poll(() => page.getByTestId('status').textContent()).toContain('damaged recording');
+  await expect.poll(() => page.locator('.banner').textContent()).toContain('cannot be read');
   await own.close();
 });

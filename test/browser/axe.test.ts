@@ -148,14 +148,15 @@ async function everything(page: Page, narrow: boolean): Promise<readonly string[
     await page.keyboard.press('Escape');
   }
   await pane('Conversation');
-  for (const [button, dialog] of [
+  for (const [button, title] of [
     ['Reply differently…', 'Reply differently'],
     ['Other result…', 'Other result'],
   ] as const) {
     await page.getByRole('button', { name: button }).last().click();
-    await page.getByRole('dialog', { name: dialog }).waitFor();
-    await look(dialog);
-    await page.keyboard.press('Escape');
+    const form = page.getByRole('form', { name: title });
+    await form.waitFor();
+    await look(title);
+    await form.getByRole('button', { name: 'Cancel' }).click();
   }
   await show(page, 'shop');
   await pane('Chart');

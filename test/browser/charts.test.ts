@@ -66,7 +66,7 @@ test.skipIf(noChromium)('arrows say event, guard and actions, the whole of it wh
   const shown = await long.locator('text').textContent();
   expect(shown?.endsWith('…')).toBe(true);
   expect(LONG.startsWith(shown?.slice(0, -1) ?? '-')).toBe(true);
-  expect(await long.locator('title').textContent()).toBe(LONG);
+  await expect.poll(() => long.locator('title').textContent()).toBe(LONG);
   expect(mermaid(player())).toContain(LONG);
   expect(await svg(drawMachine(player()))).toContain(`<title>${LONG}</title>`);
   actor.stop();
@@ -84,8 +84,8 @@ test.skipIf(noChromium)('regions have dashed borders and are all lit; history st
   actor.send({ type: 'play' });
   await page.locator('[data-state="sound.playing.slow"].active').waitFor();
   await page.locator('[data-state="light.bright"].active').waitFor();
-  expect(await page.locator('[data-state="sound.playing.back"] text').textContent()).toBe('H');
-  expect(await page.locator('[data-state="sound.playing.whole"] text').textContent()).toBe('H*');
+  await expect.poll(() => page.locator('[data-state="sound.playing.back"] text').textContent()).toBe('H');
+  await expect.poll(() => page.locator('[data-state="sound.playing.whole"] text').textContent()).toBe('H*');
   for (const type of ['faster', 'pause', 'resume'] as const) actor.send({ type });
   await page.locator('[data-state="sound.playing.fast"].active').waitFor();
   expect(await page.locator('.route-lit').count()).toBe(1);
@@ -124,7 +124,7 @@ test.skipIf(noChromium)(
     expect(seen.size).toBeGreaterThan(3);
     expect(seen.has(null)).toBe(false);
     expect([...seen].some((path) => path?.endsWith('back') === true)).toBe(false);
-    expect(await page.locator('.chart-told').textContent()).toBe(before);
+    await expect.poll(() => page.locator('.chart-told').textContent()).toBe(before);
     expect(await stops.count()).toBe(1);
     expect(await stops.getAttribute('data-state')).toBe(await focused());
 
@@ -139,7 +139,7 @@ test.skipIf(noChromium)(
     await box.locator('xpath=..').focus();
     await page.keyboard.press('Enter');
     await page.getByTestId('told').getByText('slow').waitFor();
-    expect(await page.getByTestId('step').textContent()).toContain('play');
+    await expect.poll(() => page.getByTestId('step').textContent()).toContain('play');
     actor.stop();
     expect(problems).toEqual([]);
   },

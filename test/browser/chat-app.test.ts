@@ -123,7 +123,7 @@ test.skipIf(noChromium)(
     await said(two.page, 'Send', 'Refund Eva.');
     await two.page.getByRole('button', { name: 'Reject' }).click();
     await shows(two.page, 'Then not.');
-    expect(await two.page.locator('code').textContent()).toContain('denied');
+    await expect.poll(() => two.page.locator('code').textContent()).toContain('denied');
     expect(two.problems).toEqual([]);
   },
 );
@@ -172,7 +172,9 @@ test.skipIf(noChromium)(
     await page.reload();
     await shows(page, 'Paid.');
     expect(await texts(page)).toEqual(before);
-    expect(await page.locator('fieldset').allTextContents()).toEqual([expect.stringContaining('output-available')]);
+    await expect
+      .poll(() => page.locator('fieldset').allTextContents())
+      .toEqual([expect.stringContaining('output-available')]);
     await said(page, 'Send', 'Count.');
     await shows(page, 'One');
     await page.reload();

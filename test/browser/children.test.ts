@@ -34,15 +34,15 @@ test.skipIf(noChromium)(
     const waiting = page.locator('.entry[data-kind="call"]', { hasText: 'waits for you' });
     await waiting.waitFor();
 
-    expect(await waiting.getAttribute('data-depth')).toBe('2');
+    await expect.poll(() => waiting.getAttribute('data-depth')).toBe('2');
     const title = page.getByRole('navigation', { name: 'Actor' });
-    expect(await title.getByRole('button').allTextContents()).toEqual(['level2', 'level1', 'level0']);
-    expect(await title.locator('[aria-current="true"]').textContent()).toBe('level0');
+    await expect.poll(() => title.getByRole('button').allTextContents()).toEqual(['level2', 'level1', 'level0']);
+    await expect.poll(() => title.locator('[aria-current="true"]').textContent()).toBe('level0');
     await page.locator('[data-state="DIRECT_EXECUTION.RUNNING_CALLS"].active').waitFor();
-    expect(await page.getByTestId('told').textContent()).toContain('level2 › level1 › level0 › pay');
+    await expect.poll(() => page.getByTestId('told').textContent()).toContain('level2 › level1 › level0 › pay');
 
     await title.getByRole('button', { name: 'level1' }).click();
-    expect(await title.locator('[aria-current="true"]').textContent()).toBe('level1');
+    await expect.poll(() => title.locator('[aria-current="true"]').textContent()).toBe('level1');
     await page.getByRole('button', { name: 'Approve', exact: true }).click();
     await page.locator('.answer-text').getByText('Answer of level2').waitFor();
     expect((await run).success).toBe(true);
@@ -97,13 +97,13 @@ test.skipIf(noChromium)('a run that failed has no tick and no green, a run that 
   const { page } = await open();
   const end = page.locator('[data-state="COMPLETION"].active');
   await end.waitFor();
-  expect(await end.getAttribute('data-tone')).toBe('danger');
-  expect(await page.getByTestId('status').getAttribute('class')).toContain('danger');
+  await expect.poll(() => end.getAttribute('data-tone')).toBe('danger');
+  await expect.poll(() => page.getByTestId('status').getAttribute('class')).toContain('danger');
 
   await createAgent({ silent: true, model: scriptedModel(['Fine.']), inspect: inspector() }).run('Answer');
   const { page: other } = await open();
   await other.locator('[data-state="COMPLETION"].active').waitFor();
-  expect(await other.locator('[data-state="COMPLETION"]').getAttribute('data-tone')).toBe('done');
+  await expect.poll(() => other.locator('[data-state="COMPLETION"]').getAttribute('data-tone')).toBe('done');
 });
 
 test.skipIf(noChromium)(
@@ -119,9 +119,9 @@ test.skipIf(noChromium)(
     const state = page.locator('[data-state="NOT_READY"].active');
     await state.waitFor();
 
-    expect(await state.getAttribute('data-tone')).toBe('go');
-    expect(await page.getByRole('navigation', { name: 'Actor' }).textContent()).toBe('oven');
-    expect(await page.locator('.run-picker').textContent()).toContain('oven');
+    await expect.poll(() => state.getAttribute('data-tone')).toBe('go');
+    await expect.poll(() => page.getByRole('navigation', { name: 'Actor' }).textContent()).toBe('oven');
+    await expect.poll(() => page.locator('.run-picker').textContent()).toContain('oven');
     expect(await page.locator('body').textContent()).not.toMatch(/x:\d/);
     actor.stop();
   },
@@ -146,8 +146,8 @@ test.skipIf(noChromium)('events that changed nothing are listed, with why and wh
   await page.keyboard.press('1');
 
   await page.getByTestId('candidates').getByText('guard said no').waitFor();
-  expect(await page.getByTestId('candidates').textContent()).toContain('isOpen');
-  expect(await page.getByTestId('ignored').textContent()).toContain('said no');
+  await expect.poll(() => page.getByTestId('candidates').textContent()).toContain('isOpen');
+  await expect.poll(() => page.getByTestId('ignored').textContent()).toContain('said no');
   expect(await page.locator('[data-state="OPEN"]').getAttribute('class')).not.toContain('visited');
   actor.stop();
 });

@@ -57,8 +57,10 @@ test.skipIf(noChromium)(
     const kinds = await rows.evaluateAll((all) => all.map((one) => one.getAttribute('data-kind')));
     expect(new Set(kinds)).toEqual(new Set(['same', 'left']));
     expect(kinds.lastIndexOf('left') - kinds.indexOf('left') + 1).toBe(kinds.filter((kind) => kind === 'left').length);
-    expect(await page.getByTestId('difference').textContent()).toMatch(/first difference is at transition \d+/);
-    expect(await rows.and(page.locator('.now')).getAttribute('class')).toContain('first');
+    await expect
+      .poll(() => page.getByTestId('difference').textContent())
+      .toMatch(/first difference is at transition \d+/);
+    await expect.poll(() => rows.and(page.locator('.now')).getAttribute('class')).toContain('first');
     const event = page.getByTestId('pair-event');
     await event.locator('[data-side="A"]').filter({ hasText: 'SQLITE_BUSY' }).waitFor();
     await event.locator('[data-side="B"]').filter({ hasText: '11150' }).waitFor();
@@ -83,15 +85,15 @@ test.skipIf(noChromium)(
     await page.locator('.row-compare.first[data-kind="data"]').getByText('≠ output.data.cents').waitFor();
     const event = page.getByTestId('pair-event');
     await event.getByText('output.data.cents').waitFor();
-    expect(await event.locator('[data-side="A"]').textContent()).toBe('11150');
-    expect(await event.locator('[data-side="B"]').textContent()).toBe('20');
+    await expect.poll(() => event.locator('[data-side="A"]').textContent()).toBe('11150');
+    await expect.poll(() => event.locator('[data-side="B"]').textContent()).toBe('20');
 
     // What the agent makes of it is no other move and no other event of its own, but another memory.
     await page.locator('.row-compare').filter({ hasText: 'tool.succeeded' }).click();
     const context = page.getByTestId('pair-context');
     await context.locator('.pair-path').filter({ hasText: 'cents' }).first().waitFor();
-    expect(await context.locator('[data-side="A"]').allTextContents()).toContain('11150');
-    expect(await context.locator('[data-side="B"]').allTextContents()).toContain('20');
+    await expect.poll(() => context.locator('[data-side="A"]').allTextContents()).toContain('11150');
+    await expect.poll(() => context.locator('[data-side="B"]').allTextContents()).toContain('20');
   },
 );
 
@@ -107,9 +109,9 @@ test.skipIf(noChromium)(
     await page.locator('.row-compare').first().click();
     const context = page.getByTestId('pair-context');
     await context.getByText('Nothing that counts differs.').waitFor();
-    expect(await context.textContent()).toContain(
-      'Not counted: times, durations, seeds, and the ids of runs and calls.',
-    );
+    await expect
+      .poll(() => context.textContent())
+      .toContain('Not counted: times, durations, seeds, and the ids of runs and calls.');
     await context.getByRole('button', { name: /show \d+/ }).click();
     expect(await context.locator('.pair-path').allTextContents()).toContainEqual(expect.stringContaining('seed'));
   },
@@ -157,7 +159,7 @@ test.skipIf(noChromium)(
 
     await saved.page.getByTestId('difference').getByText('The first difference is at transition 1.').waitFor();
     await saved.page.getByTestId('pair-event').getByText('What time is it?').first().waitFor();
-    expect(await saved.page.locator('.run-picker').textContent()).toContain('Where is it warmer');
+    await expect.poll(() => saved.page.locator('.run-picker').textContent()).toContain('Where is it warmer');
     expect(saved.problems).toEqual([]);
   },
 );

@@ -22,7 +22,7 @@ test.skipIf(noChromium)('a server that dies in a call is seen to be connected an
   await page.getByRole('dialog').getByText('MCP files').click();
   await page.locator('[data-state="READY"].active').waitFor();
   for (const state of ['CONNECTING', 'DISCOVERING'])
-    expect(await page.locator(`[data-state="${state}"]`).getAttribute('class')).toContain('visited');
+    await expect.poll(() => page.locator(`[data-state="${state}"]`).getAttribute('class')).toContain('visited');
   // The call is sent once more on the second connection, which it ends as well.
   await page.locator('[data-state="CONNECTING"]').getByText('×3').waitFor();
   await page.getByText('listMcpTools.done').first().waitFor();

@@ -83,7 +83,9 @@ test.skipIf(noChromium)('an event of any machine is filled in by keyboard, put r
     (one.getAttribute('aria-describedby') ?? '').split(' ').map((id) => document.getElementById(id)?.textContent),
   );
   expect(told).toEqual(['whole number, 1 to 99', 'must be at most 99, got 100']);
-  expect(await page.getByRole('alert').textContent()).toBe('One thing is to be put right before it can be sent.');
+  await expect
+    .poll(() => page.getByRole('alert').textContent())
+    .toBe('One thing is to be put right before it can be sent.');
   expect(actor.getSnapshot().value).toBe('OPEN');
 
   await page.keyboard.press('Backspace');
@@ -115,7 +117,7 @@ test.skipIf(noChromium)('the fields become JSON and fields again, with all that 
   await json.fill('{"product": "milk", "quantity": 2, "card": "blue"}');
   await page.getByRole('button', { name: 'Fields', exact: true }).click();
   expect(await page.getByLabel('product').inputValue()).toBe('"milk"');
-  expect(await page.getByRole('dialog').textContent()).toContain('Also, as JSON alone: card');
+  await expect.poll(() => page.getByRole('dialog').textContent()).toContain('Also, as JSON alone: card');
   await page.getByLabel('product').fill('"coffee"');
   await page.getByRole('button', { name: 'Send', exact: true }).click();
 

@@ -53,23 +53,22 @@ test.skipIf(noChromium)(
     ).run('Write to Ada about her orders');
 
     await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
-    expect(await page.locator('[data-state="DIRECT_EXECUTION.RUNNING_CALLS"]').getAttribute('class')).toContain(
-      'active',
-    );
-    expect(await page.getByRole('complementary', { name: 'Live actors' }).textContent()).toContain(
-      'AWAITING_APPROVAL.ASKING',
-    );
-    expect(await page.locator('[data-state="ERROR_RECOVERY"]').getAttribute('class')).toContain('visited');
+    await page.locator('[data-state="DIRECT_EXECUTION.RUNNING_CALLS"].active').waitFor();
+    await page
+      .getByRole('complementary', { name: 'Live actors' })
+      .filter({ hasText: 'AWAITING_APPROVAL.ASKING' })
+      .waitFor();
+    await page.locator('[data-state="ERROR_RECOVERY"].visited').waitFor();
 
     await page.getByRole('button', { name: 'Approve', exact: true }).click();
     await page.locator('.answer-text').getByText('The letter is sent.').waitFor();
 
     expect((await run).success).toBe(true);
     await page.getByTestId('status').filter({ hasText: 'answered' }).waitFor();
-    expect(await page.locator('[data-state="COMPLETION"]').getAttribute('class')).toContain('active');
+    await page.locator('[data-state="COMPLETION"].active').waitFor();
     await page.keyboard.press('Home');
     for (let mark = 0; mark < 2; mark++) await page.keyboard.press(']');
-    expect(await page.getByTestId('told').textContent()).toContain('RECOVERING');
+    await expect.poll(() => page.getByTestId('told').textContent()).toContain('RECOVERING');
     expect(problems).toEqual([]);
   },
 );
@@ -158,7 +157,7 @@ test.skipIf(noChromium)('a run is forked from one of its steps, with what the to
   await page.getByRole('button', { name: 'Fork with this outcome' }).click();
 
   await page.locator('.answer-text').getByText('It is stormy.').waitFor();
-  expect(await page.locator('.banner').textContent()).toContain('A fork of');
+  await expect.poll(() => page.locator('.banner').textContent()).toContain('A fork of');
 });
 
 test.skipIf(noChromium)(
@@ -177,7 +176,7 @@ test.skipIf(noChromium)(
     await page.getByRole('dialog').getByRole('button', { name: 'Fork', exact: true }).click();
 
     await page.locator('.answer-text').getByText('It is foggy.').waitFor();
-    expect(await page.locator('.banner').textContent()).toContain('A fork of');
+    await expect.poll(() => page.locator('.banner').textContent()).toContain('A fork of');
     expect(problems).toEqual([]);
   },
 );
@@ -268,6 +267,6 @@ test.skipIf(noChromium)('a person talks to an agent while it works, and sees whe
   await entry.getByText('You, for the next run').waitFor();
   work[1]?.resolve('9 °C');
   await page.locator('.answer-text').getByText('Ten.').waitFor();
-  expect(await page.locator('[data-kind="task"]').textContent()).toContain('And tomorrow?');
+  await expect.poll(() => page.locator('[data-kind="task"]').textContent()).toContain('And tomorrow?');
   expect(problems).toEqual([]);
 });

@@ -17,9 +17,9 @@ test.skipIf(noChromium)('scrubbing back shows chart and conversation as they wer
 
   await page.keyboard.press('Home');
   expect(await page.locator('.answer-text').count()).toBe(0);
-  expect(await page.getByTestId('readout').textContent()).toContain('1 of');
+  await expect.poll(() => page.getByTestId('readout').textContent()).toContain('1 of');
   await page.keyboard.press('Shift+ArrowRight');
-  expect(await page.getByTestId('readout').textContent()).toContain('11 of');
+  await expect.poll(() => page.getByTestId('readout').textContent()).toContain('11 of');
   await page.keyboard.press('End');
   await page.locator('.answer-text').first().waitFor();
   expect(problems).toEqual([]);
@@ -35,7 +35,7 @@ test.skipIf(noChromium)('a step tells why other transitions were not taken, and 
 
   const candidates = page.getByTestId('candidates');
   await candidates.getByText('taken', { exact: true }).first().waitFor();
-  expect(await candidates.textContent()).toContain('guard said no');
+  await expect.poll(() => candidates.textContent()).toContain('guard said no');
   expect(await page.getByTestId('changes').textContent()).not.toBe('');
 });
 
@@ -114,7 +114,7 @@ test.skipIf(noChromium)('any XState machine is drawn, whoever wrote it', async (
   const { page, problems } = await open();
 
   await page.locator('[data-state="amber.blinking"].active').waitFor();
-  expect(await page.locator('[data-state="green"]').getAttribute('class')).toContain('visited');
+  await expect.poll(() => page.locator('[data-state="green"]').getAttribute('class')).toContain('visited');
   expect(problems).toEqual([]);
   actor.stop();
 });
@@ -131,9 +131,9 @@ test.skipIf(noChromium)('a recording from disk becomes a session', async () => {
   });
 
   await page.locator('.answer-text').getByText('It is half past twelve.').waitFor();
-  expect(await page.getByTestId('status').textContent()).toContain('answered');
+  await expect.poll(() => page.getByTestId('status').textContent()).toContain('answered');
   await page.keyboard.press('1');
-  expect(await page.getByTestId('no-fork').textContent()).toContain('the agent that made it is not here');
+  await expect.poll(() => page.getByTestId('no-fork').textContent()).toContain('the agent that made it is not here');
   expect(await page.getByRole('button', { name: 'Fork from here' }).count()).toBe(0);
 });
 

@@ -111,8 +111,8 @@ test.skipIf(noChromium)(
     await late.getByText('lit').waitFor();
     await late.click();
     await page.locator('[data-state="lit"].active').waitFor();
-    expect(await page.locator('.chart-title [aria-current="true"]').textContent()).toBe('late');
-    expect(await tiles.filter({ hasText: 'lamp-47' }).textContent()).toContain('lit');
+    await expect.poll(() => page.locator('.chart-title [aria-current="true"]').textContent()).toBe('late');
+    await expect.poll(() => tiles.filter({ hasText: 'lamp-47' }).textContent()).toContain('lit');
     root.stop();
     expect(problems).toEqual([]);
   },

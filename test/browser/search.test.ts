@@ -29,7 +29,7 @@ test.skipIf(noChromium)(
     await page.getByLabel('Search this run').fill('careful otter');
     const here = page.getByRole('list', { name: 'Places found' });
     await here.getByText('prompt').first().waitFor();
-    expect(await here.textContent()).toContain('request callLlm');
+    await expect.poll(() => here.textContent()).toContain('request callLlm');
 
     await page.getByLabel('Search this run').fill('over bergen');
     await page.getByText('Not found.').waitFor();

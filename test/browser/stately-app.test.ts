@@ -18,7 +18,7 @@ test.skipIf(noChromium)(
     await lit('DARK');
     await app.page.getByRole('button', { name: 'TURN' }).click();
     await lit('BRIGHT');
-    expect(await page.locator('.run-picker').textContent()).toContain('kitchen: lamp');
+    await expect.poll(() => page.locator('.run-picker').textContent()).toContain('kitchen: lamp');
 
     await app.page.goto('about:blank');
     await status('stopped: disconnected');
@@ -40,15 +40,11 @@ test.skipIf(noChromium)('actors that only move leave no room empty for a convers
   await page.locator('[data-state="LIT"].active').waitFor();
 
   expect(await page.getByRole('region', { name: 'Conversation' }).count()).toBe(0);
-  expect(await page.getByRole('tab').allTextContents()).toEqual([
-    'Step',
-    'Transitions',
-    'Sequence',
-    'Compare',
-    'Search',
-  ]);
+  await expect
+    .poll(() => page.getByRole('tab').allTextContents())
+    .toEqual(['Step', 'Transitions', 'Sequence', 'Compare', 'Search']);
   expect(await page.locator('.facts').textContent()).not.toContain('turn');
   expect(await page.getByRole('link', { name: 'Download the recording' }).count()).toBe(0);
   await page.keyboard.press('5');
-  expect(await page.getByRole('tab', { selected: true }).textContent()).toBe('Step');
+  await expect.poll(() => page.getByRole('tab', { selected: true }).textContent()).toBe('Step');
 });

@@ -53,7 +53,9 @@ test.skipIf(noChromium)('a wheel zooms into the timeline, and pointing tells sta
 
   await page.mouse.move(x, y);
   await page.getByTestId('lane-tip').getByText('chief').waitFor();
-  expect(await page.getByTestId('lane-tip').textContent()).toMatch(/(?:PLANNING|DIRECT_EXECUTION)\S* \d+.* · /);
+  await expect
+    .poll(() => page.getByTestId('lane-tip').textContent())
+    .toMatch(/(?:PLANNING|DIRECT_EXECUTION)\S* \d+.* · /);
   await page.mouse.wheel(0, -600);
   await whole.waitFor();
   await whole.click();
