@@ -69,6 +69,10 @@ await picture('fork', 'light', async (page) => {
   await page.getByRole('button', { name: 'Add a call' }).click();
   await page.getByLabel('Tool of call').last().selectOption('get_weather');
   await page.getByLabel('city').last().fill('Paris');
+  await page.getByRole('group', { name: 'Call 4' }).evaluate((form) => {
+    const list = form.closest('.scroll');
+    list?.scrollBy(0, form.getBoundingClientRect().top - list.getBoundingClientRect().top - 8);
+  });
 });
 const door = createActor(doorMachine(), { id: 'door', inspect: inspector.inspect }).start();
 door.send({ type: 'key.turned' });

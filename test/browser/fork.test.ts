@@ -35,16 +35,49 @@ test.skipIf(noChromium)('a model is made to reply differently, and the fork stan
   await agentOf([calls(['look', { where: 'up' }]), 'It is clear.'], { tools: [look()] }).run('How is the sky?');
   await page.locator('.answer-text').getByText('It is clear.').waitFor();
   await page.getByRole('button', { name: 'Reply differently…' }).last().click();
-  const dialog = page.getByRole('dialog', { name: 'Reply differently' });
-  const text = dialog.getByLabel('Text');
+  const form = page.getByRole('form', { name: 'Reply differently' });
+  const text = form.getByLabel('Text');
   expect(await text.inputValue()).toBe('It is clear.');
   await text.fill('');
-  expect(await dialog.getByRole('button', { name: 'Fork with this reply' }).isDisabled()).toBe(true);
+  expect(await form.getByRole('button', { name: 'Fork with this reply' }).isDisabled()).toBe(true);
   await text.fill('It is foul.');
-  await dialog.getByRole('button', { name: 'Fork with this reply' }).click();
+  await form.getByRole('button', { name: 'Fork with this reply' }).click();
   await besideParent(page, 'It is foul.');
   expect(problems).toEqual([]);
 });
+
+test.skipIf(noChromium)(
+  'what is being written stays until it is sent or given up: over scrolling, a new run and a refusal',
+  async () => {
+    const { page } = await open();
+    const turns = Array.from({ length: 30 }, (_, n) => calls(['look', { where: `row ${n}` }]));
+    const tool = fakeTool('look', [{ sky: 'clear' }]);
+    const agent = agentOf([...turns, 'It is clear.'], { tools: [tool], maxSteps: 40 });
+    const run = agent.run('How are the rows?');
+    await run;
+    await page.locator('.answer-text').getByText('It is clear.').waitFor();
+    const list = page.getByRole('list', { name: 'Conversation' });
+    const button = page.getByRole('button', { name: 'Reply differently…' }).last();
+    await button.click();
+    const form = page.getByRole('form', { name: 'Reply differently' });
+    await form.getByLabel('Text').fill('It is foul.');
+    await form.getByLabel('Text').blur();
+    await list.evaluate((element) => element.scrollTo(0, 0));
+    await form.waitFor({ state: 'detached' });
+    await agentOf(['Nothing.'], {}).run('Something new');
+    await page.getByRole('button', { name: 'new run' }).waitFor();
+    await list.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+    expect(await form.getByLabel('Text').inputValue()).toBe('It is foul.');
+    await page.context().setOffline(true);
+    await form.getByRole('button', { name: 'Fork with this reply' }).click();
+    await page.locator('.toast[data-tone="danger"]').waitFor();
+    await page.context().setOffline(false);
+    expect(await form.getByLabel('Text').inputValue()).toBe('It is foul.');
+    await form.getByRole('button', { name: 'Cancel' }).click();
+    await form.waitFor({ state: 'detached' });
+    await expect.poll(() => button.evaluate((element) => element === document.activeElement)).toBe(true);
+  },
+);
 
 test.skipIf(noChromium)(
   'its calls are forms: what is wrong cannot be sent, and the tool gets what was written',
@@ -55,15 +88,15 @@ test.skipIf(noChromium)(
     await agentOf(replies, { tools: [tool] }).run('How is the horizon?');
     await page.locator('.answer-text').getByText('It is clear.').waitFor();
     await page.getByRole('button', { name: 'Reply differently…' }).first().click();
-    const dialog = page.getByRole('dialog', { name: 'Reply differently' });
-    const where = dialog.getByLabel('where');
+    const form = page.getByRole('form', { name: 'Reply differently' });
+    const where = form.getByLabel('where');
     expect(await where.inputValue()).toBe('up');
     await where.fill('far');
-    await dialog.getByRole('button', { name: 'Add a call' }).click();
-    await dialog.getByRole('group', { name: 'Call 2' }).waitFor();
-    const fork = dialog.getByRole('button', { name: 'Fork with this reply' });
+    await form.getByRole('button', { name: 'Add a call' }).click();
+    await form.getByRole('group', { name: 'Call 2' }).waitFor();
+    const fork = form.getByRole('button', { name: 'Fork with this reply' });
     await expect.poll(() => fork.isDisabled()).toBe(true);
-    await dialog.getByRole('button', { name: 'Leave out call 2' }).click();
+    await form.getByRole('button', { name: 'Leave out call 2' }).click();
     await expect.poll(() => fork.isDisabled()).toBe(false);
     await fork.click();
     await besideParent(page, 'It is far.');
@@ -77,20 +110,20 @@ test.skipIf(noChromium)('a tool is made to give something else, or to fail', asy
   await agentOf(replies, { tools: [look()] }).run('How is the evening?');
   await page.locator('.answer-text').getByText('It is clear.').waitFor();
   await page.getByRole('button', { name: 'Other result…' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Other result' });
-  await dialog.getByLabel('Result (JSON)').fill('{ "sky": "red"');
-  expect(await dialog.getByRole('button', { name: 'Fork with this result' }).isDisabled()).toBe(true);
-  await dialog.getByLabel('Result (JSON)').fill('{ "sky": "red" }');
-  await dialog.getByRole('button', { name: 'Fork with this result' }).click();
+  const form = page.getByRole('form', { name: 'Other result' });
+  await form.getByLabel('Result (JSON)').fill('{ "sky": "red"');
+  expect(await form.getByRole('button', { name: 'Fork with this result' }).isDisabled()).toBe(true);
+  await form.getByLabel('Result (JSON)').fill('{ "sky": "red" }');
+  await form.getByRole('button', { name: 'Fork with this result' }).click();
   await besideParent(page, 'It is red.');
-  expect(await page.locator('.entry[data-kind="call"]').textContent()).toContain('"red"'.slice(1, -1));
+  await expect.poll(() => page.locator('.entry[data-kind="call"]').textContent()).toContain('"red"'.slice(1, -1));
 
   await page.getByRole('button', { name: 'Other result…' }).click();
-  await dialog.getByRole('button', { name: 'It fails' }).click();
-  await dialog.getByLabel('What the error says').fill('It is night.');
-  await dialog.getByRole('button', { name: 'Fork with this result' }).click();
+  await form.getByRole('button', { name: 'It fails' }).click();
+  await form.getByLabel('What the error says').fill('It is night.');
+  await form.getByRole('button', { name: 'Fork with this result' }).click();
   await besideParent(page, 'It is dark.');
-  expect(await page.locator('.entry[data-kind="call"]').textContent()).toContain('It is night.');
+  await expect.poll(() => page.locator('.entry[data-kind="call"]').textContent()).toContain('It is night.');
 });
 
 test.skipIf(noChromium)('nothing is offered where no agent could continue: in a recording from disk', async () => {
@@ -125,8 +158,8 @@ test.skipIf(noChromium)('what a person changed at an approval is shown, also aft
     if (again) await page.reload();
     const entry = page.locator('.entry[data-kind="call"]');
     await entry.getByText('Changed by a person before it ran').click();
-    expect(await entry.locator('.edited').textContent()).toContain('900');
-    expect(await entry.locator('.edited').textContent()).toContain('700');
+    await expect.poll(() => entry.locator('.edited').textContent()).toContain('900');
+    await expect.poll(() => entry.locator('.edited').textContent()).toContain('700');
   }
 });
 
@@ -142,7 +175,7 @@ test.skipIf(noChromium)(
       if (again) await page.reload();
       const entry = page.locator('.entry[data-kind="model"]').last();
       await entry.getByText('Out of order.').waitFor();
-      expect(await entry.textContent()).toContain('Next is second.');
+      await expect.poll(() => entry.textContent()).toContain('Next is second.');
     }
   },
 );

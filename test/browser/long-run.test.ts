@@ -1,4 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { tool } from '../../src/tools/tool.ts';
@@ -16,43 +17,64 @@ test.skipIf(noChromium)(
   { timeout: 180_000 },
   async () => {
     const { page, problems } = await open();
-    const count = tool({ name: 'count', description: 'Counts.', execute: async ({ n }) => (await nextTurn(), { n }) });
-    const replies = Array.from({ length: TURNS }, (_, n) => calls(['count', { n }], ['count', { n: -n }]));
-    const agent = createAgent({
-      name: 'counter',
-      silent: true,
-      tools: [count],
-      maxSteps: TURNS + 1,
-      model: scriptedModel([...replies, 'Counted.']),
-      inspect: inspector(),
-    });
-    await page.evaluate(watchFrames);
-    const run = agent.run('Count');
-
-    await run;
-    await page.locator('.answer-text').getByText('Counted.').waitFor({ timeout: 60_000 });
-    await page.getByTestId('status').filter({ hasText: 'answered' }).waitFor({ timeout: 60_000 });
+    const run = await followed(page, 0);
     const { moves, nodes, heapMb, frames } = await page.evaluate(measured);
     console.log(
-      `live run of ${moves} transitions: ${JSON.stringify(frames)} ms between frames, ${nodes} nodes, heap ${heapMb} MB`,
+      `live run of ${moves} transitions in ${run.ms} ms: ${JSON.stringify(frames)} ms between frames, ${nodes} nodes, heap ${heapMb} MB`,
     );
 
     expect(moves).toBeGreaterThan(cases(4000, 10_000));
     expect(nodes).toBeLessThan(2500);
     expect(heapMb).toBeLessThan(250);
     // What was opened last is in sight; the run that it is the recording of stands beside it.
-    inspector().open(run.recording());
+    inspector().open(run.run.recording());
     await page.getByTestId('readout').getByText(`${moves} of ${moves}`, { exact: false }).waitFor({ timeout: 60_000 });
     await page.keyboard.press('6');
-    await page.getByRole('tabpanel').locator('select').selectOption(run.runId);
+    await page.getByRole('tabpanel').locator('select').selectOption(run.run.runId);
     await page.getByTestId('difference').getByText('Both runs took the same transitions').waitFor({ timeout: 60_000 });
     expect((await page.evaluate(measured)).nodes).toBeLessThan(2500);
     for (const key of ['2', '3', '4', '6', 'Home', 'End']) await page.keyboard.press(key);
     expect(problems).toEqual([]);
     await page.close();
+    await pacedRun();
     await loadedAndScrubbed(moves);
   },
 );
+
+/** Lets an agent count, with a model that takes so many milliseconds for a reply, until the page shows all of it. */
+async function followed(page: Page, replyMs: number) {
+  const count = tool({ name: 'count', description: 'Counts.', execute: async ({ n }) => (await nextTurn(), { n }) });
+  const replies = Array.from({ length: TURNS }, (_, n) => calls(['count', { n }], ['count', { n: -n }]));
+  const script = scriptedModel([...replies, 'Counted.']);
+  const agent = createAgent({
+    name: 'counter',
+    silent: true,
+    tools: [count],
+    maxSteps: TURNS + 1,
+    model: { complete: async (request, io) => (await sleep(replyMs), script.complete(request, io)) },
+    inspect: inspector(),
+  });
+  await page.evaluate(watchFrames);
+  const begun = performance.now();
+  const run = agent.run('Count');
+  await run;
+  const ms = Math.round(performance.now() - begun);
+  await page.locator('.answer-text').getByText('Counted.').waitFor({ timeout: 60_000 });
+  await page.getByTestId('status').filter({ hasText: 'answered' }).waitFor({ timeout: 60_000 });
+  // What was said is folded before the last steps are.
+  for (let seen = -1, moves = 0; seen !== moves; await sleep(500))
+    [seen, moves] = [moves, (await page.evaluate(measured)).moves];
+  return { run, ms };
+}
+
+/** The same with a model that is only a hundred times as fast as a real one, not a thousand times. */
+async function pacedRun(): Promise<void> {
+  const { page } = await open();
+  const { ms } = await followed(page, 10);
+  const { moves, frames } = await page.evaluate(measured);
+  console.log(`live run of ${moves} transitions in ${ms} ms: ${JSON.stringify(frames)} ms between frames`);
+  await page.close();
+}
 
 /** Opens the page once more on the recording, which is played from its first line, and scrubs through it. */
 async function loadedAndScrubbed(moves: number): Promise<void> {

@@ -11,11 +11,11 @@ import { eventName, type Microstep } from '../../machines/events/transition-log.
 import { activeStates, actorInput, initialStates, isEventless, isMachine, isRestored, snapshotOf } from './actors.ts';
 import { drawMachine, transitionIds, transitionsFor } from './drawing.ts';
 import { initialSnapshot, isInitial, type LazySnapshot, type StepSource } from './initial-snapshot.ts';
-import { loopOf, loopStep } from './loop-steps.ts';
 import { actorName, agentAbove, logicName } from './names.ts';
 import { type ActorInfo, type Frame, isNumbered, type StepInfo } from './protocol.ts';
 import { endingTone } from './state-tones.ts';
-import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine } from 'xstate';
+import { type AnyActorRef, type AnyMachineSnapshot, type AnyStateMachine, isMachineSnapshot } from 'xstate';
+import { isJsonObject } from '../../json/json.ts';
 
 /** What the makers of frames have in common. */
 export interface FrameOptions {
@@ -77,7 +77,9 @@ export class FrameMaker {
     this.#line += 1;
     this.#at = record.t === 'run' ? 0 : record.at;
     if (record.t === 'run' || recordedEntry(record) !== null) this.#entry = this.#line;
-    this.#emit({ t: 'record', session: this.#session, line: this.#line, record });
+    // A line that is sent while the run goes on has no digests, and a page shows the same when it is loaded again.
+    const shown = record.t === 'start' ? { ...record, digest: '', key: '' } : record;
+    this.#emit({ t: 'record', session: this.#session, line: this.#line, record: shown });
   }
 
   microstep({ actor, path, snapshot, event, taken, machine }: Microstep): void {
@@ -261,4 +263,34 @@ export class FrameMaker {
     const source = loopStep(earlier, loop);
     if (source !== null) this.#step(seen, { ...source, to: activeStates(loop) });
   }
+}
+
+/** The loop detection in an agent's context; null where there is none. */
+function loopOf({ machine, context }: AnyMachineSnapshot): AnyMachineSnapshot | null {
+  if (machine.id !== 'agent' || !isJsonObject(context)) return null;
+  const loop: unknown = Reflect.get(context, 'loop');
+  return isMachineSnapshot(loop) ? loop : null;
+}
+
+/** What moved the loop detection between two snapshots of its agent, as one transition; null when nothing did. */
+function loopStep(before: AnyMachineSnapshot | null, after: AnyMachineSnapshot): StepSource | null {
+  if (before === null || before === after || sameMemory(before, after)) return null;
+  const type = before.context.recent === after.context.recent ? 'round.settled' : 'call.proposed';
+  const from = before.machine.root.states[String(before.value)];
+  const possible = [from, before.machine.root].flatMap((node) => node?.transitions.get(type) ?? []);
+  const taken = possible.find(({ target }) => target?.some(({ key }) => key === String(after.value)));
+  return { event: { type }, before, after, taken: taken === undefined ? [] : [taken] };
+}
+
+/** Equal, though perhaps not the same: a settled round counts its failures again, and a run that is joined is another's copy. */
+function sameMemory(one: AnyMachineSnapshot, other: AnyMachineSnapshot): boolean {
+  return one.value === other.value && isEqual(one.context, other.context);
+}
+
+function isEqual(one: unknown, other: unknown): boolean {
+  if (Object.is(one, other)) return true;
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
+  const keys = Object.keys(one);
+  if (keys.length !== Object.keys(other).length) return false;
+  return keys.every((key) => isEqual(Reflect.get(one, key), Reflect.get(other, key)));
 }

@@ -15,6 +15,7 @@ import type { Json, JsonObject, JsonSchema } from '../../json/json.ts';
  *                                           tokens, stands between them as `{"t":"said","event":…}`. The SSE id is the
  *                                           number of the last line, so a reconnecting `EventSource` continues where it was;
  *                                           `?from=<n>` begins after line n. The page plays the lines: it makes the frames.
+ *                                           Of a run of this process they have no digests of requests; the recording has.
  *                                           Of a machine without a recording: its frames, each with its number as id
  * - `GET /api/sessions/<id>/lines`          the lines so far in one answer, as `application/x-ndjson`
  * - `GET /api/sessions/<id>/recording`      the recording, as a download

@@ -18,8 +18,11 @@ export interface Recorder {
   text(): string;
   /** Milliseconds from the beginning to the latest record: a clock that a replay can read too. */
   readonly elapsed: number;
-  /** Reads the records one after the other, null when there are no more yet. */
-  reader(): () => RecordLine | null;
+  /**
+   * Reads the records one after the other, null when there are no more yet; for who only plays them, without the digests of
+   * requests, which cost more than all else of a line.
+   */
+  reader(digests: 'digests' | 'no digests'): () => RecordLine | null;
   /** What the machine was told so far, in order, and when. */
   entries(): readonly { readonly at: number; readonly entry: Entry }[];
   /** Called after each record, for the one who watches the run. One that throws is ignored. */
@@ -36,23 +39,23 @@ class KeptStart implements Pick<StartRecord, 'at' | 'id' | 'name' | 'effects' | 
   readonly effects: Effects;
   /** Against the one before of this name. */
   readonly request: Json;
-  /** Known where somebody watched when it was started; else made of the whole request when the first reader comes by. */
+  /** Made of the whole request when the first reader asks for it. */
   #digest: string | undefined;
 
-  constructor(at: number, { id, name, effects }: Effect, request: Json, sum: string | undefined) {
+  constructor(at: number, { id, name, effects }: Effect, request: Json) {
     this.at = at;
     this.id = id;
     this.name = name;
     this.effects = effects;
     this.request = request;
-    this.#digest = sum;
   }
 
-  /** `asked` gives the whole request; it is called if the digest is not known. */
-  record(asked: () => Json): StartRecord {
+  /** `asked` gives the whole request, and is called if the digest is not known; null: nobody needs it. */
+  record(asked: (() => Json) | null): StartRecord {
     const { id, name, effects } = this;
-    const sum = (this.#digest ??= digest(asked()));
-    return startRecord({ id, name, effects, digest: sum, key: effectKey(id, sum) }, this.at, this.request);
+    const sum = asked === null ? '' : (this.#digest ??= digest(asked()));
+    const key = asked === null ? '' : effectKey(id, sum);
+    return startRecord({ id, name, effects, digest: sum, key }, this.at, this.request);
   }
 }
 
@@ -67,18 +70,14 @@ export function recorder(head: RunRecord, at: () => number = stopwatch()): Recor
   };
   return {
     start: (effect) =>
-      keep(
-        effect.ms === undefined
-          ? new KeptStart(at(), effect, shorten(effect), watching === null ? undefined : effect.digest)
-          : startRecord(effect, at(), null),
-      ),
+      keep(effect.ms === undefined ? new KeptStart(at(), effect, shorten(effect)) : startRecord(effect, at(), null)),
     entry: (entry) => keep({ at: at(), entry }),
     end: (output) => keep({ t: 'end', at: at(), output }),
     get elapsed() {
       return kept.at(-1)?.at ?? 0;
     },
-    reader: () => {
-      const lineOf = lineReader(head);
+    reader: (digests) => {
+      const lineOf = lineReader(head, digests);
       let begun = false;
       let next = 0;
       return () => {
@@ -97,14 +96,14 @@ export function recorder(head: RunRecord, at: () => number = stopwatch()): Recor
       watching = listener;
     },
     text: () => {
-      const [lineOf, write] = [lineReader(head), lineWriter()];
+      const [lineOf, write] = [lineReader(head, 'digests'), lineWriter()];
       return write(head) + kept.map((item) => write(lineOf(item))).join('');
     },
   };
 }
 
 /** Makes records of what was kept, in order. */
-function lineReader({ history }: RunRecord): (item: Kept) => RecordLine {
+function lineReader({ history }: RunRecord, digests: 'digests' | 'no digests'): (item: Kept) => RecordLine {
   /** The latest request of each name, whole: only against that one is the next written. */
   const latest = new Map<string, JsonObject>();
   /** Those after it, as they are written: they are put together only if somebody has to know. */
@@ -121,6 +120,7 @@ function lineReader({ history }: RunRecord): (item: Kept) => RecordLine {
   return (item) => {
     if ('entry' in item) return entryRecord(item.entry, item.at);
     if (!(item instanceof KeptStart)) return item;
+    if (digests === 'no digests') return item.record(null);
     const { name, request } = item;
     const waiting = unread.get(name);
     if (waiting === undefined) unread.set(name, [request]);

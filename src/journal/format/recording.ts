@@ -1,4 +1,4 @@
-import type { Json } from '../../json/json.ts';
+import { type Json, parsedText } from '../../json/json.ts';
 import { type BlobReader, blobReader, HOLDS_KEY, lineWriter } from './blobs.ts';
 import { type SumReader, beginsWithLine, sumOf, sumReader } from './checksums.ts';
 import { historyPartOf } from './histories.ts';
@@ -122,7 +122,7 @@ function readLine(item: string | object, index: number, last: number, sums: SumR
   if (typeof item !== 'string') return item;
   if (isBlank(item)) return null;
   const sum = sumOf(item);
-  const parsed = parsedJson(sum?.text ?? item);
+  const parsed = parsedText(sum?.text ?? item);
   if (parsed === undefined && index === last && !beginsWithLine(item)) return null;
   if (parsed === undefined)
     throw new RecordingError(index + 1, 'is not JSON. The file is damaged there; only its last line may be torn.');
@@ -130,14 +130,6 @@ function readLine(item: string | object, index: number, last: number, sums: SumR
   const wrong = sums.wrong(sum, record !== null && isBlob(record));
   if (wrong !== null) throw new RecordingError(index + 1, wrong);
   return record;
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function whole(record: RecordLine, line: number, blobs: BlobReader): RecordLine {

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { lanesOf, shortState, stepMarks } from '../../../src/inspector/page/model/timeline.ts';
 import { placeAtTime, durationText, timeScale } from '../../../src/inspector/page/model/time-scale.ts';
-import { sessionOf, step } from './fixture.ts';
+import { PageModel } from '../../../src/inspector/page/model/page-model.ts';
+import { framesOfScene, modelOf, sessionOf, step } from './fixture.ts';
 
 const steps = [
   step(1, 'A', { at: 0 }),
@@ -54,9 +55,28 @@ test('calls side by side have a lane each; what never overlaps shares one', () =
   expect(lanes.map(({ depth }) => depth)).toEqual([0, 1, 1, 1]);
 });
 
+test.each(['plan-recovery', 'parallel'])('lanes that are followed live are those of who comes later: %s', (scene) => {
+  const frames = framesOfScene(scene);
+  const model = new PageModel();
+  let looks = 0;
+  for (const [index, frame] of frames.entries()) {
+    model.add(frame);
+    const [session] = model.sessions.values();
+    if (session === undefined || index % 3 > 0) continue;
+    looks += 1;
+    const later = modelOf(frames.slice(0, index + 1));
+    // As often as a page is drawn, and again without anything new.
+    for (let look = 0; look < 2; look += 1)
+      expect(lanesOf(session, model.drawings)).toEqual(lanesOf(later.session, later.model.drawings));
+  }
+  expect(looks).toBeGreaterThan(20);
+});
+
 test('spans of a lane follow each other without overlapping', () => {
-  for (const { spans } of lanesOf(sessionOf('plan-recovery')))
+  for (const { spans, depth } of lanesOf(sessionOf('plan-recovery')))
     for (const [index, span] of spans.entries()) {
+      // All calls are over, and the last state of each ends with it.
+      if (depth > 0) expect(span.to).not.toBeNull();
       const next = spans[index + 1];
       expect(span.to === null || next === undefined || span.to <= next.from).toBe(true);
     }

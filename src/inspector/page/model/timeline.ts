@@ -65,21 +65,45 @@ export function openLanes(lanes: readonly Lane[], shut: ReadonlySet<string>): re
 
 const NO_DRAWINGS: Drawings = new Map();
 
+/** The spans of one life so far, and how many of its actor's steps they are made of. */
+interface KeptSpans {
+  readonly drawing: MachineDrawing | undefined;
+  readonly spans: LaneSpan[];
+  counted: number;
+}
+
+const kept = new WeakMap<ActorTrack, Map<number, KeptSpans>>();
+
+/** The spans of a life. They continue where they ended, so a live run costs what is new in it. */
 function spansOf({ steps }: SessionModel, { track, life }: TrackedLife, drawings: Drawings): readonly LaneSpan[] {
-  const spans: LaneSpan[] = [];
-  const drawing = drawings.get(track.info.drawing ?? '');
-  const first = 1 + lastUpTo(track.steps.length, (index) => track.steps[index], life.from - 1);
-  for (let index = first; index < track.steps.length; index++) {
-    const at = track.steps[index] ?? 0;
+  const known = keptSpans(track, life.from, drawings.get(track.info.drawing ?? ''));
+  const { spans, drawing } = known;
+  const end = (to: number | null): void => {
+    const last = spans.at(-1);
+    if (last !== undefined && last.to !== to) spans[spans.length - 1] = { ...last, to };
+  };
+  for (; known.counted < track.steps.length; known.counted++) {
+    const at = track.steps[known.counted] ?? 0;
     if (life.to !== null && at > life.to) break;
     const step = steps[at];
     if (step?.ignored !== undefined) continue;
-    const last = spans.at(-1);
-    if (last !== undefined) spans[spans.length - 1] = { ...last, to: at };
+    end(at);
     const state = innermost(step?.to ?? []).join(' + ');
-    spans.push({ actor: track.info.path, state, tone: toneAfter(drawing, step ?? null), from: at, to: life.to });
+    spans.push({ actor: track.info.path, state, tone: toneAfter(drawing, step ?? null), from: at, to: null });
   }
+  end(life.to);
   return spans;
+}
+
+function keptSpans(track: ActorTrack, from: number, drawing: MachineDrawing | undefined): KeptSpans {
+  const lives = kept.get(track) ?? new Map<number, KeptSpans>();
+  kept.set(track, lives);
+  const known = lives.get(from);
+  if (known !== undefined && known.drawing === drawing) return known;
+  const counted = 1 + lastUpTo(track.steps.length, (index) => track.steps[index], from - 1);
+  const made = { drawing, spans: [], counted };
+  lives.set(from, made);
+  return made;
 }
 
 /** What a span says in its lane: the names of the innermost states, one for each region of a parallel state. */
@@ -112,13 +136,22 @@ export function sharedLines({ actors }: SessionModel): readonly SharedLine[] {
   for (const one of lives) {
     const { parent, src } = one.track.info;
     const name = actorLabel(one.track.info);
-    // Ids of calls are numbered; all calls of one tool by one parent are of one kind.
-    const kind = `${(parent ?? '').replaceAll(/\d+/g, '#')}/${src}/${name}`;
+    const kind = kindOf(one.track, name);
     const free = lines.find((line) => line.kind === kind && endOf(line) < one.life.from);
     if (free === undefined) lines.push({ kind, name, src, parent, lives: [one] });
     else free.lives.push(one);
   }
   return lines;
+}
+
+const kinds = new WeakMap<ActorTrack, string>();
+
+/** Ids of calls are numbered; all calls of one tool by one parent are of one kind. */
+function kindOf(track: ActorTrack, name: string): string {
+  const { parent, src } = track.info;
+  const known = kinds.get(track) ?? `${(parent ?? '').replaceAll(/\d+/g, '#')}/${src}/${name}`;
+  kinds.set(track, known);
+  return known;
 }
 
 function endOf({ lives }: SharedLine): number {

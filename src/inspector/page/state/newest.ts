@@ -78,6 +78,7 @@ function isBusy(state: PageState): boolean {
     state.focus.peek() !== null ||
     state.speed.peek() !== null ||
     state.dialog.peek() !== null ||
+    state.fork.peek()?.session === session ||
     isAnswering ||
     fields.some((field) => 'value' in field && field.value !== '') ||
     String(getSelection() ?? '') !== ''

@@ -2,7 +2,8 @@ import type { Act, ActReply, SessionInfo } from '../../frames/protocol.ts';
 import type { Json } from '../../../json/json.ts';
 import type { SessionModel } from '../model/page-model.ts';
 import type { Page } from './page-context.ts';
-import type { ForkLeaf, PageState } from './page-state.ts';
+import type { ForkLeaf } from './fork-draft.ts';
+import type { PageState } from './page-state.ts';
 import { showSession } from './walk.ts';
 
 /** Asks the server for something about the session that is shown, and says what became of it. True when it was done. */

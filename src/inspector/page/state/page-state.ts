@@ -3,8 +3,9 @@ import { type ActorState, actorsAt } from '../model/actor-state.ts';
 import { talkAt } from '../model/fold-talk.ts';
 import { PageModel, type SessionModel } from '../model/page-model.ts';
 import type { Stretch } from '../model/time-scale.ts';
+import type { ForkDraft } from './fork-draft.ts';
 import type { TalkLog } from '../model/talk.ts';
-import type { Json, JsonObject } from '../../../json/json.ts';
+import type { JsonObject } from '../../../json/json.ts';
 
 /** What stands on the desk beside the conversation. */
 export type DeskTab = 'step' | 'steps' | 'sequence' | 'exchanges' | 'costs' | 'search' | 'compare';
@@ -14,12 +15,7 @@ type OpenDialog =
   | { readonly kind: 'help' }
   | { readonly kind: 'send' }
   | { readonly kind: 'fork'; readonly entry: number; readonly outcome: string }
-  /** A fork in which a model replies differently, or a tool gives something else. */
-  | { readonly kind: ForkLeaf; readonly entry: number; readonly value: Json }
   | { readonly kind: 'sessions' };
-
-/** The leaves whose outcomes a reader may write: what a model replied, what a tool gave. */
-export type ForkLeaf = 'callLlm' | 'callTool';
 
 /** The part of the page that a narrow screen shows. */
 export type Pane = 'chart' | 'time' | 'talk' | 'desk';
@@ -56,6 +52,8 @@ export interface PageState {
   readonly query: Signal<string>;
   readonly other: Signal<string | null>;
   readonly dialog: Signal<OpenDialog | null>;
+  /** What is being written in the place of an outcome, to fork the run with it. */
+  readonly fork: Signal<ForkDraft | null>;
   /** What was written in answer to calls that wait, by session and call. */
   readonly drafts: Map<string, AnswerDraft>;
   /** The latest thing worth saying aloud. */
@@ -117,6 +115,7 @@ export function pageState(): PageState {
     query: signal(''),
     other,
     dialog: signal(null),
+    fork: signal(null),
     drafts: new Map(),
     notice: signal({ text: '', tone: 'info' }),
   };

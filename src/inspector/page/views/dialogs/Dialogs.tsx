@@ -4,14 +4,12 @@ import { useState } from 'preact/hooks';
 import { inertLine } from '../../model/inert-text.ts';
 import { openFile } from '../../state/orders.ts';
 import { showSession } from '../../state/walk.ts';
-import { DialogFrame } from './DialogFrame.tsx';
+import { DialogFrame } from '../parts/DialogFrame.tsx';
 import { Icon, Lamp } from '../parts/Icon.tsx';
 import { statusText, statusTone } from '../../model/tone.ts';
 import { KEYS } from '../../state/keys.ts';
 
-const ForkDialog = later(async () => (await import('./ForkDialogs.tsx')).ForkDialog);
-const ReplyDialog = later(async () => (await import('./ForkDialogs.tsx')).ReplyDialog);
-const ResultDialog = later(async () => (await import('./ForkDialogs.tsx')).ResultDialog);
+const ForkDialog = later(async () => (await import('../forms/ForkForms.tsx')).ForkDialog);
 const SendDialog = later(async () => (await import('./SendDialog.tsx')).SendDialog);
 
 /** The dialog that is open, if any. */
@@ -25,10 +23,6 @@ export function Dialogs() {
       return <SendDialog />;
     case 'fork':
       return <ForkDialog entry={dialog.entry} outcome={dialog.outcome} />;
-    case 'callLlm':
-      return <ReplyDialog entry={dialog.entry} value={dialog.value} />;
-    case 'callTool':
-      return <ResultDialog entry={dialog.entry} value={dialog.value} />;
     case 'sessions':
       return <SessionsDialog />;
     case undefined:

@@ -5,7 +5,7 @@ import { isRight, type FormReading, type FormState, beginForm, readForm } from '
 import { inertLine } from '../../model/inert-text.ts';
 import { order } from '../../state/orders.ts';
 import { usePage } from '../../state/page-context.ts';
-import { DialogFrame } from './DialogFrame.tsx';
+import { DialogFrame } from '../parts/DialogFrame.tsx';
 import { InertText } from '../parts/Values.tsx';
 import { SchemaForm } from '../forms/SchemaForm.tsx';
 import { acceptedEvents, wildcards, type EventForm, eventForm } from '../../model/forms/known-forms.ts';

@@ -9,12 +9,14 @@ interface ArgumentsEditorProps {
   readonly tool: string;
   /** What it begins with. */
   readonly args: JsonObject;
+  /** It is one field of several, and does not take the focus. */
+  readonly keepFocus?: boolean;
   /** Null: what stands there cannot be approved. */
   readonly onArgs: (args: JsonObject | null) => void;
 }
 
 /** Edits the arguments of a call that waits: by fields where its tool's schema is known, or as JSON. */
-export function ArgumentsEditor({ tool, args, onArgs }: ArgumentsEditorProps) {
+export function ArgumentsEditor({ tool, args, keepFocus = false, onArgs }: ArgumentsEditorProps) {
   const { state: page } = usePage();
   const kind = useMemo(() => argumentsForm(page.session.value?.records ?? [], tool, args), []);
   const [state, setState] = useState(() => beginForm(kind, args));
@@ -22,7 +24,7 @@ export function ArgumentsEditor({ tool, args, onArgs }: ArgumentsEditorProps) {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const first = place.current?.querySelector('input, select, textarea');
-    if (first instanceof HTMLElement) first.focus();
+    if (first instanceof HTMLElement && !keepFocus) first.focus();
     onArgs(isRight(readForm(kind, state)) ? args : null);
   }, []);
   return (

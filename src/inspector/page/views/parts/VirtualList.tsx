@@ -18,6 +18,14 @@ interface VirtualListProps<T> {
 
 const OVERSCAN_PX = 240;
 
+/** What of a list is in sight, in pixels. */
+interface View {
+  readonly top: number;
+  readonly height: number;
+}
+
+type Ref = { readonly current: HTMLElement | null };
+
 /** A list that has only the rows in its document that are in sight: ten thousand cost no more than twenty. */
 export function VirtualList<T>({
   items,
@@ -33,7 +41,7 @@ export function VirtualList<T>({
   const rows = useRef<HTMLDivElement>(null);
   const heights = useRef<number[]>([]);
   const atEnd = useRef(true);
-  const [view, setView] = useState({ top: 0, height: 600 });
+  const [view, setView] = useState<View>({ top: 0, height: 600 });
   const place = measured ? offsets(heights.current, items.length, estimate) : null;
   const topOf = (index: number): number => (place === null ? index * estimate : (place[index] ?? 0));
   const total = topOf(items.length);
@@ -46,28 +54,15 @@ export function VirtualList<T>({
     return true;
   });
 
-  const stay = useRef(() => {});
-  stay.current = () => {
-    const element = box.current;
-    if (element !== null && stick && atEnd.current && !worksIn(element)) element.scrollTop = element.scrollHeight;
-  };
-  useLayoutEffect(() => {
-    const [element, all] = [box.current, content.current];
-    if (element === null || all === null) return;
-    const watcher = new ResizeObserver((sizes) => {
-      stay.current();
-      if (sizes.some(({ target }) => target === element))
-        setView({ top: element.scrollTop, height: element.clientHeight });
-    });
-    watcher.observe(element);
-    watcher.observe(all);
-    return () => watcher.disconnect();
-  }, []);
-  useLayoutEffect(() => stay.current(), [stick]);
-
+  useStay(box, content, { isWanted: () => stick && atEnd.current, stick, onSize: setView });
+  const revealed = useRef(reveal);
   useLayoutEffect(() => {
     const element = box.current;
+    const isOther = revealed.current !== reveal;
+    revealed.current = reveal;
     if (element === null || reveal === null || reveal < 0) return;
+    // A form that grows stays where its reader is.
+    if (!isOther && worksIn(element)) return;
     atEnd.current = reveal === items.length - 1;
     const [top, bottom] = [topOf(reveal), topOf(reveal + 1)];
     if (top < element.scrollTop) element.scrollTop = Math.max(0, top - 8);
@@ -99,14 +94,37 @@ export function VirtualList<T>({
   );
 }
 
+/** Keeps a box at its end while that is wanted and nobody works in it; reports how high the box is. */
+function useStay(
+  box: Ref,
+  content: Ref,
+  { isWanted, stick, onSize }: { isWanted: () => boolean; stick: boolean; onSize: (view: View) => void },
+): void {
+  const stay = useRef(() => {});
+  stay.current = () => {
+    const element = box.current;
+    if (element !== null && isWanted() && !worksIn(element)) element.scrollTop = element.scrollHeight;
+  };
+  useLayoutEffect(() => {
+    const [element, all] = [box.current, content.current];
+    if (element === null || all === null) return;
+    const watcher = new ResizeObserver((sizes) => {
+      stay.current();
+      if (sizes.some(({ target }) => target === element))
+        onSize({ top: element.scrollTop, height: element.clientHeight });
+    });
+    watcher.observe(element);
+    watcher.observe(all);
+    return () => watcher.disconnect();
+  }, []);
+  useLayoutEffect(() => stay.current(), [stick]);
+}
+
 /**
  * Reports the heights of rows when the browser has laid them out: to ask for them after each drawing would have it lay out
  * twice. Draws again in the next frame where `report` says that one has changed.
  */
-function useRowHeights(
-  rows: { readonly current: HTMLElement | null } | null,
-  report: (index: number, height: number) => boolean,
-): void {
+function useRowHeights(rows: Ref | null, report: (index: number, height: number) => boolean): void {
   const [, again] = useState(0);
   const watched = useRef(new Set<Element>());
   const watcher = useRef<ResizeObserver | null>(null);

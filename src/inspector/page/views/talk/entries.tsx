@@ -7,7 +7,8 @@ import { goTo } from '../../state/walk.ts';
 import { Icon, Lamp } from '../parts/Icon.tsx';
 import { Button } from '../parts/Button.tsx';
 import { forkOffer, outcomeAt } from '../../state/orders.ts';
-import type { ForkLeaf } from '../../state/page-state.ts';
+import type { ForkLeaf } from '../../state/fork-draft.ts';
+import { later } from '../parts/later.tsx';
 import { InertText } from '../parts/Values.tsx';
 import { inertLine } from '../../model/inert-text.ts';
 
@@ -102,6 +103,8 @@ export function ModelEntry({ item, now }: { readonly item: ModelItem; readonly n
   );
 }
 
+const ForkForm = later(async () => (await import('../forms/ForkForms.tsx')).ForkForm);
+
 interface OtherOutcomeProps {
   /** The position at which the outcome came. */
   readonly position: number | null;
@@ -117,8 +120,15 @@ export function OtherOutcome({ position, leaf, label }: OtherOutcomeProps) {
   if (session === null || outcome === null) return null;
   const { entry } = outcome;
   if (forkOffer(session.info, entry, desk.acts).kind !== 'offered') return null;
+  const place = { session: session.info.id, entry };
+  const draft = state.fork.value;
+  if (draft?.session === place.session && draft.entry === entry) return <ForkForm draft={draft} />;
+  const open = async (): Promise<void> => {
+    const { forkDraft } = await import('../../state/fork-draft.ts');
+    state.fork.value = forkDraft(leaf, place, outcome.value);
+  };
   return (
-    <Button look="quiet other" onClick={() => (state.dialog.value = { kind: leaf, ...outcome })}>
+    <Button look="quiet other" data-fork={entry} onClick={() => void open()}>
       <Icon name="fork" /> {label}
     </Button>
   );

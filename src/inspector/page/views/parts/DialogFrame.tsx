@@ -1,4 +1,4 @@
-import { Button } from '../parts/Button.tsx';
+import { Button } from './Button.tsx';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { usePage } from '../../state/page-context.ts';
