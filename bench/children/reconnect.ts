@@ -1,4 +1,5 @@
-// Reconnects to a chat of about 1,000 events near its end. Arguments: make|read, store, place, protocol.
+// Reconnects to a chat of about 1,000 events near its end. Arguments: make|read|serve, store, place, protocol, run, line; `serve`
+// makes the run by a request of the protocol, reads its stream to the end, and then comes back to it.
 import { createAgent, tool } from '../../src/index.ts';
 import { fileJournal, sqliteJournal } from '../../src/journal/index.ts';
 import { agUi, runStream, uiStream } from '../../src/ui/index.ts';
@@ -35,6 +36,20 @@ function request(runId: string, line: number): Promise<Response> {
   return agUi.serve(agent, new Request('http://x/', { method: 'POST', headers, body }), served);
 }
 
+/** The run that a request of the protocol starts, once its stream was read to the end; and a line near its end. */
+async function serve(): Promise<readonly [string, number]> {
+  const post = (body: object) => new Request('http://x/?id=chat', { method: 'POST', body: JSON.stringify(body) });
+  if (protocol === 'own') {
+    await runStream.serve(agent, post({ type: 'send', text: 'Go.' }), served);
+    await (await runStream.serve(agent, new Request('http://x/?id=chat'), served)).text();
+  } else if (protocol === 'ui')
+    await (await uiStream.serve(agent, post({ id: 'chat', messages: [message] }), served)).text();
+  else await (await agUi.serve(agent, post({ threadId: 'chat', runId: 'ag-run', messages: [message] }), served)).text();
+  const [run] = (await journal.list?.()) ?? [];
+  const lines = (await journal.read?.(run?.runId ?? ''))?.lines.length ?? 0;
+  return [run?.runId ?? '', lines - 6];
+}
+
 if (mode === 'make') {
   const run = agent
     .conversation('ada/chat', { owner: 'ada' })
@@ -44,13 +59,13 @@ if (mode === 'make') {
   const lines = (await journal.read?.(run.runId))?.lines.length ?? 0;
   console.log(JSON.stringify({ runId: run.runId, events, lines }));
 } else {
-  const [runId = '', line = '0'] = process.argv.slice(6);
+  const [runId, line] = mode === 'serve' ? await serve() : [process.argv[6] ?? '', Number(process.argv[7])];
   const times: number[] = [];
   let length = 0;
   for (let round = 0; round < 10; round += 1) {
     const begun = performance.now();
     // oxlint-disable-next-line no-await-in-loop -- one request after the other
-    const text = await (await request(runId, Number(line))).text();
+    const text = await (await request(runId, line)).text();
     times.push(performance.now() - begun);
     length = text.length;
   }

@@ -6,7 +6,7 @@ import { memoryJournal } from '../../src/journal/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { type EventGroup, GroupPlayer } from '../../src/ui/base/event-groups.ts';
 import { type GroupBatch, followGroups } from '../../src/ui/base/follow-groups.ts';
-import { conversationId, isOwnedBy, lastRunOf, newChatId, ownedRun } from '../../src/ui/base/owned-runs.ts';
+import { conversationId, isOwnedBy, lastRunOf, newChatId, ownedHead } from '../../src/ui/base/owned-runs.ts';
 import { begun, runFeed } from '../../src/ui/base/run-feed.ts';
 import { readPosition, sseText, sseTextAfter } from '../../src/ui/base/sse.ts';
 
@@ -82,6 +82,54 @@ test('what a slow reader receives late says how the run stood behind it, and not
   const own: string[] = [];
   for await (const { type } of run) if (type !== 'model.token') own.push(type);
   expect(types).toEqual(own);
+});
+
+test('who comes back to a run reads its records again only where there are more, and a run that replaced it from its beginning', async () => {
+  const kept = memoryJournal();
+  let reads = 0;
+  const journal = {
+    ...kept,
+    read: async (runId: string) => {
+      reads += 1;
+      return (await kept.read?.(runId)) ?? null;
+    },
+  };
+  const model = scriptedModel([{ content: '', toolCalls: [{ name: 'wipe', arguments: {} }] }, { content: 'Wiped.' }]);
+  const agent = createAgent({ model, tools: [wipe], silent: true, confirm: 'wait', journal });
+  const run = agent.run('Wipe it.');
+  while (run.pending.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  const { signal } = new AbortController();
+  const look = async () => {
+    const types: string[] = [];
+    const gone = new AbortController();
+    for await (const batch of followGroups(journal, run.runId, { signal: gone.signal })) {
+      types.push(...batch.groups.flatMap(({ events }) => events.map(({ type }) => type)));
+      if (batch.isWhole) gone.abort();
+    }
+    return types;
+  };
+  const waiting = await look();
+  expect(waiting.at(-1)).toBe('approval.requested');
+  reads = 0;
+  expect(await look()).toEqual(waiting);
+  expect(reads).toBe(0);
+  await agent.approve(run.runId, run.pending[0]?.callId ?? '');
+  await run;
+  const whole = await look();
+  expect(whole.slice(0, waiting.length)).toEqual(waiting);
+  expect(whole.at(-1)).toBe('run.finished');
+  reads = 0;
+  expect(await look()).toEqual(whole);
+  expect(reads).toBe(0);
+  // It is forgotten, and another one is begun under its id.
+  await kept.remove?.(run.runId);
+  const other = createAgent({ model: scriptedModel([{ content: 'No.' }]), silent: true, journal: kept });
+  await other.run('Another.', { runId: run.runId });
+  const again: string[] = [];
+  for await (const { groups } of followGroups(journal, run.runId, { signal }))
+    again.push(...groups.flatMap(({ events }) => events.map(({ type }) => type)));
+  expect(again).not.toContain('approval.requested');
+  expect(again.at(-1)).toBe('run.finished');
 });
 
 test('a long run is played in parts, and others have their turn between them', async () => {
@@ -173,10 +221,10 @@ test('a run of another owner is as if it were not there, and without an owner on
   const run = agent.conversation(conversationId('trip', 'ada') ?? '', { owner: 'ada' }).run('Hello');
   await run;
   expect((await lastRunOf(journal, 'trip', 'ada'))?.runId).toBe(run.runId);
-  expect((await ownedRun(journal, run.runId, 'ada'))?.head.runId).toBe(run.runId);
+  expect((await ownedHead(journal, run.runId, 'ada'))?.runId).toBe(run.runId);
   for (const other of ['alan', undefined, '']) {
     expect(await lastRunOf(journal, 'trip', other)).toBeNull();
-    expect(await ownedRun(journal, run.runId, other)).toBeNull();
+    expect(await ownedHead(journal, run.runId, other)).toBeNull();
   }
   expect(conversationId('trip', undefined)).toBeNull();
   expect(conversationId('b', 'a/x')).not.toBe(conversationId('x/b', 'a'));
@@ -185,6 +233,6 @@ test('a run of another owner is as if it were not there, and without an owner on
   expect(isOwnedBy({ runId: 'mine', metadata: {} })).toBe(false);
   const open = agent.run('Hello');
   await open;
-  expect((await ownedRun(journal, open.runId))?.head.runId).toBe(open.runId);
-  expect(await ownedRun(journal, open.runId, 'ada')).toBeNull();
+  expect((await ownedHead(journal, open.runId))?.runId).toBe(open.runId);
+  expect(await ownedHead(journal, open.runId, 'ada')).toBeNull();
 });

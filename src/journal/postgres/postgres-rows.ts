@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../json/json.ts';
 import { historyIdOf, withHistory } from '../format/histories.ts';
 import { RecordingError } from '../format/journal-error.ts';
 import { type Recording, readRecording } from '../format/recording.ts';
-import { type RunSummary, type Tallied, summaryOf } from '../format/tally.ts';
+import { type RunSummary, type Tallied, summaryOf, textOrNull } from '../format/tally.ts';
 import type { PostgresDatabase, PostgresRow } from './postgres-database.ts';
 
 /** Whether a living process writes the run `r`. */
@@ -68,9 +68,9 @@ export function summaryOfRun(row: PostgresRow): RunSummary {
     metadata,
     ended: row['ended'] === true,
     waiting: row['waiting'] === true,
-    status: textOr(row['status']),
-    reason: textOr(row['reason']),
-    errorCode: textOr(row['error_code']),
+    status: textOrNull(row['status']),
+    reason: textOrNull(row['reason']),
+    errorCode: textOrNull(row['error_code']),
     toolsUsed: Array.isArray(tools) ? tools.filter((name) => typeof name === 'string') : [],
     steps: Number(row['steps']),
     records: Number(row['records']),
@@ -93,11 +93,7 @@ function headIn(text: unknown): Pick<Tallied, 'runId' | 'agent' | 'at' | 'input'
   return { runId: textIn(runId), agent: textIn(agent), at: textIn(at), input: textIn(input), metadata: object };
 }
 
-const textIn = (value: unknown): string => textOr(value) ?? '';
-
-function textOr(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
-}
+const textIn = (value: unknown): string => textOrNull(value) ?? '';
 
 /** The lines of a run, and how many records its row says that they are. */
 interface RunLines {

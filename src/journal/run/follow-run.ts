@@ -14,6 +14,10 @@ export interface FollowOptions {
   readonly signal: AbortSignal;
   /** Milliseconds between two looks at a store that reports nothing by itself. Default 200. */
   readonly everyMs?: number;
+  /** What the store said of the run when it was last read to its end, which is not read again while it says the same. */
+  readonly seen?: string | null;
+  /** Receives what the store says of the run before it is read. */
+  readonly onLook?: (revision: string | null) => void;
 }
 
 /**
@@ -25,10 +29,10 @@ export interface FollowOptions {
 export async function* followRun(
   store: Followed,
   runId: string,
-  { signal, everyMs = 200 }: FollowOptions,
+  { signal, everyMs = 200, seen: known = null, onLook }: FollowOptions,
 ): AsyncGenerator<readonly NumberedLine[]> {
   let given = 0;
-  let seen: string | null = null;
+  let seen = known;
   const changes = new Changes(store, runId, { signal, everyMs });
   try {
     while (!signal.aborted) {
@@ -39,6 +43,7 @@ export async function* followRun(
         continue;
       }
       seen = revision;
+      onLook?.(revision);
       const recording = (await store.read?.(runId)) ?? null;
       if (recording === null) return;
       const all: readonly NumberedLine[] = [
@@ -56,7 +61,8 @@ export async function* followRun(
   }
 }
 
-type Followed = Pick<JournalStore, 'read' | 'revision' | 'changes'>;
+/** A store whose runs are followed. */
+export type Followed = Pick<JournalStore, 'read' | 'revision' | 'changes'>;
 
 /** How long the records of a run are collected that changes all the time, in milliseconds: each look may read all of them. */
 const COLLECT_MS = 50;
@@ -67,12 +73,12 @@ const LOOK_MS = 5000;
 class Changes {
   readonly #store: Followed;
   readonly #runId: string;
-  readonly #options: Required<FollowOptions>;
+  readonly #options: Required<Pick<FollowOptions, 'signal' | 'everyMs'>>;
   #stop: (() => void) | null = null;
   #isChanged = false;
   #wake: () => void = () => undefined;
 
-  constructor(store: Followed, runId: string, options: Required<FollowOptions>) {
+  constructor(store: Followed, runId: string, options: Required<Pick<FollowOptions, 'signal' | 'everyMs'>>) {
     this.#store = store;
     this.#runId = runId;
     this.#options = options;

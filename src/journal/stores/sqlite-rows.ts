@@ -3,7 +3,7 @@ import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite';
 import { checksum } from '../../json/digest.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import { type Recording, readRecording } from '../format/recording.ts';
-import { type Tallied, type Tally, runTally, summaryOf, type RunSummary } from '../format/tally.ts';
+import { type Tallied, type Tally, runTally, summaryOf, type RunSummary, textOrNull } from '../format/tally.ts';
 import { isGone, readWriter } from './writer.ts';
 
 /** A row of both tables as the database gives it, its integers as bigints: a damaged one may be too large for a number. */
@@ -148,10 +148,6 @@ export function isWritten(row: Row): boolean {
 /** The text of a column that is never null. */
 export function columnText(value: SQLOutputValue | undefined): string {
   return typeof value === 'string' ? value : '';
-}
-
-function textOrNull(value: SQLOutputValue | undefined): string | null {
-  return typeof value === 'string' ? value : null;
 }
 
 function metadataOf(value: SQLOutputValue | undefined): JsonObject {

@@ -1,3 +1,4 @@
+import { textOrNull } from '../format/tally.ts';
 import { randomBytes } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -76,10 +77,6 @@ function ownThread(): string | null {
   if (isMainThread) return null;
   const [, , task = UNKNOWN] = textOf(() => readlinkSync('/proc/thread-self')).split('/');
   return task;
-}
-
-function textOrNull(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
 }
 
 let place: string | undefined;

@@ -1,4 +1,4 @@
-import type { JournalStore } from '../../journal/run/run-journal.ts';
+import type { Followed } from '../../journal/run/follow-run.ts';
 import type { EventGroup } from '../base/event-groups.ts';
 import type { GroupBatch } from '../base/follow-groups.ts';
 import type { LiveText } from '../base/run-feed.ts';
@@ -11,7 +11,7 @@ import { AgUiFold, type AgNames } from './ag-ui-fold.ts';
 
 /** What of a run is sent to a client, from where on. */
 export interface AgTextsOptions {
-  readonly journal: Pick<JournalStore, 'read'>;
+  readonly journal: Followed;
   readonly runId: string;
   readonly names: Required<AgNames>;
   /** How far the client is. */

@@ -4,7 +4,7 @@
  * I1 Who is gone cancels nothing: only a stop that is asked for ends a run.
  * I2 The same message posted again is the same run.
  */
-import { ownedRun } from '../base/owned-runs.ts';
+import { ownedHead } from '../base/owned-runs.ts';
 import { type ServedAgent, refusedReplies, shownUntil, standingOf, writeReplies } from '../base/answer-approvals.ts';
 import { Chat, type ChatOptions } from '../base/chat.ts';
 import { FROM_START, type SsePosition, jsonOf, positionOf, refusal, sseResponse, unknownId } from '../base/sse.ts';
@@ -70,11 +70,9 @@ export async function resumeUiStream(
     if (last === null || (last.state === 'ended' && after.line === 0)) return new Response(null, { status: 204 });
     return streamOf({ journal, state }, last.runId, after);
   }
-  const recording = await ownedRun(journal, named, owner);
-  const isOfChat = recording?.head.metadata.conversation === conversationId(chatId, owner);
-  return recording === null || !isOfChat
-    ? new Response(null, { status: 204 })
-    : streamOf({ journal, state }, named, after);
+  const head = await ownedHead(journal, named, owner);
+  const isOfChat = head?.metadata.conversation === conversationId(chatId, owner);
+  return head === null || !isOfChat ? new Response(null, { status: 204 }) : streamOf({ journal, state }, named, after);
 }
 
 /** The chat that a path such as `/api/chat/<id>/stream` or `/api/chat/<id>/messages` names, and what is asked of it. */

@@ -1,4 +1,4 @@
-import type { JournalStore } from '../../journal/run/run-journal.ts';
+import type { Followed } from '../../journal/run/follow-run.ts';
 import type { EventGroup } from '../base/event-groups.ts';
 import type { GroupBatch } from '../base/follow-groups.ts';
 import { type RunClient, clientTexts } from '../base/client-texts.ts';
@@ -11,7 +11,7 @@ import { UiStreamFold } from './ui-stream-fold.ts';
 
 /** What of a run is sent to a client, from where on. */
 export interface UiTextsOptions {
-  readonly journal: Pick<JournalStore, 'read'>;
+  readonly journal: Followed;
   readonly runId: string;
   /** How far the client is. */
   readonly after: SsePosition;

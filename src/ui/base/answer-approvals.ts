@@ -13,7 +13,7 @@ import type {
   SteerOptions,
 } from '../../agent/options/run-options.ts';
 import type { JsonObject } from '../../json/json.ts';
-import type { JournalStore } from '../../journal/run/run-journal.ts';
+import type { Followed } from '../../journal/run/follow-run.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { DrivenRun } from '../../journal/run/driven-runs.ts';
 import { GroupPlayer } from './event-groups.ts';
@@ -65,7 +65,7 @@ export interface RunStanding {
 }
 
 /** How a run stands now; null where there is none. */
-export async function standingOf(journal: Pick<JournalStore, 'read'>, runId: string): Promise<RunStanding | null> {
+export async function standingOf(journal: Followed, runId: string): Promise<RunStanding | null> {
   const player = new GroupPlayer();
   const approvals = new OpenApprovals();
   const answered = new Map<string, boolean>();

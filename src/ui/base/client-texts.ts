@@ -1,4 +1,4 @@
-import type { JournalStore } from '../../journal/run/run-journal.ts';
+import type { Followed } from '../../journal/run/follow-run.ts';
 import type { GroupBatch } from './follow-groups.ts';
 import { type LiveText, type RunFed, runFeed } from './run-feed.ts';
 import { SSE_PING } from './sse.ts';
@@ -21,7 +21,7 @@ const WAITING_MS = 60;
 /** A run as the texts for one client. They end with the run, and for now where that waits for people only. */
 export async function* clientTexts(
   client: RunClient,
-  { journal, runId, signal }: { journal: Pick<JournalStore, 'read'>; runId: string; signal: AbortSignal },
+  { journal, runId, signal }: { journal: Followed; runId: string; signal: AbortSignal },
 ): AsyncGenerator<string> {
   const left = new AbortController();
   const feed = runFeed(journal, runId, { signal: AbortSignal.any([signal, left.signal]) });

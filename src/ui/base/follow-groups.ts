@@ -7,11 +7,8 @@
  * I3 A long run is played in parts: the process has time for others between them, and readers receive each part.
  * I4 While nobody reads, nothing is fetched; what was played of the latest runs is kept for those who come back.
  */
-import { type FollowOptions, type NumberedLine, followRun } from '../../journal/run/follow-run.ts';
-import type { JournalStore } from '../../journal/run/run-journal.ts';
+import { type FollowOptions, type Followed, type NumberedLine, followRun } from '../../journal/run/follow-run.ts';
 import { type EventGroup, GroupPlayer, type GroupStanding } from './event-groups.ts';
-
-type Store = Pick<JournalStore, 'read'>;
 
 /** Groups that came together, and how the run stands behind them. */
 export interface GroupBatch {
@@ -27,13 +24,13 @@ const KEPT_RUNS = 32;
 /** A long run is played for so many milliseconds at a time. */
 const PART_MS = 10;
 
-const played = new WeakMap<Store, Map<string, PlayedRun>>();
+const played = new WeakMap<Followed, Map<string, PlayedRun>>();
 
 /**
  * The groups of a run as they are recorded, in whatever process: first all that are there, then batch by batch. Ends behind the
  * run's end, where another version recorded it, when the signal aborts, and at once where there is no such run.
  */
-export function followGroups(store: Store, runId: string, options: FollowOptions): AsyncGenerator<GroupBatch> {
+export function followGroups(store: Followed, runId: string, options: FollowOptions): AsyncGenerator<GroupBatch> {
   const runs = played.get(store) ?? new Map<string, PlayedRun>();
   played.set(store, runs);
   const run = runs.get(runId) ?? new PlayedRun(store, runId);
@@ -46,12 +43,14 @@ export function followGroups(store: Store, runId: string, options: FollowOptions
 
 /** One run, played as far as it was read. */
 class PlayedRun {
-  readonly #store: Store;
+  readonly #store: Followed;
   readonly #runId: string;
   #player = new GroupPlayer();
   #groups: EventGroup[] = [];
   #readers = 0;
   #reading: AbortController | null = null;
+  /** What the journal said of the run when it was last played to its end. */
+  #seen: string | null = null;
   /** The journal has no more. */
   #isRead = false;
   /** More is known of the run than was played. */
@@ -59,7 +58,7 @@ class PlayedRun {
   #taken: Promise<void> = Promise.resolve();
   #next = Promise.withResolvers<void>();
 
-  constructor(store: Store, runId: string) {
+  constructor(store: Followed, runId: string) {
     this.#store = store;
     this.#runId = runId;
   }
@@ -103,14 +102,17 @@ class PlayedRun {
 
   /** Looks at the journal once; what comes later is read along from then on. */
   async #look(everyMs: number | undefined): Promise<void> {
+    // Where it says the same as before, all of it is played.
+    const isPlayed = this.#seen !== null && (await this.#store.revision?.(this.#runId)) === this.#seen;
     if (this.#reading === null || this.#isRead) {
       const reading = new AbortController();
       this.#reading = reading;
       this.#isRead = false;
       const looked = this.#next.promise;
       void this.#read(reading, everyMs);
-      return looked;
+      return isPlayed ? undefined : looked;
     }
+    if (isPlayed) return undefined;
     const once = await followRun(this.#store, this.#runId, { signal: new AbortController().signal }).next();
     if (once.done !== true) await this.#take(once.value);
   }
@@ -124,11 +126,16 @@ class PlayedRun {
 
   async #read(reading: AbortController, everyMs: number | undefined): Promise<void> {
     const { signal } = reading;
+    let revision: string | null = null;
+    const onLook = (latest: string | null): void => {
+      revision = latest;
+    };
     try {
-      const options = { signal, ...(everyMs === undefined ? {} : { everyMs }) };
+      const options = { signal, seen: this.#seen, onLook, ...(everyMs === undefined ? {} : { everyMs }) };
       for await (const lines of followRun(this.#store, this.#runId, options)) {
         if (signal.aborted) return;
         await this.#take(lines);
+        this.#seen = revision;
       }
     } catch {
       // What cannot be read has no groups; whoever drives the run says what is wrong with its journal.

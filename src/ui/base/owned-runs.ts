@@ -4,8 +4,8 @@
  * I1 A run of another owner is to every request as if it were not there.
  */
 import type { RunRecord } from '../../journal/format/record.ts';
-import type { Recording } from '../../journal/format/recording.ts';
 import type { RunSummary } from '../../journal/format/tally.ts';
+import type { Followed } from '../../journal/run/follow-run.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { JsonObject } from '../../json/json.ts';
 import type { EventGroup, GroupStanding } from './event-groups.ts';
@@ -37,14 +37,11 @@ export function isOwnedBy(run: { readonly runId: string; readonly metadata: Json
   return recorded === undefined && OWN_ID.test(run.runId);
 }
 
-/** What is recorded of a run; null where there is none, and where it is another owner's. */
-export async function ownedRun(
-  journal: Pick<JournalStore, 'read'>,
-  runId: string,
-  owner?: string,
-): Promise<Recording | null> {
-  const recording = (await journal.read?.(runId)) ?? null;
-  return recording !== null && isOwnedBy(recording.head, owner) ? recording : null;
+/** The first record of a run; null where there is none, and where it is another owner's. */
+export async function ownedHead(journal: Followed, runId: string, owner?: string): Promise<RunRecord | null> {
+  for await (const { run } of followGroups(journal, runId, { signal: new AbortController().signal }))
+    return run.head !== null && isOwnedBy(run.head, owner) ? run.head : null;
+  return null;
 }
 
 /** The last run of a chat; null before the first, and where the chat is another owner's. */
@@ -89,7 +86,7 @@ interface WholeRun {
 }
 
 /** What is recorded of a run; null where there is none. */
-async function wholeRun(journal: Pick<JournalStore, 'read'>, runId: string): Promise<WholeRun | null> {
+async function wholeRun(journal: Followed, runId: string): Promise<WholeRun | null> {
   const groups: EventGroup[] = [];
   for await (const batch of followGroups(journal, runId, { signal: new AbortController().signal })) {
     groups.push(...batch.groups);

@@ -6,7 +6,7 @@
  *    drives the run; a client that misses it misses nothing that stays.
  * I2 A reader that is slow receives the latest text, not every piece of it: nothing is kept for it.
  */
-import type { JournalStore } from '../../journal/run/run-journal.ts';
+import type { Followed } from '../../journal/run/follow-run.ts';
 import { type DrivenRun, drivenRun } from '../../journal/run/driven-runs.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import { type GroupBatch, followGroups } from './follow-groups.ts';
@@ -71,7 +71,7 @@ function textsOf(journal: object, runId: string): LiveTexts | null {
  * Waits for the first record of a run that this process has started; until then its journal does not know it. False where it
  * ended without one: what it could not begin with stands in its result.
  */
-export async function begun(journal: Pick<JournalStore, 'read'>, run: DrivenRun & PromiseLike<unknown>) {
+export async function begun(journal: Followed, run: DrivenRun & PromiseLike<unknown>) {
   let isOver = false;
   const over = (): void => {
     isOver = true;
@@ -92,7 +92,7 @@ const IDLE_MS = 15_000;
 
 /** A run for one reader, from its beginning to its end. Nothing is fetched before it is asked for. */
 export async function* runFeed(
-  journal: Pick<JournalStore, 'read'>,
+  journal: Followed,
   runId: string,
   { signal, everyMs, idleMs = IDLE_MS }: FeedOptions,
 ): AsyncGenerator<RunFed> {
