@@ -10,7 +10,7 @@ import type { AnyResult, RunResult, UndeliveredMessage } from '../machines/contr
 import { ConversationError } from './options/agent-errors.ts';
 import type { Conversation } from './agent-types.ts';
 import type { RunInput } from './options/input-parts.ts';
-import { type ResumeOptions, type RunOptions, conversationMetadata } from './options/run-options.ts';
+import { type Delivery, type ResumeOptions, type RunOptions, conversationMetadata } from './options/run-options.ts';
 import type { AnyRun, PendingApproval } from './run/run.ts';
 import type { NextRuns, StartedRun } from './run/run-plan.ts';
 
@@ -172,9 +172,18 @@ function leftOut(runId: string): string {
 }
 
 function unended(runId: string, { error, result }: AnyResult): Error {
-  return Object.assign(new Error(`Run ${runId} could not be brought to its end: ${error?.message ?? result}`), {
-    code: error?.code ?? 'internal',
-  });
+  return Object.assign(
+    new Error(`Run ${runId} could not be brought to its end, and has to be resumed first: ${error?.message ?? result}`),
+    {
+      code: error?.code ?? 'internal',
+    },
+  );
+}
+
+/** Why a message to a run cannot become the next one: it stays with that run, whose end could not be written. Null: it can. */
+export async function keptBy(run: AnyRun, sent: Promise<Delivery>): Promise<Error | null> {
+  const what = await sent.catch(() => null);
+  return what?.delivered === false && what.reason === 'kept' ? unended(run.runId, await run) : null;
 }
 
 /** What a mark of a run that is over stands for is known to nobody, and another run may have the same for something else. */

@@ -6,7 +6,7 @@ import { AgentBusyError, AgentClosedError, ConversationError } from './options/a
 import { type RunInput, messageOf, readInput } from './options/input-parts.ts';
 import { type ResumeOptions, type RunOptions, newRunId } from './options/run-options.ts';
 import { ABORTED, type InLine, type Keeper, type LiveConversationPort, type Opening } from './kept-conversation.ts';
-import { type ConversationRun, type Reopening, aborted, caughtUp } from './kept-conversation.ts';
+import { type ConversationRun, type Reopening, aborted, caughtUp, keptBy } from './kept-conversation.ts';
 import type { AnyRun } from './run/run.ts';
 import type { NextRun, NextRuns, StartedRun } from './run/run-plan.ts';
 
@@ -60,9 +60,8 @@ export class LiveConversation {
       this.live = this.#begin(input, given, (signal) => this.#opened(signal));
       return this.live.run;
     }
-    const { whenBusy = 'refuse' } = given;
-    if (whenBusy === 'refuse') throw new AgentBusyError(this.#port.agent, live.run.runId);
-    return whenBusy === 'queue' ? this.#enqueue(live, input, given) : this.#steer(live, input, given);
+    if ((given.whenBusy ?? 'refuse') === 'refuse') throw new AgentBusyError(this.#port.agent, live.run.runId);
+    return given.whenBusy === 'queue' ? this.#enqueue(live, input, given) : this.#steer(live, input, given);
   }
 
   /** Brings what was interrupted to its end, with all that was queued behind it; null where there is nothing. */
@@ -158,11 +157,8 @@ export class LiveConversation {
         if (this.#isClosed) throw new AgentClosedError(this.#port.agent);
         found(left);
         const opening = this.#now(left.queued);
-        const { run } = this.#port.begin(
-          content ?? text,
-          {},
-          { opening: async () => opening, onDone: () => undefined, next },
-        );
+        const own = { opening: async () => opening, onDone: () => undefined, next };
+        const { run } = this.#port.begin(content ?? text, {}, own);
         this.#answer(id, { runId: run.runId });
         return run;
       });
@@ -188,7 +184,11 @@ export class LiveConversation {
     const { runId = newRunId() } = given;
     const waiting = this.#wait({ id: runId, input }, { ...given, runId }, true);
     this.#line = [...this.#line, waiting];
-    void Promise.allSettled([live.run.queue(input, { id: runId })]).then(() => this.#advance());
+    void keptBy(live.run, live.run.queue(input, { id: runId })).then((error) => {
+      if (error === null) return this.#advance();
+      this.#line = this.#line.filter((one) => one !== waiting);
+      waiting.turn.reject(error);
+    });
     return waiting.started.run;
   }
 

@@ -51,6 +51,31 @@ test('a missing login is a question of the run, not a hang; once it is answered 
   expect(events).toContainEqual(expect.objectContaining({ type: 'mcp.changed', state: 'READY', step: null, tools: 3 }));
 });
 
+test('a sign-in that a server waits for is counted in the list of runs while nobody watches, and no longer when it is done', async () => {
+  const place = await guarded();
+  const shown = await inspector();
+  const waiting = (wanted: number) =>
+    viewer(shown.url).list((frame) => frame.t === 'session' && (frame.session.waiting ?? 0) === wanted);
+  const over = Promise.withResolvers<undefined>();
+  const wait = fakeTool('wait', [() => over.promise.then(() => 'waited')]);
+  const model = scriptedModel([calls(['wait']), 'Done.']);
+  const agent = agentAt(place, { model, tools: [wait], inspect: shown });
+  const run = agent.run('Wait.');
+  await until(() => run.pending.length === 1);
+  await waiting(1);
+  await run.reject('login:desk');
+  await waiting(0);
+  const again = agent.mcp['desk']?.login();
+  await until(() => run.pending.length === 1);
+  await waiting(1);
+  await fetch(await agree(run.pending[0]?.login?.url ?? ''));
+  await until(() => agent.mcp['desk']?.state === 'READY');
+  expect(await again).toBe(true);
+  await waiting(0);
+  over.resolve(undefined);
+  expect(await run).toMatchObject({ success: true });
+});
+
 test('a run waits for nobody: it answers while the login is missing, and its events say so', async () => {
   const place = await guarded();
   const events: RunEvent[] = [];

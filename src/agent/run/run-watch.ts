@@ -82,7 +82,7 @@ export function runWatch(): RunWatch {
       live = { run, send };
       attachment = inspector.attach({
         head,
-        reader: recording.reader,
+        reader: () => recording.reader('no digests'),
         recording: recording.text,
         watch: (next) => {
           watcher = next;
@@ -96,6 +96,8 @@ export function runWatch(): RunWatch {
         send: async (event, to) => (to === undefined ? live?.send(event) : live?.send(event, to)) ?? false,
       });
       beginning = false;
+      // A server may have waited for a person before the run began.
+      countSoon();
     },
     ended: ({ status, reason }) => {
       live = null;

@@ -102,6 +102,31 @@ describe('a message to a run whose journal cannot write any more', () => {
     await next.model.asked('2');
   });
 
+  test('that is a run of its own is refused with it, and becomes a run once, when that one is resumed', async () => {
+    const journal = fullAfter(3, true);
+    const { model, agent } = echoing({ journal });
+    const run = agent.run('hold 1');
+    await model.asked('hold 1');
+    const second = agent.run('2', { whenBusy: 'queue', runId: 'second' });
+    const third = agent.run('3', { whenBusy: 'queue', runId: 'third' });
+    for await (const event of run) if (event.type === 'message.received' && event.text === '3') break;
+    model.free('hold 1');
+    expect(await run).toMatchObject({ status: 'failed', error: { code: 'ENOSPC' } });
+    for (const one of [second, third])
+      expect(await one).toMatchObject({
+        status: 'failed',
+        error: { code: 'ENOSPC', message: expect.stringContaining(`Run ${run.runId} could not be brought to its end`) },
+      });
+    expect(await agent.run('4')).toMatchObject({ status: 'answered' });
+    const next = echoing({ journal });
+    const resumed = next.agent.resume(run.runId);
+    await next.model.asked('hold 1');
+    next.model.free('hold 1');
+    expect((await resumed).undelivered?.map(({ text }) => text)).toEqual(['2', '3']);
+    await next.model.asked('3');
+    expect(model.requests.map(({ messages }) => messages.at(-1)?.content)).toEqual(['hold 1', '4']);
+  });
+
   test('is the next run, where this one cannot be resumed', async () => {
     const { messages } = await sent(false);
     expect(messages).toMatchObject([{ delivered: true }, { delivered: false, reason: 'thrown' }]);
