@@ -74,11 +74,16 @@ class LookedUp implements ModelFacts {
   }
 
   async #ask(): Promise<void> {
+    const looking = new AbortController();
+    // Most know at once: the platform's own time limit would stand, and fire, all the same.
+    const limit = setTimeout(() => looking.abort(new Error('It took too long.')), LONGEST_LOOK_MS);
+    if (typeof limit === 'object') limit.unref();
     try {
-      const signal = AbortSignal.timeout(LONGEST_LOOK_MS);
-      this.#known = await this.#model.check?.({ minContextSize: this.#minContextSize, signal });
+      this.#known = await this.#model.check?.({ minContextSize: this.#minContextSize, signal: looking.signal });
     } catch {
       this.#known = [];
+    } finally {
+      clearTimeout(limit);
     }
   }
 }
@@ -170,6 +175,8 @@ async function withSilenceLimit(
 ): Promise<ModelReply> {
   const responseMs = input.responseMs ?? DEFAULT_RESPONSE_MS;
   const silence = new AbortController();
+  const ended = Promise.withResolvers<never>();
+  silence.signal.addEventListener('abort', () => ended.reject(silence.signal.reason), { once: true });
   const follow = (): void => {
     // A model that ignores its signal must not keep the process alive.
     clearTimeout(timer);
@@ -189,17 +196,11 @@ async function withSilenceLimit(
     note(token);
   };
   try {
-    return await Promise.race([complete(model, input, silence.signal, heard), rejected(silence.signal)]);
+    return await Promise.race([complete(model, input, silence.signal, heard), ended.promise]);
   } finally {
     clearTimeout(timer);
     owner.removeEventListener('abort', follow);
   }
-}
-
-function rejected(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
 }
 
 /** Codes that asking again with the same words cannot cure. */

@@ -43,6 +43,24 @@ export interface PerformIo {
   readonly note: (note: JsonObject) => void;
 }
 
+/** That of one effect; its key, which needs the digest of the request, is made when it is asked for. */
+export class EffectIo implements PerformIo {
+  readonly signal: AbortSignal;
+  readonly note: PerformIo['note'];
+  readonly #key: () => string;
+
+  constructor(signal: AbortSignal, note: PerformIo['note'], key: () => string) {
+    this.signal = signal;
+    this.note = note;
+    this.#key = key;
+  }
+
+  // A class, for V8 gives every literal with a getter a map of its own.
+  get idempotencyKey(): string {
+    return this.#key();
+  }
+}
+
 /** The work behind an effect. Never rejects. */
 export type Perform = (io: PerformIo) => Promise<Outcome>;
 

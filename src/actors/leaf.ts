@@ -7,19 +7,23 @@
  * I4 Without a host (a bare machine in a caller's own actor system) it performs directly and records nothing.
  */
 import type { ActorLogic, ActorRef, AnyActorRef, EventObject, Snapshot } from 'xstate';
-import { type Json, type JsonObject, isJsonObject } from '../json/json.ts';
+import { type Json, isJsonObject } from '../json/json.ts';
 import type { Effects } from '../tools/spec.ts';
 import { digest } from '../json/digest.ts';
-import { type Effect, type LeafError, type Outcome, type Perform, type PerformIo, effectKey } from './journal.ts';
+import {
+  type Effect,
+  EffectIo,
+  type LeafError,
+  type Outcome,
+  type Perform,
+  type PerformIo,
+  effectKey,
+} from './journal.ts';
 import { describeThrown, toJson } from '../json/to-json.ts';
 import { NO_REDACTOR, type Redactor } from './redactor.ts';
 
 /** What a leaf's function gets beside its input. */
-export interface LeafIo {
-  readonly signal: AbortSignal;
-  readonly idempotencyKey: string;
-  /** A remark for listeners and the journal; no part of what is replayed. */
-  readonly note: (note: JsonObject) => void;
+export interface LeafIo extends PerformIo {
   /** The value given to `run(input, { context })`; undefined without a run. */
   readonly context: unknown;
   /** The trace that the run belongs to, as its caller gave it. */
@@ -34,6 +38,8 @@ export interface LeafHost {
   readonly work: LeafWork;
   /** Keeps secrets out of the machine: leaves get them, their outcomes lose them. */
   readonly redactor: Redactor;
+  /** The effects of the leaves that have not settled, by their ids. */
+  readonly started: Map<AnyActorRef, string>;
   open(effect: Effect, perform: Perform, settle: (out: Outcome) => void): void;
   close(id: string): void;
   /** Counts the effects of one actor path. */
@@ -67,21 +73,28 @@ export type LeafWork = ReadonlyMap<string, LeafFunction>;
 
 type LeafFunction = (input: never, io: LeafIo) => unknown;
 
-const functions = new WeakMap<object, readonly [name: string, execute: LeafFunction]>();
-const hosts = new WeakMap<object, LeafHost>();
-const opened = new WeakMap<AnyActorRef, { readonly stop: () => void }>();
+// Members of the objects themselves: what a WeakMap leads to, such as an agent and its run, V8 keeps until all memory is collected.
+const HOST = Symbol('host');
+const WORK = Symbol('work');
+
+/** What leaves without a host stop by. */
+const direct = new WeakMap<AnyActorRef, () => void>();
 
 /** Binds a run to the actor system that it drives. Must be called before the root actor starts. */
 export function attachHost(system: object, host: LeafHost): void {
-  hosts.set(system, host);
+  Object.defineProperty(system, HOST, { value: host });
+}
+
+function hostOf(system: object): LeafHost | undefined {
+  return (system as { readonly [HOST]?: LeafHost })[HOST];
 }
 
 /** The work of these leaves, for the host of a run. */
 export function workOf(leaves: readonly object[]): LeafWork {
   const work = new Map<string, LeafFunction>();
   for (const logic of leaves) {
-    const [name, execute] = functions.get(logic) ?? [];
-    if (name !== undefined && execute !== undefined) work.set(name, execute);
+    const { [WORK]: done } = logic as { readonly [WORK]?: readonly [name: string, execute: LeafFunction] };
+    if (done !== undefined) work.set(...done);
   }
   return work;
 }
@@ -110,7 +123,7 @@ export function leaf<TInput, TOutput>(
     start: (snapshot, { self, system }) => {
       const input = deepFreeze(snapshot.input);
       const asked = deepFreeze(request(input)) as Json;
-      const host = hosts.get(system);
+      const host = hostOf(system);
       const path = actorPath(self);
       const effect = new LeafEffect(path, host?.ordinal(path) ?? 1, {
         name,
@@ -122,29 +135,32 @@ export function leaf<TInput, TOutput>(
       const keeps = typeof keepsMarks === 'function' ? keepsMarks(input) : keepsMarks;
       const given = (): TInput => (keeps ? input : revealed(redactor, name, input));
       const perform: Perform = async (io) =>
-        redactor.redact(await settled(() => work(given(), leafIo(io, host)), yieldsJson));
+        redactor.redact(await settled(() => work(given(), new RunIo(io, host)), yieldsJson));
       const settle = (out: Outcome): void => self.send({ type: 'leaf.settled', out });
-      opened.set(self, {
-        stop: host === undefined ? performDirectly(effect, perform, settle) : () => host.close(effect.id),
-      });
-      host?.open(effect, perform, settle);
+      if (host === undefined) return void direct.set(self, performDirectly(effect, perform, settle));
+      host.started.set(self, effect.id);
+      host.open(effect, perform, settle);
     },
-    transition: (snapshot, event, { self }) => {
+    transition: (snapshot, event, { self, system }) => {
+      const host = hostOf(system);
       if (event.type === 'leaf.settled') {
+        host?.started.delete(self);
         if (snapshot.status !== 'active') return snapshot;
         return event.out.ok
           ? { ...snapshot, status: 'done', output: event.out.value as TOutput, error: undefined }
           : { ...snapshot, status: 'error', output: undefined, error: event.out.error };
       }
       if (event.type === 'xstate.stop') {
-        opened.get(self)?.stop();
+        const open = host?.started.get(self);
+        host?.started.delete(self);
+        if (open !== undefined) host?.close(open);
+        else direct.get(self)?.();
         return { ...snapshot, status: 'stopped', output: undefined, error: undefined };
       }
       return snapshot;
     },
   };
-  functions.set(logic, [name, execute]);
-  return logic;
+  return Object.defineProperty(logic, WORK, { value: [name, execute] });
 }
 
 /** What a leaf wants from the world. Its digest is made when it is first asked for: a run that nobody keeps never asks. */
@@ -171,19 +187,16 @@ class LeafEffect implements Effect {
   }
 }
 
-/** What a leaf's function gets, with what the caller of the run gave. Members of its own, for functions that spread it. */
-function leafIo(io: PerformIo, host: LeafHost | undefined): LeafIo {
-  const { signal, note } = io;
-  const { context, traceparent } = host ?? { context: undefined };
-  const base = {
-    signal,
-    get idempotencyKey() {
-      return io.idempotencyKey;
-    },
-    note,
-    context,
-  };
-  return traceparent === undefined ? base : Object.assign(base, { traceparent });
+/** What a leaf's function gets, with what the caller of the run gave. */
+class RunIo extends EffectIo implements LeafIo {
+  readonly context: unknown;
+  readonly traceparent?: string;
+
+  constructor(io: PerformIo, host: LeafHost | undefined) {
+    super(io.signal, io.note, () => io.idempotencyKey);
+    this.context = host?.context;
+    if (host?.traceparent !== undefined) this.traceparent = host.traceparent;
+  }
 }
 
 /** The input with its secrets; a mark that cannot be resolved is never passed on. */
@@ -216,13 +229,11 @@ function toLeafError(thrown: unknown): LeafError {
 
 function performDirectly(effect: Effect, perform: Perform, settle: (out: Outcome) => void): () => void {
   const controller = new AbortController();
-  const io = {
-    signal: controller.signal,
-    get idempotencyKey() {
-      return effect.key;
-    },
-    note: () => undefined,
-  };
+  const io = new EffectIo(
+    controller.signal,
+    () => undefined,
+    () => effect.key,
+  );
   void perform(io).then((out) => {
     if (!controller.signal.aborted) settle(out);
   });

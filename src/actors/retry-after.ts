@@ -55,7 +55,8 @@ function headersOf(place: unknown): { get(header: string): string | null } {
   };
 }
 
-function memberOf(value: unknown, name: string): unknown {
+/** A member of whatever it is, if it has members. */
+export function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 

@@ -25,3 +25,13 @@ export function setOwn(target: Building, key: string, value: Json): void {
     target[key] = value;
   }
 }
+
+/** The value of a JSON text; undefined for any other text. */
+export function parsedText(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value;
+  } catch {
+    return undefined;
+  }
+}

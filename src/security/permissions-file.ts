@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { isJsonObject } from '../json/json.ts';
+import { isJsonObject, parsedText } from '../json/json.ts';
 import type { ServerTool, ShownTool } from '../tools/server-tool.ts';
 import { makeFolder, systemCode } from './folders.ts';
 import { takeLock } from './lock-file.ts';
@@ -169,7 +169,7 @@ const CORRUPT = { kind: 'corrupt' } as const;
 /** Reads a permission file's text; `null` is a file that does not exist. Anything that is not exactly the format is corrupt. */
 function parsePermissions(text: string | null): ParsedPermissions {
   if (text === null) return { kind: 'ok', permissions: new Map() };
-  const file = parseJson(text);
+  const file = parsedText(text);
   if (!isJsonObject(file)) return CORRUPT;
   const { version, agents } = file;
   if (typeof version === 'number' && version > PERMISSIONS_VERSION) return { kind: 'newer', version };
@@ -226,14 +226,6 @@ function readShown(kept: unknown): ShownTool | null {
   if (typeof title !== 'string' || typeof description !== 'string') return null;
   if (typeof inputSchema !== 'string' || typeof annotations !== 'string') return null;
   return { title, description, inputSchema, annotations };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function isListOfNames(value: unknown): value is readonly string[] {

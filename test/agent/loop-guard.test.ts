@@ -188,6 +188,22 @@ describe('a call that fails the same way again and again', () => {
     expect((await play(replies, { tools: [flaky, fakeTool('look')] })).result.status).toBe('answered');
   });
 
+  test('is forgotten once it has worked, whatever is called in between', async () => {
+    let times = 0;
+    const shaky = fakeTool('shaky', [
+      () => {
+        times += 1;
+        if (times !== 2) throw new Error('offline');
+        return 'fine';
+      },
+    ]);
+    const turns = [1, 2, 3].flatMap((n) => [calls(['shaky']), look(n), look(n + 10)]);
+    const { result, suspected } = await play([...turns, calls(['shaky'])], {
+      tools: [shaky, fakeTool('look', [{ tea: 3 }])],
+    });
+    expect([result.status, suspected, shaky.calls.length]).toEqual(['answered', [], 4]);
+  });
+
   test('with other arguments each time does not', async () => {
     const replies = [1, 2, 3, 4, 5].map((n) => calls(['flaky', { n }]));
     expect((await play(replies)).result.status).toBe('answered');

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import type { RunReason } from '../../src/machines/contract/run-result.ts';
 import { type Document, documents, root } from './documents.ts';
 
 const all = documents();
@@ -10,6 +11,37 @@ const all = documents();
 test.each(all)('links of $path lead somewhere', (document) => {
   expect(links(document).filter((link) => !leadsSomewhere(document.path, link))).toEqual([]);
 });
+
+test('the README leads to every document, and names every reason', () => {
+  const [readme] = all.filter(({ path }) => path === 'README.md');
+  const known = readme === undefined ? [] : links(readme).map((link) => link.split('#')[0]);
+  const pages = all.map(({ path }) => path).filter((path) => path.startsWith('docs/'));
+  expect(pages.length).toBeGreaterThan(25);
+  expect(pages.filter((path) => !known.includes(path))).toEqual([]);
+  const { 1: list = '' } = /`reason` is one of ([^.]*), and is never parsed/.exec(readme?.text ?? '') ?? [];
+  const named = [...list.matchAll(/`([\w-]+)`/g)].map(([, reason = '']) => reason);
+  expect(new Set(named)).toEqual(new Set(Object.keys(REASONS)));
+});
+
+/** All of them, as the compiler knows. */
+const REASONS: { readonly [reason in RunReason]: true } = {
+  answer: true,
+  'max-steps': true,
+  loop: true,
+  'plan-limit': true,
+  'llm-error': true,
+  'tool-error': true,
+  thrown: true,
+  cancelled: true,
+  timeout: true,
+  budget: true,
+  refused: true,
+  'content-filter': true,
+  length: true,
+  'output-invalid': true,
+  released: true,
+  parked: true,
+};
 
 test('commands that the documents name exist', () => {
   const { scripts } = z

@@ -338,6 +338,12 @@ describe('agent.resume', () => {
       const journal = memoryJournal();
       const { recording, result } = await whole();
       const old = other(recording).replaceAll('agent/llmCall/callLlm#1', 'agent/model#1').split('\n').slice(0, 6);
+      const remarks = [
+        { t: 'restart', at: 1 },
+        { t: 'note', at: 1, note: { of: 'a person' } },
+      ] as const;
+      old.splice(2, 0, ...remarks.map((line) => JSON.stringify(line)));
+      old.push(JSON.stringify({ t: 'restart', at: 2 }));
       const migrate = (past: Recording): Recording =>
         JSON.parse(JSON.stringify(past).replaceAll('agent/model#1', 'agent/llmCall/callLlm#1'));
       const store = { ...journal, take: interruptedAfter(old.join('\n'), 99).take ?? journal.take };
@@ -347,6 +353,9 @@ describe('agent.resume', () => {
       const kept = await journal.read?.('one');
       expect(kept?.lines.at(-1)).toMatchObject({ t: 'end' });
       expect(JSON.stringify(kept)).not.toContain('agent/model#1');
+      expect(kept?.lines).toEqual(expect.arrayContaining([...remarks]));
+      // How often it was taken up decides whether it is a crash loop.
+      expect(kept?.lines.filter(({ t }) => t === 'restart')).toHaveLength(3);
     });
   });
 });

@@ -86,3 +86,10 @@ test('a recording as we write it is taken, the agents below it included', async 
   const { agent } = agentWith();
   expect(await fork(await recording(), agent, { at: 1 })).toMatchObject({ status: 'answered' });
 });
+
+test('a recording without the digest of a request does not replay, whatever else fits', async () => {
+  const without = (await recording()).replace(/"digest":"[^"]+"/, '"digest":""');
+  const { agent, model } = agentWith();
+  await expect(replay(without, agent)).rejects.toMatchObject({ code: 'replay-divergence' });
+  expect(model.requests).toHaveLength(0);
+});

@@ -262,3 +262,14 @@ test('a platform fetch can take the place of the HTTP client', async () => {
   expect((await ask(model)).content).toBe('one');
   expect(await ask(model, { stream: true })).toMatchObject({ content: 'two', toolCalls: [{ name: 'get_weather' }] });
 });
+
+test('what a fetch of the caller’s own changes in the headers of a request is not in the next one', async () => {
+  const { server } = await serve(['ok', 'ok']);
+  const fetch: typeof globalThis.fetch = (input, init = {}) => {
+    if (init.headers instanceof Headers) init.headers.append('x-trace', 'seen');
+    return globalThis.fetch(input, init);
+  };
+  const model = chatModel({ baseURL: server.baseURL, model: 'm', fetch });
+  for (const _ of [1, 2]) await ask(model);
+  expect(server.requests.map(({ headers }) => headers['x-trace'])).toEqual(['seen', 'seen']);
+});

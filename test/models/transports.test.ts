@@ -99,6 +99,17 @@ overEachTransport(() => {
     expect(server.requests[0]?.headers).toMatchObject({ 'user-agent': 'mine', 'x-team': 'blue' });
   });
 
+  test('every request of a model has the same headers, its own body and the length of that', async () => {
+    const server = await serve(['ok', 'ok', 'ok']);
+    const model = modelAt({ baseURL: server.baseURL, model: 'm', apiKey: 'secret', headers: { 'x-team': 'blue' } });
+    for (const content of ['one', 'twelve', 'x']) await ask(model, { messages: [{ role: 'user', content }] });
+    const [first, ...others] = server.requests.map(({ body, headers: { 'content-length': _length, ...headers } }) => {
+      return { headers, said: body.messages[0]?.content };
+    });
+    expect(first?.headers).toMatchObject({ authorization: 'Bearer secret', 'x-team': 'blue' });
+    expect(others).toEqual(['twelve', 'x'].map((said) => ({ said, headers: first?.headers })));
+  });
+
   test('a header that cannot be sent is a failed connection', async () => {
     const server = await serve([]);
     const model = modelAt({ baseURL: server.baseURL, model: 'm', headers: { 'x-team': 'two\nlines' } });

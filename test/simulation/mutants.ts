@@ -62,10 +62,10 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   // Leaves.
   change(
     LEAF,
-    'redactor.redact(await settled(() => work(given(), leafIo(io, host)), yieldsJson))',
-    'settled(() => work(given(), leafIo(io, host)), yieldsJson)',
+    'redactor.redact(await settled(() => work(given(), new RunIo(io, host)), yieldsJson))',
+    'settled(() => work(given(), new RunIo(io, host)), yieldsJson)',
   ),
-  change(LEAF, 'opened.get(self)?.stop();'),
+  change(LEAF, 'host?.close(open);', 'void open;'),
   change(LEAF, 'return { ok: false, error: toLeafError(thrown) };', 'return { ok: true, value: null };'),
   change(LEAF, "effects: typeof effects === 'function' ? effects(input) : effects,", "effects: 'none',"),
   change('actors/journal.ts', "return `${id.slice(0, id.lastIndexOf('#'))}@${digest}`;", 'return digest;'),

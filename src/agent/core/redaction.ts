@@ -41,18 +41,16 @@ export class Redaction {
   /** The texts that nobody may see, those of the agents below included. */
   secrets(): readonly string[] {
     const { options, listed, models, mcp } = this.#agent;
-    return this.#once('secrets', (below) => [
-      ...(options.secrets ?? []),
-      ...this.#fixed,
-      ...mcp.secrets(),
-      ...[...listed, ...models.values()].flatMap(secretsOf),
-      ...below,
-    ]);
+    return this.#once('secrets', (below) => {
+      const texts = [...(options.secrets ?? NOTHING), ...this.#fixed, ...mcp.secrets()];
+      for (const model of [...listed, ...models.values()]) texts.push(...secretsOf(model));
+      return below.length === 0 ? texts : [...texts, ...below];
+    });
   }
 
   /** What people typed as secrets for servers, of the agents below too: seen by nobody, given to no tool. */
   hidden(): readonly string[] {
-    return this.#once('hidden', (below) => [...(this.#typed ?? []), ...below]);
+    return this.#once('hidden', (below) => (this.#typed === null ? below : [...this.#typed, ...below]));
   }
 
   /** A redactor for a resumed run, with the marks that it had. */

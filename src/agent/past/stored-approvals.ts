@@ -38,9 +38,9 @@ export async function sendStored(
 ): Promise<Delivery> {
   let mail = NO_MAIL;
   let isOver = true;
-  const look = ({ actor, isActive }: Drive): null => {
-    mail = actor.getSnapshot().context.books.mail;
-    isOver = !isActive();
+  const look = (driven: Drive): null => {
+    mail = driven.actor.getSnapshot().context.books.mail;
+    isOver = !driven.isActive();
     return null;
   };
   if (await written(store, runId, { event: message, to: look })) return { delivered: false, reason: 'kept' };

@@ -7,7 +7,8 @@ export interface OwnedOnError {
   readonly onError: OnError | undefined;
 }
 
-const known = new WeakMap<Repairer, Slots>();
+/** A member of the agent itself: what a WeakMap leads to, V8 keeps until all memory is collected. */
+const SLOTS = Symbol('slots');
 
 /** Whoever has tools, and what they do about errors. */
 interface Slots {
@@ -16,7 +17,7 @@ interface Slots {
 
 /** Says what an agent does about its own errors, so that circles through it are found. */
 export function declareOnErrors(agent: Repairer, slots: Slots): void {
-  known.set(agent, slots);
+  Object.defineProperty(agent, SLOTS, { value: slots });
 }
 
 /**
@@ -39,10 +40,14 @@ function wayTo(agent: Repairer, onErrors: readonly OwnedOnError[], seen: Set<Rep
     if (fixer === agent) return [fixer.name];
     if (seen.has(fixer)) continue;
     seen.add(fixer);
-    const way = wayTo(agent, known.get(fixer)?.onErrors() ?? [], seen);
+    const way = wayTo(agent, slotsOf(fixer), seen);
     if (way !== null) return [fixer.name, ...way];
   }
   return null;
+}
+
+function slotsOf(agent: Repairer & { readonly [SLOTS]?: Slots }): readonly OwnedOnError[] {
+  return agent[SLOTS]?.onErrors() ?? [];
 }
 
 /** The agents among the steps of an `onError`; slots that are functions cannot be looked into. */

@@ -1,7 +1,8 @@
+import { isFolder } from '../../mcp/stdio/server-process.ts';
 import type { McpHttpConfig, McpStdioConfig, McpTarget } from '../../mcp/config/config.ts';
 import { namedVariables, withheldRoutes } from '../../mcp/config/environment-variables.ts';
 import { type Finding, lastLines, type Symptoms } from './mcp-finding.ts';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 
 const NAME_UNKNOWN: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'EAI_AGAIN']);
@@ -189,10 +190,6 @@ function noSuchFile(target: McpTarget & { readonly kind: 'stdio' }, command: str
 
 function plain(kind: Finding['kind'], what: string, fix: string): Finding {
   return { kind, what, fix, evidence: [] };
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
 /** Says why a program that was started cannot be used: it ended, or it does not answer. Null for anything else. */

@@ -17,7 +17,7 @@ import {
 } from './scene.ts';
 import { listFolder } from './list-folder.ts';
 import { readFile, searchFiles } from './find-file.ts';
-import { isJsonObject } from '../../json/json.ts';
+import { isJsonObject, parsedText } from '../../json/json.ts';
 import { listed, phraseResult } from './phrase.ts';
 import { fillArguments, findValues } from './fill-arguments.ts';
 import { matchTool } from './match-tool.ts';
@@ -241,7 +241,7 @@ function decide(scene: Scene): PracticeDecision {
 
 /** Reads a chat request; undefined when it is none. */
 function readRequest(text: string): PracticeRequest | undefined {
-  const body = parsed(text);
+  const body = parsedText(text);
   const messages: readonly unknown[] = isJsonObject(body) && Array.isArray(body['messages']) ? body['messages'] : [];
   if (!isJsonObject(body) || messages.length === 0) return undefined;
   const options = body['stream_options'];
@@ -251,13 +251,4 @@ function readRequest(text: string): PracticeRequest | undefined {
     stream: body['stream'] === true,
     includeUsage: isJsonObject(options) && options['include_usage'] === true,
   };
-}
-
-function parsed(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return value;
-  } catch {
-    return undefined;
-  }
 }

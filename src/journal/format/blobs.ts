@@ -6,6 +6,7 @@
  * I2 A text that is the JSON of a value, as tool messages are, is written as `{ "$json": value }` when it is large.
  * I3 Reading gives back what was written, whatever was written: an object with such a key of its own is put in `$is`.
  */
+import { isList } from '../../json/depth.ts';
 import type { Message } from '../../actors/model.ts';
 import { digest } from '../../json/digest.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../json/json.ts';
@@ -125,10 +126,6 @@ function literal(object: JsonObject): JsonObject {
 
 function mapMembers(object: JsonObject, map: (member: Json, name: string) => Json): JsonObject {
   return Object.fromEntries(Object.entries(object).map(([name, member]) => [name, map(member, name)]));
-}
-
-function isList(value: Json): value is readonly Json[] {
-  return Array.isArray(value);
 }
 
 /** The parts of a value that are stored once, innermost first. */

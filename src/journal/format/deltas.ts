@@ -1,5 +1,6 @@
+import { isList } from '../../json/depth.ts';
 import type { Effect } from '../../actors/journal.ts';
-import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import { type Building, type Json, type JsonObject, isJsonObject, setOwn } from '../../json/json.ts';
 
 /**
  * Writes requests against the one before of the same name, so that a recording grows with what is new: a member that is
@@ -14,12 +15,14 @@ export function deltaWriter({ history }: { readonly history: readonly object[] }
     if (!isJsonObject(request)) return request;
     const before = last.get(name);
     last.set(name, new Written(id, request));
-    return Object.fromEntries(
-      Object.entries(request).map(([key, value]) => [
-        key,
-        (before === undefined ? afterHistory(history, value) : null) ?? against(before, key, value),
-      ]),
-    );
+    const written: Building = {};
+    for (const key of Object.keys(request)) {
+      const value = request[key];
+      if (value === undefined) continue;
+      const first = before === undefined ? afterHistory(history, value) : null;
+      setOwn(written, key, first ?? against(before, key, value));
+    }
+    return written;
   };
 }
 
@@ -64,10 +67,6 @@ function afterHistory(history: readonly object[], value: Json): Json {
 }
 
 const LOOKS_WRITTEN = ['$same', '$from', '$is', '$history'] as const;
-
-function isList(value: Json): value is readonly Json[] {
-  return Array.isArray(value);
-}
 
 /** Reads requests back: feed it the start records in order. `history` is that of the run's first line. */
 export function deltaReader({ history }: { readonly history: readonly object[] }): (id: string, written: Json) => Json {

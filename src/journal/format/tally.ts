@@ -104,15 +104,16 @@ interface Ending {
 function endingOf(output: unknown): Ending {
   const { status, reason, error, toolsUsed, stepsTaken } = isJsonObject(output) ? output : {};
   return {
-    status: textOr(status),
-    reason: textOr(reason),
-    errorCode: isJsonObject(error) ? textOr(error.code) : null,
+    status: textOrNull(status),
+    reason: textOrNull(reason),
+    errorCode: isJsonObject(error) ? textOrNull(error.code) : null,
     toolsUsed: Array.isArray(toolsUsed) ? toolsUsed.filter((name) => typeof name === 'string') : null,
     steps: typeof stepsTaken === 'number' ? stepsTaken : null,
   };
 }
 
-function textOr(value: unknown): string | null {
+/** A text as it is; null for anything else. */
+export function textOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 

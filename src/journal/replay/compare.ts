@@ -87,6 +87,8 @@ export interface Tolerance {
   readonly allow: readonly AllowedDifference[];
   /** Which effects are wanted is compared, what they ask for is not: for a fork, whose outcomes are given anyway. */
   readonly anyRequest?: boolean;
+  /** A start without a digest is compared by name alone: whoever wrote it has left them out. */
+  readonly noDigests?: boolean;
   /** The head as this agent would have written it. */
   readonly now: RunRecord | null;
 }

@@ -92,9 +92,15 @@ class ContinuedJournal {
     this.#write = deltaWriter(past.head);
     this.#copies = kind !== 'resumed';
     this.#copied = [past.head];
-    this.#played = playback(past, state, tolerance, (effect, at) => {
-      const request = effect.ms === undefined ? this.#write(effect) : null;
-      if (this.#copies) this.#copied.push(startRecord(effect, at, request));
+    this.#played = playback(past, state, tolerance, {
+      onStart: (effect, at) => {
+        const request = effect.ms === undefined ? this.#write(effect) : null;
+        if (this.#copies) this.#copied.push(startRecord(effect, at, request));
+      },
+      onRemark: (record) => {
+        // Another run was not restarted when the one before it was.
+        if (this.#copies && (record.t === 'note' || kind === 'rewritten')) this.#copied.push(record);
+      },
     });
   }
 

@@ -1,3 +1,4 @@
+import { isList } from '../../json/depth.ts';
 import { digest } from '../../json/digest.ts';
 import { isJsonObject, type Json } from '../../json/json.ts';
 import type { RunRecord } from '../format/record.ts';
@@ -160,10 +161,6 @@ function shown(value: Json | undefined): string {
 
 function escaped(key: string): string {
   return key.replaceAll('~', '~0').replaceAll('/', '~1');
-}
-
-function isList(value: Json | undefined): value is readonly Json[] {
-  return Array.isArray(value);
 }
 
 /** What most likely made a replay leave its recording. */

@@ -12,6 +12,7 @@ import type { RunEvent } from '../../machines/events/run-events.ts';
 import { type Microstep, microstepReader, stateText } from '../../machines/events/transition-log.ts';
 import { type RecordLine, type RunRecord, recordedEntry } from '../format/record.ts';
 import { ROOT_ID, inputOf } from '../format/run-input.ts';
+import { LIVE_LINES } from './playback.ts';
 import { type Drive, drive, recordedOutput } from '../run/drive.ts';
 import { type ReplayJournal, replayJournal } from './replay-journal.ts';
 
@@ -72,7 +73,7 @@ export class RecordingPlayer {
 
   #begin(head: RunRecord): void {
     const { onEvent = () => undefined, onMicrostep = () => undefined } = this.#listeners;
-    const journal = replayJournal({ head, lines: this.#lines }, () => this.path);
+    const journal = replayJournal({ head, lines: this.#lines }, () => this.path, LIVE_LINES);
     this.#journal = journal;
     let seq = 0;
     const readEvents = runEventReader({

@@ -7,7 +7,15 @@
  */
 import { type ActorOptions, type AnyActor, type AnyActorLogic, type InspectionEvent, createActor } from 'xstate';
 import { digest } from '../../json/digest.ts';
-import type { Effect, Entry, Journal, Outcome, OutsideEvent, Perform } from '../../actors/journal.ts';
+import {
+  type Effect,
+  EffectIo,
+  type Entry,
+  type Journal,
+  type Outcome,
+  type OutsideEvent,
+  type Perform,
+} from '../../actors/journal.ts';
 import { type LeafHost, type LeafWork, attachHost, findActor } from '../../actors/leaf.ts';
 import { NO_REDACTOR, type Redactor } from '../../actors/redactor.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
@@ -50,15 +58,7 @@ export interface Drive {
 
 /** Prepares a machine to be driven on a journal. */
 export function drive(options: DriveOptions): Drive {
-  const driven = new DrivenMachine(options);
-  return {
-    actor: driven.actor,
-    isActive: () => driven.isActive(),
-    accepts: (event, to) => driven.accepts(event, to),
-    start: () => driven.start(),
-    deliver: (entry) => driven.deliver(entry),
-    openEffects: () => driven.openEffects(),
-  };
+  return new DrivenMachine(options);
 }
 
 class DrivenMachine implements Drive {
@@ -136,6 +136,7 @@ class DrivenMachine implements Drive {
       ...(traceparent === undefined ? {} : { traceparent }),
       work,
       redactor,
+      started: new Map(),
       ordinal: (path) => {
         const next = (this.#ordinals.get(path) ?? 0) + 1;
         this.#ordinals.set(path, next);
@@ -152,18 +153,13 @@ class DrivenMachine implements Drive {
   #open(effect: Effect, perform: Perform): void {
     const { journal, onNote, redactor = NO_REDACTOR } = this.#options;
     this.#fresh.set(effect.id, effect);
-    journal.open(effect, (io) =>
-      perform({
-        signal: io.signal,
-        get idempotencyKey() {
-          return io.idempotencyKey;
-        },
-        note: (note) => {
-          onNote(effect, note);
-          if (isRecorded(note)) io.note(redactor.redact(note));
-        },
-      }),
-    );
+    journal.open(effect, (io) => {
+      const noted = (note: JsonObject): void => {
+        onNote(effect, note);
+        if (isRecorded(note)) io.note(redactor.redact(note));
+      };
+      return perform(new EffectIo(io.signal, noted, () => io.idempotencyKey));
+    });
   }
 
   #close(effectId: string): void {

@@ -9,7 +9,7 @@
  * I5 What was sent is always settled: true once it is written, false when nobody takes it any more, and with the cause where
  *    the journal cannot write.
  */
-import type { Effect, Entry, OutsideEvent, Perform } from '../../actors/journal.ts';
+import { type Effect, EffectIo, type Entry, type OutsideEvent, type Perform } from '../../actors/journal.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
 import { deltaWriter } from '../format/deltas.ts';
 import { type RecordLine, entryRecord, startRecord } from '../format/record.ts';
@@ -164,14 +164,10 @@ class LiveJournal {
     const put = (waiting: Waiting): void => this.#put(waiting);
     this.#running.set(effect.id, controller);
     if (effect.ms !== undefined) return startTimer(effect.id, leftMs ?? effect.ms, controller.signal, put);
-    const io = {
-      signal: controller.signal,
-      get idempotencyKey() {
-        return `${runId}:${effect.key}`;
-      },
-      note: (note: JsonObject) => put({ entry: { t: 'note', id: effect.id, note } }),
-    };
-    void perform(io).then((out) => put({ entry: { t: 'outcome', id: effect.id, out } }));
+    const note = (said: JsonObject): void => put({ entry: { t: 'note', id: effect.id, note: said } });
+    void perform(new EffectIo(controller.signal, note, () => `${runId}:${effect.key}`)).then((out) =>
+      put({ entry: { t: 'outcome', id: effect.id, out } }),
+    );
   }
 
   #writeStarts(): void | Promise<void> {

@@ -1,4 +1,5 @@
-import { type DoneActorEvent, type ErrorActorEvent, assign, cancel, enqueueActions, setup } from 'xstate';
+import { type DoneActorEvent, type ErrorActorEvent, cancel, enqueueActions, setup, stopChild } from 'xstate';
+import { assign } from '../contract/assign.ts';
 import {
   type AskEscalationOutput,
   askEscalation,
@@ -248,12 +249,14 @@ export const agentParts = setup({
         };
         enqueue.spawnChild('toolCall', { id: request.callId, input });
       }
-      enqueue.assign({ batch: { ...batch, started: upTo } });
+      enqueue(assign({ batch: { ...batch, started: upTo } }));
     }),
     stopCalls: enqueueActions(({ context, enqueue }) => {
-      for (const { request } of context.batch?.calls ?? []) enqueue.stopChild(request.callId);
+      // Those that have ended were stopped then.
+      for (const { request } of context.batch?.calls ?? [])
+        if (context.batch?.outcomes[request.callId] === undefined) enqueue.stopChild(request.callId);
     }),
-    stopCall: enqueueActions(({ enqueue }, callId: string) => enqueue.stopChild(callId)),
+    stopCall: stopChild((_, callId: string) => callId),
     reportFailure: assign(({ context }) => troubleTold(context)),
     endAs: assign({ ending: ({ context }, reason: PlainReason) => endingFor(context, reason) }),
     endWithLlmError: assign({

@@ -237,12 +237,6 @@ export function accounted(
   outcomes: readonly CallOutcome[],
 ): Update {
   const entries = outcomes.flatMap((outcome) => errorEntry(context, outcome));
-  const keys = new Map(requests.map((request) => [request.callId, callKey(context.toolset.tools, request)]));
-  const results = outcomes.map((outcome) => ({
-    key: keys.get(outcome.callId) ?? '',
-    error: 'error' in outcome ? describeToolError(outcome.error) : null,
-  }));
-  const loop = loopStepped(context.loop, { type: 'round.settled', results });
   const ran = outcomes.filter((outcome) => outcome.ran);
   const { books } = context;
   const spent = outcomes.reduce(
@@ -251,7 +245,7 @@ export function accounted(
   );
   const used = new Set([...books.toolsUsed, ...ran.map((outcome) => outcome.tool)]);
   return {
-    loop,
+    loop: roundSettled(context, requests, outcomes),
     books: {
       ...books,
       lastResult: outcomes.at(-1)?.result ?? books.lastResult,
@@ -262,6 +256,22 @@ export function accounted(
       lastTrouble: entries.at(-1) ?? (ran.length > 0 ? null : books.lastTrouble),
     },
   };
+}
+
+/** The loop detection counts failures in a row: a round without any, after none, changes nothing. */
+function roundSettled(
+  { loop, toolset }: AgentContext,
+  requests: readonly CallRequest[],
+  outcomes: readonly CallOutcome[],
+) {
+  const isQuiet = outcomes.every((outcome) => !('error' in outcome)) && Object.keys(loop.context.failures).length === 0;
+  if (isQuiet) return loop;
+  const keys = new Map(requests.map((request) => [request.callId, callKey(toolset.tools, request)]));
+  const results = outcomes.map((outcome) => ({
+    key: keys.get(outcome.callId) ?? '',
+    error: 'error' in outcome ? describeToolError(outcome.error) : null,
+  }));
+  return loopStepped(loop, { type: 'round.settled', results });
 }
 
 function errorEntry(context: AgentContext, outcome: CallOutcome): readonly ErrorEntry[] {

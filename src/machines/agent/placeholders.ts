@@ -1,4 +1,5 @@
-import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import { isList } from '../../json/depth.ts';
+import { type Json, isJsonObject } from '../../json/json.ts';
 import type { ToolResult } from '../../tools/result.ts';
 
 /** The arguments with every placeholder replaced, or the first placeholder that names nothing. */
@@ -26,10 +27,6 @@ function resolve(value: Json, results: readonly ToolResult[]): Json {
   if (typeof value !== 'object' || value === null) return value;
   if (isList(value)) return value.map((item) => resolve(item, results));
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, resolve(member, results)]));
-}
-
-function isList(value: readonly Json[] | JsonObject): value is readonly Json[] {
-  return Array.isArray(value);
 }
 
 function resolveText(text: string, results: readonly ToolResult[]): Json {

@@ -24,7 +24,8 @@ import {
   turnAfter,
   turnBegun,
 } from './model-list.ts';
-import { assign, setup } from 'xstate';
+import { setup } from 'xstate';
+import { assign } from '../contract/assign.ts';
 
 /**
  * One turn of the model, retries included, and the models that are asked instead.

@@ -10,7 +10,8 @@
  * I4 A call that has waited long enough for a connection that nobody is trying is refused. One that was lost has the
  *    connection tried once more before that.
  */
-import { assign, setup } from 'xstate';
+import { setup } from 'xstate';
+import { assign } from '../contract/assign.ts';
 import { leaf } from '../../actors/leaf.ts';
 import { MOST_MICROSTEPS } from '../contract/agent-setup.ts';
 

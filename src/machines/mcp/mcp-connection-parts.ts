@@ -1,4 +1,5 @@
-import { assign, setup } from 'xstate';
+import { setup } from 'xstate';
+import { assign } from '../contract/assign.ts';
 import type { LeafError } from '../../actors/journal.ts';
 import { leafErrorOf } from '../../actors/leaf.ts';
 import {

@@ -10,9 +10,15 @@
  *    answered: neither a refresh nor a login is repeated for ever.
  * I5 A link whose session still stands (`greeting`) survives a refresh, and a login for more scopes.
  */
-import { authorizing, needsLogin, refreshing } from './mcp-authorizing.ts';
+import {
+  AFTER_FAILURE,
+  AFTER_LOSS,
+  AFTER_MISSING_SCOPE,
+  authorizing,
+  needsLogin,
+  refreshing,
+} from './mcp-authorizing.ts';
 import { linkOf, mcpConnectionParts, startOf } from './mcp-connection-parts.ts';
-import { AFTER_FAILURE, AFTER_LOSS, AFTER_MISSING_SCOPE } from './mcp-connection-ways.ts';
 export type { McpConnectionContext, McpConnectionLimits } from './mcp-connection-parts.ts';
 import { MOST_MICROSTEPS } from '../contract/agent-setup.ts';
 

@@ -8,7 +8,8 @@
  *    answers is at work.
  * I4 A call that is given up cancels its task, also one whose id comes only afterwards.
  */
-import { assign, setup, stateIn } from 'xstate';
+import { setup, stateIn } from 'xstate';
+import { assign } from '../contract/assign.ts';
 import type { LeafError } from '../../actors/journal.ts';
 import { leafErrorOf } from '../../actors/leaf.ts';
 import {

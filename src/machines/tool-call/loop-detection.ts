@@ -6,7 +6,8 @@
  * I2 The first call of the round before that carries a nudge; a loop is nudged once.
  * I3 Tools that poll are invisible to it.
  */
-import { type SnapshotFrom, assign, createActor, setup } from 'xstate';
+import { type SnapshotFrom, createActor, setup } from 'xstate';
+import { assign } from '../contract/assign.ts';
 import { MOST_MICROSTEPS } from '../contract/agent-setup.ts';
 
 /** What is decided about a call before it starts. */

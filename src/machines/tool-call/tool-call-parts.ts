@@ -1,4 +1,5 @@
-import { assign, cancel, enqueueActions, setup } from 'xstate';
+import { cancel, enqueueActions, setup } from 'xstate';
+import { assign } from '../contract/assign.ts';
 import { callTool } from '../../actors/tool-call/call-tool.ts';
 import { type CheckArgsOutput, checkArgs } from '../../actors/tool-call/check-args.ts';
 import { leafErrorOf } from '../../actors/leaf.ts';

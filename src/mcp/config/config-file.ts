@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../json/json.ts';
 import { readFile } from 'node:fs/promises';
 import { type Environment, processEnvironment } from '../../models/endpoint/environment.ts';
 import { readMcpServers } from './read-config.ts';
@@ -52,22 +53,18 @@ function parse(text: string, path: string): unknown {
 }
 
 function serversIn(value: unknown, path: string): Readonly<Record<string, unknown>> {
-  const { mcpServers, servers } = isRecord(value) ? value : {};
+  const { mcpServers, servers } = isJsonObject(value) ? value : {};
   const given = [mcpServers, servers].filter((one) => one !== undefined);
   for (const one of given)
-    if (!isRecord(one))
+    if (!isJsonObject(one))
       throw new McpConfigError(`${path}: 'mcpServers' must be an object of servers by name.`, { key: 'mcpServers' });
-  const found = given.filter(isRecord).find((one) => Object.keys(one).length > 0);
+  const found = given.filter(isJsonObject).find((one) => Object.keys(one).length > 0);
   if (found !== undefined) return found;
   const message =
     given.length === 0
       ? "there is no 'mcpServers' object in it, and no 'servers' as VS Code writes it."
       : 'it names no server. Add one, or leave the file out.';
   throw new McpConfigError(`${path}: ${message}`, { key: 'mcpServers' });
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Where a JSON text goes wrong: line and column count from 1, `problem` says what was met there. */

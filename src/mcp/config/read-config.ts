@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../json/json.ts';
 import type { ShapeIssue } from '../../json/shape.ts';
 import { type Environment, processEnvironment } from '../../models/endpoint/environment.ts';
 import {
@@ -20,7 +21,7 @@ import { expandVariables } from './environment-variables.ts';
  * @example readMcpServers({ files: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] } });
  */
 export function readMcpServers(servers: unknown, env: Environment = processEnvironment()): readonly McpServer[] {
-  if (!isRecord(servers)) {
+  if (!isJsonObject(servers)) {
     throw new McpConfigError(`mcpServers must be an object of servers by name, not ${describe(servers)}.`);
   }
   return Object.entries(servers)
@@ -40,7 +41,7 @@ export function readMcpServer(name: string, entry: unknown, env: Environment = p
 }
 
 function check(server: string, entry: unknown): CheckedEntry {
-  if (!isRecord(entry))
+  if (!isJsonObject(entry))
     throw new McpConfigError(`MCP server '${server}' must be an object, not ${describe(entry)}.`, { server });
   const own = Object.fromEntries(Object.entries(entry).filter(([key]) => !FOREIGN_KEYS.has(key)));
   const [command, url] = [own.command !== undefined, own.url !== undefined];
@@ -155,10 +156,6 @@ function checkUrl(server: string, url: string): void {
       key: 'url',
     },
   );
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function describe(value: unknown): string {

@@ -108,7 +108,7 @@ type Checked =
  * missing values get the schema's defaults; a value that was not asked for is a mistake. Never throws.
  */
 export function checkElicited(answer: unknown, schema: JsonObject): Checked {
-  if (!isRecord(answer)) return { ok: false, problem: 'an answer is { action } or { action: "accept", content }' };
+  if (!isJsonObject(answer)) return { ok: false, problem: 'an answer is { action } or { action: "accept", content }' };
   const { action, content } = answer;
   if (action === 'decline' || action === 'cancel') return { ok: true, answer: { action } };
   if (action !== 'accept') return { ok: false, problem: `there is no action ${JSON.stringify(action)}` };
@@ -129,10 +129,6 @@ function checkContent(content: unknown, schema: JsonObject): Checked {
     if (problem !== null) return { ok: false, problem: `${name}: ${problem}` };
   }
   return { ok: true, answer: { action: 'accept', content: checked.value } };
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Words of a field's name or title that say what it asks for is a secret. */

@@ -1,8 +1,7 @@
 import type { Message, MessageToolCall, ModelRequest, ModelTool, Part } from '../../actors/model.ts';
-import { isJsonObject, type JsonObject } from '../../json/json.ts';
+import { isJsonObject, type JsonObject, parsedText } from '../../json/json.ts';
 import { sentName } from '../../tools/lookup.ts';
 import { strictForm } from '../chat/strict-schema.ts';
-import { parsedBody } from '../http/fetch.ts';
 import {
   type AiSdkCall,
   type AiSdkLanguageModel,
@@ -147,7 +146,7 @@ function sdkPart({ options, ...part }: KeptPart): object {
 }
 
 function sdkCall({ id, name, arguments: text }: MessageToolCall, kept?: KeptPart): object {
-  const value = parsedBody(text.trim() === '' ? '{}' : text);
+  const value = parsedText(text.trim() === '' ? '{}' : text);
   const input = isJsonObject(value) ? value : { unreadable_arguments: text };
   const call = { type: 'tool-call', toolCallId: id, toolName: sentName(name), input };
   return kept?.options === undefined ? call : { ...call, providerOptions: kept.options };

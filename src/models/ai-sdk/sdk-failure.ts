@@ -1,8 +1,7 @@
 import { ModelError, type ModelErrorCode } from '../../actors/model.ts';
-import { readRetryAfter } from '../../actors/retry-after.ts';
-import { isJsonObject } from '../../json/json.ts';
+import { readRetryAfter, memberOf } from '../../actors/retry-after.ts';
+import { isJsonObject, parsedText } from '../../json/json.ts';
 import { codeOf, readServerError, type ServerError } from '../chat/failure.ts';
-import { parsedBody } from '../http/fetch.ts';
 import { StreamFailure } from './part-reader.ts';
 
 /** The SDK's own errors, by their names, which are the same in all of its versions. */
@@ -90,7 +89,7 @@ function statusOf(error: unknown): number | undefined {
 /** What the server said: the body of a response, or the event of a stream. */
 function serverErrorOf(error: unknown): ServerError {
   const body = memberOf(error, 'responseBody');
-  if (typeof body === 'string') return readServerError(parsedBody(body) ?? body);
+  if (typeof body === 'string') return readServerError(parsedText(body) ?? body);
   if (typeof error === 'string') return readServerError(error);
   if (error instanceof Error || !isJsonObject(error)) return readServerError('');
   const { data, response } = error;
@@ -107,7 +106,7 @@ function hasReason(error: unknown, reason: string): boolean {
 
 function bodyOf(error: unknown): unknown {
   const body = memberOf(error, 'responseBody');
-  return typeof body === 'string' ? parsedBody(body) : undefined;
+  return typeof body === 'string' ? parsedText(body) : undefined;
 }
 
 function headersOf(error: unknown) {
@@ -118,10 +117,6 @@ function headersOf(error: unknown) {
 function messageOf(error: unknown): string {
   if (error instanceof Error) return error.message;
   return textOf(memberOf(error, 'message'));
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 
 function textOf(value: unknown): string {

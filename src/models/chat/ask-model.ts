@@ -48,7 +48,7 @@ export async function askModel(to: Destination, request: ModelRequest, io: Model
   const suspected: string[] = [];
 
   for (;;) {
-    const without = new Set([...memory.refused, ...suspected]);
+    const without = suspected.length === 0 ? memory.refused : new Set([...memory.refused, ...suspected]);
     const sent = encodeRequest(request, { model, without, isOpenAI: client.isOpenAI, extra, state });
     // oxlint-disable-next-line no-await-in-loop -- each try depends on what the last one taught
     const result = await sendRequest({ client, endpoint, body: sent.body, responseMs, io });
@@ -100,7 +100,7 @@ async function lastFailure(
 
 /** The calls of a reply by the names that the tools have, not by those under which they were sent. */
 export function withOwnNames(reply: ModelReply, { tools = [] }: ModelRequest): ModelReply {
-  const renamed = tools.filter(({ name }) => sentName(name) !== name);
+  const renamed = reply.toolCalls === undefined ? [] : tools.filter(({ name }) => sentName(name) !== name);
   if (reply.toolCalls === undefined || renamed.length === 0) return reply;
   const own = ({ name: sent }: { readonly name: string }) =>
     renamed.find(({ name }) => sentName(name) === sent)?.name ?? sent;

@@ -17,7 +17,7 @@ import { discoveredSource, settledSource, type EndpointSource } from '../discove
 import { refuseIfBanned } from '../endpoint/live-guard.ts';
 import { untilAborted } from '../http/fetch.ts';
 import { parseModelName } from '../endpoint/presets.ts';
-import { stateSending } from './returned-state.ts';
+import { type StateSending, stateSending } from './returned-state.ts';
 
 /**
  * A model behind any server that speaks Chat Completions: a local one by preset or address, or a hosted one. Nothing is
@@ -54,6 +54,8 @@ interface Place {
   readonly connection: Connection;
   readonly name: string;
   readonly memory: EndpointMemory;
+  /** What the model gets back of its own. */
+  readonly state: StateSending;
 }
 
 /** A model at an endpoint that is settled or still to be found. */
@@ -74,7 +76,8 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
     const { name, warning: chosen } = await connection.model(signal);
     if (chosen !== undefined) unsaid.add(chosen);
     model = name;
-    const place = { connection, name, memory: recallEndpoint(endpoint.baseURL, name, client) };
+    const state = stateSending(endpoint, name, id(), options.sendReasoning);
+    const place = { connection, name, memory: recallEndpoint(endpoint.baseURL, name, client), state };
     if (source.isFound() && connection.chosen() !== undefined) settled = place;
     return place;
   };
@@ -110,8 +113,7 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
       const silence = isLocal && !hasReplied ? FIRST_LOCAL_RESPONSE_MS : DEFAULT_RESPONSE_MS;
       const responseMs = io.responseMs ?? options.responseMs ?? silence;
       const connectMs = io.connectMs ?? options.connectMs ?? DEFAULT_CONNECT_MS;
-      const state = stateSending(place.connection.endpoint, place.name, id(), options.sendReasoning);
-      const reply = await askModel({ ...place, extra: options.body, state, connectMs, responseMs }, request, io);
+      const reply = await askModel({ ...place, extra: options.body, connectMs, responseMs }, request, io);
       hasReplied = true;
       if ((reply.toolCalls ?? []).length > 0) place.memory.callsNatively = true;
       return withUnsaid(reply, unsaid);

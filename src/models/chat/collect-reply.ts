@@ -1,7 +1,6 @@
 import { ModelError, type ModelReply, type ModelToken, type ReplyStats, type Usage } from '../../actors/model.ts';
 import { createStateCollector } from './returned-state.ts';
-import { isJsonObject, type JsonObject } from '../../json/json.ts';
-import { parsedBody } from '../http/fetch.ts';
+import { isJsonObject, type JsonObject, parsedText } from '../../json/json.ts';
 
 /** Puts a reply together from the objects that a server sends: one whole completion, or many chunks. */
 export interface ReplyCollector {
@@ -232,7 +231,7 @@ function begin(open: OpenCall[], { index, id }: Piece): OpenCall {
 
 function isWhole(args: string | JsonObject): boolean {
   if (typeof args !== 'string') return true;
-  return args.trimEnd().endsWith('}') && parsedBody(args) !== undefined;
+  return args.trimEnd().endsWith('}') && parsedText(args) !== undefined;
 }
 
 /** An id that an earlier call of the reply has already is left out: results could not be told apart. */

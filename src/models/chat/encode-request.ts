@@ -1,8 +1,7 @@
 import type { ModelRequest, ModelTool, Message, MessageToolCall, Part } from '../../actors/model.ts';
-import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import { type Json, type JsonObject, isJsonObject, parsedText } from '../../json/json.ts';
 import { sentName } from '../../tools/lookup.ts';
 import { strictForm } from './strict-schema.ts';
-import { parsedBody } from '../http/fetch.ts';
 import { type StateSending, wireState } from './returned-state.ts';
 
 /** A request ready to be sent. */
@@ -28,19 +27,21 @@ export interface EncodeOptions {
 /** Writes a request as a Chat Completions body, leaving out what the server has refused before. */
 export function encodeRequest(request: ModelRequest, options: EncodeOptions): EncodedRequest {
   const tools = request.toolCalling === 'native' ? (request.tools ?? []) : [];
-  const fields: Record<string, Json> = { ...optionalFields(request, tools.length > 0, options), ...options.extra };
-  for (const reserved of ['model', 'messages', 'tools', ...options.without]) delete fields[reserved];
+  const given = { ...optionalFields(request, tools.length > 0, options), ...options.extra };
+  const fields = Object.entries(given).filter(([name]) => !RESERVED.has(name) && !options.without.has(name));
 
   const conversation = encodeConversation(request.messages, options.state);
   const start = `{"model":${JSON.stringify(options.model)},"messages":[${conversation.system}`;
   let end = ']';
   if (tools.length > 0) end += `,"tools":${encodeTools(tools)}`;
-  for (const [name, value] of Object.entries(fields)) end += `,${JSON.stringify(name)}:${JSON.stringify(value)}`;
+  for (const [name, value] of fields) end += `,${JSON.stringify(name)}:${JSON.stringify(value)}`;
   const body = `${start}${conversation.rest}${end}}`;
   // A part of the body, not a text of its own: the conversation is in memory once.
   conversation.remember(body.slice(start.length, start.length + conversation.rest.length));
-  return { body, optional: Object.keys(fields), withTools: tools.length > 0 };
+  return { body, optional: fields.map(([name]) => name), withTools: tools.length > 0 };
 }
+
+const RESERVED: ReadonlySet<string> = new Set(['model', 'messages', 'tools']);
 
 function optionalFields(request: ModelRequest, withTools: boolean, options: EncodeOptions): Record<string, Json> {
   const fields: Record<string, Json> = {};
@@ -196,5 +197,5 @@ function wireCall(call: MessageToolCall): JsonObject {
  */
 function objectText(text: string): string {
   if (text.trim() === '') return '{}';
-  return isJsonObject(parsedBody(text)) ? text : JSON.stringify({ unreadable_arguments: text });
+  return isJsonObject(parsedText(text)) ? text : JSON.stringify({ unreadable_arguments: text });
 }

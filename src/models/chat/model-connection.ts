@@ -88,7 +88,7 @@ async function openClient(
   const settings = { baseURL, apiKey, headers: options.headers ?? {} };
   if (client !== undefined) return openOwnClient(client, settings.headers);
   if (options.transport !== 'direct')
-    return openPackageClient(settings, options.fetch ?? (await loadFetch(connectMs, env)));
+    return openPackageClient(settings, options.fetch, () => loadFetch(connectMs, env));
   const { openDirectClient } = await import('./direct-client.ts');
   return openDirectClient(settings, env, connectMs);
 }

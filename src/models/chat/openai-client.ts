@@ -1,7 +1,9 @@
+import { parsedText } from '../../json/json.ts';
+import type { OpenAI } from 'openai/client';
 import type { ClientRequestOptions, Fetch, OpenAIClient } from '../endpoint/endpoint.ts';
 import { isOpenAIHost } from '../endpoint/endpoint.ts';
 import { processEnvironment, readVariable } from '../endpoint/environment.ts';
-import { parsedBody, readBody, type BodyReading } from '../http/fetch.ts';
+import { readBody, type BodyReading } from '../http/fetch.ts';
 import type { RefusedRequest, ResponseHeaders } from './failure.ts';
 import type { ChatClient, ResponseListener } from './send-request.ts';
 
@@ -18,10 +20,16 @@ const NO_TIMEOUT_MS = 2_147_483_647;
  * Makes a client on the `openai` package, which is loaded by the first request that needs it and is known to this file
  * alone. It retries nothing and logs nothing: both are decided elsewhere.
  */
-export async function openPackageClient(settings: ClientSettings, fetch: Fetch): Promise<ChatClient> {
-  const { OpenAI } = await import('openai/client');
+export async function openPackageClient(
+  settings: ClientSettings,
+  given: Fetch | undefined,
+  own: () => Promise<Fetch>,
+): Promise<ChatClient> {
+  const [packaged, fetch] = await Promise.all([import('openai/client'), given ?? own()]);
   const isOpenAI = isOpenAIHost(settings.baseURL);
-  const client = new OpenAI({
+  // A caller's own `fetch` gets headers that it may change.
+  const Client = given === undefined ? preparedOnce(packaged.OpenAI, withWholeErrors(fetch)) : packaged.OpenAI;
+  const client = new Client({
     baseURL: settings.baseURL,
     // The package insists on a key; without one the header is taken out below.
     apiKey: settings.apiKey ?? 'none',
@@ -45,6 +53,30 @@ export async function openPackageClient(settings: ClientSettings, fetch: Fetch):
   return {
     isOpenAI,
     send: (body, listener) => post(client, { body, headers }, listener),
+  };
+}
+
+type Built = Awaited<ReturnType<OpenAI['buildRequest']>>;
+
+/** The package's client, for requests that differ in body and signal alone: it puts address and headers together once. */
+function preparedOnce(Package: typeof OpenAI, fetch: Fetch): typeof OpenAI {
+  return class extends Package {
+    #built: Built | undefined;
+
+    override async buildRequest(...asked: Parameters<OpenAI['buildRequest']>): Promise<Built> {
+      const [{ body, signal = null }] = asked;
+      if (this.#built === undefined) {
+        const { req, ...built } = await super.buildRequest(...asked);
+        this.#built = { ...built, req: { method: req.method ?? 'post', headers: req.headers } };
+      }
+      const { req, ...built } = this.#built;
+      return { ...built, req: { ...req, signal, body: typeof body === 'string' ? body : null } };
+    }
+
+    /** Time is kept elsewhere, and who asks has but one signal. */
+    override fetchWithTimeout(...[url, { method, ...init } = {}]: Parameters<OpenAI['fetchWithTimeout']>) {
+      return fetch(url, { ...init, method: method?.toUpperCase() ?? 'POST' });
+    }
   };
 }
 
@@ -150,7 +182,7 @@ function withWholeErrors(fetch: Fetch): Fetch {
     if (response.ok || response.status < 300 || response.status === 304) return response;
     const { status, headers } = response;
     const text = await response.text();
-    return new Response(JSON.stringify({ error: parsedBody(text) ?? text }), { status, headers });
+    return new Response(JSON.stringify({ error: parsedText(text) ?? text }), { status, headers });
   };
 }
 

@@ -1,8 +1,7 @@
 import { ModelError, type ModelReply, type ModelToken } from '../../actors/model.ts';
-import { isJsonObject } from '../../json/json.ts';
+import { isJsonObject, parsedText } from '../../json/json.ts';
 import type { ResponseHeaders } from './failure.ts';
 import { createReplyCollector, type ReplyCollector } from './collect-reply.ts';
-import { parsedBody } from '../http/fetch.ts';
 
 /** What a server's reply was read as. `error` is an error that came with HTTP 200, as the server sent it. */
 export type ReplyBody =
@@ -132,7 +131,7 @@ export function createEventReader(onEvent: (event: StreamEvent) => void): EventR
     const text = pending.join('\n');
     pending = [];
     if (text !== '') {
-      const value = parsedBody(text);
+      const value = parsedText(text);
       onEvent(value === undefined ? { kind: 'garbage', text } : { kind: 'json', value, isError });
     }
     isError = false;
@@ -143,7 +142,7 @@ export function createEventReader(onEvent: (event: StreamEvent) => void): EventR
       onEvent({ kind: 'done' });
       return;
     }
-    const value = pending.length > 0 ? undefined : parsedBody(data);
+    const value = pending.length > 0 ? undefined : parsedText(data);
     if (value === undefined) pending.push(data);
     else onEvent({ kind: 'json', value, isError });
   };

@@ -46,6 +46,7 @@ export function stateSending(endpoint: Endpoint, name: string, id: string, optio
 
 /** The reply with the state that is to be sent back; without any where there is none. */
 export function withOwnState(reply: ModelReply, { id, reasoning }: StateSending): ModelReply {
+  if (reply.providerState === undefined) return reply;
   const { providerState, ...rest } = reply;
   if (!isJsonObject(providerState?.data)) return rest;
   const { message, calls } = providerState.data;

@@ -1,6 +1,6 @@
+import { parsedText } from '../../json/json.ts';
 import { ModelError, type ModelIo, type ModelReply, type ModelToken } from '../../actors/model.ts';
 import { endpointText, type Endpoint } from '../endpoint/endpoint.ts';
-import { parsedBody } from '../http/fetch.ts';
 import { connectFailed, type RefusedRequest, type ResponseHeaders } from './failure.ts';
 import { ReplyBodyReader } from './reply-body.ts';
 
@@ -152,7 +152,7 @@ class RequestUnderWay implements ResponseListener {
 
   /** An error body that broke off or is very long is taken as far as it came. */
   #endErrorBody(): void {
-    this.onRefused({ ...this.#refused(), body: parsedBody(this.#errorText) ?? this.#errorText });
+    this.onRefused({ ...this.#refused(), body: parsedText(this.#errorText) ?? this.#errorText });
   }
 
   #refused() {

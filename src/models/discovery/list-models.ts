@@ -1,7 +1,7 @@
-import { isJsonObject, type JsonObject } from '../../json/json.ts';
+import { isJsonObject, type JsonObject, parsedText } from '../../json/json.ts';
 import type { Endpoint, Fetch } from '../endpoint/endpoint.ts';
 import { PRESETS } from '../endpoint/presets.ts';
-import { parsedBody, untilAborted } from '../http/fetch.ts';
+import { untilAborted } from '../http/fetch.ts';
 
 /** A model as a server lists it. */
 export interface ListedModel {
@@ -62,7 +62,7 @@ async function fetchJson(
   { fetch, signal }: Pick<AskOptions, 'fetch' | 'signal'>,
 ): Promise<Asked> {
   const response = await fetch(url, { headers, signal });
-  return { kind: 'answered', status: response.status, value: parsedBody(await response.text()) };
+  return { kind: 'answered', status: response.status, value: parsedText(await response.text()) };
 }
 
 /** Anthropic's model list wants its own headers, though its chat endpoint speaks OpenAI's. */

@@ -12,11 +12,12 @@ export function rememberSecrets(
   { apiKey, headers }: ChatModelOptions,
 ): void {
   const inHeaders = Object.entries(headers ?? {}).flatMap(([name, value]) =>
-    SECRET_HEADER.test(name) ? parts(value) : [],
+    SECRET_HEADER.test(name) ? parts(value).filter((text) => text !== '') : [],
   );
-  secrets.set(model, () =>
-    [...new Set([apiKey ?? endpoint()?.apiKey ?? '', ...inHeaders])].filter((text) => text !== ''),
-  );
+  secrets.set(model, () => {
+    const key = apiKey ?? endpoint()?.apiKey ?? '';
+    return key === '' || inHeaders.includes(key) ? inHeaders : [key, ...inHeaders];
+  });
 }
 
 /** The secrets that a model made by `chatModel` holds; empty for every other model. They live outside of the object. */

@@ -61,13 +61,3 @@ export async function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Pr
     signal.removeEventListener('abort', abort);
   }
 }
-
-/** The value of a JSON text; undefined for any other text. */
-export function parsedBody(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return value;
-  } catch {
-    return undefined;
-  }
-}

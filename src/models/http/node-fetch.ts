@@ -14,12 +14,16 @@ const stream = process.getBuiltinModule('node:stream');
 export function createNodeFetch({ connectMs, env }: { readonly connectMs: number; readonly env: Environment }): Fetch {
   // Requests go to one address again and again.
   let last: { readonly url: string; readonly route: HttpRoute } | undefined;
+  // So do the same headers; nobody changes them between two requests.
+  let sent: { readonly given: Headers; readonly headers: readonly string[] } | undefined;
   return async (input, init = {}) => {
     const url = input instanceof Request ? input.url : String(input);
     if (last?.url !== url) last = { url, route: findRoute(new URL(url), env) };
     const { route } = last;
     const { method = 'GET', signal } = init;
-    const headers = [...(init.headers instanceof Headers ? init.headers : new Headers(init.headers))].flat();
+    const given = init.headers instanceof Headers ? init.headers : new Headers(init.headers);
+    if (sent?.given !== given) sent = { given, headers: [...given].flat() };
+    const { headers } = sent;
     const body = sendable(init.body);
     signal?.throwIfAborted();
     return new Promise((resolve, reject) => {

@@ -31,9 +31,9 @@ function bareEnd(c: Cursor, role: Role, nested: boolean): number {
   for (; i < c.end; i += 1) {
     const code = c.at(i);
     if (opens(code) && nested) depth += 1;
-    else if (depth > 0 && closes(code)) depth -= 1;
+    else if (depth > 0 && isCloser(code)) depth -= 1;
     else if (depth > 0) continue;
-    else if (closes(code) || code === CODE.newline || isMarkup(c, i)) return i;
+    else if (isCloser(code) || code === CODE.newline || isMarkup(c, i)) return i;
     else if (isComma(code) && commaEnds(c, i, keyed)) return i;
     else if (code === CODE.semicolon && semicolonEnds(c, i)) return i;
     else if (code === CODE.slash && i > c.pos && startsComment(c, i)) return i;
@@ -52,7 +52,8 @@ function opens(code: number): boolean {
   return code === CODE.openBrace || code === CODE.openBracket || code === CODE.openParen;
 }
 
-function closes(code: number): boolean {
+/** True for a closing brace, bracket or parenthesis. */
+export function isCloser(code: number): boolean {
   return code === CODE.closeBrace || code === CODE.closeBracket || code === CODE.closeParen;
 }
 
@@ -65,7 +66,7 @@ function commaEnds(c: Cursor, index: number, keyed: boolean): boolean {
 /** `1;` and `words;` at the end of their line are separated by it. */
 function semicolonEnds(c: Cursor, index: number): boolean {
   const next = c.skipSpace(index + 1);
-  return c.hasNewline(index, next) || closes(c.at(next)) || isWholeLiteral(c, index);
+  return c.hasNewline(index, next) || isCloser(c.at(next)) || isWholeLiteral(c, index);
 }
 
 function isWholeLiteral(c: Cursor, end: number): boolean {
@@ -81,7 +82,7 @@ function quoteEnds(c: Cursor, index: number, code: number): boolean {
     return false;
   }
   const next = c.at(c.skipSpace(index + 1));
-  return next === -1 || isComma(next) || closes(next);
+  return next === -1 || isComma(next) || isCloser(next);
 }
 
 function readBare(c: Cursor, text: string, at: number): Json {

@@ -2,7 +2,7 @@ import type { Json } from '../../json/json.ts';
 import { CODE, isColon, isComma, isDigit, isQuote, isWordCode } from './characters.ts';
 import type { Container, Cursor } from './cursor.ts';
 import { isMarkup, quotedKeyWithColon } from './look-ahead.ts';
-import { parseBare } from './parse-bare.ts';
+import { parseBare, isCloser } from './parse-bare.ts';
 import { parseMembers } from './parse-members.ts';
 import { parseString } from './parse-string.ts';
 import type { Role } from './string-end.ts';
@@ -37,10 +37,6 @@ function holdsItems(c: Cursor, index: number): boolean {
     i += 1;
   const next = c.at(c.skipSpace(i));
   return next === -1 || isComma(next) || next === CODE.closeParen;
-}
-
-function isCloser(code: number): boolean {
-  return code === CODE.closeBrace || code === CODE.closeBracket || code === CODE.closeParen;
 }
 
 /** `"a" + "b"` is one string. */
