@@ -1,4 +1,4 @@
-import { DEFAULTS, mendedHistory } from './options/agent-settings.ts';
+import { DEFAULTS, repairedHistory } from './options/agent-settings.ts';
 import type { JournalStore } from '../journal/run/run-journal.ts';
 import type { LogicPort } from './agent-logic.ts';
 import {
@@ -67,7 +67,7 @@ export class AgentRuns implements LiveConversationPort {
     const { history } = core.options;
     this.#core = core;
     this.own = new LiveConversation(this);
-    if (history !== undefined) this.own.history = mendedHistory(history);
+    if (history !== undefined) this.own.history = repairedHistory(history);
     core.runs = this;
   }
 
@@ -143,7 +143,7 @@ export class AgentRuns implements LiveConversationPort {
         return this.begin(
           task,
           { context, runId },
-          { opening: () => ({ history: mendedHistory(history), queued: [] }), onStable },
+          { opening: () => ({ history: repairedHistory(history), queued: [] }), onStable },
         ).run;
       },
       resume: ({ context }, runId, how) => {

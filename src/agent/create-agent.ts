@@ -35,7 +35,7 @@ import { CHILD } from './options/option-types.ts';
 import { ENGINE, type EngineRun } from './run/engine-port.ts';
 import { boundWhenTaken } from './options/bound-methods.ts';
 import { ownPort } from './core/own-port.ts';
-import { mendedHistory, resolvedOptions, toolCallingOf } from './options/agent-settings.ts';
+import { repairedHistory, resolvedOptions, toolCallingOf } from './options/agent-settings.ts';
 import { newRunId } from './options/run-options.ts';
 import {
   checkApproval,
@@ -162,7 +162,7 @@ class OwnAgent implements Agent<unknown, AnyRun> {
   }
 
   setHistory(messages: readonly Message[]): void {
-    this.#runs.own.history = mendedHistory(messages);
+    this.#runs.own.history = repairedHistory(messages);
   }
 
   listTools(given: ListToolsOptions = {}): readonly ListedTool[] {

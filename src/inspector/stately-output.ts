@@ -12,7 +12,7 @@ import { isActor, isEventless, rootOf } from './frames/actors.ts';
 import type { RunPort, WatchedActor } from './frames/run-port.ts';
 import type { createInspector } from '@statelyai/inspect';
 import { type Json, type JsonObject, isJsonObject } from '../json/json.ts';
-import { inertJson, inertObject } from './frames/inert-json.ts';
+import { displayJson, displayObject } from './frames/display-json.ts';
 
 /** Where events go: an inspector of `@statelyai/inspect`, of any kind. */
 export interface StatelyTarget {
@@ -133,7 +133,7 @@ function statelyReporter(
     send: (event) => {
       if (about === null) return;
       const rootId = rootOf(about)?.sessionId ?? about.sessionId;
-      const shared = { ...inertObject(event), rootId };
+      const shared = { ...displayObject(event), rootId };
       if (event.type !== '@xstate.actor') return send(shared);
       const name = about.id;
       send({ ...shared, name, definition: event.definition ?? JSON.stringify({ id: name }) });
@@ -154,18 +154,18 @@ function statelyReporter(
     about = actor;
     if (what.type === 'event') {
       const { event, source } = what;
-      stately.event(actor, { ...inertObject(event), type: event.type }, source === undefined ? {} : { source });
+      stately.event(actor, { ...displayObject(event), type: event.type }, source === undefined ? {} : { source });
     }
     if (what.type === 'snapshot') {
       const { event, snapshot } = what;
-      stately.snapshot(actor, readable(snapshot), { event: { ...inertObject(event), type: event.type } });
+      stately.snapshot(actor, readable(snapshot), { event: { ...displayObject(event), type: event.type } });
     }
   };
 }
 
 /** A snapshot as plain JSON; one that is still alive loses its machine. */
 function readable(snapshot: unknown): { readonly [member: string]: Json } {
-  const json = inertJson(isMachineSnapshot(snapshot) ? snapshot.toJSON() : snapshot);
+  const json = displayJson(isMachineSnapshot(snapshot) ? snapshot.toJSON() : snapshot);
   return isJsonObject(json) ? json : { output: json };
 }
 

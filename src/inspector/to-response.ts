@@ -141,7 +141,7 @@ const PRIVATE: LeftOut = {
 function teller({ events, fields = [] }: ToResponseOptions): (event: RunEvent) => Sent | null {
   const wanted: ReadonlySet<string> = new Set(fields);
   const types = events === undefined ? null : new Set(events);
-  const tokenOf = tokenTeller(wanted);
+  const tokenOf = tokenReader(wanted);
   const only = (whole: object, names: Readonly<Record<string, string | undefined>>): Sent =>
     Object.fromEntries(Object.entries(whole).filter(([name]) => isWanted(names[name])));
   const isWanted = (field: string | undefined): boolean => field === undefined || wanted.has(field);
@@ -168,7 +168,7 @@ function teller({ events, fields = [] }: ToResponseOptions): (event: RunEvent) =
 const TEXT_OF = { text: 'messages', reasoning: 'thoughts', arguments: 'arguments' } as const;
 
 /** Makes token events that say what is new since the one before; each agent's reply is followed on its own. */
-function tokenTeller(wanted: ReadonlySet<string>): (event: Of<'model.token'>) => Sent | null {
+function tokenReader(wanted: ReadonlySet<string>): (event: Of<'model.token'>) => Sent | null {
   const last = new Map<string, Of<'model.token'>>();
   return (event) => {
     const { text, thought, answer, ...rest } = event;

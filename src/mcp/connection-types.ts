@@ -77,7 +77,7 @@ export type McpConnectionNews =
     } & McpLogMessage)
   | {
       /** The server did something odd, and it was survived. After the first twenty only every thousandth is emitted. */
-      readonly type: 'mcp.oddity';
+      readonly type: 'mcp.warning';
       readonly server: string;
       readonly kind: string;
       readonly message: string;

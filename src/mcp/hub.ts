@@ -96,7 +96,7 @@ interface Member {
   readonly release: () => void;
 }
 
-const CONNECTION_NEWS = ['mcp.changed', 'mcp.tools', 'mcp.list', 'mcp.log', 'mcp.oddity'] as const;
+const CONNECTION_NEWS = ['mcp.changed', 'mcp.tools', 'mcp.list', 'mcp.log', 'mcp.warning'] as const;
 const NEWS = [...CONNECTION_NEWS, 'mcp.added', 'mcp.removed'] as const;
 
 /**

@@ -67,7 +67,9 @@ export class LiveConnection {
     const limits = { ...DEFAULT_MCP_LIMITS, ...mcp };
     const clock = options.clock ?? REAL_CLOCK;
     [this.#server, this.#name, this.#clock] = [server, name, clock];
-    this.warnings = createWarningCounter((warning) => this.news.emit({ type: 'mcp.oddity', server: name, ...warning }));
+    this.warnings = createWarningCounter((warning) =>
+      this.news.emit({ type: 'mcp.warning', server: name, ...warning }),
+    );
     this.#log = createServerLog(settings.logLevel ?? 'debug', (message) =>
       this.news.emit({ type: 'mcp.log', server: name, ...message }),
     );

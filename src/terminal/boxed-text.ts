@@ -28,7 +28,7 @@ const HEAD = 0.7;
  * it can pass for a row of ours, move the cursor, or hide. What goes beyond the limits is left out in the middle and counted.
  */
 export function boxed(lines: readonly string[], { columns }: ScreenSize, limits: BoxLimits): Boxed {
-  const all = lines.map((line) => lineRows(makeInert(line), columns, limits.lineChars));
+  const all = lines.map((line) => lineRows(escapeCharacters(line), columns, limits.lineChars));
   const rows = all.flatMap((line) => line.rows);
   const cutChars = all.reduce((sum, { hiddenChars }) => sum + hiddenChars, 0);
   if (rows.length <= limits.rows) return { rows: rows.map(({ row }) => row), hiddenLines: 0, hiddenChars: cutChars };
@@ -60,7 +60,7 @@ export function hiddenText(boxes: readonly Boxed[]): string | null {
  * Writes everything that a terminal obeys, or that turns, hides or doubles text, as its number: `\u001b`. So are spaces that
  * are not plain spaces, and marks without a letter or piled upon one. One line stays one line.
  */
-export function makeInert(text: string): string {
+export function escapeCharacters(text: string): string {
   return text.replaceAll(NOT_INERT, (sign) => {
     const hex = (sign.codePointAt(0) ?? 0).toString(16);
     return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, '0')}`;

@@ -138,7 +138,7 @@ describe('onEscalation', () => {
     expect(await replay(run.recording(), agent)).toMatchObject({ result: 'The expert says 42.' });
   });
 
-  test('a child that cannot do the task either leaves the trouble with the agent', async () => {
+  test('a child that cannot do the task either leaves the failure with the agent', async () => {
     const expert = createAgent({
       name: 'expert',
       model: scriptedModel([new Error('down'), new Error('down')]),

@@ -173,7 +173,7 @@ describe('a run that was handed over', () => {
       expect(asked).toEqual(['beyond me']);
     });
 
-    test('ends where its own trouble was critical', async () => {
+    test('ends where its own failure was critical', async () => {
       expect(await escalating('critical', 'low').agent.run('Go')).toMatchObject({
         status: 'failed',
         reason: 'tool-error',

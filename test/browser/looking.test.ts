@@ -68,7 +68,7 @@ test.skipIf(noChromium)('hostile content is shown and never obeyed', async () =>
   expect(await page.locator('.board-talk img, .board-talk script, .board-talk iframe').count()).toBe(0);
   await page.keyboard.press('4');
   for (const summary of await page.locator('.exchange summary').all()) await summary.click();
-  expect(await page.locator('.inert mark').first().textContent()).not.toBe('');
+  expect(await page.locator('.escaped mark').first().textContent()).not.toBe('');
   expect(await page.getByRole('button', { name: /show more \(/ }).count()).toBeGreaterThan(0);
   expect(problems).toEqual([]);
 });

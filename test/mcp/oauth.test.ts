@@ -284,7 +284,7 @@ test('nothing that a connection tells or keeps in its machine holds a token, a c
   const connection = desk(place);
   const news: McpConnectionNews[] = [];
   const snapshots: string[] = [];
-  for (const type of ['mcp.changed', 'mcp.oddity', 'mcp.tools'] as const)
+  for (const type of ['mcp.changed', 'mcp.warning', 'mcp.tools'] as const)
     connection.on(type, (told) => news.push(told));
   connection.actor.subscribe((snapshot) => snapshots.push(JSON.stringify(snapshot)));
   await signIn(connection);

@@ -64,7 +64,7 @@ test.each([
   const { ask, news } = asking(answering({ action: 'accept', content }));
   expect(await ask(form)).toEqual({ result: { action: 'cancel' } });
   expect(news).toContainEqual(
-    expect.objectContaining({ type: 'mcp.oddity', kind: 'unanswered', message: expect.stringContaining(field) }),
+    expect.objectContaining({ type: 'mcp.warning', kind: 'unanswered', message: expect.stringContaining(field) }),
   );
 });
 

@@ -87,7 +87,7 @@ export const recovering = () => {
   ]);
 };
 
-/** Its child cannot mend a tool and hands the trouble up; the parent settles for part of the work. */
+/** Its child cannot mend a tool and hands the failure up; the parent settles for part of the work. */
 export const escalating = () => {
   const archive = tool({
     name: 'open_archive',

@@ -56,7 +56,7 @@ export function toolCallingOf(options: AgentOptions, model: Model): ToolCalling 
 }
 
 /** A history that a model can be given: no system prompts, no call without a result. */
-export function mendedHistory(messages: readonly Message[]): readonly Message[] {
+export function repairedHistory(messages: readonly Message[]): readonly Message[] {
   const kept = messages.filter(({ role }) => role !== 'system');
   return closeOpenCalls(kept, 'cancelled: this call has no result').map((message) => Object.freeze({ ...message }));
 }

@@ -39,7 +39,7 @@ export async function sendStored(
   let mail = NO_MAIL;
   let isOver = true;
   const look = (driven: Drive): null => {
-    mail = driven.actor.getSnapshot().context.books.mail;
+    mail = driven.actor.getSnapshot().context.stats.mail;
     isOver = !driven.isActive();
     return null;
   };

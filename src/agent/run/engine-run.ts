@@ -1,7 +1,7 @@
 import type { OwnRedactor } from '../../actors/redactor.ts';
 import type { AgentCore } from '../core/agent-core.ts';
 import { readInput } from '../options/input-parts.ts';
-import { mendedHistory } from '../options/agent-settings.ts';
+import { repairedHistory } from '../options/agent-settings.ts';
 import { metadataOf } from '../options/run-options.ts';
 import { type EngineRun, WAITS } from './engine-port.ts';
 import { launchRun } from './launch-run.ts';
@@ -15,7 +15,7 @@ import type { AnyRun } from './run.ts';
 export function engineRun(core: AgentCore, engine: EngineRun): AnyRun {
   const { runId, history = [], maxSteps, context } = engine;
   const input = readInput(engine.input);
-  const opened = { history: mendedHistory(history), queued: [] };
+  const opened = { history: repairedHistory(history), queued: [] };
   const metadata = metadataOf(engine.metadata);
   let redactor: OwnRedactor = core.redactor;
   const { run } = launchRun(core, {

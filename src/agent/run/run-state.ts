@@ -2,7 +2,7 @@ import type { SnapshotFrom } from 'xstate';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import type { agentMachine } from '../../machines/agent/agent.ts';
-import { booksClosed, outputOf } from '../../machines/agent/endings.ts';
+import { openCallsSettled, outputOf } from '../../machines/agent/endings.ts';
 import { AGENT_STATES, type AgentOutput, type AgentPath, type AgentState } from '../../machines/contract/run-result.ts';
 import { stateText } from '../../machines/events/transition-log.ts';
 import type { RunState } from './run.ts';
@@ -24,8 +24,8 @@ const NOT_STARTED: RunState = {
 /** What a run's handle shows of its machine at this moment. */
 export function stateOf(snapshot: AgentSnapshot | undefined): RunState {
   if (snapshot === undefined) return NOT_STARTED;
-  const { plan, stepsTaken, books } = snapshot.context;
-  const { planIterations, lastResult, errorHistory } = books;
+  const { plan, stepsTaken, stats } = snapshot.context;
+  const { planIterations, lastResult, errorHistory } = stats;
   return {
     state: topState(snapshot),
     path: pathOf(snapshot),
@@ -49,7 +49,7 @@ function pathOf(snapshot: AgentSnapshot): AgentPath {
   return inner === '' ? state : `${state}.${inner}`;
 }
 
-/** What there is of a run that was let go: its books stay open, since it has not ended. */
+/** What there is of a run that was let go: its calls stay open, since it has not ended. */
 export function releasedOutput(
   { runId, task, reason }: { readonly runId: string; readonly task: string; readonly reason: 'released' | 'parked' },
   snapshot: AgentSnapshot | undefined,
@@ -84,11 +84,11 @@ export function failedOutput(
     };
     return { result, success: false, status: 'failed', reason: 'thrown', error, ...nothing };
   }
-  const context = { ...snapshot.context, ...booksClosed(snapshot.context) };
-  const { books } = context;
+  const context = { ...snapshot.context, ...openCallsSettled(snapshot.context) };
+  const { stats } = context;
   return outputOf({
     ...context,
-    books: { ...books, states: [...books.states, 'COMPLETION'], errorHistory: [...books.errorHistory, error] },
+    stats: { ...stats, states: [...stats.states, 'COMPLETION'], errorHistory: [...stats.errorHistory, error] },
     ending: { reason: 'thrown', result, error },
   });
 }

@@ -74,7 +74,7 @@ class RunningRun {
       runId: plan.runId,
       send: (event) => this.sendMessage(event),
       isOver: () => this.#isOver || this.#live?.driven.isActive() === false,
-      mail: () => this.#snapshot()?.context.books.mail,
+      mail: () => this.#snapshot()?.context.stats.mail,
       next: (messages) => plan.next?.(messages) ?? [],
     });
     this.#ended = this.#lead();

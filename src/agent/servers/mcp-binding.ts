@@ -186,7 +186,7 @@ export class McpBinding implements McpCalls {
         limits: { mcp: this.#limits },
       });
       hub.onChange((news) => {
-        if (news.type !== 'mcp.oddity' && news.type !== 'mcp.log') this.#synchronize();
+        if (news.type !== 'mcp.warning' && news.type !== 'mcp.log') this.#synchronize();
         if (news.type === 'mcp.added' || news.type === 'mcp.removed') this.#shown?.update();
         for (const listener of this.#listeners) listener(news);
       });

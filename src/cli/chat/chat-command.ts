@@ -1,5 +1,5 @@
 import type { Run } from '../../agent/run/run.ts';
-import { inert } from '../../output/console/inert.ts';
+import { escaped } from '../../output/console/escaped.ts';
 import { AGENT_OPTIONS, type AgentChoices, readAgentChoices } from '../agent/agent-flags.ts';
 import { chatLoop } from './chat-loop.ts';
 import { type Command, UsageError, EXIT_CODE } from '../command/command.ts';
@@ -103,8 +103,8 @@ interface Begun extends SessionState {
 }
 
 function sessionText({ session, interrupted, messages }: Begun): string {
-  const name = inert(session.name);
+  const name = escaped(session.name);
   const known = messages === 0 ? 'new' : `${messages} messages so far`;
   if (interrupted === null) return `Conversation '${name}': ${known}.`;
-  return `Conversation '${name}': first the interrupted answer to: ${inert(interrupted.input)}`;
+  return `Conversation '${name}': first the interrupted answer to: ${escaped(interrupted.input)}`;
 }

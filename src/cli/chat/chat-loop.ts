@@ -5,7 +5,7 @@ import { whereRecorded, reportResult } from '../agent/run-once.ts';
 import { type ChatRun, PROMPT, runInChat } from './typed-messages.ts';
 import type { Talk } from './chat-session.ts';
 import type { Message } from '../../actors/model.ts';
-import { inert } from '../../output/console/inert.ts';
+import { escaped } from '../../output/console/escaped.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
 import { createInterface, type Interface } from 'node:readline';
 
@@ -112,8 +112,8 @@ function toolLines(
   if (tools.length === 0) return ['There are no tools.'];
   const width = Math.max(...tools.map(({ name }) => name.length)) + 2;
   return tools.map(({ name, policy, title }) => {
-    const words = [POLICY[policy] ?? policy, title === undefined ? '' : `(${inert(title)})`].filter(Boolean);
-    return `${inert(name).padEnd(width)}${words.join(' ')}`.trimEnd();
+    const words = [POLICY[policy] ?? policy, title === undefined ? '' : `(${escaped(title)})`].filter(Boolean);
+    return `${escaped(name).padEnd(width)}${words.join(' ')}`.trimEnd();
   });
 }
 
@@ -133,7 +133,7 @@ function contentText({ content, toolCalls = [] }: Message): string {
       ? content
       : content.map((part) => (part.type === 'text' ? part.text : part.url)).join(' ');
   const calls = toolCalls.map((call) => `${call.name}(${call.arguments})`);
-  const whole = inert([text, ...calls].filter((piece) => piece !== '').join(' ')).replaceAll(/\s+/g, ' ');
+  const whole = escaped([text, ...calls].filter((piece) => piece !== '').join(' ')).replaceAll(/\s+/g, ' ');
   return whole.length > MAX_TEXT ? `${whole.slice(0, MAX_TEXT)}…` : whole;
 }
 

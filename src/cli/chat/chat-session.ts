@@ -4,7 +4,7 @@ import type { Run } from '../../agent/run/run.ts';
 import type { RunSummary } from '../../journal/format/tally.ts';
 import { selectRuns } from '../../journal/format/tally.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
-import { inert } from '../../output/console/inert.ts';
+import { escaped } from '../../output/console/escaped.ts';
 import type { ChosenJournal } from '../agent/make-agent.ts';
 import { UsageError } from '../command/command.ts';
 
@@ -81,7 +81,7 @@ export async function sessionState(agent: Agent, { name }: ChatSession): Promise
   const conversation = agent.conversation(name);
   const last = (await conversation.runs()).at(-1);
   if (last?.state === 'running')
-    throw new Error(`The conversation '${inert(name)}' is in use by another process, with run ${last.runId}.`);
+    throw new Error(`The conversation '${escaped(name)}' is in use by another process, with run ${last.runId}.`);
   const interrupted = last === undefined || last.state === 'ended' ? null : last;
   return { interrupted, messages: (await conversation.history).length };
 }

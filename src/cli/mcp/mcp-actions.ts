@@ -4,7 +4,7 @@ import { findJsonError } from '../../mcp/config/config-file.ts';
 import type { McpHub, McpToolEntry } from '../../mcp/hub.ts';
 import { terminalElicit } from '../../mcp/questions/terminal-elicit.ts';
 import type { McpProgress } from '../../mcp/wire/link.ts';
-import { inert } from '../../output/console/inert.ts';
+import { escaped } from '../../output/console/escaped.ts';
 import type { ToolResult } from '../../tools/result.ts';
 import { EXIT_CODE, UsageError } from '../command/command.ts';
 import { textTable } from '../../terminal/text-width.ts';
@@ -70,13 +70,13 @@ function serverCells({ name, state, transport, tools, title, version, error }: S
   return [
     name,
     state,
-    `${tools} tool${tools === 1 ? '' : 's'} over ${transport}; ${inert(title ?? '')} ${inert(version ?? '')}`,
+    `${tools} tool${tools === 1 ? '' : 's'} over ${transport}; ${escaped(title ?? '')} ${escaped(version ?? '')}`,
   ];
 }
 
 /** A server's last words stand behind the first line break; some of them say enough. */
 function errorLine(text: string): string {
-  const line = inert(
+  const line = escaped(
     text
       .split('\n')
       .map((part) => part.trim())
@@ -125,11 +125,11 @@ const DESCRIPTION_LENGTH = 100;
 
 function toolCells({ server, tool, policy, effects }: McpToolEntry): readonly string[] {
   const words = [tool.title, tool.description].filter((text) => text !== undefined && text !== '');
-  return [inert(server), inert(tool.name), policy ?? '', effects, descriptionLine(words.join(': '))];
+  return [escaped(server), escaped(tool.name), policy ?? '', effects, descriptionLine(words.join(': '))];
 }
 
 function descriptionLine(text: string): string {
-  const line = inert(text).replaceAll(/\s+/g, ' ').trim();
+  const line = escaped(text).replaceAll(/\s+/g, ' ').trim();
   return line.length > DESCRIPTION_LENGTH ? `${line.slice(0, DESCRIPTION_LENGTH - 1)}…` : line;
 }
 
@@ -186,23 +186,23 @@ function toolName(hub: McpHub, { server, tool }: TypedCall): string {
   if (found !== undefined) return found.tool.name;
   const names = tools.map((entry) => entry.tool.name);
   const known = names.length === 0 ? 'It has none.' : `It has: ${names.join(', ')}.`;
-  throw new UsageError(inert(`the server '${server}' has no tool '${tool}'.${didYouMean(tool, names)} ${known}`));
+  throw new UsageError(escaped(`the server '${server}' has no tool '${tool}'.${didYouMean(tool, names)} ${known}`));
 }
 
 /** A line for each word of progress, where a person sees it. */
 function showProgress({ progress, total, message }: McpProgress): void {
   if (process.stderr.isTTY !== true) return;
   const step = total === undefined ? String(progress) : `${progress} of ${total}`;
-  console.error(inert(message === undefined ? step : `${step}: ${message}`));
+  console.error(escaped(message === undefined ? step : `${step}: ${message}`));
 }
 
 function show({ status, message, data, error, parts }: ToolResult): void {
-  if (status === 'partial' && message !== undefined) console.error(inert(message));
-  if (status === 'error') console.error(inert(error ?? 'the tool reported an error without a message'));
+  if (status === 'partial' && message !== undefined) console.error(escaped(message));
+  if (status === 'error') console.error(escaped(error ?? 'the tool reported an error without a message'));
   for (const piece of [data, parts]) {
     if (piece === undefined) continue;
     const text = typeof piece === 'string' ? piece : JSON.stringify(piece, null, 2);
     // What goes into a file or another program stays as it is.
-    console.log(process.stdout.isTTY ? inert(text) : text);
+    console.log(process.stdout.isTTY ? escaped(text) : text);
   }
 }

@@ -1,7 +1,7 @@
 import type { McpServerConfig, McpToolOverride } from '../../mcp/config/config.ts';
 import type { McpConnection } from '../../mcp/connection-types.ts';
 import { createMcpConnection } from '../../mcp/create-connection.ts';
-import { inert } from '../../output/console/inert.ts';
+import { escaped } from '../../output/console/escaped.ts';
 import { EXIT_CODE } from '../command/command.ts';
 import type { Trying, McpEntry, UsableEntry, WrongEntry } from './mcp-servers.ts';
 import { type Finding, type Symptoms, lastLines } from './mcp-finding.ts';
@@ -27,7 +27,7 @@ export async function examineServers(
   const reports = await Promise.all(entries.map((entry) => examine(entry, options)));
   if (options.json) console.log(JSON.stringify(reports));
   else if (reports.length === 0) console.log('No server is configured.');
-  else for (const line of reports.flatMap(linesOf)) console.log(inert(line));
+  else for (const line of reports.flatMap(linesOf)) console.log(escaped(line));
   return reports.every(({ ok }) => ok) ? EXIT_CODE.answered : EXIT_CODE.failed;
 }
 
@@ -53,7 +53,7 @@ async function tryOut(entry: UsableEntry, { timeoutMs }: Trying): Promise<Report
   const open: McpServerConfig = { ...timed, tools: undefined, exclude: undefined };
   const connection = createMcpConnection(name, open, { limits: { maxFailures: 1 }, offersLogin: false });
   const noise: string[] = [];
-  connection.on('mcp.oddity', ({ message }) => {
+  connection.on('mcp.warning', ({ message }) => {
     if (noise.length < MAX_NOISE) noise.push(message);
   });
   const since = performance.now();

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import { openBrowser } from '../../inspector/server/open-browser.ts';
 import type { McpConnection } from '../../mcp/connection-types.ts';
 import { createMcpConnection } from '../../mcp/create-connection.ts';
-import { inert } from '../../output/console/inert.ts';
+import { escaped } from '../../output/console/escaped.ts';
 import { UsageError, EXIT_CODE } from '../command/command.ts';
 import type { McpEntry, UsableEntry } from './mcp-servers.ts';
 import { textTable } from '../../terminal/text-width.ts';
@@ -38,7 +38,7 @@ export async function logIn(entries: readonly McpEntry[], { json, browser }: Log
     const error = connection.error;
     if (json) console.log(JSON.stringify({ server: connection.name, signedIn, ...(await statusOf(connection)) }));
     else if (signedIn) console.log(`Signed in at '${connection.name}'.`);
-    if (!signedIn) console.error(inert(error?.message ?? `Nobody signed in at '${connection.name}'.`));
+    if (!signedIn) console.error(escaped(error?.message ?? `Nobody signed in at '${connection.name}'.`));
     return signedIn ? EXIT_CODE.answered : EXIT_CODE.failed;
   } finally {
     input.close();
@@ -79,7 +79,7 @@ function cellsOf({ name, login }: { readonly name: string; readonly login: Statu
     : login.expiresAt === null
       ? ''
       : new Date(login.expiresAt).toISOString();
-  return [name, 'signed in', inert([login.issuer ?? '', login.scopes.join(' '), until].filter(Boolean).join('; '))];
+  return [name, 'signed in', escaped([login.issuer ?? '', login.scopes.join(' '), until].filter(Boolean).join('; '))];
 }
 
 type Status = Awaited<ReturnType<McpConnection['loginStatus']>>;

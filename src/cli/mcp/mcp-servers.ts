@@ -9,7 +9,7 @@ import { UsageError } from '../command/command.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
 import type { McpElicit } from '../../mcp/config/answers.ts';
 import { type McpHub, createMcpHub } from '../../mcp/hub.ts';
-import { inert } from '../../output/console/inert.ts';
+import { escaped } from '../../output/console/escaped.ts';
 
 /** One server of a configuration file: one that can be tried, one that is switched off, or one that is written wrongly. */
 export type McpEntry = UsableEntry | DisabledEntry | WrongEntry;
@@ -136,7 +136,7 @@ function tried(config: McpServerConfig, timeoutMs: number | undefined): McpServe
 export function complaintsOf(entries: readonly McpEntry[], hub: McpHub): readonly string[] {
   return entries.flatMap((entry) => {
     const why = whyAbsent(entry, hub);
-    return why === null ? [] : [`${inert(why)}\n'signalbox mcp doctor ${entry.name}' says more.`];
+    return why === null ? [] : [`${escaped(why)}\n'signalbox mcp doctor ${entry.name}' says more.`];
   });
 }
 

@@ -1,4 +1,4 @@
-import { inert } from '../../output/console/inert.ts';
+import { escaped } from '../../output/console/escaped.ts';
 import type { Paint, Style } from '../../output/console/paint.ts';
 import { textWidth } from '../../terminal/text-width.ts';
 import type { Repair } from '../../parsing/index.ts';
@@ -84,7 +84,7 @@ function repairLine(repair: Repair, place: string, paint: Paint): string {
 
 /** Harmless, and on one line. */
 function visible(text: string): string {
-  return inert(text.replaceAll('\r', '␍').replaceAll('\n', '␊'));
+  return escaped(text.replaceAll('\r', '␍').replaceAll('\n', '␊'));
 }
 
 /** A repair that says where in the text it was made. */

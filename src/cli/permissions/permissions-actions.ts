@@ -1,4 +1,4 @@
-import { inert } from '../../output/console/inert.ts';
+import { escaped } from '../../output/console/escaped.ts';
 import { readPermissions } from '../../security/permissions-file.ts';
 import { type AgentPermissions, sortedServerTools, NO_PERMISSIONS } from '../../security/permissions-file.ts';
 import type { ServerTool } from '../../tools/server-tool.ts';
@@ -15,7 +15,7 @@ export function listPermissions({ path, agent }: PermissionsPlace, how: { readon
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
   if (how.json) console.log(JSON.stringify(jsonOf(path, kept)));
   else if (kept.length === 0) console.log(nothingText(path, agent));
-  else console.log([`Always allowed, as kept in ${inert(path)}:`, ...kept.map(agentText)].join('\n'));
+  else console.log([`Always allowed, as kept in ${escaped(path)}:`, ...kept.map(agentText)].join('\n'));
   return EXIT_CODE.answered;
 }
 
@@ -40,7 +40,7 @@ function jsonOf(path: string, kept: readonly Kept[]) {
 }
 
 function nothingText(path: string, agent: string | undefined): string {
-  return `Nothing is always allowed${agent === undefined ? '' : ` to agent '${inert(agent)}'`} (${inert(path)}).`;
+  return `Nothing is always allowed${agent === undefined ? '' : ` to agent '${escaped(agent)}'`} (${escaped(path)}).`;
 }
 
 function agentText([agent, { tools, serverTools }]: Kept): string {
@@ -53,7 +53,7 @@ function serverToolText({ server, tool, name }: ServerTool): string {
 }
 
 function oneLine(text: string): string {
-  return inert(text).replaceAll('\n', '␊');
+  return escaped(text).replaceAll('\n', '␊');
 }
 
 /**
@@ -95,7 +95,7 @@ function ownerOf({ path, agent }: PermissionsPlace): Owner | null {
   const permissions = readPermissions(path, warnOfPermissions);
   const all = [...permissions].flatMap(([name, tools]) => (namesOf(tools).length === 0 ? [] : [name])).toSorted();
   if (agent === undefined && all.length > 1) {
-    throw new UsageError(`several agents have permissions: ${inert(all.join(', '))}. Say whose with --agent.`);
+    throw new UsageError(`several agents have permissions: ${escaped(all.join(', '))}. Say whose with --agent.`);
   }
   const name = agent ?? all[0];
   return name === undefined ? null : { name, tools: namesOf(permissions.get(name) ?? NO_PERMISSIONS), all };
@@ -111,12 +111,12 @@ function storeOf(path: string, agent: string) {
 }
 
 function done(text: string): number {
-  console.log(inert(text));
+  console.log(escaped(text));
   return EXIT_CODE.answered;
 }
 
 function nothing(text: string): number {
-  console.error(`signalbox permissions: ${inert(text)}`);
+  console.error(`signalbox permissions: ${escaped(text)}`);
   return EXIT_CODE.failed;
 }
 

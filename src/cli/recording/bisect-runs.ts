@@ -1,6 +1,6 @@
 import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
 import { replay } from '../../journal/replay/replay.ts';
-import { inert } from '../../output/console/inert.ts';
+import { escaped } from '../../output/console/escaped.ts';
 import { type Arguments, EXIT_CODE } from '../command/command.ts';
 import { type RecordedVerdict, diffRecordings } from './recording-actions.ts';
 import { readRecordingOf } from './kept-runs.ts';
@@ -55,5 +55,5 @@ function verdictOf(one: Version, other: Version): RecordedVerdict {
 
 function versionLines({ module, entry, says }: Version): readonly string[] {
   const where = entry === null ? 'plays all of it' : `leaves it at record ${entry}`;
-  return [`  ${inert(module)} ${where}: ${inert(says)}`];
+  return [`  ${escaped(module)} ${where}: ${escaped(says)}`];
 }

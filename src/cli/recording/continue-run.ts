@@ -6,7 +6,7 @@ import { type AgentChoices, readAgentChoices } from '../agent/agent-flags.ts';
 import { type ChosenJournal, makeAgent } from '../agent/make-agent.ts';
 import { answerOnConsole, reportEnd, runOnce } from '../agent/run-once.ts';
 import { type Arguments, EXIT_CODE, UsageError } from '../command/command.ts';
-import { inert } from '../../output/console/inert.ts';
+import { escaped } from '../../output/console/escaped.ts';
 import { openRuns, readCount, type RunsPlace, wholeRunId } from './kept-runs.ts';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -114,10 +114,10 @@ export async function recoverKeptRuns(args: Arguments): Promise<number> {
     await cli.close();
   }
   if (json) console.log(JSON.stringify(ended));
-  else if (ended.length === 0) console.log(`No run in ${inert(place.path)} needs to be recovered.`);
+  else if (ended.length === 0) console.log(`No run in ${escaped(place.path)} needs to be recovered.`);
   else
     for (const { runId, status, error } of ended)
-      console.log(`${inert(runId)}: ${status}${error === undefined ? '' : `: ${inert(error)}`}`);
+      console.log(`${escaped(runId)}: ${status}${error === undefined ? '' : `: ${escaped(error)}`}`);
   return ended.some(({ status }) => status === 'failed' || status === 'refused')
     ? EXIT_CODE.failed
     : EXIT_CODE.answered;

@@ -7,7 +7,7 @@ import { postgresJournal } from '../../journal/postgres/index.ts';
 import { sqliteJournal } from '../../journal/stores/sqlite.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import { UsageError } from '../command/command.ts';
-import { inert } from '../../output/console/inert.ts';
+import { escaped } from '../../output/console/escaped.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
 import { lineWriter } from '../../journal/format/blobs.ts';
 import { historiesIn } from '../../journal/stores/run-files.ts';
@@ -117,11 +117,11 @@ async function findRun({ path, store }: RunsPlace, wanted: string): Promise<Foun
   if (ids.includes(wanted)) return { runId: wanted };
   const [one, ...others] = wanted === '' ? [] : ids.filter((runId) => runId.startsWith(wanted));
   if (one === undefined)
-    return { runId: null, why: `There is no run '${inert(wanted)}' in ${inert(path)}.${didYouMean(wanted, ids)}` };
+    return { runId: null, why: `There is no run '${escaped(wanted)}' in ${escaped(path)}.${didYouMean(wanted, ids)}` };
   if (others.length === 0) return { runId: one };
   return {
     runId: null,
-    why: `'${inert(wanted)}' is the beginning of ${others.length + 1} run ids. Give more of it.`,
+    why: `'${escaped(wanted)}' is the beginning of ${others.length + 1} run ids. Give more of it.`,
   };
 }
 
@@ -147,10 +147,10 @@ export async function readRecordingOf(named: string, place: string | undefined):
   if (named === '-') return { text: readFileSync(0, 'utf8'), file: null };
   const text = readFile(named);
   if (text !== null) return { text, file: named };
-  if (/[/\\]|\.jsonl$/.test(named)) throw new UsageError(`there is no file '${inert(named)}'.`);
+  if (/[/\\]|\.jsonl$/.test(named)) throw new UsageError(`there is no file '${escaped(named)}'.`);
   const runs = openRuns(place);
   const found = await findRun(runs, named);
-  if (found.runId === null) throw new UsageError(`there is no file '${inert(named)}'. ${found.why}`);
+  if (found.runId === null) throw new UsageError(`there is no file '${escaped(named)}'. ${found.why}`);
   const file = join(runs.path, `${found.runId}.jsonl`);
   if (existsSync(file)) return { text: withHistory(readFileSync(file, 'utf8'), historiesIn(runs.path)), file };
   const recording = await runs.store.read(found.runId);
@@ -166,7 +166,7 @@ function readFile(path: string): string | null {
     const code = systemCode(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return null;
     if (code === 'EISDIR')
-      throw new UsageError(`'${inert(path)}' is a folder. Name a file in it, or see 'signalbox runs list'.`);
+      throw new UsageError(`'${escaped(path)}' is a folder. Name a file in it, or see 'signalbox runs list'.`);
     throw error;
   }
 }

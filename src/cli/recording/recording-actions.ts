@@ -6,7 +6,7 @@ import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
 import { type PlayedRecording, playRecording } from '../../journal/replay/replay.ts';
 import { isJsonObject } from '../../json/json.ts';
 import type { Transition } from '../../machines/events/run-events.ts';
-import { inert } from '../../output/console/inert.ts';
+import { escaped } from '../../output/console/escaped.ts';
 import { type Paint, painter } from '../../output/console/paint.ts';
 import { openTerminal } from '../../output/console/terminal.ts';
 import { type Arguments, EXIT_CODE, UsageError } from '../command/command.ts';
@@ -32,7 +32,7 @@ export type RecordedVerdict = 'same' | 'changed' | 'failed';
  */
 export async function diffRecordings({ values, flags, positionals: [a = '', b = ''] }: Arguments): Promise<number> {
   const side = async (named: string): Promise<Side> => ({
-    name: inert(named),
+    name: escaped(named),
     recording: readRecording((await readRecordingOf(named, values.get('in'))).text),
   });
   const left = await side(a);
@@ -64,13 +64,13 @@ interface Side {
 function placeText({ lines: [line, other], what }: RecordingDifference, left: Side, right: Side): readonly string[] {
   const title = line === 1 ? 'Their input differs:' : 'The first difference:';
   const places = line === 1 ? [] : [sideText(left, line), sideText(right, other)];
-  return ['', title, ...places, ...(what === '' ? [] : [`  ${inert(what)}`])];
+  return ['', title, ...places, ...(what === '' ? [] : [`  ${escaped(what)}`])];
 }
 
 function sideText({ name, recording }: Side, line: number | null): string {
   if (line === null) return `  ${name} has ended before.`;
   const step = recordedSteps(recording).find((one) => one.line === line);
-  const said = inert(step === undefined ? '' : `${step.what}: ${step.text}`).replaceAll('\n', ' ');
+  const said = escaped(step === undefined ? '' : `${step.what}: ${step.text}`).replaceAll('\n', ' ');
   return `  ${name}, line ${line}: ${said.length > SAID ? `${said.slice(0, SAID)}…` : said}`;
 }
 
@@ -80,8 +80,8 @@ function factsOf(left: Recording, right: Recording): readonly (readonly string[]
   const [one, other] = [tallyOf(left), tallyOf(right)];
   const row = (name: string, of: (run: ReturnType<typeof tallyOf>) => string): readonly string[] => [
     `${of(one) === of(other) ? ' ' : '*'} ${name}`,
-    inert(of(one)),
-    inert(of(other)),
+    escaped(of(one)),
+    escaped(of(other)),
   ];
   return [
     row('agent', ({ agent }) => agent),
@@ -108,14 +108,14 @@ export async function normalizeRecordings({ values, flags, positionals }: Argume
     // oxlint-disable-next-line no-await-in-loop -- printed in the order in which they were named
     const { text: before, file } = await readRecordingOf(named, values.get('in'));
     if (write && file === null && named !== '-')
-      throw new UsageError(`--write changes files, and '${inert(named)}' is a run of a database.`);
+      throw new UsageError(`--write changes files, and '${escaped(named)}' is a run of a database.`);
     const after = normalizeRecording(before, { times: flags.has('keep-times') });
     if (!write || file === null) process.stdout.write(after);
     else if (after !== before) {
       // A concurrent reader gets the one or the other.
       writeFileSync(`${file}.new`, after, { mode: 0o600 });
       renameSync(`${file}.new`, file);
-      console.log(`normalized ${inert(file)}`);
+      console.log(`normalized ${escaped(file)}`);
     }
   }
   return EXIT_CODE.answered;
@@ -139,22 +139,22 @@ export function replayFile({ text }: NamedRecording, { json }: { readonly json: 
     return EXIT_CODE.answered;
   } catch (error) {
     if (!(error instanceof ReplayDivergenceError)) throw error;
-    console.error(`\n${inert(error.message)}`);
+    console.error(`\n${escaped(error.message)}`);
     return EXIT_CODE.failed;
   }
 }
 
 function headText({ head }: Recording, paint: Paint): string {
   const parent = head.parent === undefined ? '' : `, a fork of ${head.parent.runId} at line ${head.parent.entry}`;
-  return `${paint('dim', 'Run')}    ${inert(head.runId)}${inert(parent)}\n${paint('dim', 'Asked')}  ${inert(head.input)}\n`;
+  return `${paint('dim', 'Run')}    ${escaped(head.runId)}${escaped(parent)}\n${paint('dim', 'Asked')}  ${escaped(head.input)}\n`;
 }
 
 /** The machine of a path is indented as deep as it stands. */
 function transitionText({ actor, event, from, to }: Transition, paint: Paint): string {
   const path = actor.split('/');
   const indent = '  '.repeat(path.length - 1);
-  const where = paint('dim', `${indent}${inert(path.at(-1) ?? '')}`);
-  return `${where}  ${paint('cyan', inert(event))}: ${inert(from)} → ${inert(to)}`;
+  const where = paint('dim', `${indent}${escaped(path.at(-1) ?? '')}`);
+  return `${where}  ${paint('cyan', escaped(event))}: ${escaped(from)} → ${escaped(to)}`;
 }
 
 function endText({ driven, past }: PlayedRecording, count: number, paint: Paint): string {

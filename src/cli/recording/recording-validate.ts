@@ -2,7 +2,7 @@ import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
 import { RecordingError } from '../../journal/format/journal-error.ts';
 import { lineNumber, readRecording } from '../../journal/format/recording.ts';
 import { transitions } from '../../journal/replay/replay.ts';
-import { inert } from '../../output/console/inert.ts';
+import { escaped } from '../../output/console/escaped.ts';
 import { type Arguments, EXIT_CODE } from '../command/command.ts';
 import { counted } from '../../terminal/text-width.ts';
 import { readRecordingOf } from './kept-runs.ts';
@@ -89,9 +89,9 @@ function problemOf(error: unknown): LineProblem | null {
 }
 
 function verdictText({ file, valid, ended, records, transitions: count, problems }: Verdict): string {
-  const name = inert(file);
+  const name = escaped(file);
   if (valid) return `${name}: valid, ${records} records, ${ended ? counted(count, 'transition') : 'it has not ended'}`;
-  const rows = problems.slice(0, SHOWN).map(({ line, path, message }) => `  line ${line}${path}: ${inert(message)}`);
+  const rows = problems.slice(0, SHOWN).map(({ line, path, message }) => `  line ${line}${path}: ${escaped(message)}`);
   const more = problems.length > SHOWN ? [`  … and ${problems.length - SHOWN} more`] : [];
   return [`${name}: not valid`, ...rows, ...more].join('\n');
 }

@@ -3,7 +3,7 @@ import { normalizeRecording } from '../../journal/format/normalize.ts';
 import { replay } from '../../journal/replay/replay.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { describeThrown } from '../../json/to-json.ts';
-import { inert } from '../../output/console/inert.ts';
+import { escaped } from '../../output/console/escaped.ts';
 import { assertCalledTool, scriptedModel, simulate } from '../../testing/index.ts';
 import type { SimulateOptions, SimulatedAgent } from '../../testing/index.ts';
 import { type Arguments, EXIT_CODE, UsageError } from '../command/command.ts';
@@ -29,7 +29,7 @@ export async function writeRegression(args: Arguments, simulated: SimulateOption
   const { test, name, says, fails } = found;
   const place = { folder: values.get('out') ?? 'test', name, module, exported: loaded.exported, runner };
   const files = await writeTest(test, place);
-  console.log([`Written: ${files.map(inert).join(' and ')}`, `  ${inert(says)}`].join('\n'));
+  console.log([`Written: ${files.map(escaped).join(' and ')}`, `  ${escaped(says)}`].join('\n'));
   if (fails) console.log('It fails now, and passes once the cause is repaired.');
   else console.error('It does not fail: what went wrong then does not go wrong now.');
   return fails ? EXIT_CODE.answered : EXIT_CODE.failed;
@@ -57,7 +57,7 @@ async function ofSeed(
   const hasOwn = Object.keys(own).length > 0;
   const { task, faults, model } = simulated;
   const body = [
-    ...drawn.map((line) => `// ${inert(line)}`),
+    ...drawn.map((line) => `// ${escaped(line)}`),
     'const { failures } = await simulate(agent, {',
     ...(hasOwn ? ['  ...simulation,'] : []),
     ...(task === undefined ? [] : [`  task: ${quoted(task)},`]),
@@ -71,7 +71,7 @@ async function ofSeed(
   const said = typeof model === 'string' ? model : recording;
   const kept = said === '' ? null : { name: `${name}.jsonl`, text: said };
   const test: TestText = {
-    title: `${check}: ${inert(reason.split('\n')[0] ?? '')}`,
+    title: `${check}: ${escaped(reason.split('\n')[0] ?? '')}`,
     uses: ['simulate', ...(hasOwn ? ['simulation'] : [])],
     recording: model === undefined ? null : kept,
     body,
@@ -84,7 +84,7 @@ async function ofRun(recording: Recording, { agent }: SimulatedModule, runner: '
   const cause = causeIn(recording);
   const { runId, agent: agentName } = recording.head;
   if (cause === null)
-    return `Nothing in run ${inert(runId)} of '${inert(agentName)}' can be done again: no tool failed or was called in a loop. Replay it, and say in a test how it should have ended.`;
+    return `Nothing in run ${escaped(runId)} of '${escaped(agentName)}' can be done again: no tool failed or was called in a loop. Replay it, and say in a test how it should have ended.`;
   const { kind, tool, args, outcome } = cause;
   const name = `${tool}-${runId}`.replaceAll(/[^\w.-]+/g, '-');
   const made = typeof agent === 'function' ? 'agent({ silent: true })' : 'agent';
@@ -100,7 +100,7 @@ async function ofRun(recording: Recording, { agent }: SimulatedModule, runner: '
     recording: { name: `${name}.jsonl`, text: normalizeRecording(recordsOf(cause.past)) },
     also: kind === 'useless' ? ['signalbox/testing/vitest'] : [],
     body: [
-      `// Run ${inert(runId)}, up to this call. From there on the tools run, and the model says nothing more.`,
+      `// Run ${escaped(runId)}, up to this call. From there on the tools run, and the model says nothing more.`,
       `const run = replay(recording, ${made}, {`,
       "  allow: ['prompt', 'tools'],",
       "  then: scriptedModel(['Done.']),",

@@ -1,5 +1,5 @@
 import type { RunSummary } from '../../journal/format/tally.ts';
-import { inert } from '../../output/console/inert.ts';
+import { escaped } from '../../output/console/escaped.ts';
 import { type Style, painter } from '../../output/console/paint.ts';
 import { type Terminal, openTerminal } from '../../output/console/terminal.ts';
 import { cutToWidth, textWidth } from '../../terminal/text-width.ts';
@@ -19,7 +19,7 @@ export async function listRuns({ values, flags }: Arguments): Promise<number> {
   if (flags.has('json')) console.log(JSON.stringify(runs));
   else if (runs.length === 0)
     console.log(
-      `No runs in ${inert(path)}${Object.values(query).some((value) => value !== undefined) ? ' match' : ''}.`,
+      `No runs in ${escaped(path)}${Object.values(query).some((value) => value !== undefined) ? ' match' : ''}.`,
     );
   else console.log(table(runs, terminal()).join('\n'));
   return EXIT_CODE.answered;
@@ -51,7 +51,7 @@ const ASKED = 24;
 
 function table(runs: readonly RunSummary[], { columns, color }: Terminal): readonly string[] {
   const paint = painter(color);
-  let shown = COLUMNS.map(({ of, ...column }) => ({ ...column, cells: runs.map((run) => inert(of(run))) }));
+  let shown = COLUMNS.map(({ of, ...column }) => ({ ...column, cells: runs.map((run) => escaped(of(run))) }));
   const widthOf = ({ heading, cells }: (typeof shown)[number]): number =>
     Math.max(heading.length, ...cells.map((cell) => textWidth(cell))) + 2;
   const room = (): number => columns() - shown.slice(0, -1).reduce((sum, column) => sum + widthOf(column), 0);
@@ -144,7 +144,7 @@ async function isRemoved(store: RunsPlace['store'], runId: string): Promise<bool
 
 function removedText(removed: readonly string[], dryRun: boolean): string {
   if (removed.length === 0) return 'Nothing to remove.';
-  return removed.map((runId) => `${dryRun ? 'would remove' : 'removed'} ${inert(runId)}`).join('\n');
+  return removed.map((runId) => `${dryRun ? 'would remove' : 'removed'} ${escaped(runId)}`).join('\n');
 }
 
 /** Cuts a damaged run off before its first damage, and says what is lost by that. Needs its whole id. */
@@ -152,7 +152,7 @@ export async function repairRun({ values, flags, positionals: [runId = ''] }: Ar
   const { path, store } = openRuns(values.get('in'));
   const repaired = await store.repair(runId);
   if (repaired === null) {
-    console.error(`There is no run '${inert(runId)}' in ${inert(path)}.`);
+    console.error(`There is no run '${escaped(runId)}' in ${escaped(path)}.`);
     return EXIT_CODE.failed;
   }
   console.log(flags.has('json') ? JSON.stringify({ runId, ...repaired }) : repairedText(runId, repaired));
@@ -160,11 +160,11 @@ export async function repairRun({ values, flags, positionals: [runId = ''] }: Ar
 }
 
 function repairedText(runId: string, { kept, lost, damage, calls }: RepairedRun): string {
-  if (damage === null) return `${inert(runId)} is not damaged: ${kept} lines.`;
-  const forgotten = calls.length === 0 ? '' : ` Calls of ${calls.map(inert).join(', ')} are forgotten.`;
+  if (damage === null) return `${escaped(runId)} is not damaged: ${kept} lines.`;
+  const forgotten = calls.length === 0 ? '' : ` Calls of ${calls.map(escaped).join(', ')} are forgotten.`;
   return [
-    inert(damage),
-    `Kept ${kept} lines of ${inert(runId)}, and cut ${lost} off.${forgotten}`,
+    escaped(damage),
+    `Kept ${kept} lines of ${escaped(runId)}, and cut ${lost} off.${forgotten}`,
     'Resuming it repeats what these lines recorded.',
   ].join('\n');
 }

@@ -1,7 +1,7 @@
 import type { FaultName, SimulateOptions, SimulatedFailure, Simulation } from '../../testing/index.ts';
 import { type Arguments, type Command, type OptionSpec, UsageError, EXIT_CODE } from '../command/command.ts';
 import { counted } from '../../terminal/text-width.ts';
-import { inert } from '../../output/console/inert.ts';
+import { escaped } from '../../output/console/escaped.ts';
 
 /** The options that say what is simulated, whichever command does it. */
 export const SIMULATED_OPTIONS: readonly OptionSpec[] = [
@@ -122,7 +122,7 @@ function foundText(found: Simulation, files: readonly string[], command: string)
     `${counted(runs, 'run')}, ${counted(effects, 'effect')}, ${counted(injected, 'fault')}.`,
     `Runs that ended: ${endings.length === 0 ? 'none' : endings.join(', ')}.`,
     ...machines,
-    ...(waited.length === 0 ? [] : [`These tools waited in real time: ${waited.map(inert).join(', ')}.`]),
+    ...(waited.length === 0 ? [] : [`These tools waited in real time: ${waited.map(escaped).join(', ')}.`]),
     ...(failures.length === 0
       ? ['Nothing failed.']
       : failures.flatMap((one, index) => failureLines(one, files[index] ?? '', command))),
@@ -133,9 +133,9 @@ function failureLines(failure: SimulatedFailure, file: string, command: string):
   const { seed, check, reason, drawn, records, count } = failure;
   return [
     '',
-    `FAILED ${check}: ${inert(reason)}`,
+    `FAILED ${check}: ${escaped(reason)}`,
     `  ${counted(count, 'seed')}, the first ${seed}; ${counted(records.found, 'record')}, shrunk to ${records.left}. What is left:`,
-    ...(drawn.length === 0 ? ['    no fault at all'] : drawn.map((says) => `    ${inert(says)}`)),
+    ...(drawn.length === 0 ? ['    no fault at all'] : drawn.map((says) => `    ${escaped(says)}`)),
     `  The recording: ${file}`,
     `  To repeat it: ${command} --seed ${seed}`,
   ];

@@ -2,7 +2,7 @@ import { JournalError, RecordingError } from '../../journal/format/journal-error
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { RunSummary } from '../../journal/format/tally.ts';
 import { type CheckedUpgrade, checkedUpgrade } from '../../journal/replay/upgrade.ts';
-import { inert } from '../../output/console/inert.ts';
+import { escaped } from '../../output/console/escaped.ts';
 import { counted } from '../../terminal/text-width.ts';
 import { UsageError } from '../command/command.ts';
 import { type RunsPlace, openRuns } from '../recording/kept-runs.ts';
@@ -76,7 +76,7 @@ async function checkedRun(
 export function checkedText(runs: readonly CheckedRun[]): string {
   const lines = runs.map(({ runId, agent, verdict, differences }) => {
     const what = differences.length === 0 ? '' : `: ${differences.join('; ')}`;
-    return `${inert(runId)}  ${inert(agent)}  ${verdict}${inert(what)}`;
+    return `${escaped(runId)}  ${escaped(agent)}  ${verdict}${escaped(what)}`;
   });
   const stay = runs.filter(({ verdict }) => verdict === 'must finish on the old version').length;
   const all = `${counted(runs.length, 'run')} checked`;

@@ -2,7 +2,7 @@ import { type Paint, painter } from '../../output/console/paint.ts';
 import { openScreen } from '../../output/console/screen.ts';
 import { openTerminal, type Terminal } from '../../output/console/terminal.ts';
 import type { ExploreProgress } from '../../testing/explore/explore-options.ts';
-import { inert } from '../../output/console/inert.ts';
+import { escaped } from '../../output/console/escaped.ts';
 import { counted, wrapText } from '../../terminal/text-width.ts';
 import type { BrokenLaw, VerifiedAgent } from './verify-agent.ts';
 
@@ -14,7 +14,7 @@ export function verdictText(verdict: VerifiedAgent, terminal: Terminal): string 
   const paint = painter(terminal.color);
   const columns = Math.min(terminal.columns(), 100);
   return [
-    paint('bold', inert(verdict.agent)) + paint('dim', `  at most ${counted(verdict.maxSteps, 'step')}`),
+    paint('bold', escaped(verdict.agent)) + paint('dim', `  at most ${counted(verdict.maxSteps, 'step')}`),
     ...verdict.tools.map((tool) => toolLine(tool, verdict.exhaustive, paint)),
     '',
     ...verdict.laws.flatMap((law) => lawLines(law, verdict.exhaustive, { columns, paint })),
@@ -32,7 +32,7 @@ interface Layout {
 
 function toolLine({ name, policy, ran }: VerifiedAgent['tools'][number], exhaustive: boolean, paint: Paint): string {
   const never = exhaustive ? 'never runs' : 'did not run';
-  return `  ${paint('cyan', inert(name))}  ${policy}, ${ran ? 'can run' : never}`;
+  return `  ${paint('cyan', escaped(name))}  ${policy}, ${ran ? 'can run' : never}`;
 }
 
 function lawLines(
@@ -45,7 +45,7 @@ function lawLines(
     ? ([exhaustive ? 'proven' : 'held', exhaustive ? 'green' : 'yellow'] as const)
     : (['BROKEN', 'red'] as const);
   const indent = 2 + MARK_WIDTH + NAME_WIDTH;
-  return wrapText(inert(says), columns - indent).map((line, index) =>
+  return wrapText(escaped(says), columns - indent).map((line, index) =>
     index === 0
       ? `  ${paint(style, mark.padEnd(MARK_WIDTH))}${name.padEnd(NAME_WIDTH)}${paint('dim', line)}`
       : `${' '.repeat(indent)}${paint('dim', line)}`,
@@ -61,15 +61,15 @@ function summaryLines(verdict: VerifiedAgent, columns: number): readonly string[
     .join(', ');
   const whole = exhaustive
     ? ['Everything that can happen was explored, one of each kind of outcome.']
-    : ['Not everything was explored:', ...bounds.map((bound) => `${inert(bound)}.`)];
+    : ['Not everything was explored:', ...bounds.map((bound) => `${escaped(bound)}.`)];
   return [walked, `Paths that ended: ${ends === '' ? 'none' : ends}.`, ...whole].flatMap((line) =>
     wrapText(line, columns - 2).map((part) => `  ${part}`),
   );
 }
 
 function violationLines({ law, message, state, path, file }: BrokenLaw, { columns, paint }: Layout): readonly string[] {
-  const said = wrapText(`${law}: ${inert(message)}`, columns - 2).map((line) => `  ${paint('red', line)}`);
-  const way = path.map((step, index) => `    ${String(index + 1).padStart(2)}  ${inert(step)}`);
+  const said = wrapText(`${law}: ${escaped(message)}`, columns - 2).map((line) => `  ${paint('red', line)}`);
+  const way = path.map((step, index) => `    ${String(index + 1).padStart(2)}  ${escaped(step)}`);
   return [
     '',
     ...said,
@@ -87,12 +87,12 @@ export function showProgress(agent: string): { tell(soFar: ExploreProgress): voi
   const terminal = openTerminal(process.stderr, undefined, process.env);
   const screen = openScreen(terminal, painter(terminal.color));
   const began = performance.now();
-  let said = `Exploring ${inert(agent)}`;
+  let said = `Exploring ${escaped(agent)}`;
   let printed = began;
   screen.spin(() => said);
   return {
     tell: ({ configurations, paths }) => {
-      said = `Exploring ${inert(agent)}: ${configurations} states, ${paths} paths`;
+      said = `Exploring ${escaped(agent)}: ${configurations} states, ${paths} paths`;
       const now = performance.now();
       if (terminal.live || now - printed < LINE_MS) return;
       printed = now;

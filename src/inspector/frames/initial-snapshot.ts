@@ -7,7 +7,7 @@
  */
 import { type AnyMachineSnapshot, type AnyStateMachine, type AnyStateNode, getInitialMicrosteps } from 'xstate';
 import type { Microstep } from '../../machines/events/transition-log.ts';
-import { inertJson } from './inert-json.ts';
+import { displayJson } from './display-json.ts';
 import { initialNodes } from './actors.ts';
 
 /** The moment at which an actor had begun, and nothing more. */
@@ -102,7 +102,7 @@ function begunAgain(machine: AnyStateMachine, input: unknown, next: AnyMachineSn
     const [begun, then] = getInitialMicrosteps(machine, input);
     const isSame = then !== undefined && JSON.stringify(then[0].value) === JSON.stringify(next.value);
     if (begun === undefined || !isSame) return null;
-    return JSON.stringify(inertJson(then[0].context)) === JSON.stringify(inertJson(next.context)) ? begun[0] : null;
+    return JSON.stringify(displayJson(then[0].context)) === JSON.stringify(displayJson(next.context)) ? begun[0] : null;
   } catch {
     return null;
   }

@@ -78,7 +78,7 @@ export function actorName(path: string, machine: AnyStateMachine, snapshot: AnyM
   if (machine.id === 'agent') {
     const place = member(member(context, 'place'), 'agent');
     const below = typeof place === 'string' ? place.slice(place.lastIndexOf('/') + 1) : '';
-    return below === '' ? firstText(member(member(context, 'briefing'), 'agent')) : below;
+    return below === '' ? firstText(member(member(context, 'runInfo'), 'agent')) : below;
   }
   const own = path.slice(path.lastIndexOf('/') + 1);
   return /^(?:x:)?\d+(?:\.|$)/.test(own) && machine.id !== '(machine)' ? machine.id : null;

@@ -199,7 +199,7 @@ export interface FramePage {
   readonly next: number | null;
 }
 
-/** What a saved page holds, as inert JSON in `<script type="application/json" id="signalbox-saved">`. */
+/** What a saved page holds, as escaped JSON in `<script type="application/json" id="signalbox-saved">`. */
 export interface SavedPage {
   /** Signalbox's own. */
   readonly version: string;

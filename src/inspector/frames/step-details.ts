@@ -2,20 +2,20 @@ import type { AnyMachineSnapshot, AnyStateNode, AnyTransitionDefinition } from '
 import { evaluateGuard } from 'xstate/guards';
 import { isEventless } from './actors.ts';
 import { statePath, transitionIds, transitionsFor } from './drawing.ts';
-import { type Inerted, inertJson, inertObject } from './inert-json.ts';
+import { type DisplayCache, displayJson, displayObject } from './display-json.ts';
 import { type StepSource, isInitial, snapshotAt } from './initial-snapshot.ts';
 import { guardName } from './names.ts';
 import type { StepDetail, StepInfo } from './protocol.ts';
 
 /** What is shown of one step. */
-export function detailOf(step: StepInfo, source: StepSource, known?: Inerted): StepDetail {
+export function detailOf(step: StepInfo, source: StepSource, known?: DisplayCache): StepDetail {
   const { event, before, after } = source;
   const [was, is] = [snapshotAt(before), snapshotAt(after)];
   return {
     step,
-    event: inertObject(event, known),
-    before: inertJson(was?.context ?? null, known),
-    after: inertJson(is?.context ?? null, known),
+    event: displayObject(event, known),
+    before: displayJson(was?.context ?? null, known),
+    after: displayJson(is?.context ?? null, known),
     unknown: [
       ...(before !== null && was === null ? ['before' as const] : []),
       ...(is === null ? ['after' as const] : []),

@@ -206,7 +206,7 @@ interface ExportOptions {
 
 /**
  * One HTML file that shows a session without a server: the page, and the session's recording, or frames where there is none,
- * as inert JSON. Its own policy lets nothing run but the page's script, and nothing be loaded at all.
+ * as escaped JSON. Its own policy lets nothing run but the page's script, and nothing be loaded at all.
  */
 export async function exportPage({ session, beside, page, version }: ExportOptions): Promise<string> {
   const files = ['index.html', 'assets/layout-engine.js', 'assets/player.js', 'saved.js', 'assets/styles.css'];
@@ -252,7 +252,7 @@ export function assemble(html: string, parts: Parts): string {
     .replaceAll(/<script\b[^>]*>[^]*?<\/script>/gi, '')
     .replaceAll(/<meta\b[^>]*http-equiv[^>]*>/gi, '');
   const head = `<meta http-equiv="Content-Security-Policy" content="${policy}"><style>${style}</style>`;
-  const tail = `<script type="application/json" id="signalbox-saved">${inertData(parts.data)}</script><script>${script}</script>`;
+  const tail = `<script type="application/json" id="signalbox-saved">${escapedData(parts.data)}</script><script>${script}</script>`;
   return insert(
     insert(bare, /<head\b[^>]*>/i, (tag) => tag + head),
     /<\/body>/i,
@@ -266,7 +266,7 @@ function insert(html: string, at: RegExp, replace: (tag: string) => string): str
 }
 
 /** JSON that no HTML parser takes for anything else: without `<`, `>`, `&` and line separators. */
-function inertData(json: string): string {
+function escapedData(json: string): string {
   return json.replaceAll(/[<>&\u2028\u2029]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 

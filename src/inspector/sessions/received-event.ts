@@ -1,5 +1,5 @@
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
-import { inertJson, inertObject } from '../frames/inert-json.ts';
+import { displayJson, displayObject } from '../frames/display-json.ts';
 
 /** An event of Stately's inspect protocol, as another app has sent it. */
 export type ReceivedEvent = ActorReceived | EventReceived | SnapshotReceived;
@@ -92,13 +92,13 @@ function snapshotOf(given: unknown): ReceivedSnapshot {
   const { status, value, context }: JsonObject = isJsonObject(given) ? given : {};
   return {
     status: typeof status === 'string' ? status : 'active',
-    value: inertJson(value),
-    context: inertJson(context),
+    value: displayJson(value),
+    context: displayJson(context),
   };
 }
 
 function eventOf(given: unknown): SnapshotReceived['event'] {
-  const event = isJsonObject(given) ? inertObject(given) : {};
+  const event = isJsonObject(given) ? displayObject(given) : {};
   return { ...event, type: eventType(event) };
 }
 

@@ -61,7 +61,7 @@ interface FailedCall {
 }
 
 /** Calls that failed and were not mended, for the model to see what to do instead. */
-export interface Trouble {
+export interface Failure {
   readonly failed: readonly FailedCall[];
   readonly succeeded: readonly string[];
   readonly left: readonly string[];
@@ -87,7 +87,7 @@ export interface Ending {
 }
 
 /** What a run was told of its agent, apart from what has a place of its own. */
-export interface Briefing {
+export interface RunInfo {
   readonly agent: string;
   readonly instructions: string;
   readonly promptByCode: boolean;
@@ -104,7 +104,7 @@ export interface Briefing {
 }
 
 /** What a run has counted and collected. */
-export interface Books {
+export interface RunStats {
   /** How many messages of the conversation were there before the run. */
   readonly historyLength: number;
   readonly planIterations: number;
@@ -123,7 +123,7 @@ export interface Books {
   readonly usage: RunUsage;
   readonly toolsUsed: readonly string[];
   readonly lastResult: ToolResult | null;
-  readonly lastTrouble: ErrorEntry | null;
+  readonly lastFailure: ErrorEntry | null;
   readonly errorHistory: readonly ErrorEntry[];
   readonly states: readonly AgentState[];
   /** What people said to the run while it worked. */
@@ -133,7 +133,7 @@ export interface Books {
 }
 
 /** What verdicts changed about the rest of the run. */
-export interface Detour {
+export interface RunOverride {
   /** The model that is asked the next turn; empty: the agent's own. */
   readonly model: string;
   /** The skill that the run is limited to; null: it is not. */
@@ -148,7 +148,7 @@ export interface AgentContext {
   readonly task: string;
   readonly settings: AgentSettings;
   /** null: nothing was told yet, and the run asks first. */
-  readonly briefing: Briefing | null;
+  readonly runInfo: RunInfo | null;
   readonly toolset: Toolset;
   readonly shown: Shown;
   readonly toolCalling: ToolCalling;
@@ -159,18 +159,18 @@ export interface AgentContext {
   /** The plan step that runs now. */
   readonly step: PlannedCall | null;
   readonly batch: Batch | null;
-  readonly trouble: Trouble | null;
+  readonly failure: Failure | null;
   readonly loop: LoopSnapshot;
   readonly stepsTaken: number;
-  readonly books: Books;
+  readonly stats: RunStats;
   readonly ending: Ending | null;
   readonly place: Place;
-  readonly detour: Detour;
+  readonly override: RunOverride;
 }
 
 const NOTHING: Toolset = { tools: [], servers: [], skills: [], recovery: {} };
 
-const NEW_BOOKS: Books = {
+const NEW_STATS: RunStats = {
   historyLength: 0,
   planIterations: 0,
   plansRefused: 0,
@@ -184,14 +184,14 @@ const NEW_BOOKS: Books = {
   usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 },
   toolsUsed: [],
   lastResult: null,
-  lastTrouble: null,
+  lastFailure: null,
   errorHistory: [],
   states: [],
   mail: NO_MAIL,
   verdicts: [],
 };
 
-const NO_DETOUR: Detour = { model: '', skill: null };
+const NO_OVERRIDE: RunOverride = { model: '', skill: null };
 
 /** The memory that a run starts with. */
 export function initialContext(input: AgentInput): AgentContext {
@@ -211,13 +211,13 @@ export function initialContext(input: AgentInput): AgentContext {
     plan: null,
     step: null,
     batch: null,
-    trouble: null,
+    failure: null,
     loop: loopBegun(settings.maxConsecutiveRepeats),
     stepsTaken: 0,
-    books: { ...NEW_BOOKS, historyLength: history.length, mail: { ...NO_MAIL, queued: input.queued ?? [] } },
+    stats: { ...NEW_STATS, historyLength: history.length, mail: { ...NO_MAIL, queued: input.queued ?? [] } },
     ending: endingBeforeStart(input),
     place: input.place ?? ROOT_PLACE,
-    detour: NO_DETOUR,
+    override: NO_OVERRIDE,
   };
 }
 
@@ -226,14 +226,14 @@ export function fromSetup(setup: AgentSetup | null) {
   const toolset = setup?.toolset ?? NOTHING;
   return {
     settings: setup?.settings ?? DEFAULT_SETTINGS,
-    briefing: setup === null ? null : briefingOf(setup),
+    runInfo: setup === null ? null : runInfoOf(setup),
     toolset,
     shown: fromToolset(setup?.instructions ?? '', toolset, setup?.settings, setup?.output),
     toolCalling: setup?.toolCalling ?? ('native' as const),
   };
 }
 
-function briefingOf(setup: AgentSetup): Briefing {
+function runInfoOf(setup: AgentSetup): RunInfo {
   const { agent, instructions, promptByCode, callsNatively, seed, warnings, children, escalates } = setup;
   const given = { agent, instructions, promptByCode, callsNatively, seed, warnings, children, escalates };
   const models = setup.models === undefined ? null : modelList(setup.models);
@@ -241,9 +241,9 @@ function briefingOf(setup: AgentSetup): Briefing {
 }
 
 /** What the model is told of a toolset, by the agent's prompt as it stands. */
-export function shownBy(briefing: Briefing | null, toolset: Toolset, settings: AgentSettings): Shown {
-  const shown = fromToolset(briefing?.instructions ?? '', toolset, settings, briefing?.output);
-  const fixed = briefing?.fixedPrompt ?? null;
+export function shownBy(runInfo: RunInfo | null, toolset: Toolset, settings: AgentSettings): Shown {
+  const shown = fromToolset(runInfo?.instructions ?? '', toolset, settings, runInfo?.output);
+  const fixed = runInfo?.fixedPrompt ?? null;
   return fixed === null ? shown : { ...shown, prompts: promptsOf(fixed) };
 }
 

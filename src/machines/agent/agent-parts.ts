@@ -14,7 +14,7 @@ import type { AgentInput, AgentSetup, OutputSpec, ToolsChanged, Toolset } from '
 import type { CallOutcome } from '../tool-call/call-request.ts';
 import { type AgentOutput, type AgentState, childAgent } from '../contract/run-result.ts';
 import { changeBelow } from '../tool-call/delegation.ts';
-import { type PlainReason, abandonedEnding, booksClosed, endingFor, thrownEnding } from './endings.ts';
+import { type PlainReason, abandonedEnding, openCallsSettled, endingFor, thrownEnding } from './endings.ts';
 import {
   MAX_CORRECTIONS,
   delivered,
@@ -58,7 +58,7 @@ import {
   planDropped,
   stepPrepared,
   stepTaken,
-  troubleTold,
+  failureTold,
 } from './execution.ts';
 import { type LlmCallOutput, llmCallMachine } from '../llm-call/llm-call.ts';
 import {
@@ -122,10 +122,10 @@ export const agentParts = setup({
   },
   guards: {
     endedBeforeStart: ({ context }) => context.ending !== null,
-    needsSetup: ({ context }) => context.briefing === null,
-    promptIsDynamic: ({ context }) => context.briefing?.promptByCode === true,
+    needsSetup: ({ context }) => context.runInfo === null,
+    promptIsDynamic: ({ context }) => context.runInfo?.promptByCode === true,
     stepLimitReached: ({ context }) => context.stepsTaken >= context.settings.maxSteps,
-    tokenBudgetSpent: ({ context }) => context.books.lastTurn === null && isTokenBudgetSpent(context),
+    tokenBudgetSpent: ({ context }) => context.stats.lastTurn === null && isTokenBudgetSpent(context),
     takesSteer: ({ context, event }) => event.type === 'message.steered' && takesSteer(context, event),
     takesQueued: ({ context, event }) => event.type === 'message.queued' && takesQueued(context, event),
     interrupts: ({ context, event }) =>
@@ -137,10 +137,10 @@ export const agentParts = setup({
     outputFits: ({ context }) => outputFits(context),
     outputCheckedByCode: ({ context }) => context.shown.output != null && context.shown.output.spec.checkMs !== null,
     outputAccepted: (_, result: CheckOutputResult) => result.ok,
-    correctionsLeft: ({ context }) => context.books.corrections < MAX_CORRECTIONS,
+    correctionsLeft: ({ context }) => context.stats.corrections < MAX_CORRECTIONS,
     lastTurnLeft: ({ context }) => isLastTurnLeft(context),
     lastTurnDue: ({ context }) => isLastTurnDue(context),
-    isLastTurn: ({ context }) => context.books.lastTurn !== null,
+    isLastTurn: ({ context }) => context.stats.lastTurn !== null,
     handOverToCheck: ({ context, event }) => isAnswerToCheck(context, event),
     callBudgetSpent: ({ context }) => areCallsSpent(context),
     modelFailed: (_, output: LlmCallOutput) => output.kind === 'model.failed',
@@ -149,11 +149,11 @@ export const agentParts = setup({
     answerTruncated: ({ context }) => isAnswerCut(context),
     proposedPlan: ({ context }) => context.reply?.plan != null,
     plansLeft: ({ context }) =>
-      context.settings.maxPlanIterations === 0 || context.books.planIterations < context.settings.maxPlanIterations,
-    answerWasDemanded: ({ context }) => context.books.plansRefused > 0,
+      context.settings.maxPlanIterations === 0 || context.stats.planIterations < context.settings.maxPlanIterations,
+    answerWasDemanded: ({ context }) => context.stats.plansRefused > 0,
     calledTools: ({ context }) => (context.reply?.calls.length ?? 0) > 0,
     endsWithWrittenCall: ({ context }) => endsWithWrittenCall(context),
-    answered: ({ context }) => context.books.unusableInARow === 0,
+    answered: ({ context }) => context.stats.unusableInARow === 0,
     tooManyUnusableReplies: ({ context }) => isThirdUnusable(context),
     stepsLeftInPlan: ({ context }) => context.plan !== null && context.plan.index < context.plan.steps.length,
     refusedAsLoop: (_, outcome: CallOutcome) => outcome.kind === 'tool.denied' && outcome.denial.kind === 'loop',
@@ -178,7 +178,7 @@ export const agentParts = setup({
   },
   actions: {
     enter: assign({
-      books: ({ context: { books } }, state: AgentState) => ({ ...books, states: [...books.states, state] }),
+      stats: ({ context: { stats } }, state: AgentState) => ({ ...stats, states: [...stats.states, state] }),
     }),
     startTotalTime: enqueueActions(({ context, enqueue }) => {
       const { totalMs } = context.settings;
@@ -257,7 +257,7 @@ export const agentParts = setup({
         if (context.batch?.outcomes[request.callId] === undefined) enqueue.stopChild(request.callId);
     }),
     stopCall: stopChild((_, callId: string) => callId),
-    reportFailure: assign(({ context }) => troubleTold(context)),
+    reportFailure: assign(({ context }) => failureTold(context)),
     endAs: assign({ ending: ({ context }, reason: PlainReason) => endingFor(context, reason) }),
     endWithLlmError: assign({
       ending: ({ context }, output: LlmCallOutput) =>
@@ -294,6 +294,6 @@ export const agentParts = setup({
     stopDeadline: cancel('approvalDeadline'),
     endPartially: assign({ ending: ({ context }) => partialEnding(context) }),
     endByVerdict: assign({ ending: ({ context }) => stoppedByVerdict(context) }),
-    closeBooks: assign(({ context }) => booksClosed(context)),
+    settleOpenCalls: assign(({ context }) => openCallsSettled(context)),
   },
 });

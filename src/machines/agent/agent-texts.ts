@@ -5,7 +5,7 @@ import { mayHaveHappened } from '../../tools/error-text.ts';
 import { imagesOf, withoutMedia } from '../../tools/result.ts';
 import { resultText } from '../llm-call/conversation.ts';
 import type { CallOutcome, CallRequest } from '../tool-call/call-request.ts';
-import type { AgentContext, PlanProgress, Trouble } from './agent-context.ts';
+import type { AgentContext, PlanProgress, Failure } from './agent-context.ts';
 import { NO_PLANS, type ReadReply } from './read-reply.ts';
 
 /** How many replies in a row may be unusable before the run ends. */
@@ -66,19 +66,19 @@ export function planReport(plan: PlanProgress, note: string, maxChars: number): 
 }
 
 /** What ERROR_RECOVERY hands to the model: all that it needs to find another way. */
-export function recoveryText(task: string, trouble: Trouble): string {
-  const failed = trouble.failed.map(
+export function recoveryText(task: string, failure: Failure): string {
+  const failed = failure.failed.map(
     ({ tool, args, error }) =>
       `- Tool: ${tool}\n  Arguments: ${cutMiddle(JSON.stringify(args), 1000)}\n  Error: ${error}`,
   );
-  const lines = [...headOf(trouble), ...failed, `Original task: ${task}`];
-  if (trouble.succeeded.length > 0) lines.push(`Already succeeded: ${trouble.succeeded.join(', ')}`);
-  if (trouble.left.length > 0) lines.push(`Planned but not run: ${trouble.left.join(', ')}`);
+  const lines = [...headOf(failure), ...failed, `Original task: ${task}`];
+  if (failure.succeeded.length > 0) lines.push(`Already succeeded: ${failure.succeeded.join(', ')}`);
+  if (failure.left.length > 0) lines.push(`Planned but not run: ${failure.left.join(', ')}`);
   return lines.join('\n');
 }
 
 /** Another way must not be asked for where the first may have taken effect. */
-function headOf({ failed }: Trouble): readonly string[] {
+function headOf({ failed }: Failure): readonly string[] {
   const unknown = [...new Set(failed.flatMap(({ tool, outcomeUnknown }) => (outcomeUnknown === true ? [tool] : [])))];
   const others = unknown.length === 0 || failed.some(({ outcomeUnknown }) => outcomeUnknown !== true);
   return [

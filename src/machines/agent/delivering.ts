@@ -19,24 +19,24 @@ type Update = Partial<AgentContext>;
 export const MAX_CORRECTIONS = 2;
 
 /** The tools of the next turn: in the last one, those alone by which the answer is given. */
-export function offeredTools({ shown, books }: AgentContext): readonly ModelTool[] {
-  if (books.lastTurn === null) return shown.modelTools;
+export function offeredTools({ shown, stats }: AgentContext): readonly ModelTool[] {
+  if (stats.lastTurn === null) return shown.modelTools;
   return shown.output?.way === 'tool' ? shown.output.tools.map(({ tool }) => tool) : NO_TOOLS;
 }
 
 const NO_TOOLS: readonly ModelTool[] = [];
 
 /** What the reply to the next request is to be held to; null: nothing but the way of calling. */
-export function responseSchema({ shown, books }: AgentContext): NonNullable<LlmCallInput['responseSchema']> | null {
+export function responseSchema({ shown, stats }: AgentContext): NonNullable<LlmCallInput['responseSchema']> | null {
   const { output } = shown;
   if (output === null) return null;
-  const native = output.spec.mode === 'native' && books.lastTurn !== null;
+  const native = output.spec.mode === 'native' && stats.lastTurn !== null;
   return { answer: output.spec.schema, native: responseSchemaOf(native ? { ...output, way: 'native' } : output) };
 }
 
 /** True when the turn brought an answer, and nothing beside it is still to run. */
-export function gaveOutput({ reply, books }: AgentContext): boolean {
-  return reply?.output != null && (reply.calls.length === 0 || books.lastTurn !== null);
+export function gaveOutput({ reply, stats }: AgentContext): boolean {
+  return reply?.output != null && (reply.calls.length === 0 || stats.lastTurn !== null);
 }
 
 /** True when the answer that was held fits what is known of its schema so far. */
@@ -45,8 +45,8 @@ export function outputFits({ reply }: AgentContext): boolean {
 }
 
 /** True while a turn can be kept for the answer: not the first, and within the limit of steps. */
-export function isLastTurnLeft({ shown, books, stepsTaken, settings: { maxSteps } }: AgentContext): boolean {
-  return shown.output !== null && books.lastTurn === null && stepsTaken > 0 && stepsTaken < maxSteps;
+export function isLastTurnLeft({ shown, stats, stepsTaken, settings: { maxSteps } }: AgentContext): boolean {
+  return shown.output !== null && stats.lastTurn === null && stepsTaken > 0 && stepsTaken < maxSteps;
 }
 
 /** True when the next turn is the last that the run may take, so that it has to give the answer. */
@@ -58,11 +58,11 @@ export function isLastTurnDue(context: AgentContext): boolean {
 
 /** Keeps the next turn for the answer: no tool is offered any more. */
 export function lastTurnKept(context: AgentContext): Update {
-  const { shown, books, stepsTaken, settings, toolCalling } = context;
+  const { shown, stats, stepsTaken, settings, toolCalling } = context;
   if (shown.output === null) return {};
   const lastTurn = stepsTaken === settings.maxSteps - 1 ? ('max-steps' as const) : ('budget' as const);
   return {
-    books: { ...books, lastTurn },
+    stats: { ...stats, lastTurn },
     messages: withMessages(context.messages, userMessage(lastTurnText(shown.output, toolCalling))),
   };
 }
@@ -80,17 +80,17 @@ export function outputChecked({ reply }: AgentContext, result: CheckOutputResult
 }
 
 /** True where the answer is that of a turn that was kept for it, and not one that was only corrected in it. */
-function isKept({ books, stepsTaken }: AgentContext): boolean {
-  const last = books.errorHistory.at(-1);
-  return books.lastTurn !== null && !(last?.code === 'output-invalid' && last.step === stepsTaken - 1);
+function isKept({ stats, stepsTaken }: AgentContext): boolean {
+  const last = stats.errorHistory.at(-1);
+  return stats.lastTurn !== null && !(last?.code === 'output-invalid' && last.step === stepsTaken - 1);
 }
 
 /** Ends the run with the answer. Of a turn that was kept for it the run stays stopped: it was not done. */
 export function delivered(context: AgentContext, value: Json): Update {
-  const { reply, books } = context;
+  const { reply, stats } = context;
   const text = reply?.output?.call === null && reply.answer !== null ? reply.answer : JSON.stringify(value);
   const ending: Ending = isKept(context)
-    ? endingFor(context, books.lastTurn ?? 'max-steps')
+    ? endingFor(context, stats.lastTurn ?? 'max-steps')
     : { reason: 'answer', result: text, error: null };
   return {
     ending: { ...ending, output: value },
@@ -100,12 +100,12 @@ export function delivered(context: AgentContext, value: Json): Update {
 
 /** Ends a run at its limit whose last turn gave no answer. */
 export function endedAtLimit(context: AgentContext): Update {
-  return { ending: endingFor(context, context.books.lastTurn ?? 'max-steps') };
+  return { ending: endingFor(context, context.stats.lastTurn ?? 'max-steps') };
 }
 
 /** Tells the model what is wrong with its answer. */
 export function outputCorrected(context: AgentContext): Update {
-  const { reply, books, shown, toolCalling } = context;
+  const { reply, stats, shown, toolCalling } = context;
   if (reply?.output == null || shown.output === null) return {};
   const text = outputCorrection(shown.output, reply.output, toolCalling);
   const results = answeredCalls(context, text);
@@ -113,10 +113,10 @@ export function outputCorrected(context: AgentContext): Update {
   return {
     reply: { ...reply, output: null },
     messages: withMessages(context.messages, ...results, ...(results.length > 0 ? [] : [userMessage(text)])),
-    books: {
-      ...books,
-      corrections: books.corrections + 1,
-      errorHistory: [...books.errorHistory, { code: 'output-invalid', message, step: context.stepsTaken }],
+    stats: {
+      ...stats,
+      corrections: stats.corrections + 1,
+      errorHistory: [...stats.errorHistory, { code: 'output-invalid', message, step: context.stepsTaken }],
     },
   };
 }

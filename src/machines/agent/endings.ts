@@ -102,8 +102,8 @@ export function abandonedEnding(
   };
 }
 
-/** The books, closed: results that came in are kept, and every call that has none gets one. */
-export function booksClosed(context: AgentContext): Partial<AgentContext> {
+/** Settles what is open at the end: results that came in are kept, and every call that has none gets one. */
+export function openCallsSettled(context: AgentContext): Partial<AgentContext> {
   const settled = context.batch === null ? {} : batchClosed(context);
   const { messages } = { ...context, ...settled };
   const { plan, step } = context;
@@ -144,7 +144,7 @@ export function outputOf(context: AgentContext): AgentOutput {
     error: null,
   };
   const status = ending.status ?? STATUS[ending.reason];
-  const error = ending.error ?? (status === 'answered' ? null : context.books.lastTrouble);
+  const error = ending.error ?? (status === 'answered' ? null : context.stats.lastFailure);
   return {
     result: ending.result,
     success: status === 'answered',
@@ -153,16 +153,16 @@ export function outputOf(context: AgentContext): AgentOutput {
     ...(error === null ? {} : { error }),
     stepsTaken: context.stepsTaken,
     stepsLimit: context.settings.maxSteps,
-    toolsUsed: context.books.toolsUsed,
-    planIterations: context.books.planIterations,
-    usage: context.books.usage,
-    errorHistory: context.books.errorHistory,
-    states: context.books.states,
-    messages: context.messages.slice(context.books.historyLength),
+    toolsUsed: context.stats.toolsUsed,
+    planIterations: context.stats.planIterations,
+    usage: context.stats.usage,
+    errorHistory: context.stats.errorHistory,
+    states: context.stats.states,
+    messages: context.messages.slice(context.stats.historyLength),
     ...(ending.output === undefined ? {} : { output: ending.output }),
-    ...undeliveredOf(context.books.mail),
+    ...undeliveredOf(context.stats.mail),
     ...(context.place.agent === ''
       ? {}
-      : { nested: { toolCalls: context.books.toolCallsRun, escalation: ending.escalation ?? null } }),
+      : { nested: { toolCalls: context.stats.toolCallsRun, escalation: ending.escalation ?? null } }),
   };
 }

@@ -4,7 +4,7 @@ import type { Message } from '../../actors/model.ts';
 import type { EscalationError } from '../../json/errors.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { higher, type Verdict } from '../../recovery/verdicts.ts';
-import { type AgentContext, type Briefing, type Ending, shownBy } from './agent-context.ts';
+import { type AgentContext, type RunInfo, type Ending, shownBy } from './agent-context.ts';
 import {
   type AgentInput,
   type PromptChange,
@@ -17,30 +17,30 @@ import { recoveryText, userMessage, withMessages } from './agent-texts.ts';
 import { toJsonMode } from '../llm-call/conversation.ts';
 import type { ModelList } from '../llm-call/model-list.ts';
 import { childInput, spentBy } from '../tool-call/delegation.ts';
-import { troubleTold } from './execution.ts';
+import { failureTold } from './execution.ts';
 import { budgetLeft } from './planning.ts';
 import { type AgentOutput, endingInWords, usageTogether } from '../contract/run-result.ts';
 
 type Update = Partial<AgentContext>;
 
 /** True while somebody is to be asked about an escalation of this turn. */
-export function isToBeDecided({ trouble, briefing }: AgentContext): boolean {
-  return trouble !== null && trouble.escalation !== null && trouble.verdict === null && briefing?.escalates === true;
+export function isToBeDecided({ failure, runInfo }: AgentContext): boolean {
+  return failure !== null && failure.escalation !== null && failure.verdict === null && runInfo?.escalates === true;
 }
 
 /** True when an escalation was not taken here and there is an agent above. */
-export function goesUp({ trouble, place }: AgentContext): boolean {
-  return trouble?.escalation != null && place.agent !== '';
+export function goesUp({ failure, place }: AgentContext): boolean {
+  return failure?.escalation != null && place.agent !== '';
 }
 
 /** True when nobody took a critical escalation. */
-export function isCritical({ trouble }: AgentContext): boolean {
-  return trouble?.escalation?.severity === 'critical';
+export function isCritical({ failure }: AgentContext): boolean {
+  return failure?.escalation?.severity === 'critical';
 }
 
 /** The question to the author's `onEscalation`. */
-export function escalationInput({ trouble, place, settings }: AgentContext): AskEscalationInput {
-  return { agent: place.agent, error: trouble?.escalation ?? NO_ERROR, timeoutMs: settings.fixMs };
+export function escalationInput({ failure, place, settings }: AgentContext): AskEscalationInput {
+  return { agent: place.agent, error: failure?.escalation ?? NO_ERROR, timeoutMs: settings.fixMs };
 }
 
 /** The tool whose call was handed up, also where a repair agent did so. */
@@ -53,18 +53,18 @@ const NO_ERROR: EscalationError = { kind: 'escalation', source: '', reason: '', 
 
 /** Takes a verdict. The same one for the same error applies once; severity only rises. */
 export function verdictTaken(context: AgentContext, verdict: Verdict | null): Update {
-  const { trouble, books } = context;
-  if (trouble === null || trouble.escalation === null) return {};
-  const { escalation } = trouble;
-  if (verdict === null) return { trouble: { ...trouble, verdict: 'unhandled' } };
+  const { failure, stats } = context;
+  if (failure === null || failure.escalation === null) return {};
+  const { escalation } = failure;
+  if (verdict === null) return { failure: { ...failure, verdict: 'unhandled' } };
   if (verdict.kind === 'escalate') {
     const { reason, severity } = verdict;
     const raised = { ...escalation, reason, severity: higher(escalation.severity, severity) };
-    return { trouble: { ...trouble, escalation: raised, verdict: 'unhandled' } };
+    return { failure: { ...failure, escalation: raised, verdict: 'unhandled' } };
   }
   const key = `${verdict.kind} ${escalation.source} ${escalation.reason}`;
-  if (books.verdicts.includes(key)) return { trouble: { ...trouble, verdict: 'unhandled' } };
-  return { trouble: { ...trouble, verdict }, books: { ...books, verdicts: [...books.verdicts, key] } };
+  if (stats.verdicts.includes(key)) return { failure: { ...failure, verdict: 'unhandled' } };
+  return { failure: { ...failure, verdict }, stats: { ...stats, verdicts: [...stats.verdicts, key] } };
 }
 
 /** Takes note that nobody decided: the code failed, or the person who was to be asked is not there. */
@@ -73,15 +73,15 @@ export function verdictMissed(context: AgentContext, event: { readonly type: str
   if (!event.type.startsWith('xstate.error.actor.')) return update;
   const { message } = leafErrorOf(event);
   const entry = { code: 'escalation-handler', message: `onEscalation failed: ${message}`, step: context.stepsTaken };
-  return { ...update, books: { ...context.books, errorHistory: [...context.books.errorHistory, entry] } };
+  return { ...update, stats: { ...context.stats, errorHistory: [...context.stats.errorHistory, entry] } };
 }
 
 /** What was decided, when it is of this kind. */
 export function verdictOf<K extends Verdict['kind']>(
-  { trouble }: AgentContext,
+  { failure }: AgentContext,
   kind: K,
 ): Extract<Verdict, { readonly kind: K }> | null {
-  const verdict = trouble?.verdict ?? null;
+  const verdict = failure?.verdict ?? null;
   return isOfKind(verdict, kind) ? verdict : null;
 }
 
@@ -97,23 +97,23 @@ function isOfKind<K extends Verdict['kind']>(
  * else the model must know what happened, and is told.
  */
 export function askedOfAnotherModel(context: AgentContext): Update {
-  const { trouble, messages, detour } = context;
+  const { failure, messages, override } = context;
   const model = verdictOf(context, 'retryWithModel')?.model ?? '';
-  if (trouble === null) return {};
+  if (failure === null) return {};
   const turn = messages.findLastIndex(({ role }) => role === 'assistant');
   const again =
-    trouble.ran || turn === -1 ? troubleTold(context) : { trouble: null, messages: messages.slice(0, turn) };
-  return { ...again, detour: { ...detour, model } };
+    failure.ran || turn === -1 ? failureTold(context) : { failure: null, messages: messages.slice(0, turn) };
+  return { ...again, override: { ...override, model } };
 }
 
 /** The models that a turn may ask; null: one, which is the agent's own or that of a verdict. */
-export function modelsAsked({ briefing, detour }: AgentContext): ModelList | null {
-  return detour.model === '' ? (briefing?.models ?? null) : null;
+export function modelsAsked({ runInfo, override }: AgentContext): ModelList | null {
+  return override.model === '' ? (runInfo?.models ?? null) : null;
 }
 
 /** The conversation as a turn begins with it. That of several models is worded for each of them in turn. */
-export function messagesAsked({ messages, briefing, detour, toolCalling }: AgentContext): readonly Message[] {
-  const isUnworded = briefing?.models != null && detour.model !== '' && toolCalling === 'json';
+export function messagesAsked({ messages, runInfo, override, toolCalling }: AgentContext): readonly Message[] {
+  const isUnworded = runInfo?.models != null && override.model !== '' && toolCalling === 'json';
   return isUnworded ? toJsonMode(messages) : messages;
 }
 
@@ -122,32 +122,32 @@ export function limitedToSkill(context: AgentContext): Update {
   const skill = verdictOf(context, 'reroute')?.name ?? null;
   const toolset = limited(context.toolset, skill);
   return {
-    ...troubleTold(context),
+    ...failureTold(context),
     toolset,
-    shown: shownBy(context.briefing, toolset, context.settings),
-    detour: { ...context.detour, skill },
+    shown: shownBy(context.runInfo, toolset, context.settings),
+    override: { ...context.override, skill },
   };
 }
 
 /** Takes other tools; a run that is limited to a skill stays so, and one that was taken up again as strict as it was. */
 export function toolsTaken(context: AgentContext, told: ToolsChanged): Update {
-  const { detour } = context;
+  const { override } = context;
   const isRestart = told.restart !== undefined;
-  const briefing = promptedAnew(context.briefing, told.prompt);
-  const toolset = limited(toolsetAfter(context.toolset, told.toolset, isRestart), detour.skill);
+  const runInfo = promptedAnew(context.runInfo, told.prompt);
+  const toolset = limited(toolsetAfter(context.toolset, told.toolset, isRestart), override.skill);
   return {
     toolset,
-    shown: shownBy(briefing, toolset, context.settings),
-    ...(briefing === null || told.children === undefined
-      ? { briefing }
-      : { briefing: { ...briefing, children: childrenAfter(briefing.children, told.children, isRestart) } }),
+    shown: shownBy(runInfo, toolset, context.settings),
+    ...(runInfo === null || told.children === undefined
+      ? { runInfo }
+      : { runInfo: { ...runInfo, children: childrenAfter(runInfo.children, told.children, isRestart) } }),
   };
 }
 
-function promptedAnew(briefing: Briefing | null, change: PromptChange | undefined): Briefing | null {
-  if (briefing === null || change === undefined) return briefing;
-  if ('native' in change) return { ...briefing, fixedPrompt: change, promptByCode: false };
-  return { ...briefing, fixedPrompt: null, instructions: change.instructions, promptByCode: change.byCode };
+function promptedAnew(runInfo: RunInfo | null, change: PromptChange | undefined): RunInfo | null {
+  if (runInfo === null || change === undefined) return runInfo;
+  if ('native' in change) return { ...runInfo, fixedPrompt: change, promptByCode: false };
+  return { ...runInfo, fixedPrompt: null, instructions: change.instructions, promptByCode: change.byCode };
 }
 
 /** What of a toolset a run may use that is limited to a skill. */
@@ -164,11 +164,11 @@ export function limited(toolset: Toolset, skill: string | null): Toolset {
 
 /** What a person is asked, by the way that approvals take. */
 export function questionInput(context: AgentContext): AskApprovalInput {
-  const { trouble, place, books } = context;
+  const { failure, place, stats } = context;
   const question = verdictOf(context, 'askHuman')?.question ?? '';
   return {
-    callId: `${place.callPrefix}q${books.verdicts.length}`,
-    tool: toolHandedUp(trouble?.escalation ?? NO_ERROR),
+    callId: `${place.callPrefix}q${stats.verdicts.length}`,
+    tool: toolHandedUp(failure?.escalation ?? NO_ERROR),
     args: { question },
     reason: question,
     agent: place.agent,
@@ -184,24 +184,24 @@ export function answerOf(event: { readonly type: string }): string {
   return typeof args.answer === 'string' ? args.answer : JSON.stringify(args);
 }
 
-/** Hands a person's answer to the model, beside the trouble that it was asked about. */
+/** Hands a person's answer to the model, beside the failure that it was asked about. */
 export function answerTold(context: AgentContext, answer: string): Update {
-  const { trouble, task, messages } = context;
+  const { failure, task, messages } = context;
   const question = verdictOf(context, 'askHuman')?.question ?? '';
-  if (trouble === null) return {};
-  const text = `${recoveryText(task, trouble)}\nA person was asked: ${question}\nThey answered: ${answer}`;
-  return { trouble: null, messages: withMessages(messages, userMessage(text)) };
+  if (failure === null) return {};
+  const text = `${recoveryText(task, failure)}\nA person was asked: ${question}\nThey answered: ${answer}`;
+  return { failure: null, messages: withMessages(messages, userMessage(text)) };
 }
 
 /** The whole task, for the child that it is handed to. */
 export function handOverInput(context: AgentContext): AgentInput {
-  const { place, briefing, books, task } = context;
+  const { place, runInfo, stats, task } = context;
   const name = verdictOf(context, 'reroute')?.name;
   return childInput({
-    setup: briefing?.children.find(({ tool }) => tool === name),
+    setup: runInfo?.children.find(({ tool }) => tool === name),
     task,
     agent: place.agent,
-    callId: `${place.callPrefix}h${books.verdicts.length}`,
+    callId: `${place.callPrefix}h${stats.verdicts.length}`,
     budget: budgetLeft(context, 1),
   });
 }
@@ -217,28 +217,28 @@ export function handedOver(context: AgentContext, output: AgentOutput): Update {
   };
 }
 
-/** The child could not do it either: its trouble is the agent's own now. */
+/** The child could not do it either: its failure is the agent's own now. */
 export function handOverFailed(context: AgentContext, output: AgentOutput): Update {
-  const { trouble, task } = context;
-  if (trouble === null) return {};
+  const { failure, task } = context;
+  if (failure === null) return {};
   const tool = verdictOf(context, 'reroute')?.name ?? '';
-  const before = trouble.escalation ?? NO_ERROR;
+  const before = failure.escalation ?? NO_ERROR;
   const error = output.nested?.escalation ?? before;
   return {
     ...childCounted(context, output),
-    trouble: {
-      ...trouble,
-      failed: [...trouble.failed, { tool, args: { task }, error: endingInWords(output) }],
+    failure: {
+      ...failure,
+      failed: [...failure.failed, { tool, args: { task }, error: endingInWords(output) }],
       escalation: { ...error, severity: higher(before.severity, error.severity) },
       verdict: 'unhandled',
     },
   };
 }
 
-export function childCounted({ books }: AgentContext, output: AgentOutput): Update {
+export function childCounted({ stats }: AgentContext, output: AgentOutput): Update {
   const { usage, toolCalls } = spentBy(output);
   return {
-    books: { ...books, usage: usageTogether(books.usage, usage), toolCallsRun: books.toolCallsRun + toolCalls },
+    stats: { ...stats, usage: usageTogether(stats.usage, usage), toolCallsRun: stats.toolCallsRun + toolCalls },
   };
 }
 
@@ -251,14 +251,14 @@ export function partialEnding(context: AgentContext): Ending {
 /** The ending of a run that its `onEscalation` stopped hard. */
 export function stoppedByVerdict(context: AgentContext): Ending {
   const reason = verdictOf(context, 'throwException')?.reason ?? '';
-  const escalation = context.trouble?.escalation ?? NO_ERROR;
+  const escalation = context.failure?.escalation ?? NO_ERROR;
   const error = { code: 'thrown', message: reason, step: context.stepsTaken, tool: toolHandedUp(escalation) };
   return { reason: 'thrown', result: `Stopped by '${escalation.source}': ${reason}`, error };
 }
 
 /** The ending of a run whose escalation nobody took here: critical at the root, any below it. */
 export function escalatedEnding(context: AgentContext): Ending {
-  const escalation = context.trouble?.escalation ?? NO_ERROR;
+  const escalation = context.failure?.escalation ?? NO_ERROR;
   return {
     reason: 'tool-error',
     result: `Unable to complete task due to tool error: ${escalation.reason}`,
@@ -267,7 +267,7 @@ export function escalatedEnding(context: AgentContext): Ending {
   };
 }
 
-function escalationEntry({ trouble, stepsTaken }: AgentContext): NonNullable<Ending['error']> {
-  const escalation = trouble?.escalation ?? NO_ERROR;
+function escalationEntry({ failure, stepsTaken }: AgentContext): NonNullable<Ending['error']> {
+  const escalation = failure?.escalation ?? NO_ERROR;
   return { code: 'escalation', message: escalation.reason, step: stepsTaken, tool: toolHandedUp(escalation) };
 }

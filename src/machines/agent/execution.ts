@@ -1,5 +1,5 @@
 import type { Message } from '../../actors/model.ts';
-import type { AgentContext, Batch, PlanProgress, Trouble } from './agent-context.ts';
+import type { AgentContext, Batch, PlanProgress, Failure } from './agent-context.ts';
 import {
   asTold,
   imageMessages,
@@ -68,7 +68,7 @@ export function batchClosed(context: AgentContext): Update {
       batch.calls.map(({ request }) => request),
       outcomes,
     ),
-    trouble: troubleOf(context, outcomes, []),
+    failure: failureOf(context, outcomes, []),
   };
 }
 
@@ -114,7 +114,7 @@ const NOT_RUN = 'not run: the run ended before this call';
 
 /** Prepares the plan's next step: placeholders are replaced and the loop detection is asked. */
 export function stepPrepared(context: AgentContext): Update {
-  const { plan, books } = context;
+  const { plan, stats } = context;
   const next = plan?.steps[plan.index];
   if (plan === null || next === undefined) return {};
   const resolved = resolvePlaceholders(
@@ -122,7 +122,7 @@ export function stepPrepared(context: AgentContext): Update {
     plan.outcomes.map((outcome) => outcome.result),
   );
   const request: CallRequest = {
-    callId: `${context.place.callPrefix}${books.callsMade + 1}`,
+    callId: `${context.place.callPrefix}${stats.callsMade + 1}`,
     tool: next.tool,
     args: resolved.ok ? resolved.args : next.args,
     unreadable: resolved.ok ? null : { raw: JSON.stringify(next.args), reason: resolved.reason, truncated: false },
@@ -132,7 +132,7 @@ export function stepPrepared(context: AgentContext): Update {
   return {
     step: calls[0] ?? null,
     loop,
-    books: { ...books, callsMade: books.callsMade + 1 },
+    stats: { ...stats, callsMade: stats.callsMade + 1 },
     stepsTaken: context.stepsTaken + 1,
   };
 }
@@ -154,7 +154,7 @@ export function planClosed(context: AgentContext): Update {
   return { plan: null, step: null, messages: withMessages(context.messages, ...planMessages(context, plan, note)) };
 }
 
-/** Drops a plan whose step failed: what ran is told to the model, the trouble kept for ERROR_RECOVERY. */
+/** Drops a plan whose step failed: what ran is told to the model, the failure kept for ERROR_RECOVERY. */
 export function planDropped(context: AgentContext): Update {
   const { plan } = context;
   if (plan === null) return {};
@@ -164,7 +164,7 @@ export function planDropped(context: AgentContext): Update {
     plan: null,
     step: null,
     messages: withMessages(context.messages, ...planMessages(context, plan, note)),
-    trouble: troubleOf(context, plan.outcomes, left),
+    failure: failureOf(context, plan.outcomes, left),
   };
 }
 
@@ -191,16 +191,16 @@ export function planMessages(context: AgentContext, carriedOut: PlanProgress, no
   return [...results, ...images, userMessage(note)];
 }
 
-/** Hands the trouble to the model, which is to find another way. */
-export function troubleTold(context: AgentContext): Update {
-  if (context.trouble === null) return {};
+/** Hands the failure to the model, which is to find another way. */
+export function failureTold(context: AgentContext): Update {
+  if (context.failure === null) return {};
   return {
-    trouble: null,
-    messages: withMessages(context.messages, userMessage(recoveryText(context.task, context.trouble))),
+    failure: null,
+    messages: withMessages(context.messages, userMessage(recoveryText(context.task, context.failure))),
   };
 }
 
-function troubleOf({ settings }: AgentContext, outcomes: readonly CallOutcome[], left: readonly string[]): Trouble {
+function failureOf({ settings }: AgentContext, outcomes: readonly CallOutcome[], left: readonly string[]): Failure {
   return {
     failed: outcomes.flatMap((outcome) => {
       if (!('error' in outcome)) return [];
@@ -230,7 +230,7 @@ function worstEscalation(outcomes: readonly CallOutcome[]): EscalationError | nu
   return worst;
 }
 
-/** What outcomes change in the run's books: tools used, errors, the loop detection. */
+/** What outcomes change in the run's stats: tools used, errors, the loop detection. */
 export function accounted(
   context: AgentContext,
   requests: readonly CallRequest[],
@@ -238,22 +238,22 @@ export function accounted(
 ): Update {
   const entries = outcomes.flatMap((outcome) => errorEntry(context, outcome));
   const ran = outcomes.filter((outcome) => outcome.ran);
-  const { books } = context;
+  const { stats } = context;
   const spent = outcomes.reduce(
     (sum, one) => (one.spent === undefined ? sum : spentTogether(sum, one.spent)),
     NOTHING_SPENT,
   );
-  const used = new Set([...books.toolsUsed, ...ran.map((outcome) => outcome.tool)]);
+  const used = new Set([...stats.toolsUsed, ...ran.map((outcome) => outcome.tool)]);
   return {
     loop: roundSettled(context, requests, outcomes),
-    books: {
-      ...books,
-      lastResult: outcomes.at(-1)?.result ?? books.lastResult,
-      toolCallsRun: books.toolCallsRun + ran.length + spent.toolCalls,
-      usage: spent === NOTHING_SPENT ? books.usage : usageTogether(books.usage, spent.usage),
-      toolsUsed: used.size === books.toolsUsed.length ? books.toolsUsed : [...used],
-      errorHistory: entries.length === 0 ? books.errorHistory : [...books.errorHistory, ...entries],
-      lastTrouble: entries.at(-1) ?? (ran.length > 0 ? null : books.lastTrouble),
+    stats: {
+      ...stats,
+      lastResult: outcomes.at(-1)?.result ?? stats.lastResult,
+      toolCallsRun: stats.toolCallsRun + ran.length + spent.toolCalls,
+      usage: spent === NOTHING_SPENT ? stats.usage : usageTogether(stats.usage, spent.usage),
+      toolsUsed: used.size === stats.toolsUsed.length ? stats.toolsUsed : [...used],
+      errorHistory: entries.length === 0 ? stats.errorHistory : [...stats.errorHistory, ...entries],
+      lastFailure: entries.at(-1) ?? (ran.length > 0 ? null : stats.lastFailure),
     },
   };
 }

@@ -35,17 +35,17 @@ export function takenReply(context: AgentContext, output: LlmCallOutput): Update
 
 /** Of several models each is read by how it has called itself. */
 function listedReplyRead(context: AgentContext, output: Replied, list: ModelList): Update {
-  const { briefing, books } = context;
-  const read = replyRead({ ...context, books: { ...books, heldTo: askedModel(list)?.heldTo ?? null } }, output);
+  const { runInfo, stats } = context;
+  const read = replyRead({ ...context, stats: { ...stats, heldTo: askedModel(list)?.heldTo ?? null } }, output);
   const { toolCalling } = output;
-  const models = learned(list, { toolCalling, heldTo: read.books?.heldTo ?? null });
-  return { ...read, briefing: briefing === null ? null : { ...briefing, models } };
+  const models = learned(list, { toolCalling, heldTo: read.stats?.heldTo ?? null });
+  return { ...read, runInfo: runInfo === null ? null : { ...runInfo, models } };
 }
 
 type Replied = Extract<LlmCallOutput, { readonly kind: 'model.replied' }>;
 
 function replyRead(context: AgentContext, output: Replied): Update {
-  const isWorded = output.toolCalling === context.toolCalling || context.briefing?.models != null;
+  const isWorded = output.toolCalling === context.toolCalling || context.runInfo?.models != null;
   const before = isWorded ? context.messages : toJsonMode(context.messages);
   const messages = output.shortened ? shortenOlderResults(before) : before;
   const { output: shown } = context.shown;
@@ -54,8 +54,8 @@ function replyRead(context: AgentContext, output: Replied): Update {
     tools: context.toolset.tools,
     toolCalling: output.toolCalling,
     textCalls: textCallsOf(context, output.toolCalling),
-    heldTo: output.toolCalling === 'json' && context.settings.textCalls === undefined ? context.books.heldTo : null,
-    firstCall: context.books.callsMade + 1,
+    heldTo: output.toolCalling === 'json' && context.settings.textCalls === undefined ? context.stats.heldTo : null,
+    firstCall: context.stats.callsMade + 1,
     callPrefix: context.place.callPrefix,
     isKnownId: knownCalls(messages),
     plans: context.settings.plans ?? true,
@@ -70,13 +70,13 @@ function replyRead(context: AgentContext, output: Replied): Update {
     reply,
     messages: withMessages(messages, ...assistantMessage(reply, output.reply.providerState)),
     toolCalling: output.toolCalling,
-    detour: context.detour.model === '' ? context.detour : { ...context.detour, model: '' },
-    books: {
-      ...context.books,
-      callsMade: context.books.callsMade + replied.calls.length,
-      usage: spent === null ? context.books.usage : usageTogether(context.books.usage, spent),
-      unusableInARow: isUsable(reply) ? 0 : context.books.unusableInARow + 1,
-      heldTo: context.detour.model === '' ? heldTo(context, output.toolCalling, reply) : context.books.heldTo,
+    override: context.override.model === '' ? context.override : { ...context.override, model: '' },
+    stats: {
+      ...context.stats,
+      callsMade: context.stats.callsMade + replied.calls.length,
+      usage: spent === null ? context.stats.usage : usageTogether(context.stats.usage, spent),
+      unusableInARow: isUsable(reply) ? 0 : context.stats.unusableInARow + 1,
+      heldTo: context.override.model === '' ? heldTo(context, output.toolCalling, reply) : context.stats.heldTo,
     },
   };
 }
@@ -85,17 +85,17 @@ function replyRead(context: AgentContext, output: Replied): Update {
  * Which text of a reply may become a call: what the option says, else what the way of calling tools asks for. A model
  * that calls natively is held to it, so that nothing that it quotes is run.
  */
-export function textCallsOf({ settings, briefing, books, detour }: AgentContext, mode: ToolCalling): TextCalls {
+export function textCallsOf({ settings, runInfo, stats, override }: AgentContext, mode: ToolCalling): TextCalls {
   if (settings.textCalls !== undefined) return settings.textCalls;
   if (mode === 'json') return 'narrated';
-  const held = detour.model === '' && (books.heldTo === NATIVE || briefing?.callsNatively === true);
+  const held = override.model === '' && (stats.heldTo === NATIVE || runInfo?.callsNatively === true);
   return held || settings.toolCalling === 'native' ? 'never' : 'whole-reply';
 }
 
 /** The way of calling that the model has shown: the native one, or in json mode the first format that it wrote. */
-function heldTo({ books }: AgentContext, mode: ToolCalling, reply: ReadReply): string | null {
-  if (mode === 'native') return reply.nativeCalls.length > 0 ? NATIVE : books.heldTo;
-  return books.heldTo === null || books.heldTo === NATIVE ? reply.form : books.heldTo;
+function heldTo({ stats }: AgentContext, mode: ToolCalling, reply: ReadReply): string | null {
+  if (mode === 'native') return reply.nativeCalls.length > 0 ? NATIVE : stats.heldTo;
+  return stats.heldTo === null || stats.heldTo === NATIVE ? reply.form : stats.heldTo;
 }
 
 const NATIVE = 'native';
@@ -105,11 +105,11 @@ const NATIVE = 'native';
  * that has never called natively. Only where a turn is left to ask in: else the text would be lost to the limit.
  */
 export function endsWithWrittenCall(context: AgentContext): boolean {
-  const { reply, books, briefing, toolCalling, stepsTaken, settings } = context;
+  const { reply, stats, runInfo, toolCalling, stepsTaken, settings } = context;
   const notRun = reply?.notRun ?? null;
-  if (notRun === null || !notRun.last || books.callQuestioned) return false;
+  if (notRun === null || !notRun.last || stats.callQuestioned) return false;
   if (stepsTaken >= settings.maxSteps || isTokenBudgetSpent(context)) return false;
-  if (books.heldTo === NATIVE || briefing?.callsNatively === true) return false;
+  if (stats.heldTo === NATIVE || runInfo?.callsNatively === true) return false;
   return notRun.marked || (toolCalling === 'json' && notRun.form === 'envelope');
 }
 
@@ -118,7 +118,7 @@ export function callQuestioned(context: AgentContext): Update {
   const text = callWrittenText(context.reply?.notRun?.tool ?? '');
   return {
     messages: withMessages(context.messages, userMessage(text)),
-    books: { ...context.books, callQuestioned: true },
+    stats: { ...context.stats, callQuestioned: true },
   };
 }
 
@@ -149,14 +149,14 @@ export function isAnswerCut({ reply }: AgentContext): boolean {
 
 /** Tells the model what was wrong with its reply. */
 export function corrected(context: AgentContext): Update {
-  const { reply, books } = context;
+  const { reply, stats } = context;
   if (reply === null) return {};
   const text = correctionFor(reply);
   return {
     messages: withMessages(context.messages, ...refuseCalls(reply, text), userMessage(text)),
-    books: {
-      ...books,
-      errorHistory: [...books.errorHistory, { code: 'unusable-reply', message: text, step: context.stepsTaken }],
+    stats: {
+      ...stats,
+      errorHistory: [...stats.errorHistory, { code: 'unusable-reply', message: text, step: context.stepsTaken }],
     },
   };
 }
@@ -166,7 +166,7 @@ export function planRefused(context: AgentContext): Update {
   if (context.reply === null) return {};
   const text = planLimitText(context.settings.maxPlanIterations);
   return {
-    books: { ...context.books, plansRefused: context.books.plansRefused + 1 },
+    stats: { ...context.stats, plansRefused: context.stats.plansRefused + 1 },
     messages: withMessages(context.messages, ...refuseCalls(context.reply, text), userMessage(text)),
   };
 }
@@ -176,7 +176,7 @@ export function planTaken(context: AgentContext): Update {
   const { reply } = context;
   if (reply === null || reply.plan === null) return {};
   const plan: PlanProgress = { steps: reply.plan, index: 0, outcomes: [], toolCallId: reply.planCallId };
-  return { plan, books: { ...context.books, planIterations: context.books.planIterations + 1 } };
+  return { plan, stats: { ...context.stats, planIterations: context.stats.planIterations + 1 } };
 }
 
 /** Prepares the calls of the reply: each gets its loop verdict, in order, before any of them starts. */
@@ -192,10 +192,10 @@ export function batchPrepared(context: AgentContext): Update {
 }
 
 /** How many calls of a batch fit into the budget; one that cannot run costs nothing. */
-function affordableCalls({ settings, books, toolset }: AgentContext, calls: readonly PlannedCall[]): number {
+function affordableCalls({ settings, stats, toolset }: AgentContext, calls: readonly PlannedCall[]): number {
   const { maxToolCalls } = settings.budget;
   if (maxToolCalls === null) return calls.length;
-  let left = maxToolCalls - books.toolCallsRun;
+  let left = maxToolCalls - stats.toolCallsRun;
   const over = calls.findIndex(({ request }) => {
     const found = lookUp(toolset.tools, request.tool);
     const mayRun = found.ok && found.spec.enabled && found.spec.policy !== 'deny';
@@ -236,35 +236,35 @@ export function llmErrorEnding(context: AgentContext, error: LeafError): Ending 
 
 /** The third unusable reply in a row ends the run. */
 export function isThirdUnusable(context: AgentContext): boolean {
-  return context.books.unusableInARow >= MAX_UNUSABLE;
+  return context.stats.unusableInARow >= MAX_UNUSABLE;
 }
 
 /** True when the run has used up the tokens that it was given. */
-export function isTokenBudgetSpent({ settings: { budget }, books: { usage } }: AgentContext): boolean {
+export function isTokenBudgetSpent({ settings: { budget }, stats: { usage } }: AgentContext): boolean {
   return budget.maxTokens !== null && usage.totalTokens >= budget.maxTokens;
 }
 
 /** True when the run has used up the tool calls that it was given. */
-export function areCallsSpent({ settings: { budget }, books: { toolCallsRun } }: AgentContext): boolean {
+export function areCallsSpent({ settings: { budget }, stats: { toolCallsRun } }: AgentContext): boolean {
   return budget.maxToolCalls !== null && toolCallsRun >= budget.maxToolCalls;
 }
 
 /** What is left of the run's budget for each of so many agents below, once the calls that run now are paid. */
-export function budgetLeft({ settings, books, batch, step }: AgentContext, agents: number): Caller['budget'] {
+export function budgetLeft({ settings, stats, batch, step }: AgentContext, agents: number): Caller['budget'] {
   const { maxToolCalls, maxTokens } = settings.budget;
   const running = batch?.runnable ?? (step === null ? 0 : 1);
   const share = (most: number | null, used: number): number | null =>
     most === null ? null : Math.max(0, Math.floor((most - used) / Math.max(1, agents)));
   return {
-    maxToolCalls: share(maxToolCalls, books.toolCallsRun + running),
-    maxTokens: share(maxTokens, books.usage.totalTokens),
+    maxToolCalls: share(maxToolCalls, stats.toolCallsRun + running),
+    maxTokens: share(maxTokens, stats.usage.totalTokens),
   };
 }
 
 /** What the calls of this turn are told of their agent. Agents that it hands tasks to share what is left. */
 export function callerOf(context: AgentContext): Caller {
-  const { place, briefing, batch, toolset } = context;
-  const children = briefing?.children ?? [];
+  const { place, runInfo, batch, toolset } = context;
+  const children = runInfo?.children ?? [];
   const handed = (children.length === 0 ? [] : (batch?.calls ?? [])).filter(({ request }) => {
     const found = lookUp(toolset.tools, request.tool);
     return found.ok && found.spec.origin.kind === 'agent';
@@ -277,15 +277,15 @@ export function promptInput({
   task,
   toolset,
   stepsTaken,
-  books,
+  stats,
   place,
-  briefing,
+  runInfo,
 }: AgentContext): ComposePromptInput & { readonly toolset: Toolset; readonly output: OutputSpec | null } {
-  const { planIterations, lastResult, errorHistory } = books;
+  const { planIterations, lastResult, errorHistory } = stats;
   return {
     task,
     toolset,
-    output: briefing?.output ?? null,
+    output: runInfo?.output ?? null,
     agent: place.agent,
     state: { step: stepsTaken + 1, stepsTaken, planIterations, lastResult, errorHistory },
   };

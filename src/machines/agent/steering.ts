@@ -13,13 +13,13 @@ import { isTokenBudgetSpent } from './planning.ts';
 type Update = Partial<AgentContext>;
 
 /** True for a message that the run does not have yet, within the limit. */
-export function takesSteer({ books: { mail }, settings, ending }: AgentContext, { id, text }: SentMessage): boolean {
+export function takesSteer({ stats: { mail }, settings, ending }: AgentContext, { id, text }: SentMessage): boolean {
   const taken = mail.waiting.length + mail.delivered.length;
   return ending === null && taken < (settings.maxSteers ?? MAX_STEERS) && isNew(mail, id) && text.trim() !== '';
 }
 
 /** True for a message for the next run that this one does not have yet. */
-export function takesQueued({ books: { mail } }: AgentContext, { id, text }: SentMessage): boolean {
+export function takesQueued({ stats: { mail } }: AgentContext, { id, text }: SentMessage): boolean {
   return isNew(mail, id) && text.trim() !== '';
 }
 
@@ -28,41 +28,41 @@ function isNew({ waiting, delivered, queued, withdrawn }: Mail, id: string): boo
 }
 
 /** True for a message that waits for the next run. */
-export function holdsQueued({ books: { mail } }: AgentContext, id: string): boolean {
+export function holdsQueued({ stats: { mail } }: AgentContext, id: string): boolean {
   return mail.queued.some((one) => one.id === id);
 }
 
 /** Forgets a message that was taken back. */
-export function messageWithdrawn({ books }: AgentContext, id: string): Update {
-  const { mail } = books;
+export function messageWithdrawn({ stats }: AgentContext, id: string): Update {
+  const { mail } = stats;
   const queued = mail.queued.filter((one) => one.id !== id);
-  return { books: { ...books, mail: { ...mail, queued, withdrawn: [...mail.withdrawn, id] } } };
+  return { stats: { ...stats, mail: { ...mail, queued, withdrawn: [...mail.withdrawn, id] } } };
 }
 
 /** Keeps a message for the model's next turn. */
-export function steerTaken({ books }: AgentContext, { id, text }: SentMessage): Update {
-  const { mail } = books;
-  return { books: { ...books, mail: { ...mail, waiting: [...mail.waiting, { id, text }] } } };
+export function steerTaken({ stats }: AgentContext, { id, text }: SentMessage): Update {
+  const { mail } = stats;
+  return { stats: { ...stats, mail: { ...mail, waiting: [...mail.waiting, { id, text }] } } };
 }
 
 /** Keeps a message for the next run. */
-export function queuedTaken({ books }: AgentContext, { id, text, content }: SentMessage): Update {
-  const { mail } = books;
+export function queuedTaken({ stats }: AgentContext, { id, text, content }: SentMessage): Update {
+  const { mail } = stats;
   const message = { id, text, ...(content === undefined ? {} : { content }) };
-  return { books: { ...books, mail: { ...mail, queued: [...mail.queued, message] } } };
+  return { stats: { ...stats, mail: { ...mail, queued: [...mail.queued, message] } } };
 }
 
 /** Puts what waits into the conversation, before the model is asked. */
 export function steersDelivered(context: AgentContext): Update {
-  const { books, messages, stepsTaken } = context;
-  const { waiting, delivered } = books.mail;
+  const { stats, messages, stepsTaken } = context;
+  const { waiting, delivered } = stats.mail;
   if (waiting.length === 0) return {};
   return {
     messages: withMessages(messages, ...waiting.map(({ text }) => userMessage(text))),
-    books: {
-      ...books,
+    stats: {
+      ...stats,
       mail: {
-        ...books.mail,
+        ...stats.mail,
         waiting: [],
         delivered: [...delivered, ...waiting.map((one) => ({ ...one, step: stepsTaken }))],
       },
@@ -72,10 +72,10 @@ export function steersDelivered(context: AgentContext): Update {
 
 /** True when a finished answer is not the end: somebody has said something since, and a turn is left for it. */
 export function isSteeredOn(context: AgentContext): boolean {
-  const { books, stepsTaken, settings } = context;
+  const { stats, stepsTaken, settings } = context;
   return (
-    books.mail.waiting.length > 0 &&
-    books.lastTurn === null &&
+    stats.mail.waiting.length > 0 &&
+    stats.lastTurn === null &&
     stepsTaken < settings.maxSteps &&
     !isTokenBudgetSpent(context)
   );

@@ -87,12 +87,12 @@ class AgentReader {
       this.#emit({
         type: 'run.started',
         runId: this.#options.runId,
-        agent: context.briefing?.agent ?? 'agent',
+        agent: context.runInfo?.agent ?? 'agent',
         task: context.task,
         maxSteps: context.settings.maxSteps,
       });
-    if (this.#before?.briefing?.warnings !== context.briefing?.warnings)
-      for (const message of context.briefing?.warnings ?? []) this.#emit({ type: 'warning', message });
+    if (this.#before?.runInfo?.warnings !== context.runInfo?.warnings)
+      for (const message of context.runInfo?.warnings ?? []) this.#emit({ type: 'warning', message });
     readPermissions(this.#before, context, this.#emit);
     readMail(this.#before, context, this.#emit);
     readSteps(this.#before, context, this.#emit);
@@ -111,10 +111,10 @@ class AgentReader {
   }
 
   /** What is decided about an escalation is a step of recovery, of the whole turn. */
-  #readEscalation({ transition }: Microstep, { trouble, place: { callPrefix }, books, settings }: AgentContext): void {
-    const verdict = trouble?.verdict ?? null;
-    const tool = trouble?.escalation == null ? '' : toolHandedUp(trouble.escalation);
-    const callId = `${callPrefix}q${books.verdicts.length}`;
+  #readEscalation({ transition }: Microstep, { failure, place: { callPrefix }, stats, settings }: AgentContext): void {
+    const verdict = failure?.verdict ?? null;
+    const tool = failure?.escalation == null ? '' : toolHandedUp(failure.escalation);
+    const callId = `${callPrefix}q${stats.verdicts.length}`;
     if (
       isAt<typeof agentMachine>(transition, 'ERROR_RECOVERY.ASKING_HUMAN') &&
       verdict !== null &&
@@ -126,8 +126,8 @@ class AgentReader {
     }
     if (!isAt<typeof agentMachine>(transition, 'ERROR_RECOVERY.JUDGED')) return;
     const step = verdict === null || verdict === 'unhandled' ? 'unhandled' : verdict.kind;
-    const error = trouble?.escalation?.reason ?? '';
-    this.#emit({ type: 'recovery.step', callId, tool, step, attempt: books.verdicts.length, error });
+    const error = failure?.escalation?.reason ?? '';
+    this.#emit({ type: 'recovery.step', callId, tool, step, attempt: stats.verdicts.length, error });
   }
 
   #readEnd(output: AgentOutput, durationMs: number): void {
@@ -221,8 +221,8 @@ class AgentReader {
 type Emit = (event: RunEventBody) => void;
 
 /** What people said, when it came and when the model got it. */
-function readMail(before: AgentContext | null, { books }: AgentContext, emit: Emit): void {
-  const { received, delivered } = mailNews(before?.books.mail ?? null, books.mail);
+function readMail(before: AgentContext | null, { stats }: AgentContext, emit: Emit): void {
+  const { received, delivered } = mailNews(before?.stats.mail ?? null, stats.mail);
   for (const message of received) emit({ type: 'message.received', ...message });
   for (const message of delivered) emit({ type: 'message.delivered', ...message });
 }
@@ -249,7 +249,7 @@ function readSteps(before: AgentContext | null, context: AgentContext, emit: Emi
   if (context.batch !== null && (before?.batch ?? null) === null)
     for (const call of context.batch.calls) readVerdict(call, emit);
   if (before !== null)
-    for (const error of context.books.errorHistory.slice(before.books.errorHistory.length))
+    for (const error of context.stats.errorHistory.slice(before.stats.errorHistory.length))
       // A failed call is told by its own event.
       if (error.tool === undefined) emit({ type: 'warning', message: error.message });
 }
@@ -289,8 +289,8 @@ function outputOfModel(event: { readonly type: string }): LlmCallOutput | null {
 }
 
 function readPlans(before: AgentContext | null, context: AgentContext, emit: Emit): void {
-  if (context.plan === null || context.books.planIterations === (before?.books.planIterations ?? 0)) return;
-  emit({ type: 'plan.made', steps: context.plan.steps, iteration: context.books.planIterations });
+  if (context.plan === null || context.stats.planIterations === (before?.stats.planIterations ?? 0)) return;
+  emit({ type: 'plan.made', steps: context.plan.steps, iteration: context.stats.planIterations });
 }
 
 function topState(to: string | undefined): AgentState | undefined {

@@ -31,18 +31,18 @@ export function microstepReader(
   listener: (microstep: Microstep) => void,
 ): (inspected: InspectionEvent) => void {
   const known = new Map<AnyActorRef, { readonly path: string; value: string }>();
-  const newborn: Microstep[] = [];
+  const unstarted: Microstep[] = [];
 
   const tell = (microstep: Microstep): void => {
     // XState inspects a child's first steps before the step of the parent that made it; people read it the other way.
     if (microstep.event.type === 'xstate.init' && parentOf(microstep.actor) !== undefined) {
       // Of several that begin in each other, too: what comes after its own last step was made by this one.
       const isMadeHere = isBelow(microstep.actor);
-      const place = newborn.findLastIndex(({ actor }) => actor === microstep.actor || !isMadeHere(actor)) + 1;
-      return void newborn.splice(place, 0, microstep);
+      const place = unstarted.findLastIndex(({ actor }) => actor === microstep.actor || !isMadeHere(actor)) + 1;
+      return void unstarted.splice(place, 0, microstep);
     }
     listener(microstep);
-    for (const held of newborn.splice(0)) listener(held);
+    for (const held of unstarted.splice(0)) listener(held);
   };
 
   return (inspected) => {

@@ -223,7 +223,7 @@ class Pace {
       try {
         onToken(token);
       } catch {
-        // The listener's own trouble.
+        // A listener that throws is its own affair.
       }
     };
   }

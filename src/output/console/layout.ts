@@ -1,5 +1,5 @@
 import { cutToWidth, textWidth, wrapText } from '../../terminal/text-width.ts';
-import { inert } from './inert.ts';
+import { escaped } from './escaped.ts';
 import type { Paint, Style } from './paint.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -20,13 +20,13 @@ export interface TextEntry {
 export function layOut(entry: TextEntry, terminal: Terminal, paint: Paint): readonly string[] {
   const { indent, labelStyle, maxLines } = entry;
   const columns = terminal.columns() - indent;
-  const label = cutToWidth(inert(entry.label).replaceAll('\n', ' '), columns);
+  const label = cutToWidth(escaped(entry.label).replaceAll('\n', ' '), columns);
   const shownLabel = labelStyle === undefined ? label : paint(labelStyle, label);
   const labelWidth = label === '' ? 0 : Math.max(entry.labelWidth ?? 0, textWidth(label) + 1);
   // A label that leaves no room for the text gets a line of its own.
   const apart = labelWidth > columns / 2;
   const margin = apart ? APART : labelWidth;
-  const all = wrapText(inert(entry.text), columns - margin);
+  const all = wrapText(escaped(entry.text), columns - margin);
   const lines = maxLines !== undefined && all.length > maxLines ? shorten(all, maxLines) : all;
   const texts = lines.map((line) => (entry.style === undefined ? line : paint(entry.style, line)));
   const first = ' '.repeat(indent) + shownLabel;

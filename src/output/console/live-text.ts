@@ -1,4 +1,4 @@
-import { inert } from './inert.ts';
+import { escaped } from './escaped.ts';
 import type { Screen } from './screen.ts';
 import { textWidth } from '../../terminal/text-width.ts';
 
@@ -35,7 +35,7 @@ export function liveText(screen: Screen, { live, wanted, columns }: LiveTextOpti
   let flow: WordFlow = wordFlow(columns());
   const print = (text: string): void => {
     shown += text;
-    screen.raw(flow.add(inert(text.replaceAll('\r', ''))));
+    screen.raw(flow.add(escaped(text.replaceAll('\r', ''))));
   };
   const begin = (): void => {
     shown = '';

@@ -9,7 +9,7 @@
 import type { SnapshotFrom } from 'xstate';
 import { toJson } from '../../json/to-json.ts';
 import type { agentMachine } from '../../machines/agent/agent.ts';
-import type { Trouble } from '../../machines/agent/agent-context.ts';
+import type { Failure } from '../../machines/agent/agent-context.ts';
 import type { LeafError } from '../../actors/journal.ts';
 import type { LlmCallContext } from '../../machines/llm-call/llm-call.ts';
 import type { ModelList } from '../../machines/llm-call/model-list.ts';
@@ -59,21 +59,21 @@ function memoryOf(snapshot: MachineState, callsATurn: number): Json {
 }
 
 function agentMemory({ context, value }: SnapshotFrom<typeof agentMachine>, callsATurn: number): Json {
-  const { settings, books, plan, batch, step, trouble } = context;
+  const { settings, stats, plan, batch, step, failure } = context;
   const { maxTokens, maxToolCalls } = settings.budget;
   // The turn that is under way in PLANNING was counted already, and its calls are still to come.
   const turns = settings.maxSteps - context.stepsTaken + (typeof value === 'object' && 'PLANNING' in value ? 1 : 0);
-  const plansMatter = settings.maxPlanIterations > 0 && books.planIterations + turns > settings.maxPlanIterations;
+  const plansMatter = settings.maxPlanIterations > 0 && stats.planIterations + turns > settings.maxPlanIterations;
   return [
     context.stepsTaken,
-    plansMatter ? books.planIterations : 0,
-    books.plansRefused > 0,
-    books.unusableInARow + turns >= 3 ? books.unusableInARow : Math.min(books.unusableInARow, 1),
-    maxToolCalls === null ? 0 : books.toolCallsRun,
-    maxTokens === null ? 0 : books.usage.totalTokens,
+    plansMatter ? stats.planIterations : 0,
+    stats.plansRefused > 0,
+    stats.unusableInARow + turns >= 3 ? stats.unusableInARow : Math.min(stats.unusableInARow, 1),
+    maxToolCalls === null ? 0 : stats.toolCallsRun,
+    maxTokens === null ? 0 : stats.usage.totalTokens,
     context.toolCalling,
     context.toolset.tools.map(permissionOf),
-    context.briefing === null,
+    context.runInfo === null,
     plan === null ? null : [plan.steps.slice(plan.index).map(({ tool }) => tool), plan.outcomes.at(-1)?.kind ?? null],
     step === null ? null : step.verdict === 'refuse',
     batch === null
@@ -89,20 +89,20 @@ function agentMemory({ context, value }: SnapshotFrom<typeof agentMachine>, call
             batch.outcomes[request.callId]?.kind ?? null,
           ]),
         ],
-    trouble === null ? null : [trouble.escalation?.severity ?? null, verdictKind(trouble.verdict), trouble.ran],
+    failure === null ? null : [failure.escalation?.severity ?? null, verdictKind(failure.verdict), failure.ran],
     context.shown.output === null
       ? null
-      : [books.corrections, books.lastTurn, context.reply?.output?.issues.length ?? null],
-    context.books.verdicts.length,
-    [books.mail.waiting, books.mail.delivered, books.mail.queued].map((mail) => mail.map(({ id }) => id)),
-    books.mail.withdrawn,
-    [context.detour.model !== '', context.detour.skill],
-    ...listMemory(context.briefing?.models ?? null),
+      : [stats.corrections, stats.lastTurn, context.reply?.output?.issues.length ?? null],
+    context.stats.verdicts.length,
+    [stats.mail.waiting, stats.mail.delivered, stats.mail.queued].map((mail) => mail.map(({ id }) => id)),
+    stats.mail.withdrawn,
+    [context.override.model !== '', context.override.skill],
+    ...listMemory(context.runInfo?.models ?? null),
     loopPattern(context.loop.context, { turns, calls: turns * callsATurn }),
   ];
 }
 
-function verdictKind(verdict: Trouble['verdict']): string | null {
+function verdictKind(verdict: Failure['verdict']): string | null {
   return verdict === null || verdict === 'unhandled' ? verdict : verdict.kind;
 }
 

@@ -12,11 +12,11 @@ function screen(cost: number) {
   vi.useFakeTimers({ toFake: ['performance'] });
   const asked: (() => void)[] = [];
   vi.stubGlobal('document', { hidden: false });
-  vi.stubGlobal('requestAnimationFrame', (beat: () => void) => asked.push(beat));
+  vi.stubGlobal('requestAnimationFrame', (revision: () => void) => asked.push(revision));
   const state = pageState();
   const take = frameFeed(state);
   let drawn = 0;
-  state.beat.subscribe(() => (drawn += 1));
+  state.revision.subscribe(() => (drawn += 1));
   const first = drawn;
   let told = 0;
   return {
@@ -26,7 +26,7 @@ function screen(cost: number) {
     frame: (news: boolean) => {
       if (news) take({ t: 'actor-gone', session: 's', path: `a${told++}`, step: 1 });
       const before = drawn;
-      for (const beat of asked.splice(0)) beat();
+      for (const revision of asked.splice(0)) revision();
       vi.advanceTimersByTime(drawn > before ? cost : 16);
     },
   };

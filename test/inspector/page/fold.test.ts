@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { RunEvent } from '../../../src/machines/events/run-events.ts';
-import { actorAt, actorsAt, wearAt } from '../../../src/inspector/page/model/actor-state.ts';
+import { actorAt, actorsAt, visitsAt } from '../../../src/inspector/page/model/actor-state.ts';
 import { foldTalk, talkAt } from '../../../src/inspector/page/model/fold-talk.ts';
 import { waitingCalls } from '../../../src/inspector/page/model/talk.ts';
 import { framesOfScene, modelOf, sessionFrame, sessionOf, step } from './fixture.ts';
@@ -196,7 +196,7 @@ test('an actor that was born again under its path begins anew', () => {
 test('visits are counted up to the step that is looked at, forwards and backwards', () => {
   const session = sessionOf('plan-recovery');
   const last = session.steps.length - 1;
-  const asking = (position: number) => wearAt(session, 'agent', position).visits.get('PLANNING.ASKING') ?? 0;
+  const asking = (position: number) => visitsAt(session, 'agent', position).visits.get('PLANNING.ASKING') ?? 0;
   const end = asking(last);
 
   expect(asking(0)).toBe(0);

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { inertLine, inertText } from '../../../src/inspector/page/model/inert-text.ts';
+import { escapedLine, escapedText } from '../../../src/inspector/page/model/escaped-text.ts';
 import { sessionOf } from './fixture.ts';
 
-const marks = (text: string) => inertText(text).flatMap(({ kind, text: shown }) => (kind === 'mark' ? [shown] : []));
+const marks = (text: string) => escapedText(text).flatMap(({ kind, text: shown }) => (kind === 'mark' ? [shown] : []));
 
 test('escape sequences, overrides of direction and invisible characters are shown as symbols', () => {
   expect(marks('\u001b[31mred\u0007 \u202Eesrever\u202C \u0000 a\u200bb \ud800')).toEqual([
@@ -40,26 +40,26 @@ test('every control character, mark of direction and invisible character has a s
 test('ordinary text of any script, emoji, tabs and lines stay as they are', () => {
   const text = 'Grüße\tשלום 日本語\n👩‍🚀 done';
 
-  expect(inertText(text)).toEqual([{ kind: 'text', text }]);
+  expect(escapedText(text)).toEqual([{ kind: 'text', text }]);
 });
 
 test('nothing is lost: all pieces together are as long as the text', () => {
   const text = 'a\u0000b\u202Ec\r\nd\re';
 
   expect(
-    inertText(text)
+    escapedText(text)
       .map((piece) => (piece.kind === 'mark' ? '.' : piece.text))
       .join(''),
   ).toBe('a.b.c\nd.e');
 });
 
 test('a line is one line, and cut', () => {
-  expect(inertLine('a\n\n  b')).toBe('a b');
-  expect(inertLine('x'.repeat(500), 10)).toBe(`${'x'.repeat(10)}…`);
+  expect(escapedLine('a\n\n  b')).toBe('a b');
+  expect(escapedLine('x'.repeat(500), 10)).toBe(`${'x'.repeat(10)}…`);
 });
 
 test('a megabyte on one line costs no more than its beginning', () => {
-  expect(inertLine('\u0000'.repeat(1_000_000), 20)).toHaveLength(21);
+  expect(escapedLine('\u0000'.repeat(1_000_000), 20)).toHaveLength(21);
 });
 
 test('hostile content of a real run reaches the conversation whole', () => {

@@ -56,7 +56,7 @@ export function becoming(policy: Policy, restart: 'restart' | 'live' | 'once') {
     const begun = open.flatMap(({ name, request }) => (name === 'callTool' ? [callIdOf(request)] : []));
     const notRepeated = restart === 'once' ? begun : [];
     const children: NonNullable<ToolsChanged['children']> = Reflect.get(
-      Object(Reflect.get(Object(context), 'briefing')),
+      Object(Reflect.get(Object(context), 'runInfo')),
       'children',
     );
     const told = {

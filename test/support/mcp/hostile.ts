@@ -11,10 +11,10 @@ export function watched(config: McpServerConfig, options: McpConnectionOptions =
   const connection: McpConnection = createMcpConnection('hostile', config, { seed: 1, ...options });
   onTestFinished(() => connection.disconnect());
   const news: McpConnectionNews[] = [];
-  for (const type of ['mcp.changed', 'mcp.tools', 'mcp.list', 'mcp.oddity'] as const)
+  for (const type of ['mcp.changed', 'mcp.tools', 'mcp.list', 'mcp.warning'] as const)
     connection.on(type, (told) => news.push(told));
   const states = (): readonly string[] => news.flatMap((told) => (told.type === 'mcp.changed' ? [told.state] : []));
-  const oddities = (): readonly string[] => news.flatMap((told) => (told.type === 'mcp.oddity' ? [told.kind] : []));
+  const oddities = (): readonly string[] => news.flatMap((told) => (told.type === 'mcp.warning' ? [told.kind] : []));
   return { connection, news, states, oddities };
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { makeInert } from '../../../src/terminal/boxed-text.ts';
+import { escapeCharacters } from '../../../src/terminal/boxed-text.ts';
 import { type Drawing, USUAL, openScreen } from '../../support/screen.ts';
 import { APPROVAL, BAR, hostileText, ownWords } from './prompt-laws.ts';
 import { fakeTerminal, question } from './terminal.ts';
@@ -139,7 +139,7 @@ test('s shows all of a call, sign by sign, and asks again', () => {
       expect(ownWords(rows)).toMatch(APPROVAL);
       expect(ownWords(rows)).not.toMatch(/not shown|Not everything/);
       const texts = rows.slice(rows.indexOf('Arguments:') + 1, rows.lastIndexOf('Tool:')).map((row) => row.slice(4));
-      const wanted = JSON.stringify(args, null, 2).split('\n').map(makeInert);
+      const wanted = JSON.stringify(args, null, 2).split('\n').map(escapeCharacters);
       expect(texts.join('').replaceAll(' ', '')).toBe(wanted.join('').replaceAll(' ', ''));
       type('n\r');
     }),

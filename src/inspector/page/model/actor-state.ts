@@ -120,7 +120,7 @@ export function actorTitle(
 }
 
 /** What an actor has used of its drawing so far, over all its lives. */
-interface Wear {
+interface VisitCounts {
   /** How often each state was entered. */
   readonly visits: ReadonlyMap<string, number>;
   /** The transitions that were ever taken. */
@@ -128,9 +128,9 @@ interface Wear {
 }
 
 /** Of an actor before its first transition. */
-export const NO_WEAR: Wear = { visits: new Map(), taken: new Set() };
+export const NO_VISITS: VisitCounts = { visits: new Map(), taken: new Set() };
 
-interface Counted extends Wear {
+interface Counted extends VisitCounts {
   readonly visits: Map<string, number>;
   readonly taken: Set<string>;
   /** How many of the actor's steps are counted, and up to which position. */
@@ -141,17 +141,17 @@ interface Counted extends Wear {
 const kept = new WeakMap<readonly number[], Counted>();
 
 /** What an actor has used up to `position`. Counting continues where it ended, so a live run costs what is new in it. */
-export function wearAt(session: SessionModel, path: string, position: number): Wear {
+export function visitsAt(session: SessionModel, path: string, position: number): VisitCounts {
   const steps = session.actors.get(path)?.steps ?? [];
-  let wear = kept.get(steps);
-  if (wear === undefined || wear.position > position) {
-    wear = { visits: new Map(), taken: new Set(), counted: 0, position: -1 };
-    kept.set(steps, wear);
+  let counts = kept.get(steps);
+  if (counts === undefined || counts.position > position) {
+    counts = { visits: new Map(), taken: new Set(), counted: 0, position: -1 };
+    kept.set(steps, counts);
   }
-  for (let at = steps[wear.counted]; at !== undefined && at <= position; at = steps[++wear.counted])
-    count(wear, session.steps[at]);
-  wear.position = position;
-  return wear;
+  for (let at = steps[counts.counted]; at !== undefined && at <= position; at = steps[++counts.counted])
+    count(counts, session.steps[at]);
+  counts.position = position;
+  return counts;
 }
 
 function count({ visits, taken }: Counted, step: StepInfo | undefined): void {

@@ -1,6 +1,6 @@
 import type { SessionModel } from './page-model.ts';
 import type { SaidEvent } from './talk.ts';
-import { inertLine } from './inert-text.ts';
+import { escapedLine } from './escaped-text.ts';
 import { excerptOf, findInRecord, wantedText } from '../../frames/record-search.ts';
 import { lastUpTo } from './time-scale.ts';
 
@@ -19,18 +19,19 @@ export function search(session: SessionModel, query: string, most = 200): readon
   for (const told of session.told) {
     if (hits.length >= most) return hits;
     const excerpt = excerptOf(textOf(told), wanted);
-    if (excerpt !== null) hits.push({ position: told.step, where: told.event.type, excerpt: inertLine(excerpt, 160) });
+    if (excerpt !== null)
+      hits.push({ position: told.step, where: told.event.type, excerpt: escapedLine(excerpt, 160) });
   }
   for (const [line, record] of session.records.entries()) {
     if (hits.length >= most) return hits;
     const found = record === undefined ? null : findInRecord(record, wanted);
     if (found === null) continue;
-    hits.push({ position: stepOfLine(session, line), where: found.where, excerpt: inertLine(found.excerpt, 160) });
+    hits.push({ position: stepOfLine(session, line), where: found.where, excerpt: escapedLine(found.excerpt, 160) });
   }
   for (const [position, step] of session.steps.entries()) {
     if (hits.length >= most) return hits;
     const excerpt = excerptOf(`${step.actor} ${step.event} → ${step.to.join(', ')}`, wanted);
-    if (excerpt !== null) hits.push({ position, where: 'step', excerpt: inertLine(excerpt, 160) });
+    if (excerpt !== null) hits.push({ position, where: 'step', excerpt: escapedLine(excerpt, 160) });
   }
   return hits;
 }

@@ -45,15 +45,15 @@ export function frameFeed(state: PageState): (frame: Frame) => void {
   };
   const draw = (): void =>
     batch(() => {
-      state.beat.value += 1;
+      state.revision.value += 1;
       const now = performance.now();
       const long = (state.session.peek()?.steps.length ?? 0) > LONG_RUN;
       if (!long || queue.length === 0 || now - slowAt > SLOW_MS) {
         slowAt = now;
-        state.slowBeat.value += 1;
+        state.slowRevision.value += 1;
       }
     });
-  const beat = (): void => {
+  const drawNext = (): void => {
     waiting = false;
     const begun = performance.now();
     const took = drawnAt === null ? 0 : begun - drawnAt;
@@ -72,8 +72,8 @@ export function frameFeed(state: PageState): (frame: Frame) => void {
   const wait = (): void => {
     if (waiting) return;
     waiting = true;
-    if (document.hidden) setTimeout(beat, 200);
-    else requestAnimationFrame(beat);
+    if (document.hidden) setTimeout(drawNext, 200);
+    else requestAnimationFrame(drawNext);
   };
 
   return (frame) => {

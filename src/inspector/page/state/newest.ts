@@ -17,7 +17,7 @@ export function followNewest(state: PageState): void {
     goTo(state, asked.step);
   }
   effect(() => {
-    void state.beat.value;
+    void state.revision.value;
     const ids = [...state.model.sessions.keys()];
     const last = ids.at(-1) ?? null;
     if (last === null || last === latest) return;
@@ -50,7 +50,7 @@ export function followNewest(state: PageState): void {
 
 /** How many calls wait for a person, in all runs. */
 export function waitingIn(state: PageState): number {
-  void state.beat.value;
+  void state.revision.value;
   return [...state.model.sessions.values()].reduce((sum, { info }) => sum + waitingOf(info), 0);
 }
 

@@ -24,9 +24,9 @@ export type Pane = 'chart' | 'time' | 'talk' | 'desk';
 export interface PageState {
   readonly model: PageModel;
   /** Rises with every batch of frames: what reads the model reads this first. */
-  readonly beat: Signal<number>;
-  /** Rises with `beat`, but for a long run only a few times a second: for what looks at the whole run each time. */
-  readonly slowBeat: Signal<number>;
+  readonly revision: Signal<number>;
+  /** Rises with `revision`, but for a long run only a few times a second: for what looks at the whole run each time. */
+  readonly slowRevision: Signal<number>;
   readonly link: Signal<'connecting' | 'open' | 'lost' | 'saved'>;
   /** The run that somebody chose; null: the newest, as long as nobody is busy with another. */
   readonly chosen: Signal<string | null>;
@@ -65,37 +65,37 @@ const NO_TALK: TalkLog = { items: [] };
 /** An empty page. */
 export function pageState(): PageState {
   const model = new PageModel();
-  const beat = signal(0);
+  const revision = signal(0);
   const chosen = signal<string | null>(null);
   const newest = signal<string | null>(null);
   const other = signal<string | null>(null);
   const cursor = signal<number | null>(null);
   const session = computed(() => {
-    void beat.value;
+    void revision.value;
     const all = [...model.sessions.values()];
     const find = (id: string | null) => (id === null ? undefined : model.sessions.get(id));
     return find(chosen.value) ?? find(newest.value) ?? all.at(-1) ?? null;
   });
   const position = computed(() => {
-    void beat.value;
+    void revision.value;
     const last = (session.value?.steps.length ?? 0) - 1;
     return Math.min(cursor.value ?? last, last);
   });
   const talk = computed((): TalkLog => {
-    void beat.value;
+    void revision.value;
     if (session.value === null) return NO_TALK;
     if (cursor.value !== null) return talkAt(session.value.told, position.value);
     return { items: session.value.talk.items };
   });
   const actors = computed(() => {
-    void beat.value;
+    void revision.value;
     return session.value === null ? [] : actorsAt(session.value, position.value);
   });
   model.isShown = (id) => session.peek()?.info.id === id || other.peek() === id;
   return {
     model,
-    beat,
-    slowBeat: signal(0),
+    revision,
+    slowRevision: signal(0),
     link: signal('connecting'),
     chosen,
     newest,
@@ -123,7 +123,7 @@ export function pageState(): PageState {
 
 /** The run that the one in sight is compared with; null when none was chosen, or it is gone. */
 export function otherSession(state: PageState): SessionModel | null {
-  void state.beat.value;
+  void state.revision.value;
   const other = state.other.value === null ? undefined : state.model.sessions.get(state.other.value);
   return other === undefined || other === state.session.value ? null : other;
 }

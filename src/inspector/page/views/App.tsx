@@ -8,7 +8,7 @@ import { TalkBoard } from './talk/TalkBoard.tsx';
 import { TimeBoard } from './time/TimeBoard.tsx';
 import { TopBar } from './TopBar.tsx';
 import { useEffect } from 'preact/hooks';
-import { inertLine } from '../model/inert-text.ts';
+import { escapedLine } from '../model/escaped-text.ts';
 import { compareWith } from '../state/orders.ts';
 import { showSession } from '../state/walk.ts';
 import { Lamp } from './parts/Icon.tsx';
@@ -76,7 +76,7 @@ function Toast() {
 /** What the reader must know about what is shown: that it is not all, or made by a newer version, or a fork of another run. */
 function Banners() {
   const { state } = usePage();
-  void state.beat.value;
+  void state.revision.value;
   const session = state.session.value;
   const parent = session?.info.parent ?? null;
   const problem = session?.problem ?? session?.info.problem ?? null;
@@ -87,7 +87,7 @@ function Banners() {
           text={`Signalbox ${state.model.server.version} made this; this page is older and may not show all of it.`}
         />
       )}
-      {problem !== null && <Banner text={inertLine(problem, 400)} />}
+      {problem !== null && <Banner text={escapedLine(problem, 400)} />}
       {session !== null && session.dropped > 0 && (
         <Banner
           text={`${session.dropped} messages are missing here. Reload the page to see what the server still has.`}
@@ -97,7 +97,7 @@ function Banners() {
         <p class="banner">
           A fork of{' '}
           <button type="button" class="more" onClick={() => showSession(state, parent.runId)}>
-            {inertLine(parent.runId, 60)}
+            {escapedLine(parent.runId, 60)}
           </button>{' '}
           after entry {parent.entry}.{' '}
           {state.model.sessions.has(parent.runId) && !isComparing(state) && (
@@ -123,10 +123,10 @@ function Banner({ text }: { readonly text: string }) {
 function Waiting() {
   const { state } = usePage();
   const session = state.session.value;
-  void state.beat.value;
+  void state.revision.value;
   if (session === null) return null;
   const calls = waitingCalls(session.talk);
-  const tools = calls.map(({ tool }) => inertLine(tool, 40)).join(', ');
+  const tools = calls.map(({ tool }) => escapedLine(tool, 40)).join(', ');
   return (
     <p class="sr" role="status" aria-live="assertive">
       {calls.length > 0 ? `${tools} waits for your approval. Press A.` : `Run ${statusText(session.info)}`}

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { SessionInfo } from '../../frames/protocol.ts';
 import type { SessionModel } from '../model/page-model.ts';
 import { hasTalk, costsOf } from '../model/talk.ts';
-import { inertLine } from '../model/inert-text.ts';
+import { escapedLine } from '../model/escaped-text.ts';
 import { durationText } from '../model/time-scale.ts';
 import { isComparing } from '../state/page-state.ts';
 import { copyText, order } from '../state/orders.ts';
@@ -18,7 +18,7 @@ import { showSession } from '../state/walk.ts';
 /** The bar: whose run this is, how it stands, what it cost, and what may be done with it. */
 export function TopBar() {
   const { state } = usePage();
-  void state.beat.value;
+  void state.revision.value;
   const info = state.session.value?.info;
   return (
     <header class="bar">
@@ -34,8 +34,8 @@ export function TopBar() {
           aria-haspopup="dialog"
           onClick={() => (state.dialog.value = { kind: 'sessions' })}
         >
-          {!namesItself(info) && <span class="agent">{inertLine(info.agent, 30)}</span>}
-          <span class="title">{inertLine(info.title, 120)}</span>
+          {!namesItself(info) && <span class="agent">{escapedLine(info.agent, 30)}</span>}
+          <span class="title">{escapedLine(info.title, 120)}</span>
           <span class="dim" aria-hidden="true">
             ▾
           </span>
@@ -73,7 +73,7 @@ function NewRun() {
   const { state } = usePage();
   const offered = state.offered.value;
   if (offered === null) return null;
-  const title = inertLine(state.model.sessions.get(offered)?.info.title ?? '', 120);
+  const title = escapedLine(state.model.sessions.get(offered)?.info.title ?? '', 120);
   const show = (): void => {
     showSession(state, offered);
     // From here on the newest is followed again.
@@ -198,7 +198,7 @@ function Facts() {
 /** How long a run has taken; while it is live, the clock goes on though nothing happens. */
 function Clock({ session: { info, lastAt } }: { readonly session: SessionModel }) {
   const { desk, state } = usePage();
-  void state.beat.value;
+  void state.revision.value;
   const [now, setNow] = useState(0);
   const isLive = desk.acts && info.status === 'running' && info.kind === 'run';
   useEffect(() => {

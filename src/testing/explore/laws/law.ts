@@ -64,7 +64,7 @@ export function situationOf(run: ExploredRun, since: number): Situation {
 }
 
 function modelsOf({ snapshot }: LiveActor): readonly RankedModel[] {
-  if (isAgent(snapshot)) return snapshot.context.briefing?.models?.models ?? [];
+  if (isAgent(snapshot)) return snapshot.context.runInfo?.models?.models ?? [];
   return isLlmCall(snapshot) ? (snapshot.context.list?.models ?? []) : [];
 }
 

@@ -2,7 +2,7 @@ import { isList } from '../../../../json/depth.ts';
 import { type Json, isJsonObject } from '../../../../json/json.ts';
 import { align } from './align.ts';
 
-/** One difference between two values. `path` reads like code: `books.errorHistory[2].code`. */
+/** One difference between two values. `path` reads like code: `stats.errorHistory[2].code`. */
 export type Difference =
   | { readonly kind: 'added'; readonly path: string; readonly after: Json }
   | { readonly kind: 'removed'; readonly path: string; readonly before: Json }

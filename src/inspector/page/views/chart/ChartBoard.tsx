@@ -7,10 +7,10 @@ import {
   crumbsOf,
   innermost,
   movedActor,
-  NO_WEAR,
-  wearAt,
+  NO_VISITS,
+  visitsAt,
 } from '../../model/actor-state.ts';
-import { inertLine } from '../../model/inert-text.ts';
+import { escapedLine } from '../../model/escaped-text.ts';
 import { usePage } from '../../state/page-context.ts';
 import { ChartMain } from './ChartMain.tsx';
 import { autoCollapsed, routePath } from '../../model/chart.ts';
@@ -54,16 +54,16 @@ export function ChartBoard() {
                   aria-current={path === actor.path}
                   onClick={() => (state.focus.value = path)}
                 >
-                  {inertLine(labelOf(path), 40)}
+                  {escapedLine(labelOf(path), 40)}
                 </button>
               ))}
             </nav>
           )}
           {step !== undefined && (
             <p class="chart-told" data-testid="told">
-              <b>{inertLine(step.event, 60)}</b> {inertLine(actorText(session, step.actor), 80)}:{' '}
-              {inertLine(innermost(step.from).join(' + ') || '·', 80)} →{' '}
-              <b>{inertLine(innermost(step.to).join(' + '), 80)}</b>
+              <b>{escapedLine(step.event, 60)}</b> {escapedLine(actorText(session, step.actor), 80)}:{' '}
+              {escapedLine(innermost(step.from).join(' + ') || '·', 80)} →{' '}
+              <b>{escapedLine(innermost(step.to).join(' + '), 80)}</b>
             </p>
           )}
         </div>
@@ -99,7 +99,7 @@ function Tile({ actor, chosen }: { readonly actor: ActorState; readonly chosen: 
   const where = innermost(actor.step?.to ?? []).join(' + ');
   const session = state.session.value;
   const shown = state.talk.value;
-  const { visits } = session === null ? NO_WEAR : wearAt(session, actor.path, state.position.value);
+  const { visits } = session === null ? NO_VISITS : visitsAt(session, actor.path, state.position.value);
   const layout =
     drawing === undefined
       ? null
@@ -112,13 +112,13 @@ function Tile({ actor, chosen }: { readonly actor: ActorState; readonly chosen: 
       onClick={() => (state.focus.value = actor.path)}
     >
       <span class="tile-top">
-        <b>{inertLine(actorTitle(actor, { whole: session?.talk ?? shown, shown }), 40)}</b>
-        <span>{inertLine(info.src, 40)}</span>
+        <b>{escapedLine(actorTitle(actor, { whole: session?.talk ?? shown, shown }), 40)}</b>
+        <span>{escapedLine(info.src, 40)}</span>
         {!actor.alive && <span>ended</span>}
       </span>
       <span class="tile-state">
         <Lamp tone={toneAfter(drawing, actor.step)} size={12} />
-        <span>{inertLine(where === '' ? 'starting' : where, 80)}</span>
+        <span>{escapedLine(where === '' ? 'starting' : where, 80)}</span>
       </span>
       {layout !== null && typeof layout === 'object' && <MiniChart layout={layout} actor={actor} drawing={drawing} />}
     </button>

@@ -1,43 +1,43 @@
 import type { ChartLayout, Point, ChartRoute, StateBox } from '../../../layout/chart-layout.ts';
 import { ellipsis } from '../../../layout/transition-text.ts';
 import { routePath } from '../../model/chart.ts';
-import { inertLine } from '../../model/inert-text.ts';
+import { escapedLine } from '../../model/escaped-text.ts';
 import type { Tone } from '../../../frames/protocol.ts';
 import { TONE_SHAPES } from '../parts/Icon.tsx';
 
 interface RoutesProps {
   readonly layout: ChartLayout;
-  readonly worn: ReadonlySet<string>;
+  readonly used: ReadonlySet<string>;
   readonly taken: ReadonlySet<string>;
   /** Changes with every step, so that the same route lights up again. */
-  readonly beat: number;
+  readonly at: number;
   readonly labels: boolean;
 }
 
 /** All arrows of a drawing; the one that was taken last is lit, and something moves along it. */
-export function ChartRoutes({ layout, worn, taken, beat, labels }: RoutesProps) {
+export function ChartRoutes({ layout, used, taken, at, labels }: RoutesProps) {
   const lit = layout.routes.filter((route) => route.transitions.some((id) => taken.has(id)));
   return (
     <>
       {layout.entrances.map(({ dot, points }) => (
         <g key={`${dot.x},${dot.y}`}>
           <circle class="entrance" cx={dot.x} cy={dot.y} r={4} />
-          <path class="route worn" d={routePath(points)} marker-end="url(#arrow)" />
+          <path class="route used" d={routePath(points)} marker-end="url(#arrow)" />
         </g>
       ))}
       {layout.routes.map((route) => (
         <path
           key={route.id}
-          class={route.transitions.some((id) => worn.has(id)) ? 'route worn' : 'route'}
+          class={route.transitions.some((id) => used.has(id)) ? 'route used' : 'route'}
           d={routePath(route.points)}
           marker-end="url(#arrow)"
         >
-          <title>{inertLine(`${route.source} → ${route.target}: ${textOf(route)}`, 300)}</title>
+          <title>{escapedLine(`${route.source} → ${route.target}: ${textOf(route)}`, 300)}</title>
         </path>
       ))}
       {labels && layout.routes.map((route) => <RouteLabel key={route.id} route={route} taken={taken} />)}
       {lit.map((route) => (
-        <g key={`${route.id}#${beat}`} data-lit={route.id}>
+        <g key={`${route.id}#${at}`} data-lit={route.id}>
           <path class="route-lit" d={routePath(route.points)} marker-end="url(#arrow-lit)" />
           <path class="route-train" d={routePath(route.points)} />
         </g>
@@ -70,10 +70,10 @@ function RouteLabel({ route, taken }: { readonly route: ChartRoute; readonly tak
           class={taken.has(transition) ? 'label lit' : 'label'}
           transform={`translate(${label.x} ${label.y + index * 13})`}
         >
-          <title>{inertLine(whole ?? text, 600)}</title>
+          <title>{escapedLine(whole ?? text, 600)}</title>
           <rect width={label.width} height={13} rx={2} />
           <text x={5} y={10}>
-            {inertLine(text, 60)}
+            {escapedLine(text, 60)}
           </text>
         </g>
       ))}
@@ -85,13 +85,13 @@ function LitLabel({ route, taken }: { readonly route: ChartRoute; readonly taken
   const line = route.lines.find(({ transition }) => taken.has(transition)) ?? route.lines[0];
   const middle = middleOf(route.points);
   if (line === undefined || middle === null) return null;
-  const text = ellipsis(inertLine(line.text, 200), 52);
+  const text = ellipsis(escapedLine(line.text, 200), 52);
   const width = text.length * 6.1 + 12;
   // On a stretch that is shorter than the label, it stands above, not to cover what the arrow joins.
   const y = middle.length > width + 16 ? middle.y - 8 : middle.y - 30;
   return (
     <g class="label lit" transform={`translate(${middle.x - width / 2} ${y})`}>
-      <title>{inertLine(line.text, 600)}</title>
+      <title>{escapedLine(line.text, 600)}</title>
       <rect width={width} height={16} rx={2} />
       <text x={6} y={11.5}>
         {text}
@@ -141,7 +141,7 @@ export function StateView(props: StateViewProps) {
   const { box, tone, active, visits, running, isStop, onToggle, onPick, onArrow, onFocus } = props;
   const { path, x, y, width, height, kind, invokes, collapsed, region, history } = box;
   if (history !== null) return <HistoryView box={box} sign={history} />;
-  const name = inertLine(box.name, 60);
+  const name = escapedLine(box.name, 60);
   const open = kind === 'compound' || kind === 'parallel';
   const compound = open && !collapsed;
   const classes = ['state', compound && 'compound', region && 'region', active && 'active', visits > 0 && 'visited']
@@ -190,7 +190,7 @@ export function StateView(props: StateViewProps) {
       {invokes.map((source, index) => (
         <g key={source} transform={`translate(26 ${39 + index * 13})`}>
           {running.has(source) && active && <circle class="running-dot" cx={-12} cy={-3.5} r={3} />}
-          <text class={running.has(source) && active ? 'sub lit' : 'sub'}>{inertLine(source, 40)}</text>
+          <text class={running.has(source) && active ? 'sub lit' : 'sub'}>{escapedLine(source, 40)}</text>
         </g>
       ))}
     </g>
@@ -210,7 +210,7 @@ export function FromAnywhere({ box, active, taken }: Pick<StateViewProps, 'box' 
           x={10}
           y={height - 8 - (fromAnywhere.length - 1 - index) * 13}
         >
-          <title>{inertLine(whole ?? text, 600)}</title>⇥ {inertLine(text, 60)}
+          <title>{escapedLine(whole ?? text, 600)}</title>⇥ {escapedLine(text, 60)}
         </text>
       ))}
     </g>
@@ -224,7 +224,7 @@ function HistoryView({ box, sign }: { readonly box: StateBox; readonly sign: str
     sign === 'H' ? 'returns to the state that was active last' : 'returns to all states that were active last';
   return (
     <g class="state history" data-state={path} transform={`translate(${x} ${y})`}>
-      <title>{inertLine(`${box.name}: ${about}`, 200)}</title>
+      <title>{escapedLine(`${box.name}: ${about}`, 200)}</title>
       <circle class="box" cx={width / 2} cy={width / 2} r={width / 2 - 2} />
       <text class="name" x={width / 2} y={width / 2 + 4.5} text-anchor="middle">
         {sign}

@@ -11,7 +11,7 @@ import {
   stateBeside,
 } from '../../model/chart.ts';
 import type { ChartLayout, StateBox } from '../../../layout/chart-layout.ts';
-import { type ActorState, actorText, innermost, NO_WEAR, wearAt } from '../../model/actor-state.ts';
+import { type ActorState, actorText, innermost, NO_VISITS, visitsAt } from '../../model/actor-state.ts';
 import { usePage } from '../../state/page-context.ts';
 import type { PageState } from '../../state/page-state.ts';
 import { goTo } from '../../state/walk.ts';
@@ -35,7 +35,7 @@ export function ChartMain({ actor, drawing }: { readonly actor: ActorState; read
   const moved = useSignal<Camera | null>(null);
   const toggled = useSignal<ReadonlySet<string>>(new Set());
   const focused = useSignal<string | null>(null);
-  const { visits, taken: worn } = session === null ? NO_WEAR : wearAt(session, actor.path, position);
+  const { visits, taken: used } = session === null ? NO_VISITS : visitsAt(session, actor.path, position);
   const collapsed = symmetric(autoCollapsed(drawing, visits), toggled.value);
   const layout = useLayout({ drawing, collapsed, labels: state.labels.value, size, top: TOP });
   const camera = moved.value ?? (typeof layout === 'object' && layout !== null ? fitCamera(layout, size, TOP) : null);
@@ -90,7 +90,7 @@ export function ChartMain({ actor, drawing }: { readonly actor: ActorState; read
             transform={`translate(${camera.x} ${camera.y}) scale(${camera.zoom})`}
           >
             <Plates {...plates} layout={layout} compound />
-            <ChartRoutes layout={layout} worn={worn} taken={taken} beat={actor.position} labels={state.labels.value} />
+            <ChartRoutes layout={layout} used={used} taken={taken} at={actor.position} labels={state.labels.value} />
             <Plates {...plates} layout={layout} compound={false} />
             <LitLabels layout={layout} taken={taken} />
           </g>

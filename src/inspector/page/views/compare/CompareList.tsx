@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import type { StepInfo } from '../../../frames/protocol.ts';
 import { innermost } from '../../model/actor-state.ts';
 import type { ComparedRow, Comparison, Fold, FoldedRow } from '../../model/compare/compare-runs.ts';
-import { inertLine } from '../../model/inert-text.ts';
+import { escapedLine } from '../../model/escaped-text.ts';
 import type { SessionModel } from '../../model/page-model.ts';
 import { VirtualList } from '../parts/VirtualList.tsx';
 
@@ -49,7 +49,7 @@ export function CompareList({ runs, comparison, items, selected, onPick, onOpen 
             <span class="sr">{SAID[row.kind]}: </span>
             {row.left !== null && (
               <TransitionCell at={row.left} step={runs.left.steps[row.left]} role={roles.left[row.left]} side="A">
-                {row.kind === 'data' && <span class="what">≠ {inertLine(row.what, 60)}</span>}
+                {row.kind === 'data' && <span class="what">≠ {escapedLine(row.what, 60)}</span>}
               </TransitionCell>
             )}
             {(row.kind === 'right' || row.kind === 'apart') && (
@@ -87,8 +87,8 @@ function TransitionCell({ at, step, role = '', side, children }: TransitionCellP
   if (step === undefined) return null;
   return (
     <span class="cell" data-side={side}>
-      <span class="number">{at + 1}</span> {inertLine(role.slice(role.lastIndexOf('/') + 1), 30)}{' '}
-      {inertLine(step.event, 40)} <span class="dim">→</span> {inertLine(innermost(step.to).join(' + '), 60)}
+      <span class="number">{at + 1}</span> {escapedLine(role.slice(role.lastIndexOf('/') + 1), 30)}{' '}
+      {escapedLine(step.event, 40)} <span class="dim">→</span> {escapedLine(innermost(step.to).join(' + '), 60)}
       {children}
     </span>
   );

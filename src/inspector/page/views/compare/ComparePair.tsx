@@ -4,13 +4,13 @@ import type { Json } from '../../../../json/json.ts';
 import type { StepDetail, StepInfo } from '../../../frames/protocol.ts';
 import { innermost } from '../../model/actor-state.ts';
 import { type Comparison, pairAt } from '../../model/compare/compare-runs.ts';
-import { inertLine } from '../../model/inert-text.ts';
+import { escapedLine } from '../../model/escaped-text.ts';
 import { jsonDiff, LENIENT, NOT_COUNTED, type Difference } from '../../model/compare/json-diff.ts';
 import { durationText } from '../../model/time-scale.ts';
 import type { SessionModel } from '../../model/page-model.ts';
 import { usePage } from '../../state/page-context.ts';
 import { Changes, NotKnown, useDetail } from '../parts/StepDetails.tsx';
-import { JsonTree, InertText } from '../parts/Values.tsx';
+import { JsonTree, EscapedText } from '../parts/Values.tsx';
 import { textDifference } from '../../model/compare/align.ts';
 
 interface ComparePairProps {
@@ -70,15 +70,15 @@ function Head({ side, step, at, role = '', instead }: HeadProps) {
   return (
     <div class="pair-head" data-side={side} data-instead={instead}>
       <p>
-        <SideMark side={side} /> {instead && <span class="dim">instead</span>} <b>{inertLine(step.event, 60)}</b>
+        <SideMark side={side} /> {instead && <span class="dim">instead</span>} <b>{escapedLine(step.event, 60)}</b>
         <span class="dim">
-          transition {at + 1} · {inertLine(role.slice(role.lastIndexOf('/') + 1), 40)}
+          transition {at + 1} · {escapedLine(role.slice(role.lastIndexOf('/') + 1), 40)}
           <span class="time"> · {durationText(step.at)}</span>
         </span>
       </p>
       <p>
-        {from !== '' && <span class="dim from">{inertLine(from, 80)} →</span>}{' '}
-        {inertLine(innermost(step.to).join(' + '), 80)}
+        {from !== '' && <span class="dim from">{escapedLine(from, 80)} →</span>}{' '}
+        {escapedLine(innermost(step.to).join(' + '), 80)}
       </p>
     </div>
   );
@@ -100,7 +100,7 @@ function NoTransition({ side, next, at }: NoTransitionProps) {
       <p class="dim">
         {next === undefined || at === null
           ? 'and was over before it.'
-          : `continues with transition ${at + 1}: ${inertLine(next.event, 60)} → ${inertLine(innermost(next.to).join(' + '), 80)}`}
+          : `continues with transition ${at + 1}: ${escapedLine(next.event, 60)} → ${escapedLine(innermost(next.to).join(' + '), 80)}`}
       </p>
     </div>
   );
@@ -188,7 +188,7 @@ function PairDifferences({ differences }: { readonly differences: readonly Diffe
         const { before, after } = sidesOf(one);
         return (
           <li key={one.path}>
-            <span class="pair-path">{inertLine(one.path === '' ? 'all of it' : one.path, 160)}</span>
+            <span class="pair-path">{escapedLine(one.path === '' ? 'all of it' : one.path, 160)}</span>
             <Side side="A" value={before} other={after} />
             <Side side="B" value={after} other={before} />
           </li>
@@ -221,16 +221,16 @@ function Side({ side, value, other }: SideProps) {
 /** A text of which the part that the other one has not is marked. */
 function Text({ text, other }: { readonly text: string; readonly other: string }) {
   const { head, left, tail } = textDifference(text, other);
-  if (left.length === text.length) return <InertText class="string" text={text} most={600} />;
+  if (left.length === text.length) return <EscapedText class="string" text={text} most={600} />;
   return (
     <span class="string">
-      <InertText text={head.length > AROUND ? `…${head.slice(-AROUND)}` : head} />
+      <EscapedText text={head.length > AROUND ? `…${head.slice(-AROUND)}` : head} />
       {left !== '' && (
         <b class="pair-mark">
-          <InertText text={left} most={600} />
+          <EscapedText text={left} most={600} />
         </b>
       )}
-      <InertText text={tail.length > AROUND ? `${tail.slice(0, AROUND)}…` : tail} />
+      <EscapedText text={tail.length > AROUND ? `${tail.slice(0, AROUND)}…` : tail} />
     </span>
   );
 }

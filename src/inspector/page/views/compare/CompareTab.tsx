@@ -1,5 +1,5 @@
 import { Button } from '../parts/Button.tsx';
-import { inertLine } from '../../model/inert-text.ts';
+import { escapedLine } from '../../model/escaped-text.ts';
 import { otherSession } from '../../state/page-state.ts';
 import { usePage } from '../../state/page-context.ts';
 import { SideMark, ComparePair } from './ComparePair.tsx';
@@ -18,7 +18,7 @@ import { CompareList } from './CompareList.tsx';
 /** This run beside another: which one is chosen here. */
 export function CompareTab() {
   const { state, desk } = usePage();
-  void state.slowBeat.value;
+  void state.slowRevision.value;
   const session = state.session.value;
   const others = [...state.model.sessions.values()].filter((one) => one !== session);
   const other = otherSession(state);
@@ -40,7 +40,7 @@ export function CompareTab() {
       <div class="compare-runs">
         <span class="compare-run">
           <SideMark side="A" />
-          <span class="title">{inertLine(session?.info.title ?? '', 120)}</span>
+          <span class="title">{escapedLine(session?.info.title ?? '', 120)}</span>
           <span class="dim">{session?.info.status}</span>
         </span>
         <label class="compare-run">
@@ -54,7 +54,7 @@ export function CompareTab() {
             <option value="">choose a run…</option>
             {others.map(({ info }) => (
               <option key={info.id} value={info.id}>
-                {inertLine(`${info.title} (${info.status}, ${info.id})`, 90)}
+                {escapedLine(`${info.title} (${info.status}, ${info.id})`, 90)}
               </option>
             ))}
           </select>
@@ -178,7 +178,7 @@ const REST = 8;
 /** Two runs side by side as they are, or were a moment ago while they still grow. */
 function useComparison(left: SessionModel, right: SessionModel): Comparison {
   const { state } = usePage();
-  const beat = state.slowBeat.value;
+  const revision = state.slowRevision.value;
   const [round, begin] = useState(0);
   const made = useMemo(() => timed(left, right), [left, right, round]);
   useEffect(() => {
@@ -186,7 +186,7 @@ function useComparison(left: SessionModel, right: SessionModel): Comparison {
     const rest = made.at + made.took * REST - performance.now();
     const timer = setTimeout(() => begin(round + 1), Math.max(0, rest));
     return () => clearTimeout(timer);
-  }, [made, beat]);
+  }, [made, revision]);
   return made.comparison;
 }
 

@@ -7,7 +7,7 @@ import { SequenceTab } from './SequenceTab.tsx';
 import { StepTab } from './StepTab.tsx';
 import type { StepInfo } from '../../../frames/protocol.ts';
 import { actorLabel, innermost } from '../../model/actor-state.ts';
-import { inertLine } from '../../model/inert-text.ts';
+import { escapedLine } from '../../model/escaped-text.ts';
 import { durationText } from '../../model/time-scale.ts';
 import { toneAfter } from '../../model/tone.ts';
 import { goTo } from '../../state/walk.ts';
@@ -88,7 +88,7 @@ const IGNORED = { blocked: 'nothing: its guards said no', unknown: 'nothing: no 
 function StepsTab() {
   const { state } = usePage();
   const session = state.session.value;
-  void state.beat.value;
+  void state.revision.value;
   const position = state.position.value;
   if (session === null || session.steps.length === 0) return <p class="empty">No transition yet.</p>;
   const drawingOf = ({ actor }: StepInfo) => state.model.drawings.get(session.actors.get(actor)?.info.drawing ?? '');
@@ -111,11 +111,11 @@ function StepsTab() {
         >
           <span class="dim">{index + 1}</span>
           <span class="dim">{durationText(step.at)}</span>
-          <span>{inertLine(nameOf(step), 40)}</span>
-          <span>{inertLine(step.event, 60)}</span>
+          <span>{escapedLine(nameOf(step), 40)}</span>
+          <span>{escapedLine(step.event, 60)}</span>
           {step.ignored === undefined ? (
             <span class={index === position ? '' : toneAfter(drawingOf(step), step)}>
-              {inertLine(innermost(step.to).join(' + '), 80)}
+              {escapedLine(innermost(step.to).join(' + '), 80)}
             </span>
           ) : (
             <span class={index === position ? '' : 'dim'}>{IGNORED[step.ignored]}</span>

@@ -2,18 +2,18 @@ import { isList } from '../../../../json/depth.ts';
 import { useMemo } from 'preact/hooks';
 import { type Json, isJsonObject } from '../../../../json/json.ts';
 import { type RecordedExchange, exchangesOf } from '../../model/talk.ts';
-import { inertLine } from '../../model/inert-text.ts';
+import { escapedLine } from '../../model/escaped-text.ts';
 import { durationText } from '../../model/time-scale.ts';
 import { usePage } from '../../state/page-context.ts';
-import { InertText, JsonTree } from '../parts/Values.tsx';
+import { EscapedText, JsonTree } from '../parts/Values.tsx';
 import { VirtualList } from '../parts/VirtualList.tsx';
 
 /** What crossed the boundary, as it was: requests to the model and to tools, and what they gave. */
 export function ExchangesTab() {
   const { state } = usePage();
   const session = state.session.value;
-  const beat = state.slowBeat.value;
-  const exchanges = useMemo(() => exchangesOf(session?.records ?? []), [session, beat]);
+  const revision = state.slowRevision.value;
+  const exchanges = useMemo(() => exchangesOf(session?.records ?? []), [session, revision]);
   const entry = session?.steps[state.position.value]?.entry ?? null;
   if (exchanges.length === 0) return <p class="empty">Nothing is recorded of this.</p>;
   const at = exchanges.findIndex(({ settled }) => settled === entry);
@@ -37,8 +37,8 @@ function ExchangeView({ exchange, open }: { readonly exchange: RecordedExchange;
   return (
     <details class="exchange" open={open}>
       <summary>
-        <b class={outcome === null ? 'wait' : outcome.ok ? '' : 'danger'}>{inertLine(name, 40)}</b>
-        <span class="dim">{inertLine(id, 60)}</span>
+        <b class={outcome === null ? 'wait' : outcome.ok ? '' : 'danger'}>{escapedLine(name, 40)}</b>
+        <span class="dim">{escapedLine(id, 60)}</span>
         <span class="spring" />
         <span class="dim">
           {durationText(at)} {durationMs === null ? '· open' : `+ ${durationText(durationMs)}`}
@@ -69,7 +69,7 @@ function Messages({ request }: { readonly request: Json }) {
       {messages.map((message, index) =>
         isJsonObject(message) ? (
           <div key={index}>
-            <span class="message-role">{inertLine(typeof message.role === 'string' ? message.role : '', 20)}</span>{' '}
+            <span class="message-role">{escapedLine(typeof message.role === 'string' ? message.role : '', 20)}</span>{' '}
             <MessageContent content={message.content ?? ''} />
           </div>
         ) : null,
@@ -80,8 +80,8 @@ function Messages({ request }: { readonly request: Json }) {
 
 /** Text, and images that the message carries itself: the page loads nothing from elsewhere. */
 function MessageContent({ content }: { readonly content: Json }) {
-  if (typeof content === 'string') return <InertText class="mono" text={content} most={400} />;
-  if (!isList(content)) return <InertText class="mono" text={JSON.stringify(content)} most={400} />;
+  if (typeof content === 'string') return <EscapedText class="mono" text={content} most={400} />;
+  if (!isList(content)) return <EscapedText class="mono" text={JSON.stringify(content)} most={400} />;
   return (
     <>
       {content.map((part, index) => {
@@ -90,15 +90,15 @@ function MessageContent({ content }: { readonly content: Json }) {
           return url.startsWith('data:image/') ? (
             <img key={index} class="message-image" src={url} alt="image sent to the model" />
           ) : (
-            <InertText key={index} class="mono" text={`[image at ${url}]`} most={400} />
+            <EscapedText key={index} class="mono" text={`[image at ${url}]`} most={400} />
           );
         if (type === 'file' && typeof url === 'string') {
           const name = [filename, mediaType].filter((word) => typeof word === 'string').join(', ');
           const place = url.startsWith('data:') ? `${Math.ceil(url.length / 1365)} kB` : `at ${url}`;
-          return <InertText key={index} class="mono" text={`[file ${name}, ${place}]`} most={400} />;
+          return <EscapedText key={index} class="mono" text={`[file ${name}, ${place}]`} most={400} />;
         }
         return (
-          <InertText
+          <EscapedText
             key={index}
             class="mono"
             text={typeof text === 'string' ? text : JSON.stringify(part)}

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { SearchPage } from '../../../frames/protocol.ts';
-import { inertLine } from '../../model/inert-text.ts';
+import { escapedLine } from '../../model/escaped-text.ts';
 import { type Hit, stepOfLine, search } from '../../model/search.ts';
 import { usePage } from '../../state/page-context.ts';
 import { goTo, showSession } from '../../state/walk.ts';
@@ -42,8 +42,8 @@ export function SearchTab() {
 function ThisRun({ query }: { readonly query: string }) {
   const { state } = usePage();
   const session = state.session.value;
-  const beat = state.slowBeat.value;
-  const hits = useMemo(() => (session === null ? [] : search(session, query)), [session, query, beat]);
+  const revision = state.slowRevision.value;
+  const hits = useMemo(() => (session === null ? [] : search(session, query)), [session, query, revision]);
   return (
     <>
       {query !== '' && hits.length === 0 && <p class="empty">Not found.</p>}
@@ -78,7 +78,7 @@ function AllRuns({ query }: { readonly query: string }) {
   const { state, desk } = usePage();
   const [found, setFound] = useState<SearchPage | null>(null);
   const [wanted, want] = useState<RunHit | null>(null);
-  void state.beat.value;
+  void state.revision.value;
   useEffect(() => {
     let isOld = false;
     setFound(null);
@@ -119,9 +119,9 @@ function AllRuns({ query }: { readonly query: string }) {
         reveal={null}
         render={(hit: RunHit) => (
           <button type="button" class="row row-hit" onClick={() => go(hit)}>
-            <span class="dim">{inertLine(state.model.sessions.get(hit.session)?.info.title ?? hit.session, 24)}</span>
-            <span class="dim">{inertLine(hit.where, 40)}</span>
-            <bdi>{inertLine(hit.excerpt, 160)}</bdi>
+            <span class="dim">{escapedLine(state.model.sessions.get(hit.session)?.info.title ?? hit.session, 24)}</span>
+            <span class="dim">{escapedLine(hit.where, 40)}</span>
+            <bdi>{escapedLine(hit.excerpt, 160)}</bdi>
           </button>
         )}
       />

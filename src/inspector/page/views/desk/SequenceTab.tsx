@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import { inertLine } from '../../model/inert-text.ts';
+import { escapedLine } from '../../model/escaped-text.ts';
 import { type Lifelines, placeLifelines, type SequenceMessage, messagesOf } from '../../model/sequence.ts';
 import { usePage } from '../../state/page-context.ts';
 import { goTo } from '../../state/walk.ts';
@@ -13,9 +13,9 @@ const COLUMN = 112;
 export function SequenceTab() {
   const { state } = usePage();
   const session = state.session.value;
-  const beat = state.slowBeat.value;
-  const messages = useMemo(() => (session === null ? [] : messagesOf(session)), [session, beat]);
-  const lines = useMemo(() => (session === null ? null : placeLifelines(session)), [session, beat]);
+  const revision = state.slowRevision.value;
+  const messages = useMemo(() => (session === null ? [] : messagesOf(session)), [session, revision]);
+  const lines = useMemo(() => (session === null ? null : placeLifelines(session)), [session, revision]);
   const position = state.position.value;
   if (session === null || lines === null || messages.length === 0)
     return <p class="empty">No actor has heard anything yet.</p>;
@@ -26,7 +26,7 @@ export function SequenceTab() {
       <svg width={width} height={28} role="img" aria-label={`Actors: ${lines.names.join(', ')}`}>
         {lines.names.map((name, column) => (
           <text key={column} x={LEFT + column * COLUMN} y={18} text-anchor="middle">
-            {inertLine(name, 16)}
+            {escapedLine(name, 16)}
           </text>
         ))}
       </svg>
@@ -64,7 +64,7 @@ function Row({ message, lines, width, now, onPick }: RowProps) {
     path === null ? 12 : LEFT + (lines.columnOf(path, message.position) ?? 0) * COLUMN;
   const [start, end] = [x(from), x(to)];
   const own = start === end;
-  const text = inertLine(label, 34);
+  const text = escapedLine(label, 34);
   return (
     <svg width={width} height={ROW} style={{ display: 'block' }}>
       {/* oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- There are no buttons inside a drawing. */}

@@ -4,7 +4,7 @@ import { arrowText } from '../../model/chart.ts';
 import { actorText, innermost } from '../../model/actor-state.ts';
 import { exchangesOf } from '../../model/talk.ts';
 import { type ForkOffer, forkOffer } from '../../state/orders.ts';
-import { inertLine } from '../../model/inert-text.ts';
+import { escapedLine } from '../../model/escaped-text.ts';
 import { jsonDiff } from '../../model/compare/json-diff.ts';
 import { durationText } from '../../model/time-scale.ts';
 import type { PageModel, SessionModel } from '../../model/page-model.ts';
@@ -16,7 +16,7 @@ import { JsonTree } from '../parts/Values.tsx';
 /** One step in full: which actor, on which event, which transitions were not taken and why, and what changed. */
 export function StepTab() {
   const { state, desk } = usePage();
-  void state.beat.value;
+  void state.revision.value;
   const session = state.session.value;
   const step = session?.steps[state.position.value];
   const current = useDetail(session?.info.id, step);
@@ -28,18 +28,18 @@ export function StepTab() {
     <div class="scroll pad" tabIndex={0} data-testid="step">
       <div class="section">
         <p class="move">
-          <b>{inertLine(step.event, 80)}</b>
-          <span class="dim" title={inertLine(step.actor, 400)}>
-            {inertLine(actorText(session, step.actor), 120)}
+          <b>{escapedLine(step.event, 80)}</b>
+          <span class="dim" title={escapedLine(step.actor, 400)}>
+            {escapedLine(actorText(session, step.actor), 120)}
           </span>
           <span class="dim">
             at {durationText(step.at)}, {durationText(step.at - (before?.at ?? 0))} after the last
           </span>
         </p>
         <p class="move">
-          <span>{inertLine(innermost(step.from).join(' + ') || '·', 120)}</span>
+          <span>{escapedLine(innermost(step.from).join(' + ') || '·', 120)}</span>
           <span class="dim">→</span>
-          <b>{inertLine(innermost(step.to).join(' + '), 120)}</b>
+          <b>{escapedLine(innermost(step.to).join(' + '), 120)}</b>
         </p>
         {step.ignored !== undefined && (
           <p class="refusal" data-testid="ignored">
@@ -123,8 +123,8 @@ function Candidates({ detail, drawing }: { readonly detail: StepDetail; readonly
               size={12}
             />
             <span>
-              <b>{guard === null ? 'otherwise' : inertLine(guard, 120)}</b>{' '}
-              <span class="dim">{inertLine(arrowText(drawing, transition), 160)}</span>
+              <b>{guard === null ? 'otherwise' : escapedLine(guard, 120)}</b>{' '}
+              <span class="dim">{escapedLine(arrowText(drawing, transition), 160)}</span>
             </span>
             <span class={taken ? 'verdict done' : 'verdict dim'}>{verdict(taken, passed)}</span>
           </li>

@@ -1,7 +1,7 @@
 import { usePage } from '../../state/page-context.ts';
 import { later } from '../parts/later.tsx';
 import { useState } from 'preact/hooks';
-import { inertLine } from '../../model/inert-text.ts';
+import { escapedLine } from '../../model/escaped-text.ts';
 import { openFile } from '../../state/orders.ts';
 import { showSession } from '../../state/walk.ts';
 import { DialogFrame } from '../parts/DialogFrame.tsx';
@@ -34,7 +34,7 @@ export function Dialogs() {
 function SessionsDialog() {
   const page = usePage();
   const { state, desk } = page;
-  void state.beat.value;
+  void state.revision.value;
   const [wanted, setWanted] = useState('');
   const sessions = [...state.model.sessions.values()]
     .filter(({ info }) => `${info.title} ${info.agent} ${info.id}`.toLowerCase().includes(wanted.toLowerCase()))
@@ -63,12 +63,12 @@ function SessionsDialog() {
             onClick={() => choose(info.id)}
           >
             <Lamp tone={statusTone(info)} />
-            <span>{inertLine(info.title, 160)}</span>
+            <span>{escapedLine(info.title, 160)}</span>
             <span class={statusTone(info)}>{statusText(info)}</span>
             <span class="sub">
-              {inertLine(info.agent, 40)} · <time dateTime={info.at}>{localTime(info.at)}</time> ·{' '}
-              {inertLine(info.id, 60)}
-              {info.parent === null ? '' : ` · fork of ${inertLine(info.parent.runId, 40)} at ${info.parent.entry}`}
+              {escapedLine(info.agent, 40)} · <time dateTime={info.at}>{localTime(info.at)}</time> ·{' '}
+              {escapedLine(info.id, 60)}
+              {info.parent === null ? '' : ` · fork of ${escapedLine(info.parent.runId, 40)} at ${info.parent.entry}`}
             </span>
           </button>
         ))}

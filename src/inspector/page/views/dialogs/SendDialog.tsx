@@ -2,11 +2,11 @@ import { describes } from '../../../frames/event-issues.ts';
 import { Button } from '../parts/Button.tsx';
 import { useRef, useState } from 'preact/hooks';
 import { isRight, type FormReading, type FormState, beginForm, readForm } from '../../model/forms/form-state.ts';
-import { inertLine } from '../../model/inert-text.ts';
+import { escapedLine } from '../../model/escaped-text.ts';
 import { order } from '../../state/orders.ts';
 import { usePage } from '../../state/page-context.ts';
 import { DialogFrame } from '../parts/DialogFrame.tsx';
-import { InertText } from '../parts/Values.tsx';
+import { EscapedText } from '../parts/Values.tsx';
 import { SchemaForm } from '../forms/SchemaForm.tsx';
 import { acceptedEvents, wildcards, type EventForm, eventForm } from '../../model/forms/known-forms.ts';
 import { type ActorState, actorsAt } from '../../model/actor-state.ts';
@@ -59,7 +59,7 @@ export function SendDialog() {
             afresh();
           }}
         />
-        {form.description !== '' && <InertText class="form-about" text={form.description} most={400} />}
+        {form.description !== '' && <EscapedText class="form-about" text={form.description} most={400} />}
         {type !== '' && (
           <SchemaForm
             key={formKey}
@@ -80,7 +80,7 @@ export function SendDialog() {
             Send
           </Button>
           <p class="problem" role="alert">
-            {refusal === '' ? missing : inertLine(refusal, 400)}
+            {refusal === '' ? missing : escapedLine(refusal, 400)}
           </p>
         </div>
       </form>
@@ -111,7 +111,7 @@ function AddressPicker({ draft, onAddress }: { readonly draft: EventDraft; reado
       >
         {draft.live.map(({ path }) => (
           <option key={path} value={path}>
-            {inertLine(path, 80)}
+            {escapedLine(path, 80)}
           </option>
         ))}
       </select>
@@ -162,7 +162,7 @@ function EventPicker({ draft, strict, onType }: EventPickerProps) {
       <div class="picks">
         {accepted.map((name) => (
           <button key={name} type="button" class="pick" aria-pressed={name === type} onClick={() => onType(name)}>
-            {inertLine(name, 60)}
+            {escapedLine(name, 60)}
           </button>
         ))}
       </div>
@@ -175,7 +175,7 @@ function EventPicker({ draft, strict, onType }: EventPickerProps) {
 
 function noteOf({ type, accepted, patterns, isAccepted }: EventDraft): string {
   if (type !== '' && !isAccepted) return 'The machine has no transition for it now.';
-  if (patterns.length > 0) return `It also takes ${inertLine(patterns.join(', '), 120)}.`;
+  if (patterns.length > 0) return `It also takes ${escapedLine(patterns.join(', '), 120)}.`;
   return accepted.length === 0 ? 'It takes no event from outside now.' : '';
 }
 
@@ -201,7 +201,7 @@ interface EventDraft {
 
 /** Keeps an event while it is written. What was filled in for one type is there again when it is chosen again. */
 function useEventDraft(state: PageState): EventDraft {
-  void state.beat.value;
+  void state.revision.value;
   const session = state.session.value;
   const [wanted, setWanted] = useState(state.focus.value);
   const [typed, setTyped] = useState<string | null>(null);

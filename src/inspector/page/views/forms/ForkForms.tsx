@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { inertLine } from '../../model/inert-text.ts';
+import { escapedLine } from '../../model/escaped-text.ts';
 import { callableTools } from '../../model/forms/known-forms.ts';
 import {
   type DraftCall,
@@ -163,7 +163,7 @@ function ReplyFields({ draft, onDraft }: FieldsProps<ReplyDraft>) {
             >
               {[...new Set([...tools, call.tool])].map((name) => (
                 <option key={name} value={name}>
-                  {inertLine(name, 80)}
+                  {escapedLine(name, 80)}
                 </option>
               ))}
             </select>

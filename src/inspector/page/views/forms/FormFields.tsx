@@ -1,8 +1,8 @@
 import { useId, useState } from 'preact/hooks';
 import { type FormDraft, retyped } from '../../model/forms/form-state.ts';
 import type { SchemaField } from '../../model/forms/schema-fields.ts';
-import { inertLine } from '../../model/inert-text.ts';
-import { InertText } from '../parts/Values.tsx';
+import { escapedLine } from '../../model/escaped-text.ts';
+import { EscapedText } from '../parts/Values.tsx';
 import type { Control } from '../../model/forms/field-control.ts';
 
 interface FormFieldsProps {
@@ -32,7 +32,7 @@ export function FormFields({ fields, draft, problems, strict, onDraft }: FormFie
       ))}
       {extras.length > 0 && (
         <p class="form-hint">
-          Also, as JSON alone: <span class="mono">{inertLine(extras.join(', '), 120)}</span>
+          Also, as JSON alone: <span class="mono">{escapedLine(extras.join(', '), 120)}</span>
         </p>
       )}
     </>
@@ -61,13 +61,13 @@ function Row({ field, draft, problem, onDraft, onLeave }: RowProps) {
     <div class="form-row" data-control={control}>
       <div class="form-label">
         <label for={id} class={field.label === field.name ? 'mono' : undefined}>
-          {inertLine(field.label, 80)}
+          {escapedLine(field.label, 80)}
         </label>
-        {field.label !== field.name && <code class="dim">{inertLine(field.name, 60)}</code>}
+        {field.label !== field.name && <code class="dim">{escapedLine(field.name, 60)}</code>}
         {field.required && field.empty === 'needed' && control !== 'check' && <span class="form-need">required</span>}
         {field.hint !== '' && (
           <span id={`${id}-hint`} class="form-hint">
-            {inertLine(field.hint, 120)}
+            {escapedLine(field.hint, 120)}
           </span>
         )}
         {leftOut && (
@@ -88,12 +88,12 @@ function Row({ field, draft, problem, onDraft, onLeave }: RowProps) {
       />
       {field.help !== '' && (
         <p id={`${id}-help`} class="form-help">
-          <InertText text={field.help} most={300} />
+          <EscapedText text={field.help} most={300} />
         </p>
       )}
       {problem !== undefined && (
         <p id={`${id}-problem`} class="problem">
-          {inertLine(problem, 300)}
+          {escapedLine(problem, 300)}
         </p>
       )}
     </div>
@@ -140,7 +140,7 @@ function FormControl(props: FormControlProps) {
           {(field.empty !== 'needed' || text === null) && <option value="">{NOTHING[field.empty]}</option>}
           {field.choices.map(({ key, label }) => (
             <option key={key} value={key}>
-              {inertLine(label, 80)}
+              {escapedLine(label, 80)}
             </option>
           ))}
         </select>
@@ -153,7 +153,7 @@ function FormControl(props: FormControlProps) {
           class={control === 'json' ? 'field' : 'field prose'}
           rows={Math.min(12, Math.max(control === 'json' ? 2 : 3, (text ?? '').split('\n').length))}
           spellcheck={control === 'long'}
-          placeholder={inertLine(field.example, 200)}
+          placeholder={escapedLine(field.example, 200)}
           value={text ?? ''}
           onInput={(event) => onText(event.currentTarget.value)}
         />

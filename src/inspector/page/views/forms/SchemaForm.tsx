@@ -6,7 +6,7 @@ import {
   showAsFields,
   showAsJson,
 } from '../../model/forms/form-state.ts';
-import { inertLine } from '../../model/inert-text.ts';
+import { escapedLine } from '../../model/escaped-text.ts';
 import { FormFields } from './FormFields.tsx';
 
 interface SchemaFormProps {
@@ -84,7 +84,7 @@ export function SchemaForm({ kind, state, reading, strict, title, jsonLabel, onS
         <ul id={`${id}-problems`}>
           {general.slice(0, MOST_PROBLEMS).map((problem) => (
             <li key={problem} class="problem">
-              {inertLine(problem, 300)}
+              {escapedLine(problem, 300)}
             </li>
           ))}
         </ul>

@@ -1,5 +1,5 @@
 import type { Json } from '../../../../json/json.ts';
-import { inertLine } from '../../model/inert-text.ts';
+import { escapedLine } from '../../model/escaped-text.ts';
 import type { Difference } from '../../model/compare/json-diff.ts';
 import { JsonTree } from './Values.tsx';
 import { useEffect, useState } from 'preact/hooks';
@@ -19,9 +19,9 @@ export function Changes({ differences }: { readonly differences: readonly Differ
             {SIGNS[one.kind]}
           </span>
           <div>
-            <b>{inertLine(one.path, 160)}</b>{' '}
+            <b>{escapedLine(one.path, 160)}</b>{' '}
             {one.kind !== 'added' && isShort(one.before) && (
-              <span class="was">{inertLine(JSON.stringify(one.before), 80)}</span>
+              <span class="was">{escapedLine(JSON.stringify(one.before), 80)}</span>
             )}{' '}
             {one.kind !== 'removed' && <JsonTree value={one.after} open={0} />}
           </div>

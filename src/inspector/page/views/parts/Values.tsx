@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { copyText } from '../../state/orders.ts';
 import { usePage } from '../../state/page-context.ts';
 import { IconButton } from './Button.tsx';
-import { inertText, inertLine } from '../../model/inert-text.ts';
+import { escapedText, escapedLine } from '../../model/escaped-text.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../../../json/json.ts';
 
 /** How much of a text is shown at first, and how much more each time somebody asks. */
@@ -10,7 +10,7 @@ const FIRST = 1200;
 const FURTHER = 20_000;
 
 /** Foreign text, shown and never obeyed: text nodes only, its direction kept to itself, long ones cut. */
-export function InertText({
+export function EscapedText({
   text,
   class: name = '',
   most = FIRST,
@@ -22,8 +22,10 @@ export function InertText({
   const [shown, show] = useState(most);
   const left = text.length - shown;
   return (
-    <bdi class={`inert ${name}`} dir="auto">
-      {inertText(text.slice(0, shown)).map((piece) => (piece.kind === 'mark' ? <mark>{piece.text}</mark> : piece.text))}
+    <bdi class={`escaped ${name}`} dir="auto">
+      {escapedText(text.slice(0, shown)).map((piece) =>
+        piece.kind === 'mark' ? <mark>{piece.text}</mark> : piece.text,
+      )}
       {left > 0 && (
         <button type="button" class="more" onClick={() => show(shown + FURTHER)}>
           show more ({left.toLocaleString('en')} characters)
@@ -70,7 +72,7 @@ export function CopyButton({ text }: { readonly text: () => string }) {
 }
 
 function Value({ value, open }: { readonly value: Json; readonly open: number }) {
-  if (typeof value === 'string') return <InertText class="string" text={value} most={600} />;
+  if (typeof value === 'string') return <EscapedText class="string" text={value} most={600} />;
   if (typeof value === 'number') return <span class="number">{String(value)}</span>;
   if (value === null || typeof value === 'boolean') return <span class="word">{String(value)}</span>;
   const list = !isJsonObject(value);
@@ -115,7 +117,7 @@ function Entries({ entries, open }: { readonly entries: readonly (readonly [stri
     <>
       {entries.map(([key, inner]) => (
         <li key={key}>
-          <span class="key">{inertLine(key)}</span>
+          <span class="key">{escapedLine(key)}</span>
           <span class="dim">: </span>
           <Value value={inner} open={open - 1} />
         </li>

@@ -6,9 +6,9 @@ import { jsonDiff } from '../../model/compare/json-diff.ts';
 import { Changes } from '../parts/StepDetails.tsx';
 import { durationText } from '../../model/time-scale.ts';
 import type { Tone } from '../../../frames/protocol.ts';
-import { inertLine } from '../../model/inert-text.ts';
+import { escapedLine } from '../../model/escaped-text.ts';
 import { EntryFrame, OtherOutcome } from './entries.tsx';
-import { InertText, JsonTree } from '../parts/Values.tsx';
+import { EscapedText, JsonTree } from '../parts/Values.tsx';
 import { useState } from 'preact/hooks';
 import { type AnswerDraft, NO_DRAFT } from '../../state/page-state.ts';
 import { order } from '../../state/orders.ts';
@@ -42,7 +42,7 @@ export function CallEntry({ item, now }: { readonly item: CallItem; readonly now
   const lastError = recovery.at(-1)?.error ?? '';
   const head = (
     <>
-      <b class="mono">{inertLine(tool, 80)}</b>
+      <b class="mono">{escapedLine(tool, 80)}</b>
       <span class={TONES[status]}>{WORDS[status]}</span>
       {durationMs !== null && durationMs > 0 && <span class="dim">{durationText(durationMs)}</span>}
     </>
@@ -64,28 +64,28 @@ export function CallEntry({ item, now }: { readonly item: CallItem; readonly now
       {recovery.length > 0 && (
         <div class="chips">
           {recovery.map(({ step, error }, index) => (
-            <span key={index} class="chip" title={inertLine(error, 400)}>
-              {inertLine(step, 40)}
+            <span key={index} class="chip" title={escapedLine(error, 400)}>
+              {escapedLine(step, 40)}
             </span>
           ))}
         </div>
       )}
       {lastError !== '' && (
         <p class="caution">
-          Because: <InertText text={lastError} most={300} />
+          Because: <EscapedText text={lastError} most={300} />
         </p>
       )}
       {questions.map((question, index) => (
         <QuestionView key={index} question={question} />
       ))}
       {status === 'waiting' && <Approval item={item} />}
-      {status === 'denied' && <InertText class="caution" text={reason} />}
+      {status === 'denied' && <EscapedText class="caution" text={reason} />}
       {result !== null && (
         <div class="payload">
           <span class="payload-name">{result.status === 'error' ? 'error' : 'result'}</span>
           {result.status === 'error' && typeof result.error === 'string' && Object.keys(result).length <= 2 ? (
             <div>
-              <InertText class="danger" text={result.error} />
+              <EscapedText class="danger" text={result.error} />
             </div>
           ) : (
             <JsonTree
@@ -107,7 +107,7 @@ function QuestionView({ question: { server, kind, message, action, content } }: 
     <div class="payload" data-testid="question">
       <span class="payload-name">{kind === 'elicitation' ? 'question' : 'sampling'}</span>
       <p>
-        <b>{inertLine(server, 60)}</b> <InertText text={message} most={600} />
+        <b>{escapedLine(server, 60)}</b> <EscapedText text={message} most={600} />
       </p>
       <p class={action === null ? 'wait' : 'dim'}>{action === null ? 'not answered yet' : ANSWERS[action]}</p>
       {isJsonObject(content) && Object.keys(content).length > 0 && <JsonTree value={content} />}
@@ -143,11 +143,11 @@ function Approval({ item }: { readonly item: CallItem }) {
   return (
     <form
       class="approval"
-      aria-label={`Approval of ${inertLine(item.tool, 60)}`}
+      aria-label={`Approval of ${escapedLine(item.tool, 60)}`}
       onSubmit={(event) => event.preventDefault()}
     >
       <p>
-        <b class="mono">{inertLine(item.tool, 80)}</b> may only run when you say so.
+        <b class="mono">{escapedLine(item.tool, 80)}</b> may only run when you say so.
       </p>
       <SourceRows source={item.source} />
       {may && !isNow && <Button onClick={() => goTo(page.state, null)}>Go to now, to answer</Button>}
@@ -246,7 +246,7 @@ function SourceRows({ source }: { readonly source: ToolSource }) {
           <div key={name}>
             <dt>{name}</dt>
             <dd>
-              <InertText text={text} most={400} />
+              <EscapedText text={text} most={400} />
             </dd>
           </div>
         ),

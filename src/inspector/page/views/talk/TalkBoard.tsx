@@ -9,8 +9,8 @@ import { durationText } from '../../model/time-scale.ts';
 import { CallEntry } from './CallEntry.tsx';
 import { MessageBox } from './MessageBox.tsx';
 import { depthOf, EntryFrame, ModelEntry, PlanEntry } from './entries.tsx';
-import { CopyButton, InertText } from '../parts/Values.tsx';
-import { inertLine } from '../../model/inert-text.ts';
+import { CopyButton, EscapedText } from '../parts/Values.tsx';
+import { escapedLine } from '../../model/escaped-text.ts';
 
 /** The conversation up to the step that is looked at. */
 export function TalkBoard() {
@@ -59,14 +59,14 @@ function Entry({ item, now }: { readonly item: TalkItem; readonly now: boolean }
     case 'turn':
       return (
         <div class="turn" data-depth={depthOf(item)}>
-          {item.by === null ? '' : `${inertLine(item.by.name, 40)} · `}Step {item.number} of {item.limit}
+          {item.by === null ? '' : `${escapedLine(item.by.name, 40)} · `}Step {item.number} of {item.limit}
           {item.of === 'plan' ? ' · plan' : ''}
         </div>
       );
     case 'task':
       return (
         <EntryFrame item={item} now={now} tone="go" head={<b>Task</b>}>
-          <InertText class="task" text={item.text} />
+          <EscapedText class="task" text={item.text} />
         </EntryFrame>
       );
     case 'model':
@@ -78,20 +78,20 @@ function Entry({ item, now }: { readonly item: TalkItem; readonly now: boolean }
     case 'message':
       return (
         <EntryFrame item={item} now={now} tone={isOpen(item) ? 'wait' : 'go'} head={<b>You, {whenRead(item)}</b>}>
-          <InertText class="task" text={item.text} />
+          <EscapedText class="task" text={item.text} />
         </EntryFrame>
       );
     case 'note':
       return (
         <EntryFrame item={item} now={now} tone={item.tone === 'info' ? 'go' : item.tone} head={null}>
-          <InertText text={item.text} />
+          <EscapedText text={item.text} />
         </EntryFrame>
       );
     case 'answer':
       return (
         <EntryFrame item={item} now={now} tone="done" head={<b>Answer</b>}>
           <div class="answer-text copied">
-            <InertText text={item.text} />
+            <EscapedText text={item.text} />
             <CopyButton text={() => item.text} />
           </div>
         </EntryFrame>
@@ -109,7 +109,7 @@ function Entry({ item, now }: { readonly item: TalkItem; readonly now: boolean }
             </b>
           }
         >
-          {!success && <InertText text={endingInWords(item.result)} />}
+          {!success && <EscapedText text={endingInWords(item.result)} />}
           <div class="meta">
             <span>{stepsTaken} steps</span>
             <span>{durationText(durationMs)}</span>

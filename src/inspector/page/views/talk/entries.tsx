@@ -9,8 +9,8 @@ import { Button } from '../parts/Button.tsx';
 import { forkOffer, outcomeAt } from '../../state/orders.ts';
 import type { ForkLeaf } from '../../state/fork-draft.ts';
 import { later } from '../parts/later.tsx';
-import { InertText } from '../parts/Values.tsx';
-import { inertLine } from '../../model/inert-text.ts';
+import { EscapedText } from '../parts/Values.tsx';
+import { escapedLine } from '../../model/escaped-text.ts';
 
 interface EntryFrameProps {
   readonly item: TalkItem;
@@ -57,8 +57,8 @@ function SpeakerName({ item: { by, step } }: { readonly item: TalkItem }) {
     state.focus.value = by.path;
   };
   return (
-    <button type="button" class="speaker" title={inertLine(title, 200)} onClick={show}>
-      {inertLine(by.name, 40)}
+    <button type="button" class="speaker" title={escapedLine(title, 200)} onClick={show}>
+      {escapedLine(by.name, 40)}
     </button>
   );
 }
@@ -75,25 +75,25 @@ export function ModelEntry({ item, now }: { readonly item: ModelItem; readonly n
       tone={retries.length > 0 ? 'caution' : 'model'}
       head={<b>{replied === null ? 'Model is asked' : 'Model'}</b>}
     >
-      {thought !== '' && <InertText class="thought" text={thought} />}
+      {thought !== '' && <EscapedText class="thought" text={thought} />}
       {goal !== '' && (
         <p class="dim">
-          Goal: <InertText text={goal} />
+          Goal: <EscapedText text={goal} />
         </p>
       )}
       {replied === null && (answer !== '' || raw !== '') && (
         <p data-testid="streaming">
-          <InertText text={answer !== '' ? answer : raw} />
+          <EscapedText text={answer !== '' ? answer : raw} />
           <span class="caret" />
         </p>
       )}
       {retries.map((retry) => (
         <p key={retry.attempt} class="caution">
-          Attempt {retry.attempt} failed ({retry.code}): <InertText text={retry.message} />
+          Attempt {retry.attempt} failed ({retry.code}): <EscapedText text={retry.message} />
           {retry.next !== undefined && (
             <>
               {' '}
-              Next is <b class="mono">{inertLine(retry.next, 80)}</b>.
+              Next is <b class="mono">{escapedLine(retry.next, 80)}</b>.
             </>
           )}
         </p>
@@ -150,7 +150,7 @@ function Replied({ item, replied }: { readonly item: ModelItem; readonly replied
           <ul>
             {repairs.map((repair, index) => (
               <li key={index} class="dim">
-                <span class="mono">{repair.kind}</span> <InertText text={repair.message} />
+                <span class="mono">{repair.kind}</span> <EscapedText text={repair.message} />
               </li>
             ))}
           </ul>
@@ -160,11 +160,11 @@ function Replied({ item, replied }: { readonly item: ModelItem; readonly replied
         <details>
           <summary>Raw reply</summary>
           <div class="payload mono">
-            <InertText text={text} />
+            <EscapedText text={text} />
             {toolCalls.map((call) => (
               <div key={call.id}>
                 {call.name}
-                <InertText text={`(${call.arguments})`} />
+                <EscapedText text={`(${call.arguments})`} />
               </div>
             ))}
           </div>
@@ -181,7 +181,7 @@ function Replied({ item, replied }: { readonly item: ModelItem; readonly replied
         )}
         {stats?.tokensPerSecond !== undefined && <span>{stats.tokensPerSecond.toFixed(0)} tokens/s</span>}
         {attempts > 1 && <span class="caution">{attempts} attempts</span>}
-        {model !== undefined && <span class="mono">{inertLine(model, 60)}</span>}
+        {model !== undefined && <span class="mono">{escapedLine(model, 60)}</span>}
       </div>
       <OtherOutcome position={item.replyStep} leaf="callLlm" label="Reply differently…" />
     </>
@@ -225,8 +225,8 @@ export function PlanEntry({
         {item.steps.map((step, index) => (
           <li key={index} data-status={step.status}>
             <Lamp tone={TONES[step.status]} size={12} />
-            <span class="mono">{inertLine(step.tool, 60)}</span>
-            <span class="args">{inertLine(JSON.stringify(step.args), 160)}</span>
+            <span class="mono">{escapedLine(step.tool, 60)}</span>
+            <span class="args">{escapedLine(JSON.stringify(step.args), 160)}</span>
             <span class="sr">{step.status}</span>
           </li>
         ))}

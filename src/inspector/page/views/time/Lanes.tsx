@@ -2,7 +2,7 @@ import type { Signal } from '@preact/signals';
 import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { actorText } from '../../model/actor-state.ts';
-import { inertLine } from '../../model/inert-text.ts';
+import { escapedLine } from '../../model/escaped-text.ts';
 import type { SessionModel } from '../../model/page-model.ts';
 import { durationText, type TimeScale, timeScale } from '../../model/time-scale.ts';
 import { type Lane, lanesOf, type LaneSpan, openLanes, stepMarks } from '../../model/timeline.ts';
@@ -39,15 +39,15 @@ interface Pointed {
 export function Lanes() {
   const { state } = usePage();
   const session = state.session.value;
-  const beat = state.slowBeat.value;
+  const revision = state.slowRevision.value;
   const stretch = state.stretch.value;
   const box = useRef<HTMLDivElement>(null);
   const size = useSize(box);
   const shut = useSignal<ReadonlySet<string>>(new Set());
   const view = useSignal<LaneView>(WHOLE);
   const pointed = useSignal<Pointed | null>(null);
-  const scale = useMemo(() => timeScale(session?.steps ?? [], stretch), [session, beat, stretch]);
-  const all = useMemo(() => (session === null ? [] : lanesOf(session, state.model.drawings)), [session, beat]);
+  const scale = useMemo(() => timeScale(session?.steps ?? [], stretch), [session, revision, stretch]);
+  const all = useMemo(() => (session === null ? [] : lanesOf(session, state.model.drawings)), [session, revision]);
   const lanes = useMemo(() => openLanes(all, shut.value), [all, shut.value]);
   const row = rowHeight(size, lanes.length);
   const rows = Math.max(0, (size.height - TOP - OVERVIEW) / row);
@@ -111,7 +111,7 @@ function LaneName({ lane: { id, label, depth, hasChildren }, top, row, shut }: L
     lineHeight: `${row}px`,
     paddingLeft: `${(hasChildren ? 4 : 17) + Math.min(depth, 9) * 8}px`,
   };
-  const name = inertLine(label, 60);
+  const name = escapedLine(label, 60);
   if (!hasChildren)
     return (
       <li style={style} title={name}>
@@ -138,9 +138,9 @@ function Tip({ session, pointed: { x, y, span }, width }: { session: SessionMode
   const side = x > width / 2 ? { right: `${width - x + 12}px` } : { left: `${x + 12}px` };
   return (
     <p class="lane-tip" data-testid="lane-tip" style={{ top: `${Math.max(0, y - 20)}px`, ...side }}>
-      <b>{inertLine(span.state, 80)}</b> {durationText(to - (from?.at ?? 0))}
-      {span.to === null ? ' so far' : ''} · {inertLine(from?.event ?? '', 60)} ·{' '}
-      {inertLine(actorText(session, span.actor), 80)}
+      <b>{escapedLine(span.state, 80)}</b> {durationText(to - (from?.at ?? 0))}
+      {span.to === null ? ' so far' : ''} · {escapedLine(from?.event ?? '', 60)} ·{' '}
+      {escapedLine(actorText(session, span.actor), 80)}
     </p>
   );
 }
@@ -158,12 +158,12 @@ interface CanvasProps {
 function Canvas({ lanes, scale, view, row, size, onView }: CanvasProps) {
   const { state } = usePage();
   const session = state.session.value;
-  const beat = state.slowBeat.value;
+  const revision = state.slowRevision.value;
   const canvas = useRef<HTMLCanvasElement>(null);
   const over = useRef<HTMLCanvasElement>(null);
   const colours = useRef<{ readonly shade: string; readonly read: LaneColours } | null>(null);
-  const count = useMemo(() => session?.steps.length ?? 0, [session, beat]);
-  const marks = useMemo(() => stepMarks(session?.told ?? []), [session, beat]);
+  const count = useMemo(() => session?.steps.length ?? 0, [session, revision]);
+  const marks = useMemo(() => stepMarks(session?.told ?? []), [session, revision]);
   // A reader that follows what happens is always at its end: there the lanes are drawn again only when they have grown.
   const position = state.cursor.value === null ? Math.max(0, count - 1) : state.position.value;
   const shade = theme.value;
@@ -177,12 +177,12 @@ function Canvas({ lanes, scale, view, row, size, onView }: CanvasProps) {
       return step === undefined ? null : durationText(step.at);
     };
     drawLanes(element, { size, lanes, marks, scale, view, row, colours: colours.current.read, times });
-  }, [size, lanes, marks, scale, view.from, view.to, view.first, row, shade, beat]);
+  }, [size, lanes, marks, scale, view.from, view.to, view.first, row, shade, revision]);
   useLayoutEffect(() => {
     if (over.current === null || colours.current === null) return;
     const cursor = { position, isLast: position >= count - 1 };
     drawCursor(over.current, { size, lanes, scale, view, row }, cursor, colours.current.read);
-  }, [size, scale, view.from, view.to, position, shade, beat]);
+  }, [size, scale, view.from, view.to, position, shade, revision]);
 
   const scrub = (event: PointerEvent): void => {
     const { left, top } = edges(canvas.current);

@@ -1,5 +1,5 @@
 import { durationText } from '../../model/time-scale.ts';
-import { inertLine } from '../../model/inert-text.ts';
+import { escapedLine } from '../../model/escaped-text.ts';
 import { actorText } from '../../model/actor-state.ts';
 import { usePage } from '../../state/page-context.ts';
 import { nextSpeed, togglePlay, goTo, walk, walkMarks } from '../../state/walk.ts';
@@ -15,7 +15,7 @@ const STRETCHES = [
 /** Time: the controls, where the cursor stands, and the lanes. */
 export function TimeBoard() {
   const { state } = usePage();
-  void state.beat.value;
+  void state.revision.value;
   const session = state.session.value;
   const position = state.position.value;
   const step = session?.steps[position];
@@ -51,7 +51,8 @@ export function TimeBoard() {
           {step !== undefined && (
             <>
               {' '}
-              · {durationText(step.at)} · {inertLine(actorText(session, step.actor), 60)} · {inertLine(step.event, 40)}
+              · {durationText(step.at)} · {escapedLine(actorText(session, step.actor), 60)} ·{' '}
+              {escapedLine(step.event, 40)}
             </>
           )}
         </p>

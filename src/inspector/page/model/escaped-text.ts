@@ -1,5 +1,5 @@
 /** A piece of foreign text made harmless: `mark` pieces stand for characters that would act on the reader's screen. */
-export interface InertPiece {
+export interface EscapedPiece {
   readonly kind: 'text' | 'mark';
   readonly text: string;
 }
@@ -33,8 +33,8 @@ const ACTIVE =
  * Splits foreign text into what is shown as it is and what is shown as a named symbol: no control sequence, override of
  * direction or invisible character takes effect. A carriage return before a line feed is dropped.
  */
-export function inertText(text: string): readonly InertPiece[] {
-  const pieces: InertPiece[] = [];
+export function escapedText(text: string): readonly EscapedPiece[] {
+  const pieces: EscapedPiece[] = [];
   const plain = text.replaceAll('\r\n', '\n');
   let from = 0;
   for (const match of plain.matchAll(ACTIVE)) {
@@ -47,8 +47,8 @@ export function inertText(text: string): readonly InertPiece[] {
 }
 
 /** The same as one line of text, for labels and places too small for marks; cut to `most` characters. */
-export function inertLine(text: string, most = 120): string {
-  const line = inertText(text.slice(0, most + 1))
+export function escapedLine(text: string, most = 120): string {
+  const line = escapedText(text.slice(0, most + 1))
     .map((piece) => piece.text)
     .join('')
     .replaceAll(/\s+/g, ' ');

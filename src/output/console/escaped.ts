@@ -6,7 +6,7 @@ const OBEYED = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202
  * Makes text of a model or a tool harmless for a terminal: what would move the cursor, recolour or reorder the screen
  * becomes a visible sign. Line breaks stay, tabs become spaces.
  */
-export function inert(text: string): string {
+export function escaped(text: string): string {
   return text.replace(/\r\n?/g, '\n').replace(/\t/g, '  ').replace(OBEYED, visible);
 }
 

@@ -4,29 +4,29 @@ import { isList } from '../../json/depth.ts';
 const DEEPEST = 100;
 
 /** What was made of which object, so that what is shared stays shared. */
-export type Inerted = WeakMap<object, Json>;
+export type DisplayCache = WeakMap<object, Json>;
 
 /**
  * Anything at all as JSON to be looked at: what JSON cannot hold is named in its place (`«function add»`, `«actor a»`,
  * `«seen above»`). Never throws.
  */
-export function inertJson(value: unknown, known: Inerted = new WeakMap()): Json {
-  return inert(value, { above: [], left: DEEPEST, known });
+export function displayJson(value: unknown, known: DisplayCache = new WeakMap()): Json {
+  return display(value, { above: [], left: DEEPEST, known });
 }
 
 /** The same of an object, such as an event. */
-export function inertObject(value: object, known?: Inerted): JsonObject {
-  const json = inertJson(value, known);
+export function displayObject(value: object, known?: DisplayCache): JsonObject {
+  const json = displayJson(value, known);
   return typeof json === 'object' && json !== null && !isList(json) ? json : { value: json };
 }
 
 interface Place {
   readonly above: readonly object[];
   readonly left: number;
-  readonly known: Inerted;
+  readonly known: DisplayCache;
 }
 
-function inert(value: unknown, place: Place): Json {
+function display(value: unknown, place: Place): Json {
   switch (typeof value) {
     case 'string':
     case 'boolean':
@@ -42,11 +42,11 @@ function inert(value: unknown, place: Place): Json {
     case 'symbol':
       return `«${String(value)}»`;
     case 'object':
-      return value === null ? null : inertOf(value, place);
+      return value === null ? null : displayOf(value, place);
   }
 }
 
-function inertOf(value: object, { above, left, known }: Place): Json {
+function displayOf(value: object, { above, left, known }: Place): Json {
   if (above.includes(value)) return '«seen above»';
   if (left === 0) return '«deeper»';
   const before = known.get(value);
@@ -64,11 +64,12 @@ function inertOf(value: object, { above, left, known }: Place): Json {
 function readable(value: object, within: Place): Json {
   if (value instanceof Error) return { name: value.name, message: value.message };
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? '«invalid date»' : value.toISOString();
-  if (value instanceof Map) return { '«map»': [...value].map((pair) => inert(pair, within)) };
-  if (value instanceof Set) return { '«set»': [...value].map((item) => inert(item, within)) };
-  if (Array.isArray(value)) return value.map((item) => inert(item, within));
+  if (value instanceof Map) return { '«map»': [...value].map((pair) => display(pair, within)) };
+  if (value instanceof Set) return { '«set»': [...value].map((item) => display(item, within)) };
+  if (Array.isArray(value)) return value.map((item) => display(item, within));
   if ('getSnapshot' in value && 'send' in value) return `«actor ${String(Reflect.get(value, 'id'))}»`;
   const copy: Building = {};
-  for (const [key, member] of Object.entries(value)) if (member !== undefined) setOwn(copy, key, inert(member, within));
+  for (const [key, member] of Object.entries(value))
+    if (member !== undefined) setOwn(copy, key, display(member, within));
   return copy;
 }
