@@ -9,7 +9,7 @@ import { summarizeFile } from '../../src/journal/stores/file-summary.ts';
 import type { Recording } from '../../src/journal/format/recording.ts';
 import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
 import { readStored } from '../../src/journal/stores/sqlite-rows.ts';
-import { type SqliteRuns, RunTables } from '../../src/journal/stores/sqlite-runs.ts';
+import { RunTables } from '../../src/journal/stores/sqlite-runs.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { cases, seedOr } from '../support/soak.ts';
 import { answered, interrupted } from './stored-runs.ts';
@@ -59,7 +59,7 @@ async function orNull<T>(read: () => T | Promise<T>): Promise<T | 'found'> {
   }
 }
 
-function storedIn(runs: SqliteRuns, runId: string): Recording | null {
+function storedIn(runs: RunTables, runId: string): Recording | null {
   const stored = runs.lines(runId);
   return stored === null ? null : readStored(stored, runId);
 }
@@ -101,10 +101,11 @@ const QUERIES: readonly RunQuery[] = [
   { state: 'waiting' },
   { tool: 'clock' },
   { metadata: { ticket: 17 } },
+  { metadata: { conversation: 'talk' } },
 ];
 
 /** All that can be read of a database, part by part, as text; a list of which a run is left out with a warning is found. */
-function partsOf(runs: SqliteRuns): readonly (() => string | Promise<string>)[] {
+function partsOf(runs: RunTables): readonly (() => string | Promise<string>)[] {
   const listed = async (query: RunQuery): Promise<string> => {
     let warned = false;
     const list = await runs.list(query, () => void (warned = true));
@@ -134,7 +135,7 @@ test(
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'runs.sqlite');
     const store = sqliteJournal(path);
-    await answered(store, 'ended', { tools: [fakeTool('clock', [RESULT])] });
+    await answered(store, 'ended', { tools: [fakeTool('clock', [RESULT])] }, { ticket: 17, conversation: 'talk' });
     await interrupted(store, 'open');
     const [flat, copy] = [join(folder.path, 'flat.sqlite'), join(folder.path, 'damaged.sqlite')];
     new DatabaseSync(path).prepare('vacuum into ?').run(flat);

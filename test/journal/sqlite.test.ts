@@ -2,9 +2,11 @@ import { readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
+import type { JournalStore } from '../../src/journal/run/run-journal.ts';
+import type { RunQuery } from '../../src/journal/format/tally.ts';
 import { isIntact } from '../../src/journal/stores/sqlite-rows.ts';
 import { RunTables } from '../../src/journal/stores/sqlite-runs.ts';
 import { newWriter } from '../../src/journal/stores/writer.ts';
@@ -42,7 +44,7 @@ test("who seemed dead and was not writes nothing more: the run is another's now"
 test('a database of a newer version is refused', async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'runs.sqlite');
-  new DatabaseSync(path).exec('pragma user_version = 4');
+  new DatabaseSync(path).exec('pragma user_version = 5');
   await expect(sqliteJournal(path).list?.()).rejects.toMatchObject({ code: 'store-newer' });
 });
 
@@ -57,6 +59,7 @@ test('a database of the first or second version gets what it lacks, and shows wh
   const database = new DatabaseSync(path);
   database.prepare('vacuum into ?').run(first);
   const old = new DatabaseSync(first);
+  withoutConversations(old);
   old.exec('drop table histories; drop index runs_by_history; alter table runs drop column history');
   old.exec('alter table runs drop column head_sum; alter table progress drop column sum');
   old.exec('alter table progress drop column due; pragma user_version = 1');
@@ -65,11 +68,85 @@ test('a database of the first or second version gets what it lacks, and shows wh
   expect(rows.map((row) => isIntact(row))).toEqual([true, true]);
   const second = join(folder.path, 'second.sqlite');
   old.prepare('vacuum into ?').run(second);
-  new DatabaseSync(second).exec('alter table progress drop column due; pragma user_version = 2');
+  const older = new DatabaseSync(second);
+  withoutConversations(older);
+  older.exec('alter table progress drop column due; pragma user_version = 2');
   const later = sqliteJournal(second);
   expect(await later.list?.()).toEqual(listed);
   // When it may continue is not known: it is looked at.
   expect(await later.list?.({ due: '2000-01-01T00:00:00.000Z' })).toMatchObject([{ runId: 'open' }]);
+});
+
+/** Takes from a database what the third version did not have. */
+function withoutConversations(database: DatabaseSync): void {
+  for (const trigger of ['begun', 'left', 'changed']) database.exec(`drop trigger conversation_${trigger}`);
+  database.exec('drop table conversations; drop index runs_by_conversation; alter table runs drop column conversation');
+}
+
+describe('the runs of one conversation among many', () => {
+  /** Two conversations of two runs each, and a run that belongs to none. */
+  async function talks(folder: string) {
+    const path = join(folder, 'runs.sqlite');
+    const store = sqliteJournal(path);
+    for (const [runId, conversation] of Object.entries({ a: 'ada', b: 'bob', c: null, d: 'bob', e: 'ada' }))
+      // oxlint-disable-next-line no-await-in-loop -- one behind the other
+      await answered(store, runId, {}, conversation === null ? {} : { conversation });
+    return { path, store, database: new DatabaseSync(path) };
+  }
+  const idsOf = async (store: JournalStore, query: RunQuery): Promise<readonly string[]> =>
+    ((await store.list?.(query)) ?? []).map(({ runId }) => runId);
+  const bob = { metadata: { conversation: 'bob' } };
+
+  test('are found without looking at the others', async () => {
+    await using folder = await temporaryFolder();
+    const { store, database } = await talks(folder.path);
+    // Whoever reads this row warns of it.
+    database.exec("update runs set agent = 'x' where run_id = 'a'; delete from lines");
+    using warned = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
+    expect(await idsOf(store, bob)).toEqual(['d', 'b']);
+    expect(await idsOf(store, { ...bob, limit: 1 })).toEqual(['d']);
+    const [newest] = (await store.list?.({ ...bob, limit: 1 })) ?? [];
+    expect(newest && (await idsOf(store, { ...bob, after: newest }))).toEqual(['b']);
+    expect(await idsOf(store, { metadata: { conversation: 'nobody' } })).toEqual([]);
+    expect(warned).not.toHaveBeenCalled();
+    expect(await idsOf(store, {})).toEqual(['e', 'd', 'c', 'b']);
+    expect(warned).toHaveBeenCalled();
+  });
+
+  test('are those that the rows name, whatever the index and the numbers of runs say', async () => {
+    await using folder = await temporaryFolder();
+    const { store, database } = await talks(folder.path);
+    for (const damage of [
+      "update conversations set runs = 1 where id = 'bob'",
+      "delete from conversations where id = 'bob'",
+      "update conversations set runs = 2 where id = 'bob'; drop trigger conversation_changed; update runs set conversation = 'ada' where run_id = 'b'",
+      "update runs set conversation = 'bob' where run_id in ('a', 'b')",
+    ]) {
+      database.exec(damage);
+      // oxlint-disable-next-line no-await-in-loop -- one behind the other
+      expect([await idsOf(store, bob), await idsOf(store, { metadata: { conversation: 'ada' } })], damage).toEqual([
+        ['d', 'b'],
+        ['e', 'a'],
+      ]);
+    }
+  });
+
+  test('are fewer when one is removed, and known in a database that was made before', async () => {
+    await using folder = await temporaryFolder();
+    const { path, store, database } = await talks(folder.path);
+    await store.remove?.('d');
+    expect(await idsOf(store, bob)).toEqual(['b']);
+    await store.remove?.('b');
+    expect(await idsOf(store, bob)).toEqual([]);
+    expect(database.prepare('select id, runs from conversations').all()).toEqual([{ id: 'ada', runs: 2 }]);
+    const third = `${path}.third`;
+    database.prepare('vacuum into ?').run(third);
+    const old = new DatabaseSync(third);
+    withoutConversations(old);
+    old.exec('pragma user_version = 3');
+    expect(await idsOf(sqliteJournal(third), { metadata: { conversation: 'ada' } })).toEqual(['e', 'a']);
+    expect(old.prepare('select id, runs from conversations').all()).toEqual([{ id: 'ada', runs: 2 }]);
+  });
 });
 
 test('texts that a database cannot hold as they are do not look damaged', async () => {

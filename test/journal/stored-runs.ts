@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../src/json/json.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { RecordLine } from '../../src/journal/format/record.ts';
@@ -25,7 +26,12 @@ export async function recordsOf(store: JournalStore, runId: string): Promise<rea
 }
 
 /** Runs an agent to its end: a tool call, then the answer. */
-export async function answered(journal: JournalStore, runId: string, more: AgentOptions = {}) {
+export async function answered(
+  journal: JournalStore,
+  runId: string,
+  more: AgentOptions = {},
+  metadata: JsonObject = { ticket: 17 },
+) {
   const run = createAgent({
     name: 'clock',
     tools: [fakeTool('clock', ['12:30'])],
@@ -33,7 +39,7 @@ export async function answered(journal: JournalStore, runId: string, more: Agent
     silent: true,
     journal,
     ...more,
-  }).run('What time is it?', { runId, metadata: { ticket: 17 } });
+  }).run('What time is it?', { runId, metadata });
   const result = await run;
   // A run is thenable: it cannot be returned as it is from here.
   return { result, recording: run.recording(), moves: run.transitions() };

@@ -3,10 +3,11 @@ import type { DatabaseSync } from 'node:sqlite';
 import { dirname } from 'node:path';
 import { makeFolder } from '../../security/folders.ts';
 import { JournalError } from '../format/journal-error.ts';
+import { CONVERSATION_TABLES, addConversations, countConversations } from './sqlite-conversations.ts';
 import { addSums } from './sqlite-rows.ts';
 
 /** The version of the tables. A newer one is refused. */
-const VERSION = 3;
+const VERSION = 4;
 
 /** What changes with every record is apart from what may be long: SQLite writes whole rows. */
 const TABLES = `
@@ -17,6 +18,7 @@ const TABLES = `
     at text not null,
     input text not null,
     metadata text not null,
+    conversation text,
     head_sum text not null,
     history text
   ) strict;
@@ -49,6 +51,7 @@ const TABLES = `
     line text not null,
     primary key (id, n)
   ) strict, without rowid;
+  ${CONVERSATION_TABLES}
   pragma user_version = ${VERSION};
 `;
 
@@ -74,7 +77,10 @@ export function openDatabase(path: string, durability: 'process' | 'power'): Dat
       inTransaction(database, () => {
         if (version === 1 || version === 2) database.exec('alter table progress add column due integer');
         if (version === 1) addSums(database);
+        const isOlder = typeof version === 'number' && version > 0;
+        if (isOlder) addConversations(database);
         database.exec(TABLES);
+        if (isOlder) countConversations(database);
       });
   });
   closeAtExit(database);

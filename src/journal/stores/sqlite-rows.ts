@@ -57,7 +57,7 @@ export function tallyOf({ head, lines }: Recording): Tally {
 /** The columns that stay as they are, as parameters of a statement. */
 export function headOf({ runId, agent, at, input, metadata }: Tallied): Record<string, SQLInputValue> {
   const columns = { run_id: runId, agent, at, input, metadata: JSON.stringify(metadata) };
-  return { ...columns, head_sum: sumOf(columns, HEAD) };
+  return { ...columns, conversation: conversationIn(metadata), head_sum: sumOf(columns, HEAD) };
 }
 
 /** The columns that change with the records of a run, as parameters of a statement. */
@@ -150,7 +150,12 @@ export function columnText(value: SQLOutputValue | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
-function metadataOf(value: SQLOutputValue | undefined): JsonObject {
+/** The conversation that a run belongs to, by its metadata; null for one that belongs to none. */
+export function conversationIn({ conversation }: JsonObject): string | null {
+  return typeof conversation === 'string' ? conversation : null;
+}
+
+export function metadataOf(value: SQLOutputValue | undefined): JsonObject {
   const parsed: unknown = JSON.parse(columnText(value));
   return isJsonObject(parsed) ? parsed : {};
 }

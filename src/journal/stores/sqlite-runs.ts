@@ -8,10 +8,12 @@ import type { DatabaseSync } from 'node:sqlite';
 import { JournalError, RecordingError } from '../format/journal-error.ts';
 import { readRecording } from '../format/recording.ts';
 import { messageLine, type StoredPart, withHistory } from '../format/histories.ts';
+import { conversationRows } from './sqlite-conversations.ts';
 import {
   ALL,
   type Row,
   type StoredLines,
+  conversationIn,
   headOf,
   isIntact,
   isWritten,
@@ -42,39 +44,8 @@ export interface MoreOfRun {
   readonly history: StoredPart | null;
 }
 
-/** What can be done with the runs of a database; what changes them, within a transaction. */
-export interface SqliteRuns {
-  /** Puts a new run there. Throws a `JournalError`: `run-exists`, `run-locked`. */
-  begin(by: RunWriter, tallied: Tallied): OwnedRun;
-  /** Within a transaction: makes the writer that of a run which nobody writes, and gives its lines; null when there is none. */
-  claim(by: RunWriter): { readonly run: OwnedRun; readonly stored: StoredLines } | null;
-  lines(runId: string): StoredLines | null;
-  revision(runId: string): string | null;
-  /** Within a transaction: forgets the lines from a number on. */
-  cut(run: OwnedRun, from: number, tallied: Tallied): void;
-  /** Whether a run has ended, or is not there, and nobody writes it. */
-  isOver(runId: string): boolean;
-  /**
-   * The runs that a query asks for, newest first. What the row of one that was damaged does not tell any more is read from its
-   * lines; of one whose lines are damaged, too, is warned. Rejects with a `RecordingError` where runs are lost. Needs a connection of
-   * its own: it reads in one transaction, and lets others work meanwhile.
-   */
-  list(query: RunQuery, warn: (what: string) => void): Promise<readonly RunSummary[]>;
-  /** Within a transaction. Throws a `JournalError` (`run-locked`) while somebody writes it. */
-  remove(runId: string): boolean;
-  /** Adds lines, the first of which has the number `from`, and what the run's history has more. Throws a `JournalError` (`run-lost`). */
-  append(run: OwnedRun, more: MoreOfRun): void;
-  /** How many messages a history has. */
-  lengthOf(history: string): number;
-  release(run: OwnedRun): void;
-  /** Forgets a run of which nothing is recorded, unless somebody else has it. */
-  drop(run: OwnedRun): void;
-  /** Within a transaction: a sign of life of a writer. */
-  beat(run: OwnedRun): void;
-}
-
-/** The runs of a database, which is at `path`. */
-export class RunTables implements SqliteRuns {
+/** The runs of a database, which is at `path`; what changes them is called within a transaction. */
+export class RunTables {
   readonly #database: DatabaseSync;
   readonly #path: string;
   readonly #sql: ReturnType<typeof statementsOf>;
@@ -85,6 +56,7 @@ export class RunTables implements SqliteRuns {
     this.#sql = statementsOf(database);
   }
 
+  /** Puts a new run there. Throws a `JournalError`: `run-exists`, `run-locked`. */
   begin(by: RunWriter, tallied: Tallied): OwnedRun {
     const { runId, writer } = by;
     const row = this.#freeRow(runId);
@@ -95,6 +67,7 @@ export class RunTables implements SqliteRuns {
     return { ...by, id };
   }
 
+  /** Makes the writer that of a run which nobody writes, and gives its lines; null when there is none. */
   claim(by: RunWriter): { readonly run: OwnedRun; readonly stored: StoredLines } | null {
     const row = this.#begunRow(by.runId, this.#freeRow(by.runId));
     if (row === null) return null;
@@ -113,29 +86,34 @@ export class RunTables implements SqliteRuns {
     return Number(records ?? 0) === 0 ? null : `${String(id)} ${String(records)}`;
   }
 
+  /** Forgets the lines from a number on. */
   cut({ id, writer }: OwnedRun, from: number, tallied: Tallied): void {
     this.#sql.drain.run(id, from);
     this.#sql.mend.run(headOf(tallied));
     this.#sql.update.run({ ...progressOf(tallied), run: id, writer, beat: Date.now() });
   }
 
+  /** Whether a run has ended, or is not there, and nobody writes it. */
   isOver(runId: string): boolean {
     const row = this.#sql.find.get(runId);
     if (row === undefined) return this.#begunRow(runId, row) === null;
     return Number(row['ended']) === 1 && isIntact(row) && !isWritten(row);
   }
 
+  /**
+   * The runs that a query asks for, newest first. What the row of one that was damaged does not tell any more is read from its
+   * lines; of one whose lines are damaged, too, is warned. Rejects with a `RecordingError` where runs are lost. Needs a connection of
+   * its own: it reads in one transaction, and lets others work meanwhile.
+   */
   async list(
     { limit = Number.POSITIVE_INFINITY, ...query }: RunQuery,
     warn: (what: string) => void,
   ): Promise<readonly RunSummary[]> {
     this.#database.exec('begin');
     try {
-      const { countOfTable, countOfIndex } = this.#sql;
-      if (countOfTable.get()?.['n'] !== countOfIndex.get()?.['n']) throw this.#lost('a run');
       const found = new Map<string, RunSummary>();
       let rested = performance.now();
-      for (const row of this.#rowsFrom(query)) {
+      for (const row of this.#rowsFor(query)) {
         if (found.size >= limit) break;
         const summary = this.#summaryIn(row, warn);
         if (summary !== null && matches(summary, query)) {
@@ -153,6 +131,7 @@ export class RunTables implements SqliteRuns {
     }
   }
 
+  /** Throws a `JournalError` (`run-locked`) while somebody writes it. */
   remove(runId: string): boolean {
     if (this.#freeRow(runId) === undefined) return false;
     const history = this.#sql.historyOf.get(runId)?.['history'];
@@ -161,6 +140,7 @@ export class RunTables implements SqliteRuns {
     return changes === 1;
   }
 
+  /** Adds lines, the first of which has the number `from`, and what the run's history has more. Throws a `JournalError` (`run-lost`). */
   append({ runId, id, writer }: OwnedRun, { lines, from, tallied, history }: MoreOfRun): void {
     const { update, add, say, name } = this.#sql;
     const { changes } = update.run({ ...progressOf(tallied), run: id, writer, beat: Date.now() });
@@ -174,6 +154,7 @@ export class RunTables implements SqliteRuns {
     name.run(part.$history, id);
   }
 
+  /** How many messages a history has. */
   lengthOf(history: string): number {
     return Number(this.#sql.last.get(history)?.['n'] ?? -1) + 1;
   }
@@ -182,10 +163,12 @@ export class RunTables implements SqliteRuns {
     this.#sql.disown.run(id, writer);
   }
 
+  /** Forgets a run of which nothing is recorded, unless somebody else has it. */
   drop({ id, writer }: OwnedRun): void {
     this.#sql.yield.run(id, writer);
   }
 
+  /** A sign of life of a writer. */
   beat({ id, writer }: OwnedRun): void {
     this.#sql.sign.run(Date.now(), id, writer);
   }
@@ -220,8 +203,13 @@ export class RunTables implements SqliteRuns {
     return { lines: found.length === 0 ? [] : [whole, ...rest], records: Number(row['records']) };
   }
 
-  #rowsFrom({ after }: RunQuery): Iterable<Row> {
-    const { newest, older } = this.#sql;
+  /** The rows among which a query finds its runs, newest first. */
+  #rowsFor({ after, metadata = {} }: RunQuery): Iterable<Row> {
+    const { newest, older, countOfTable, countOfIndex, ofConversation } = this.#sql;
+    const conversation = conversationIn(metadata);
+    const rows = conversation === null ? null : ofConversation(conversation);
+    if (rows !== null) return rows;
+    if (countOfTable.get()?.['n'] !== countOfIndex.get()?.['n']) throw this.#lost('a run');
     return after === undefined ? newest.iterate() : older.iterate(after.at, after.at, after.runId);
   }
 
@@ -251,8 +239,8 @@ function statementsOf(database: DatabaseSync) {
   const statements = {
     find: database.prepare(`${ALL} where run_id = ?`),
     insert: database.prepare(
-      `insert into runs (run_id, agent, at, input, metadata, head_sum)
-     values (:run_id, :agent, :at, :input, :metadata, :head_sum)`,
+      `insert into runs (run_id, agent, at, input, metadata, conversation, head_sum)
+     values (:run_id, :agent, :at, :input, :metadata, :conversation, :head_sum)`,
     ),
     start: database.prepare(
       `insert into progress (run, ended, waiting, status, reason, error_code, tools, steps, records, due, writer, beat, sum)
@@ -263,7 +251,8 @@ function statementsOf(database: DatabaseSync) {
        tools = :tools, steps = :steps, records = :records, due = :due, beat = :beat, sum = :sum where run = :run and writer = :writer`,
     ),
     mend: database.prepare(
-      'update runs set agent = :agent, at = :at, input = :input, metadata = :metadata, head_sum = :head_sum where run_id = :run_id',
+      `update runs set agent = :agent, at = :at, input = :input, metadata = :metadata, conversation = :conversation, head_sum = :head_sum
+       where run_id = :run_id`,
     ),
     inTable: database.prepare('select 1 from runs not indexed where run_id = ?'),
     inIndex: database.prepare('select 1 from runs indexed by sqlite_autoindex_runs_1 where run_id = ?'),
@@ -292,7 +281,7 @@ function statementsOf(database: DatabaseSync) {
   };
   const { find, read, newest, older } = statements;
   for (const statement of [find, read, newest, older]) statement.setReadBigInts(true);
-  return statements;
+  return { ...statements, ofConversation: conversationRows(database) };
 }
 
 /** A row without a record is what a crash leaves of a run that had not begun; one that was damaged is no such row. */

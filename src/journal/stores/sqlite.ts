@@ -13,7 +13,7 @@ import { requestFiles } from './request-files.ts';
 import { type SecretFiles, secretFiles } from './secret-files.ts';
 import { openDatabase, openToRead, sqliteQueue } from './sqlite-database.ts';
 import { readStored, tallyOf, tooShort } from './sqlite-rows.ts';
-import { type OwnedRun, type RunWriter, RunTables, type SqliteRuns } from './sqlite-runs.ts';
+import { type OwnedRun, type RunWriter, RunTables } from './sqlite-runs.ts';
 import { BEAT_MS, newWriter } from './writer.ts';
 
 /** How durably {@link sqliteJournal} writes. */
@@ -23,7 +23,7 @@ export interface SqliteJournalOptions {
 }
 
 interface Connection {
-  readonly runs: SqliteRuns;
+  readonly runs: RunTables;
   /** Writes in the next transaction, together with what other runs want to write. */
   readonly write: (work: () => void) => Promise<void>;
 }
@@ -256,7 +256,7 @@ class SqliteStore {
   }
 
   /** Does something in the next transaction, and gives its result. */
-  async #done<T>(work: (runs: SqliteRuns) => T): Promise<T> {
+  async #done<T>(work: (runs: RunTables) => T): Promise<T> {
     const { runs, write } = this.#connect();
     const results: T[] = [];
     await write(() => void results.splice(0, 1, work(runs)));

@@ -1,0 +1,59 @@
+/**
+ * Owns: how the runs of one conversation are found among many without looking at all of them, and that a damaged database
+ * hides none of them.
+ *
+ * I1 A conversation's number of runs stands apart from the index that finds them. Where the two disagree, or a row that was
+ *    found is damaged or another conversation's, all rows are looked at.
+ */
+import type { DatabaseSync } from 'node:sqlite';
+import { type Row, conversationIn, isIntact, metadataOf } from './sqlite-rows.ts';
+
+/** The index, and the numbers of runs, which the database keeps by itself whatever adds or removes a run. */
+export const CONVERSATION_TABLES = `
+  create index if not exists runs_by_conversation on runs (conversation) where conversation is not null;
+  create table if not exists conversations (id text primary key, runs integer not null) strict, without rowid;
+  create trigger if not exists conversation_begun after insert on runs when new.conversation is not null begin
+    insert into conversations values (new.conversation, 1) on conflict (id) do update set runs = runs + 1;
+  end;
+  create trigger if not exists conversation_left after delete on runs when old.conversation is not null begin
+    update conversations set runs = runs - 1 where id = old.conversation;
+    delete from conversations where id = old.conversation and runs = 0;
+  end;
+  create trigger if not exists conversation_changed after update of conversation on runs
+  when old.conversation is not new.conversation begin
+    update conversations set runs = runs - 1 where id = old.conversation;
+    delete from conversations where id = old.conversation and runs = 0;
+    insert into conversations select new.conversation, 1 where new.conversation is not null
+      on conflict (id) do update set runs = runs + 1;
+  end;
+`;
+
+/** Adds the column to a database that was made before it, within the transaction that makes the tables. */
+export function addConversations(database: DatabaseSync): void {
+  database.exec(`
+    alter table runs add column conversation text;
+    update runs set conversation = json_extract(metadata, '$.conversation')
+      where json_valid(metadata) and json_type(metadata, '$.conversation') = 'text';
+  `);
+}
+
+/** Counts the runs that were there before the triggers. */
+export function countConversations(database: DatabaseSync): void {
+  database.exec(`insert into conversations
+    select conversation, count(*) from runs where conversation is not null group by conversation`);
+}
+
+/** Reads the rows of a conversation, newest first; null where only all rows can tell which they are. */
+export function conversationRows(database: DatabaseSync): (id: string) => readonly Row[] | null {
+  const found = database.prepare(
+    `select * from runs indexed by runs_by_conversation left join progress on progress.run = runs.id
+     where conversation = ? order by at desc, run_id desc`,
+  );
+  found.setReadBigInts(true);
+  const count = database.prepare('select runs from conversations where id = ?');
+  return (id) => {
+    const rows: readonly Row[] = found.all(id);
+    if (rows.length !== Number(count.get(id)?.['runs'] ?? 0)) return null;
+    return rows.every((row) => isIntact(row) && conversationIn(metadataOf(row['metadata'])) === id) ? rows : null;
+  };
+}
