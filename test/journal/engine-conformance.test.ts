@@ -130,6 +130,14 @@ const WRONG: readonly (readonly [rule: string, how: string, wrong: Wrong])[] = [
     'has a clock of its own',
     (journal) => ({ ...journal, at: () => Math.round(performance.now()) }),
   ],
+  [
+    'order-of-entries',
+    'has a clock that begins with each attempt',
+    (journal) => {
+      const begun = performance.now();
+      return { ...journal, at: () => Math.round(performance.now() - begun) };
+    },
+  ],
 ];
 
 test.concurrent.each(WRONG)('the rule %s finds a journal that %s', async (rule, _how, wrong) => {
