@@ -83,7 +83,7 @@ export async function simulate(agent: AgentMaker | SimulatedAgent, options: Simu
     throw new TypeError(`simulate: option 'recheck' must be a number from 0 to 1, and is ${recheck}.`);
   const only = options.only === undefined ? null : new Set(options.only);
   const rates = ratesOf(options.faults);
-  const model = modelOf(options.model);
+  const { model, replies } = modelOf(options.model);
   const servers = await serversOf(agent, options.servers);
   // Time is the whole process's: one simulation after the other.
   const before = last;
@@ -99,6 +99,7 @@ export async function simulate(agent: AgentMaker | SimulatedAgent, options: Simu
       agent,
       task: options.task ?? 'Simulate.',
       model,
+      replies,
       hostile: hostileModel,
       servers,
       begin: options.begin ?? (() => undefined),
@@ -135,11 +136,11 @@ async function serversOf(
   return (draws, rates) => new ServerWorld({ servers, draws, rates, make, link });
 }
 
-function modelOf(given: SimulateOptions['model']): Simulated['model'] {
-  if (given === undefined) return null;
-  if (typeof given === 'function') return given;
+function modelOf(given: SimulateOptions['model']): Pick<Simulated, 'model' | 'replies'> {
+  if (given === undefined) return { model: null, replies: null };
+  if (typeof given === 'function') return { model: given, replies: null };
   const replies = typeof given === 'string' ? repliesIn(given) : given;
-  return (seed) => hostileModel({ seed, replies, rate: 0 });
+  return { model: (seed) => hostileModel({ seed, replies, rate: 0 }), replies: replies.length };
 }
 
 /** What the model of a recorded run said, in order. */

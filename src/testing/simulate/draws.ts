@@ -10,13 +10,26 @@ export interface Drawn {
   readonly says: string;
 }
 
+/**
+ * Of all that a seed draws, what happens: the keys of draws. `<key>!` happens there though the seed does not draw it.
+ * `without requests 2-4` and `without request 2` leave out requests of the model, `without call 3.1` the first call in the
+ * reply to its third. Null: everything.
+ */
+export type Only = ReadonlySet<string> | null;
+
 /** All chance of one run. Each draw follows from the seed and its own key alone, so that leaving one out moves no other. */
 export interface Draws {
   readonly seed: number;
   /** Everything that was drawn so far. */
   readonly drawn: readonly Drawn[];
+  /** Where something could have happened, by its key, in a form that stays when requests before it are left out. Only with `only`. */
+  readonly asked: ReadonlyMap<string, string>;
+  /** The requests that the model got, with how many calls there were in the reply to each. */
+  readonly replies: Map<number, number>;
   /** Whether something out of the ordinary happens at a place, with this probability. */
   happens(kind: string, place: string, rate: number, says: string): boolean;
+  /** Whether this is left out: `request 3`, `call 3.1`. */
+  leavesOut(what: string): boolean;
   /** A whole number from 0 up to, and never, `below`. It is no draw of its own: it says how something happens. */
   below(key: string, below: number): number;
   /** A source of numbers of its own, for code that draws one after the other. */
@@ -33,19 +46,36 @@ export function bredSeed(parent: number, child: number): number {
   return parent * GENERATION + (child % GENERATION);
 }
 
-/** Makes the draws of a seed. With `only` nothing happens but what has one of these keys: how a failure is shrunk. */
-export function drawsOf(seed: number, only: ReadonlySet<string> | null): Draws {
+/** Makes the draws of a seed. With `only` nothing happens but what it names: how a failure is shrunk. */
+export function drawsOf(seed: number, only: Only): Draws {
   const drawn: Drawn[] = [];
+  const asked = new Map<string, string>();
+  const counts = new Map<string, number>();
+  const replies = new Map<number, number>();
+  const left = leftOut(only);
   const at = (key: string): number => drawnAt(seed, hashed(key));
+  const note = (kind: string, key: string): void => {
+    const since = `${kind} after ${[...replies.keys()].at(-1) ?? 0}`;
+    const count = (counts.get(since) ?? 0) + 1;
+    counts.set(since, count);
+    asked.set(key, `${since} ${count}`);
+  };
   return {
     seed,
     drawn,
+    asked,
+    replies,
     happens: (kind, place, rate, says) => {
       const key = `${kind} ${place}`;
-      if (rate <= 0 || (only !== null && !only.has(key)) || at(key) >= rate * eager(seed, hashed(key))) return false;
-      drawn.push({ key, kind, says });
+      if (rate <= 0) return false;
+      if (only !== null) note(kind, key);
+      const isForced = only?.has(`${key}!`) === true;
+      if (!isForced && only !== null && !only.has(key)) return false;
+      if (!isForced && at(key) >= rate * eager(seed, hashed(key))) return false;
+      drawn.push({ key: isForced ? `${key}!` : key, kind, says });
       return true;
     },
+    leavesOut: (what) => left.has(what),
     below: (key, below) => Math.floor(at(`how ${key}`) * below),
     source: (key) => {
       let count = 0;
@@ -53,6 +83,21 @@ export function drawsOf(seed: number, only: ReadonlySet<string> | null): Draws {
       return () => fraction(start ^ Math.imul(++count, 0x9e3779b1));
     },
   };
+}
+
+const LEFT_OUT = /^without (?:(call [\d.]+)|requests? (\d+)(?:-(\d+))?)$/;
+/** No run has so many requests. */
+const MOST_REQUESTS = 10_000;
+
+function leftOut(only: Only): ReadonlySet<string> {
+  const left = new Set<string>();
+  for (const key of only ?? []) {
+    const [, call, from, to = from] = LEFT_OUT.exec(key) ?? [];
+    if (call !== undefined) left.add(call);
+    const last = Math.min(Number(to), MOST_REQUESTS);
+    for (let request = Number(from); request <= last; request++) left.add(`request ${request}`);
+  }
+  return left;
 }
 
 function drawnAt(seed: number, place: number): number {
@@ -75,30 +120,4 @@ function hashed(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
   return hash;
-}
-
-/**
- * Finds the fewest draws that still give the same failure: whole parts are left out, then halves of them, down to single
- * ones (delta debugging). `fails` runs the seed with these keys alone.
- */
-export async function fewest(
-  keys: readonly string[],
-  fails: (keys: readonly string[]) => Promise<boolean>,
-): Promise<readonly string[]> {
-  let kept = keys;
-  if (kept.length > 0 && (await fails([]))) return [];
-  for (let parts = 2; kept.length > 1;) {
-    const size = Math.ceil(kept.length / parts);
-    let shorter: readonly string[] | null = null;
-    for (let from = 0; from < kept.length && shorter === null; from += size) {
-      const rest = [...kept.slice(0, from), ...kept.slice(from + size)];
-      if (await fails(rest)) shorter = rest;
-    }
-    if (shorter !== null) {
-      kept = shorter;
-      parts = Math.max(2, parts - 1);
-    } else if (size === 1) break;
-    else parts = Math.min(kept.length, parts * 2);
-  }
-  return kept;
 }

@@ -66,7 +66,7 @@ export async function judgedRun(
     if (ended !== null) return ended;
   }
   const wrong =
-    recordsWrong(recording, outcome.drawn, outcome.store.restarts) ??
+    recordsWrong(recording, outcome.draws.drawn, outcome.store.restarts) ??
     ranTwice(outcome) ??
     carriedOutTwice(outcome, recording) ??
     lostInVain(outcome, recording) ??
@@ -80,7 +80,7 @@ export async function judgedRun(
     check({
       seed,
       result,
-      drawn: outcome.drawn.map(({ says }) => says),
+      drawn: outcome.draws.drawn.map(({ says }) => says),
       get ran() {
         return playedThrough(recording, {}, NOWHERE).run.view().ran;
       },
@@ -199,8 +199,8 @@ function carriedOutTwice({ carriedOut }: SimulatedOutcome, { head, lines }: Reco
 }
 
 /** A call of a server fails only for what went wrong there, and what did not reach it is sent again. */
-function lostInVain({ carriedOut, drawn }: SimulatedOutcome, { lines }: Recording): Problem | null {
-  const [first, ...others] = drawn.filter(({ kind }) => /^mcp\.(?!list|duplicate)/.test(kind));
+function lostInVain({ carriedOut, draws }: SimulatedOutcome, { lines }: Recording): Problem | null {
+  const [first, ...others] = draws.drawn.filter(({ kind }) => /^mcp\.(?!list|duplicate)/.test(kind));
   const isSentAgain = first?.kind === 'mcp.before' || first?.kind === 'mcp.session';
   if (carriedOut.size === 0 || others.length > 0 || (first !== undefined && !isSentAgain)) return null;
   for (const line of lines) {

@@ -1,6 +1,7 @@
 /**
- * Owns: which seeds are run, which of the runs are judged how thoroughly, what of it is a failure, and its shrinking.
- * Does not own: how one seed runs (the simulated run's), what is right (the judge's).
+ * Owns: which seeds are run, which of the runs are judged how thoroughly, what of it is a failure.
+ * Does not own: how one seed runs (the simulated run's), what is right (the judge's), what is left out of a failure (the
+ * shrinking's).
  *
  * I1 A seed alone determines its run; what earlier seeds have met determines only which seeds come next.
  * I2 A run in which something new happened is always judged in full.
@@ -14,8 +15,9 @@ import { llmCallMachine } from '../../machines/llm-call/llm-call.ts';
 import { toolCallMachine } from '../../machines/tool-call/tool-call.ts';
 import { machineCoverage } from '../coverage/edges.ts';
 import { textAt } from '../explore/walk/story.ts';
-import { bredSeed, drawsOf, fewest } from './draws.ts';
+import { type Only, bredSeed, drawsOf } from './draws.ts';
 import { type OwnChecks, type Taken, judgedRun, resumeWrong } from './judge.ts';
+import { Shrinking } from './shrinking.ts';
 import { eachFault } from './simulated-faults.ts';
 import { simulatedRun } from './simulated-run.ts';
 import type { Problem } from './journal-laws.ts';
@@ -27,8 +29,7 @@ interface SearchOptions extends OwnChecks {
   readonly seeds: number | readonly number[];
   /** The share of the runs that are judged in full though nothing in them is new. */
   readonly recheck: number;
-  /** Nothing is drawn but what has one of these keys; null: everything. */
-  readonly only: ReadonlySet<string> | null;
+  readonly only: Only;
   readonly maxFailures: number;
   readonly onProgress?: ((soFar: { readonly runs: number; readonly failures: number }) => void) | undefined;
 }
@@ -37,6 +38,11 @@ interface SearchOptions extends OwnChecks {
 interface Judged {
   readonly outcome: SimulatedOutcome;
   readonly problem: Problem | null;
+}
+
+/** What a failure was shrunk to. */
+interface Shrunk extends Judged {
+  readonly only: ReadonlySet<string>;
 }
 
 interface Found {
@@ -71,12 +77,12 @@ export class Search {
     for (const seed of this.#seeds()) {
       if (realNow() >= this.#simulated.until) break;
       const met = this.#met;
-      const run = await this.#judged(seed, only);
+      const run = await this.#judged(seed, { only });
       this.#runs++;
       this.#note(run.outcome);
       if (this.#met > met && Number.isSafeInteger(bredSeed(seed, 1))) this.#parents.push(seed);
       if (this.#parents.length > MOST_PARENTS) this.#parents.shift();
-      if (run.problem !== null) await this.#fail(seed, run, run.problem);
+      if (run.problem !== null) await this.#fail(seed, run.outcome, run.problem);
       onProgress?.({ runs: this.#runs, failures: this.#found.size });
       if (this.#found.size >= maxFailures) break;
     }
@@ -98,19 +104,23 @@ export class Search {
     return this.#taken.edges.size + this.#taken.states.size + this.#faults.size + this.#steps.size;
   }
 
-  async #judged(seed: number, only: ReadonlySet<string> | null): Promise<Judged> {
+  /** Runs a seed and judges it: in full, not in full, or as what happened in it asks for. */
+  async #judged(
+    seed: number,
+    { only, most = Infinity, isThorough: asked }: { only: Only; most?: number; isThorough?: boolean },
+  ): Promise<Judged> {
     const { unhandled } = this.#simulated;
     unhandled.splice(0);
     try {
-      const outcome = await simulatedRun(this.#simulated, seed, only);
-      const isThorough = this.#isThorough(outcome);
+      const outcome = await simulatedRun(this.#simulated, seed, { only, most });
+      const isThorough = asked ?? this.#isThorough(outcome);
       const wrong = await judgedRun(outcome, this.#options, isThorough ? this.#taken : null);
       await settled();
       const [first] = unhandled;
       const rejected =
         unhandled.length === 0 ? null : { check: 'unhandled rejection', message: describeThrown(first).message };
       const problem = wrong ?? rejected;
-      return { outcome, problem: problem ?? (isThorough ? await this.#interrupted(outcome) : null) };
+      return { outcome, problem: problem ?? (isThorough ? await this.#interrupted(outcome, only) : null) };
     } finally {
       unhandled.splice(0);
     }
@@ -125,51 +135,63 @@ export class Search {
   }
 
   /** Where nothing but interruptions was drawn, the run without them must end alike. */
-  async #interrupted(outcome: SimulatedOutcome): Promise<Problem | null> {
-    const rest = outcome.drawn.filter(({ kind }) => !interrupts(kind));
-    if (rest.length === outcome.drawn.length || !rest.every(({ kind }) => HARMLESS.has(kind))) return null;
-    const whole = await simulatedRun(this.#simulated, outcome.seed, new Set(rest.map(({ key }) => key)));
+  async #interrupted(outcome: SimulatedOutcome, only: Only): Promise<Problem | null> {
+    const { drawn } = outcome.draws;
+    const rest = drawn.filter(({ kind }) => !interrupts(kind));
+    if (rest.length === drawn.length || !rest.every(({ kind }) => HARMLESS.has(kind))) return null;
+    const without = [...(only ?? [])].filter((key) => key.startsWith('without '));
+    const kept = new Set([...rest.map(({ key }) => key), ...without]);
+    const whole = await simulatedRun(this.#simulated, outcome.seed, { only: kept, most: Infinity });
     return resumeWrong(outcome, whole);
   }
 
-  #note({ drawn, result, store }: SimulatedOutcome): void {
-    for (const { kind } of drawn) this.#faults.set(kind, (this.#faults.get(kind) ?? 0) + 1);
+  #note({ draws, result, store }: SimulatedOutcome): void {
+    for (const { kind } of draws.drawn) this.#faults.set(kind, (this.#faults.get(kind) ?? 0) + 1);
     const reason = result?.reason ?? 'none';
     this.#endings[reason] = (this.#endings[reason] ?? 0) + 1;
     for (const { count } of store.performances.values()) this.#effects += count;
   }
 
   /** Keeps a failure by its reason, shrunk when it is the first of its kind. */
-  async #fail(seed: number, { outcome }: Judged, problem: Problem): Promise<void> {
+  async #fail(seed: number, outcome: SimulatedOutcome, problem: Problem): Promise<void> {
     const kind = kindOf(problem);
     const known = this.#found.get(kind);
     if (known !== undefined) {
       known.count++;
       return;
     }
-    let smallest: Judged = { outcome, problem };
-    const keys = await fewest(
-      outcome.drawn.map(({ key }) => key),
-      async (left) => {
-        // What fails is judged in full, whatever was judged before.
-        this.#steps.clear();
-        const tried = await this.#judged(seed, new Set(left));
-        const isSame = tried.problem !== null && kindOf(tried.problem) === kind;
-        if (isSame) smallest = tried;
-        return isSame;
-      },
-    );
-    const { drawn, recording } = smallest.outcome;
+    const smallest = await this.#shrunk(seed, outcome, kind);
+    const { draws, recording } = smallest.outcome;
     const failure = {
       seed,
       check: problem.check,
       reason: smallest.problem?.message ?? problem.message,
-      drawn: drawn.filter(({ key }) => keys.includes(key)).map(({ says }) => says),
-      only: keys,
+      drawn: draws.drawn.map(({ says }) => says),
+      only: [...smallest.only],
       recording: recording === null ? '' : recordingLines(recording),
       records: { found: recordsIn(outcome), left: recordsIn(smallest.outcome) },
     };
     this.#found.set(kind, { failure, count: 1 });
+  }
+
+  /** The smallest run that fails for the same reason. One that does not fail again is left as it is. */
+  async #shrunk(seed: number, outcome: SimulatedOutcome, kind: string): Promise<Shrunk> {
+    const tries = (isThorough: boolean) => async (only: ReadonlySet<string>, most: number) => {
+      const { outcome: tried, problem } = await this.#judged(seed, { only, most, isThorough });
+      const isSame = problem !== null && kindOf(problem) === kind;
+      return { only, outcome: tried, problem, draws: tried.draws, records: recordsIn(tried), isSame };
+    };
+    const given = [...(this.#options.only ?? [])].filter((key) => key.startsWith('without '));
+    const all = new Set([...outcome.draws.drawn.map(({ key }) => key), ...given]);
+    // What is seen without playing a run again is looked for without it.
+    for (const isThorough of [false, true]) {
+      const first = await tries(isThorough)(all, Infinity);
+      if (!first.isSame) continue;
+      const { only } = await new Shrinking(first, this.#simulated.replies, tries(isThorough)).smallest();
+      const smallest = await tries(true)(only, Infinity);
+      if (smallest.isSame) return smallest;
+    }
+    return { only: all, outcome, problem: null };
   }
 
   #simulation(): Simulation {

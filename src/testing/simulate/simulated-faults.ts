@@ -2,7 +2,6 @@ import { createActor } from 'xstate';
 import { callTool } from '../../actors/tool-call/call-tool.ts';
 import { leafErrorOf } from '../../actors/leaf.ts';
 import type { Effect, Outcome, Perform, PerformIo } from '../../actors/journal.ts';
-import { type Model, type ModelIo, type ModelReply, type ModelRequest, ModelError } from '../../actors/model.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
 import { toJson } from '../../json/to-json.ts';
 import { isJsonObject } from '../../json/json.ts';
@@ -104,72 +103,6 @@ function isNames(faults: Faults | undefined): faults is readonly FaultName[] {
 
 function isFault(name: string): name is FaultName {
   return Object.hasOwn(RATES, name);
-}
-
-/** Makes a model that gets a share of its replies wrong; without a model it calls whatever is offered. */
-export type HostileMaker = (options: { readonly seed: number; readonly rate: number; readonly model?: Model }) => Model;
-
-/**
- * A model that answers as another one does, with faults drawn for each request. A request that was answered before is
- * answered the same: after a crash it is asked again.
- */
-export function faultyModel(base: Model, draws: Draws, rates: FaultRates, hostile: HostileMaker): Model {
-  const answered = new Map<string, ModelReply>();
-  let count = 0;
-  const spoilt = hostile({ seed: draws.below('model', 2 ** 30), model: base, rate: 1 });
-  const answer = async (request: ModelRequest, io: ModelIo): Promise<ModelReply> => {
-    const place = `${++count}`;
-    const is = (name: FaultName, says: string): boolean =>
-      draws.happens(name, place, rates[name], `request ${place}: ${says}`);
-    if (is('model.busy', '429 with Retry-After'))
-      throw new ModelError('rate-limited', 'too many requests (simulated)', { status: 429, retryAfterMs: 1500 });
-    if (is('model.error', 'status 500')) throw new ModelError('server-error', 'failed (simulated)', { status: 500 });
-    if (is('model.stall', 'no answer')) return untilAborted(io.signal);
-    if (is('model.malformed', 'a malformed reply')) return spoilt.complete(request, io);
-    const reply = await base.complete(request, io);
-    if (is('model.broken-stream', 'an error in the middle of the stream')) {
-      io.onToken?.({ kind: 'text', text: reply.content.slice(0, 5) });
-      throw new ModelError('connect-failed', 'the stream ended (simulated)');
-    }
-    if (is('model.cut', 'cut off')) return { content: reply.content.slice(0, 5), finishReason: 'length' };
-    if (is('model.usage', 'wrong usage'))
-      return { ...reply, usage: { inputTokens: -7, outputTokens: Number.NaN, totalTokens: 1e300 } };
-    return reply;
-  };
-  return {
-    id: base.id ?? 'simulated',
-    ...(base.toolCalling === undefined ? {} : { toolCalling: base.toolCalling }),
-    ...(base.takesImages === undefined ? {} : { takesImages: base.takesImages }),
-    ...(base.takesFiles === undefined ? {} : { takesFiles: base.takesFiles }),
-    complete: async (request, io) => {
-      io.signal.throwIfAborted();
-      const key = JSON.stringify(request.messages);
-      const before = answered.get(key);
-      if (before !== undefined) return before;
-      const reply = await answer(request, io);
-      answered.set(key, reply);
-      return reply;
-    },
-  };
-}
-
-/** A model that has no idea: it calls whatever is offered, and can answer at every request. */
-export function inventingModel(draws: Draws, hostile: HostileMaker): Model {
-  const inventing = hostile({ seed: draws.below('replies', 2 ** 30), rate: 0 });
-  let count = 0;
-  return {
-    id: 'inventing',
-    complete: async (request, io) => {
-      const reply = await inventing.complete(request, io);
-      return draws.happens('reply', `${++count}`, 1, `reply ${count} is invented`) ? reply : { content: 'Done.' };
-    },
-  };
-}
-
-function untilAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
 }
 
 /** A larger result is refused, here: what is refused at ten megabytes costs a simulation its speed. */

@@ -20,6 +20,8 @@ const MOST_STEPS_ON = 4;
 interface OutsideOptions {
   /** Whether the agent is there for this run alone: then nothing comes after it. */
   readonly isMade: boolean;
+  /** Whether a tool is of a server, which alone brings it back. */
+  readonly isOfServer: (tool: string) => boolean;
   /** Whether the run may yet be taken up again by another process. */
   readonly canRestart: () => boolean;
   /** Sends the run what none of its own methods sends; with `callId` to the call that a person is asked about. */
@@ -144,7 +146,8 @@ export class Outside {
     this.#refused(run.cancel('too late'));
     // What was queued is answered when the run after it has begun, or cannot: one run after the other.
     const { time } = this.#options;
-    for (let turn = 0; turn < 10 && (turn === 0 || this.#sent.size > 0); turn++) {
+    const turns = 10 + 3 * this.#sent.size;
+    for (let turn = 0; turn < turns && (turn === 0 || this.#sent.size > 0); turn++) {
       if (time.pending.some(({ ms }) => ms === 0)) time.fireNext();
       await settled();
     }
@@ -225,7 +228,8 @@ export class Outside {
     if (tool === undefined || !tools.remove(tool.name)) return;
     this.#gone = { tool: tool.name, at };
     this.#removed.push(() => {
-      if (!tools.has(tool.name)) tools.register(tool);
+      // Registered again it would be a tool of the agent's own.
+      if (!tools.has(tool.name) && !this.#options.isOfServer(tool.name)) tools.register(tool);
     });
   }
 }

@@ -7,16 +7,14 @@
  */
 import type { AgentOptions } from '../../agent/options/agent-options.ts';
 import type { SomeRun } from '../../agent/run/run.ts';
-import type { Effect } from '../../actors/journal.ts';
-import { isJsonObject } from '../../json/json.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
-import { type Draws, drawsOf } from './draws.ts';
+import { type Draws, type Only, drawsOf } from './draws.ts';
 import { Leftovers } from './leftovers.ts';
-import { faultyModel, inventingModel } from './simulated-faults.ts';
+import { faultyModel, inventingModel } from './simulated-model.ts';
 import { HOUR_MS, Outside, permissionsInMemory } from './simulated-outside.ts';
 import type { ServerWorld } from './simulated-servers.ts';
-import { SimulatedStore } from './simulated-store.ts';
+import { SimulatedStore, nameOf } from './simulated-store.ts';
 import { realNow, reallyWait, settled } from './virtual-time.ts';
 import type { Problem } from './journal-laws.ts';
 import type { Simulated, SimulatedAgent, SimulatedOutcome } from './simulation.ts';
@@ -26,22 +24,23 @@ const MOST_STEPS = 3_000;
 /** For how many real milliseconds a leaf that really waits is waited for: turns of one each, so that a process held up gives up no sooner. */
 const PATIENCE_TURNS = 900;
 
-/** Runs a seed. With `only` no draws but these are made. */
+/** Runs a seed, and gives up on a run of more than `most` records. */
 export async function simulatedRun(
   simulated: Simulated,
   seed: number,
-  only: ReadonlySet<string> | null,
+  { only, most }: { readonly only: Only; readonly most: number },
 ): Promise<SimulatedOutcome> {
   const { time } = simulated;
   const draws = drawsOf(seed, only);
   time.reset(draws.source('chance'));
   simulated.begin();
-  return new OneRun(simulated, seed, draws).lead();
+  return new OneRun(simulated, seed, draws, most).lead();
 }
 
 class OneRun {
   readonly #simulated: Simulated;
   readonly #runId: string;
+  readonly #most: number;
   readonly #draws: Draws;
   readonly #store: SimulatedStore;
   readonly #options: AgentOptions;
@@ -54,7 +53,8 @@ class OneRun {
   #problem: Problem | null = null;
   readonly #leftovers: Leftovers;
 
-  constructor(simulated: Simulated, seed: number, draws: Draws) {
+  constructor(simulated: Simulated, seed: number, draws: Draws, most: number) {
+    this.#most = most;
     this.#simulated = simulated;
     this.#runId = `seed-${seed}`;
     this.#draws = draws;
@@ -62,6 +62,7 @@ class OneRun {
     const isMade = typeof simulated.agent === 'function';
     this.#outside = new Outside({
       isMade,
+      isOfServer: (tool) => this.#servers?.offers(tool) === true,
       canRestart: () => this.#store.canRestart(),
       send: (event, callId) => this.#store.send(event, callId),
       draws,
@@ -118,7 +119,7 @@ class OneRun {
     if (left !== null) this.#wrong('left behind', left);
     return {
       seed: this.#draws.seed,
-      drawn: this.#draws.drawn,
+      draws: this.#draws,
       result,
       problem: this.#problem,
       recording: this.#store.recording(),
@@ -187,6 +188,7 @@ class OneRun {
       // Connections take turns of the event loop to come up.
       if (this.#servers !== null) for (let turn = 0; turn < 3; turn++) await settled();
       if (result !== undefined) return result;
+      if (this.#store.records > this.#most) return this.#stop(run, 'the run is larger than it may be', 'too large');
       if (++this.#steps > MOST_STEPS) return this.#stop(run, `the run had not ended after ${MOST_STEPS} steps`);
       this.#outside.interfere(run, this.#agent, this.#steps);
       if (this.#store.abandons(this.#steps)) return null;
@@ -216,8 +218,8 @@ class OneRun {
     this.#problem ??= { check, message };
   }
 
-  async #stop(run: SomeRun, message: string): Promise<null> {
-    this.#wrong('every run ends', message);
+  async #stop(run: SomeRun, message: string, check = 'every run ends'): Promise<null> {
+    this.#wrong(check, message);
     void run.cancel('the simulation has ended');
     for (let turn = 0; turn < 5; turn++) {
       await settled();
@@ -291,9 +293,4 @@ class OneRun {
     }
     return true;
   }
-}
-
-/** A tool by its name; anything else by its leaf. */
-function nameOf({ name, request }: Effect): string {
-  return isJsonObject(request) && typeof request['tool'] === 'string' ? request['tool'] : name;
 }

@@ -55,6 +55,12 @@ export class ServerWorld {
     this.#options = options;
   }
 
+  /** Whether a tool of the agent is one of theirs. */
+  offers(tool: string): boolean {
+    const servers = Object.entries(this.#options.servers);
+    return servers.some(([server, tools]) => tools.some(({ name }) => tool === `${server}_${name}`));
+  }
+
   /** Connections for a new process; those of the one before are dead. */
   connect(): Readonly<Record<string, McpConnection>> {
     const { servers, make } = this.#options;

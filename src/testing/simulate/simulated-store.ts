@@ -96,6 +96,11 @@ export class SimulatedStore implements JournalStore {
     return this.#head === null || this.#lines === null ? null : { head: this.#head, lines: [...this.#lines] };
   }
 
+  /** How many records are written so far. */
+  get records(): number {
+    return this.#lines === null ? 0 : this.#lines.length + 1;
+  }
+
   /** A new process: what the old one was doing is gone. */
   restart(): void {
     this.#life++;
@@ -280,4 +285,9 @@ export class SimulatedStore implements JournalStore {
       close: () => undefined,
     };
   }
+}
+
+/** A tool by its name; anything else by its leaf. */
+export function nameOf({ name, request }: Effect): string {
+  return isJsonObject(request) && typeof request['tool'] === 'string' ? request['tool'] : name;
 }

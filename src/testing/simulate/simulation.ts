@@ -7,10 +7,11 @@ import type { Recording } from '../../journal/format/recording.ts';
 import type { Replayable } from '../../journal/replay/replay.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { MachineCoverage } from '../coverage/edges.ts';
-import type { Drawn, Draws } from './draws.ts';
+import type { Draws } from './draws.ts';
 import type { ServerWorld } from './simulated-servers.ts';
 import type { Problem } from './journal-laws.ts';
-import type { FaultName, FaultRates, HostileMaker } from './simulated-faults.ts';
+import type { FaultName, FaultRates } from './simulated-faults.ts';
+import type { HostileMaker } from './simulated-model.ts';
 import type { SimulatedStore } from './simulated-store.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -30,6 +31,8 @@ export interface Simulated {
   readonly agent: SimulatedAgent | AgentMaker;
   readonly task: string;
   readonly model: ((seed: number) => Model) | null;
+  /** How many replies the model has; null where nobody knows. */
+  readonly replies: number | null;
   readonly hostile: HostileMaker;
   /** Makes the MCP servers of a run; null where none are simulated. */
   readonly servers: ((draws: Draws, rates: FaultRates) => ServerWorld) | null;
@@ -52,7 +55,7 @@ export interface Simulated {
 /** What has come of one seed. */
 export interface SimulatedOutcome {
   readonly seed: number;
-  readonly drawn: readonly Drawn[];
+  readonly draws: Draws;
   readonly result: AnyResult | null;
   /** What is wrong with the way in which it was driven; null when nothing is. */
   readonly problem: Problem | null;
@@ -77,7 +80,10 @@ export interface SimulatedFailure {
   readonly reason: string;
   /** The faults and choices that are left, in words. */
   readonly drawn: readonly string[];
-  /** The same as keys, for the option `only` of `simulate`: with them the seed alone repeats the smallest run. */
+  /**
+   * The same as keys, and what of the model is left out, for the option `only` of `simulate`: with them the seed alone
+   * repeats the smallest run.
+   */
   readonly only: readonly string[];
   /** The recording of the smallest run, as JSON lines; empty where nothing was written. */
   readonly recording: string;

@@ -1,0 +1,106 @@
+import { type Model, type ModelIo, type ModelReply, type ModelRequest, ModelError } from '../../actors/model.ts';
+import type { Json } from '../../json/json.ts';
+import type { Draws } from './draws.ts';
+import type { FaultName, FaultRates } from './simulated-faults.ts';
+
+/** Makes a model that gets a share of its replies wrong; without a model it calls whatever is offered. */
+export type HostileMaker = (options: { readonly seed: number; readonly rate: number; readonly model?: Model }) => Model;
+
+/**
+ * A model that answers as another one does, with faults drawn for each request. A request that was answered before is
+ * answered the same: after a crash it is asked again.
+ */
+export function faultyModel(base: Model, draws: Draws, rates: FaultRates, hostile: HostileMaker): Model {
+  const answered = new Map<string, ModelReply>();
+  let count = 0;
+  const next = async (request: ModelRequest, io: ModelIo): Promise<string> => {
+    while (draws.leavesOut(`request ${++count}`)) await passedOver(base, request, io);
+    draws.replies.set(count, 0);
+    return `${count}`;
+  };
+  const spoilt = hostile({ seed: draws.below('model', 2 ** 30), model: base, rate: 1 });
+  const answer = async (request: ModelRequest, io: ModelIo): Promise<ModelReply> => {
+    const place = await next(request, io);
+    const is = (name: FaultName, says: string): boolean =>
+      draws.happens(name, place, rates[name], `request ${place}: ${says}`);
+    if (is('model.busy', '429 with Retry-After'))
+      throw new ModelError('rate-limited', 'too many requests (simulated)', { status: 429, retryAfterMs: 1500 });
+    if (is('model.error', 'status 500')) throw new ModelError('server-error', 'failed (simulated)', { status: 500 });
+    if (is('model.stall', 'no answer')) return untilAborted(io.signal);
+    if (is('model.malformed', 'a malformed reply')) return spoilt.complete(request, io);
+    const reply = withoutCalls(await base.complete(request, io), draws, Number(place));
+    if (is('model.broken-stream', 'an error in the middle of the stream')) {
+      io.onToken?.({ kind: 'text', text: reply.content.slice(0, 5) });
+      throw new ModelError('connect-failed', 'the stream ended (simulated)');
+    }
+    if (is('model.cut', 'cut off')) return { content: reply.content.slice(0, 5), finishReason: 'length' };
+    if (is('model.usage', 'wrong usage'))
+      return { ...reply, usage: { inputTokens: -7, outputTokens: Number.NaN, totalTokens: 1e300 } };
+    return reply;
+  };
+  return {
+    id: base.id ?? 'simulated',
+    ...(base.toolCalling === undefined ? {} : { toolCalling: base.toolCalling }),
+    ...(base.takesImages === undefined ? {} : { takesImages: base.takesImages }),
+    ...(base.takesFiles === undefined ? {} : { takesFiles: base.takesFiles }),
+    complete: async (request, io) => {
+      io.signal.throwIfAborted();
+      const key = JSON.stringify(request.messages);
+      const before = answered.get(key);
+      if (before !== undefined) return before;
+      const reply = await answer(request, io);
+      answered.set(key, reply);
+      return reply;
+    },
+  };
+}
+
+/** A model that has no idea: it calls whatever is offered, and can answer at every request. */
+export function inventingModel(draws: Draws, hostile: HostileMaker): Model {
+  const inventing = hostile({ seed: draws.below('replies', 2 ** 30), rate: 0 });
+  let count = 0;
+  return {
+    id: 'inventing',
+    complete: async (request, io) => {
+      const reply = await inventing.complete(request, io);
+      return draws.happens('reply', `${++count}`, 1, `reply ${count} is invented`) ? reply : { content: 'Done.' };
+    },
+  };
+}
+
+/** What the model would have said here is never said. */
+async function passedOver(base: Model, request: ModelRequest, io: ModelIo): Promise<void> {
+  await base.complete(request, { ...io, onToken: () => undefined }).catch(() => undefined);
+}
+
+/** The reply without the calls, or the steps of its plan, that are left out. */
+function withoutCalls(reply: ModelReply, draws: Draws, request: number): ModelReply {
+  const { toolCalls = [] } = reply;
+  const [plan] = toolCalls;
+  const steps = plan?.name === 'make_plan' ? stepsOf(plan.arguments) : null;
+  draws.replies.set(request, steps?.length ?? toolCalls.length);
+  const isLeft = (_call: unknown, index: number): boolean => !draws.leavesOut(`call ${request}.${index + 1}`);
+  const left = (steps ?? toolCalls).filter(isLeft).length;
+  if (left === 0 || left === (steps ?? toolCalls).length) return reply;
+  if (steps === null || plan === undefined) return { ...reply, toolCalls: toolCalls.filter(isLeft) };
+  return { ...reply, toolCalls: [{ ...plan, arguments: { plan: steps.filter(isLeft) } }] };
+}
+
+function stepsOf(args: string | Json | undefined): readonly Json[] | null {
+  try {
+    const read: unknown = typeof args === 'string' ? JSON.parse(args) : args;
+    return isPlan(read) ? read.plan : null;
+  } catch {
+    return null;
+  }
+}
+
+function isPlan(read: unknown): read is { readonly plan: readonly Json[] } {
+  return typeof read === 'object' && read !== null && 'plan' in read && Array.isArray(read.plan);
+}
+
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}

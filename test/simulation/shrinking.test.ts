@@ -1,0 +1,128 @@
+import { expect, test } from 'vitest';
+import { type AgentOptions, createAgent, tool } from '../../src/index.ts';
+import { type CheckedRun, type SimulateOptions, type SimulatedAgent, simulate } from '../../src/testing/index.ts';
+import { SOAKING, cases } from '../support/soak.ts';
+import { LONG_SUBJECTS } from './long-subjects.ts';
+import { SOURCE_MUTANTS } from './mutants.ts';
+import { inTemporaryFolder, runMutated } from './mutated-source.ts';
+import { type ShrunkFailure, sharesOf, shrunkFailure } from './shrunk-failures.ts';
+
+type Maker = (options: AgentOptions) => SimulatedAgent;
+
+const charged = new Map<string, number>();
+const charge = tool({
+  name: 'charge',
+  description: 'Charges the card.',
+  effects: 'idempotent',
+  execute: (_args, { idempotencyKey }) => {
+    charged.set(idempotencyKey, (charged.get(idempotencyKey) ?? 0) + 1);
+    return 'charged';
+  },
+});
+const look = tool({ name: 'look', description: 'Looks.', effects: 'none', execute: () => 'seen' });
+const cashier: Maker = (options) => createAgent({ tools: [look, charge], maxSteps: 40, ...options });
+
+const calls = (...names: readonly string[]) => ({ content: '', toolCalls: names.map((name) => ({ name })) });
+const TURNS = [calls('look'), calls('look', 'look'), calls('look', 'charge', 'look'), calls('look')];
+const LONG = [...TURNS, ...TURNS, ...TURNS, ...TURNS, 'Paid.'];
+const twice: SimulateOptions = {
+  model: LONG,
+  faults: { 'process.crash': 0.1 },
+  begin: () => charged.clear(),
+  check: () => Math.max(0, ...charged.values()) <= 1 || 'the card was charged twice',
+};
+
+const [{ agent: clerk, options: long }] = [LONG_SUBJECTS[0] ?? { agent: cashier, options: {} }];
+/** Fails where something stands in the recording of a long run. */
+const without = (wrong: RegExp): SimulateOptions => ({
+  ...long,
+  check: (run: CheckedRun) => !wrong.test(run.recording()) || 'there it is',
+});
+
+/** Claims that do not hold, each of an agent in runs of many turns. */
+const WRONG: readonly (readonly [string, Maker, SimulateOptions])[] = [
+  ['a card is charged once', cashier, twice],
+  ['nobody is asked', clerk, without(/approval\.given/)],
+  ['nothing runs after a refusal', clerk, without(/approval\.refused.*"name":"callTool"/s)],
+  ['no tool takes too long', clerk, without(/did not finish within/)],
+  ['nobody speaks after a crash', clerk, without(/"t":"restart".*message\.steered/s)],
+  ['no model is busy twice', clerk, without(/rate-limited.*rate-limited/s)],
+];
+
+function expectSmall(failures: readonly ShrunkFailure[]): void {
+  const { gone, kept } = sharesOf(failures);
+  if (SOAKING) {
+    for (const { name, check, found, left } of failures)
+      console.log(`${name}: ${check}, ${found} records, ${left} left`);
+    console.log(`${failures.length} failures: in the median ${gone} is gone; ${kept} keep their reason.`);
+  }
+  expect(gone).toBeGreaterThanOrEqual(0.8);
+  expect(kept).toBeGreaterThanOrEqual(0.95);
+}
+
+test('of what fails in a long run a fifth is left, and it fails for the same reason', async () => {
+  const failures: ShrunkFailure[] = [];
+  for (const [name, agent, options] of WRONG)
+    for (let from = 1; from <= cases(1, 10) * 60; from += 60) {
+      const seeds = Array.from({ length: 60 }, (_, index) => from + index);
+      // oxlint-disable-next-line no-await-in-loop -- one after the other: time is the whole process's
+      const failure = await shrunkFailure(name, agent, { ...options, seeds });
+      if (failure !== null) failures.push(failure);
+    }
+  expect(new Set(failures.map(({ name }) => name)).size).toBe(WRONG.length);
+  expectSmall(failures);
+});
+
+test.runIf(SOAKING)('so it is with what changes to the source break', { timeout: 3_600_000 }, async () => {
+  const failures: ShrunkFailure[] = [];
+  await inTemporaryFolder(async (folder) => {
+    for (const [n, mutant] of SOURCE_MUTANTS.entries()) {
+      const options = { program: 'shrink-seeds.ts', args: ['100', '60'], timeout: 240_000 };
+      // oxlint-disable-next-line no-await-in-loop -- each takes a core
+      const found = await runMutated(folder, mutant, options);
+      if (isFailures(found)) failures.push(...found.map((one) => ({ ...one, name: `${n} ${one.name}` })));
+    }
+  });
+  expect(failures.length).toBeGreaterThan(SOURCE_MUTANTS.length);
+  expectSmall(failures);
+});
+
+function isFailures(found: unknown): found is readonly ShrunkFailure[] {
+  return Array.isArray(found);
+}
+
+test('what is left of a run holds the turns and the calls that it needs, and none of the others', async () => {
+  const { failures } = await simulate(cashier, { ...twice, seeds: 60 });
+  const [{ only, recording, records } = { only: [], recording: '', records: { found: 0, left: 0 } }] = failures;
+  const asked = recording.match(/"t":"start"[^\n]*"name":"callTool"[^\n]*/g) ?? [];
+  expect(asked.length).toBeLessThanOrEqual(2);
+  expect(asked[0]).toContain('"tool":"charge"');
+  expect(only.filter((key) => key.startsWith('without request')).length).toBeGreaterThan(0);
+  expect(only.filter((key) => !key.startsWith('without '))).toHaveLength(1);
+  expect(records.left).toBeLessThan(20);
+});
+
+test('a failure that needs something to be drawn is not shrunk to one that does not', async () => {
+  const opened = { is: false };
+  const open = tool({
+    name: 'open',
+    description: 'Opens an order.',
+    effects: 'idempotent',
+    execute: () => (opened.is = true),
+  });
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays.',
+    effects: 'none',
+    execute: () => (opened.is ? 'paid' : 'no order'),
+  });
+  const { failures } = await simulate((options) => createAgent({ tools: [open, pay], ...options }), {
+    seeds: 40,
+    model: [calls('open'), calls('pay'), 'Paid.'],
+    begin: () => (opened.is = false),
+    faults: { 'tool.throw': 0.3 },
+    check: ({ recording }) => !recording().includes('no order') || 'there is no order',
+  });
+  expect(failures).toHaveLength(1);
+  expect(failures[0]?.only.some((key) => !key.startsWith('without '))).toBe(true);
+});
