@@ -80,8 +80,9 @@ export function pastRuns(core: AgentCore, owner: Owner): PastRuns {
     const recording = (await core.journal().read?.(runId)) ?? null;
     if (recording === null || recording.lines.at(-1)?.t === 'end') return false;
     const { run } = resumeRun(live, runId, {}, { ...nobody, onlyEnds: true });
-    void run.cancel(reason);
-    return (await run).status === 'cancelled';
+    const cancelled = run.cancel(reason);
+    await run;
+    return cancelled;
   };
   const alone = (runId: string, asked: RunRequest): Promise<boolean | Delivery> => {
     const store = core.journal();

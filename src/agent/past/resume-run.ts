@@ -32,6 +32,7 @@ interface Resumption extends Pick<RunToLaunch, 'onStable' | 'next'> {
 export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, told: Resumption): StartedRun {
   const { core } = live;
   const caughtUp = Promise.withResolvers<undefined>();
+  const cancelled = Promise.withResolvers<boolean>();
   let played = true;
   let taken: TakenRun | null = null;
   let redactor = core.redactor;
@@ -42,6 +43,7 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
     given,
     replayed: () => played,
     caughtUp: caughtUp.promise,
+    cancelled: cancelled.promise,
     resumable: true,
     ...(told.onStable === undefined ? {} : { onStable: told.onStable }),
     next: told.next,
@@ -92,13 +94,14 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
               told.onStable?.();
             },
           });
-          if (why !== undefined) void journal.send({ type: 'run.cancelled', reason: why });
+          if (why !== undefined) cancelled.resolve(journal.send({ type: 'run.cancelled', reason: why }));
           return isChanged && !migrated ? refusing(journal, runId, () => played) : journal;
         },
       });
     },
     onDone: async (result) => {
       caughtUp.resolve(undefined);
+      cancelled.resolve(false);
       live.forget(started);
       await taken?.sink.close();
       await told.onDone(result === null ? null : redactor.restore(result));

@@ -29,6 +29,8 @@ export interface RunToLaunch {
   /** As in a run's plan; a run without a past is never replayed. */
   readonly replayed?: () => boolean;
   readonly caughtUp?: Promise<unknown>;
+  /** As in a run's plan. */
+  readonly cancelled?: Promise<boolean>;
   /** Asked when the run has been prepared. Default: the agent's own. */
   readonly redactor?: () => OwnRedactor;
   /** Waits for what the run needs until the signal aborts, which a cancel does. */
@@ -46,7 +48,7 @@ export interface RunToLaunch {
 /** Starts a run of an agent with all that belongs to one: its audience, the caller's signal, a trace. */
 export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
   const { runId, task, given, replayed = () => false, caughtUp, redactor = () => core.redactor, prepare, onDone } = run;
-  const { resumable, onStable } = run;
+  const { resumable, onStable, cancelled } = run;
   const audience = audienceOf(core);
   const prompts: string[] = [];
   let forgetSecrets = (): void => undefined;
@@ -58,6 +60,7 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
     task,
     replayed,
     ...(caughtUp === undefined ? {} : { caughtUp }),
+    ...(cancelled === undefined ? {} : { cancelled }),
     ...forking(core, given),
     resumable,
     parksOn: resumable && given.park === true ? parksOn(core) : undefined,

@@ -44,6 +44,8 @@ export interface RunPlan {
   readonly replayed: () => boolean;
   /** Resolves when nothing is played any more; answers to waiting calls are held until then. */
   readonly caughtUp?: Promise<unknown>;
+  /** Whether a cancel from before it had begun took effect. Left out for a run without a past, which such a cancel always ends. */
+  readonly cancelled?: Promise<boolean>;
   /** Starts another run from a record of this one, and gives its id; left out where that would lead nowhere. */
   readonly fork?: (recording: string, entry: number, outcome: Json | undefined) => Promise<string>;
   /** Left out where nobody listens: events are then made when somebody asks for them. */

@@ -255,7 +255,7 @@ class RunningRun {
         if (this.#isOver) return false;
         this.#cancelled ??= reason;
         this.#preparing.abort();
-        return true;
+        return this.#plan.cancelled ?? true;
       },
       approve: async (callId, how) => logins?.approve(callId, how.args) ?? this.#answer(callId, approvalGiven(how)),
       reject: async (callId, reason) =>
