@@ -164,3 +164,37 @@ test('a server that answers no ping is left in peace while another call explains
   expect(connection.state).toBe('BACKING_OFF');
   expect(connection.error).toMatchObject({ code: 'timeout', message: expect.stringContaining('not even a ping') });
 });
+
+test.each([
+  ['once', 1, { code: 'unknown-outcome' }],
+  ['idempotent', 2, { status: 'success' }],
+] as const)(
+  'a call that may be repeated as `%s`, of a tool that is not listed any more, is sent %i times',
+  async (effects, times, outcome) => {
+    const { world, connection, pass } = scripted();
+    world.unlist('pay');
+    await connection.connect();
+    const call = connection.callTool('pay', { call: 1 }, { effects });
+    await pass();
+    world.arrived[0]?.fail(lost(true));
+    await pass(1000);
+    world.arrived[1]?.answer();
+    expect(await call).toMatchObject(outcome);
+    expect(world.arrived).toHaveLength(times);
+  },
+);
+
+test('a call that was made while its tool was listed as destructive is not sent twice when the tool is not listed any more', async () => {
+  const { world, connection, pass } = scripted();
+  await connection.connect();
+  world.refuse('unreachable');
+  world.open()[0]?.onDown(new LinkFault('exited', 'died', { delivered: true }));
+  const call = connection.callTool('pay', { call: 1 });
+  world.unlist('pay');
+  world.refuse(null);
+  await pass(1000);
+  world.arrived[0]?.fail(lost(true));
+  await pass(1000);
+  expect(await call).toMatchObject({ code: 'unknown-outcome' });
+  expect(world.arrived).toHaveLength(1);
+});

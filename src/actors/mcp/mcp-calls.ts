@@ -1,5 +1,6 @@
 import type { JsonObject, JsonSchema } from '../../json/json.ts';
 import type { ToolResult } from '../../tools/result.ts';
+import type { Effects } from '../../tools/spec.ts';
 import type { Usage } from '../model.ts';
 
 /** MCP's hints about a tool. They are the server's claims, not proofs. */
@@ -90,6 +91,8 @@ export interface McpCalls {
     io: {
       readonly signal: AbortSignal;
       readonly timeoutMs?: number;
+      /** What repeating the call would do, as far as the run knows: its server may not list the tool any more. */
+      readonly effects?: Effects;
       /** The trace that the run belongs to. */
       readonly traceparent?: string;
       readonly onProgress?: (progress: {

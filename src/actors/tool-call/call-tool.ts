@@ -91,6 +91,7 @@ async function work(ports: CallToolPorts, input: CallToolInput, io: ToolIo & Lea
     return ports.mcp(input.agent).callTool(input.origin.server, input.origin.tool, args, {
       signal: io.signal,
       timeoutMs: input.timeoutMs,
+      effects: input.effects,
       ...(io.traceparent === undefined ? {} : { traceparent: io.traceparent }),
       ...serverNotes(io.note),
     });

@@ -31,8 +31,7 @@ interface Resumption extends Pick<RunToLaunch, 'onStable' | 'next'> {
 /** Takes up a run that an agent's journal keeps. Returns at once; what is in the way makes the result reject. */
 export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, told: Resumption): StartedRun {
   const { core } = live;
-  const caughtUp = Promise.withResolvers<undefined>();
-  const cancelled = Promise.withResolvers<boolean>();
+  const [caughtUp, cancelled] = [Promise.withResolvers<undefined>(), Promise.withResolvers<boolean>()];
   let played = true;
   let taken: TakenRun | null = null;
   let redactor = core.redactor;

@@ -48,7 +48,7 @@ export interface RunToLaunch {
 /** Starts a run of an agent with all that belongs to one: its audience, the caller's signal, a trace. */
 export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
   const { runId, task, given, replayed = () => false, caughtUp, redactor = () => core.redactor, prepare, onDone } = run;
-  const { resumable, onStable, cancelled } = run;
+  const { resumable, onStable } = run;
   const audience = audienceOf(core);
   const prompts: string[] = [];
   let forgetSecrets = (): void => undefined;
@@ -60,7 +60,7 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
     task,
     replayed,
     ...(caughtUp === undefined ? {} : { caughtUp }),
-    ...(cancelled === undefined ? {} : { cancelled }),
+    ...(run.cancelled === undefined ? {} : { cancelled: run.cancelled }),
     ...forking(core, given),
     resumable,
     parksOn: resumable && given.park === true ? parksOn(core) : undefined,

@@ -6,6 +6,7 @@ import type { McpServer } from '../config/config.ts';
 import type { CallQueue } from './call-queue.ts';
 import type { McpLimits } from '../config/server-limits.ts';
 import { optionsOf } from '../../json/known-options.ts';
+import type { Effects } from '../../tools/spec.ts';
 import { LinkFault, pastLimit, toMcpError } from '../wire/faults.ts';
 
 /** How one call is made. */
@@ -19,6 +20,11 @@ export interface McpCallOptions {
   readonly onProgress?: ((progress: McpProgress) => void) | undefined;
   /** Hears what the server asks while this call is under way. It does not say for which of several calls it asks. */
   readonly onQuestion?: ((question: McpQuestion) => void) | undefined;
+  /**
+   * What repeating the call would do, as far as the caller knows: it counts where the server does not list the tool, or not
+   * any more.
+   */
+  readonly effects?: Effects | undefined;
   /** The caller's trace, as W3C writes it in a header of that name: sent in `_meta`. Anything else is not sent. */
   readonly traceparent?: string | undefined;
   /** Hears what a person typed as a secret while this call was under way, to keep it out of logs. */

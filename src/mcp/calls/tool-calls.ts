@@ -3,7 +3,8 @@ import type { McpTask } from '../../actors/mcp/mcp-task-calls.ts';
 import type { JsonObject } from '../../json/json.ts';
 import type { McpCallLoss } from '../../machines/mcp/mcp-call-machine.ts';
 import type { ToolResult } from '../../tools/result.ts';
-import type { McpServer, McpToolTraits } from '../config/config.ts';
+import type { Effects } from '../../tools/spec.ts';
+import type { McpServer, McpToolOverride, McpToolTraits } from '../config/config.ts';
 import { effectsOf, mayRepeat } from '../policies/annotations.ts';
 import type { McpClock, McpLink, McpProgress, ProtocolWarning, ToolRequestIo } from '../wire/link.ts';
 import type { CallQueue } from './call-queue.ts';
@@ -51,6 +52,8 @@ class ToolCall {
   readonly #args: JsonObject;
   readonly #io: McpCallOptions;
   readonly #trace: Pick<ToolRequestIo, 'meta'>;
+  /** The tool as its server listed it when it was called, or before it was sent. */
+  #then: McpTool | undefined;
   /** How far it is, as the server said last. */
   #far: McpProgress = { progress: 0 };
   #task: TaskCall | null = null;
@@ -61,6 +64,7 @@ class ToolCall {
     this.#args = args;
     this.#io = io;
     this.#trace = traceMeta(io.traceparent);
+    this.#then = this.#listed();
   }
 
   async result(): Promise<ToolResult> {
@@ -86,6 +90,7 @@ class ToolCall {
   }
 
   async #perform({ link, generation }: OpenLink, { signal, heard, ttl }: TaskStart): Promise<JsonObject> {
+    this.#then ??= this.#listed();
     if (this.#task !== null || (this.#isTask() && runsTasks(link)))
       return this.#asTask(null, ttl).perform(link, { signal, heard });
     const answer = await this.#options.afterPages({ generation, what: `'${this.#tool}'`, signal }, () =>
@@ -151,7 +156,9 @@ class ToolCall {
   #traits(): McpToolTraits {
     const { overrides } = this.#options.server.settings;
     const override = Object.hasOwn(overrides, this.#tool) ? overrides[this.#tool] : undefined;
-    const annotations = this.#listed()?.annotations;
+    const listed = (this.#then ??= this.#listed());
+    if (listed === undefined) return traitsOfUnlisted(this.#io.effects, override);
+    const { annotations } = listed;
     return { ...(annotations === undefined ? {} : { annotations }), ...(override === undefined ? {} : { override }) };
   }
 }
@@ -160,6 +167,12 @@ interface TaskStart {
   readonly signal: AbortSignal;
   readonly heard: () => void;
   readonly ttl: number;
+}
+
+/** Nobody knows what the server said of it: what its caller knows counts, for lost calls too. */
+function traitsOfUnlisted(effects: Effects | undefined, override: McpToolOverride | undefined): McpToolTraits {
+  if (effects === undefined) return override === undefined ? {} : { override };
+  return { override: { ...override, effects: override?.effects ?? effects } };
 }
 
 /** A server that does not say so is never asked to run a task. */

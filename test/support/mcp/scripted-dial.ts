@@ -21,6 +21,8 @@ export interface ScriptedWorld {
   readonly mostOpen: () => number;
   readonly open: () => readonly LinkIo[];
   refuse(kind: LinkFault['kind'] | null): void;
+  /** Links that are made from now on do not list this tool. */
+  unlist(tool: string): void;
   /** Pings get no answer any more. */
   silence(): void;
 }
@@ -44,6 +46,7 @@ export function scriptedWorld(): ScriptedWorld {
   let most = 0;
   let dialled = 0;
   let silent = false;
+  const unlisted = new Set<string>();
   let refusing: LinkFault['kind'] | null = null;
 
   const dial: Dial = async (_server, _target, io) => {
@@ -55,7 +58,7 @@ export function scriptedWorld(): ScriptedWorld {
     most = Math.max(most, open.size);
     const link: McpLink = {
       info: { title: 'scripted', version: '1', protocolVersion: '1', capabilities: { tools: {} }, transport: 'stdio' },
-      listTools: () => Promise.resolve(TOOLS),
+      listTools: () => Promise.resolve(TOOLS.filter(({ name }) => !unlisted.has(name))),
       ping: ({ signal }) =>
         new Promise((resolve, reject) => {
           signal.addEventListener('abort', () => reject(new LinkFault('aborted', 'given up', { delivered: true })));
@@ -84,6 +87,7 @@ export function scriptedWorld(): ScriptedWorld {
     mostOpen: () => most,
     open: () => [...open.values()],
     refuse: (kind) => void (refusing = kind),
+    unlist: (tool) => void unlisted.add(tool),
     silence: () => void (silent = true),
   };
 }
