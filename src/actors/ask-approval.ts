@@ -7,8 +7,9 @@ import { deadline } from './deadline.ts';
 import { leaf } from './leaf.ts';
 
 /**
- * A question to a person: may this call run? Of a tool of an MCP server it also says whose it is (`server`, `address`,
- * `serverTool`), what the server says of it (`title`, `description`, `annotations`), and what has changed (`changes`).
+ * A question to a person: may this call run? For a tool of an MCP server it also has the server (`server`, `address`,
+ * `serverTool`), the server's description of the tool (`title`, `description`, `annotations`), and what has changed
+ * (`changes`).
  */
 export interface ApprovalRequest extends ToolSource {
   readonly callId: string;
@@ -20,7 +21,7 @@ export interface ApprovalRequest extends ToolSource {
   readonly agent?: string;
 }
 
-/** What the leaf is given: the question, always which agent asks, and whose tool it is. */
+/** The leaf's input: the question, the agent that asks, and the server that the tool belongs to. */
 export type AskApprovalInput = Pick<ApprovalRequest, 'callId' | 'tool' | 'args' | 'reason'> & {
   readonly agent: string;
   readonly source?: ToolSource;
@@ -29,10 +30,10 @@ export type AskApprovalInput = Pick<ApprovalRequest, 'callId' | 'tool' | 'args' 
 /** What a person answers. `always-allow` is remembered for this tool of this agent. */
 export type ApprovalDecision = 'allow-once' | 'always-allow' | 'deny';
 
-/** The answer, or that nobody can be asked. */
+/** The answer, or that no one is available to answer. */
 export type ApprovalAnswer = { readonly decision: ApprovalDecision } | { readonly decision: 'nobody' };
 
-/** Asks the one that may decide; `undefined` when there is nobody, and then the call is denied. */
+/** Asks whoever may decide. `undefined` when no one can be asked; the call is then denied. */
 export type Confirm<TContext = unknown> = (
   request: ApprovalRequest & { readonly context?: TContext; readonly signal: AbortSignal },
 ) => ApprovalDecision | Promise<ApprovalDecision>;
@@ -57,12 +58,12 @@ export const askApproval = (ports: {
     },
   );
 
-/** What is recorded of the question. Whose tool it is stands in the toolset. */
+/** The part of the question that is recorded. The tool's server is recorded in the toolset. */
 function asked({ agent, source: _source, ...request }: AskApprovalInput) {
   return agent === '' ? request : { ...request, agent };
 }
 
-/** Keeps an "always allow" for later runs, of a tool as it stood when it was asked about. */
+/** Stores an "always allow" for later runs, for the tool as it was when the question was asked. */
 export const rememberPermission = (ports: { readonly add: (tool: ToolSpec, agent: string) => void | Promise<void> }) =>
   leaf<{ readonly tool: ToolSpec | null; readonly agent: string }, null>(
     'rememberPermission',
@@ -73,7 +74,7 @@ export const rememberPermission = (ports: { readonly add: (tool: ToolSpec, agent
     },
   );
 
-/** An escalation that an agent is to decide about. `agent` says which: empty for the root. */
+/** An escalation that an agent must decide. `agent` is that agent's path, empty for the root. */
 export interface AskEscalationInput {
   readonly agent: string;
   readonly error: EscalationError;

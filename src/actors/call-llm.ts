@@ -37,7 +37,7 @@ export interface ModelFacts {
   sinceThen(): readonly string[];
 }
 
-/** Looks into a model with its own `check`; one that takes too long or fails says nothing. */
+/** Runs a model's own `check`. One that takes too long or fails reports nothing. */
 export function factsOf(model: Model, minContextSize: number): ModelFacts {
   return model.check === undefined || minContextSize === 0 ? NO_FACTS : new LookedUp(model, minContextSize);
 }
@@ -75,7 +75,7 @@ class LookedUp implements ModelFacts {
 
   async #ask(): Promise<void> {
     const looking = new AbortController();
-    // Most know at once: the platform's own time limit would stand, and fire, all the same.
+    // Most resolve at once, and the platform's own time limit would still stay set and fire.
     const limit = setTimeout(() => looking.abort(new Error('It took too long.')), LONGEST_LOOK_MS);
     if (typeof limit === 'object') limit.unref();
     try {
@@ -136,7 +136,7 @@ function namedReply(reply: ModelReply, { id }: Model): ModelReply {
 /** The models that have called natively, while the process lives. */
 const nativeCallers = new WeakSet<Model>();
 
-/** True for a model that has called natively before: at its endpoint where it knows, else as this very object. */
+/** True for a model that has made native calls before: identified by its endpoint if known, else by this object. */
 export function callsNatively(model: Model): boolean {
   return model.callsNatively === true || nativeCallers.has(model);
 }

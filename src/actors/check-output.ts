@@ -13,7 +13,7 @@ export interface CheckOutputInput {
   readonly agent: string;
 }
 
-/** What the check says: the value to return, or what is wrong with it. */
+/** The check's outcome: the value to return, or what is wrong with it. */
 export type CheckOutputResult =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly issues: readonly Issue[] };

@@ -1,13 +1,13 @@
 /**
- * Owns: which models rest after failures, while the process lives. Does not own: what is asked instead (the machine's,
- * which is told by the outcome `circuit-open`, so that a replay needs none of this).
+ * Owns: which models rest after failures, while the process lives. Does not own: what is asked instead (the machine
+ * decides that on the outcome `circuit-open`, so a replay needs none of this).
  *
- * I1 A model rests after two failures in a row, at once after one that says it will last.
+ * I1 A model rests after two failures in a row, at once after one that is known to last.
  * I2 After the pause one request goes through: its outcome ends the rest or begins another.
  */
 import { type Model, ModelError } from './model.ts';
 
-/** How long a model rests whose server names no time. */
+/** How long a model rests if its server names no time. */
 const REST_MS = 30_000;
 const LONGEST_REST_MS = 600_000;
 const MOST_FAILURES = 2;
@@ -22,7 +22,7 @@ const OUTAGES: ReadonlySet<string> = new Set([
   'model-error',
 ]);
 
-/** Those of them that do not pass within a moment. */
+/** Those that do not clear up quickly. */
 const LASTING: ReadonlySet<string> = new Set(['quota-exhausted', 'model-not-found', 'no-model']);
 
 interface Circuit {
@@ -36,14 +36,14 @@ const ofObjects = new WeakMap<Model, Circuit>();
 const ofEndpoints = new Map<string, Circuit>();
 const endpoints = new WeakMap<Model, () => string | undefined>();
 
-/** Says where a model's requests go, so that all models of one endpoint rest together. It is asked at each request. */
+/** The endpoint that a model's requests go to, so that all models of one endpoint rest together. Called for each request. */
 export function rememberEndpoint(model: Model, endpoint: () => string | undefined): void {
   endpoints.set(model, endpoint);
 }
 
 /**
- * Asks a model unless it rests, in which case this rejects with `circuit-open`; `always`: also then. What comes of it
- * decides whether it rests from now on.
+ * Asks a model unless it rests, in which case this rejects with `circuit-open`; `always` asks even then. The outcome
+ * decides whether the model rests from now on.
  */
 export async function askUnlessResting<T>(
   model: Model,

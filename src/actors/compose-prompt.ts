@@ -49,7 +49,7 @@ export const composePrompt = <TToolset, TOutput>(ports: {
 
 /**
  * Gives a machine that was started without a setup its agent: tools, instructions, settings. Only a bare machine
- * in a caller's own actor system asks; a run has it from its recording's first line.
+ * in a caller's own actor system asks; a run reads it from the first line of its recording.
  */
 export const describeAgent = <TSetup>(ports: { readonly setup: (signal: AbortSignal) => Promise<TSetup> }) =>
   leaf<null, TSetup>('describeAgent', 'none', (_input, { signal }) => ports.setup(signal));

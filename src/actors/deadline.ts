@@ -10,8 +10,8 @@ export interface Deadline {
 export const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
 /**
- * Starts the clock; null is a time that is never over. `late` makes the error that `passed` rejects with; call `clear` when the work is done. (The owner's
- * signal is followed by hand: `AbortSignal.any` would cost a tenth of a tool call.)
+ * Starts the clock; null means no limit. `late` makes the error that `passed` rejects with; call `clear` when the work
+ * is done. (It listens to the owner's signal directly: `AbortSignal.any` would cost a tenth of a tool call.)
  */
 export function deadline(ms: number | null, owner: AbortSignal, late: () => Error): Deadline {
   let controller: AbortController | undefined;

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../json/json.ts';
 import type { Effects } from '../tools/spec.ts';
 
-/** Why a leaf failed: a stable code, a text for people, and data such as a status or issues. */
+/** Why a leaf failed: a stable code, a message for people, and data such as a status or issues. */
 export interface LeafError {
   readonly code: string;
   readonly message: string;
@@ -11,7 +11,7 @@ export interface LeafError {
 /** What a leaf yielded. Always JSON, success or failure. */
 export type Outcome = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly error: LeafError };
 
-/** Something that a machine wants from the world: a leaf's work, or a timer. */
+/** Something that a machine requests from outside: a leaf's work, or a timer. */
 export interface Effect {
   /** Actor path and ordinal, `agent/llmCall/callLlm#1`; a timer is `timer#3`. */
   readonly id: string;
@@ -43,7 +43,7 @@ export interface PerformIo {
   readonly note: (note: JsonObject) => void;
 }
 
-/** That of one effect; its key, which needs the digest of the request, is made when it is asked for. */
+/** The scope of one effect. Its key, which needs the digest of the request, is computed on first use. */
 export class EffectIo implements PerformIo {
   readonly signal: AbortSignal;
   readonly note: PerformIo['note'];
@@ -55,7 +55,7 @@ export class EffectIo implements PerformIo {
     this.#key = key;
   }
 
-  // A class, for V8 gives every literal with a getter a map of its own.
+  // A class, because V8 gives every literal with a getter its own map.
   get idempotencyKey(): string {
     return this.#key();
   }
@@ -77,7 +77,7 @@ export type Entry =
 /** An event from outside: JSON with a type. */
 export type OutsideEvent = { readonly type: string } & JsonObject;
 
-/** The port between the machines and time: it fixes the order of what crosses the boundary, and remembers it. */
+/** The port between the machines and time: it fixes the order of everything that crosses the boundary, and records it. */
 export interface Journal {
   /** Registers an effect while the machine moves. Launches nothing and throws nothing. */
   open(effect: Effect, perform: Perform): void;

@@ -34,7 +34,7 @@ export interface LeafIo extends PerformIo {
 export interface LeafHost {
   readonly context: unknown;
   readonly traceparent?: string;
-  /** What the leaves of these names do in this run, instead of what they were made with. */
+  /** Implementations that replace, in this run, those that the leaves of these names were made with. */
   readonly work: LeafWork;
   /** Keeps secrets out of the machine: leaves get them, their outcomes lose them. */
   readonly redactor: Redactor;
@@ -59,7 +59,7 @@ interface LeafOptions<TInput> {
   readonly effects: Effects | ((input: TInput) => Effects);
   /** What a replay compares and the idempotency key is made of; the whole input unless given. */
   readonly request?: (input: TInput) => unknown;
-  /** What the work gives is JSON of its own making already, so it is not copied once more. */
+  /** The work's result is already its own JSON, so it is not copied again. */
   readonly yieldsJson?: boolean;
   /** The work gets marks in the place of secrets, as the machine has them; for work that passes its input on to a model. */
   readonly keepsMarks?: boolean | ((input: TInput) => boolean);
@@ -73,7 +73,7 @@ export type LeafWork = ReadonlyMap<string, LeafFunction>;
 
 type LeafFunction = (input: never, io: LeafIo) => unknown;
 
-// Members of the objects themselves: what a WeakMap leads to, such as an agent and its run, V8 keeps until all memory is collected.
+// Properties of the objects themselves: what a WeakMap refers to, such as an agent and its run, lives until a full collection.
 const HOST = Symbol('host');
 const WORK = Symbol('work');
 
@@ -163,7 +163,7 @@ export function leaf<TInput, TOutput>(
   return Object.defineProperty(logic, WORK, { value: [name, execute] });
 }
 
-/** What a leaf wants from the world. Its digest is made when it is first asked for: a run that nobody keeps never asks. */
+/** A leaf's request to the outside. Its digest is computed on first use: a run that is not kept never uses it. */
 class LeafEffect implements Effect {
   readonly id: string;
   readonly name: string;
@@ -284,7 +284,7 @@ function freezeItems(list: readonly unknown[]): void {
   if (key !== undefined) frozenLists.set(key, new WeakRef(list));
 }
 
-/** Sends an event to the actor at a path below `root`; false when nobody is there or it does not take the event now. */
+/** The actor at a path below `root`, the root's own id first; undefined if there is none now. */
 export function findActor(root: ActorRef<Snapshot<unknown>, EventObject>, path: string): AnyActorRef | undefined {
   const [own, ...rest] = path.split('/');
   if (own !== root.id) return undefined;

@@ -17,8 +17,8 @@ export interface MessageToolCall {
 }
 
 /**
- * What a model wants back, unchanged, with the message that its reply became: reasoning, signatures. It means something to
- * that model only, and is never sent to another one.
+ * What a model needs back, unchanged, with the message that its reply became: reasoning, signatures. Only that model
+ * understands it, and it is never sent to another one.
  */
 export interface ProviderState {
   /** The `id` of the model that it belongs to. */
@@ -67,9 +67,9 @@ export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly totalTokens: number;
-  /** Those of `inputTokens` that were read from a cache; absent where the server does not say. */
+  /** The part of `inputTokens` that was read from a cache; absent if the server does not report it. */
   readonly cachedInputTokens?: number;
-  /** Those of `outputTokens` that were spent on reasoning; absent where the server does not say. */
+  /** The part of `outputTokens` that was spent on reasoning; absent if the server does not report it. */
   readonly reasoningTokens?: number;
 }
 
@@ -93,9 +93,9 @@ export interface ModelReply {
    * other values are the server's own words.
    */
   readonly finishReason?: string;
-  /** What the server set apart as reasoning. It becomes the thought. */
+  /** What the server marked as reasoning. It becomes the thought. */
   readonly reasoning?: string;
-  /** What the model wants back with its tool calls. It stays with the message as it is. */
+  /** What the model needs back with its tool calls. It is kept with the message unchanged. */
   readonly providerState?: ProviderState;
   /** The model that answered, for `usage.byModel`. Absent: the `id` of the model that was asked. */
   readonly model?: string;
@@ -136,9 +136,9 @@ export interface Model {
   readonly toolCalling?: ToolCalling;
   /** True once a reply of it had native tool calls. Absent: Signalbox takes notice itself, for this object. */
   readonly callsNatively?: boolean;
-  /** True when it takes images: those of tools' results are sent to it. Default false: it receives their type and size. */
+  /** True if it accepts images: those in tool results are then sent to it. Default false: it receives their type and size. */
   readonly takesImages?: boolean;
-  /** True when it takes the files of a user's message, such as PDF. Default false. */
+  /** True if it accepts files in a user's message, such as PDF. Default false. */
   readonly takesFiles?: boolean;
   /** True when the server takes tools and a schema of the reply in one request. Default false. */
   readonly takesSchemaWithTools?: boolean;
@@ -147,13 +147,13 @@ export interface Model {
   /** True when the model enforces `connectMs` and `responseMs` itself; otherwise Signalbox does. */
   readonly keepsTime?: boolean;
   /**
-   * Facts found out about the server, such as a context size that is too small. Asked beside the agent's first request,
-   * which does not wait for it; never throws.
+   * Warnings about the server, such as a context size that is too small. Called alongside the agent's first request,
+   * which does not wait for it; must never throw.
    */
   check?(needs: { readonly minContextSize: number; readonly signal: AbortSignal }): Promise<readonly string[]>;
 }
 
-/** Stable codes of what a model request can fail with. */
+/** Stable codes for the ways in which a model request can fail. */
 export type ModelErrorCode =
   | 'connect-failed'
   | 'timeout'

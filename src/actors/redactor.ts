@@ -1,11 +1,11 @@
 import { type Building, type Json, setOwn } from '../json/json.ts';
 
 /**
- * Owns: which texts are secret, and the marks that stand for them.
+ * Owns: which texts are secret, and the marks that replace them.
  *
  * I1 The same secret has the same mark for as long as the redactor lives.
- * I2 What holds no secret comes back as it is, by reference.
- * I3 A mark that nobody knows is never turned into anything.
+ * I2 A value without secrets is returned unchanged, by reference.
+ * I3 An unknown mark is never resolved to anything.
  */
 export interface Redactor {
   /** Puts a mark in the place of every secret, at any depth. */
@@ -18,7 +18,7 @@ export interface Redactor {
 
 const MARK = /«secret:(\d+)»/g;
 
-/** What looks like a key, whoever issued it. Each begins with letters that ordinary text rarely has. */
+/** What looks like a key, of any issuer. Each begins with letters that ordinary text rarely has. */
 const LOOKS_LIKE_A_KEY =
   /\b(?:sk-[A-Za-z0-9_-]{20,}|sk_(?:live|test)_[A-Za-z0-9]{16,}|gh[oprsu]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{22,}|glpat-[A-Za-z0-9_-]{20,}|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[A-Za-z0-9_-]{35}|hf_[A-Za-z0-9]{30,}|npm_[A-Za-z0-9]{36}|eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,})|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=\s\\]{20,8000}-----END [A-Z ]{0,30}PRIVATE KEY-----/g;
 
@@ -33,12 +33,13 @@ const SHORTEST = 6;
 /** A text that a person typed as a secret is rarely ordinary, and nothing is lost where it is. */
 const SHORTEST_HIDDEN = 4;
 
-/** Stands for a text that is seen by nobody and given to no tool: what a person typed as a secret for a server. */
+/** Replaces a text that no one may see and no tool receives: what a person typed as a secret for a server. */
 export const HIDDEN = '«hidden»';
 
 /**
- * A redactor that knows these secrets and learns what looks like a key. `known` is asked each time: a model may get its key
- * late. `kept` are the marks of a resumed run. What is `hidden` is not even restored: nothing restores {@link HIDDEN}.
+ * A redactor that knows these secrets and learns what looks like a key. `known` is called each time: a model may get
+ * its key late. `kept` are the marks of a resumed run. What is `hidden` is not even restored: nothing restores {@link
+ * HIDDEN}.
  */
 export function createRedactor(
   known: () => readonly string[],
@@ -49,8 +50,8 @@ export function createRedactor(
 }
 
 /**
- * A redactor whose secrets can be kept elsewhere, so that a run can be resumed in another process. Each agent has one, for as
- * long as it lives: what it needs only once there is a secret is made then.
+ * A redactor whose secrets can be kept elsewhere, so that a run can be resumed in another process. Each agent has one
+ * for its whole lifetime; what is needed only once there is a secret is created then.
  */
 export class OwnRedactor implements Redactor {
   readonly #known: () => readonly string[];
@@ -66,7 +67,7 @@ export class OwnRedactor implements Redactor {
     for (const [mark, secret] of Object.entries(kept)) for (const number of marksIn(mark)) this.#give(secret, number);
   }
 
-  /** A member of its own: it is passed on without its redactor. */
+  /** An own property: it is passed on without its redactor. */
   readonly redact = <T>(value: T): T => {
     const given = longestFirst(this.#known().filter((secret) => secret.length >= SHORTEST));
     const lost = longestFirst(this.#hidden().flatMap(spellings));
@@ -95,7 +96,7 @@ export class OwnRedactor implements Redactor {
     return lost;
   }
 
-  /** What each mark stands for. */
+  /** The secret of each mark. */
   marks(): Readonly<Record<string, string>> {
     return Object.fromEntries([...(this.#secrets ?? [])].map(([number, secret]) => [markText(number), secret]));
   }
@@ -107,7 +108,7 @@ export class OwnRedactor implements Redactor {
     return () => void listeners.delete(listener);
   }
 
-  /** New secrets get marks that do not stand in this value, whose own may be unknown here. */
+  /** New secrets get marks that do not occur in this value, whose own marks may be unknown here. */
   reserve(value: unknown): void {
     mapTexts(value, (text) => {
       this.#last = Math.max(this.#last, ...marksIn(text));
@@ -144,7 +145,7 @@ function longestFirst(texts: readonly string[]): readonly string[] {
   return texts.length < 2 ? texts : texts.toSorted((a, b) => b.length - a.length);
 }
 
-/** A text as it stands, and as it stands in JSON and in addresses. */
+/** A text as it is, and as it is written in JSON and in URLs. */
 function spellings(text: string): readonly string[] {
   if (text.length < SHORTEST_HIDDEN) return [];
   const inJson = JSON.stringify(text).slice(1, -1);
@@ -163,7 +164,7 @@ function mayHoldKey(text: string): boolean {
   return text.length >= SHORTEST_KEY && ONE_KEY.test(text);
 }
 
-/** A redactor that knows no secret: for replays, which have only marks, and for machines without a run. */
+/** A redactor without secrets: for replays, which have only marks, and for machines without a run. */
 export const NO_REDACTOR: Redactor = { redact: (value) => value, restore: (value) => value, lostMark: () => null };
 
 /** A redactor for runs of which only marks are left: it changes nothing, and knows that no mark can be resolved. */

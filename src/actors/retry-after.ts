@@ -55,7 +55,7 @@ function headersOf(place: unknown): { get(header: string): string | null } {
   };
 }
 
-/** A member of whatever it is, if it has members. */
+/** A property of the value, if it has properties. */
 export function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }

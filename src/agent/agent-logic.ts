@@ -1,9 +1,9 @@
 /**
- * Owns: the actor around a run: what its snapshot shows, what it is told, and what being stopped, persisted and started
- * again means. Does not own: the run.
+ * Owns: the actor around a run: what its snapshot shows, which events it receives, and what being stopped, persisted
+ * and restarted means. Does not own: the run.
  *
- * I1 A run is begun once. Whatever is started again with its id resumes it, or fails; only a run of which a journal that
- *    could resume it knows nothing is begun then.
+ * I1 A run is begun once. Starting it again with its id resumes it, or fails; it is begun only if a journal that could
+ *    resume it has no record of it.
  * I2 An actor that is stopped and started again in one go, as React's strict mode does, keeps its run.
  */
 import type { Snapshot } from 'xstate';
@@ -30,7 +30,7 @@ interface Listening {
   readonly onStable: () => void;
 }
 
-/** The snapshot of a run of which it is not known what its answer is. */
+/** The snapshot of a run whose answer type is unknown. */
 type AnySnapshot = AgentLogicSnapshot<never>;
 
 type View = Pick<AnySnapshot, 'value' | 'step' | 'pending' | 'run' | 'begun'>;
@@ -48,12 +48,12 @@ interface Going {
 
 type Scope = Parameters<NonNullable<AgentLogic['start']>>[1];
 
-/** Runs of this process that are being let go. Whoever takes one up, by whatever agent, waits until its lock is free. */
+/** Runs of this process that are being released. Resuming one, by any agent, waits until its lock is free. */
 const leaving = new Map<string, Promise<unknown>>();
 
 /**
- * Makes an actor logic of what starts a run: it is done with the RunResult, emits the RunEvents, and its snapshot shows
- * where the run is.
+ * Makes an actor logic from a function that starts a run: its output is the RunResult, it emits the RunEvents, and its
+ * snapshot shows where the run is.
  */
 export function agentLogic(port: LogicPort): AgentLogic<never> {
   const actors = new WeakMap<object, Going>();
@@ -130,7 +130,7 @@ function goOn(port: LogicPort, snapshot: AnySnapshot, at: Scope & { readonly goi
   };
   const begin = (): AnyRun => {
     rests = 0;
-    // At the first rest nothing is written yet; at the next, what the machine was told is.
+    // When it first settles nothing is written yet; the next time, the event is.
     return port.begin(input, runId, { onStable: () => show(++rests > 1 ? 'recorded' : 'perhaps') });
   };
   const follow = async (run: AnyRun, from?: View): Promise<void> => {
@@ -138,12 +138,13 @@ function goOn(port: LogicPort, snapshot: AnySnapshot, at: Scope & { readonly goi
     show(begun === 'no' ? 'perhaps' : begun, from);
     for await (const event of run) emit(event);
     const result = await run;
-    // A run that was let go has not ended, and neither has its actor: persisted and restored, it goes on.
+    // A run that was released has not ended, and neither has its actor: persisted and restored, it
+    // continues.
     if (result.status !== 'waiting') tell({ type: 'run.settled', result });
   };
   const resume = (): AnyRun =>
     port.resume(input, runId, { onStable: () => show('recorded'), after: leaving.get(runId) });
-  // A run that is taken up is shown as it was persisted until its past was played.
+  // A resumed run is shown as it was persisted until its past has been replayed.
   (begun === 'no' ? follow(begin()) : follow(resume(), snapshot))
     .catch((error: unknown) => {
       const isNew = begun === 'perhaps' && error instanceof ResumeError && error.code === 'run-unknown';
@@ -157,7 +158,7 @@ function viewOf({ state, pending }: Run): Pick<View, 'value' | 'step' | 'pending
   return { value: state.path, step: state.stepsTaken, pending };
 }
 
-/** The same snapshot where nothing is different: whoever renders it need not do so again. */
+/** The same snapshot object if nothing changed, so that a renderer need not render again. */
 function changed(snapshot: AnySnapshot, view: View): AnySnapshot {
   const before = snapshot.pending.map(({ callId }) => callId).join(' ');
   const pending = view.pending.map(({ callId }) => callId).join(' ') === before ? snapshot.pending : view.pending;
@@ -177,7 +178,7 @@ async function answer(run: Run, { pending }: AnySnapshot, event: AgentLogicEvent
   await run.approve(callId, { always, ...(args == null ? {} : { args }), ...said });
 }
 
-/** Lets go of the run of a stopped actor, unless the actor is started again at once. */
+/** Releases the run of a stopped actor, unless the actor is started again at once. */
 function stop(going: Going, { input, runId }: AnySnapshot, forget: () => void): void {
   going.stopped = true;
   const left = Promise.resolve().then(async () => {

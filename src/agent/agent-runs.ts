@@ -41,20 +41,21 @@ interface Begun {
   readonly onStable?: () => void;
   /** What the run is made with. Default: the agent's own parts. */
   readonly as?: AgentCore;
-  /** The conversation that it belongs to, and whose "always allow" counts in it. Default: the agent's own. */
+  /** The conversation that it belongs to, and the owner whose "always allow" counts in it. Default: the agent's own. */
   readonly conversation?: ConversationName;
 }
 
 /**
- * Owns: the runs of one agent that go on, its conversations, and its being closed. Does not own: what a run does, nor what is
- * said in a conversation (`live-conversation.ts`).
+ * Owns: the live runs of one agent, its conversations, and closing it. Does not own: what a run does, or what is said
+ * in a conversation (`live-conversation.ts`).
  *
- * I1 One run at a time continues a conversation; those of `agent.logic`, of child agents and of repairs are beside all of them.
+ * I1 One run at a time continues a conversation; those of `agent.logic`, of child agents and of repairs are independent
+ * of them.
  */
 export class AgentRuns implements LiveConversationPort {
   /** The conversation of `agent.run`. */
   readonly own: LiveConversation;
-  /** The runs that go on, with the tools that each knows of; null before it began. */
+  /** The live runs, with the tools that each knows; null before it began. */
   readonly runs = new Map<StartedRun, Toolset | null>();
   readonly #core: AgentCore;
   #news: ToolNews | null = null;
@@ -79,7 +80,7 @@ export class AgentRuns implements LiveConversationPort {
     return this.#core.name;
   }
 
-  /** Lets go of what is needed for runs alone, where none goes on. */
+  /** Releases what only runs need, once no run is live. */
   rest(): void {
     if (this.runs.size === 0) this.#core.rest();
   }
@@ -172,7 +173,7 @@ export class AgentRuns implements LiveConversationPort {
     return answer === null ? this.past.ask(runId, request) : (answer as RunAnswer<T>);
   }
 
-  /** Throws while a run of the agent's own conversation goes on. */
+  /** Throws while a run of the agent's own conversation is live. */
   checkIdle(): void {
     const { live } = this.own;
     if (live !== null) throw new AgentBusyError(this.#core.name, live.run.runId);
@@ -277,7 +278,7 @@ export class AgentRuns implements LiveConversationPort {
       maxHistory: () => this.maxHistory(),
       keeper,
       begin: (input, given, own) => this.begin(input, given, { ...own, conversation }),
-      // What is kept in a journal is not kept here, too, once nothing goes on in it.
+      // A conversation that is kept in a journal is dropped here once no run is live in it.
       onIdle: () => {
         if (keeper !== null) all.delete(conversation.id);
       },

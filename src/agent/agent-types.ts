@@ -37,7 +37,7 @@ import type { ToolRegistry } from './tools/registry.ts';
 import type { Drivable } from './run/engine-port.ts';
 import type { PendingApproval, Run } from './run/run.ts';
 
-/** What an invoked agent is told. An answer without a `callId` goes to the only call that waits. */
+/** The events of an invoked agent. An answer without a `callId` goes to the only call that waits. */
 export type AgentLogicEvent =
   | { readonly type: 'run.cancelled'; readonly reason?: string }
   | {
@@ -61,13 +61,13 @@ export type AgentLogicSnapshot<TOutput = null> = Snapshot<RunResult<TOutput>> & 
   readonly step: number;
   /** The calls and questions that wait for a person. */
   readonly pending: readonly PendingApproval[];
-  /** The run's handle, while it goes on in this process; it is no part of what is persisted. */
+  /** The run's handle while it is live in this process; it is not persisted. */
   readonly run: Run | null;
-  /** Whether the journal holds the run: a run that was never started is started, one that is recorded only resumed. */
+  /** Whether the journal holds the run: a run that was never started is started; a recorded one is only resumed. */
   readonly begun: 'no' | 'perhaps' | 'recorded';
 };
 
-/** An actor logic that runs an agent with a journal of its own: input in, RunResult out, RunEvents emitted. */
+/** An actor logic that runs an agent with its own journal: takes the input, outputs the RunResult, emits the RunEvents. */
 export type AgentLogic<TOutput = null> = ActorLogic<
   AgentLogicSnapshot<TOutput>,
   AgentLogicEvent,
@@ -94,7 +94,7 @@ type RunArguments<TContext> = undefined extends TContext
   ? [options?: RunOptions<TContext>]
   : [options: RunOptions<TContext> & { readonly context: TContext }];
 
-/** The options of a run whose answer has a schema of its own. */
+/** The options of a run whose answer has its own schema. */
 type TypedRunOptions<TContext, TSchema> = RunOptions<TContext, TSchema> & {
   readonly outputSchema: TSchema;
 } & (undefined extends TContext ? object : { readonly context: TContext });
@@ -109,7 +109,7 @@ type OutputIn<TRun> = TRun extends Run<infer _TEvent, infer _TLast, infer TOutpu
 /** Starts a run of an agent or of one of its conversations. */
 export interface StartRun<TContext = unknown, TRun = Run> {
   /**
-   * Starts a run whose answer has a schema of its own, instead of the agent's.
+   * Starts a run whose answer has its own schema instead of the agent's.
    *
    * @example const { output } = await agent.run('Who wrote it?', { outputSchema: z.object({ name: z.string() }) });
    */
@@ -121,8 +121,8 @@ export interface StartRun<TContext = unknown, TRun = Run> {
 }
 
 /**
- * A conversation of an agent, kept in its journal: runs one after the other, each with what was said before. Any number of
- * them go on at once, in any process that reaches the journal; a conversation itself has one run at a time.
+ * A conversation of an agent, kept in its journal: runs one after the other, each with what was said before. Any number
+ * of conversations can be active at once, in any process that reaches the journal; each has one run at a time.
  */
 export interface Conversation<TContext = unknown, TRun = Run> {
   readonly id: string;
@@ -142,7 +142,7 @@ export interface Conversation<TContext = unknown, TRun = Run> {
 }
 
 /**
- * An agent: a definition, a conversation of its own with one run at a time, and any number of others by id: for users or
+ * An agent: a definition, its own conversation with one run at a time, and any number of others by id. For users or
  * sessions, use `conversation`.
  */
 export interface Agent<TContext = unknown, TRun = Run>
@@ -151,15 +151,16 @@ export interface Agent<TContext = unknown, TRun = Run>
   /** Starts a run. Throws for blank input, and `AgentBusyError` or `AgentClosedError`; else everything is in the result. */
   readonly run: StartRun<TContext, TRun>;
   /**
-   * Takes up a run that was interrupted, in this process or another, and goes on where it stood; a run that is over has
-   * its recorded result. Throws like `run` while the agent is busy or closed. Awaiting it rejects with a `ResumeError` for
-   * a run that is not there or was made by other machines, and with a `JournalError` while somebody else writes it.
+   * Resumes a run that was interrupted, in this process or another, from where it stopped; a run that is over returns
+   * its recorded result. Throws like `run` while the agent is busy or closed. Awaiting it rejects with a `ResumeError`
+   * for a run that does not exist or was made by other machines, and with a `JournalError` while another process writes
+   * it.
    */
   resume(runId: string, options?: ResumeOptions): TRun;
   /**
-   * Takes up this agent's runs that have not ended and that no process writes any more, the oldest first: their process died, or
-   * let them go. Those that only wait for a person are left. Any number of processes may do so at once: each run is taken by one.
-   * Resolves when they go on; their results are those of `runs`.
+   * Resumes this agent's runs that have not ended and that no process writes any more, the oldest first: their process
+   * died or released them. Runs that only wait for a person are left alone. Any number of processes may do so at once:
+   * each run is taken by one. Resolves when the runs have been resumed; await `runs` for their results.
    *
    * @example for (const run of (await agent.resumeOrphans({ limit: 5 })).runs) console.log((await run).status);
    */
@@ -171,10 +172,10 @@ export interface Agent<TContext = unknown, TRun = Run>
    */
   conversation(id: string, options?: ConversationOptions): Conversation<TContext, TRun>;
   /**
-   * Sends a message to the model of a run, like `run.steer`, in whatever process it is live. To one that is not live it is
-   * written down, and is delivered when that is resumed (`kept`). A journal without `requests` does not reach other
-   * processes: it rejects with a `JournalError` (`run-locked`) where one has the run. The same goes for `queue`, `approve`,
-   * `reject` and `cancel`.
+   * Sends a message to the model of a run, like `run.steer`, in whatever process it is live. For a run that is not live
+   * the message is stored, and delivered when the run is resumed (`kept`). A journal without `requests` does not reach
+   * other processes: it rejects with a `JournalError` (`run-locked`) if another process has the run. The same goes for
+   * `queue`, `approve`, `reject` and `cancel`.
    */
   steer(runId: string, text: string, options?: SteerOptions): Promise<Delivery>;
   /** Keeps a message for the run after that one, like `run.queue`. */
@@ -186,7 +187,7 @@ export interface Agent<TContext = unknown, TRun = Run>
   setHistory(messages: readonly Message[]): void;
   readonly tools: ToolRegistry;
   listTools(options?: ListToolsOptions): readonly ListedTool[];
-  /** The system prompt as it stands, in the agent's way of calling tools; instructions by a function are left out. */
+  /** The current system prompt, for the agent's way of calling tools; instructions given as a function are left out. */
   readonly systemPrompt: string;
   /** The state of the live run, or of the last; PLANNING before the first. */
   readonly state: AgentState;
@@ -200,20 +201,20 @@ export interface Agent<TContext = unknown, TRun = Run>
   disconnectAllMcp(): Promise<void>;
   /** The connections by server, for `readResource` and `getPrompt`. */
   readonly mcp: { readonly [server: string]: McpConnection | undefined };
-  /** Calls that wait for a person, of all runs that go on: the agent's own and those of `agent.logic`. */
+  /** Calls that wait for a person, in all live runs: the agent's own and those of `agent.logic`. */
   pending(): readonly PendingApproval[];
-  /** The same of any run: at once for one that goes on, a promise for one that is kept in the journal. */
+  /** The same for any run: at once for a live one, as a promise for one in the journal. */
   pending(runId: string): readonly PendingApproval[] | Promise<readonly PendingApproval[]>;
   /**
-   * Lets a waiting call run, in whatever process its run is live. Of a run that is not live the approval is written down, and
-   * whoever resumes the run finds it there. False: no such call waits.
+   * Approves a waiting call, in whatever process its run is live. For a run that is not live the approval is stored and
+   * takes effect when the run is resumed. False: no such call waits.
    */
   approve(runId: string, callId: string, options?: ApprovalOptions): Promise<boolean>;
-  /** Denies a waiting call, like `approve`; the model is told why. */
+  /** Denies a waiting call, like `approve`; the model receives the reason. */
   reject(runId: string, callId: string, reason?: string): Promise<boolean>;
   /**
-   * Ends a run as `cancelled`, in whatever process it is live; one that is not live ends, too, and nothing of it is started
-   * again. False: it had ended, or there is none.
+   * Ends a run as `cancelled`, in whatever process it is live; one that is not live also ends, without being restarted.
+   * False: it had already ended, or does not exist.
    */
   cancel(runId: string, reason?: string): Promise<boolean>;
   /**
@@ -223,8 +224,9 @@ export interface Agent<TContext = unknown, TRun = Run>
    */
   recording(runId: string): Promise<string | null>;
   /**
-   * Continues the runs in the journal that can continue: parked ones whose call was answered or whose time has come, and
-   * those whose process has died. One that waits for a person stays as it is. They are parked again where they wait again.
+   * Continues the runs in the journal that can continue: parked ones whose call was answered or whose time has come,
+   * and those whose process has died. A run that waits for a person is left alone. A run that has to wait again is
+   * parked again.
    *
    * @example setInterval(() => void agent.wake(), 60_000);
    */
@@ -235,13 +237,13 @@ export interface Agent<TContext = unknown, TRun = Run>
   /** For `agentMachine.provide({ actors: agent.actors })`. */
   readonly actors: ReturnType<typeof agentActors>;
   /**
-   * Runs this agent inside your own machine, recorded. Any number at once, each with a history of its own. A persisted
-   * actor resumes its run from the journal; without one it fails with a `ResumeError` rather than repeat what was done.
+   * Runs this agent inside your own machine, recorded. Any number at once, each with its own history. A persisted actor
+   * resumes its run from the journal; without one it fails with a `ResumeError` rather than repeat what was done.
    */
   readonly logic: AgentLogic<OutputIn<TRun>>;
   /**
-   * Cancels the runs that go on, or with `runs: 'release'` lets those go that can be resumed; waits for them at most
-   * `graceMs` (5000), and ends all MCP servers of this agent.
+   * Cancels the live runs, or with `runs: 'release'` releases those that can be resumed; waits for them at most
+   * `graceMs` milliseconds (default 5000), then stops all MCP servers of this agent.
    */
   close(options?: CloseOptions): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

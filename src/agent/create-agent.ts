@@ -57,10 +57,10 @@ import type { AnyRun, PendingApproval, Run } from './run/run.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { ContextOf, RunEventOf, ToolResultOf } from './run/typed-events.ts';
 
-/** A run of an agent with these tools, whose answer has this schema. */
+/** A run of an agent with these tools and an answer of this schema. */
 type RunOf<TTools extends readonly Tool[], TSchema> = Run<RunEventOf<TTools>, ToolResultOf<TTools>, OutputOf<TSchema>>;
 
-/** Options of an agent all of whose tools are known: no others come from elsewhere. */
+/** Options of an agent whose tools are all known statically: none come from elsewhere. */
 interface OnlyTools<TContext, TTools extends readonly Tool[], TSchema> extends Omit<
   AgentOptions<TContext, TSchema>,
   'tools' | 'skills' | 'children' | 'mcpServers'
@@ -93,7 +93,7 @@ export function createAgent(options: object = {}): Agent<unknown, AnyRun> {
   return new OwnAgent(new AgentCore(options));
 }
 
-/** What an agent shows of itself. One that waits for its user has nothing that is not its own: its methods are those of all. */
+/** The public surface of an agent. An idle agent holds only its own data: its methods are shared by all agents. */
 class OwnAgent implements Agent<unknown, AnyRun> {
   readonly name: string;
   readonly tools: ToolRegistry;

@@ -19,17 +19,17 @@ export interface Opening {
   readonly history: readonly Message[];
   /** Messages for the runs after it. */
   readonly queued: readonly SentMessage[];
-  /** Its turn never came: it was cancelled before, and is no part of the conversation. */
+  /** It never began: it was cancelled while it waited, and is not part of the conversation. */
   readonly isAside?: boolean;
   /** What is missing in the history, for the run to say. */
   readonly warnings?: readonly string[];
-  /** When the run begins, as an ISO date: after the one before it, whatever the clock says. Default: now. */
+  /** When the run begins, as an ISO date: always later than the run before it, whatever the clock says. Default: now. */
   readonly at?: string;
 }
 
 /** Where a conversation is kept for later processes. */
 export interface Keeper {
-  /** Makes this process the only one that is at it; gives back how to leave it. Rejects with a `ConversationError`. */
+  /** Makes this process the only one that uses it; returns a function that releases it. Rejects with a `ConversationError`. */
   readonly hold: () => Promise<() => void | Promise<void>>;
   /** Brings a run of it that was interrupted to its end, and gives what stands behind its last one. */
   readonly opening: (how: Reopening) => Promise<Reopened>;
@@ -61,7 +61,7 @@ export interface LiveConversationPort {
   maxHistory(): number;
   /** Absent: this process has all of it. */
   readonly keeper?: Keeper | null;
-  /** Called when nothing goes on in it any more, and nothing waits. */
+  /** Called when no run is live or waiting in it any more. */
   onIdle?(): void;
 }
 
@@ -82,7 +82,7 @@ export interface InLine {
   readonly turn: PromiseWithResolvers<readonly SentMessage[]>;
 }
 
-/** What is needed of the agent whose conversation is kept. */
+/** What a kept conversation needs from its agent. */
 interface KeptPort {
   readonly journal: () => JournalStore;
   readonly maxHistory: () => number;
@@ -90,7 +90,7 @@ interface KeptPort {
   readonly carryOn: (runId: string, how: Pick<Reopening, 'context' | 'park' | 'next'>) => PromiseLike<AnyResult>;
 }
 
-/** Owns: what a journal that can list and read its runs keeps of one conversation. Does not own: the runs that go on in it. */
+/** Owns: one conversation in a journal that can list and read its runs. Does not own: the live runs in it. */
 export class KeptConversation implements Keeper {
   readonly #id: string;
   readonly #port: KeptPort;
@@ -134,7 +134,7 @@ export class KeptConversation implements Keeper {
     const resumed = state === 'ended' ? null : await this.#carriedOn(runId, { context, park, next });
     if (resumed?.status === 'waiting' && park) return { history: [], queued: [], resumed };
     if (resumed?.status === 'waiting') throw new ConversationError('conversation-waiting', this.#id, runId);
-    // One whose end could not be written has not ended: nothing may begin behind it.
+    // A run whose end could not be written has not ended: nothing may begin after it.
     if (resumed !== null && (await this.last())?.state !== 'ended') throw unended(runId, resumed);
     return { ...(await this.#behind(runId)), at: last.at, resumed };
   }
@@ -166,7 +166,7 @@ export class KeptConversation implements Keeper {
   }
 }
 
-/** What a person is told of a run that this version cannot replay. */
+/** The message to a person about a run that this version cannot replay. */
 function leftOut(runId: string): string {
   return `What was said last, in run ${runId}, was recorded by another version and is left out of the conversation.`;
 }
@@ -180,13 +180,16 @@ function unended(runId: string, { error, result }: AnyResult): Error {
   );
 }
 
-/** Why a message to a run cannot become the next one: it stays with that run, whose end could not be written. Null: it can. */
+/**
+ * Why a message to a run cannot become the next run: the end of that run could not be written, so the message stays
+ * with it. Null: it can.
+ */
 export async function keptBy(run: AnyRun, sent: Promise<Delivery>): Promise<Error | null> {
   const what = await sent.catch(() => null);
   return what?.delivered === false && what.reason === 'kept' ? unended(run.runId, await run) : null;
 }
 
-/** What a mark of a run that is over stands for is known to nobody, and another run may have the same for something else. */
+/** The secret behind a mark of a finished run is no longer known, and another run may use the same mark for something else. */
 function withoutMarks(messages: readonly Message[]): readonly Message[] {
   const text = JSON.stringify(messages);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nothing but texts is changed

@@ -14,11 +14,11 @@ const NOTHING: readonly never[] = Object.freeze([]);
 const NEVER: Opening = { history: [], queued: [], isAside: true };
 
 /**
- * Owns: one conversation of an agent: what was said in it, the run that goes on in it, and what waits behind that. Does not
- * own: what a run does, nor where it is kept.
+ * Owns: one conversation of an agent: what was said in it, its live run, and what waits behind that run. Does not own:
+ * what a run does, or where it is kept.
  *
- * I1 One run at a time goes on in it; the others wait in the order in which they came.
- * I2 A conversation that is kept is held while a run goes on or waits: no other process begins one meanwhile.
+ * I1 One run at a time is live in it; the others wait in the order of their arrival.
+ * I2 A kept conversation is locked while a run is live or waits: no other process begins one meanwhile.
  */
 export class LiveConversation {
   history: readonly Message[] = NOTHING;
@@ -34,7 +34,7 @@ export class LiveConversation {
   #leave: (() => void | Promise<void>) | null = null;
   #left: Promise<unknown> | null = null;
   #opening: Promise<AnyResult | null> | null = null;
-  /** Not the last run itself: an agent that is kept must not keep every event of what it did. */
+  /** Not the last run itself: an agent that is kept must not retain every event of its runs. */
   #lastState: AgentState = 'PLANNING';
   #isClosed = false;
   #lastAt = 0;
@@ -49,7 +49,7 @@ export class LiveConversation {
     return this.live?.run.state.state ?? this.#lastState;
   }
 
-  /** True when this process knows all of it: nobody else may have added to it. */
+  /** True if this process knows all of it, because no other process can have added to it. */
   get isHeld(): boolean {
     return this.#leave !== null && this.#opening === null;
   }
@@ -70,7 +70,7 @@ export class LiveConversation {
     return this.#port.keeper == null ? null : this.#open(this.#port.keeper, { context, park, waiting: true });
   }
 
-  /** Makes a run that was begun elsewhere the one that goes on; gives back what is called when it is over. */
+  /** Makes a run that was begun elsewhere the live one; returns a function to call when it is over. */
   occupy(started: StartedRun): (result: AnyResult | null, before: readonly Message[]) => Promise<unknown> | undefined {
     this.live = started;
     return (result, before) => this.#over(started, result, { history: before, queued: [] });
@@ -103,7 +103,7 @@ export class LiveConversation {
     }
     this.#line = [];
     for (const id of this.#begun?.keys() ?? []) this.#answer(id, this.#port.keeper == null ? null : 'kept');
-    // What is taken out of a run's queue is written down before that run is ended or let go.
+    // What is taken out of a run's queue is recorded before that run ends or is released.
     await Promise.all(
       line.filter(({ isHandled }) => isHandled).map(async ({ id }) => this.live?.withdraw(id).catch(() => false)),
     );
@@ -116,7 +116,7 @@ export class LiveConversation {
     return started;
   }
 
-  /** What a run starts from whose turn it is. */
+  /** What the next run starts from. */
   async #opened(signal: AbortSignal, queued: readonly SentMessage[] = []): Promise<Opening> {
     const { keeper = null } = this.#port;
     if (keeper !== null && !this.isHeld) {
@@ -179,7 +179,7 @@ export class LiveConversation {
     }
   }
 
-  /** A run of its own, behind the one that goes on; its input is kept by that one's journal until it begins. */
+  /** A separate run, queued behind the live one, whose journal keeps its input until it begins. */
   #enqueue(live: StartedRun, input: RunInput, given: RunOptions): AnyRun {
     const { runId = newRunId() } = given;
     const waiting = this.#wait({ id: runId, input }, { ...given, runId }, true);
@@ -233,7 +233,7 @@ export class LiveConversation {
     return live.run;
   }
 
-  /** Lets the first in line begin, if nothing goes on. */
+  /** Starts the first in the queue, if no run is live. */
   #advance(): void {
     const [first, ...rest] = this.#line;
     if (this.live !== null || this.#isClosed || first === undefined) return;
@@ -285,7 +285,7 @@ export class LiveConversation {
     this.#line = [];
   }
 
-  /** Lets others have the conversation when nothing goes on in it, and nothing waits. */
+  /** Releases the conversation to other processes when no run is live or waiting in it. */
   #leaveIfIdle(): Promise<unknown> | undefined {
     if (this.live !== null || this.#line.length > 0 || this.#opening !== null) return undefined;
     const leave = this.#leave;

@@ -24,8 +24,8 @@ export interface InspectorOptions {
   /** Opens the page in the browser. Default false. */
   readonly open?: boolean;
   /**
-   * How many sessions that are over stay to be looked at; the oldest go first. As many actor systems that are at work are shown;
-   * of more, the one that was silent longest goes. Default 20.
+   * How many finished sessions are kept; the oldest are dropped first. As many active actor systems are shown; beyond
+   * that, the one that was silent longest is dropped. Default 20.
    */
   readonly keep?: number;
   /** Keeps the process alive. Default false: it ends when no run is live and nothing else is left to do. */
@@ -36,20 +36,20 @@ export interface InspectorOptions {
 
 /** A local page that shows runs, recordings and actor systems. Hand it to agents as their option `inspect`. */
 export interface Inspector extends RunPort {
-  /** The page's address, token included: whoever has it can see and steer the runs. */
+  /** The page's address, including the token: anyone who has it can see and steer the runs. */
   readonly url: string;
   readonly port: number;
   /**
    * Where other apps report what their actors do, for `createWebSocketInspector({ url })` of `@statelyai/inspect`; append
-   * `&app=<name>`. Whoever has it can report, and neither see nor steer anything.
+   * `&app=<name>`. Anyone who has it can report, but neither see nor steer anything.
    */
   readonly statelyUrl: string;
   attachActor(watched: WatchedActor): () => void;
   /** An observer for `createActor(machine, { inspect: inspector.inspect })`: shows every XState v5 actor. */
   readonly inspect: Observer<InspectionEvent> & ((inspected: InspectionEvent) => void);
   /**
-   * Takes an event of Stately's inspect protocol from another app, whose actors are then shown; false when it is none.
-   * `app` tells apps apart that use the same ids. From elsewhere: see `statelyUrl`.
+   * Receives an event of Stately's inspect protocol from another app, whose actors are then shown; false if it is not
+   * one. `app` tells apps apart that use the same ids. From elsewhere: see `statelyUrl`.
    */
   receive(event: unknown, app?: string): boolean;
   /** Shows a recording (JSON lines, or their list) and gives the id of its session. Throws when it cannot be read. */
@@ -74,8 +74,9 @@ const checkNames = optionsOf<InspectorOptions>('createInspector', 'docs/inspecto
 const EXPECTED_RUNS = 3;
 
 /**
- * Starts an inspector: an HTTP server on 127.0.0.1 that cannot be reached without its token. It costs the agents nothing
- * while nobody looks. Rejects when the port is taken, or when a bundler has left the page's files behind (`page-missing`).
+ * Starts an inspector: an HTTP server on 127.0.0.1 that cannot be reached without its token. It costs the agents
+ * nothing while no one is watching. Rejects when the port is taken, or when a bundler has left the page's files behind
+ * (`page-missing`).
  *
  * @example
  * const inspector = await createInspector();

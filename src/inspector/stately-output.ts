@@ -21,7 +21,7 @@ export interface StatelyTarget {
 
 /** Where Stately's tools are. */
 export interface StatelyOutputOptions {
-  /** The WebSocket server that is sent to, such as theirs. Default `ws://localhost:8080`. */
+  /** The WebSocket server to send to, such as Stately's. Default `ws://localhost:8080`. */
   readonly url?: string;
   /** An inspector of `@statelyai/inspect` of your own to send through instead; you stop it yourself. */
   readonly to?: StatelyTarget;
@@ -120,8 +120,8 @@ type Reported =
   | { readonly type: 'snapshot'; readonly event: { readonly type: string }; readonly snapshot: object };
 
 /**
- * Makes events of Stately's protocol out of what is reported, at once and by their own code, and hands them on as plain JSON.
- * An actor is introduced when it is first spoken of, after its parent. What is read may throw.
+ * Turns what is reported into events of Stately's protocol, at once and with their own code, and passes them on as
+ * plain JSON. An actor is introduced when it is first mentioned, after its parent. What is read may throw.
  */
 function statelyReporter(
   make: typeof createInspector,

@@ -9,11 +9,11 @@ import { eventText } from './frames/frame-log.ts';
 export interface ToResponseOptions {
   /** The header `Last-Event-ID` of a client that reconnects: it is sent what came after that event. */
   readonly lastEventId?: string | null;
-  /** Headers beside those of the stream, such as CORS ones. */
+  /** Additional headers, such as CORS ones. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The types of event that are sent. Default: all. */
   readonly events?: readonly RunEvent['type'][];
-  /** What is sent beside what happened; whoever reads the stream sees it. Default: none of it. */
+  /** Optional data to include in the stream, visible to all its readers. Default: none. */
   readonly fields?: readonly SentField[];
 }
 
@@ -36,9 +36,9 @@ const BATCH = 100;
 /**
  * A run's events as server-sent events, in a Web `Response` for any HTTP framework. The id of each is its `seq`, so a
  * browser's `EventSource` that loses the connection continues where it was; tokens have none, and those of the reply under
- * way are sent again. A token says what is new: `answerDelta`, to be put behind what there is, or `answer` in its place. A run
- * that breaks off, such as one that cannot be resumed, is reported by an event `error` with its code. A client that goes away
- * does not end the run. The last event is named `end`.
+ * way are sent again. A token holds what is new: `answerDelta` to append, or `answer` to replace the text so far. A run
+ * that breaks off, such as one that cannot be resumed, is reported by an event `error` with its code. A client that
+ * disconnects does not end the run. The last event is named `end`.
  *
  * @example
  * app.get('/runs/:id', (c) => toResponse(runs.get(c.req.param('id')), { lastEventId: c.req.header('last-event-id') }));
@@ -85,7 +85,7 @@ async function* batches(
   }
 }
 
-/** Only the code: what an error says names places on this machine. */
+/** Only the code: an error's message names paths on this machine. */
 function errorText(error: unknown): string {
   const code = systemCode(error) || 'error';
   const json = JSON.stringify({ type: 'error', code, message: `The run cannot be followed: ${code}.` });

@@ -63,12 +63,12 @@ function objectText(object: { readonly [key: string]: Json }): string {
   return text;
 }
 
-/** Small values stand for themselves, objects for their digest. */
+/** Small values are used as they are, objects by their digest. */
 function memberText(value: Json): string {
   return typeof value === 'object' && value !== null ? '#' + digestOfObject(value) : (JSON.stringify(value) ?? 'null');
 }
 
-/** Tells a line from one that was damaged: 52 bits, different whenever one character is. It proves nothing either. */
+/** Detects a damaged line: 52 bits, different whenever one character is. It is not a proof either. */
 export function checksum(line: string): string {
   let [a, b] = FIRST;
   for (let index = 0; index < line.length; index++) {

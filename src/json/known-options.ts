@@ -1,6 +1,6 @@
 import { didYouMean } from './nearest-name.ts';
 
-/** `unknown-option`: there is no option of that name · `wrong-option`: one has a value that it cannot have. */
+/** `unknown-option`: there is no option with that name · `wrong-option`: an option has an invalid value. */
 export type OptionErrorCode = 'unknown-option' | 'wrong-option';
 
 /** Options that were given wrongly: a `TypeError` with a code. The message names what they were given to, and each wrong one. */
@@ -26,8 +26,8 @@ type OptionsCheck = (given: unknown, what?: string) => void;
 const MOST_LISTED = 12;
 
 /**
- * Makes the check of one factory's or method's options: a member that is not known is refused by name, with the nearest one
- * that is. Looks at names alone, never into values. Symbols pass, and so does what is undefined.
+ * Makes the check of one factory's or method's options: an unknown name is rejected, with the nearest known one. Checks
+ * names only, never values. Symbols pass, and so does what is undefined.
  *
  * @example
  * const checkOptions = optionsOf<MemoryJournalOptions>('memoryJournal', 'docs/journal.md', { maxRuns: true });

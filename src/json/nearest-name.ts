@@ -1,10 +1,10 @@
-/** Of shorter names it is not clear which is meant by two wrong letters, or by a part. */
+/** For shorter names it is not clear which one two wrong letters, or a part, refer to. */
 const LONG = 6;
 const SHORTEST_PART = 3;
 
 /**
- * The name that was probably meant: the same but for case, one slip away (a letter too many, too few, wrong, or two in the
- * wrong order), one that contains the other, or a long one with two wrong letters.
+ * The name that was probably meant: the same except for case, one edit away (a letter too many, too few, wrong, or two
+ * in the wrong order), one that contains the other, or a long one with two wrong letters.
  */
 export function nearestName(written: string, names: readonly string[]): string | undefined {
   const lower = written.toLowerCase().slice(0, 100);

@@ -95,7 +95,7 @@ export function invalid(message: string, more: Partial<ShapeIssue> = {}): ShapeI
   return { kind: 'invalid', path: [], message, keys: [], aborts: true, ...more };
 }
 
-/** Says which type was expected, and which came. */
+/** Reports the expected type and the actual one. */
 export const wrongType = (expected: string, value: unknown): Refused =>
   refused([invalid(`Invalid input: expected ${expected}, received ${typeNameOf(value)}`)]);
 
@@ -109,7 +109,7 @@ function typeNameOf(value: unknown): string {
   return isPlain ? 'object' : constructor.name;
 }
 
-/** Checks of a value that has its type already. All that fail are told, up to one that aborts. */
+/** Checks of a value that has its type already. All failures are reported, up to one that aborts. */
 export type Test<T> = (value: T) => ShapeIssue | null;
 
 /** A value held against tests. */

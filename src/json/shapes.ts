@@ -220,7 +220,7 @@ function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
   return prototype === null || prototype === Object.prototype || Object.hasOwn(Object(prototype), 'isPrototypeOf');
 }
 
-/** The first of these that it is. What is wrong is said by the only one whose type it has, else by `message`. */
+/** The first of these that it is. The error comes from the only one whose type it has, else it is `message`. */
 const union = <const S extends readonly Shape<unknown>[]>(
   shapes: S,
   message = 'Invalid input',

@@ -20,7 +20,7 @@ export function toJson(value: unknown, limits: { readonly maxChars: number } = {
   }
 }
 
-/** A copy that somebody may change, of JSON that nobody may: a fraction of what `structuredClone` takes for small values. */
+/** A mutable copy of immutable JSON, in a fraction of the time of `structuredClone` for small values. */
 export function copyOf<T extends Json>(value: T): T;
 export function copyOf(value: Json): Json {
   const json = toJson(value);

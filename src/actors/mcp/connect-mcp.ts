@@ -8,7 +8,7 @@ export interface McpGeneration {
   readonly generation: number;
 }
 
-/** What a server says of itself when it is connected. */
+/** What a server reports about itself when it connects. */
 export interface McpGreeting {
   readonly title: string;
   readonly version: string;

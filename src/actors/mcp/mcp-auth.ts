@@ -35,7 +35,7 @@ export interface McpAuthorizer {
   awaitLogin(step: McpAuthStep, signal: AbortSignal): Promise<{ readonly by: 'code' | 'elsewhere' }>;
   /** Exchanges what the person brought for a token. */
   exchange(step: McpAuthStep, signal: AbortSignal): Promise<{ readonly scopes: readonly string[] }>;
-  /** Waits until somebody has signed in elsewhere, when nobody is asked any more. */
+  /** Waits until someone has signed in elsewhere, once no one is being asked here. */
   watchLogin(step: McpAuthStep, signal: AbortSignal): Promise<{ readonly by: 'elsewhere' }>;
 }
 

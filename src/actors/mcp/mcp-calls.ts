@@ -77,12 +77,12 @@ export type McpQuestion =
       readonly kind: 'elicitation' | 'sampling';
       readonly server: string;
       readonly action: 'accept' | 'decline' | 'cancel';
-      /** What the server got with `accept`; marks stand for secrets that were typed. */
+      /** What was sent to the server with `accept`; secrets that were typed are replaced by marks. */
       readonly content: JsonObject;
       readonly usage: Usage | null;
     };
 
-/** What the leaf that calls tools knows of MCP. Rejects with an {@link McpError}; a tool's own error is a result. */
+/** The part of MCP that the leaf for tool calls uses. Rejects with an {@link McpError}; a tool's own error is a result. */
 export interface McpCalls {
   callTool(
     server: string,

@@ -1,16 +1,19 @@
 import type { JsonObject } from '../../json/json.ts';
 import { leaf } from '../leaf.ts';
 
-/** Where a task stands, as its server says. `input_required`: it has a question, and asks it when the result is fetched. */
+/**
+ * The status of a task, as its server reports it. `input_required`: it has a question, and asks it when the result is
+ * fetched.
+ */
 export type McpTaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
 
 /** A task on an MCP server: work that continues after the request that began it was answered. */
 export interface McpTask {
   readonly id: string;
   readonly status: McpTaskStatus;
-  /** What the server says of it; empty when it says nothing. */
+  /** The server's status message; empty if there is none. */
   readonly message: string;
-  /** How long to wait before its status is asked for again, in milliseconds, as the server wants it. */
+  /** How long to wait before polling its status again, in milliseconds, as the server asks. */
   readonly pollMs: number;
 }
 
@@ -20,8 +23,8 @@ export type McpTaskBegun =
   | { readonly task: null; readonly result: JsonObject };
 
 /**
- * All that the life of a task needs of the world. Each rejects with an error whose `code` is `answer` when the server
- * said no, and anything else when the connection failed.
+ * All outside operations that a task needs. Each rejects with an error whose `code` is `answer` when the server
+ * refused, and anything else when the connection failed.
  */
 export interface McpTaskPorts {
   begin(signal: AbortSignal): Promise<McpTaskBegun>;
@@ -54,7 +57,7 @@ export const fetchMcpTask = (mcp: Pick<McpTaskPorts, 'result'>) =>
     ({ task }: McpTaskInput, { signal }): Promise<JsonObject> => mcp.result(task, signal),
   );
 
-/** Asks a server to give up a task. */
+/** Asks a server to cancel a task. */
 export const cancelMcpTask = (mcp: Pick<McpTaskPorts, 'cancel'>) =>
   leaf('cancelMcpTask', 'idempotent', async ({ task }: McpTaskInput, { signal }): Promise<null> => {
     await mcp.cancel(task, signal);

@@ -11,7 +11,7 @@ import { retryHint } from '../retry-after.ts';
 export interface ToolIo {
   /** Aborts at the tool's timeout and when the run is cancelled. */
   readonly signal: AbortSignal;
-  /** The same for every repetition of this call, also after a crash: give it to services that know such keys. */
+  /** The same for every repetition of this call, also after a crash: pass it to services that accept idempotency keys. */
   readonly idempotencyKey: string;
   readonly callId: string;
   /** The value given to `run(input, { context })`. */
@@ -31,11 +31,11 @@ export interface CallToolInput {
   readonly maxResultBytes: number;
   /** The agent that calls, by its path in the tree; empty for the root. */
   readonly agent: string;
-  /** What the person who approved the call said; absent where nothing was said. */
+  /** What the person who approved the call said; absent if nothing was said. */
   readonly approvalReason?: string;
 }
 
-/** Where the leaf finds what the machines know only by name. */
+/** Looks up what the machines refer to only by name. */
 export interface CallToolPorts {
   readonly local: (tool: string, agent: string) => ((args: JsonObject, io: ToolIo) => unknown) | undefined;
   readonly mcp: (agent: string) => Pick<McpCalls, 'callTool'>;
@@ -67,7 +67,7 @@ export const callTool = (ports: CallToolPorts) =>
     },
   );
 
-/** What a tool's function gets, as members of its own: functions spread it. */
+/** What a tool's function receives, as own properties: functions spread it. */
 function toolIo({ callId, approvalReason }: CallToolInput, io: LeafIo, limit: Deadline): ToolIo & LeafIo {
   const { note, context, traceparent } = io;
   const base = {
@@ -126,7 +126,7 @@ function failure(code: string, name: string, message: string, data: JsonObject =
 /** Word of progress that comes faster than this is left out: a server may send thousands a second. */
 const PROGRESS_MS = 100;
 
-/** Turns what a server says during a call into notes: how far it is, what it asks, what it was answered. */
+/** Turns a server's messages during a call into notes: progress, questions, and their answers. */
 export function serverNotes(
   note: LeafIo['note'],
 ): Pick<Parameters<McpCalls['callTool']>[3], 'onProgress' | 'onQuestion'> {

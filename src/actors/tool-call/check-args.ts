@@ -12,7 +12,7 @@ export interface CheckArgsInput {
   readonly agent: string;
 }
 
-/** What the check says: the arguments to use, or what is wrong. `own`: the author's `validateArgs` said it. */
+/** The check's outcome: the arguments to use, or what is wrong. `own`: it comes from the author's `validateArgs`. */
 export type CheckArgsOutput =
   | { readonly ok: true; readonly args: JsonObject }
   | { readonly ok: false; readonly issues: readonly Issue[]; readonly own: boolean };

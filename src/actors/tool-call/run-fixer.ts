@@ -23,9 +23,9 @@ export interface RunFixerInput {
 }
 
 /**
- * What it says; `by` is the name of a repair agent that hands the error up. `arguments` null: it cannot repair them. `steps`
- * null: the slot's function does not handle this error. `agent`: a model-driven repair agent, which the machine runs
- * itself, from the setup that it has now.
+ * The fixer's outcome; `by` is the name of a repair agent that escalates the error. `arguments` null: it cannot repair
+ * them. `steps` null: the slot's function does not handle this error. `agent`: a model-driven repair agent, which the
+ * machine runs itself, from the setup that it has now.
  */
 export type RunFixerOutput<TSetup = unknown> =
   | (Repaired & { readonly by?: string })
@@ -33,7 +33,7 @@ export type RunFixerOutput<TSetup = unknown> =
   | { readonly kind: 'result'; readonly result: ToolResult | null }
   | { readonly kind: 'agent'; readonly agent: RepairAgentSetup<TSetup> };
 
-/** A repair agent that is ready to run below a call: `tool` is its name in paths, as that of a child agent's tool. */
+/** A repair agent that is ready to run below a call. `tool` is its name in paths, like a child agent's tool. */
 export interface RepairAgentSetup<TSetup> {
   readonly tool: string;
   readonly setup: TSetup;

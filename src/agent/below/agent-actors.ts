@@ -22,7 +22,7 @@ import { shownOutput } from '../../machines/agent/typed-output.ts';
 import { joinParts, promptParts, toolNames } from '../../machines/agent/system-prompt.ts';
 import type { AgentOptions } from '../options/agent-options.ts';
 
-/** The leaves of an agent and of all agents below it. Each is told which agent it works for, by its place in the tree. */
+/** The leaves of an agent and of all agents below it. Each receives the path of the agent that it works for. */
 export function agentLeaves(root: AgentPorts) {
   const of = (agent: string): AgentPorts => portsAt(root, agent);
   return {
@@ -65,17 +65,17 @@ function outputLeaf(root: AgentPorts, given: OutputCheck | null) {
   });
 }
 
-/** What a run brings beside its agent's leaves: the schema of its answer, and who keeps an "always allow". */
+/** What a run adds to its agent's leaves: the schema of its answer, and where an "always allow" is stored. */
 export interface OwnWork {
   readonly output: TypedOutput | null;
   readonly remember: Remember | null;
-  /** Where nobody is asked, calls wait. Default false. */
+  /** If no one can be asked, calls wait. Default false. */
   readonly park?: boolean;
   /** Called where a question waits for a word from outside, instead of staying open: its work ends with what this throws. */
   readonly onWait?: () => never;
 }
 
-/** The work of an agent's leaves for a run whose answer has a schema of its own, or in which an owner says "always allow". */
+/** The work of an agent's leaves for a run whose answer has its own schema, or in which an owner says "always allow". */
 export function workFor(root: AgentPorts, work: LeafWork, own: OwnWork): LeafWork {
   const { output, remember, park = false, onWait } = own;
   const leaves = [

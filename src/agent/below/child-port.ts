@@ -17,7 +17,7 @@ import type { AnyResult } from '../../machines/contract/run-result.ts';
 /** What an agent needs of one below it. */
 export interface ChildPort {
   readonly name: string;
-  /** What it is for, as the model above is told. */
+  /** What it is for, as described to the parent's model. */
   readonly description: string;
   /** How many agents stand one below the other, itself included. */
   readonly depth: number;
@@ -28,13 +28,13 @@ export interface ChildPort {
   setupNow(): Promise<AgentSetup>;
   /** A recorded setup as this agent would give it now: its own instructions and local tools, all else as recorded. */
   replayed(recorded: AgentSetup, policies: Policies): AgentSetup;
-  /** What may not be seen by model, recording and logs. */
+  /** What models, recordings and logs must not contain. */
   secrets(): readonly string[];
   /** What people typed as secrets for its servers. */
   hidden(): readonly string[];
   /** Calls back when its tools change; gives back how to stop that. */
   onChange(listener: () => void): () => void;
-  /** The agent as it mends arguments below a call; null for one that mends by its own code. */
+  /** The agent as it repairs arguments below a call; null for one that repairs by its own code. */
   readonly repairer: ChildPort | null;
   /** Does a task on its own, beside whatever it does else. */
   run(task: string, io: { readonly signal: AbortSignal; readonly context: unknown }): PromiseLike<AnyResult>;
@@ -44,8 +44,8 @@ export interface ChildPort {
 export const MAX_DEPTH = 8;
 
 /**
- * Which policies a recorded part is played with. `own`: the agent's, so that a difference shows. `recorded`: those that it
- * was made with, because the agent's come in behind it. `stricter`: there is no such part, and both hold.
+ * Which policies a recorded part is played with. `own`: the agent's, so that a difference shows. `recorded`: those that
+ * it was made with, because the agent's apply only after it. `stricter`: there is no recorded part, and both apply.
  */
 export type Policies = 'own' | 'recorded' | 'stricter';
 
@@ -107,8 +107,9 @@ export class RepairAgents {
   }
 
   /**
-   * A repair agent with the setup that it has now, its servers waited for; null for one that mends by its own code.
-   * Rejects for an agent that is at work `above` already: none mends its own mistakes, whatever a function chooses.
+   * A repair agent with the setup that it has now, its servers waited for; null for one that repairs by its own
+   * code. Rejects for an agent that is already at work `above`: no agent repairs its own mistakes, whatever a
+   * function chooses.
    */
   async prepared(fixer: Repairer, above: readonly AgentPorts[], signal: AbortSignal): Promise<ChildSetup | null> {
     const met = this.#meet(fixer);

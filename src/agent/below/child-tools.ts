@@ -39,7 +39,7 @@ export function childrenOf(agents: readonly ChildAgent[]): Children {
   return children;
 }
 
-/** The tool by which a model hands a task to a child. Called by code, it runs the child on its own. */
+/** The tool with which a model delegates a task to a child. Called by code, it runs the child alone. */
 export function childTool(name: string, child: ChildPort): Tool {
   return tool({
     name,
@@ -74,7 +74,7 @@ export async function childrenNow(children: Children): Promise<readonly ChildSet
   return Promise.all([...children].map(async ([name, child]) => ({ tool: name, setup: await child.setupNow() })));
 }
 
-/** Recorded setups as these children would give them now; those of agents that are gone stay as recorded. */
+/** Recorded setups as these children would make them now; those of agents that no longer exist stay as recorded. */
 export function replayedChildren(
   recorded: readonly ChildSetup[],
   children: Children,

@@ -71,7 +71,7 @@ export class AgentCore extends Configured implements AgentPorts {
     for (const one of skills) this.registry.addSkill(one);
     for (const [name, child] of this.children) this.registry.addChild(childTool(name, child));
     this.mcp = new McpBinding(this);
-    // Variables in their configuration are those of now.
+    // Variables in their configuration have their current values.
     if (mcpServers !== undefined) this.#redaction = this.redaction;
   }
 
@@ -102,7 +102,7 @@ export class AgentCore extends Configured implements AgentPorts {
     await this.onRemembered?.();
   }
 
-  /** What the permission store says of the tools as they stand now. */
+  /** The permission store's decisions about the tools as they are now. */
   async granted(owner?: string): Promise<Granted> {
     return this.registry.needsConfirmation()
       ? grantedBy(this.registry, await this.permissions(owner))
@@ -142,7 +142,7 @@ export class AgentCore extends Configured implements AgentPorts {
     return () => this.#setupOf({ granted, told: this.facts.atStart(), below: makeBelow(), maxSteps, output });
   }
 
-  /** What a run would be told now, without waiting for anything but the permission store. */
+  /** What a run would start with now, without waiting for anything but the permission store. */
   async setupNow(): Promise<AgentSetup> {
     return this.#setupOf({ granted: await this.granted(), told: [], below: await childrenNow(this.children) });
   }
@@ -157,14 +157,14 @@ export class AgentCore extends Configured implements AgentPorts {
     return own === undefined ? work : workFor(this, work, own);
   }
 
-  /** No run goes on: what is needed for runs alone is let go of. */
+  /** No run is live: what only runs need is released. */
   rest(): void {
     this.#work = null;
-    // Whoever has the actors has the leaves.
+    // The actors include the leaves.
     if (this.#actors === null) this.#leaves = null;
   }
 
-  /** The same for a bare machine in somebody's own actor system, as actors to provide. */
+  /** The same for a bare machine in a caller's own actor system, as actors to provide. */
   actors(): ReturnType<typeof agentActors> {
     return (this.#actors ??= agentActors(this.#own));
   }
@@ -183,5 +183,5 @@ export class AgentCore extends Configured implements AgentPorts {
   }
 }
 
-/** Without a journal of the caller's a run is kept by its own handle, as long as somebody has that. */
+/** Without a journal from the caller, a run is kept only by its own handle, as long as that is referenced. */
 const RUN_ONLY: JournalStore = { open: (run) => liveJournal(run, null) };

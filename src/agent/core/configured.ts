@@ -12,7 +12,7 @@ import { type AgentOptions, checkOptions } from '../options/agent-options.ts';
 
 /** What differs from run to run. */
 export interface SetupParts {
-  /** What became known of the model. */
+  /** What was found out about the model. */
   readonly told: readonly string[];
   readonly below: readonly ChildSetup[];
   readonly maxSteps?: number | undefined;
@@ -54,7 +54,7 @@ export class Configured {
     return this.listed[0];
   }
 
-  /** The model at a place of the list. A run that was recorded may know more of them than there are now. */
+  /** The model at an index of the list. A recorded run may refer to more models than there are now. */
   modelAt(at: number): Model {
     const model = this.listed[at];
     if (model === undefined) throw new ModelError('no-model', `The agent '${this.name}' has no ${at + 1} models.`);
@@ -66,7 +66,7 @@ export class Configured {
     return this.listed.some(({ takesSchemaWithTools }) => takesSchemaWithTools === true);
   }
 
-  /** What a run is told of several models. */
+  /** What a run knows about several models. */
   #listedModels(): readonly RankedModel[] {
     return this.listed.map((model, index) => {
       const { id = '', takesImages = false, takesFiles, takesSchemaWithTools = false, contextSize } = model;
@@ -92,14 +92,17 @@ export class Configured {
     return (this.#store ??= resolvePermissions(this.options.permissions, this.name));
   }
 
-  /** The store of a conversation's owner. Where the given one does not tell owners apart, what they say is kept in memory. */
+  /**
+   * The store of a conversation's owner. If the given store does not distinguish owners, their decisions are kept in
+   * memory.
+   */
   async #permissionsOf(owner: string): Promise<Permissions | undefined> {
     const { permissions } = this.options;
     if (permissions === undefined || permissions.forAgent !== undefined) {
       // The agent's own comes first: a store takes the first name that it is asked for as its own.
       const own = await this.permissions();
       const ofOwner = await resolvePermissions(permissions, `${this.name}/${owner}`);
-      // One that is bound to a name of its own is the same for everybody.
+      // One that is bound to its own name is shared by all.
       if (ofOwner !== own || own === undefined) return ofOwner;
     }
     const kept = (): Permissions => this.#owners?.get(owner) ?? memoryPermissions();
@@ -125,7 +128,7 @@ export class Configured {
     this.#owners = null;
   }
 
-  /** What a run would be told now. */
+  /** What a run would start with now. */
   setupFor(parts: SetupParts, toolset: Toolset, warnings: readonly string[]): AgentSetup {
     const { options, model, listed, name } = this;
     const settings = settingsOf(options);

@@ -52,7 +52,7 @@ function portOf(core: AgentCore, run: RunBeside, repairer: () => ChildPort | nul
   };
 }
 
-/** What the model above is told that this agent is for. */
+/** What this agent is for, as described to the parent's model. */
 function describe(core: AgentCore): string {
   const { description, instructions } = core.options;
   if (description !== undefined) return description;
@@ -61,7 +61,7 @@ function describe(core: AgentCore): string {
   return `Hands a task to the agent '${core.name}' and gives back its answer.${short === '' ? '' : ` It was told: ${short}`}`;
 }
 
-/** A run that was taken up again or forked keeps the policies that it began with: they are not those of any one agent. */
+/** A resumed or forked run keeps the policies that it began with: they do not belong to any one agent. */
 export function policiesFor({ head, lines }: Recording): Policies {
   return head.parent !== undefined || lines.some(({ t }) => t === 'restart') ? 'recorded' : 'own';
 }
@@ -100,7 +100,7 @@ export function replaySetup(recorded: AgentSetup, core: AgentCore, policies: Pol
   };
 }
 
-/** What the answer must be: as the agent says now, unless the run had a schema of its own. Mode and model stay as recorded. */
+/** What the answer must be: as the agent defines it now, unless the run had its own schema. Mode and model stay as recorded. */
 function replayedOutput(output: RunRecord['output'], core: AgentCore): Pick<AgentSetup, 'output'> {
   if (output?.ofRun === true) return { output };
   const own = core.ports.output?.spec(output?.besideTools ?? false);

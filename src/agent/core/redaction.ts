@@ -38,7 +38,7 @@ export class Redaction {
     (this.#typed ??= new Set()).add(text);
   }
 
-  /** The texts that nobody may see, those of the agents below included. */
+  /** The secret texts, including those of the agents below. */
   secrets(): readonly string[] {
     const { options, listed, models, mcp } = this.#agent;
     return this.#once('secrets', (below) => {
@@ -48,7 +48,7 @@ export class Redaction {
     });
   }
 
-  /** What people typed as secrets for servers, of the agents below too: seen by nobody, given to no tool. */
+  /** What people typed as secrets for servers, including those of the agents below: never shown, never given to a tool. */
   hidden(): readonly string[] {
     return this.#once('hidden', (below) => (this.#typed === null ? below : [...this.#typed, ...below]));
   }
@@ -57,7 +57,7 @@ export class Redaction {
   redactorOf(recording: Recording): OwnRedactor {
     const { secrets } = this.#agent.journal();
     const again = this.#redactor(secrets?.read(recording.head.runId));
-    // A journal that keeps no secrets leaves those of the options, which have the first marks.
+    // A journal that keeps no secrets leaves only those of the options, which have the first marks.
     if (secrets === undefined) again.redact(this.#agent.options.secrets ?? []);
     again.reserve([recording.head, recording.lines]);
     return again;

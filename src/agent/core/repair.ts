@@ -14,8 +14,8 @@ import type { AgentCore } from './agent-core.ts';
 import { OwnRegistry } from '../tools/registry.ts';
 
 /**
- * An agent as it mends arguments: with its own instructions, model and tools, and two tools more, by which it hands the
- * matter up or stops the run. It makes no plans. `end` says what these two do besides.
+ * An agent as it repairs arguments: with its own instructions, model and tools, and two more tools, which escalate or
+ * stop the run. It makes no plans. `end` is what these two do in addition.
  */
 export function repairCore(core: AgentCore, end: WaysOut = HANDED_UP): AgentCore {
   const added = new OwnRegistry(
@@ -48,7 +48,7 @@ export function repairCore(core: AgentCore, end: WaysOut = HANDED_UP): AgentCore
   });
 }
 
-/** An object that does what another does, but for some members of its own. */
+/** An object that behaves like another, except for some of its own members. */
 function boundTo<T extends object>(base: T, own: Partial<T>): T {
   return new Proxy(base, {
     get: (_base, name): unknown => {
@@ -116,8 +116,8 @@ function severityOf(error: ToolError): ReturnType<typeof readSeverity> {
 }
 
 /**
- * Mends arguments by an agent outside of any run: by its own function where it mends by code, else by a run of its own.
- * Where no agent stands above, its two tools end that run with what they say.
+ * Repairs arguments with an agent outside of any run: by its own function if it has one, else by its own run. If there
+ * is no agent above, its two extra tools end that run with their outcome.
  */
 export async function repairBy(
   core: AgentCore,

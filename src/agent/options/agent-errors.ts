@@ -22,7 +22,7 @@ export class AgentClosedError extends Error {
   }
 }
 
-/** `run.orThrow()` of a run that did not end with an answer. `code` is the reason, `result` all there is to know. */
+/** Thrown by `run.orThrow()` when a run ended without an answer. `code` is the reason, `result` the whole result. */
 export class RunError extends Error {
   override readonly name: string = 'RunError';
   readonly code: RunReason;

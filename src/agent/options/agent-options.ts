@@ -36,11 +36,11 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   readonly version?: string;
   /** What becomes of runs that are resumed by other code. Default: they keep instructions, get new tools, are refused if a call does not fit. */
   readonly onUpgrade?: OnUpgrade;
-  /** Who the agent is and what it should do: text, or a function asked once a turn. */
+  /** Who the agent is and what it should do: text, or a function called once a turn. */
   readonly instructions?: string | ((input: InstructionsInput<TContext>) => string | Promise<string>);
   /** Replaces the composition of the system prompt. */
   readonly systemPrompt?: (parts: PromptParts) => string | Promise<string>;
-  /** A model, or a name such as `'ollama:qwen2.5:7b'`; of several, where one fails, the next is asked. Default: discovered. */
+  /** A model, or a name such as `'ollama:qwen2.5:7b'`; if one of several fails, the next is asked. Default: discovered. */
   readonly model?: ModelName | Model | readonly (ModelName | Model)[];
   /** More models by name. */
   readonly models?: { readonly [name: string]: ModelName | Model };
@@ -49,7 +49,7 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   readonly outputSchema?: TSchema;
   /** How it is given: by a tool, held to it by the server (`native`), as JSON in text (`prompt`). Default `auto`: by the tools. */
   readonly outputMode?: OutputMode;
-  /** Checks an answer that fits the schema. What it throws is told to the model, which sends the answer again. */
+  /** Checks an answer that fits the schema. The model receives the message of what it throws, and sends the answer again. */
   readonly checkOutput?: [TSchema] extends [undefined]
     ? never
     : (value: OutputOf<TSchema>, io: CheckOutputContext<TContext>) => void | Promise<void>;
@@ -116,32 +116,30 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   readonly confirm?: Confirm<TContext> | 'wait';
   /**
    * Answers what an MCP server asks a person in the middle of a call (elicitation). Default: a form in a terminal, else
-   * servers are told that nobody can be asked.
+   * servers learn that no one can be asked.
    */
   readonly elicit?: McpElicit;
   /** Where "always allow" is kept. Default: `~/.signalbox`, where `confirm` can say so. */
   readonly permissions?: Permissions;
-  /** What the agent is for, as agents above it are told. Default: the beginning of its instructions. */
+  /** What the agent is for, as described to agents above it. Default: the beginning of its instructions. */
   readonly description?: string;
   /**
-   * Agents below this one: each is a tool by its name, to which the model hands a task. Made once, usable by several
-   * parents, closed by who made it. At most 8 deep.
+   * Agents below this one: each is a tool with the agent's name, to which the model delegates a task. A child can
+   * serve several parents, and its creator closes it. At most 8 levels deep.
    */
   readonly children?: readonly ChildAgent[];
   /** Decides about escalations of this agent's tools and children; those it leaves go to the agent above. */
   readonly onEscalation?: OnEscalation;
-  /** What to do about tool errors before the model is told, for tools that leave a slot out. */
+  /** What to do about tool errors before they reach the model, for tools that leave a slot out. */
   readonly onError?: OnError;
-  /**
-   * Makes this agent a deterministic one for `recover.fix(agent)`: it mends arguments by this function and asks no model.
-   */
+  /** Makes this agent deterministic for `recover.fix(agent)`: it repairs arguments with this function and asks no model. */
   readonly implementedBy?: (task: RepairTask) => string | JsonObject | null | Promise<string | JsonObject | null>;
   /** Bounds a run: past it, it ends with the reason `budget`. */
   readonly budget?: { readonly maxToolCalls?: number; readonly maxTokens?: number };
   readonly limits?: AgentLimits;
   /**
-   * Texts that neither model, recording, events nor logs may see: marks stand for them, tools get them back. Keys of
-   * models and servers, and what looks like a key, are treated so anyway. At least 6 characters each.
+   * Texts to keep out of models, recordings, events and logs: marks replace them, and tools receive the original.
+   * Keys of models and servers, and what looks like a key, are always redacted. At least 6 characters each.
    */
   readonly secrets?: readonly string[];
   /** Where runs are recorded. Default: in memory. */
@@ -158,15 +156,15 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   /** Keeps the composed prompts in the trace. */
   readonly debugPrompts?: boolean;
   /**
-   * Shows every run on the inspector's page: an inspector of `createInspector` (or its promise), or `true` for one that the
-   * process starts by itself, at the first run, and whose address goes to standard error. Default false.
+   * Shows every run on the inspector's page: an inspector of `createInspector` (or its promise), or `true` for one that
+   * the process starts at the first run, printing its address to standard error. Default false.
    */
   readonly inspect?: boolean | RunPort | Promise<RunPort>;
   /** Writes `<outputDir>/<agent>-<runId>.trace.json` after each run. */
   readonly trace?: boolean | string;
   /** Default `.`. */
   readonly outputDir?: string;
-  /** Gets every event of every run. One that throws is ignored. */
+  /** Called with every event of every run. What it throws is ignored. */
   readonly onEvent?: (event: RunEvent) => void;
   /** A conversation to continue. */
   readonly history?: readonly Message[];
@@ -286,8 +284,8 @@ const schema = z
   .partial();
 
 /**
- * Refuses wrong options with an `OptionError` that names each and says what it must be. Gives back those that were given:
- * an option that is `undefined` is none.
+ * Rejects wrong options with an `OptionError` that names each and what it must be. Returns those that were given: an
+ * option that is `undefined` was not given.
  */
 export function checkOptions(options: AgentOptions, what = 'createAgent'): AgentOptions {
   const given: AgentOptions = withoutUndefined(options);

@@ -7,7 +7,7 @@ import { DEFAULT_MCP_LIMITS } from '../../mcp/config/server-limits.ts';
 import { BUSY_BACKOFF } from '../../recovery/backoff.ts';
 import type { AgentOptions } from './agent-options.ts';
 
-/** The defaults of options that the machines do not know. Theirs are in `DEFAULT_SETTINGS`. */
+/** The defaults of options that the machines do not have. Those of the machines are in `DEFAULT_SETTINGS`. */
 export const DEFAULTS = {
   toolMs: 180_000,
   responseMs: 120_000,
@@ -49,7 +49,7 @@ export function settingsOf(options: AgentOptions): AgentSettings & { readonly to
   };
 }
 
-/** How a run's calls travel: as the option says, else as the model does. */
+/** How a run's calls are sent: as the option says, else as the model declares. */
 export function toolCallingOf(options: AgentOptions, model: Model): ToolCalling {
   const asked = options.toolCalling ?? 'auto';
   return asked === 'auto' ? (model.toolCalling ?? 'native') : asked;
@@ -94,13 +94,13 @@ export function resolvedOptions(options: AgentOptions): AgentOptions {
   });
 }
 
-/** Freezes the options and their own small groups; what the user made (tools, models, outputs) stays as it is. */
+/** Freezes the options and their own small groups; objects that the user made (tools, models, outputs) are left alone. */
 function frozen(options: AgentOptions): AgentOptions {
   for (const group of [options.timeouts, options.retry, options.limits, options.budget]) Object.freeze(group);
   return Object.freeze(options);
 }
 
-/** Who is asked: the user's own function, else a prompt in a terminal, else nobody. */
+/** How a person is asked: by the user's own function, else by a prompt in a terminal, else not at all. */
 export async function confirmOf(options: AgentOptions): Promise<Confirm | 'wait' | undefined> {
   if (options.confirm !== undefined || options.silent === true || !isTerminal()) return options.confirm;
   const { terminalConfirm } = await import('../../terminal/terminal-confirm.ts');

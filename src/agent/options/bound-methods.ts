@@ -1,6 +1,6 @@
 /**
- * Lets methods of a class be taken out of its instances (`const { run } = agent`): one that is taken is bound then, and stays with
- * its instance. Methods that nobody takes cost an instance nothing. `names`: all, unless some are named.
+ * Lets methods of a class be detached from its instances (`const { run } = agent`): a method is bound on first access
+ * and kept with its instance. Methods that are never accessed cost an instance nothing. `names`: all by default.
  */
 export function boundWhenTaken({ prototype }: { readonly prototype: object }, names?: readonly string[]): void {
   for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
@@ -11,7 +11,7 @@ export function boundWhenTaken({ prototype }: { readonly prototype: object }, na
     Object.defineProperty(prototype, name, {
       configurable: true,
       get(this: object | undefined) {
-        // Who looks at the class, such as a spy of a test, sees the method itself.
+        // Access through the class, such as by a test's spy, returns the method itself.
         if (this === undefined || this === prototype) return method;
         const bound: unknown = method.bind(this);
         put(this, bound);

@@ -113,14 +113,14 @@ export function checkRun(given: RunOptions): void {
     throw new TypeError(`agent.run: option 'maxSteps' must be a whole number from 1 on, and is ${String(maxSteps)}.`);
 }
 
-/** Refuses a message that is no text, and options of it that are not known. */
+/** Rejects a message that is not a string, and unknown options of it. */
 export function checkMessage(what: string, text: unknown, given: SteerOptions): void {
   if (typeof text !== 'string' || text.trim() === '')
     throw new TypeError(`${what}: the message must be a text that is not blank.`);
   checkMessageOptions(what, given);
 }
 
-/** Refuses a message for the next run that is no input, and options that are none. */
+/** Rejects a message for the next run that is not an input, and invalid options. */
 export function checkQueued(what: string, input: unknown, given: SteerOptions): void {
   readInput(input, what);
   checkMessageOptions(what, given);
@@ -132,7 +132,7 @@ function checkMessageOptions(what: string, given: SteerOptions): void {
     throw new TypeError(`${what}: option 'id' must be a text that is not empty.`);
 }
 
-/** Refuses an id or an owner that is no text. */
+/** Rejects an id or an owner that is not a string. */
 export function checkConversation(id: unknown, owner: unknown): void {
   if (typeof id !== 'string' || id === '')
     throw new TypeError('agent.conversation: the id must be a text that is not empty.');

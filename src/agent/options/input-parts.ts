@@ -116,7 +116,7 @@ function toBase64(bytes: Uint8Array): string {
 
 const NOT_TAKEN = { images: 'images-not-taken', files: 'files-not-taken' } as const;
 
-/** Why a run whose messages hold images or files cannot begin with a model that takes none; null where it can. */
+/** Why a run whose messages hold images or files cannot begin with a model that accepts none; null if it can. */
 export function mediaRefused(
   messages: readonly Message[],
   { settings }: AgentSetup,

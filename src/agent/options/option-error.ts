@@ -4,7 +4,7 @@ import { OptionError, described, givenIn, hint } from '../../json/known-options.
 
 const DOCS = 'docs/agents.md';
 
-/** Options without those that are undefined: such a one was not given. What is no object stays as it is. */
+/** Options without those that are undefined, which count as not given. A value that is not an object is returned unchanged. */
 export function withoutUndefined<T>(options: T): T | Record<string, unknown> {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) return options;
   return Object.fromEntries(givenIn(options));

@@ -3,7 +3,7 @@ import type { McpLimits } from '../../mcp/config/server-limits.ts';
 import type { ServerTool } from '../../tools/server-tool.ts';
 import type { ToolChange } from '../../tools/spec.ts';
 
-/** What a function that makes instructions is told. */
+/** The input of a function that makes instructions. */
 export interface InstructionsInput<TContext = unknown> {
   readonly input: string;
   /** The value given to `run(input, { context })`. */
@@ -13,15 +13,16 @@ export interface InstructionsInput<TContext = unknown> {
 }
 
 /**
- * Decisions to always allow a tool, kept somewhere. Answers may be promises. `tool` is the name of a tool of the program; for
- * one of an MCP server it is a text that stands for server, tool and what the tool says of itself, and `of` has all of that.
+ * A store of decisions to always allow a tool. Results may be promises. `tool` is the name of a tool of the program;
+ * for a tool of an MCP server it is a text that identifies the server, the tool and its description, all of which `of`
+ * holds.
  */
 export interface Permissions {
   isAlwaysAllowed(tool: string, of?: ServerTool): boolean | Promise<boolean>;
   add(tool: string, of?: ServerTool): void | Promise<void>;
   /** What has changed of a tool that was always allowed; null where nothing has. A store without it does not say. */
   changesOf?(of: ServerTool): readonly ToolChange[] | null | Promise<readonly ToolChange[] | null>;
-  /** The same store for one agent's decisions; a store without it is used as it is. */
+  /** The same store limited to one agent's decisions; a store without this method is used as it is. */
   forAgent?(agent: string): Permissions;
 }
 
@@ -36,13 +37,13 @@ export interface UpgradeDifference {
   readonly fits: boolean;
 }
 
-/** How a run goes on under other code: not at all, as it was recorded, or with what is there now. */
+/** How a run continues under changed code: not at all, as it was recorded, or with the current code. */
 export type UpgradeChoice = 'refuse' | 'recorded' | 'current';
 
 /** Decides it, once for all runs or for each. */
 export type OnUpgrade = UpgradeChoice | ((difference: UpgradeDifference) => UpgradeChoice | Promise<UpgradeChoice>);
 
-/** How large what comes from outside may be. Bytes, unless it says otherwise. */
+/** Size limits for data from outside, in bytes unless stated otherwise. */
 export interface AgentLimits {
   /** Larger arguments of a call are refused. Default 1 000 000. */
   readonly argumentBytes?: number;

@@ -48,8 +48,8 @@ export interface TypedOutput {
 }
 
 /**
- * Reads the schema of an answer; null where there is none. Throws an `OptionError` that names the option: a schema that is
- * no JSON Schema and gives none, or a check without a schema.
+ * Reads the schema of an answer; null if there is none. Throws an `OptionError` that names the option: for a schema
+ * that neither is nor yields a JSON Schema, or for a check without a schema.
  */
 export function typedOutput(what: 'createAgent' | 'agent.run', given: OutputOptions): TypedOutput | null {
   const { outputSchema, outputMode = 'auto', checkOutput, timeouts } = given;
@@ -117,7 +117,7 @@ function checkBy(standard: StandardSchema['~standard'] | null, own: OutputOption
   };
 }
 
-/** True when nothing was lost: a Date would be a text, and NaN null, whatever the type of the output says. */
+/** True when nothing was lost: a Date would be a text, and NaN null, whatever the output's type. */
 function isCopy(json: unknown, value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return json === value;
   if (typeof json !== 'object' || json === null || 'toJSON' in value) return false;

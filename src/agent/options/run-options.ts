@@ -12,7 +12,7 @@ import { type JsonObject, isJsonObject } from '../../json/json.ts';
 
 /** Options of one run. */
 export interface RunOptions<TContext = unknown, TSchema = undefined> {
-  /** Cancels the run when it aborts. One that is aborted already gives `cancelled` without a request. */
+  /** Cancels the run when it aborts. If it is already aborted, the result is `cancelled` without any request. */
   readonly signal?: AbortSignal;
   /** Overrides the agent's for this run. */
   readonly maxSteps?: number;
@@ -27,7 +27,7 @@ export interface RunOptions<TContext = unknown, TSchema = undefined> {
   readonly checkOutput?: [TSchema] extends [undefined]
     ? never
     : (value: OutputOf<TSchema>, io: CheckOutputContext<TContext>) => void | Promise<void>;
-  /** A value of yours for tools, `validateArgs` and `confirm`; never shown to the model nor written. */
+  /** A value of yours for tools, `validateArgs` and `confirm`; never shown to the model or recorded. */
   readonly context?: TContext;
   /**
    * The trace that the run belongs to, as the W3C header of that name: `00-<32 hex digits>-<16>-01`. MCP servers get it with
@@ -35,8 +35,9 @@ export interface RunOptions<TContext = unknown, TSchema = undefined> {
    */
   readonly traceparent?: string;
   /**
-   * What happens while a run goes on: `refuse` throws an `AgentBusyError`; `queue` starts this one when that is over; `steer`
-   * tells it to the model of that run, whose handle is returned, and `interrupt` does so at once. Default `refuse`.
+   * What happens while another run is live: `refuse` throws an `AgentBusyError`; `queue` starts this one when that is
+   * over; `steer` sends the input to the model of the live run and returns that run's handle; `interrupt` does so at
+   * once. Default `refuse`.
    */
   readonly whenBusy?: (typeof WHEN_BUSY)[number];
   /** JSON in the recording's first line. */
@@ -57,7 +58,7 @@ export interface RunOptions<TContext = unknown, TSchema = undefined> {
   readonly trace?: boolean | string;
 }
 
-/** How a run of an agent is forked: one that is forked from an inspector's page is shown on that page. */
+/** How a run of an agent is forked: one forked from an inspector's page is shown on that page. */
 export interface ForkRunOptions extends ForkOptions, Pick<RunOptions, 'inspect'> {}
 
 /** The metadata of a run as JSON. Throws a `TypeError` for anything else. */
@@ -67,7 +68,7 @@ export function metadataOf(metadata: unknown): JsonObject {
   throw new TypeError(`agent.run: option 'metadata' must be a JSON object${json.ok ? '' : `: ${json.reason}`}.`);
 }
 
-/** The member of a run's metadata by which it belongs to a conversation, and the one that names its owner, where that is another. */
+/** The metadata key that names a run's conversation, and the one that names its owner, if that differs. */
 const CONVERSATION = 'conversation';
 const OWNER = 'conversationOwner';
 
@@ -77,17 +78,17 @@ export interface ConversationName {
   readonly owner: string;
 }
 
-/** The metadata by which a run belongs to a conversation. */
+/** The metadata that assigns a run to a conversation. */
 export function conversationMetadata({ id, owner }: ConversationName): JsonObject {
   return { [CONVERSATION]: id, ...(owner === id ? {} : { [OWNER]: owner }) };
 }
 
-/** What is left of metadata in a run that belongs to no conversation, such as a fork. */
+/** The metadata of a run that belongs to no conversation, such as a fork. */
 export function withoutConversation({ [CONVERSATION]: _id, [OWNER]: _owner, ...rest }: JsonObject): JsonObject {
   return rest;
 }
 
-/** Whose "always allow" counts in a recorded run; undefined: the agent's own. */
+/** The owner whose "always allow" counts in a recorded run; undefined: the agent itself. */
 export function ownerIn({ metadata }: { readonly metadata: JsonObject }): string | undefined {
   const owner = metadata[OWNER] ?? metadata[CONVERSATION];
   return typeof owner === 'string' ? owner : undefined;
@@ -113,8 +114,8 @@ export interface AgentLogicInput {
   readonly history?: readonly Message[];
   readonly context?: unknown;
   /**
-   * What stopping the actor does to its run: `release` (default) lets it go, to be resumed from the journal, and cancels
-   * where there is no journal that it can be resumed from; `cancel` always ends it.
+   * What stopping the actor does to its run: `release` (default) releases it, to be resumed from the journal, and
+   * cancels it if there is no such journal; `cancel` always ends it.
    */
   readonly onStop?: 'release' | 'cancel';
 }
@@ -123,7 +124,7 @@ export interface AgentLogicInput {
 export interface CloseOptions {
   /** How long runs may take to end, in milliseconds. Default 5000. */
   readonly graceMs?: number;
-  /** What becomes of runs that go on. Default `cancel`. */
+  /** What happens to live runs. Default `cancel`. */
   readonly runs?: 'cancel' | 'release';
 }
 
@@ -141,7 +142,7 @@ export interface ListToolsOptions {
 
 /** Which runs `agent.resumeOrphans` takes up. */
 export interface OrphanOptions<TContext = unknown> {
-  /** Only runs that began at least so many milliseconds ago. Default 0: all whose lock is free. */
+  /** Only runs that began at least this many milliseconds ago. Default 0: all whose lock is free. */
   readonly olderThan?: number;
   /** At most so many, the oldest. Default: all. */
   readonly limit?: number;
@@ -157,7 +158,7 @@ export interface RefusedRun {
 
 /** What `agent.resumeOrphans` has found. */
 export interface ResumedOrphans<TRun> {
-  /** The runs that go on here now. Each can be awaited. */
+  /** The runs that are now live here. Each can be awaited. */
   readonly runs: readonly TRun[];
   readonly refused: readonly RefusedRun[];
 }
@@ -176,7 +177,7 @@ export interface ApprovalOptions {
 export interface SteerOptions {
   /** Makes it one message, however often it is sent. Default: a new one each time. */
   readonly id?: string;
-  /** Voids the model's request that is in flight, so that the message is read at once. Tools go on. Default false. */
+  /** Discards the model request in flight, so that the message is read at once. Tools continue. Default false. */
   readonly interrupt?: boolean;
 }
 
@@ -184,8 +185,8 @@ export interface SteerOptions {
 export type QueueOptions = Pick<SteerOptions, 'id'>;
 
 /**
- * What became of a message. Not delivered: the reason of the run's ending, `over` where it had ended before, `too-many`
- * beyond `maxSteers`, or `kept` where the run is not driven now: it is delivered when the run is resumed.
+ * Whether a message was delivered. If not: the reason why the run ended, `over` if it had ended before, `too-many`
+ * beyond `maxSteers`, or `kept` if the run is not live now: it is then delivered when the run is resumed.
  */
 export type Delivery =
   | { readonly delivered: true; readonly step: number; readonly runId: string }
@@ -210,12 +211,12 @@ export interface WokenRun {
   readonly error: Error | null;
 }
 
-/** What a run does with a new input while another goes on. */
+/** What to do with a new input while another run is live. */
 export const WHEN_BUSY = ['refuse', 'queue', 'steer', 'interrupt'] as const;
 
 /** Options of a conversation. */
 export interface ConversationOptions {
-  /** Who speaks in it: "always allow" holds for that owner only, in all conversations of theirs. Default: the conversation's id. */
+  /** The owner: "always allow" applies to that owner only, in all of their conversations. Default: the conversation's id. */
   readonly owner?: string;
 }
 
@@ -225,8 +226,8 @@ export interface ResumeOptions extends Pick<
   'context' | 'traceparent' | 'signal' | 'trace' | 'inspect' | 'park'
 > {
   /**
-   * Changes a recording that was made by other machines into one that these can play. It is asked for nothing else, and
-   * the run is then kept as it gave it.
+   * Migrates a recording that was made by other machines to one that these can replay. Called for no other recordings;
+   * the run is then stored as migrated.
    */
   readonly migrate?: (recording: Recording) => Recording;
 }

@@ -17,7 +17,7 @@ import { newRunId, withoutConversation } from '../options/run-options.ts';
 import type { ForkRunOptions } from '../options/run-options.ts';
 import type { AnyRun } from '../run/run.ts';
 
-/** Starts a run of its own from a point of a recorded one. Throws a `TypeError` for a point that is none. */
+/** Starts a separate run from a point of a recorded one. Throws a `TypeError` for an invalid point. */
 export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOptions): AnyRun {
   const { core } = live;
   const { input, outcome, then = 'live', missing = 'live', runId = newRunId(), context, signal, inspect } = options;
@@ -102,7 +102,7 @@ function forkHead({ core }: LiveRuns, recorded: RunRecord, { runId, at, entry, i
   } = replayHead(recorded, core, at === undefined ? 'stricter' : 'recorded');
   const json = toJson(metadata ?? {});
   if (!json.ok || !isJsonObject(json.value)) throw new TypeError("fork: option 'metadata' must be a JSON object.");
-  // Time goes on from the cut, so that waits which were begun before it last as long as they should.
+  // Time continues from the cut, so that waits that began before it last as long as they should.
   const age = at === undefined || at.t === 'run' ? 0 : at.at;
   return core.redaction.redacted({
     ...rest,

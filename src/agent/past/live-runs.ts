@@ -11,18 +11,18 @@ import { childrenNow } from '../below/child-tools.ts';
 import { ownerIn } from '../options/run-options.ts';
 import type { StartedRun } from '../run/run-plan.ts';
 
-/** The runs of one agent that go on, and what they know of its tools. */
+/** The live runs of one agent, and what they know of its tools. */
 export interface LiveRuns {
   readonly core: AgentCore;
   add(run: StartedRun): void;
-  /** A run goes on with tools that it was told of; what is different by now is told to it. */
+  /** A run continues with the tools that were reported to it; any changes since then are reported to it. */
   follow(run: StartedRun, known: KnownTools): void;
   forget(run: StartedRun): void;
-  /** Waits for what a run needs, as one that starts does, at most until the signal aborts; gives what it would be told. */
+  /** Waits for what a run needs, like a new run does, at most until the signal aborts; returns what it would start with. */
   ready(signal: AbortSignal): Promise<AgentSetup>;
 }
 
-/** The runs of an agent that go on, with the tools that each knows of, and who is told of tools and of the end of a run. */
+/** The live runs of an agent with the tools that each knows, and the listeners for changed tools and for the end of a run. */
 export interface RunsOf {
   readonly runs: Map<StartedRun, Toolset | null>;
   readonly news: { follow(): () => void };
@@ -46,7 +46,7 @@ export function liveRuns(core: AgentCore, of: RunsOf): LiveRuns {
       runs.set(run, null);
       unfollow.set(run, of.news.follow());
     },
-    // Where it cannot be written the run has ended, and says why.
+    // If it cannot be written the run has ended, and reports why.
     follow: (run, known) => void tellDifference(run, known).catch(() => undefined),
     forget: (run) => {
       runs.delete(run);
@@ -58,13 +58,13 @@ export function liveRuns(core: AgentCore, of: RunsOf): LiveRuns {
   };
 }
 
-/** What a run that goes on is to be told first, and the tools that it knows of then. */
+/** What a continued run must receive first, and the tools that it knows afterwards. */
 export interface RestartNews {
   readonly event: OutsideEvent | null;
   readonly known: KnownTools;
 }
 
-/** How a run goes on behind these records. */
+/** How a run continues after these records. */
 interface Continued {
   readonly past: Pick<Recording, 'head' | 'lines'>;
   /**
@@ -79,8 +79,8 @@ interface Continued {
 }
 
 /**
- * What has become of the tools since a recording was made, as the event by which the run is told before anything else; the
- * machine holds it to the policies that it had.
+ * The changes of the tools since a recording was made, as the event that the run receives before anything else; the
+ * machine keeps the policies that it had.
  */
 export async function restartNews(
   core: AgentCore,

@@ -31,7 +31,7 @@ export interface PastRuns {
   replay(recording: Recording, options: ReplayOptions): AnyRun;
   fork(recording: Recording, options: ForkRunOptions): AnyRun;
   resume(runId: string, options: ResumeOptions): AnyRun;
-  /** Takes up a run that is not the agent's own: its conversation stays as it is. */
+  /** Resumes a run that is not of the agent's own conversation, which is left alone. */
   carryOn(runId: string, how: CarryOn): AnyRun;
   wake(given: WakeOptions): Promise<readonly WokenRun[]>;
   orphans(options: OrphanOptions): Promise<ResumedOrphans<AnyRun>>;
@@ -49,7 +49,7 @@ interface CarryOn {
   readonly park?: boolean;
   readonly after: Promise<unknown> | undefined;
   readonly onStable: () => void;
-  /** Default: nobody. */
+  /** Default: no one. */
   readonly next?: NextRuns;
 }
 
@@ -59,8 +59,8 @@ interface Owner extends RunsOf {
     /** Starts the runs that queued messages are the inputs of. */
     readonly next: NextRuns;
     /**
-     * Makes a run the agent's own; gives back what is called when it is over, with the history that it started from. `null`:
-     * there is no result, and the history stays as it is.
+     * Makes a run the agent's own; returns a function to call when it is over, with the history that it started from.
+     * `null`: there is no result, and the history stays as it is.
      */
     occupy(run: StartedRun): (result: AnyResult | null, history: readonly Message[]) => Promise<unknown> | undefined;
   };
@@ -145,7 +145,7 @@ export function pastRuns(core: AgentCore, owner: Owner): PastRuns {
   };
 }
 
-/** How a run of this task would begin now, for those who explore what it could do. */
+/** How a run of this task would begin now, for exploring what it could do. */
 export async function exploredStart(
   core: AgentCore,
   task: string,

@@ -4,7 +4,7 @@ import { ResumeError } from '../options/agent-errors.ts';
 import type { OrphanOptions, RefusedRun, ResumedOrphans } from '../options/run-options.ts';
 import type { AnyRun } from '../run/run.ts';
 
-/** What is needed to take up runs whose process is gone. */
+/** What is needed to resume runs whose process is gone. */
 interface OrphanPort {
   readonly agent: string;
   readonly journal: JournalStore;
@@ -14,7 +14,10 @@ interface OrphanPort {
   ) => AnyRun;
 }
 
-/** Takes up an agent's runs that have not ended and that nobody writes, the oldest first. Those that wait for a person are left. */
+/**
+ * Resumes an agent's runs that have not ended and that no process writes, the oldest first. Those that wait for a
+ * person are left alone.
+ */
 export async function resumeOrphans(
   { agent, journal, carryOn }: OrphanPort,
   { olderThan = 0, limit = Number.POSITIVE_INFINITY, context }: OrphanOptions,

@@ -18,9 +18,9 @@ import { type LiveRuns, restartNews } from './live-runs.ts';
 import { type Upgraded, upgradedRun } from './upgraded-run.ts';
 import type { StartedRun } from '../run/run-plan.ts';
 
-/** Who is told what the run started from, and that it is over. */
+/** Receives what the run started from, and that it is over. */
 interface Resumption extends Pick<RunToLaunch, 'onStable' | 'next'> {
-  /** Waited for before the run is taken: whoever had it in this process gives it back. */
+  /** Awaited before the run is taken, so that its previous holder in this process releases it. */
   readonly after?: Promise<unknown>;
   /** It is taken up only to be ended: any code may do that. */
   readonly onlyEnds?: boolean;
@@ -123,7 +123,7 @@ function migrate(recording: Recording, change: ResumeOptions['migrate']): Record
   return { head: { ...head, machine: { ...head.machine, hash: definitionHash() } }, lines };
 }
 
-/** Begins the run anew under its id, in the place of the one that was taken. */
+/** Begins the run again under its id, replacing the one that was taken. */
 async function reopened(core: AgentCore, { sink, recording }: TakenRun, run: RunHead): Promise<RunJournal> {
   const store = core.journal();
   const { runId } = recording.head;
@@ -134,7 +134,7 @@ async function reopened(core: AgentCore, { sink, recording }: TakenRun, run: Run
   return store.open(run);
 }
 
-/** A divergence of machines that are known to be others is what it says: they changed. */
+/** For machines that are known to be different, a divergence means that they changed. */
 function refusing(journal: RunJournal, runId: string, isPlayed: () => boolean): RunJournal {
   const explained = (error: unknown): never => {
     if (isPlayed() && error instanceof ReplayDivergenceError)

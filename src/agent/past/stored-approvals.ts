@@ -1,6 +1,6 @@
 /**
- * Owns: what a person says to a run that nobody writes at the moment. It is appended to the run's records, and takes
- * effect when the run is resumed.
+ * Owns: a person's answers and messages to a run that no process writes at the moment. They are appended to the
+ * run's records, and take effect when the run is resumed.
  */
 import type { OutsideEvent } from '../../actors/journal.ts';
 import type { Drive } from '../../journal/run/drive.ts';
@@ -21,8 +21,8 @@ export async function pendingStored(store: JournalStore, runId: string): Promise
 }
 
 /**
- * Writes an answer to a waiting call down. False when no such call waits, or its time to be answered is over. Rejects when
- * somebody else writes the run.
+ * Stores an answer to a waiting call. False if no such call waits, or its deadline has passed. Rejects if another
+ * process writes the run.
  */
 export function answerStored(
   store: JournalStore,
@@ -31,7 +31,7 @@ export function answerStored(
   return written(store, runId, { event: answer, to: (driven) => waitingPath(driven.actor, callId) });
 }
 
-/** Writes a message to a run down, unless it is there already. Rejects when somebody else writes the run. */
+/** Stores a message to a run, unless it is already there. Rejects if another process writes the run. */
 export async function sendStored(
   store: JournalStore,
   { runId, message }: { readonly runId: string; readonly message: OutsideEvent & { readonly id: string } },
@@ -51,7 +51,7 @@ export async function sendStored(
   return { delivered: false, reason: isKept ? 'kept' : 'too-many' };
 }
 
-/** `to`: the actor that is meant; null is the root, undefined that there is none. */
+/** `to`: the addressed actor; null is the root, undefined means that there is none. */
 async function written(
   store: JournalStore,
   runId: string,

@@ -7,17 +7,17 @@ import type { AgentCore } from '../core/agent-core.ts';
 import { ResumeError } from '../options/agent-errors.ts';
 import type { OnUpgrade } from '../options/option-types.ts';
 
-/** How a run goes on that was begun by other code. */
+/** How a run that was begun by other code continues. */
 export interface Upgraded {
   /** `now`: it gets the tools as they stand, from the next model turn on. `recorded`: it keeps those that it had. */
   readonly tools: 'now' | 'recorded';
-  /** What becomes of its prompt; null: it stays as it was recorded. */
+  /** Its new prompt; null: the prompt stays as recorded. */
   readonly prompt: PromptChange | null;
 }
 
 /**
- * Decides how a run goes on, by the option `onUpgrade`; `now` is how a run of the agent would begin. Rejects with a
- * `ResumeError` (`upgrade-refused`) where it is not to go on.
+ * Decides by the option `onUpgrade` how a run continues; `now` is how a run of the agent would begin. Rejects with
+ * a `ResumeError` (`upgrade-refused`) if it must not continue.
  */
 export async function upgradedRun(core: AgentCore, past: Recording, now: RunRecord): Promise<Upgraded> {
   const found = upgradeDifferences(past, now);
@@ -34,7 +34,7 @@ export async function upgradedRun(core: AgentCore, past: Recording, now: RunReco
   }
   return {
     tools: choice === 'recorded' ? 'recorded' : 'now',
-    // What code made is kept as it made it; the code itself is another one now.
+    // The output of the old code is kept; the code itself has changed.
     prompt: past.head.promptByCode && found.isPromptOther ? lastPrompt(past) : null,
   };
 }

@@ -2,7 +2,8 @@
  * Owns: which stored runs can continue, and continuing them. Does not own: how a run is resumed.
  *
  * I1 The store lists at least the runs that may continue; whether one can, its machines say.
- * I2 A run that only waits for people, or for a time that has not come, is left alone, and so is one that somebody drives.
+ * I2 A run that only waits for people, or for a time that has not come, is left alone, and so is one that a process
+ * drives.
  */
 import { JournalError } from '../../journal/format/journal-error.ts';
 import type { Recording } from '../../journal/format/recording.ts';
@@ -42,7 +43,7 @@ export async function wakeRuns(
   return woken;
 }
 
-/** Null: it cannot continue, or somebody else has it. */
+/** Null: it cannot continue, or another process has it. */
 async function wake(
   runId: string,
   due: Date,
@@ -59,7 +60,10 @@ async function wake(
   }
 }
 
-/** Whether a run has something to do at a time, as its machines see it. One that these machines cannot play says so when it is resumed. */
+/**
+ * Whether a run has something to do at a given time, according to its machines. One that these machines cannot replay
+ * reports so when it is resumed.
+ */
 export function canContinue(recording: Recording, due: Date): boolean {
   try {
     const { driven, past } = playRecording(recording);

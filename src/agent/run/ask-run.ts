@@ -3,8 +3,8 @@
  * gets to another process (the journal's).
  *
  * I1 A request that was answered has taken effect, or never will.
- * I2 Where a run is let go, or the process that drives it dies, before it answers, the one that asks does it itself; a message
- *    keeps its id.
+ * I2 If a run is released, or its process dies, before it answers, the process that asks does the work itself; a
+ *    message keeps its id.
  */
 import type { RunInput } from '../options/input-parts.ts';
 import { JournalError } from '../../journal/format/journal-error.ts';
@@ -22,17 +22,17 @@ export type RunRequest =
   | { readonly do: 'queue'; readonly id: string; readonly input: RunInput }
   | { readonly do: 'cancel'; readonly reason: string };
 
-/** What became of a request: of a message its delivery, of anything else whether it took effect. */
+/** The outcome of a request: for a message its delivery, for anything else whether it took effect. */
 export type RunAnswer<T extends RunRequest> = T extends { readonly do: 'steer' | 'queue' } ? Delivery : boolean;
 
 /** How long a process that drives a run may take to look for requests, and how long it is asked again. */
 const TAKEN_MS = 1000;
 const PATIENCE_MS = 5000;
 
-/** A message may be delivered much later: until then whoever asks is answered that it is not yet. */
+/** A message may be delivered much later: until then the asking process receives "not yet". */
 const LATER_MS = 1000;
 
-/** Asks a run that is live here. Null: it is let go at this moment, and knows nothing of it. */
+/** Asks a run that is live here. Null: it is being released at this moment, and did not receive the request. */
 export async function askLive(started: StartedRun, asked: RunRequest): Promise<boolean | Delivery | null> {
   const answer = await answerOf(started, asked);
   const isTaken = typeof answer === 'boolean' ? answer : answer.delivered || !UNHEARD.has(answer.reason);
@@ -113,7 +113,7 @@ async function answered(
       ? { value: json.value }
       : {};
   } catch {
-    // A journal that cannot write has ended the run here: whoever asks finds it so.
+    // A journal that cannot write has ended the run here: the asking process finds it ended.
     return {};
   } finally {
     clearTimeout(timer);

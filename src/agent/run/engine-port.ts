@@ -26,7 +26,7 @@ export interface EngineRun {
   readonly onDone: (result: AnyResult | null) => void;
 }
 
-/** What the journal of an engine is told of its run. */
+/** What an engine's journal receives about its run. */
 export interface EngineHead extends Omit<RunHead, 'carried'> {
   /** The path of the actor that waits for a person's word on a call; undefined where none does. */
   readonly waiting: (callId: string) => string | undefined;
@@ -34,7 +34,7 @@ export interface EngineHead extends Omit<RunHead, 'carried'> {
   readonly view: () => EngineView;
   /** Puts marks in the place of secrets. */
   readonly redact: <T>(value: T) => T;
-  /** Called with what an earlier attempt has made, whose marks no new secret may get. */
+  /** Called with what an earlier attempt made; no new secret may get one of its marks. */
   readonly reserve: (value: unknown) => void;
 }
 
@@ -47,7 +47,7 @@ export interface EngineView {
   readonly pending: readonly PendingApproval[];
 }
 
-/** The code with which a question ends that only an event from outside can answer: an engine keeps it open, at no cost. */
+/** The error code of a question that only an event from outside can answer: an engine keeps it open, at no cost. */
 export const WAITS = 'waits-for-event';
 
 /** The key under which an agent offers to be driven by an engine. */
@@ -55,6 +55,6 @@ export const ENGINE: unique symbol = Symbol.for('signalbox.engine');
 
 /** What an engine can drive: an agent. */
 export interface Drivable {
-  /** Resolves when the run is over, or was let go by its journal. */
+  /** Resolves when the run is over, or was released by its journal. */
   readonly [ENGINE]: (run: EngineRun) => PromiseLike<unknown>;
 }

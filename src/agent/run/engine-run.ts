@@ -9,8 +9,8 @@ import { newHead } from './new-head.ts';
 import type { AnyRun } from './run.ts';
 
 /**
- * Drives one attempt at a run whose past an engine keeps. Each attempt begins at the head: what happened before comes from
- * the engine's journal, as if it happened now. Throws a `TypeError` for an input that is none.
+ * Drives one attempt at a run whose past an engine keeps. Each attempt begins at the head: what happened before comes
+ * from the engine's journal, as if it happened now. Throws a `TypeError` for an invalid input.
  */
 export function engineRun(core: AgentCore, engine: EngineRun): AnyRun {
   const { runId, history = [], maxSteps, context } = engine;
@@ -23,7 +23,7 @@ export function engineRun(core: AgentCore, engine: EngineRun): AnyRun {
     task: input.task,
     given: { context },
     replayed: engine.replayed,
-    // The engine takes it up again, and nobody else.
+    // Only the engine resumes it.
     resumable: false,
     redactor: () => redactor,
     prepare: async (signal) => {
@@ -46,7 +46,7 @@ export function engineRun(core: AgentCore, engine: EngineRun): AnyRun {
             view: () => ({
               path: run.state.path,
               stepsTaken: run.state.stepsTaken,
-              // Who waits for a sign-in is this process, not the run.
+              // It is this process that waits for a sign-in, not the run.
               pending: run.pending.filter(({ login }) => login === undefined),
             }),
             redact: (value) => redactor.redact(value),

@@ -66,7 +66,7 @@ function withRoom(kept: readonly Kept[]): Kept[] {
   return left.slice(Math.max(0, left.length - KEPT));
 }
 
-/** The first index whose event has this place or a later one. */
+/** The first index whose event has this position or a later one. */
 function indexFrom(kept: readonly Kept[], place: number): number {
   let low = 0;
   let high = kept.length;

@@ -37,7 +37,7 @@ export interface RunToLaunch {
   readonly prepare: (signal: AbortSignal) => Promise<MakeStart>;
   /** The run's place may be asked for again as soon as what this gives is over. */
   readonly onDone: (result: AnyResult | null) => void | Promise<void>;
-  /** Whether its journal can take the run up again; one that cannot is never released. */
+  /** Whether its journal can resume the run; otherwise it is never released. */
   readonly resumable: boolean;
   /** As in a run's plan. */
   readonly onStable?: () => void;
@@ -115,7 +115,7 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
   return started;
 }
 
-/** A run is parked on long timers, and on approvals, unless somebody is asked for them in this process. */
+/** A run is parked on long timers, and on approvals, unless someone is asked for them in this process. */
 function parksOn(core: AgentCore): (effect: Effect) => boolean {
   const { silent } = core.options;
   return ({ name, ms = 0, request }) => {
@@ -156,8 +156,8 @@ function bindSignal(run: Run, signal: AbortSignal | undefined): () => void {
 }
 
 /**
- * Keeps what a run's marks stand for where its journal keeps secrets, so that another process can take the run up. What
- * cannot be kept is a warning; its mark is then lost with this process. Gives back how to stop.
+ * Stores the secrets behind a run's marks if its journal keeps secrets, so that another process can resume the run. A
+ * failure is a warning; the mark is then lost with this process. Returns a function that stops it.
  */
 function keepSecrets(core: AgentCore, runId: string, redactor: OwnRedactor): () => void {
   const secrets = core.options.journal?.secrets;
@@ -176,8 +176,8 @@ function keepSecrets(core: AgentCore, runId: string, redactor: OwnRedactor): () 
 }
 
 /**
- * The inspector that a run is shown on, and the agent's connections beside it; null for none. One that cannot be started is a warning and no more: a run never
- * depends on being watched.
+ * The inspector that a run is shown on, and the agent's connections beside it; null for none. One that cannot be
+ * started only causes a warning: a run never depends on being watched.
  */
 async function inspectorOf(
   core: AgentCore,
@@ -197,7 +197,7 @@ async function inspectorOf(
   }
 }
 
-/** Loaded only when it is asked for: an agent that is not inspected needs neither HTTP nor the page. */
+/** Loaded only when needed: an agent that is not inspected needs neither HTTP nor the page. */
 async function own(silent: boolean): Promise<RunPort> {
   const { ownInspector } = await import('../../inspector/create-inspector.ts');
   return ownInspector({ silent });
@@ -212,8 +212,8 @@ interface Traced {
 }
 
 /**
- * Writes the trace of a run, if one is asked for: what the recording holds, the result and its time. A trace that cannot
- * be written is no failure of the run.
+ * Writes the trace of a run, if requested: what the recording holds, the result and its time. A trace that cannot be
+ * written does not fail the run.
  */
 async function writeTrace(
   core: AgentCore,
@@ -242,9 +242,9 @@ async function writeTrace(
 
 /** What hears of a run: the user's `onEvent`, and the output. */
 interface Audience {
-  /** Undefined where nobody listens. */
+  /** Undefined if there is no listener. */
   readonly onEvent: ((event: RunEvent) => void) | undefined;
-  /** Undefined where nobody wants to see prompts. */
+  /** Undefined if prompts are not requested. */
   readonly onPrompt: ((prompt: string) => void) | undefined;
 }
 

@@ -16,7 +16,7 @@ interface Receiver {
 }
 
 /**
- * Owns: the messages of people to one run, from the moment that they are sent until it is known what became of them.
+ * Owns: the messages of people to one run, from the moment they are sent until their delivery is decided.
  *
  * I1 Each is answered once: delivered in a step, or not, and why.
  */
@@ -103,7 +103,7 @@ export class Messages {
   }
 }
 
-/** Tells a run of a message for the run after it. */
+/** Sends a run a message for the run after it. */
 export function queuedEvent(id: string, input: RunInput): OutsideEvent & { readonly id: string } {
   return { type: 'message.queued', ...messageOf(id, input) };
 }

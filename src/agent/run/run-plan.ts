@@ -14,21 +14,24 @@ import type { AnyRun } from './run.ts';
 
 /** What a run needs to begin, found out before it does. */
 export interface RunStart {
-  /** Sealed: secrets are marks in it already. */
+  /** Redacted: secrets in it are already marks. */
   readonly head: RunRecord;
   /** What the leaves do for this agent. */
   readonly work: LeafWork;
-  /** Opens the journal; `place` tells the machine's state as a dotted path, `waiting` the path of the actor that waits for a word on a call. */
+  /**
+   * Opens the journal; `place` returns the machine's state as a dotted path, `waiting` the path of the actor that waits
+   * for an answer about a call.
+   */
   readonly journal: (
     accepts: (event: OutsideEvent, to: string | undefined) => boolean,
     place: () => string,
     waiting: (callId: string) => string | undefined,
   ) => RunJournal;
-  /** Where the run can be looked at while it goes on. Default: nowhere. */
+  /** Where the run can be inspected while it is live. Default: nowhere. */
   readonly inspector?: RunPort | null;
 }
 
-/** Makes the start of a run, at the very moment at which it starts; `cancelled`: it was, and why. */
+/** Makes the start of a run, at the very moment at which it starts; `cancelled`: the reason, if it was cancelled. */
 export type MakeStart = (cancelled: string | undefined) => RunStart;
 
 /** What a run is made of. */
@@ -48,7 +51,7 @@ export interface RunPlan {
   readonly cancelled?: Promise<boolean>;
   /** Starts another run from a record of this one, and gives its id; left out where that would lead nowhere. */
   readonly fork?: (recording: string, entry: number, outcome: Json | undefined) => Promise<string>;
-  /** Left out where nobody listens: events are then made when somebody asks for them. */
+  /** Left out if there is no listener: events are then made on demand. */
   readonly onEvent?: ((event: RunEvent) => void) | undefined;
   /** The sign-ins that the agent's servers wait for. */
   readonly logins?: PendingLogins;
@@ -58,18 +61,18 @@ export interface RunPlan {
   readonly onDone: (result: AnyResult | null) => void | Promise<void>;
   /** Whether the run may be released. Default: no. */
   readonly resumable?: boolean;
-  /** The run is let go as soon as it waits only for effects of which this is true. Default: it never is. */
+  /** The run is released as soon as it waits only for effects for which this returns true. Default: never. */
   readonly parksOn?: ((effect: Effect) => boolean) | undefined;
   /** Called whenever the machine has come to rest; while it is played from a recording only when that is over. */
   readonly onStable?: () => void;
-  /** Starts the runs after this one with queued messages, in order. Default: nobody does. */
+  /** Starts the runs after this one with queued messages, in order. Default: they are not started. */
   readonly next?: NextRuns | undefined;
 }
 
 /** What becomes of messages that were queued in a run that has ended, each in its turn. */
 export type NextRuns = (messages: readonly SentMessage[]) => readonly Promise<NextRun>[];
 
-/** The run that a queued message is the input of, `kept` where a later process begins it, null where nobody does. */
+/** The run whose input is a queued message, `kept` if a later process begins it, null if none does. */
 export type NextRun = { readonly runId: string } | 'kept' | null;
 
 /** A run, and what its agent may do with it beyond what the handle offers. */
@@ -79,10 +82,10 @@ export interface StartedRun {
   readonly send: (event: OutsideEvent) => Promise<boolean>;
   /** Takes a message back that it has not delivered, behind those that were sent before. */
   readonly withdraw: (id: string) => Promise<boolean>;
-  /** What is always allowed in it, where that is not what the agent's own store says. */
+  /** What is always allowed in it, if that differs from the agent's own store. */
   granted?: () => Promise<Granted>;
-  /** Whether it is being let go: what is asked of it now is asked of whoever has it next. */
+  /** Whether it is being released: requests to it now go to whoever has it next. */
   readonly isLetGo: () => boolean;
-  /** Tells of something that is no part of the run itself; it has the number of the event before it. */
+  /** Reports something that is not part of the run itself; it has the number of the event before it. */
   readonly announce: (body: RunEventBody) => void;
 }

@@ -14,7 +14,7 @@ import { eventOfNote, tokenEvents } from '../../machines/events/note-events.ts';
 
 interface Listening {
   readonly runId: string;
-  /** Whether what the machine is told now is played from a recording. */
+  /** Whether the machine's current event is replayed from a recording. */
   readonly replayed: () => boolean;
   readonly onMicrostep: (microstep: Microstep) => void;
   readonly onEvent: (event: RunEvent) => void;
@@ -26,7 +26,7 @@ type ReaderOptions = Pick<Listening, 'runId' | 'replayed'> &
     readonly now: () => number;
   };
 
-/** The events and the transitions of one run, made of what the actor system that plays it does. */
+/** The events and the transitions of one run, derived from its actor system. */
 class RunReader {
   readonly log: EventLog = eventLog();
   readonly transitions: Transition[] = [];
@@ -64,7 +64,7 @@ class RunReader {
     this.#publish({ ...body, seq: this.#seq, replayed: isReplayed, ...ofAgent(agent) });
   }
 
-  /** Adds something that is no part of the run itself; it has the number of the event before it. */
+  /** Adds something that is not part of the run itself; it has the number of the event before it. */
   announce(body: RunEventBody, agent = '', replayed = this.#options.replayed()): void {
     this.#publish({ ...body, seq: this.#seq, replayed, ...ofAgent(agent) });
   }
@@ -83,7 +83,7 @@ class RunReader {
   }
 }
 
-/** Something that is no entry, to be read behind the `after`th of them; -1: before the run began. */
+/** Something that is not an entry, to be read after entry number `after`; -1: before the run began. */
 interface Remark {
   readonly after: number;
   readonly replayed: boolean;
@@ -94,8 +94,9 @@ interface Remark {
 const MOST_REMARKS = 10_000;
 
 /**
- * Owns: who reads a run, and from when on. While nobody listens no event is made, and only what no recording holds is kept.
- * Whoever comes late is read a second machine that is told all that the first was told, and follows it from then on.
+ * Owns: the readers of a run, and when they begin. While there is no listener no event is made, and only what is not
+ * recorded is kept. For a late listener a second machine receives everything that the first received, and follows it
+ * from then on.
  *
  * I1 A late reader gets the events and transitions that one from the beginning on would have got, in the same order.
  */
@@ -104,11 +105,11 @@ export class RunReaders {
   #reader: RunReader | null = null;
   #recorded: { readonly head: RunRecord; readonly recording: Recorder } | null = null;
   #remarks: Remark[] = [];
-  /** How many entries the machine was told; -1 before it began. */
+  /** How many entries the machine has received; -1 before it began. */
   #told = -1;
   /** How many of them were played from a recording, with the beginning as the first. */
   #played = 0;
-  /** Set where a second machine is read: tells it what the first was told. */
+  /** Set if a second machine is read: sends it what the first received. */
   #follow: ((entry: Entry) => void) | null = null;
   #closed: { readonly error: Error | undefined } | null = null;
 
@@ -116,7 +117,7 @@ export class RunReaders {
     this.#listening = listening;
   }
 
-  /** The machine is about to be made; gives back what inspects it, when somebody listens already. */
+  /** The machine is about to be created; returns its observer if there already is a listener. */
   begin(head: RunRecord, recording: Recorder): RunReader['inspect'] | undefined {
     this.#recorded = { head, recording };
     return this.#reader?.inspect;
@@ -127,14 +128,14 @@ export class RunReaders {
     this.#count();
   }
 
-  /** Tells the machine an entry by `deliver`. */
+  /** Sends the machine an entry with `deliver`. */
   tell(entry: Entry, deliver: () => void): void {
     this.#count();
     deliver();
     this.#follow?.(entry);
   }
 
-  /** Gives the reader what is no entry, or keeps it for a late one. */
+  /** Gives the reader what is not an entry, or keeps it for a late one. */
   remark(read: (reader: RunReader) => void): void {
     if (this.#reader !== null) return read(this.#reader);
     this.#remarks.push({ after: this.#told, replayed: this.#listening.replayed(), read });
@@ -147,7 +148,7 @@ export class RunReaders {
     this.#reader?.log.close(error);
   }
 
-  /** What reads this run, made now if nobody has listened before. */
+  /** The reader of this run, created now if there was no listener before. */
   reader(): RunReader {
     if (this.#reader !== null) return this.#reader;
     const isEarly = this.#recorded === null && this.#closed === null;

@@ -49,7 +49,7 @@ function pathOf(snapshot: AgentSnapshot): AgentPath {
   return inner === '' ? state : `${state}.${inner}`;
 }
 
-/** What there is of a run that was let go: its calls stay open, since it has not ended. */
+/** The state of a run that was released: its calls stay open, since it has not ended. */
 export function releasedOutput(
   { runId, task, reason }: { readonly runId: string; readonly task: string; readonly reason: 'released' | 'parked' },
   snapshot: AgentSnapshot | undefined,

@@ -17,26 +17,26 @@ interface Watched {
   readonly fork: ((recording: string, entry: number, outcome: Json | undefined) => Promise<string>) | undefined;
 }
 
-/** Tells the inspector what a run does. While nobody watches, each call is one comparison. */
+/** Reports to the inspector what a run does. While no one watches, each call is one comparison. */
 export interface RunWatch {
   onMicrostep(microstep: Microstep): void;
-  /** A leaf has remarked something, which is asked for only while somebody watches. */
+  /** A leaf has emitted a note, which is computed only while someone watches. */
   noted(remark: () => Unrecorded): void;
-  /** Something was reported that is no part of the run itself. */
+  /** Something was reported that is not part of the run itself. */
   announced(event: RunEventBody): void;
   /** An effect was started. */
   started(name: string): void;
-  /** The machine was told something: a call that waited may wait no more. */
+  /** The machine received an event: a call that waited may no longer wait. */
   moved(): void;
   attach(inspector: RunPort | null, watched: Watched): void;
   ended(result: AnyResult): void;
 }
 
-/** Makes what stands between a run and the inspector. Whoever watches cannot break the run. */
+/** Connects a run to the inspector. A watcher cannot break the run. */
 export function runWatch(): RunWatch {
   let watcher: RunWatcher | null = null;
   let attachment: Attachment | null = null;
-  /** What the machine did when it was made, for who watches as soon as the run is shown. */
+  /** What the machine did when it was created, for those who watch as soon as the run is shown. */
   let first: Microstep[] | null = [];
   let waiting = 0;
   let isCounting = false;
@@ -47,13 +47,13 @@ export function runWatch(): RunWatch {
     waiting = calls;
     attachment?.waiting?.(calls);
   };
-  /** In a moment: what was told comes before the actors have arrived where it leads. */
+  /** Deferred: the event comes before the actors have reached their next states. */
   const countSoon = (): void => {
     if (attachment === null || isCounting) return;
     isCounting = true;
     queueMicrotask(count);
   };
-  /** Let go of when the run is over: whoever can look at it still must not keep all its events. */
+  /** Released when the run is over: what still refers to the run must not keep all its events. */
   let live: Pick<Watched, 'run' | 'send'> | null = null;
   return {
     onMicrostep: (microstep) => {
@@ -106,7 +106,7 @@ export function runWatch(): RunWatch {
   };
 }
 
-/** Whoever listens must not stop what it listens to. */
+/** A listener must not stop what it listens to. */
 export function quietly<T>(listener: ((told: T) => void) | undefined, told: T): void {
   try {
     listener?.(told);

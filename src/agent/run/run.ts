@@ -74,15 +74,15 @@ export interface Run<TEvent = RunEvent, TLast = ToolResult, TOutput = null>
    */
   cancel(reason?: string): Promise<boolean>;
   /**
-   * Lets the run go, to be resumed later here or in another process: what runs is aborted, no end is written, the lock is
-   * freed, and the result has the status `waiting`. Resolves false, and the run goes on, where its journal cannot take it
-   * up again; also when it was over.
+   * Releases the run, to be resumed later here or in another process: running work is aborted, no end is written, the
+   * lock is freed, and the result has the status `waiting`. Resolves false, and the run continues, if its journal
+   * cannot resume it; also if the run was over.
    */
   release(): Promise<boolean>;
   /**
-   * Tells the model something before its next turn; running tools are not interrupted. Resolves once the model has it, or
-   * once it is known that it never will. It is written down before that: a run that is resumed still delivers it. One that
-   * arrives beside a finished answer makes the run go on while steps are left.
+   * Sends the model a message before its next turn; running tools are not interrupted. Resolves once the model has
+   * received it, or can no longer receive it. It is recorded first: a resumed run still delivers it. A message that
+   * arrives together with a finished answer makes the run continue while steps are left.
    *
    * @example const { delivered } = await run.steer('In metric units, please.');
    */
@@ -91,7 +91,7 @@ export interface Run<TEvent = RunEvent, TLast = ToolResult, TOutput = null>
   queue(input: RunInput, options?: QueueOptions): Promise<Delivery>;
   /** Lets a waiting call run, with edited arguments if you give some (they are checked again). False: it does not wait. */
   approve(callId: string, options?: ApprovalOptions): Promise<boolean>;
-  /** Denies a waiting call; the model is told why. False: it does not wait. */
+  /** Denies a waiting call; the model receives the reason. False: it does not wait. */
   reject(callId: string, reason?: string): Promise<boolean>;
   readonly pending: readonly PendingApproval[];
   /** The recording so far, as JSON lines. */
@@ -119,7 +119,7 @@ export interface RunControls {
   readonly transitions: () => readonly Transition[];
 }
 
-/** Whoever does not wait for a promise is not told by the process that it was rejected. */
+/** Rejections of this promise are marked as handled, so that not awaiting it is safe. */
 function unawaited<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;
@@ -128,12 +128,12 @@ function unawaited<T>(promise: Promise<T>): Promise<T> {
 /** A run with whatever answer. */
 export type SomeRun = Run<RunEvent, ToolResult, unknown>;
 
-/** A run of which the type does not say what its answer is: the options that it was started with do. */
+/** A run whose type does not include its answer's type: the options that it was started with do. */
 export type AnyRun = Run<RunEvent, ToolResult, never>;
 
 /**
- * The handle of a run. Nobody awaiting it is no unhandled rejection, whatever happens. What the answer is, the options know
- * that the run was started with: the handle stands for a run with any.
+ * The handle of a run. An un-awaited run never causes an unhandled rejection. The options that the run was started with
+ * determine the answer's type; the handle accepts any.
  */
 export function runHandle(controls: RunControls): AnyRun {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above

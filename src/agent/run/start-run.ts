@@ -5,7 +5,8 @@
  * I1 The result never rejects, but for a replay that diverges.
  * I2 A listener, an output or a journal that fails never breaks the machine: the first two are ignored, the last ends the
  *    run as failed.
- * I3 Events that nobody listens to are not made. Who asks late gets all of them, as if it had listened from the beginning.
+ * I3 Events without a listener are not made. A late listener gets all of them, as if it had listened from the
+ * beginning.
  */
 import type { SnapshotFrom } from 'xstate';
 import type { Effect, OutsideEvent } from '../../actors/journal.ts';
@@ -118,7 +119,7 @@ class RunningRun {
     return plan.redactor.restore(result);
   }
 
-  /** Plays the machine to its end, or until the run is let go. */
+  /** Plays the machine to its end, or until the run is released. */
   async #perform(): Promise<AnyResult> {
     const plan = this.#plan;
     const makeStart = await plan.prepare(this.#preparing.signal);
@@ -178,7 +179,7 @@ class RunningRun {
     this.#readers.remark((reader) => reader.note(effect, redacted()));
   }
 
-  /** Drives the machine; gives back how long the run took, in milliseconds, and null where it was let go before its end. */
+  /** Drives the machine; returns how long the run took, in milliseconds, or null if it was released before its end. */
   async #loop(live: Live): Promise<number | null> {
     const { driven, journal, recording } = live;
     const onStable = (): void => {

@@ -11,10 +11,10 @@ function isGrave(level: McpLogLevel): boolean {
   return level !== 'debug' && level !== 'info' && level !== 'notice';
 }
 
-/** Tells the runs of an agent that go on what has become of its tools and servers, and listens to those only while there are any. */
+/** Reports changed tools and servers to the live runs of an agent, and listens for changes only while there are such runs. */
 export class ToolNews {
   readonly #core: AgentCore;
-  /** With the tools that each knows of; null before it began. */
+  /** With the tools that each knows; null before it began. */
   readonly #runs: Map<StartedRun, Toolset | null>;
   #following = 0;
   #stop: readonly (() => void)[] = [];
@@ -73,7 +73,7 @@ export class ToolNews {
           toolset: json.value,
           ...(children === null ? {} : { children: children.value }),
         };
-        // Where it cannot be written the run has ended, and says why.
+        // If it cannot be written the run has ended, and reports why.
         await started.send(changed).catch(() => false);
       }),
     );

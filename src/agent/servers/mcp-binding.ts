@@ -19,7 +19,7 @@ import type { OwnRegistry } from '../tools/registry.ts';
 interface ServersOf extends AnsweringAgent {
   readonly name: string;
   readonly registry: OwnRegistry;
-  /** Told what people typed as secrets for servers. */
+  /** Receives what people typed as secrets for servers. */
   readonly redaction: { hide(text: string): void };
 }
 
@@ -66,7 +66,7 @@ export class McpBinding implements McpCalls {
     this.#synchronize();
   }
 
-  /** The servers as the model is told of them. */
+  /** The servers as described to the model. */
   notes(): readonly ServerNote[] {
     return (this.#hub?.servers() ?? []).map(({ name, state, instructions, error }) => ({
       server: name,

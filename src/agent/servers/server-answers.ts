@@ -43,7 +43,7 @@ export function serverAnswers(agent: AnsweringAgent, terminal: boolean): McpAnsw
   };
 }
 
-/** Throws when nobody agrees to show the request to the model. */
+/** Throws unless someone agrees to show the request to the model. */
 async function agreed(request: McpSampling, confirm: Confirm | 'wait' | undefined, signal: AbortSignal): Promise<void> {
   const { server, messages, systemPrompt, maxTokens } = request;
   if (typeof confirm !== 'function') throw new Error('nobody can approve it');
@@ -62,8 +62,8 @@ async function agreed(request: McpSampling, confirm: Confirm | 'wait' | undefine
 }
 
 /**
- * Asks the model what a server wants asked. Secrets that stand in it reach the model as marks; a mark in the reply stays a
- * mark, or a server could have any secret named to it.
+ * Asks the model on behalf of a server (sampling). Secrets in the request reach the model as marks; a mark in the reply
+ * stays a mark, since a server could otherwise obtain any secret.
  */
 async function sample(
   request: McpSampling,

@@ -2,7 +2,7 @@ import type { RunPort } from '../../inspector/frames/run-port.ts';
 import type { McpConnection } from '../../mcp/connection-types.ts';
 import type { McpHub } from '../../mcp/hub.ts';
 
-/** The connections of an agent as inspectors are told of them. Without an inspector there is nothing to do. */
+/** The connections of an agent as reported to inspectors. Without an inspector there is nothing to do. */
 export interface ShownConnections {
   on(port: RunPort): void;
   /** There may be other connections now. */

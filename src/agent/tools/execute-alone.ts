@@ -44,7 +44,7 @@ interface AloneCall {
 /** Runs the toolCall machine for one call outside of any run: no loop guard, nothing recorded. */
 export async function executeAlone(call: AloneCall): Promise<ToolResult> {
   const { registry, settings } = call;
-  // Callers without types may pass anything; a name that is no text names no tool.
+  // Callers without types may pass anything; a name that is not a string names no tool.
   const name = typeof call.name === 'string' ? call.name : String(call.name);
   const json = toJson(call.args);
   if (!json.ok) return { status: 'error', error: `Invalid arguments for '${name}': ${json.reason}` };
@@ -106,7 +106,7 @@ function machineFor({ registry, io, mcp, asking }: AloneCall) {
   });
 }
 
-/** Without a run nobody can call `approve`, so a call that would wait for it is denied. */
+/** Without a run there is no `approve`, so a call that would wait for it is denied. */
 async function confirmWith(asking: Asking, context: unknown): Promise<Confirm | undefined> {
   const confirm = await asking.confirm();
   return confirm === undefined || confirm === 'wait' ? undefined : (request) => confirm({ ...request, context });

@@ -14,7 +14,7 @@ interface Specified {
   specs(granted?: Granted): readonly ToolSpec[];
 }
 
-/** Nobody was asked. */
+/** No one was asked. */
 export const NOTHING_GRANTED: Granted = { keys: new Set(), outdated: new Map() };
 
 /** What is known of the permission of one tool. */
@@ -27,7 +27,7 @@ export function grantOf(
   return { alwaysAllowed: keys.has(key), ...(changes === undefined ? {} : { changes }) };
 }
 
-/** The tools that somebody said "always allow" to. A store that cannot be read allows nothing. */
+/** The tools that are always allowed. A store that cannot be read allows nothing. */
 export async function grantedBy(registry: Specified, permissions: Permissions | undefined): Promise<Granted> {
   if (permissions === undefined) return NOTHING_GRANTED;
   const asked = registry.specs(NOTHING_GRANTED).filter((spec) => spec.policy === 'confirm');
@@ -45,10 +45,10 @@ export async function grantedBy(registry: Specified, permissions: Permissions | 
   return { keys, outdated };
 }
 
-/** Keeps that a tool is always allowed, as it was when somebody said so. */
+/** Stores that a tool is always allowed, as it was at the time of the decision. */
 export async function keepGrant(permissions: Permissions | undefined, spec: ToolSpec): Promise<void> {
   const of = serverToolOf(spec);
-  // What is not known well enough to be told from another tool is asked about again.
+  // A tool that cannot be reliably distinguished from another is asked about again.
   if (of === null && spec.origin.kind === 'mcp') return;
   await (of === null ? permissions?.add(spec.name) : permissions?.add(permissionKey(spec), of));
 }

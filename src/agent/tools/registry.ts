@@ -32,7 +32,7 @@ export interface ToolRegistryOptions {
   readonly permissions?: Permissions;
   /** The policy of tools that name none and are registered from now on. Default `allow`. */
   readonly defaultPolicy?: Policy;
-  /** `toolMs`: milliseconds that a tool may take which names no time of its own. Default 180 000. */
+  /** `toolMs`: the time limit in milliseconds of a tool without its own. Default 180 000. */
   readonly timeouts?: { readonly toolMs?: number };
 }
 
@@ -108,7 +108,7 @@ interface RegistryHome extends Asking {
   settings(): AgentSettings;
 }
 
-/** A registry with what an agent needs of it: it also knows tools of MCP servers, skills and agents below. */
+/** A registry with what an agent needs: it also knows tools of MCP servers, skills and agents below. */
 export class OwnRegistry extends Tools implements ToolRegistry {
   readonly #home: RegistryHome;
   #composed: { readonly key: string; readonly revision: number; readonly toolset: Toolset } | null = null;
@@ -118,7 +118,7 @@ export class OwnRegistry extends Tools implements ToolRegistry {
     this.#home = home;
   }
 
-  /** The skills as the model is told of them. */
+  /** The skills as described to the model. */
   skills(): readonly SkillNote[] {
     return this.ownSkills.map(({ name, instructions, tools }) => ({
       name,
@@ -158,7 +158,7 @@ export class OwnRegistry extends Tools implements ToolRegistry {
     return false;
   }
 
-  /** All of it as a run is told of it, with these notes of servers: the same object for as long as it is the same. */
+  /** The toolset of a run, with these notes about servers: the same object for as long as nothing changes. */
   toolset(granted: Granted, servers: readonly ServerNote[]): Toolset {
     const key =
       granted.keys.size + granted.outdated.size + servers.length === 0
@@ -173,12 +173,12 @@ export class OwnRegistry extends Tools implements ToolRegistry {
     return toolset;
   }
 
-  /** What a tool does about one kind of error, inheritance resolved; a name that is no tool gets the agent's. */
+  /** What a tool does about one kind of error, inheritance resolved; a name without a tool gets the agent's. */
   slot(name: string, slot: SlotName): ResolvedSlot | undefined {
     return this.slotsOf(this.entries.get(name))[slot];
   }
 
-  /** What the agent does about calls of tools that it does not know. */
+  /** What the agent does about calls of unknown tools. */
   recovery(): RecoveryData {
     return recoveryData(this.slotsOf(undefined));
   }

@@ -10,19 +10,19 @@ export interface OwnedOnError {
 /** A member of the agent itself: what a WeakMap leads to, V8 keeps until all memory is collected. */
 const SLOTS = Symbol('slots');
 
-/** Whoever has tools, and what they do about errors. */
+/** An agent's or registry's tools, and what they do about errors. */
 interface Slots {
   onErrors(): readonly OwnedOnError[];
 }
 
-/** Says what an agent does about its own errors, so that circles through it are found. */
+/** Registers what an agent does about its own errors, so that cycles through it are found. */
 export function declareOnErrors(agent: Repairer, slots: Slots): void {
   Object.defineProperty(agent, SLOTS, { value: slots });
 }
 
 /**
- * Refuses a repair agent that mends its own mistakes, itself or by way of others: a `TypeError` that names the way round.
- * Slots that are functions cannot be looked into.
+ * Rejects a repair agent that would repair its own mistakes, directly or through others, with a `TypeError` that names
+ * the cycle. Slots that are functions cannot be checked.
  */
 export function refuseRepairCircle(agent: Repairer, onErrors: readonly OwnedOnError[]): void {
   for (const { owner, onError } of onErrors) {

@@ -40,7 +40,7 @@ export class Tools {
   readonly entries = new Map<string, Entry>();
   ownSkills = NO_SKILLS;
   listeners: Set<() => void> | null = null;
-  /** Nothing is registered by which this agent would mend its own mistakes. */
+  /** Nothing is registered that would make this agent repair its own mistakes. */
   agent: Repairer | null = null;
   defaultPolicy: Policy;
   /** Counts what has become of the tools. */

@@ -41,7 +41,7 @@ export const AGENT_OPTIONS: readonly OptionSpec[] = [
   { name: 'silent', help: 'Show only the answer, or the reason if the run failed.' },
 ];
 
-/** Reads those options. Throws a {@link UsageError} for a value that cannot be meant. */
+/** Reads those options. Throws a {@link UsageError} for an impossible value. */
 export function readAgentChoices({ values, flags }: Arguments, env: NodeJS.ProcessEnv): AgentChoices {
   return {
     model: values.get('model'),

@@ -95,7 +95,7 @@ function sizeText(bytes: number): string {
 }
 
 async function readText(path: string): Promise<string> {
-  // Asked before it is opened: opening a pipe waits for somebody who writes into it.
+  // Checked before it is opened: opening a pipe blocks until another process writes to it.
   if (!(await stat(path)).isFile()) throw new Error(`${path} is not a file`);
   await using file = await open(path);
   const { size } = await file.stat();

@@ -156,8 +156,8 @@ export type ChosenJournal =
 const RUNS = join('.signalbox', 'runs');
 
 /**
- * Chooses where runs are recorded: the file that was named, else `.signalbox/runs`. A folder that cannot be written to is
- * no reason not to run: then memory has to do. Throws a {@link UsageError} for a named file that cannot be written.
+ * Chooses where runs are recorded: the file that was named, else `.signalbox/runs`. If the folder cannot be written to,
+ * runs are recorded in memory. Throws a {@link UsageError} for a named file that cannot be written.
  */
 export function chooseJournal(file: string | undefined): ChosenJournal {
   if (file !== undefined) {

@@ -12,8 +12,8 @@ export interface FinishedRun {
 }
 
 /**
- * Runs one question, or a run that is started otherwise, to its end. The first signal to stop cancels the run, which then ends as it should; a second one ends
- * the process.
+ * Runs one question, or a run that was started another way, to its end. The first signal to stop cancels the run, which
+ * then ends as it should; a second one ends the process.
  */
 export async function runOnce(
   { agent, console: shown, interrupts }: CliAgent,
@@ -49,14 +49,14 @@ export function reportResult({ console: shown }: CliAgent, result: AnyResult): v
   if (!result.success && shown === null) console.error(endingInWords(result));
 }
 
-/** Says where the recording of a run is; null for a run that failed before there was one. */
+/** Prints where the recording of a run is; null for a run that failed before there was one. */
 export function whereRecorded({ journal }: CliAgent, { runId }: AnyResult): string | null {
   if (journal.kind === 'memory') return 'Not recorded: this folder cannot be written to.';
   const file = journal.fileOf(runId);
   return file !== undefined && existsSync(file) ? `Recorded in ${file}` : null;
 }
 
-/** Says how a run came out that has a past, and gives the exit code; `said`: the console has shown its end. */
+/** Prints how a continued run ended, and returns the exit code; `said`: the console has already shown its end. */
 export function reportEnd(
   cli: CliAgent,
   result: AnyResult,

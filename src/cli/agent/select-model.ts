@@ -30,7 +30,7 @@ export async function selectModel(choices: AgentChoices, env: Environment): Prom
     env: model === undefined ? env : { ...env, SIGNALBOX_MODEL: model },
   });
   if (discovery.kind === 'found') return discovered(discovery, options, env);
-  // A model that was named is not replaced by a stand-in: its run says what is missing.
+  // A model that was named is not replaced by a stand-in: its run reports what is missing.
   if (options.model !== undefined) return { model: configuredModel(options, env), said: '', close: nothing };
   return practiceModel(nothingFound(discovery));
 }

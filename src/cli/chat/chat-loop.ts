@@ -10,8 +10,8 @@ import { didYouMean } from '../../json/nearest-name.ts';
 import { createInterface, type Interface } from 'node:readline';
 
 /**
- * Takes questions at a prompt until the user leaves, and gives the exit code. After a Ctrl-C that cancelled the
- * run before, one more leaves, and the other signals want the process to end.
+ * Takes questions at a prompt until the user leaves, and returns the exit code. After a Ctrl-C that cancelled
+ * the previous run, another one leaves; the other signals end the process.
  */
 export async function chatLoop(cli: CliAgent, talk: Talk, last: Before | null): Promise<number> {
   const readQuestion = questionReader(cli.interrupts);
@@ -83,7 +83,7 @@ const COMMANDS: readonly SlashCommand[] = [
   { names: ['/exit', '/quit'], help: 'Quit. So does Ctrl-D.', action: () => 'leave' },
 ];
 
-/** The action that a typed line stands for, or null when it is a question. A path is not a command. */
+/** The action that a typed line names, or null if it is a question. A path is not a command. */
 function slashCommand(text: string): Action | null {
   const word = text.trim();
   if (!/^\/[a-z]*$/i.test(word)) return null;
@@ -147,8 +147,8 @@ type Typed =
 const PASTE_MS = 40;
 
 /**
- * Makes a reader of questions that remembers what was typed. Each reading opens the terminal and closes it again, so that
- * between questions it belongs to others. Pasted lines are one question. Ctrl-D on an empty line leaves, and so does
+ * Makes a reader of questions that remembers what was typed. Each read opens the terminal and closes it again, so that
+ * others can use it between questions. Pasted lines are one question. Ctrl-D on an empty line leaves, and so does
  * Ctrl-C twice, the one that interrupted a run included. `begun` stands in the line at first.
  */
 function questionReader(

@@ -12,7 +12,7 @@ import { UsageError } from '../command/command.ts';
 export interface Talk {
   run(text: string, how: { readonly signal: AbortSignal }): Run;
   history(): Promise<readonly Message[]>;
-  /** What is asked next begins anew. */
+  /** The next question begins a new conversation. */
   forget(): Promise<void>;
 }
 

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 export interface OptionSpec {
   /** Without dashes. */
   readonly name: string;
-  /** One letter that stands for it. */
+  /** Its one-letter short form. */
   readonly short?: string;
   /** What the value is, as the help shows it, such as `<n>`. */
   readonly value?: string;
@@ -28,7 +28,7 @@ export interface Command {
   readonly summary: string;
   /** What follows the name, as the help shows it. */
   readonly synopsis: string;
-  /** What a user should know beyond the options. */
+  /** Notes for the user beyond the options. */
   readonly about: string;
   readonly options: readonly OptionSpec[];
   /** Does the work and gives the exit code. Throws a {@link UsageError} for arguments that are wrong. */
@@ -70,7 +70,7 @@ interface ActionCommand {
   readonly actions: readonly Action[];
 }
 
-/** A command whose first argument says what to do. Each action gets the arguments that follow. */
+/** A command whose first argument names an action. Each action receives the remaining arguments. */
 export function actionCommand({ name, summary, about: [before, after], options, actions }: ActionCommand): Command {
   const names = actions.map((action) => action.name);
   const width = Math.max(...actions.map((action) => usageOf(action).length)) + 2;
@@ -122,8 +122,8 @@ export const IN_OPTION: OptionSpec = {
 };
 
 /**
- * Sorts a command's arguments. Throws a {@link UsageError} for an unknown option, for a value that is missing and for one
- * that was not asked for. Of an option that is given twice the last one counts.
+ * Sorts a command's arguments. Throws a {@link UsageError} for an unknown option, a missing value or an unexpected one.
+ * If an option is given twice, the last one counts.
  */
 export function readArguments(argv: readonly string[], own: readonly OptionSpec[]): Arguments {
   const specs = [...own, ...COMMON_OPTIONS];

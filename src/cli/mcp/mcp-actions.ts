@@ -142,8 +142,9 @@ interface TypedCall {
 }
 
 /**
- * Calls one tool and prints what it gave: text as it is, everything else as JSON. Exit code 1 for an error, whether the
- * tool's or the connection's. Throws a {@link UsageError} for a tool that does not exist and for arguments that are not JSON.
+ * Calls one tool and prints its result: text as it is, everything else as JSON. Exit code 1 for an error, whether the
+ * tool's or the connection's. Throws a {@link UsageError} for a tool that does not exist and for arguments that are not
+ * JSON.
  */
 export async function callByHand(
   entries: readonly McpEntry[],
@@ -179,7 +180,7 @@ function readArgs(text: string): JsonObject {
   throw new UsageError(`the arguments must be a JSON object, such as '{"path": "."}', and are ${text}.`);
 }
 
-/** The server's own name of a tool; the name under which an agent knows it will do as well. */
+/** The server's own name of a tool; the name that an agent uses is accepted, too. */
 function toolName(hub: McpHub, { server, tool }: TypedCall): string {
   const tools = hub.tools();
   const found = tools.find((entry) => entry.tool.name === tool) ?? tools.find((entry) => entry.name === tool);

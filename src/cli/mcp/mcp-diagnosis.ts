@@ -8,7 +8,7 @@ import { delimiter, resolve } from 'node:path';
 const NAME_UNKNOWN: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'EAI_AGAIN']);
 const PROXIES = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'];
 
-/** Says why a server with a URL cannot be used: unreachable, unauthorized, refusing or silent. Null for anything else. */
+/** Finds out why a server with a URL cannot be used: unreachable, unauthorized, refusing or silent. Null for anything else. */
 export function diagnoseHttp(symptoms: Symptoms): Finding | null {
   const { data, code } = symptoms.error;
   const { entry, error } = symptoms;
@@ -119,7 +119,7 @@ const SOURCES: Readonly<Record<string, string>> = {
   deno: 'https://deno.com',
 };
 
-/** Says why a program could not be started: it is not there, it may not be run, or its folder is missing. */
+/** Finds out why a program could not be started: it does not exist, is not executable, or its folder is missing. */
 export function diagnoseStart({ entry, env, error }: Symptoms): Finding {
   const { config } = entry;
   const { target } = entry.server;
@@ -192,7 +192,7 @@ function plain(kind: Finding['kind'], what: string, fix: string): Finding {
   return { kind, what, fix, evidence: [] };
 }
 
-/** Says why a program that was started cannot be used: it ended, or it does not answer. Null for anything else. */
+/** Finds out why a program that was started cannot be used: it ended, or it does not answer. Null for anything else. */
 export function diagnoseProcess(symptoms: Symptoms): Finding | null {
   const { data, code } = symptoms.error;
   if (typeof data.exitCode === 'number' || typeof data.signal === 'string') return ended(symptoms);
@@ -246,7 +246,7 @@ function withheld(config: Symptoms['entry']['config'], env: Symptoms['env']): st
   return ` Not passed on, because a password stands in it: ${names.join(', ')}. If it needs that, write "env": { ${entries} }.`;
 }
 
-/** As it stands in the file, with variables unexpanded: it may be shown to anybody. */
+/** As it stands in the file, with variables unexpanded: it is safe to show. */
 function commandLine(config: Symptoms['entry']['config']): string {
   if (!('command' in config)) return '';
   return [config.command, ...(config.args ?? [])].map(quoted).join(' ');

@@ -124,7 +124,7 @@ function linesOf({ server, ok, summary, findings, remarks }: Report): readonly s
   return [`${ok ? 'ok   ' : 'WRONG'} ${server}: ${summary}`, ...details, ...remarks.map((remark) => `  ${remark}`)];
 }
 
-/** Says in words why a server could not be used. Goes by codes and data of the error, never by its text. */
+/** Describes why a server could not be used, by the error's code and data, never by its text. */
 function diagnose(symptoms: Symptoms): Finding {
   const { entry, error } = symptoms;
   if (error.code === 'spawn-failed') return diagnoseStart(symptoms);
@@ -140,7 +140,7 @@ function diagnose(symptoms: Symptoms): Finding {
   );
 }
 
-/** Says what is wrong with an entry that could not even be tried. */
+/** Describes what is wrong with an entry that could not even be tried. */
 function diagnoseEntry({ name, error, missing }: WrongEntry): Finding {
   if (missing.length === 0) {
     return { kind: 'mcp-config', what: error.message, fix: 'Correct its entry in the file.', evidence: [] };

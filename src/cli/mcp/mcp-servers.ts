@@ -61,7 +61,7 @@ export async function readMcpEntries(path: string, env: Environment): Promise<re
   }
 }
 
-/** All entries, or the one that was asked for. Throws a {@link UsageError} when there is none of that name. */
+/** All entries, or the one that was asked for. Throws a {@link UsageError} if none has that name. */
 export function pickEntries(entries: readonly McpEntry[], name: string | undefined): readonly McpEntry[] {
   if (name === undefined) return entries;
   const picked = entries.filter((entry) => entry.name === name);
@@ -104,8 +104,8 @@ export interface Trying {
 }
 
 /**
- * Connects the usable servers, all at once and each once, gives them to `use` and ends them afterwards. Who does not
- * answer is in the hub all the same, with its error. Tools have the policies that `signalbox run` gives them.
+ * Connects the usable servers, all at once and each once, gives them to `use` and ends them afterwards. A server
+ * that does not answer is still in the hub, with its error. Tools have the policies that `signalbox run` gives them.
  */
 export async function withServers<T>(
   entries: readonly McpEntry[],

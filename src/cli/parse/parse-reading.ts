@@ -53,8 +53,8 @@ export function readingOf(text: string, { tools, schema }: ReadingOptions): Read
 }
 
 /**
- * Reads the text of a file, or of standard input for `-`. No more is read than the parser looks at, and one piece beyond, so
- * that it can tell that there was more. Throws a {@link UsageError} for what cannot be read.
+ * Reads the text of a file, or of standard input for `-`. Reads no more than the parser looks at, plus one chunk, so
+ * that it can report that there was more. Throws a {@link UsageError} for what cannot be read.
  */
 export async function readParseInput(file: string): Promise<string> {
   if (file === '-' && process.stdin.isTTY) {
@@ -104,7 +104,7 @@ function readText(file: string): string {
   }
 }
 
-/** What `JSON.stringify` leaves as it is, and a terminal obeys. */
+/** Characters that `JSON.stringify` leaves alone and a terminal interprets. */
 const OBEYED = /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /** A value as JSON on one line, harmless for a terminal: what a terminal would obey is written as an escape. */

@@ -57,9 +57,9 @@ function oneLine(text: string): string {
 }
 
 /**
- * Takes the permission of one tool back and gives the exit code: that of a program, and those of MCP servers that are
- * called or registered so; with `server` only that server's. Throws a {@link UsageError} when it is not clear whose, and a
- * `PermissionStoreError` for a file that it cannot use.
+ * Revokes the permission of one tool and returns the exit code: that of the program's tool, and those of MCP servers'
+ * tools with this name or registered name; with `server` only that server's. Throws a {@link UsageError} when it is not
+ * clear whose, and a `PermissionStoreError` for a file that it cannot use.
  */
 export function removePermission(place: PermissionsPlace, tool: string, server: string | undefined): number {
   const owner = ownerOf(place);
@@ -120,13 +120,13 @@ function nothing(text: string): number {
   return EXIT_CODE.failed;
 }
 
-/** Whose permissions in which file; without an agent, those of all. */
+/** The file, and the agent whose permissions are meant; without an agent, those of all. */
 interface PermissionsPlace {
   readonly path: string;
   readonly agent: string | undefined;
 }
 
-/** Says on standard error what is wrong with the file, and the work continues. */
+/** Reports on standard error what is wrong with the file, and continues. */
 function warnOfPermissions({ message }: PermissionWarning): void {
   console.error(`signalbox permissions: ${message}`);
 }

@@ -38,7 +38,7 @@ function valueFor(place: Place): Json | undefined {
   const { property, isRequired, question, values } = place;
   const members = Array.isArray(property['enum']) ? property['enum'] : undefined;
   if (members !== undefined) return mentionedMember(members, question);
-  // What need not be given is given only when the question speaks of it.
+  // Optional arguments are given only if the question mentions them.
   if (!isRequired && !isMentioned(place)) return undefined;
   switch (property['type']) {
     case 'number':
@@ -124,7 +124,7 @@ function createSupply(values: FoundValues): Supply {
   };
 }
 
-/** Values that stand in a question, each kind in the order in which they stand there. */
+/** The values in a question, each kind in order of appearance. */
 interface FoundValues {
   readonly quoted: readonly string[];
   readonly paths: readonly string[];

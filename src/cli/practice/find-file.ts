@@ -20,7 +20,7 @@ const ABOUT_READING =
 const FIRST_LINES = /\bfirst\s+(?:(\d+)\s+)?lines?\b/i;
 const USUAL_LINES = 5;
 
-/** Reads the file that the question names and says how long it is and how it begins. */
+/** Reads the file that the question names and reports its length and its beginning. */
 export const readFile: Rule = (scene) => {
   const { question } = scene;
   const tool = findTool(scene, 'read_text_file', 'read_file');

@@ -43,7 +43,7 @@ const NO_FOLDER = new Set([
   'directory',
 ]);
 
-/** Tells what is in a folder, how much, and which file is the largest or smallest. */
+/** Reports what is in a folder, how much, and which file is the largest or smallest. */
 export const listFolder: Rule = (scene) => {
   const { question } = scene;
   if (!ABOUT_FOLDERS.test(question) || !ASKS_FOR_CONTENT.test(question) || OTHER_BUSINESS.test(question))

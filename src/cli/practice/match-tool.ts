@@ -4,7 +4,7 @@ import type { PromptTool } from '../../testing/tools-in-prompt.ts';
 /** Tools of the machinery that no question asks for. */
 const RESERVED = new Set(['make_plan', 'escalate', 'throw_exception', 'throwException']);
 
-/** Verbs that change something: a tool with one of them is only meant when the question says it. */
+/** Verbs that change something: a tool with one of them is only chosen if the question uses the verb. */
 const CHANGING = new Set(
   (
     'add append apply approve book buy cancel clear close copy create delete deploy edit install kill move order pay post ' +
@@ -17,7 +17,7 @@ const CHANGING = new Set(
 const NAME_WEIGHT = 3;
 const ENOUGH = 3;
 
-/** The question says the tool's very name. */
+/** The question contains the tool's exact name. */
 const BY_NAME = 1000;
 
 /** The tool that a text most likely means, or undefined when none comes close. */

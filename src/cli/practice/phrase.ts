@@ -4,7 +4,7 @@ import type { Finished } from './scene.ts';
 const MAX_LINES = 20;
 const MAX_CHARS = 1200;
 
-/** One sentence, or a quotation, that says what came of a call. */
+/** One sentence, or a quotation, that reports the outcome of a call. */
 export function phraseResult({ tool, result }: Finished): string {
   if (!result.ok) return `\`${tool}\` failed: ${sentence(result.text)}`;
   const { data, text } = result;

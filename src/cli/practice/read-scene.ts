@@ -16,7 +16,7 @@ const MISTAKE = /\bpractice:([a-z0-9-]+)/g;
 const FROM_AGENT =
   /^(?:\[Result from |Your (?:reply|answer|plan) (?:was|is|holds|cannot)|You have made \d+ plan|Tool execution failed\. Please|All steps of the plan|The plan (?:stopped|was dropped))/;
 
-/** Reads the scene out of a request: nothing is kept between requests, the conversation itself says where it stands. */
+/** Reads the scene out of a request: nothing is kept between requests, the conversation holds the whole state. */
 export function readScene(request: PracticeRequest): Scene {
   const native = request.tools.length > 0;
   const { messages } = request;

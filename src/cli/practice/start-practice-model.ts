@@ -116,7 +116,7 @@ const smallTalk: Rule = (scene) => {
   return undefined;
 };
 
-/** The last rule: says frankly that the practice model cannot help, and what it can do. */
+/** The last rule: replies that the practice model cannot help, and what it can do. */
 const frankAnswer: Rule = (scene) => ({
   kind: 'answer',
   text:
@@ -150,8 +150,8 @@ export interface PracticeModel {
 
 /**
  * Starts the practice model: a rule-based stand-in, no LLM, that speaks Chat Completions on loopback and does real work
- * with the tools it is given. It keeps nothing of a conversation. A question may ask for the mistakes that local models
- * make, with words such as `practice:broken-json`; docs/practice-model.md lists them.
+ * with the tools it is given. It keeps no conversations. A question may ask for the mistakes that local models make,
+ * with words such as `practice:broken-json`; docs/practice-model.md lists them.
  *
  * @example
  * const practice = await startPracticeModel();

@@ -29,7 +29,7 @@ export async function bisectAgents({ values, flags, positionals }: Arguments): P
 /** How a version of an agent plays a recording. */
 interface Version {
   readonly module: string;
-  /** The record at which it leaves the recording; null where it plays it to its end. */
+  /** The record at which it diverges from the recording; null if it replays it to its end. */
   readonly entry: number | null;
   /** How it ended, or what it did instead. */
   readonly says: string;

@@ -80,7 +80,7 @@ export async function resumeKeptRun(args: Arguments): Promise<number> {
   }
 }
 
-/** Finishes the runs of a place that nobody drives any more, one after the other. */
+/** Finishes the runs in a store that no process drives any more, one after the other. */
 export async function recoverKeptRuns(args: Arguments): Promise<number> {
   const place = openRuns(args.values.get('in'));
   const choices = readAgentChoices(args, process.env);
@@ -107,7 +107,7 @@ export async function recoverKeptRuns(args: Arguments): Promise<number> {
       // oxlint-disable-next-line no-await-in-loop -- as above
       const { status, error } = await run;
       ended.push({ runId: run.runId, status, ...(error === undefined ? {} : { error: error.message }) });
-      // One that waits or could not be written is still there: it would be found again.
+      // A run that waits or could not be written is still listed: it would be found again.
       if (status === 'waiting' || error?.code === 'store-unreachable' || error?.code === 'run-lost') break;
     }
   } finally {

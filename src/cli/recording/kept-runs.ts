@@ -111,7 +111,7 @@ export function readCount(values: ReadonlyMap<string, string>, option: string): 
 
 type FoundRun = { readonly runId: string } | { readonly runId: null; readonly why: string };
 
-/** The run that is meant by its id or the beginning of it, or why there is none or more than one. */
+/** The run with this id or prefix of an id, or why there is none or more than one. */
 async function findRun({ path, store }: RunsPlace, wanted: string): Promise<FoundRun> {
   const ids = (await store.list()).map(({ runId }) => runId);
   if (ids.includes(wanted)) return { runId: wanted };
@@ -125,7 +125,7 @@ async function findRun({ path, store }: RunsPlace, wanted: string): Promise<Foun
   };
 }
 
-/** The id that is meant by its beginning; null, after saying why, when that fits no run or several. */
+/** The id with this prefix; null, after reporting why, if it matches no run or several. */
 export async function wholeRunId(place: RunsPlace, wanted: string): Promise<string | null> {
   const found = await findRun(place, wanted);
   if (found.runId === null) console.error(found.why);
@@ -140,8 +140,8 @@ export interface NamedRecording {
 }
 
 /**
- * The recording of a file, of a run by its id or the beginning of it, or of standard input for `-`. `place` is where runs
- * are kept, as `--in` names it. Throws a {@link UsageError} for one that is not there.
+ * The recording of a file, of a run by its id or a prefix of it, or of standard input for `-`. `place` is where runs
+ * are kept, as given by `--in`. Throws a {@link UsageError} if it does not exist.
  */
 export async function readRecordingOf(named: string, place: string | undefined): Promise<NamedRecording> {
   if (named === '-') return { text: readFileSync(0, 'utf8'), file: null };

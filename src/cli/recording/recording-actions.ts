@@ -101,7 +101,7 @@ function tallyOf({ head, lines }: Recording) {
   return tally.read();
 }
 
-/** Prints recordings in their normal form, or with `write` puts them into it and says which have changed. */
+/** Prints recordings in normal form, or with `write` rewrites them and reports which have changed. */
 export async function normalizeRecordings({ values, flags, positionals }: Arguments): Promise<number> {
   const write = flags.has('write');
   for (const named of positionals) {

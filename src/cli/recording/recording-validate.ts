@@ -131,7 +131,7 @@ function parse(line: string): Json | undefined {
   }
 }
 
-/** Checked against the schema of its own kind: that it fits none of many would be a useless message. */
+/** Checked against the schema of its own kind: "fits none of many" would be a useless message. */
 function lineIssues(line: Json, schema: JsonObject): readonly Omit<LineProblem, 'line'>[] {
   const { $defs = {} } = schema;
   const kind = isJsonObject(line) && typeof line['t'] === 'string' ? line['t'] : '';

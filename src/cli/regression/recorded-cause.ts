@@ -4,7 +4,7 @@ import type { RecordLine, StartRecord } from '../../journal/format/record.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import { isErrorResult } from '../../tools/result.ts';
 
-/** What first went wrong in a recorded run, of what a test can do again. */
+/** The first failure in a recorded run that a test can reproduce. */
 export interface RecordedCause {
   /** `failed`: the call came to nothing; `useless`: what it gave made the model call again and again. */
   readonly kind: 'failed' | 'useless';
@@ -72,5 +72,5 @@ function causeAt(
   };
 }
 
-/** The records of what a machine was told; all that it wanted of it was started behind them. */
+/** The records of the events that a machine received; the effects that they caused were started after them. */
 const ENTRIES: ReadonlySet<string> = new Set(['outcome', 'timer', 'event']);

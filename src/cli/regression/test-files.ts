@@ -33,7 +33,7 @@ export interface TestPlace {
   readonly runner: Runner;
 }
 
-/** The runner that is asked for, else vitest where the project of this folder has it, else that of Node. */
+/** The requested runner, else vitest if the project in this folder has it, else Node's. */
 export function readRunner(asked: string | undefined): Runner {
   if (asked === 'vitest' || asked === 'node') return asked;
   if (asked !== undefined) throw new UsageError(`--runner takes vitest or node, not '${asked}'.`);
@@ -83,7 +83,7 @@ function testText({ title, uses, recording, also = [], body }: TestText, place: 
   ].join('\n');
 }
 
-/** A text as it stands in a program. */
+/** A text as a string literal. */
 export function quoted(text: string): string {
   return `'${JSON.stringify(text)
     .slice(1, -1)

@@ -141,7 +141,7 @@ async function failsNow(cause: RecordedCause, agent: SimulatedAgent): Promise<bo
   }
 }
 
-/** Marks stand for what the recording knew to be secret; what the agent of now calls secret is looked for again. */
+/** What the recording knew to be secret is already a mark; what the current agent declares secret is searched for again. */
 function refuseSecrets({ recording, body }: TestText, { options }: SimulatedAgent): void {
   const { secrets = [] } = options;
   const text = `${recording?.text ?? ''}\n${body.join('\n')}`;

@@ -102,7 +102,7 @@ export async function showRun({ values, flags, positionals: [wanted = ''] }: Arg
 
 const DAY_MS = 86_400_000;
 
-/** Removes the runs beyond the limits, never one that is being written, and says which they were. */
+/** Removes the runs beyond the limits, never one that is being written, and reports which. */
 export async function pruneRuns({ values, flags }: Arguments): Promise<number> {
   const [maxRuns, maxAgeDays] = [readCount(values, 'max-runs'), readCount(values, 'max-age-days')];
   if (maxRuns === undefined && maxAgeDays === undefined)
@@ -136,7 +136,7 @@ async function isRemoved(store: RunsPlace['store'], runId: string): Promise<bool
   try {
     return await store.remove(runId);
   } catch (error) {
-    // Somebody took it up meanwhile.
+    // Another process has resumed it meanwhile.
     if (error instanceof JournalError) return false;
     throw error;
   }
@@ -147,7 +147,7 @@ function removedText(removed: readonly string[], dryRun: boolean): string {
   return removed.map((runId) => `${dryRun ? 'would remove' : 'removed'} ${escaped(runId)}`).join('\n');
 }
 
-/** Cuts a damaged run off before its first damage, and says what is lost by that. Needs its whole id. */
+/** Truncates a damaged run before its first damage, and reports what is lost. Needs its whole id. */
 export async function repairRun({ values, flags, positionals: [runId = ''] }: Arguments): Promise<number> {
   const { path, store } = openRuns(values.get('in'));
   const repaired = await store.repair(runId);

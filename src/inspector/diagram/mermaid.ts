@@ -4,9 +4,10 @@ import type { StateDrawing, TransitionDrawing } from '../frames/protocol.ts';
 import { historySign, type TextStyle, transitionText } from '../layout/transition-text.ts';
 
 /**
- * Draws a machine as a Mermaid `stateDiagram-v2`. An arrow says `EVENT [guard] / action`. A transition that leaves a composite
- * state is drawn from that state's border, because Mermaid draws none between the insides of two states; transitions with the
- * same ends share an arrow. Parallel regions are separated by a dashed line; a history state is `H` or `H*`.
+ * Draws a machine as a Mermaid `stateDiagram-v2`. An arrow is labelled `EVENT [guard] / action`. A transition that
+ * leaves a composite state is drawn from that state's border, because Mermaid draws none between the insides of two
+ * states; transitions with the same ends share an arrow. Parallel regions are separated by a dashed line; a history
+ * state is `H` or `H*`.
  */
 export function mermaid(machine: AnyStateMachine, style: TextStyle = {}): string {
   const { id, root } = drawMachine(machine);
@@ -50,7 +51,7 @@ function stateLines(state: StateDrawing, indent: string, sketch: Sketch): readon
   return name === id ? [] : [`${indent}${head}`];
 }
 
-/** Arrows between two regions would take a state out of its own: a note says them. */
+/** Arrows between two regions would move a state out of its own region: they are listed in a note. */
 function regions(parent: StateDrawing, indent: string, sketch: Sketch): readonly string[] {
   return parent.children.flatMap((region, index) => {
     const lines = stateLines(region, indent, sketch);

@@ -3,7 +3,7 @@ import { isList } from '../../json/depth.ts';
 
 const DEEPEST = 100;
 
-/** What was made of which object, so that what is shared stays shared. */
+/** The copy of each object, so that shared objects stay shared. */
 export type DisplayCache = WeakMap<object, Json>;
 
 /**

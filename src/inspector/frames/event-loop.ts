@@ -16,7 +16,7 @@ export function abortable(signal: AbortSignal): <T>(promise: Promise<T>) => Prom
 /** How long the event loop may be held at a time, in milliseconds: an agent may run in it. */
 export const SLICE_MS = 8;
 
-/** Does a piece of work again and again until it says that nothing is left, and lets others run in between. */
+/** Repeats a piece of work until it reports that nothing is left, and yields to others in between. */
 export async function inSlices(work: () => boolean, stopped: () => boolean): Promise<void> {
   for (;;) {
     const until = performance.now() + SLICE_MS;
@@ -30,9 +30,8 @@ export async function inSlices(work: () => boolean, stopped: () => boolean): Pro
 const REST = 3;
 
 /**
- * Lets many do pieces of work, one piece a turn, in the order in which they came. However much there is to do, it takes no more than
- * a quarter of the time, and the process does not stay for it. A piece says whether there is another after it, and never
- * throws.
+ * Schedules pieces of work round-robin, in order of arrival. It uses at most a quarter of the time, however much there is
+ * to do, and does not keep the process alive. A piece reports whether there is another after it, and never throws.
  */
 export function fairTurns(): (piece: () => boolean) => void {
   const waiting = new Set<() => boolean>();

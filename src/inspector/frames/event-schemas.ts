@@ -35,9 +35,9 @@ type EventSchemas = ReadonlyMap<string, EventSchema>;
 const known = new WeakMap<object, EventSchemas>();
 
 /**
- * The schemas of a machine's events, by type. Of our own machines they are what an outsider may send; of any other what
- * `setup({ schemas: { events } })` says: for each type, or for all events as one union, a Standard Schema (zod and
- * others) or a JSON Schema.
+ * The schemas of a machine's events, by type. For our own machines they are the events that may be sent from outside;
+ * for any other, those of `setup({ schemas: { events } })`: for each type, or for all events as one union, a Standard
+ * Schema (zod and others) or a JSON Schema.
  *
  * @example
  * setup({ schemas: { events: { 'order.placed': z.object({ quantity: z.int().min(1) }) } } });
@@ -123,7 +123,7 @@ function isZod(schema: object): schema is z.core.$ZodType {
 
 const KEYWORDS = ['type', 'properties', '$ref', 'anyOf', 'oneOf', 'allOf'] as const;
 
-/** A JSON Schema as plain data; null for what is none, or says nothing. */
+/** A JSON Schema as plain data; null for anything else, or if it allows everything. */
 function plainJson(given: unknown): JsonSchema | null {
   if (given === false) return given;
   const text = JSON.stringify(given);
@@ -145,7 +145,7 @@ type CheckedEvent =
   | { readonly ok: true; readonly event: { readonly type: string } }
   | { readonly ok: false; readonly message: string };
 
-/** Holds an event against the schema of its type. An event of which nothing is known passes as it is. Never rejects. */
+/** Checks an event against the schema of its type. An event without a known schema passes unchanged. Never rejects. */
 export async function checkEvent(event: SentEvent, schema: EventSchema | undefined): Promise<CheckedEvent> {
   if (schema === undefined) return { ok: true, event };
   if (schema.json === false)

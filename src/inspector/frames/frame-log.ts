@@ -1,5 +1,5 @@
 /**
- * Owns: the latest frames of a session, kept once for all that watch it: no viewer has a queue of its own.
+ * Owns: the latest frames of a session, kept once for all viewers: none has its own queue.
  *
  * I1 A frame is written once, the moment it is emitted, as the text that travels, and is soon kept outside of the heap:
  *    what is kept for late viewers costs the collector nothing, and the next viewer no second writing.
@@ -28,7 +28,7 @@ interface Chunk {
   readonly numbers: readonly number[];
 }
 
-/** Frames are put away when somebody reads them, or when they have become this long, in UTF-16 units. */
+/** Frames are stored when they are first read, or when they reach this length, in UTF-16 units. */
 const CHUNK_UNITS = 16_384;
 const HALF = 0.5;
 

@@ -1,8 +1,8 @@
 /**
  * Owns: turning what a run does into frames, and their order. Does not own: where the run comes from (live, or played
- * back), nor who sees the frames.
+ * back), or who sees the frames.
  *
- * I1 The frames of a run that is watched and of its recording are the same: nothing is taken from a clock of its own.
+ * I1 The frames of a run that is watched and of its recording are the same: it has no clock of its own.
  * I2 A step's frame comes before the frames of the actors that it made or ended, and those before its events.
  */
 import { recordedEntry, type RecordLine } from '../../journal/format/record.ts';
@@ -242,7 +242,7 @@ export class FrameMaker {
     const path = `${parent}/${id}`;
     const logic: unknown = Reflect.get(child, 'logic');
     const snapshot = snapshotOf(child);
-    // A child agent is no machine itself: it lends itself the one above it.
+    // A child agent has no machine of its own: it uses the one above it.
     const machine: AnyStateMachine | null = isMachine(logic) ? logic : (snapshot?.machine ?? null);
     const named = typeof child.src === 'string' && !child.src.startsWith('xstate.invoke.') ? child.src : null;
     const src = named ?? machine?.id ?? logicName(logic) ?? child.id;

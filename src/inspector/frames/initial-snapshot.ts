@@ -1,6 +1,6 @@
 /**
  * Owns: how an actor stood at the moment between its beginning and the first transition that it takes at once. XState
- * reports neither the moment nor its snapshot, so it is worked out when it is asked for. Does not own: when that is.
+ * reports neither the moment nor its snapshot, so it is computed on demand. Does not own: when that is.
  *
  * I1 No action and no effect is run again: at most what makes the initial context, and assignments, which are pure in any
  *    machine that can be replayed. Where the first step shows that they are not, nothing is claimed to be known.
@@ -96,7 +96,10 @@ function kindOf({ implementations }: AnyStateMachine, action: unknown): unknown 
   return typeof found === 'function' ? Reflect.get(found, 'type') : undefined;
 }
 
-/** Begins once more without running anything, and holds what comes next against what came: only then it is the same. */
+/**
+ * Starts again without running anything, and compares the next step with the real one: the snapshot is used only if
+ * they match.
+ */
 function begunAgain(machine: AnyStateMachine, input: unknown, next: AnyMachineSnapshot): AnyMachineSnapshot | null {
   try {
     const [begun, then] = getInitialMicrosteps(machine, input);

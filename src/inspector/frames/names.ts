@@ -68,8 +68,8 @@ export function logicName(logic: unknown): string | null {
 }
 
 /**
- * What people call an actor: the tool of a call, the name of an agent, the id of a machine whose actor was given none. Null:
- * the end of its path is its name.
+ * The display name of an actor: the tool of a call, the name of an agent, the id of a machine whose actor was given
+ * none. Null: the end of its path is its name.
  */
 export function actorName(path: string, machine: AnyStateMachine, snapshot: AnyMachineSnapshot | null): string | null {
   const context: unknown = snapshot?.context;

@@ -43,8 +43,8 @@ export interface MachineDrawing {
   readonly id: string;
   readonly root: StateDrawing;
   /**
-   * What is known of the events that it takes, by type: the JSON Schema of the event, or of what it carries beside its
-   * type; `false` where nobody outside can send it. Left out where nothing is known.
+   * The known schemas of the events that it takes, by type: the JSON Schema of the event, or of its payload without
+   * the type; `false` if it cannot be sent from outside. Left out if nothing is known.
    */
   readonly events?: { readonly [type: string]: JsonSchema };
 }
@@ -249,7 +249,7 @@ export interface SearchPage {
   readonly partial: boolean;
 }
 
-/** What became of an {@link Act}. `session` is a new one, made by a fork. */
+/** The outcome of an {@link Act}. `session` is a new one, made by a fork. */
 export type ActReply =
   | { readonly ok: true; readonly session?: string }
   | { readonly ok: false; readonly message: string };

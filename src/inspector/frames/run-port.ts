@@ -6,12 +6,15 @@ import type { Json, JsonObject } from '../../json/json.ts';
 import type { RunEventBody } from '../../machines/events/run-events.ts';
 import type { Microstep } from '../../machines/events/transition-log.ts';
 
-/** A run as it is handed to the inspector: its records, what is not recorded while somebody watches, and what may be done with it. */
+/**
+ * A run as the inspector receives it: its records, what is not recorded while someone watches, and what may be done
+ * with it.
+ */
 export interface WatchedRun {
   readonly head: RunRecord;
   /** Reads the records one after the other, null when there are no more yet. */
   reader(): () => RecordLine | null;
-  /** Null: nobody watches any more. A watcher that comes while the run is being attached receives all microsteps. */
+  /** Null: no one watches any more. A watcher that comes while the run is being attached receives all microsteps. */
   watch(watcher: RunWatcher | null): void;
   /** The recording so far, as JSON lines. */
   recording(): string;

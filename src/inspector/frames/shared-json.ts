@@ -4,7 +4,7 @@ import type { SharedJson } from './protocol.ts';
 
 /**
  * Writes a JSON value in which each object that occurs more than once stands only once. Snapshots of a machine share
- * nearly everything with those before them, so a list of them costs little more than its last.
+ * nearly everything with those before them, so a list of them takes little more space than its last.
  */
 export function share(value: unknown): SharedJson {
   const shared: Json[] = [];

@@ -116,7 +116,7 @@ const RESULTS: ReadonlyMap<unknown, Tone> = new Map([
   ['failed', 'danger'],
 ] as const);
 
-/** A machine of somebody else may have the id of one of ours, but hardly its states. */
+/** A foreign machine may have the id of one of ours, but is unlikely to have its states. */
 function isOurs({ id, root }: AnyStateMachine): boolean {
   const tones = OWN.get(id);
   return tones !== undefined && [...tones.keys()].every((path) => hasState(root, path.split('.')));

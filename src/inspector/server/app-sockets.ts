@@ -1,10 +1,11 @@
 /**
- * Owns: the WebSocket connections of apps that report what their actors do. Does not own: which may connect, and what
- * becomes of what they report.
+ * Owns: the WebSocket connections of apps that report what their actors do. Does not own: which may connect, or how
+ * their reports are used.
  *
- * I1 They are listened to. Nothing is sent to them but that a message was none, and not even that to one that does not read.
- * I2 However fast they talk, runs in this process keep most of its time, and what waits of each is one message and what
- *    came with it: of one that is not heard yet, nothing more is read.
+ * I1 The server only listens. The only thing it sends is that a message was invalid, and not even that to an app that
+ * does not read.
+ * I2 However fast they send, runs in this process keep most of its time. Only one message of each app, and what came
+ *    with it, is buffered: until that is processed, nothing more is read.
  * I3 What one of them sends ends at most its own connection.
  */
 import type { SessionEnding } from '../frames/protocol.ts';

@@ -19,13 +19,13 @@ export interface Gate {
 /** Where other apps report what their actors do. Nothing is to be read there. */
 export const SEND_PATH = '/api/stately';
 
-/** Paths that hold nothing of anybody's: the page's own files, the same for all who install the package. */
+/** Paths without private data: the page's own files, the same in every installation. */
 const PUBLIC = /^\/assets\//;
 
 /**
- * Refuses whatever does not come from the page itself or from somebody who was given the token. The host is checked
- * because a name that somebody else resolves to 127.0.0.1 reaches this server too; the origin, because any web page may
- * send requests here.
+ * Rejects requests that do not come from the page itself or from someone with the token. The host is checked because
+ * any foreign name that resolves to 127.0.0.1 reaches this server too; the origin, because any web page may send
+ * requests here.
  */
 export function checkRequest(request: IncomingMessage, url: URL, gate: Gate): RequestRefusal | null {
   const { origin } = request.headers;
@@ -50,9 +50,9 @@ export function checkRequest(request: IncomingMessage, url: URL, gate: Gate): Re
 }
 
 /**
- * The same for a WebSocket, but for one thing: whoever has the token for sending may be a page of any origin, since apps
- * that are watched are such pages. A browser adds nothing of its own to the request that could stand in for that token,
- * and there is nothing to be read behind it. The inspector's own token keeps its rules: it belongs into no other page.
+ * The same for a WebSocket, with one exception: the token for sending may come from a page of any origin, since apps
+ * that are watched are such pages. A browser adds nothing to the request that could replace that token, and it gives no
+ * read access. The inspector's own token keeps its rules: no other page should have it.
  */
 export function checkUpgrade(request: IncomingMessage, url: URL, gate: Gate): RequestRefusal | null {
   const refused = checkHost(request, gate) ?? (isSender(request, url, gate) ? null : checkRequest(request, url, gate));
@@ -78,7 +78,7 @@ function tokenIn({ headers: { authorization } }: IncomingMessage, url: URL): str
   return authorization?.replace(/^Bearer /i, '') ?? url.searchParams.get('token') ?? '';
 }
 
-/** Somebody follows a link to the page; what they see is their own, and the token was in the link. */
+/** Someone follows a link to the page; the token was in the link. */
 function isNavigation(request: IncomingMessage): boolean {
   return request.method === 'GET' && request.headers['sec-fetch-mode'] === 'navigate';
 }
@@ -121,8 +121,8 @@ export function sendTokenOf(token: string): string {
 }
 
 /**
- * What every answer of the inspector carries: nothing but the page's own files runs or is shown, nothing is sent
- * elsewhere, nobody may frame it, and no cache keeps it. No CORS header is ever sent.
+ * The headers of every response of the inspector: only the page's own files run or are shown, nothing is sent
+ * elsewhere, the page cannot be framed, and no cache keeps it. No CORS header is ever sent.
  */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': [

@@ -152,14 +152,14 @@ async function sendResponse(response: Response, to: ServerResponse): Promise<voi
   }
 }
 
-/** What is written in this turn of the event loop becomes one write: each costs the agent, in whose process this is, a system call. */
+/** What is written in this turn of the event loop becomes one write: each costs a system call in the agent's process. */
 function writeTogether({ socket }: ServerResponse): void {
   if (socket === null || socket.writableCorked > 0) return;
   socket.cork();
   setImmediate(() => socket.uncork());
 }
 
-/** Resolves when there is room for more, or nobody to write to. */
+/** Resolves when there is room for more, or the client is gone. */
 function roomOrEnd(to: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

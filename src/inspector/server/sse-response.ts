@@ -4,7 +4,7 @@ const HEARTBEAT_MS = 15_000;
 /**
  * Server-sent events, written already, as a Web `Response` for any HTTP framework. Nothing is read ahead: a batch is taken
  * when the client has room for it, so a slow one holds up no other. When it goes away, `signal` aborts. An event `end` says
- * that no more will come.
+ * that the stream is over.
  */
 export function eventStream(
   batches: (signal: AbortSignal) => AsyncIterator<Uint8Array, unknown>,
@@ -62,7 +62,7 @@ async function orHeartbeat<T>(next: Promise<T>): Promise<T | 'heartbeat'> {
   }
 }
 
-/** The number that a client says it has got last, in `Last-Event-ID` or otherwise; 0 for none. */
+/** The last number that a client reports as received, in `Last-Event-ID` or otherwise; 0 for none. */
 export function lastNumber(text: string | null | undefined): number {
   return text !== null && text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : 0;
 }

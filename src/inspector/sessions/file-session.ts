@@ -70,7 +70,7 @@ export interface FolderWatch {
 }
 
 const LOOK_MS = 500;
-/** More would be a list that nobody reads; the newest are shown. */
+/** A longer list is of no use; the newest are shown. */
 const MOST = 500;
 
 interface Known {

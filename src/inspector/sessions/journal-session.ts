@@ -4,7 +4,7 @@
  * I1 Nothing is read and nothing is kept for a viewer before it comes; each reads at its own pace, so that a slow one
  *    costs no memory.
  * I2 Lines are sent in the order in which they were written, each once, and what was reported in between, such as tokens,
- *    between the same lines. What was reported while nobody watched is not sent later.
+ *    between the same lines. What was reported while no one watched is not sent later.
  * I3 Lines are collected for a moment, and the event loop is not held for longer than a slice: an agent may run in it.
  * I4 After the line that ends the run the stream ends.
  */
@@ -26,9 +26,9 @@ interface JournalOptions {
   readonly act: (act: Act) => Promise<ActReply>;
 }
 
-/** How long somebody who watches the list may take to open a session that has just begun, in milliseconds. */
+/** How long a user who watches the list may take to open a session that has just begun, in milliseconds. */
 const EXPECTED_MS = 2000;
-/** How long lines are collected, in milliseconds: nobody sees faster. */
+/** How long lines are collected, in milliseconds: faster is not visible. */
 const PACE_MS = 50;
 
 /** The session of a recording, or of a run that is being recorded. */
@@ -36,7 +36,7 @@ export class JournalSession implements Session {
   readonly id: string;
   readonly #options: JournalOptions;
   readonly #viewers = new Set<LineReader>();
-  /** Reads for somebody who is likely to come. */
+  /** Reads ahead for a likely viewer. */
   #expected: LineReader | null = null;
   #unwatch: (() => void) | null = null;
   #closed = false;
@@ -53,7 +53,7 @@ export class JournalSession implements Session {
     return sessionInfo(head, ending(), { id: this.id, kind, problem: null, can: can(), ...more });
   }
 
-  /** Somebody is likely to look at this run, which has only begun: what is reported from now on, for a while, is kept for them. */
+  /** This run has only begun and is likely to be viewed: what is reported for a while from now on is kept. */
   expect(): void {
     const reader = this.#enter();
     this.#expected = reader;

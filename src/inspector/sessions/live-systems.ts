@@ -2,8 +2,8 @@
  * Owns: which actor systems are shown while they work, and under which session. Does not own: what a session shows.
  *
  * I1 What watches never stops what it watches.
- * I2 Systems that never end do not add up: of more than there is room for, the one that was silent longest goes. Should
- *    it take a transition again, it is shown again, from there on.
+ * I2 Systems that never end do not accumulate: beyond the limit, the one that was silent longest is dropped. If it
+ *    takes a transition again, it is shown again from there.
  */
 import { type AnyActorRef, type InspectionEvent, type AnyMachineSnapshot, isMachineSnapshot } from 'xstate';
 import { createRedactor } from '../../actors/redactor.ts';
@@ -66,12 +66,12 @@ class SystemSession {
     if (inspected.type === '@xstate.snapshot') this.#watchEnd(inspected.snapshot);
   }
 
-  /** Shows its root as it is now: it began before anybody watched. */
+  /** Shows its root as it is now: it began before anyone watched. */
   join(): void {
     this.#show(true);
   }
 
-  /** Nobody watches it any more. */
+  /** No one watches it any more. */
   leave(): void {
     this.session.end({ status: 'stopped', reason: null });
   }
@@ -134,7 +134,7 @@ export class LiveSystems {
     this.#sessions = sessions;
   }
 
-  /** Takes what XState says to an observer: each actor system has a session of its own. */
+  /** Receives XState's inspection events: each actor system has its own session. */
   next(inspected: InspectionEvent): void {
     try {
       const root = rootOf(inspected.actorRef);

@@ -23,10 +23,10 @@ interface KeptStep {
   readonly bytes: number;
 }
 
-/** How much is kept of what happened, as text that travels, in bytes. */
+/** How much of what happened is kept, as transmitted text, in bytes. */
 const KEPT_BYTES = 4_000_000;
 const KEPT_STEPS = 4096;
-/** How much the details of steps may hold; those of the oldest go first. */
+/** How much the details of steps may hold; the oldest are dropped first. */
 const MOST_BYTES = 64_000_000;
 const RUNNING: SessionEnding = { status: 'running', reason: null };
 
@@ -37,8 +37,8 @@ export const ENDINGS: ReadonlyMap<unknown, SessionEnding['status']> = new Map([
 ] as const);
 
 /**
- * The session of an actor system, of which nothing is recorded: the latest 4 MB of frames and 4096 steps are kept, what
- * came before is forgotten.
+ * The session of an actor system, of which nothing is recorded: the latest 4 MB of frames and 4096 steps are kept,
+ * earlier ones are dropped.
  */
 export class LoggedSession implements Session, KeptFrames {
   readonly id: string;

@@ -14,7 +14,7 @@ export interface ActorReceived extends Addressed {
   readonly snapshot: ReceivedSnapshot;
 }
 
-/** An actor got an event. The snapshot after it says what came of it. */
+/** An actor got an event. The snapshot after it shows the effect. */
 export interface EventReceived extends Addressed {
   readonly type: '@xstate.event';
   readonly event: { readonly type: string };
@@ -50,8 +50,8 @@ const LONGEST_ID = 500;
 const LONGEST_NAME = 200;
 
 /**
- * Reads one event; null for what is none. What comes of it is plain JSON of which no part is nested so deeply that it
- * could not be written again, whatever was given.
+ * Reads one event; null for anything else. The result is plain JSON, nested no deeper than can be serialized again,
+ * whatever was given.
  */
 export function readReceived(given: unknown): ReceivedEvent | null {
   if (!isJsonObject(given) || typeof given.sessionId !== 'string') return null;

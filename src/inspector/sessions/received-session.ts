@@ -38,7 +38,7 @@ interface ReceivedOptions {
 
 /**
  * Their client reads what an actor is a moment after it began, when it may be further on; the snapshot that comes next is
- * its true beginning. An actor of which nothing more is heard for this long is shown as it was introduced.
+ * its true beginning. An actor without further events for this long is shown as it was introduced.
  */
 const NEXT_MS = 500;
 /** Actors that live at a time; those beyond are not shown. */

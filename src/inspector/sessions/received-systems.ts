@@ -2,9 +2,9 @@
  * Owns: which actors of other apps belong together, and under which session they are shown. Does not own: what a session
  * shows.
  *
- * I1 Apps that use the same ids are told apart: by their names, and those that are connected by their connections.
- * I2 A connection that is lost ends what it reported. An app that comes back continues where it was, and what it reports
- *    once more is not shown once more.
+ * I1 Apps that use the same ids are distinguished by their names, and connected ones by their connections.
+ * I2 A connection that is lost ends what it reported. An app that comes back continues where it was, and what it
+ *    reports again is not shown again.
  */
 import { parsedJson } from '../frames/shared-json.ts';
 import type { ActReply, SessionEnding } from '../frames/protocol.ts';
@@ -37,7 +37,7 @@ interface ReceivedSystem {
   readonly actors: Set<string>;
   /** When its root began, as it was reported; null where it was not. */
   readonly began: number | null;
-  /** Null: nobody reports it any more. */
+  /** Null: it is no longer reported. */
   source: AppSource | null;
   /** The time of the latest event. */
   latest: number;
@@ -67,7 +67,7 @@ export class ReceivedSystems {
     return true;
   }
 
-  /** An app that will send through a connection of its own, which says of itself whether it is at its end. */
+  /** An app that will send through a connection of its own, which reports when it ends. */
   connect(app: string, isLeaving: () => boolean): ReceivedConnection {
     const source = newSource(app, isLeaving);
     return {
@@ -181,7 +181,7 @@ function takeOver(source: AppSource, system: ReceivedSystem): void {
   for (const actor of system.actors) source.byActor.set(actor, system);
 }
 
-/** Nobody reports it any more. */
+/** It is no longer reported. */
 function leave(system: ReceivedSystem): void {
   const { source, actors, rootId } = system;
   source?.byRoot.delete(rootId);
@@ -197,8 +197,9 @@ function isBeginning(event: ReceivedEvent): event is ActorReceived {
 }
 
 /**
- * Whether an event that comes through a new connection is of a system that another one reported. Ids alone do not say so,
- * since every program counts from the same number: nobody reports it any more, and if this is a beginning, it is its own.
+ * Whether an event that comes through a new connection is of a system that another one reported. Ids alone do not
+ * decide it, since every program counts from the same number: the system must no longer be reported, and if this is a
+ * beginning, it must be its own.
  */
 function continues({ rootId, began, source, actors }: ReceivedSystem, event: ReceivedEvent): boolean {
   if (source !== null && source.isLeaving?.() !== true) return false;

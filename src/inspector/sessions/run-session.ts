@@ -9,7 +9,7 @@ import { checkEvent } from '../frames/event-schemas.ts';
 /** The session of a run that an agent has handed in, and how to say that it is over. */
 interface RunSession {
   readonly session: Session;
-  /** Somebody is likely to open it, and it has taken no transition yet. */
+  /** It is likely to be opened, and has taken no transition yet. */
   expect(): void;
   ended(ending: SessionEnding): void;
   waiting(calls: number): void;
@@ -90,7 +90,7 @@ async function perform(run: WatchedRun, act: Act): Promise<ActReply> {
   }
 }
 
-/** Events by which XState and our leaves tell machines what happened: sent by hand they would be a lie. */
+/** Events with which XState and our leaves report to machines: sent by a user they would be false. */
 const RESERVED = /^(?:xstate|leaf)\./;
 
 async function send(run: WatchedRun, { event, to }: Extract<Act, { kind: 'send' }>): Promise<ActReply> {

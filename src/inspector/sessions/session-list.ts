@@ -10,14 +10,17 @@ interface Follower {
 /** How long changes are collected after some were reported, in milliseconds: a short run changes three times. */
 const PACE_MS = 50;
 
-/** The sessions of one inspector, in the order in which they are added, and which of them go when there are too many. */
+/**
+ * The sessions of one inspector, in the order in which they are added, and which of them are dropped when there are too
+ * many.
+ */
 export class SessionList {
   readonly #keep: number;
   readonly #sessions = new Map<string, Session>();
   readonly #followers = new Set<Follower>();
   /** Those that are over, in the order in which they ended. */
   readonly #over = new Set<string>();
-  /** Those that may never end, in the order in which something last happened in them; what is called when one has to go. */
+  /** Those that may never end, in the order in which something last happened in them; what is called when one is dropped. */
   readonly #endless = new Map<string, () => void>();
 
   #wasFollowed = false;

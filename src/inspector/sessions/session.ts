@@ -53,7 +53,7 @@ export function openApprovals(lines: readonly RecordLine[]): number {
   for (const line of lines) {
     if (line.t === 'start' && line.name === 'askApproval') open.add(line.id);
     if (line.t === 'outcome') open.delete(line.id);
-    // What a person says from outside answers the call that its actor makes.
+    // A person's answer from outside goes to the call of its actor.
     if (line.t === 'event' && line.event.type.startsWith('approval.'))
       for (const id of open) if (line.to !== undefined && id.startsWith(`${line.to}/`)) open.delete(id);
   }

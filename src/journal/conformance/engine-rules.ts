@@ -1,4 +1,4 @@
-/** Owns: the rules of an engine's journal, each checked by bodies that an engine runs and begins anew. */
+/** Owns: the rules of an engine's journal, each checked by bodies that an engine runs and restarts. */
 import type { Entry, Perform } from '../../actors/journal.ts';
 import type { Json } from '../../json/json.ts';
 import type { RunJournal } from '../run/run-journal.ts';

@@ -125,7 +125,7 @@ const HOUR_MS = 3_600_000;
 const dueRuns: JournalRule = async ({ store }) => {
   if (store.list === undefined || store.take === undefined) return false;
   await abandonedRun(store, 'asks');
-  // A store that does not know lists all that have not ended, and whoever asks looks at each.
+  // A store that does not know lists all that have not ended, and the caller checks each.
   if ((await store.list()).some((run) => run.due === undefined)) return false;
   const at = new Date().toISOString();
   for (const [runId, ms] of [

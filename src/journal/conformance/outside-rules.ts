@@ -1,4 +1,4 @@
-/** Owns: the rules of what other processes see of a run that is written, and ask of it. */
+/** Owns: the rules of what other processes see of a run that is being written, and request of it. */
 import type { JsonObject } from '../../json/json.ts';
 import {
   ANSWERED,
@@ -65,7 +65,7 @@ const changing: JournalRule = async ({ store, options }) => {
     await journal.next();
     await changed.promise;
   };
-  // It may take a moment until it hears, and then report once more what it has not heard.
+  // It may take a moment until it is notified, and then report what it has missed.
   await written(A);
   await new Promise((resolve) => setTimeout(resolve, LATER_MS));
   const before = count;
@@ -82,7 +82,7 @@ const changing: JournalRule = async ({ store, options }) => {
   return true;
 };
 
-/** How long somebody waits for whoever may drive a run, and what is withdrawn is looked for. */
+/** How long a request waits for a process that may drive the run, and how long a withdrawn one is looked for. */
 const [WAIT_MS, LATER_MS] = [400, 300] as const;
 
 const requesting: JournalRule = async ({ store, options }) => {

@@ -104,7 +104,7 @@ export async function wholeRun(store: JournalStore, runId: string, sample: Sampl
   await journal.end(ANSWERED);
 }
 
-/** A run that waits for an approval, and goes on. */
+/** A run that waits for an approval, and then continues. */
 export async function waitingRun(store: JournalStore, runId: string, sample: Sample = {}) {
   const journal = begin(store, runId, sample);
   const asking = held();
@@ -114,7 +114,7 @@ export async function waitingRun(store: JournalStore, runId: string, sample: Sam
   return { journal, asking };
 }
 
-/** The same, given up as by a crash. */
+/** The same, abandoned as in a crash. */
 export async function abandonedRun(store: JournalStore, runId: string, sample: Sample = {}): Promise<void> {
   const { journal } = await waitingRun(store, runId, sample);
   if (journal.abandon === undefined) throw new Error('a run of it cannot be given up: `abandon` is missing.');
@@ -134,7 +134,7 @@ export async function takeRun(store: JournalStore, runId: string): Promise<Taken
   return taken;
 }
 
-/** Compares values; the error says what was expected, shortened. */
+/** Compares values; the error has what was expected, shortened. */
 export function expectSame(found: unknown, expected: unknown, what: string): void {
   if (sameText(found) === sameText(expected)) return;
   throw new Error(`${what}: expected ${shown(expected)}, found ${shown(found)}.`);

@@ -9,7 +9,7 @@ import type { RunJournal } from '../run/run-journal.ts';
 export interface TestedEngine {
   /** Runs a body under an id; gives what it returned. */
   run(runId: string, body: EngineBody): Promise<Json>;
-  /** Says something to a run from outside. True once the run has taken it, false where it is over. */
+  /** Sends an event to a run from outside. True once the run has taken it, false if it is over. */
   send(runId: string, event: OutsideEvent): Promise<boolean>;
   /** The engine's own way to cancel a run; left out where it has none. */
   cancel?(runId: string): Promise<void>;

@@ -1,4 +1,4 @@
-/** Owns: the rules of what a run is told, and in which order that is written. */
+/** Owns: the rules of which entries a run receives, and in which order they are written. */
 import type { Entry, OutsideEvent } from '../../actors/journal.ts';
 import type { RecordLine } from '../format/record.ts';
 import {

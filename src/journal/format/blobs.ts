@@ -1,8 +1,8 @@
 /**
  * Owns: how records become lines, and that a large payload stands in a recording once.
  *
- * I1 A value of more than 8192 characters of JSON is written once, as a `blob` line before its first use; wherever it
- *    stands, `{ "$blob": hash }` stands for it. What is large in the head is there already and needs no blob.
+ * I1 A value of more than 8192 characters of JSON is written once, as a `blob` line before its first use; everywhere
+ *    it occurs, `{ "$blob": hash }` replaces it. What is large in the head is there already and needs no blob.
  * I2 A text that is the JSON of a value, as tool messages are, is written as `{ "$json": value }` when it is large.
  * I3 Reading gives back what was written, whatever was written: an object with such a key of its own is put in `$is`.
  */
@@ -13,12 +13,12 @@ import { isJsonObject, type Json, type JsonObject } from '../../json/json.ts';
 import { withSum } from './checksums.ts';
 import type { BlobRecord, RecordLine, RunRecord } from './record.ts';
 
-/** From which size on a payload is stored by itself, in characters of its JSON. */
+/** The size from which a payload is stored separately, in characters of its JSON. */
 export const LARGE = 8192;
 
-/** What stands for something else, as the only key of an object. */
+/** A reference to something else, as the only key of an object. */
 const KEYS = ['$blob', '$json', '$is'] as const;
-/** Finds lines in which something may stand for something else. */
+/** Finds lines that may contain a reference. */
 export const HOLDS_KEY = /"\$(?:blob|json|is)"/;
 
 /** Writes records as lines, each ended by a newline: the blobs that are new, then the record. */
@@ -26,7 +26,7 @@ export type LineWriter = (record: RecordLine) => string;
 
 /**
  * A writer for one recording; `known` are the payloads that stand in it already. With `sums`, the number of the records
- * before, each line gets a checksum, as it has where it is stored. `headAs` says what is written in the place of the head.
+ * before, each line gets a checksum, as it has where it is stored. `headAs` replaces the head.
  */
 export function lineWriter(
   known: ReadonlyMap<string, Json> = new Map(),
@@ -100,7 +100,7 @@ function isLargeMessage(message: Message): boolean {
   return isLarge;
 }
 
-/** The digest proves nothing, so that what is meant to be the same is looked at. */
+/** The digest is not a proof, so the values are compared. */
 function isSame(a: Json, b: Json): boolean {
   return a === b || JSON.stringify(a) === JSON.stringify(b);
 }

@@ -1,6 +1,6 @@
 import { checksum } from '../../json/digest.ts';
 
-/** What the end of a line says of it. */
+/** What the end of a line holds. */
 export interface LineSum {
   /** The line without its checksum. */
   readonly text: string;

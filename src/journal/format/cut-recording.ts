@@ -11,7 +11,7 @@ export interface CutRecording {
   readonly past: Recording;
   /** What the recording holds behind the cut. */
   readonly rest: readonly RecordLine[];
-  /** The number of the last record of the past that stands in the recording as it is. */
+  /** The number of the last record of the past that is unchanged in the recording. */
   readonly entry: number;
 }
 
@@ -78,7 +78,7 @@ export interface RepairedRun {
   readonly lost: number;
   /** What was wrong, with the number of the line; null: nothing. */
   readonly damage: string | null;
-  /** Tools whose calls stood behind the damage, as far as that can still be read: who resumes the run may repeat them. */
+  /** Tools whose calls came after the damage, as far as that can still be read: resuming the run may repeat them. */
   readonly calls: readonly string[];
 }
 

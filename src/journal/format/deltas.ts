@@ -5,8 +5,8 @@ import { type Building, type Json, type JsonObject, isJsonObject, setOwn } from 
 /**
  * Writes requests against the one before of the same name, so that a recording grows with what is new: a member that is
  * the same object becomes `{ "$same": id }`, a list that begins alike `{ "$from": id, "keep": n, "add": [...] }`. A
- * member that looks like one of these by itself is put in `{ "$is": member }`. A first list that goes on from the starting
- * history, which the run's first line has, becomes `{ "$history": n, "lead": [...], "add": [...] }`.
+ * member that itself looks like one of these is wrapped in `{ "$is": member }`. A first list that continues the
+ * starting history, which is in the run's first line, becomes `{ "$history": n, "lead": [...], "add": [...] }`.
  */
 export function deltaWriter({ history }: { readonly history: readonly object[] }): (effect: Effect) => Json {
   const last = new Map<string, Written>();
@@ -36,7 +36,7 @@ class Written {
     this.request = request;
   }
 
-  /** What stands for a member that is the same; one for all of them. */
+  /** The reference to an equal member; one object for all of them. */
   get same(): JsonObject {
     return (this.#same ??= { $same: this.id });
   }

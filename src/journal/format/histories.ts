@@ -26,7 +26,7 @@ export interface StoredPart {
 
 /** The histories that one store has begun. */
 export interface Histories {
-  /** Where the starting history of a run goes; null for one that is short enough to stand in its head. */
+  /** Where the starting history of a run is stored; null if it is short enough for the run's head. */
   place(runId: string, history: readonly Message[]): StoredPart | null;
   /** A history was removed: nothing is added to it any more. */
   forget(id: string): void;
@@ -35,7 +35,7 @@ export interface Histories {
 /** How many conversations are known at a time; one that comes back later begins a new history. */
 const MOST_KNOWN = 50;
 
-/** Finds out which conversation goes on, by what its messages are. */
+/** Finds out which conversation is continued, by its messages. */
 export function createHistories(): Histories {
   const known = new Map<string, string[]>();
   return {
@@ -61,7 +61,7 @@ export function createHistories(): Histories {
   };
 }
 
-/** Where a list begins in one that only grew: it lies within that, or goes on from its end. */
+/** Where a list begins in one that only grew: it lies within that list, or continues from its end. */
 function placeIn(stored: readonly string[], digests: readonly string[]): number | null {
   const [first] = digests;
   if (first === undefined) return null;
@@ -121,8 +121,8 @@ export function messageLine(message: Message, at: number): string {
 }
 
 /**
- * A stored run with its starting history in its first line, where that stands elsewhere; any other text as it is. Throws
- * a {@link RecordingError} where the history is not there, or damaged.
+ * A stored run with its starting history in its first line, if that is stored elsewhere; any other text unchanged.
+ * Throws a {@link RecordingError} if the history is missing or damaged.
  */
 export function withHistory(text: string, linesOf: HistoryLines): string {
   const found = storedHead(text);
@@ -152,7 +152,7 @@ function storedHead(text: string) {
   const line = end === -1 ? text : text.slice(0, end);
   if (!line.includes(NAMES_HISTORY)) return null;
   const sum = sumOf(line);
-  // A line that is damaged is told of by whoever reads it.
+  // A damaged line is reported by its reader.
   if (sum?.holds === false) return null;
   const head: unknown = parsed(sum?.text ?? line);
   if (typeof head !== 'object' || head === null) return null;

@@ -1,4 +1,4 @@
-/** Stable codes of what a store of runs refuses. */
+/** Stable codes of the errors of a store of runs. */
 export type JournalErrorCode =
   | 'run-locked'
   | 'run-exists'
@@ -7,7 +7,7 @@ export type JournalErrorCode =
   | 'store-not-migrated'
   | 'store-unreachable';
 
-/** A store cannot do what it was asked for; `code` says why, and `runId` to which run (null: to all of them). */
+/** A store cannot do what was requested; `code` is the reason, and `runId` the run concerned (null: all of them). */
 export class JournalError extends Error {
   override readonly name = 'JournalError';
   readonly code: JournalErrorCode;

@@ -2,7 +2,7 @@ import { lineWriter } from './blobs.ts';
 import type { RecordLine } from './record.ts';
 import { readRecording } from './recording.ts';
 
-/** What {@link normalizeRecording} leaves as it is. */
+/** What {@link normalizeRecording} leaves unchanged. */
 export interface NormalizeOptions {
   /** Keep when things happened. Default: every time becomes 0, the beginning 1970. */
   readonly times?: boolean;

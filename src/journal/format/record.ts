@@ -81,13 +81,13 @@ export interface TimerRecord {
   readonly id: string;
 }
 
-/** Somebody outside said something. */
+/** An event from outside. */
 export interface EventRecord {
   readonly t: 'event';
   readonly at: number;
   readonly event: OutsideEvent;
   readonly to?: string;
-  /** It was written while nobody drove the run: what the run wanted before it may be started after it. */
+  /** It was written while no process drove the run: effects that the run requested before it may be started after it. */
   readonly aside?: true;
 }
 
@@ -112,7 +112,7 @@ export interface NoteRecord {
   readonly note: JsonObject;
 }
 
-/** A large payload, on the line before its first use. It stands for nothing by itself: readers put it where it belongs. */
+/** A large payload, on the line before its first use. It means nothing by itself: readers insert it where it is referenced. */
 export interface BlobRecord {
   readonly t: 'blob';
   readonly hash: string;
@@ -146,7 +146,7 @@ export function entryRecord(entry: Entry, at: number): OutcomeRecord | TimerReco
   }
 }
 
-/** The entry that a record stands for; null for records that are none. */
+/** The entry of a record; null for records that are not entries. */
 export function recordedEntry(record: RecordLine): Entry | null {
   switch (record.t) {
     case 'outcome':

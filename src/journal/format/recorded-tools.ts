@@ -1,6 +1,6 @@
 /**
- * Owns: what a recording says of tools and limits, read before anything runs on it. Whoever can write the file must not be
- * able to open a gate with a word that no version of ours ever wrote.
+ * Owns: what a recording says of tools and limits, checked before anything runs on it. Anyone who can write the file
+ * must not be able to bypass a gate with a value that no version of ours ever wrote.
  */
 import { RecordingError } from './journal-error.ts';
 import { toJson } from '../../json/to-json.ts';
@@ -11,15 +11,15 @@ import { issuesOf } from '../../parsing/schema/fit.ts';
 import type { OutcomeRecord, RecordLine } from './record.ts';
 import { type Recording, lineNumber } from './recording.ts';
 
-/** The tools that a run knows of, and those of the agents below it. */
+/** The tools that a run knows, and those of the agents below it. */
 export interface KnownTools {
   readonly toolset: Toolset;
   readonly children: readonly ChildSetup[];
 }
 
 /**
- * Gives back a recording on which something is to run. Throws a {@link RecordingError} that names the place where its head,
- * or a change of its tools, is nothing that we write, such as a policy that is not known.
+ * Returns a recording that something will run on. Throws a {@link RecordingError} that names the place where its head,
+ * or a change of its tools, has a value that we never write, such as an unknown policy.
  */
 export function runnable(recording: Recording): Recording {
   refuse(recording.head, HEAD, 1);
@@ -30,7 +30,7 @@ export function runnable(recording: Recording): Recording {
   return recording;
 }
 
-/** The repair agents that the run of a recording has begun to ask, each as it was told last. */
+/** The repair agents that the run of a recording has begun to ask, each with its last known setup. */
 export function repairSetups({ lines }: Pick<Recording, 'lines'>): readonly ChildSetup[] {
   const told = new Map<string, ChildSetup>();
   for (const line of lines) if (isPreparedRepair(line)) told.set(line.value.agent.tool, line.value.agent);

@@ -8,7 +8,7 @@ import { type RecordLine, type RunRecord, type StartRecord, entryRecord, startRe
 
 /**
  * Keeps what crosses the boundary: requests against the one before, so that a long run holds each message once, and all
- * else by reference. Nothing is written out unless somebody asks for the lines.
+ * else by reference. Nothing is serialized unless the lines are requested.
  */
 export interface Recorder {
   start(effect: Effect): void;
@@ -19,13 +19,13 @@ export interface Recorder {
   /** Milliseconds from the beginning to the latest record: a clock that a replay can read too. */
   readonly elapsed: number;
   /**
-   * Reads the records one after the other, null when there are no more yet; for who only plays them, without the digests of
-   * requests, which cost more than all else of a line.
+   * Reads the records one after the other, null when there are no more yet; for replaying only, without the digests of
+   * requests, which cost more than the rest of a line.
    */
   reader(digests: 'digests' | 'no digests'): () => RecordLine | null;
-  /** What the machine was told so far, in order, and when. */
+  /** The entries that the machine has received so far, in order, with their times. */
   entries(): readonly { readonly at: number; readonly entry: Entry }[];
-  /** Called after each record, for the one who watches the run. One that throws is ignored. */
+  /** Called after each record, for the run's watcher. What it throws is ignored. */
   watch(listener: (() => void) | null): void;
 }
 
@@ -50,7 +50,7 @@ class KeptStart implements Pick<StartRecord, 'at' | 'id' | 'name' | 'effects' | 
     this.request = request;
   }
 
-  /** `asked` gives the whole request, and is called if the digest is not known; null: nobody needs it. */
+  /** `asked` returns the whole request, and is called if the digest is not known; null: it is not needed. */
   record(asked: (() => Json) | null): StartRecord {
     const { id, name, effects } = this;
     const sum = asked === null ? '' : (this.#digest ??= digest(asked()));
@@ -59,7 +59,7 @@ class KeptStart implements Pick<StartRecord, 'at' | 'id' | 'name' | 'effects' | 
   }
 }
 
-/** Records one run from its head on; `at` tells the milliseconds since it began. */
+/** Records one run from its head on; `at` returns the milliseconds since it began. */
 export function recorder(head: RunRecord, at: () => number = stopwatch()): Recorder {
   const shorten = deltaWriter(head);
   const kept: Kept[] = [];
@@ -102,11 +102,11 @@ export function recorder(head: RunRecord, at: () => number = stopwatch()): Recor
   };
 }
 
-/** Makes records of what was kept, in order. */
+/** Makes records from what was kept, in order. */
 function lineReader({ history }: RunRecord, digests: 'digests' | 'no digests'): (item: Kept) => RecordLine {
   /** The latest request of each name, whole: only against that one is the next written. */
   const latest = new Map<string, JsonObject>();
-  /** Those after it, as they are written: they are put together only if somebody has to know. */
+  /** Those after it, as they are written: they are assembled only on demand. */
   const unread = new Map<string, Json[]>();
   const whole = (name: string): Json => {
     let request: Json = null;
@@ -145,6 +145,6 @@ function tell(listener: () => void): void {
   try {
     listener();
   } catch {
-    // Whoever watches must not stop what it watches.
+    // A watcher must not stop what it watches.
   }
 }

@@ -12,7 +12,7 @@ export interface Recording {
   readonly lines: readonly RecordLine[];
   /** The line of the file on which each of `lines` stands; absent where they simply follow the head. */
   readonly numbers?: readonly number[];
-  /** The large payloads that stand in the file already, by hash: who writes on needs not write them again. */
+  /** The large payloads that are already in the file, by hash: a continuing writer need not write them again. */
   readonly payloads?: ReadonlyMap<string, Json>;
   /** How many records there are, where each line has a checksum; absent where lines have none. */
   readonly sums?: number;

@@ -10,10 +10,10 @@ import { FORMAT, type RunRecord } from './record.ts';
 /** The id that a run's root actor has, and with it every path of a recording. */
 export const ROOT_ID = 'agent';
 
-/** An input in which nothing is left to be asked for. */
+/** An input in which everything is resolved. */
 export type WholeInput = AgentInput & Required<Pick<AgentInput, 'setup' | 'history'>>;
 
-/** The first line of a recording, of what a run is given. */
+/** The first line of a recording, made from a run's input. */
 export function runRecord(
   input: WholeInput,
   run: { readonly runId: string; readonly at: string; readonly metadata: JsonObject },
@@ -79,7 +79,7 @@ export function inputOf(head: RunRecord): WholeInput {
 
 let hash: string | undefined;
 
-/** Tells versions of the machines apart: a digest of their definitions, functions left out. */
+/** Distinguishes versions of the machines: a digest of their definitions, functions left out. */
 export function definitionHash(): string {
   hash ??= digest(
     [agentMachine, llmCallMachine, toolCallMachine, loopDetectionMachine].map((machine) => plain(machine.config)),

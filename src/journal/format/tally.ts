@@ -2,12 +2,12 @@ import { isJsonObject, type Json, type JsonObject } from '../../json/json.ts';
 import { optionsOf } from '../../json/known-options.ts';
 import type { RecordLine, RunRecord } from './record.ts';
 
-/** What a list of runs shows of one, but for whether somebody writes it now. */
+/** A run's entry in a list, except whether it is being written now. */
 export interface Tallied extends Omit<RunSummary, 'state' | 'due'> {
   readonly ended: boolean;
   /** A call awaits approval. */
   readonly waiting: boolean;
-  /** Milliseconds behind its beginning; null: when somebody answers. Undefined: it was not counted. */
+  /** Milliseconds after its beginning; null: when someone answers. Undefined: not computed. */
   readonly due: number | null | undefined;
 }
 
@@ -22,7 +22,7 @@ export interface Tally {
 export function runTally(head: RunRecord): Tally {
   const tools = new Set<string>();
   const approvals = new Map<string, string>();
-  /** What was started and is not done, as far as records tell: until when it waits, in milliseconds; 0 for work. */
+  /** What was started and is not done, according to the records: until when it waits, in milliseconds; 0 for work. */
   const open = new Map<string, number>();
   /** Something was reported, and what follows from it is not recorded yet, if anything does. */
   let isNews = true;
@@ -35,7 +35,8 @@ export function runTally(head: RunRecord): Tally {
   };
   const onStart = (id: string, name: string): void => {
     const path = id.slice(0, id.lastIndexOf('/'));
-    // Whoever does something else now asks no more; a new model turn means that all calls before it are settled.
+    // An actor that does something else now no longer asks; a new model turn means that all calls before it are
+    // settled.
     settled(name === 'callLlm' ? path.slice(0, path.lastIndexOf('/')) : path);
     if (name === 'askApproval') approvals.set(id, path);
   };
@@ -87,7 +88,7 @@ export function runTally(head: RunRecord): Tally {
   return { add, read };
 }
 
-/** Milliseconds behind its beginning at which a run may continue: never later than it can. Null: when somebody answers. */
+/** Milliseconds after its beginning at which a run may continue: never later than it can. Null: when someone answers. */
 function dueIn(open: readonly number[], waits: boolean): number | null {
   if (open.length > 0) return Math.min(...open);
   return waits ? null : 0;
@@ -191,7 +192,7 @@ export function matches(run: RunSummary, query: RunQuery): boolean {
   );
 }
 
-/** Whether a run may continue by a time. One of which that is not known may. */
+/** Whether a run may continue by a time. If unknown, it may. */
 function isDue({ state, due }: RunSummary, by: string): boolean {
   if (state === 'running' || state === 'ended') return false;
   return due === undefined || (due !== null && Date.parse(due) <= Date.parse(by));
@@ -204,7 +205,7 @@ export interface RunSummary {
   /** When it began, in ISO 8601. */
   readonly at: string;
   readonly input: string;
-  /** `interrupted`: it has no end and nobody writes it; `waiting`: so, and a call of it awaits approval. */
+  /** `interrupted`: it has no end and no process writes it; `waiting`: the same, and one of its calls awaits approval. */
   readonly state: 'running' | 'interrupted' | 'waiting' | 'ended';
   /** Null, as `reason`, for a run that has not ended. */
   readonly status: string | null;
@@ -217,8 +218,8 @@ export interface RunSummary {
   readonly records: number;
   readonly metadata: JsonObject;
   /**
-   * Of a run that is `interrupted` or `waiting`: when it may continue by itself, in ISO 8601, never later than it can. Null: when
-   * somebody answers. Left out where the store does not know.
+   * For a run that is `interrupted` or `waiting`: when it may continue by itself, in ISO 8601, never later than it can.
+   * Null: when someone answers. Left out if the store does not know.
    */
   readonly due?: string | null;
 }
@@ -233,7 +234,7 @@ export interface RunQuery {
   readonly errorCode?: string;
   /** What its metadata holds: these members with these values, others beside them. */
   readonly metadata?: JsonObject;
-  /** Only runs that nobody writes and that may continue by this time, in ISO 8601. */
+  /** Only runs that no process writes and that may continue by this time, in ISO 8601. */
   readonly due?: string;
   readonly limit?: number;
   /** Only runs that come later in the list than this one: the last of the page before. Without it, from the newest on. */

@@ -96,7 +96,7 @@ export class PostgresDatabase {
 
   /** Makes or updates the tables. Any number of processes may do so at once. Gives the versions before and after. */
   async migrate(): Promise<{ readonly from: number; readonly to: number }> {
-    // Two that create the same schema at once: one of them is told that it is there.
+    // Two that create the same schema at once: one of them fails because it exists.
     await this.#patiently(null, emptySchema(this.schema)).catch((error: unknown) =>
       refuseUnless(error, /^(?:23505|42P0[67])$/),
     );
@@ -119,7 +119,7 @@ export class PostgresDatabase {
     if (options === undefined) return null;
     const Client = (typeof at === 'string' ? undefined : at.Client) ?? (await loadPg()).Client;
     const client: PostgresClient = new Client(options);
-    // What is lost before somebody listens ends no process.
+    // A connection that is lost before there is a listener must not end the process.
     client.on('error', () => undefined);
     await client.connect();
     return client;
@@ -192,7 +192,7 @@ export class PostgresDatabase {
       allowExitOnIdle: true,
       application_name: 'signalbox',
     });
-    // A connection that is lost while nobody uses it is replaced when one is needed.
+    // A connection that is lost while idle is replaced when one is needed.
     own.on('error', () => undefined);
     this.#own = own;
     return own;

@@ -35,9 +35,9 @@ export interface PostgresJournalOptions {
 
 /** A store of runs in Postgres. */
 export interface PostgresJournal extends Required<JournalStore> {
-  /** Removes runs beyond these limits, never one that is being written; gives their number. */
+  /** Removes runs beyond these limits, never one that is being written; returns their number. */
   prune(limits: PruneLimits): Promise<number>;
-  /** Ends the connections that the store has made itself, of a URL. Runs that go on must have ended before. */
+  /** Closes the connections that the store has opened itself, from a URL. Live runs must have ended before. */
   close(): Promise<void>;
 }
 
@@ -49,15 +49,15 @@ const checkOptions = optionsOf<PostgresJournalOptions>('postgresJournal', 'docs/
 });
 
 /**
- * Keeps runs in a Postgres database, for any number of processes on any number of hosts: whoever takes a run has a lease, and a
- * process that lost it cannot write. What the runs of a process write at the same time is one statement. `pg` is loaded when
- * the store is first used; give a `Pool` of your own or a URL.
+ * Keeps runs in a Postgres database, for any number of processes on any number of hosts: the process that takes a run
+ * holds a lease, and one that lost it cannot write. What the runs of a process write at the same time is one statement.
+ * `pg` is loaded when the store is first used; pass your own `Pool` or a URL.
  *
  * @example createAgent({ journal: postgresJournal(process.env.DATABASE_URL) })
  */
 export function postgresJournal(at: PostgresPool | string, options: PostgresJournalOptions = {}): PostgresJournal {
   const store = new PostgresStore(at, settingsOf(options));
-  // Members of its own, for callers that spread the store or take its methods off it.
+  // Own properties, for callers that spread the store or detach its methods.
   return {
     open: (run) => store.open(run),
     take: (runId) => store.take(runId),

@@ -63,7 +63,7 @@ export class PostgresLease {
     this.join(token);
   }
 
-  /** Makes the caller the only one that has a name, until what it gives back is called; null while another has it. */
+  /** Makes the caller the only holder of a name, until the returned function is called; null while another has it. */
   async claim(name: string): Promise<(() => Promise<void>) | null> {
     const token = crypto.randomUUID();
     await this.alive();

@@ -1,13 +1,14 @@
 /**
- * Owns: one connection of a store that is notified, while somebody wants to be. It is none of a pool's: whoever ends a pool waits for no
- * connection of ours, and a pool of one connection is enough. Without a connection nobody is notified, and all look by themselves.
+ * Owns: one connection of a store for notifications, while there is a listener. It is not from a pool: ending a pool
+ * waits for no connection of ours, and a pool of one connection is enough. Without it there are no notifications, and
+ * all listeners poll.
  */
 import type { PostgresClient, PostgresDatabase } from './postgres-database.ts';
 
-/** How often a lost connection is made again, and how long one is kept that nobody wants: the next run often follows at once. */
+/** How often a lost connection is reopened, and how long an unused one is kept: the next run often follows at once. */
 const AGAIN_MS = 1000;
 
-/** What is called for each notification, with what it says; and with null where some may have been missed. */
+/** Called for each notification with its payload, and with null if some may have been missed. */
 type Heard = (payload: string | null) => void;
 
 /** What is notified on the channels of a database. */
@@ -74,7 +75,7 @@ export class PostgresNotices {
     });
     client.unref?.();
     this.#client = client;
-    // All who wanted something may have gone while it was made.
+    // All listeners may have left while it was opened.
     if (this.#wanted.size === 0) this.#rest();
     else this.#listen(client);
   }

@@ -24,7 +24,7 @@ export class PostgresRequests implements RunRequests {
   /** Called when something was said of a request, by its id. */
   readonly #asked = new Map<string, () => void>();
   readonly #notices: PostgresNotices;
-  /** Ends being notified; null while nobody serves or asks. */
+  /** Ends the notifications; null while there is no server and no request. */
   #deaf: (() => void) | null = null;
   #timer: NodeJS.Timeout | undefined;
 
@@ -79,7 +79,7 @@ export class PostgresRequests implements RunRequests {
     };
   }
 
-  /** Answers nobody any more. */
+  /** Stops answering. */
   close(): void {
     this.#served.clear();
     this.#asked.clear();
@@ -110,7 +110,7 @@ export class PostgresRequests implements RunRequests {
   }
 
   #lookNow(): void {
-    // Whoever asks tries again, and says that nobody answers.
+    // The caller tries again, and reports that there is no answer.
     if (this.#served.size > 0) void this.#look().catch(() => undefined);
   }
 

@@ -79,7 +79,7 @@ export function summaryOfRun(row: PostgresRow): RunSummary {
   return summaryOf(tallied, row['written'] === true);
 }
 
-/** Milliseconds behind the beginning of a run. Undefined for one that was written before this was. */
+/** Milliseconds after the beginning of a run. Undefined for one that was written before this field existed. */
 function dueIn(epoch: unknown, at: string): number | null | undefined {
   if (epoch === null || epoch === undefined) return undefined;
   const ms = Number(epoch);
@@ -95,7 +95,7 @@ function headIn(text: unknown): Pick<Tallied, 'runId' | 'agent' | 'at' | 'input'
 
 const textIn = (value: unknown): string => textOrNull(value) ?? '';
 
-/** The lines of a run, and how many records its row says that they are. */
+/** The lines of a run, and the number of records according to its row. */
 interface RunLines {
   readonly lines: readonly string[];
   readonly records: number;

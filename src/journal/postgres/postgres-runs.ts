@@ -62,7 +62,7 @@ export class PostgresRuns {
     return found;
   }
 
-  /** Forgets runs that nobody writes; gives those that there were. */
+  /** Removes runs that no process writes; returns those that existed. */
   async remove(runIds: readonly string[]): Promise<readonly string[]> {
     const rows = await this.#database.query(
       null,
@@ -126,7 +126,7 @@ export class PostgresRuns {
       if (keys.size === 0) continue;
       // oxlint-disable-next-line no-await-in-loop -- one after the other
       await this.#database.query(null, text, [[...keys]]).catch((error: unknown) => {
-        // Somebody has begun to need one of them: it is swept with the last that does.
+        // One of them is needed again: it is swept with its last user.
         if (sqlStateOf(error) !== '23503') throw error;
       });
     }

@@ -1,10 +1,10 @@
 /**
  * Owns: that what many runs write at the same time is one statement, and that only the owner of a run writes it.
  *
- * I1 Whoever writes a run has put a token into its row; the statement that adds lines finds the row by that token, and adds
- *    nothing where it is not. Another process that took the run has put its own there.
- * I2 Every statement may be sent twice: a connection that breaks does not say whether it was done. A line that is there already
- *    is the one that is added, since nobody else could write it, and a run never goes back to fewer records.
+ * I1 The writer of a run has put a token into its row; the statement that adds lines finds the row by that token, and
+ *    adds nothing if it is not there. Another process that took the run has put its own there.
+ * I2 Every statement may be sent twice: a connection that breaks does not say whether it was done. A line that already
+ *    exists is the same one, since no other process could write it, and a run never returns to fewer records.
  * I3 Secrets are written before the lines that were asked for after them.
  */
 import { hash } from 'node:crypto';
@@ -247,7 +247,7 @@ const APPEND = `
   )
   select token, pg_notify('signalbox', $27 || ' ' || run_id) from owned`;
 
-/** A line as it is stored: a large payload by its hash, and what stands behind it. */
+/** A line as it is stored: a large payload by its hash, and what comes after it. */
 function split(line: string): { readonly line: string; readonly hash: string | null; readonly value: string } {
   const sum = line.startsWith(BLOB) ? SUM.exec(line)?.[0] : undefined;
   if (sum === undefined) return { line, hash: null, value: '' };

@@ -75,7 +75,7 @@ function json(value: object): Json {
   return plainValue;
 }
 
-/** Differences between a recorded request and the one of now that a replay may be told to accept. */
+/** Differences between a recorded request and the current one that a replay may accept. */
 export type AllowedDifference = 'prompt' | 'tools';
 
 /** How strictly a replay compares requests. */
@@ -87,7 +87,7 @@ export interface Tolerance {
   readonly allow: readonly AllowedDifference[];
   /** Which effects are wanted is compared, what they ask for is not: for a fork, whose outcomes are given anyway. */
   readonly anyRequest?: boolean;
-  /** A start without a digest is compared by name alone: whoever wrote it has left them out. */
+  /** A start without a digest is compared by name alone: its writer has left them out. */
   readonly noDigests?: boolean;
   /** The head as this agent would have written it. */
   readonly now: RunRecord | null;

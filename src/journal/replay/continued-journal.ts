@@ -3,10 +3,11 @@
  * this one journal, over different ones for what comes after.
  *
  * I1 Nothing is written and nothing is launched before the recording was played to its end.
- * I2 What was in flight goes on in opening order: `none` and `idempotent` run again under the same key, `once` has an
- *    unknown outcome, timers wait what is left of their time, and those that ran out fire in the order of being due.
+ * I2 What was in flight continues in opening order: `none` and `idempotent` run again under the same key, `once` has
+ *    an unknown outcome, timers wait for the rest of their time, and those that expired fire in due order.
  * I3 What has no start record was never launched, and starts now.
- * I4 What has changed meanwhile is told first, before anything starts: a call that may not run any more never does.
+ * I4 What has changed meanwhile is delivered first, before anything starts: a call that may no longer run never
+ * does.
  * I5 A run that is at work and was taken up again too often in a short time, without anything new coming of it, is ended.
  */
 import type { KnownOutcome } from '../format/cut-recording.ts';
@@ -25,7 +26,7 @@ const MAX_RESTARTS = 5;
 /** Longer than what usually starts crashed processes again waits before it does. */
 const SHORTLY_MS = 5 * 60_000;
 
-/** How a run goes on behind its recording. */
+/** How a run continues after its recording. */
 export interface Continuation {
   readonly past: Recording;
   /** Names the machine's state, for the report of a divergence. */
@@ -35,26 +36,26 @@ export interface Continuation {
   readonly until?: (entry: number) => boolean;
   /**
    * `resumed`: the recorded part stands in the journal that is written on. `copied`: it is written into a new one, and
-   * time goes on where it stopped. `rewritten`: both, since the recorded part was changed to be resumed.
+   * time continues where it stopped. `rewritten`: both, since the recorded part was changed to be resumed.
    */
   readonly kind: 'resumed' | 'copied' | 'rewritten';
   /** What is known of the outcome of an effect in flight; undefined: nothing. */
   readonly known?: (effect: Effect) => KnownOutcome | undefined;
   /**
-   * What the run is told before it goes on, and is written before whatever it wants now; null: nothing. It is given the calls
+   * What the run receives before it continues, written before any new effects; null: nothing. Called with the calls
    * whose tools were running.
    */
   readonly news?: (restart: Restart) => Promise<OutsideEvent | null>;
   /** Opens the journal for what comes now. */
   readonly goOn: (carried: Carried) => RunJournal | Promise<RunJournal>;
-  /** Called once, when the recorded part is over and the run goes on. */
+  /** Called once, when the recorded part is over and the run continues. */
   readonly onLive: () => void;
 }
 
 /** A journal that plays a recording, and then continues with another one. */
 export function continuedJournal(continuation: Continuation): RunJournal {
   const run = new ContinuedJournal(continuation);
-  // Members of its own: other journals are made of this one by spreading it.
+  // Own properties: other journals are made from this one by spreading it.
   return {
     open: (effect, perform) => run.open(effect, perform),
     close: (id) => run.close(id),
@@ -141,7 +142,7 @@ class ContinuedJournal {
 
   async abandon(): Promise<void> {
     const before = this.#live;
-    // What cannot continue is over for those who talk to it.
+    // A run that cannot continue is over for its callers.
     this.#live ??= ENDED;
     this.#letGo(this.#live);
     await before?.abandon?.();
@@ -224,7 +225,7 @@ const CRASH_LOOP: OutsideEvent = {
   message: `The run was resumed ${MAX_RESTARTS} times in a row, and each time its process ended before it made progress.`,
 };
 
-/** Restarts behind the last thing that the machine was told, as long as each came shortly after the one before. */
+/** Restarts after the last entry that the machine received, as long as each came shortly after the one before. */
 function quickRestarts({ lines }: Recording, now: number): number {
   let count = 0;
   let next = now;
@@ -239,7 +240,7 @@ function quickRestarts({ lines }: Recording, now: number): number {
   return count;
 }
 
-/** Whether something goes on that could have ended the process: a run that only waits, for a person or a time, did not. */
+/** Whether something is running that could have ended the process: a run that only waits, for a person or a time, did not. */
 function isAtWork(played: Playback): boolean {
   const wanted = [...played.inFlight(), ...played.unstarted()];
   return wanted.some(({ effect }) => effect.ms === undefined && effect.name !== 'askApproval');

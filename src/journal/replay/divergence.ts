@@ -21,8 +21,8 @@ export interface Divergence {
 }
 
 /**
- * A replay came to a point at which the code does something else than was recorded: a prompt or a tool was edited, or the
- * code changed. Thrown by the replay and never seen by the machine.
+ * A replay reached a point at which the code does something other than what was recorded: a prompt or a tool was
+ * edited, or the code changed. Thrown by the replay, never seen by the machine.
  */
 export class ReplayDivergenceError extends Error implements Divergence {
   override readonly name = 'ReplayDivergenceError';
@@ -205,7 +205,7 @@ interface Evidence {
 /** The version of the agent's machine whose replies were read by the rules of 0.1. */
 const READ_AS_IN_0_1 = '1';
 
-/** Tells the likely cause from where the requests differ and what changed of agent and machines. */
+/** Derives the likely cause from where the requests differ and what changed in agent and machines. */
 export function likelyCause({ recorded, now, difference, atEnd, afterReply }: Evidence): DivergenceCause {
   if (atEnd) return 'recording-cut';
   const readOtherwise = afterReply && recorded.machine.version === READ_AS_IN_0_1;

@@ -4,7 +4,7 @@ import { optionsOf } from '../../json/known-options.ts';
 import type { Recording } from '../format/recording.ts';
 import { readRecording } from '../format/recording.ts';
 
-/** Where a fork leaves its recording, and how it goes on. Prompt, model and tools are those of the agent. */
+/** Where a fork leaves its recording, and how it continues. Prompt, model and tools are those of the agent. */
 export interface ForkOptions {
   /**
    * The number of the last record that both share: its line in a file, the head being 1. Default: 1, with a changed
@@ -51,9 +51,9 @@ const checkOptions = optionsOf<ForkOptions>('fork', 'docs/recording.md', {
 });
 
 /**
- * Goes another way from a point of a recorded run: plays it up to the record `at`, then goes on as a run of its own, kept
- * in the agent's journal under a new id; its head names its parent. What was in flight at the cut keeps the recorded
- * outcome. Returns a Run at once. Throws a `TypeError` for a cut that is not possible.
+ * Continues differently from a point of a recorded run: replays it up to the record `at`, then continues as a separate
+ * run, kept in the agent's journal under a new id; its head names its parent. What was in flight at the cut keeps the
+ * recorded outcome. Returns a Run at once. Throws a `TypeError` for a cut that is not possible.
  *
  * @example
  * const run = fork(recording, agent, { at: 7, outcome: { ok: true, value: { status: 'error', error: 'offline' } } });

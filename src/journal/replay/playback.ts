@@ -21,7 +21,7 @@ import {
 import { type Recording, lineNumber } from '../format/recording.ts';
 import { type Tolerance, isTolerated } from './compare.ts';
 
-/** An effect that the machine wants. */
+/** An effect that the machine requests. */
 export interface Wanted {
   readonly effect: Effect;
   readonly perform: Perform;
@@ -46,7 +46,7 @@ export interface Playback {
   passed(): number;
   /** What was started and has not settled, in order of opening. */
   inFlight(): readonly InFlight[];
-  /** What the machine wants and was never started, in order of opening. */
+  /** What the machine requested and was never started, in order of opening. */
   unstarted(): readonly Wanted[];
   /** When the last record was made that was passed, in milliseconds from the run's beginning. */
   at(): number;
@@ -230,8 +230,8 @@ class RecordingPlayback implements Playback {
 }
 
 /**
- * The requests of the starts that were passed. They are restored when one is asked for: while the digests agree nobody
- * reads them, and each would be as long as the whole conversation.
+ * The requests of the starts that were passed. They are restored on demand: while the digests agree they are not read,
+ * and each would be as long as the whole conversation.
  */
 class RecordedRequests {
   readonly #restore: (id: string, written: Json) => Json;

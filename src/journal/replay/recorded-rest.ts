@@ -49,7 +49,7 @@ export function recordedRest(journal: RunJournal, { lines, missing, accepts }: R
       waiting.delete(first[0]);
       return first[1].release();
     }
-    // What is said to the whole run, such as a cancel, comes when nothing else is awaited.
+    // Events to the whole run, such as a cancel, come when nothing else is awaited.
     const index = events.findIndex(({ event, to }) => (to !== undefined || unmatched.size === 0) && accepts(event, to));
     const [said] = index === -1 ? [] : events.splice(index, 1);
     if (said !== undefined) return void journal.send(said.event, said.to);

@@ -3,7 +3,7 @@
  *
  * I1 Nothing is performed; the machine receives what was recorded, in order, without the agent's code.
  * I2 Lines that come later continue where the earlier ones ended, so a run that is being written can be followed.
- * I3 A recording that this version would play differently ends there; `problem` says why.
+ * I3 A recording that this version would play differently ends there; `problem` is the reason.
  */
 import type { Effect } from '../../actors/journal.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
@@ -16,7 +16,7 @@ import { LIVE_LINES } from './playback.ts';
 import { type Drive, drive, recordedOutput } from '../run/drive.ts';
 import { type ReplayJournal, replayJournal } from './replay-journal.ts';
 
-/** Who receives what a recording says. */
+/** Receives what a recording holds. */
 export interface PlayerListeners {
   /** One move of one machine, before the events that it means. */
   readonly onMicrostep?: (microstep: Microstep) => void;

@@ -17,25 +17,25 @@ import { type Playback, playback } from './playback.ts';
 export interface ReplayPoint {
   /** The number of the record that was played last: its line in a file. 1 is the head. */
   readonly entry: number;
-  /** The machine's state behind it, as a dotted path such as `DIRECT_EXECUTION.RUNNING_CALLS`. */
+  /** The machine's state after it, as a dotted path such as `DIRECT_EXECUTION.RUNNING_CALLS`. */
   readonly state: string;
 }
 
 /** How a recording is played. Without options: strictly, to its end. */
 export interface ReplayOptions {
   /**
-   * Differences that are meant. `prompt`: the system prompt. `tools`: the tools that a request offers, and what the system
+   * Intended differences. `prompt`: the system prompt. `tools`: the tools that a request offers, and what the system
    * prompt says of them.
    */
   readonly allow?: readonly AllowedDifference[];
   /**
-   * Where the recorded part ends: behind the record of this number, behind the first one that leads to this state, or
-   * behind the first one for which the function says so. Default: at the last record. Needs `then`.
+   * Where the recorded part ends: after the record with this number, after the first one that leads to this state, or
+   * after the first one for which the function returns true. Default: at the last record. Needs `then`.
    */
   readonly until?: number | AgentState | ((point: ReplayPoint) => boolean);
   /**
-   * Answers from there on, such as a scripted model. Local tools run live then; MCP tools do not, for nothing is connected.
-   * What was in flight keeps its recorded outcome.
+   * Answers from there on, such as a scripted model. Local tools then run live; MCP tools do not, because nothing is
+   * connected. What was in flight keeps its recorded outcome.
    */
   readonly then?: Model;
 }
@@ -52,10 +52,10 @@ export const REPLAY: unique symbol = Symbol.for('signalbox.replay');
 const checkOptions = optionsOf<ReplayOptions>('replay', 'docs/recording.md', { allow: true, until: true, then: true });
 
 /**
- * Plays a recorded run back on an agent, deterministically: nothing is called, nothing is waited for, and the list of
+ * Replays a recorded run on an agent, deterministically: nothing is called, nothing is waited for, and the list of
  * transitions is the recorded one. Instructions and local tools are the agent's, MCP tools and all outcomes the
- * recording's. Returns a Run at once; awaiting it rejects with a `ReplayDivergenceError` where the agent would have asked
- * for something else than was recorded. With `then` the run goes on live behind the recorded part.
+ * recording's. Returns a Run at once; awaiting it rejects with a `ReplayDivergenceError` if the agent would have
+ * requested something other than what was recorded. With `then` the run continues live after the recorded part.
  *
  * @example
  * const result = await replay(await readFile('run.jsonl', 'utf8'), agent);
@@ -81,11 +81,11 @@ export interface ExploredStart {
 
 /** What can be explored as configured: an agent. */
 export interface Explorable {
-  /** Tells how a run of this task would begin. Connects the servers; begins nothing. */
+  /** Returns how a run of this task would begin. Connects the servers; begins nothing. */
   readonly [EXPLORE]: (task: string) => Promise<ExploredStart>;
 }
 
-/** The key under which an agent tells how its runs begin. */
+/** The key under which an agent exposes how its runs begin. */
 export const EXPLORE: unique symbol = Symbol.for('signalbox.explore');
 
 /**
@@ -103,7 +103,7 @@ export function transitions(recording: string | readonly (string | object)[]): r
   return list;
 }
 
-/** What was said in a recorded run and before it. `isWhole` is false where only what was said before can be told. */
+/** What was said in a recorded run and before it. `isWhole` is false if only what was said before is known. */
 export interface KnownMessages {
   readonly messages: readonly Message[];
   readonly isWhole: boolean;

@@ -1,6 +1,6 @@
 /**
- * Owns: what a new version of an agent means for a run that has not ended. Nothing is performed: the run is played on the
- * bare machines, and what it knows of its agent is held against what the agent is now.
+ * Owns: what a new version of an agent means for a run that has not ended. Nothing is performed: the run is replayed on
+ * the bare machines, and what it knows of its agent is compared with the current agent.
  */
 import type { AnyActorRef } from 'xstate';
 import { digest } from '../../json/digest.ts';
@@ -20,7 +20,7 @@ import type { Recording } from '../format/recording.ts';
 import { ReplayDivergenceError } from './divergence.ts';
 import { playRecording } from './replay.ts';
 
-/** Whether a run can go on with a new version of its agent. */
+/** Whether a run can continue with a new version of its agent. */
 export type UpgradeVerdict = 'compatible' | 'migrates' | 'must finish on the old version';
 
 /** What a new version of an agent means for one run. */
@@ -30,7 +30,7 @@ export interface CheckedUpgrade {
   readonly differences: readonly string[];
 }
 
-/** Holds a run that has not ended against the head that a run of the agent as it is now would have. */
+/** Compares a run that has not ended with the head that a run of the current agent would have. */
 export function checkedUpgrade(recording: Recording, now: RunRecord): CheckedUpgrade {
   try {
     const forbidding = openCallsLost(recording, toolsNow(now));
@@ -58,8 +58,8 @@ export interface UpgradeDifferences {
 }
 
 /**
- * What is different about an agent's own code since a run of it was begun. What MCP servers offer is no code of it, and which
- * machines play the run is found out when it is played.
+ * What has changed in an agent's own code since a run of it was begun. What MCP servers offer is not part of it, and
+ * changed machines are found out when the run is replayed.
  */
 export function upgradeDifferences(recording: Recording, now: RunRecord): UpgradeDifferences {
   const { head } = recording;

@@ -1,9 +1,10 @@
 /**
- * Owns: one run of one machine on a journal: starting it, telling it one entry at a time, ending it.
- * Does not own: what is done (the leaves'), in which order (the journal's), what it means (the machine's).
+ * Owns: one run of one machine on a journal: starting it, delivering one entry at a time, ending it. Does
+ * not own: what is done (leaves), in which order (journal), what it means (machine).
  *
- * I1 The machine is told one thing at a time, and is stable when `deliver` returns.
- * I2 Whatever it wants from the world is an effect with an id that follows from its actor's path alone.
+ * I1 The machine receives one entry at a time, and is stable when `deliver` returns.
+ * I2 Everything that it requests from outside is an effect with an id that follows from its actor's
+ * path alone.
  */
 import { type ActorOptions, type AnyActor, type AnyActorLogic, type InspectionEvent, createActor } from 'xstate';
 import { digest } from '../../json/digest.ts';
@@ -37,7 +38,7 @@ interface DriveOptions {
   readonly redactor?: Redactor;
   /** Gets XState's inspection events. Default: none are made. */
   readonly inspect?: (event: InspectionEvent) => void;
-  /** Remarks of leaves, tokens above all; by chance, and but for few no part of what is recorded. */
+  /** Notes of leaves, mainly tokens; nondeterministic, and mostly not recorded. */
   readonly onNote: (effect: Effect, note: JsonObject) => void;
   /** Hears of every effect that is started. */
   readonly onStart?: (effect: Effect) => void;
@@ -48,7 +49,7 @@ export interface Drive {
   readonly actor: AnyActor;
   /** Whether the actor at a path (the root without one) takes this event now. */
   accepts(event: OutsideEvent, to: string | undefined): boolean;
-  /** Starts the machine; every effect that it wants at first is open when this returns. */
+  /** Starts the machine; all of its initial effects are open when this returns. */
   start(): void;
   deliver(entry: Entry): void;
   isActive(): boolean;

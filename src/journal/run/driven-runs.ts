@@ -1,6 +1,6 @@
 import type { RunEvent } from '../../machines/events/run-events.ts';
 
-/** A run that this process drives, as far as those need it who show it. */
+/** A run that this process drives, with what is needed to show it. */
 export interface DrivenRun extends AsyncIterable<RunEvent> {
   readonly runId: string;
 }

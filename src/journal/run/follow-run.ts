@@ -14,15 +14,15 @@ export interface FollowOptions {
   readonly signal: AbortSignal;
   /** Milliseconds between two looks at a store that reports nothing by itself. Default 200. */
   readonly everyMs?: number;
-  /** What the store said of the run when it was last read to its end, which is not read again while it says the same. */
+  /** The store's state of the run when it was last read to its end; the run is not read again while that is unchanged. */
   readonly seen?: string | null;
-  /** Receives what the store says of the run before it is read. */
+  /** Receives the store's state of the run before it is read. */
   readonly onLook?: (revision: string | null) => void;
 }
 
 /**
- * The records of a run as they are written, in whatever process: first all that are there, then batch by batch. Ends behind the
- * run's end, when the signal aborts, and at once where there is no such run.
+ * The records of a run as they are written, in whatever process: first all existing ones, then batch by batch. Ends
+ * after the run's end, when the signal aborts, and at once if there is no such run.
  *
  * @example for await (const lines of followRun(journal, runId, { signal })) for (const { line } of lines) player.feed(line);
  */
@@ -93,7 +93,7 @@ class Changes {
     const { everyMs, signal } = this.#options;
     if (this.#store.changes === undefined) return this.#pause(everyMs, signal);
     if (this.#stop === null) {
-      // Only now, and not for those who look once. What came before is seen in the next look.
+      // Only now, and not for a single look. What came before is seen in the next look.
       this.#stop = this.#store.changes(this.#runId, () => {
         this.#isChanged = true;
         this.#wake();

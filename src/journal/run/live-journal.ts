@@ -1,13 +1,13 @@
 /**
- * Owns: the order in which a running machine is told things, and that it is written before it is told.
- * Does not own: where it is written (the sink's), what the machine does with it (the driver's).
+ * Owns: the order in which a running machine receives entries, and that each is written before it is
+ * delivered. Does not own: where it is written (sink), what the machine does with it (driver).
  *
  * I1 `open` launches nothing. `next` writes the starts of a macrostep in one go, then launches them.
  * I2 An entry is written before it is returned; one whose target is gone is neither.
  * I3 An effect that was opened and closed before `next` never runs.
  * I4 While an event from outside waits, nothing new is launched: a cancelled run starts no more work.
- * I5 What was sent is always settled: true once it is written, false when nobody takes it any more, and with the cause where
- *    the journal cannot write.
+ * I5 What was sent is always settled: true once it is written, false if it can no longer be taken, and rejected with
+ *    the cause if the journal cannot write.
  */
 import { type Effect, EffectIo, type Entry, type OutsideEvent, type Perform } from '../../actors/journal.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
@@ -17,7 +17,7 @@ import type { CarriedEffect, RunHead, RunJournal, Sink } from './run-journal.ts'
 
 interface Waiting {
   readonly entry: Entry;
-  /** Of what was sent from outside: false, nobody took it. */
+  /** For what was sent from outside: false, it was not taken. */
   readonly asked?: PromiseWithResolvers<boolean>;
 }
 
@@ -26,7 +26,7 @@ const LONGEST_TIMEOUT = 2 ** 31 - 1;
 /** The journal of a run that happens now. Without a sink it orders and remembers nothing. */
 export function liveJournal(run: RunHead, sink: Sink | null): RunJournal {
   const live = new LiveJournal(run, sink);
-  // Members of its own: other journals are made of this one by spreading it.
+  // Own properties: other journals are made from this one by spreading it.
   return {
     open: (effect, perform) => live.open(effect, perform),
     close: (id) => live.close(id),
@@ -109,7 +109,7 @@ class LiveJournal {
   send(event: OutsideEvent, to?: string): Promise<boolean> {
     if (this.#ended) return Promise.resolve(false);
     const asked = Promise.withResolvers<boolean>();
-    // The driver of the run gets the reason too: nobody needs to wait for it here.
+    // The driver of the run gets the reason too: no need to wait for it here.
     asked.promise.catch(() => undefined);
     this.#put({ entry: to === undefined ? { t: 'event', event } : { t: 'event', event, to }, asked });
     return asked.promise;
@@ -212,7 +212,7 @@ class LiveJournal {
     return entry.t === 'event' ? this.#run.accepts(entry.event, entry.to) : this.#running.has(entry.id);
   }
 
-  /** When something cannot be written, everybody who waits for that gets the reason, and so does the driver of the run. */
+  /** When something cannot be written, all callers that wait for it get the reason, and so does the driver of the run. */
   #refuse(error: unknown, unwritten: readonly Waiting[]): never {
     for (const { asked } of unwritten) asked?.reject(error);
     throw error;

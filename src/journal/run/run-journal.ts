@@ -13,11 +13,14 @@ export interface RunJournal extends Journal {
    * more: it is over, or was never there.
    */
   send(event: OutsideEvent, to?: string): Promise<boolean>;
-  /** How long ago the run began, in milliseconds; while it is played from a recording, as recorded. Default: counted anew. */
+  /**
+   * How long ago the run began, in milliseconds; while it is played from a recording, as recorded. Default: counted
+   * from now.
+   */
   at?(): number;
-  /** Gives a run up that cannot go on here: it has no end, and can be taken again. Instead of `end`. */
+  /** Releases a run that cannot continue here: it has no end, and can be taken again. Called instead of `end`. */
   abandon?(): Promise<void>;
-  /** Whether nothing waits to be told to the machine. A journal without it parks no runs. */
+  /** Whether no entry is waiting to be delivered to the machine. A journal without it parks no runs. */
   isIdle?(): boolean;
   /**
    * Lets a run go that can be taken again: its work is aborted, nothing more is started, and `next` gives null. What is
@@ -26,12 +29,12 @@ export interface RunJournal extends Journal {
   release?(): void;
 }
 
-/** What a journal is told of the run that it keeps. */
+/** What a journal receives about the run that it keeps. */
 export interface RunHead {
   readonly head: RunRecord;
   /** Whether the actor at a path (the root without one) takes this event now. */
   readonly accepts: (event: OutsideEvent, to: string | undefined) => boolean;
-  /** Set for a run that goes on where a recording stops. */
+  /** Set for a run that continues where a recording stops. */
   readonly carried?: Carried;
 }
 
@@ -45,7 +48,7 @@ export interface Carried {
   readonly write: (effect: Effect) => Json;
   /** Effects whose starts are recorded, to be launched again in this order. */
   readonly open: readonly CarriedEffect[];
-  /** Timers that ran out meanwhile, in the order in which they were due. */
+  /** Timers that expired meanwhile, in due order. */
   readonly overdue: readonly string[];
 }
 
@@ -73,14 +76,15 @@ export interface JournalStore {
    */
   revision?(runId: string): Promise<string | null>;
   /**
-   * Calls `changed` whenever a run may have more records, whoever writes them, until the function that it returns is called. With
-   * it, a run is followed without being looked at again and again; it is still looked at every few seconds.
+   * Calls `changed` whenever a run may have more records, whoever writes them, until the function that it returns is
+   * called. With it, a run is followed without frequent polling; it is still polled every few seconds.
    */
   changes?(runId: string, changed: () => void): () => void;
   /** The runs that match, newest first. */
   list?(query?: RunQuery): Promise<readonly RunSummary[]>;
   /**
-   * Forgets a run; false when there was none. Rejects with a `JournalError` (code `run-locked`) while somebody writes it.
+   * Removes a run; false if there was none. Rejects with a `JournalError` (code `run-locked`) while another process
+   * writes it.
    */
   remove?(runId: string): Promise<boolean>;
   /**
@@ -89,9 +93,9 @@ export interface JournalStore {
    */
   repair?(runId: string): Promise<RepairedRun | null>;
   /**
-   * Gives the caller a name that nobody else has, in any process that uses this store, until what it gives back is called; null
-   * while another has it. What a process had that is gone is free. A conversation is held by it: without it, two processes
-   * that begin runs of the same conversation at the same moment may both succeed.
+   * Makes the caller the only holder of a name, among all processes that use this store, until the returned function is
+   * called; null while another has it. The names of a dead process become free. It locks a conversation: without it,
+   * two processes that begin runs of the same conversation at the same moment may both succeed.
    */
   claim?(name: string): Promise<(() => void | Promise<void>) | null>;
   /** Where the secrets of a run are kept while it lasts, apart from its recording. Without it they are in memory alone. */
@@ -103,11 +107,11 @@ export interface JournalStore {
   readonly requests?: RunRequests;
 }
 
-/** The secrets of runs, by their marks such as `«secret:1»`. A run's are forgotten when it ends or is removed. */
+/** The secrets of runs, by their marks such as `«secret:1»`. A run's secrets are deleted when it ends or is removed. */
 export interface RunSecrets {
-  /** Adds to those of a run. They are kept when this returns. */
+  /** Adds to a run's secrets. They are durable when this returns. */
   keep(runId: string, secrets: Readonly<Record<string, string>>): void;
-  /** Those of a run; empty when there are none. */
+  /** A run's secrets; empty if there are none. */
   read(runId: string): Readonly<Record<string, string>>;
 }
 

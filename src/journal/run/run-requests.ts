@@ -2,12 +2,12 @@ import type { JsonObject } from '../../json/json.ts';
 
 /**
  * Requests to a run from processes that do not drive it: to approve a call, to steer, to cancel. A request and its answer are
- * JSON. They are no part of the recording: what a run takes of them it records.
+ * JSON. They are not part of the recording: the run records what it takes of them.
  */
 export interface RunRequests {
   /**
-   * Asks the process that drives a run. Resolves with its answer; null when none has taken the request within `waitMs`: it is
-   * withdrawn then, and nobody will take it.
+   * Asks the process that drives a run. Resolves with its answer; null if no process has taken the request within
+   * `waitMs` milliseconds: it is then withdrawn and will not be taken.
    */
   ask(runId: string, request: JsonObject, waitMs: number): Promise<JsonObject | null>;
   /** Answers the requests to a run that is driven here, each once, until the function that it returns is called. */
@@ -23,9 +23,9 @@ export interface KeptRequest {
 /** Where requests are kept that are looked for again and again. */
 export interface RequestTable {
   put(kept: KeptRequest, request: JsonObject): void | Promise<void>;
-  /** Those that nobody has taken. */
+  /** Requests that were not taken. */
   waiting(): readonly KeptRequest[];
-  /** Takes one; null when somebody else has. */
+  /** Takes one; null if another process has. */
   take(kept: KeptRequest): JsonObject | null | Promise<JsonObject | null>;
   answer(kept: KeptRequest, answer: JsonObject): void | Promise<void>;
   answerTo(kept: KeptRequest): JsonObject | null;
@@ -90,7 +90,7 @@ export class PolledRequests implements RunRequests {
     try {
       for (const kept of this.#table.waiting()) {
         const answer = this.#served.get(kept.runId);
-        // Whoever asks tries again, and says that nobody answers.
+        // The caller tries again, and reports that there is no answer.
         if (answer !== undefined) void this.#answer(kept, answer).catch(() => undefined);
       }
     } catch {

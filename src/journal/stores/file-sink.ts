@@ -11,9 +11,9 @@ interface FileSinkOptions {
   readonly write: LineWriter;
   /** Makes what was written survive the machine; without it a write is durable when it was written. */
   readonly flush?: () => Promise<void>;
-  /** How long the file is, as far as its writer knows. Default: as it is. */
+  /** The length of the file, according to its writer. Default: its current length. */
   readonly length?: number;
-  /** Called before each write; throws when it must not be. `doubtful`: somebody else has written. */
+  /** Called before each write; throws if it is not allowed. `doubtful`: another process has written. */
   readonly check?: (doubtful: boolean) => void;
   /** Called once, after the file was closed, whether by `close` or because a write has failed. */
   readonly onClose?: () => void | Promise<void>;
@@ -102,7 +102,7 @@ function cut(file: number, length: number): void {
   try {
     ftruncateSync(file, length);
   } catch {
-    // The write has failed already, and says why. Who takes the file cuts it.
+    // The write has already failed with a reason. The next writer truncates the file.
   }
 }
 
@@ -117,12 +117,16 @@ export interface FileContent {
 
 const NEWLINE = 0x0a;
 
-/** What the disk never got, of a file whose end was not flushed before the machine went down. One such byte is damage. */
+/**
+ * Data that never reached the disk, because the file's end was not flushed before a power loss. A single such byte is
+ * damage.
+ */
 const HOLE = Buffer.alloc(2);
 
 /**
- * Reads the file of a run, which may be written at the same time, and have a torn end or a hole in it. Null when not even its first line is
- * whole: then nothing was recorded. `complete` puts in what stands elsewhere. Throws a `RecordingError` for one that is damaged.
+ * Reads the file of a run, which may be written at the same time, and have a torn end or a hole in it. Null if not even
+ * its first line is complete: then nothing was recorded. `complete` inserts what is stored elsewhere. Throws a
+ * `RecordingError` for a damaged one.
  */
 export function readFileContent(all: Buffer, complete: (text: string) => string = (text) => text): FileContent | null {
   const hole = all.indexOf(HOLE);

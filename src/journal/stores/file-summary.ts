@@ -11,8 +11,8 @@ const END = Buffer.from('{"t":"end"');
 const BLOB = Buffer.from('{"t":"blob"');
 
 /**
- * What a list shows of the run in a file. Of one that has ended only the first line and the last are read. Null when
- * nothing was recorded; throws a `RecordingError` for a file that is damaged.
+ * What a list shows of the run in a file. For a run that has ended only the first line and the last are read. Null
+ * when nothing was recorded; throws a `RecordingError` for a file that is damaged.
  */
 export function summarizeFile(content: Buffer): Tallied | null {
   const last = content.lastIndexOf(NEWLINE, content.length - 2) + 1;
@@ -33,8 +33,8 @@ export function summarizeFile(content: Buffer): Tallied | null {
 }
 
 /**
- * What a list shows of the run in the file at `path`; of one that has ended no more is read than its first line and its last.
- * Throws as {@link summarizeFile}.
+ * What a list shows of the run in the file at `path`; for a run that has ended only the first line and the last are
+ * read. Throws as {@link summarizeFile}.
  */
 async function summarizeRunFile(path: string): Promise<Tallied | null> {
   await using file = await open(path);
@@ -56,8 +56,8 @@ interface KnownFile {
 const RECENT_MS = 2000;
 
 /**
- * What lists show of the runs in a folder. A file is read once, as long as it stays as it is; that of a run that has not ended is
- * believed to be the same only where it was not written to shortly before it was read.
+ * What lists show of the runs in a folder. A file is read once, as long as it stays as it is; the file of a run that
+ * has not ended counts as unchanged only if it was not written to shortly before it was read.
  */
 export class FileSummaries {
   readonly #known = new Map<string, KnownFile>();
@@ -78,7 +78,7 @@ export class FileSummaries {
     return summary;
   }
 
-  /** Those who ask at the same time share what is read. */
+  /** Concurrent callers share one read. */
   #read(path: string, version: string): Promise<Tallied | null> {
     const going = this.#reading.get(path);
     if (going?.version === version) return going.summary;

@@ -103,7 +103,7 @@ export function repairRunFile(files: RunFiles, runId: string): RepairedRun | nul
   }
 }
 
-/** What has grown since it was read belongs to somebody who writes all the same: it is no torn end. */
+/** A file that has grown since it was read has another writer: that is not a torn end. */
 function cutTorn({ files }: FileWriting, runId: string, read: { file: number; bytes: number; length: number }): void {
   if (fstatSync(read.file).size === read.length) return ftruncateSync(read.file, read.bytes);
   closeSync(read.file);
@@ -115,7 +115,7 @@ function locked<T>({ files, keep, onClose }: FileWriting, runId: string, begin: 
   const lock = files.lock(runId);
   const finish: Finish = {
     check: (doubtful) => {
-      // Who holds the lock and finds lines of another has read a run that is no more: it may not go on either.
+      // A lock holder that finds another writer's lines has read an outdated run: it must not continue either.
       if (doubtful || !lock.isHeld()) throw new JournalError('run-lost', runId, files.dir);
     },
     close: (ending) => {

@@ -28,14 +28,14 @@ export interface FileJournalOptions extends PruneLimits {
   readonly keep?: 'all' | 'not-answered';
   /** How many runs that have ended are kept, those last written to. Default: all. Checked when a run begins or ends. */
   readonly maxRuns?: number;
-  /** Forgets every run, ended or not, that was not written to for so many days. Default: none. Checked likewise. */
+  /** Removes every run, ended or not, that was not written to for this many days. Default: none. Checked likewise. */
   readonly maxAgeDays?: number;
 }
 
 /**
- * Keeps each run as a file of JSON lines, `<dir>/<runId>.jsonl`, appended while the run goes on; a lock beside it keeps
- * other processes from writing it. Opening a run that is there already is refused. The folder is made when the first run
- * begins.
+ * Keeps each run as a file of JSON lines, `<dir>/<runId>.jsonl`, appended while the run is live; a lock file beside it
+ * keeps other processes from writing it. Opening a run that already exists is rejected. The folder is made when the
+ * first run begins.
  *
  * @example createAgent({ journal: fileJournal('.signalbox/runs', { keep: 'not-answered', maxAgeDays: 30 }) })
  */
@@ -57,7 +57,7 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
   return {
     open: (run) => {
       const sink = createRunFile(writing, run.head.runId);
-      // Where it cannot be done now, the end of the run tries again and says why.
+      // If it cannot be done now, it is tried again at the end of the run, which reports why.
       prune()?.catch(() => undefined);
       return liveJournal(run, sink);
     },
@@ -88,7 +88,7 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
   };
 }
 
-/** Keeps one run in the file at `path`, which is made anew. */
+/** Keeps one run in the file at `path`, which is created again. */
 export function singleFileJournal(path: string): JournalStore {
   return {
     open: (run) => {
@@ -121,7 +121,7 @@ async function summaryOfFile(
   try {
     const tallied = await summaries.of(files.pathOf(runId), query);
     if (tallied === null) return [];
-    // A copy goes by the name that it has, whatever its first line says.
+    // A copy is identified by its file name, whatever its first line says.
     return [{ ...summaryOf(tallied, !tallied.ended && files.isLocked(runId)), runId }];
   } catch (error) {
     // It was removed while the others were read.

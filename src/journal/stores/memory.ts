@@ -18,15 +18,15 @@ interface KeptRun {
   readonly head: RunRecord;
   /** What follows the head; null as long as nothing was recorded, not even the head. */
   lines: RecordLine[] | null;
-  /** Somebody writes it now. */
+  /** It is being written now. */
   written: boolean;
 }
 
 const checkOptions = optionsOf<MemoryJournalOptions>('memoryJournal', 'docs/recording.md', { maxRuns: true });
 
 /**
- * Keeps runs in the memory of this process, those of one `memoryJournal()` together: they can be listed, read and gone on
- * with until the process ends. Without any journal a run is kept by its own handle only.
+ * Keeps runs in the memory of this process, those of one `memoryJournal()` together: they can be listed, read and
+ * continued until the process ends. Without any journal a run is kept by its own handle only.
  */
 export function memoryJournal(options: MemoryJournalOptions = {}): JournalStore {
   checkOptions(options);

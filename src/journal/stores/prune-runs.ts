@@ -17,8 +17,8 @@ const DAY_MS = 86_400_000;
 const SLICE_MS = 10;
 
 /**
- * Removes runs beyond the limits, never one that is being written, in slices that hold nobody up. Asked again while it
- * works, it looks once more when it is done; what it gives resolves when nothing is left to be done.
+ * Removes runs beyond the limits, never one that is being written, in slices that do not block others. Called again
+ * while it works, it makes another pass afterwards; the promise resolves when nothing is left to do.
  */
 export function runPruner(files: RunFiles, limits: PruneLimits): () => Promise<void> | undefined {
   const { maxRuns = Infinity, maxAgeDays = Infinity } = limits;
@@ -53,7 +53,7 @@ async function inSlices(steps: Iterable<void>): Promise<void> {
   }
 }
 
-/** One pass; after each step somebody else may have a turn. */
+/** One pass; it yields to others after each step. */
 function* pruned(files: RunFiles, maxRuns: number, oldest: number): Generator<void> {
   const found: { readonly runId: string; readonly at: number }[] = [];
   for (const runId of files.ids()) {

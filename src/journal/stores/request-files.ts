@@ -9,12 +9,12 @@ const NAME = /^(.+)~([0-9a-f-]{36})\.ask$/;
 /** A folder that was changed so recently may change again within the same tick of the file system's clock. */
 const TICK_MS = 100;
 
-/** What is left of a request whose process has died is removed after so long. */
+/** What a dead process has left of a request is removed after this time. */
 const LEFT_MS = 3_600_000;
 
 /**
- * Requests as files in a folder: `<runId>~<id>.ask` until one is taken, `.taken` while it is answered, and `.answer`. Who
- * takes one renames it, so that only one does.
+ * Requests as files in a folder: `<runId>~<id>.ask` until one is taken, `.taken` while it is answered, and `.answer`.
+ * Taking one renames it, so that only one process does.
  */
 export function requestFiles(folder: string): RequestTable {
   const pathOf = ({ runId, id }: KeptRequest, kind: 'ask' | 'taken' | 'answer' | 'new'): string =>
@@ -48,7 +48,7 @@ export function requestFiles(folder: string): RequestTable {
       return readJson(pathOf(kept, 'taken'));
     },
     answer: (kept, answer) => {
-      // Nobody reads it where the one who asked has gone.
+      // It is not read if the asking process has gone.
       if (statSync(pathOf(kept, 'taken'), { throwIfNoEntry: false }) !== undefined) write(kept, 'answer', answer);
     },
     answerTo: (kept) => readJson(pathOf(kept, 'answer')),

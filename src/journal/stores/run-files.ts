@@ -36,13 +36,13 @@ export interface RunFiles {
   pathOf(runId: string): string;
   /** The ids of all runs there are. */
   ids(): readonly string[];
-  /** Throws a `JournalError` (`run-locked`) while somebody else has it. */
+  /** Throws a `JournalError` (`run-locked`) while another process has it. */
   lock(runId: string): RunLock;
   isLocked(runId: string): boolean;
-  /** The lock of a name that is no run's; null while somebody else has it. Makes the folder. */
+  /** The lock of a name that does not belong to a run; null while another process has it. Creates the folder. */
   claim(name: string): RunLock | null;
   isThere(runId: string): boolean;
-  /** Whether the run has ended, as far as the last line of its file tells. */
+  /** Whether the run has ended, according to the last line of its file. */
   hasEnded(runId: string): boolean;
   /** Removes what is recorded of a run whose lock the caller has, and the history that no other run begins with. */
   erase(runId: string): void;
@@ -69,7 +69,7 @@ export function runFiles(dir: string, histories: Pick<HistoryFiles, 'remove'>): 
     return taken;
   };
   const secrets = secretFiles(dir);
-  // Whoever prunes asks again and again, and what has ended stays so.
+  // Pruning asks repeatedly, and what has ended stays so.
   const ended = new Set<string>();
   const ids = (): readonly string[] =>
     entriesOf(dir)
@@ -179,7 +179,7 @@ const FOLDER = 'histories';
 
 /** The starting histories of the runs in one folder: `histories/<id>.jsonl`, a message a line, each with a checksum. */
 export interface HistoryFiles {
-  /** Stores what is new of a run's starting history, and gives the head as it is to be stored. */
+  /** Stores the new part of a run's starting history, and returns the head to store. */
   store(head: RunRecord): object;
   /** Removes a history that no run begins with any more. */
   remove(id: string): void;
@@ -188,7 +188,7 @@ export interface HistoryFiles {
 /** `synced`: what is stored survives a crash of the machine. */
 export function historyFiles(dir: string, { synced }: { readonly synced: boolean }): HistoryFiles {
   const histories = createHistories();
-  /** How long our files are: one that somebody has removed or written to is not ours any more. */
+  /** The lengths of our files: one that another process has removed or written to is no longer ours. */
   const lengths = new Map<string, number>();
   const forget = (id: string): void => {
     histories.forget(id);
@@ -240,7 +240,7 @@ function historyPath(dir: string, id: string): string {
   return join(dir, FOLDER, `${id}.jsonl`);
 }
 
-/** The histories in a folder of runs, for whoever reads a file in it. */
+/** The histories in a folder of runs, for readers of a file in it. */
 export function historiesIn(dir: string): HistoryLines {
   return ({ $history: id, from, to }) => linesOf(historyPath(dir, id), id).slice(from, to);
 }

@@ -13,14 +13,14 @@ import { BEAT_MS, type Writer, isGone, newWriter, readWriter } from './writer.ts
 /** A lock that is held until it is released. */
 export interface RunLock {
   /**
-   * False once somebody took it away: the file was deleted, or this process seemed dead. Looked up when the last look is ten
+   * False once the lock was lost: the file was deleted, or this process seemed dead. Checked if the last check is ten
    * seconds old, and with `now` at once.
    */
   isHeld(now?: boolean): boolean;
   release(): void;
 }
 
-/** Takes the lock file at `path`; null while somebody else has it. Does not wait. */
+/** Takes the lock file at `path`; null while another process has it. Does not wait. */
 export function takeRunLock(path: string): RunLock | null {
   const mine = newWriter();
   return take(path, mine) ? heldLock(path, mine) : null;
@@ -40,7 +40,7 @@ function take(path: string, mine: Writer): boolean {
   return found.gone && takeOver(path, mine, found.token);
 }
 
-/** Who wants the place of a dead writer first locks that wish, so that nobody takes away what another just took. */
+/** Replacing a dead writer needs a lock of its own, so that no process takes what another has just taken. */
 function takeOver(path: string, mine: Writer, dead: string): boolean {
   const wish = `${path}.${dead}`;
   if (!take(wish, mine)) return false;
@@ -106,7 +106,8 @@ function heldLock(path: string, mine: Writer): RunLock {
   beats.unref();
   return {
     isHeld: (now = false) => {
-      // A process that was stopped, or did something long, has given no sign of life meanwhile: its timers are no clock.
+      // A process that was stopped, or did something long, has given no sign of life meanwhile: its timers are not a
+      // clock.
       if (held && (now || Math.abs(Date.now() - lookedAt) >= BEAT_MS)) check();
       return held;
     },

@@ -7,7 +7,10 @@ import type { RunSecrets } from '../run/run-journal.ts';
 /** The secrets of runs in files of one folder, and how a run's are forgotten. */
 export interface SecretFiles extends RunSecrets {
   remove(runId: string): void;
-  /** Removes those of runs that are over, or not there: their process died before it could. One that just begins is left. */
+  /**
+   * Removes the secrets of runs that are over or do not exist: their process died before it could. Those of a run that
+   * is just beginning are left.
+   */
   sweep(isOver: (runId: string) => boolean): void;
 }
 
@@ -17,7 +20,7 @@ const EXTENSION = '.vault';
 
 /**
  * Keeps the secrets of each run in a file that its owner alone may read, `<dir>/<runId>.vault`: JSON lines of marks and
- * what they stand for, appended. No command exports it.
+ * their secrets, appended. No command exports it.
  */
 export function secretFiles(dir: string): SecretFiles {
   const fileOf = (runId: string): string => join(dir, runId + EXTENSION);

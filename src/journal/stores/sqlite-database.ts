@@ -55,17 +55,17 @@ const TABLES = `
   pragma user_version = ${VERSION};
 `;
 
-/** SQLite itself waits this long for another process; who may wait longer tries again. */
+/** SQLite itself waits this long for another process; callers that may wait longer try again. */
 const BUSY_MS = 25;
 
-/** How long to go on trying, in milliseconds. */
+/** How long to keep trying, in milliseconds. */
 const PATIENCE_MS = 10_000;
 
 /** Opens the database at `path`, which is made when it is not there, readable by its owner only. */
 export function openDatabase(path: string, durability: 'process' | 'power'): DatabaseSync {
   makeFolder(dirname(path));
   closeSync(openSync(path, 'a', 0o600));
-  // Loaded here and not imported: whoever uses no database should not pay for one.
+  // Loaded here and not imported: programs without a database should not pay for one.
   const { DatabaseSync: Database } = process.getBuiltinModule('node:sqlite');
   const database = new Database(path, { timeout: BUSY_MS });
   patiently(() => {
@@ -128,8 +128,8 @@ interface Waiting {
 }
 
 /**
- * Collects what all runs want to write and writes it in one transaction: everything that was asked for in one turn of the
- * event loop, or while the one before was committed. Resolves when it is committed. Work that throws fails alone.
+ * Collects the writes of all runs into one transaction: everything that was requested in one turn of the event loop, or
+ * while the previous one was committed. Resolves when it is committed. Work that throws fails alone.
  */
 export function sqliteQueue(database: DatabaseSync): (work: Work) => Promise<void> {
   let waiting: Waiting[] = [];
@@ -193,7 +193,7 @@ async function patientlyLater<T>(work: () => T): Promise<T> {
   }
 }
 
-/** SQLITE_BUSY, with whatever it says more. */
+/** SQLITE_BUSY, including its extended codes. */
 function isBusy(error: unknown): boolean {
   const code: unknown = error instanceof Error ? Reflect.get(error, 'errcode') : undefined;
   return typeof code === 'number' && (code & 0xff) === 5;

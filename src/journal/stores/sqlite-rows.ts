@@ -9,7 +9,7 @@ import { isGone, readWriter } from './writer.ts';
 /** A row of both tables as the database gives it, its integers as bigints: a damaged one may be too large for a number. */
 export type Row = Readonly<Record<string, SQLOutputValue>>;
 
-/** What each row says of its run, in the order in which its checksum covers it. */
+/** A row's columns about its run, in the order in which its checksum covers them. */
 const HEAD = ['run_id', 'agent', 'at', 'input', 'metadata'] as const;
 const COUNTED = [
   'run_id',
@@ -24,7 +24,7 @@ const COUNTED = [
   'due',
 ] as const;
 
-/** The lines of a run, and how many records its row says that they are. */
+/** The lines of a run, and the number of records according to its row. */
 export interface StoredLines {
   readonly lines: readonly string[];
   readonly records: number;
@@ -72,7 +72,7 @@ export function progressOf(tallied: Tallied): Record<string, SQLInputValue> {
     tools: JSON.stringify(toolsUsed),
     steps,
     records,
-    // Below zero: when somebody answers.
+    // Below zero: when someone answers.
     due: due === null ? -1 : (due ?? null),
   };
   return { ...columns, sum: sumOf({ ...columns, run_id: tallied.runId }, COUNTED) };

@@ -1,7 +1,7 @@
 /**
  * Owns: the statements on the tables of runs and their lines, and that one writer at a time has a run.
  *
- * I1 Whoever writes has put itself into the row in a transaction; every write names it and fails when it is not there.
+ * I1 The writer has put itself into the row in a transaction; every write names it and fails if it is not there.
  * I2 The summary in the row and the lines are written in one transaction, so that they never disagree.
  */
 import type { DatabaseSync } from 'node:sqlite';
@@ -24,7 +24,7 @@ import {
 } from './sqlite-rows.ts';
 import { type Tallied, matches, selectRuns, summaryOf, type RunSummary, type RunQuery } from '../format/tally.ts';
 
-/** Who wants to write a run, as it stands in the row. */
+/** The writer of a run, as stored in the row. */
 export interface RunWriter {
   readonly runId: string;
   readonly writer: string;
@@ -67,7 +67,7 @@ export class RunTables {
     return { ...by, id };
   }
 
-  /** Makes the writer that of a run which nobody writes, and gives its lines; null when there is none. */
+  /** Assigns the writer to a run that no process writes, and returns its lines; null if there is none. */
   claim(by: RunWriter): { readonly run: OwnedRun; readonly stored: StoredLines } | null {
     const row = this.#begunRow(by.runId, this.#freeRow(by.runId));
     if (row === null) return null;
@@ -93,7 +93,7 @@ export class RunTables {
     this.#sql.update.run({ ...progressOf(tallied), run: id, writer, beat: Date.now() });
   }
 
-  /** Whether a run has ended, or is not there, and nobody writes it. */
+  /** Whether a run has ended, or does not exist, and no process writes it. */
   isOver(runId: string): boolean {
     const row = this.#sql.find.get(runId);
     if (row === undefined) return this.#begunRow(runId, row) === null;
@@ -101,9 +101,9 @@ export class RunTables {
   }
 
   /**
-   * The runs that a query asks for, newest first. What the row of one that was damaged does not tell any more is read from its
-   * lines; of one whose lines are damaged, too, is warned. Rejects with a `RecordingError` where runs are lost. Needs a connection of
-   * its own: it reads in one transaction, and lets others work meanwhile.
+   * The runs that a query asks for, newest first. What a damaged row no longer holds is read from the run's lines; if
+   * those are damaged too, a warning is issued. Rejects with a `RecordingError` where runs are lost. Needs a connection
+   * of its own: it reads in one transaction, and lets others work meanwhile.
    */
   async list(
     { limit = Number.POSITIVE_INFINITY, ...query }: RunQuery,
@@ -131,7 +131,7 @@ export class RunTables {
     }
   }
 
-  /** Throws a `JournalError` (`run-locked`) while somebody writes it. */
+  /** Throws a `JournalError` (`run-locked`) while another process writes it. */
   remove(runId: string): boolean {
     if (this.#freeRow(runId) === undefined) return false;
     const history = this.#sql.historyOf.get(runId)?.['history'];
@@ -140,7 +140,7 @@ export class RunTables {
     return changes === 1;
   }
 
-  /** Adds lines, the first of which has the number `from`, and what the run's history has more. Throws a `JournalError` (`run-lost`). */
+  /** Adds lines, the first with number `from`, and new messages of the run's history. Throws a `JournalError` (`run-lost`). */
   append({ runId, id, writer }: OwnedRun, { lines, from, tallied, history }: MoreOfRun): void {
     const { update, add, say, name } = this.#sql;
     const { changes } = update.run({ ...progressOf(tallied), run: id, writer, beat: Date.now() });
@@ -163,7 +163,7 @@ export class RunTables {
     this.#sql.disown.run(id, writer);
   }
 
-  /** Forgets a run of which nothing is recorded, unless somebody else has it. */
+  /** Removes a run of which nothing is recorded, unless another process has it. */
   drop({ id, writer }: OwnedRun): void {
     this.#sql.yield.run(id, writer);
   }
@@ -173,7 +173,7 @@ export class RunTables {
     this.#sql.sign.run(Date.now(), id, writer);
   }
 
-  /** The row of a run that nobody writes. */
+  /** The row of a run that no process writes. */
   #freeRow(runId: string): Row | undefined {
     const row = this.#sql.find.get(runId);
     if (row !== undefined && isWritten(row)) throw new JournalError('run-locked', runId, this.#path);
@@ -213,7 +213,7 @@ export class RunTables {
     return after === undefined ? newest.iterate() : older.iterate(after.at, after.at, after.runId);
   }
 
-  /** What a list shows of a row: what it says where it is intact, else what its lines say. Null: nothing was recorded. */
+  /** What a list shows of a row: its own columns if it is intact, else what its lines hold. Null: nothing was recorded. */
   #summaryIn(row: Row, warn: (what: string) => void): RunSummary | null {
     if (isIntact(row)) return Number(row['records']) === 0 ? null : summaryOfRow(row);
     try {
@@ -284,5 +284,5 @@ function statementsOf(database: DatabaseSync) {
   return { ...statements, ofConversation: conversationRows(database) };
 }
 
-/** A row without a record is what a crash leaves of a run that had not begun; one that was damaged is no such row. */
+/** A row without a record is what a crash leaves of a run that had not begun; a damaged one is not such a row. */
 const isBegun = (row: Row): boolean => Number(row['records']) !== 0 || !isIntact(row);

@@ -24,7 +24,7 @@ export interface SqliteJournalOptions {
 
 interface Connection {
   readonly runs: RunTables;
-  /** Writes in the next transaction, together with what other runs want to write. */
+  /** Writes in the next transaction, together with the writes of other runs. */
   readonly write: (work: () => void) => Promise<void>;
 }
 
@@ -42,8 +42,8 @@ const checkOptions = optionsOf<SqliteJournalOptions>('sqliteJournal', 'docs/reco
 /**
  * Keeps many runs in one SQLite database: made to be listed and searched, and written by several processes at once. What
  * the runs of a process write at the same time is committed together. The file is made, and `node:sqlite` loaded, when it
- * is first used. Secrets of runs that go on are kept beside it, in the folder `<path>-secrets`, requests of other
- * processes in `<path>-requests`.
+ * is first used. Secrets of live runs are kept beside it, in the folder `<path>-secrets`, requests of other processes
+ * in `<path>-requests`.
  *
  * @example createAgent({ journal: sqliteJournal('.signalbox/runs.sqlite') })
  */
@@ -53,7 +53,7 @@ export function sqliteJournal(path: string, options: SqliteJournalOptions = {}):
   if (durability !== 'process' && durability !== 'power')
     throw new TypeError("sqliteJournal: the option durability must be 'process' or 'power'.");
   const store = new SqliteStore(path, durability);
-  // Members of its own, for callers that spread the store or take its methods off it.
+  // Own properties, for callers that spread the store or detach its methods.
   return {
     open: (run) => store.open(run),
     take: (runId) => store.take(runId),
@@ -149,7 +149,7 @@ class SqliteStore {
     return removed;
   }
 
-  /** A name is the row of a run that has not begun: no list shows it, and whoever writes it is looked after. */
+  /** A name is the row of a run that has not begun: no list shows it, and its writer gives signs of life like any other. */
   async claim(name: string): Promise<(() => Promise<void>) | null> {
     const { runs, write } = this.#connect();
     try {
@@ -174,7 +174,7 @@ class SqliteStore {
     return this.#opened;
   }
 
-  /** Begins a run in the transaction that writes its first lines, or the one before: opening one waits for nobody. */
+  /** Begins a run in the transaction that writes its first lines, or the one before: opening one does not wait. */
   #beginning(by: RunWriter, tallied: Tallied): () => OwnedRun {
     const { runs, write } = this.#connect();
     let begun = (): OwnedRun => {

@@ -6,16 +6,16 @@ import { isMainThread } from 'node:worker_threads';
 import { isJsonObject } from '../../json/json.ts';
 import { isAlive } from '../../security/lock-file.ts';
 
-/** Who writes a run. Only one process may, so that it must be clear when that process is gone. */
+/** The writer of a run. Only one process may write it, so it must be clear when that process is gone. */
 export interface Writer {
   readonly pid: number;
-  /** When the process was started, as its system counts; null where that cannot be known. Tells reused pids apart. */
+  /** When the process was started, as its system counts; null where that cannot be known. Distinguishes reused pids. */
   readonly start: string | null;
   /** The number of its thread, where a process is not its only thread and the system tells. */
   readonly thread: string | null;
   /** Within one place pids mean the same: a host, since its last boot, and its pid namespace. */
   readonly place: string;
-  /** Tells two writers of one process apart. */
+  /** Distinguishes two writers of one process. */
   readonly token: string;
 }
 

@@ -6,7 +6,7 @@ const MANY_STATES = 15;
 const MANY_CHILDREN = 4;
 
 /**
- * Which states of a large machine are drawn closed: those with many children where nobody has been yet. They open when
+ * Which states of a large machine are drawn closed: those with many children that were not entered yet. They open when
  * the machine first enters them. Small machines are drawn whole.
  */
 export function autoCollapsed(drawing: MachineDrawing, visited: { has(path: string): boolean }): ReadonlySet<string> {

@@ -30,8 +30,8 @@ const ACTIVE =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 /**
- * Splits foreign text into what is shown as it is and what is shown as a named symbol: no control sequence, override of
- * direction or invisible character takes effect. A carriage return before a line feed is dropped.
+ * Splits foreign text into what is shown as it is and what is shown as a named symbol: no control sequence, direction
+ * override or invisible character takes effect. A carriage return before a line feed is dropped.
  */
 export function escapedText(text: string): readonly EscapedPiece[] {
   const pieces: EscapedPiece[] = [];

@@ -18,7 +18,7 @@ export function foldTalk(): TalkFold {
   return { talk: draft, add: (told) => fold(draft, told) };
 }
 
-/** After so many events a draft is kept: who looks around in a long run folds no more than these anew. */
+/** After so many events a draft is kept: moving around in a long run folds no more than these again. */
 const KEPT_EVERY = 2048;
 
 /** The drafts that are kept of each run, the first after the first `KEPT_EVERY` events. */

@@ -18,14 +18,14 @@ export class PageModel {
   server: { readonly version: string; readonly live: boolean; readonly newer: boolean } | null = null;
   readonly #drawings = new Map<string, MachineDrawing>();
   readonly #sessions = new Map<string, SessionModel>();
-  /** Those that the server has let go of. */
+  /** Those that the server has dropped. */
   readonly #gone = new Set<string>();
-  /** Whether somebody looks at a session: it then stays, though it is gone. */
+  /** Whether a session is being viewed: it then stays, although the server has dropped it. */
   isShown: (id: string) => boolean = () => false;
   /** Called for each session that is dropped. */
   onDropped: (id: string) => void = () => undefined;
 
-  /** Drops what the server has let go of and nobody looks at. */
+  /** Drops sessions that the server has dropped and no one is viewing. */
   forgetGone(): void {
     for (const id of this.#gone) {
       if (this.isShown(id)) continue;
@@ -71,7 +71,7 @@ export class PageModel {
   }
 }
 
-/** One life of an actor: an invoked child is born anew each time its state is entered, always under the same path. */
+/** One life of an actor: an invoked child is created again each time its state is entered, always under the same path. */
 export interface Life {
   /** Position in the session's `steps` at which it appeared; it may already have moved there. */
   readonly from: number;
@@ -96,8 +96,8 @@ type SessionFrame = Exclude<Frame, { t: 'hello' | 'drawing' | 'session' | 'sessi
 
 /**
  * One run, recording or actor system as the page knows it. The lists only ever grow (tokens aside), so that a view may
- * keep its place in them; they are one and the same lists after every frame, because copying them for each would cost the
- * square of a run's length. What was heard already (a stream that was resumed too early) is ignored.
+ * keep its place in them; they are one and the same lists after every frame, because copying them for each would cost
+ * the square of a run's length. Frames that were already received (a stream resumed too early) are ignored.
  */
 export class SessionModel {
   info: SessionInfo;

@@ -36,7 +36,7 @@ export interface PlannedStep {
   readonly callId: string | null;
 }
 
-/** What an MCP server asked while a call was under way; `action` null: nobody has answered yet. */
+/** What an MCP server asked while a call was under way; `action` null: not answered yet. */
 export interface CallQuestion {
   readonly server: string;
   readonly kind: 'elicitation' | 'sampling';
@@ -91,7 +91,7 @@ export type TalkItem = {
       readonly args: Json;
       readonly status: CallStatus;
       readonly reason: string;
-      /** Whose tool it is, where a person is asked about a tool of an MCP server. */
+      /** The server of the tool, if a person is asked about a tool of an MCP server. */
       readonly source: ToolSource;
       readonly result: ToolResult | null;
       readonly durationMs: number | null;
@@ -101,7 +101,7 @@ export type TalkItem = {
       readonly questions: readonly CallQuestion[];
     }
   | {
-      /** What a person said to the run while it worked. `delivered`: the step in which the model got it; null: not yet. */
+      /** A person's message to the run while it worked. `delivered`: the step in which the model got it; null: not yet. */
       readonly kind: 'message';
       readonly id: string;
       readonly text: string;

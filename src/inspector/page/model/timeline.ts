@@ -17,7 +17,7 @@ export interface LaneSpan {
 
 /** One line of the timeline: actors of one kind and name that never live at the same time share it. */
 export interface Lane {
-  /** What tells it from the others. */
+  /** What distinguishes it from the others. */
   readonly id: string;
   readonly label: string;
   /** How many lanes it stands below. */

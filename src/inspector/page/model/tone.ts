@@ -42,7 +42,7 @@ export function statusTone({ status, waiting = 0, kind }: Pick<SessionInfo, 'sta
     case 'running':
       return 'go';
     case 'answered':
-      // Of a machine that is not ours nobody knows whether its end is a good one.
+      // For a foreign machine it is unknown whether its end is a success.
       return kind === 'system' ? 'end' : 'done';
     case 'failed':
       return 'danger';

@@ -2,8 +2,8 @@
  * Owns: what a recording's lines mean: frames as they come, and the details of each step. Does not own: where lines come from.
  *
  * I1 Frames follow from the lines alone, so a run that is watched and one that is loaded again show the same; only what is
- *    not recorded, such as tokens, is seen by those alone who were there.
- * I2 What the latest steps came from is kept; for an earlier one the lines are played once more.
+ *    not recorded, such as tokens, is seen only by those who watched live.
+ * I2 What the latest steps came from is kept; for an earlier one the lines are played again.
  */
 import { RecordingPlayer } from '../../../journal/replay/recording-player.ts';
 import { blobReader, HOLDS_KEY } from '../../../journal/format/blobs.ts';
@@ -87,7 +87,7 @@ export class JournalPlayer {
     return `The machine cannot continue from entry ${entry} with this outcome: it stops in ${player.path}.`;
   }
 
-  /** Lets go of what steps came from, until somebody asks for one. */
+  /** Drops what steps came from, until one is requested. */
   rest(): void {
     this.#steps.clear();
   }
@@ -129,7 +129,7 @@ function isRecord(record: object): record is RecordLine {
   return 't' in record;
 }
 
-/** What steps came from, the oldest let go of first. */
+/** What steps came from, the oldest dropped first. */
 class KeptSteps {
   readonly #wanted: (n: number) => boolean;
   readonly #most: number;

@@ -2,7 +2,7 @@
 export interface LineStream {
   /** Listens, from after the last line that was heard. A session that was heard to its end is left alone. */
   resume(): void;
-  /** Lets go of the connection. */
+  /** Closes the connection. */
   pause(): void;
 }
 
@@ -10,9 +10,9 @@ export interface LineStream {
 type AddressOf = (part: 'lines' | 'stream', from: number) => string;
 
 /**
- * Hands on a session's lines, each once and in order; `take` says how many lines of the recording there are now. Those that
- * there are already come in one answer, but for a session that has just begun. A stream that breaks is opened again by
- * the browser and continues where it was.
+ * Passes on a session's lines, each once and in order; `take` says how many lines of the recording there are now. Those
+ * that there are already come in one answer, but for a session that has just begun. A stream that breaks is opened
+ * again by the browser and continues where it was.
  */
 export function lineStream(at: AddressOf, isNew: boolean, take: (lines: readonly string[]) => number): LineStream {
   const source = new SessionSource();
@@ -68,7 +68,7 @@ export class SessionSource {
     return source;
   }
 
-  /** Lets go of the connection, to open another. */
+  /** Closes the connection, to open another. */
   close(): void {
     this.#source?.close();
     this.#source = null;
@@ -85,7 +85,7 @@ export class SessionSource {
 const SLICE_MS = 30;
 const LINES_AT_ONCE = 20;
 
-/** Hands on the lines of a text, a few at a time; false: it was stopped. */
+/** Passes on the lines of a text, a few at a time; false: it was stopped. */
 export async function takeInSlices(
   text: string,
   take: (lines: readonly string[]) => void,

@@ -60,7 +60,7 @@ export function liveDesk(
       }
     },
     act: async (session, act) => {
-      // The machine knows in this page already whether it could continue.
+      // The machine in this page already determines whether it could continue.
       const refusal =
         act.kind === 'fork' && act.outcome !== undefined
           ? await playerOf(session)?.refusal(session, act.entry, act.outcome)

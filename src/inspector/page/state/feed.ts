@@ -82,7 +82,7 @@ export function frameFeed(state: PageState): (frame: Frame) => void {
   };
 }
 
-/** Reads one frame off the wire; null for anything that this page does not know. */
+/** Parses one frame; null for anything that this page does not know. */
 export function readFrame(text: string): Frame | null {
   const value: unknown = JSON.parse(text);
   return isFrame(value) ? value : null;

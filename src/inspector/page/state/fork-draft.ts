@@ -3,7 +3,7 @@ import { type Json, type JsonObject, isJsonObject } from '../../../json/json.ts'
 /** The leaves whose outcomes a reader may write: what a model replied, what a tool gave. */
 export type ForkLeaf = 'callLlm' | 'callTool';
 
-/** What somebody writes in the place of a recorded outcome, to fork the run with it. */
+/** What a user writes to replace a recorded outcome, to fork the run with it. */
 export type ForkDraft = ReplyDraft | ResultDraft;
 
 interface DraftPlace {
@@ -76,7 +76,7 @@ function callsIn(list: Json | undefined): readonly DraftCall[] {
   });
 }
 
-/** Reads what somebody has written as JSON. */
+/** Parses what a user has written as JSON. */
 export function readJson(
   text: string,
 ): { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly problem: string } {

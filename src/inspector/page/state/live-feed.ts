@@ -5,7 +5,7 @@ import type { PageState } from './page-state.ts';
 import { isJsonObject } from '../../../json/json.ts';
 import type { Players } from './players.ts';
 
-/** The streams that a page listens to: the list of sessions, and those sessions that somebody looks at. */
+/** The streams that a page listens to: the list of sessions, and those of the sessions being viewed. */
 interface LiveFeed {
   /**
    * Listens to these sessions from now on and to no others: a browser has few connections to a server. One that is
@@ -76,7 +76,7 @@ function frameOf(data: unknown): Frame | null {
 interface SessionFeed {
   /** Listens, from after the last frame that was heard. A session that is over and was heard to its end is left alone. */
   resume(): void;
-  /** Lets go of the connection. */
+  /** Closes the connection. */
   pause(): void;
 }
 
@@ -97,8 +97,9 @@ function playedFeed({ model }: PageState, session: string, players: Players): Se
 }
 
 /**
- * A session's frames, each handed on once and in order. A stream that breaks is opened again by the browser and continues
- * where it was; where the server left out frames because this page was too slow, they are asked for before the stream continues.
+ * A session's frames, each passed on once and in order. A stream that breaks is opened again by the browser and
+ * continues where it was; where the server left out frames because this page was too slow, they are asked for before
+ * the stream continues.
  */
 function sessionFeed(at: (part: string, from: number) => string, take: (frame: Frame) => void): SessionFeed {
   const source = new SessionSource();

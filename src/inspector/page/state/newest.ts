@@ -2,12 +2,12 @@ import { effect } from '@preact/signals';
 import type { PageState } from './page-state.ts';
 import { goTo } from './walk.ts';
 
-/** Until somebody who moves through a run has come to rest, in milliseconds. */
+/** How long a user who moves through a run must pause, in milliseconds. */
 const SETTLED_MS = 150;
 
 /**
- * Shows the newest run as long as nobody is busy with another, and offers it otherwise; says in the window's title how many
- * calls wait; keeps the address of what is shown. Call once; ends with the page.
+ * Shows the newest run as long as the user is not busy with another, and offers it otherwise; shows in the window's
+ * title how many calls wait; keeps the URL of what is shown. Call once; ends with the page.
  */
 export function followNewest(state: PageState): void {
   let latest: string | null = null;
@@ -23,7 +23,7 @@ export function followNewest(state: PageState): void {
     if (last === null || last === latest) return;
     const isFirst = latest === null;
     latest = last;
-    // Whoever followed the newest before a reload does so after it.
+    // A page that followed the newest run before a reload does so after it.
     if (isFirst && asked?.run === last && asked.step === null) state.chosen.value = null;
     asked = null;
     if (state.chosen.peek() === null && (isFirst || !isBusy(state))) {
@@ -66,7 +66,7 @@ export function nextWaiting(state: PageState): string | null {
   return found === undefined || found.id === all[shown]?.id ? null : found.id;
 }
 
-/** Somebody edits, scrubs, plays, has selected something or has a dialog open. */
+/** The user edits, scrubs, plays, has selected something or has a dialog open. */
 function isBusy(state: PageState): boolean {
   const session = state.session.peek()?.info.id ?? '';
   const isAnswering = [...state.drafts].some(

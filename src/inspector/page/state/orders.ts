@@ -6,7 +6,7 @@ import type { ForkLeaf } from './fork-draft.ts';
 import type { PageState } from './page-state.ts';
 import { showSession } from './walk.ts';
 
-/** Asks the server for something about the session that is shown, and says what became of it. True when it was done. */
+/** Asks the server for something about the session that is shown, and reports the outcome. True if it was done. */
 export async function order({ state, desk }: Pick<Page, 'state' | 'desk'>, act: Act): Promise<boolean> {
   const session = state.session.value;
   if (session === null) return false;
@@ -45,7 +45,7 @@ const DONE: { readonly [kind in Act['kind']]: string } = {
   fork: 'A fork of the run goes on from here.',
 };
 
-/** Copies a text, and says so. */
+/** Copies a text, and confirms it. */
 export async function copyText({ notice }: Pick<PageState, 'notice'>, text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
@@ -81,7 +81,7 @@ export function acceptDrops(page: Page): void {
 export type ForkOffer =
   | { readonly kind: 'offered'; readonly entry: number }
   | { readonly kind: 'refused'; readonly entry: number; readonly why: string }
-  /** Nothing was recorded at this step: nobody expects to continue from here. */
+  /** Nothing was recorded at this step, so it cannot be continued from. */
   | { readonly kind: 'none' };
 
 /** The outcome of this leaf that came with the step at a position, and its line in the recording; null for none. */

@@ -28,11 +28,11 @@ export interface PageState {
   /** Rises with `revision`, but for a long run only a few times a second: for what looks at the whole run each time. */
   readonly slowRevision: Signal<number>;
   readonly link: Signal<'connecting' | 'open' | 'lost' | 'saved'>;
-  /** The run that somebody chose; null: the newest, as long as nobody is busy with another. */
+  /** The run that the user chose; null: the newest, as long as the user is not busy with another. */
   readonly chosen: Signal<string | null>;
-  /** The run that is shown where nobody chose one. */
+  /** The run that is shown if none was chosen. */
   readonly newest: Signal<string | null>;
-  /** A run that began while somebody was busy with another: it is offered, and does not take the page. */
+  /** A run that began while the user was busy with another: it is offered, but not shown. */
   readonly offered: Signal<string | null>;
   readonly session: ReadonlySignal<SessionModel | null>;
   /** The step that is looked at, a position; null: the latest, whatever comes. */
@@ -133,9 +133,9 @@ export function isComparing(state: PageState): boolean {
   return state.tab.value === 'compare' && otherSession(state) !== null;
 }
 
-/** What somebody has written so far in answer to a call that waits. */
+/** What the user has written so far in answer to a waiting call. */
 export interface AnswerDraft {
-  /** What the arguments were edited to; `wrong`: since then to what cannot be approved. Null: nobody edits them. */
+  /** What the arguments were edited to; `wrong`: since then to what cannot be approved. Null: they are not being edited. */
   readonly edited: { readonly args: JsonObject; readonly wrong: boolean } | null;
   readonly reason: string;
 }

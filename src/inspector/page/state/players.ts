@@ -8,13 +8,13 @@ export interface Players {
   prepare(): void;
   /** Plays a session from where it was; `isNew`: it has only begun. */
   resume(session: string, isNew: boolean): void;
-  /** Nobody looks at it for now. */
+  /** Not viewed for now. */
   pause(session: string): void;
-  /** Nobody will look at it again. */
+  /** Will not be viewed again. */
   drop(session: string): void;
   /** Null: there is no such step. */
   detail(session: string, n: number): Promise<StepDetail | null>;
-  /** Why a run cannot continue from an entry with this outcome; null: it can, as far as its machine knows. */
+  /** Why a run cannot continue from an entry with this outcome; null: it can, according to its machine. */
   refusal(session: string, entry: number, outcome: Json): Promise<string | null>;
 }
 

@@ -12,7 +12,7 @@ export interface Saved {
   readonly session: string | null;
   readonly beside: string | null;
   readonly desk: Desk;
-  /** Hands on the frames of all sessions: those of recordings as they are played. */
+  /** Passes on the frames of all sessions: those of recordings as they are played. */
   show(take: (frame: Frame) => void): void;
 }
 

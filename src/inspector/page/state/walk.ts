@@ -35,7 +35,7 @@ export function showSession(state: PageState, id: string): void {
 
 /** The speeds that playing goes through, as multiples of the recorded one. */
 const SPEEDS = [1, 4, 16, 64, 0.1, 0.25] as const;
-/** Nobody watches a pause for longer than this, in milliseconds: the rest of it is skipped. */
+/** The longest pause that is played, in milliseconds: the rest of it is skipped. */
 const LONGEST_PAUSE = 1000;
 
 /** Starts playing from the cursor, or from the beginning when it stands at the end; stops when it plays. */

@@ -53,7 +53,7 @@ export function App() {
 
 const SHOWN_MS = 5000;
 
-/** Says what became of an order, and says it aloud as well. Goes by itself. */
+/** Shows the outcome of an action, and announces it. Disappears by itself. */
 function Toast() {
   const { state } = usePage();
   const { text, tone } = state.notice.value;
@@ -119,7 +119,7 @@ function Banner({ text }: { readonly text: string }) {
   );
 }
 
-/** Says aloud what a reader that does not see the page must know: that a call waits, and how a run ended. */
+/** Announces what a screen reader's user must know: that a call waits, and how a run ended. */
 function Waiting() {
   const { state } = usePage();
   const session = state.session.value;

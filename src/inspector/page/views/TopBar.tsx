@@ -68,7 +68,7 @@ export function TopBar() {
   );
 }
 
-/** A run that began while somebody was busy with this one. */
+/** A run that began while the user was busy with this one. */
 function NewRun() {
   const { state } = usePage();
   const offered = state.offered.value;
@@ -195,7 +195,7 @@ function Facts() {
   );
 }
 
-/** How long a run has taken; while it is live, the clock goes on though nothing happens. */
+/** How long a run has taken; while it is live, the clock runs even if nothing happens. */
 function Clock({ session: { info, lastAt } }: { readonly session: SessionModel }) {
   const { desk, state } = usePage();
   void state.revision.value;

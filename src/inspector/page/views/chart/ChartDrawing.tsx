@@ -197,7 +197,7 @@ export function StateView(props: StateViewProps) {
   );
 }
 
-/** What leads to a state from anywhere: on its plate, and no part of what it is called. */
+/** What leads to a state from anywhere: on its plate, and not part of its name. */
 export function FromAnywhere({ box, active, taken }: Pick<StateViewProps, 'box' | 'active' | 'taken'>) {
   const { x, y, height, fromAnywhere } = box;
   if (fromAnywhere.length === 0) return null;
@@ -217,7 +217,7 @@ export function FromAnywhere({ box, active, taken }: Pick<StateViewProps, 'box' 
   );
 }
 
-/** Where a state returns to what was active in it before. Nobody is ever in it, so there is nothing to press. */
+/** Where a state returns to what was active in it before. It is never active, so there is nothing to press. */
 function HistoryView({ box, sign }: { readonly box: StateBox; readonly sign: string }) {
   const { path, x, y, width } = box;
   const about =

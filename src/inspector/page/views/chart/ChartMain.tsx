@@ -25,7 +25,7 @@ const TOP = 40;
 /** Below this zoom, names are set as large as their plates allow. */
 const FAR = 0.78;
 
-/** The statechart of one actor: fits itself to its place until somebody zooms or moves it. */
+/** The statechart of one actor: fits itself to its place until the user zooms or moves it. */
 export function ChartMain({ actor, drawing }: { readonly actor: ActorState; readonly drawing: MachineDrawing }) {
   const { state } = usePage();
   const session = state.session.value;

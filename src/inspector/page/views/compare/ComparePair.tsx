@@ -90,7 +90,7 @@ interface NoTransitionProps {
   readonly at: number | null;
 }
 
-/** Says that one side has no such transition, and where it continues. */
+/** Shows that one side has no such transition, and where it continues. */
 function NoTransition({ side, next, at }: NoTransitionProps) {
   return (
     <div class="pair-head" data-side={side}>
@@ -218,7 +218,7 @@ function Side({ side, value, other }: SideProps) {
   );
 }
 
-/** A text of which the part that the other one has not is marked. */
+/** A text in which the part that the other one lacks is marked. */
 function Text({ text, other }: { readonly text: string; readonly other: string }) {
   const { head, left, tail } = textDifference(text, other);
   if (left.length === text.length) return <EscapedText class="string" text={text} most={600} />;

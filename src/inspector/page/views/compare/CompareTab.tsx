@@ -32,7 +32,7 @@ export function CompareTab() {
     );
   const choose = (id: string | null): void => {
     state.other.value = id;
-    // A page that nobody chose a run for shows the latest; two that are compared stay.
+    // A page without a chosen run shows the latest; two that are compared stay.
     if (session !== null) state.chosen.value = session.info.id;
   };
   return (

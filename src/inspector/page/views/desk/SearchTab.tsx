@@ -69,7 +69,7 @@ function ThisRun({ query }: { readonly query: string }) {
   );
 }
 
-/** Nobody asks for each letter of what is being written. */
+/** Does not search after each letter that is typed. */
 const PAUSE_MS = 250;
 
 type RunHit = SearchPage['hits'][number];

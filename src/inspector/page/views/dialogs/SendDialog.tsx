@@ -18,7 +18,7 @@ export function SendDialog() {
   const draft = useEventDraft(page.state);
   const { type, form, formKey, reading } = draft;
   const element = useRef<HTMLFormElement>(null);
-  // What is wrong is shown where somebody has been, and everywhere once it was to be sent.
+  // Errors are shown in visited fields, and everywhere after an attempt to send.
   const [strict, setStrict] = useState(false);
   const [refusal, setRefusal] = useState('');
   const afresh = (): void => {

@@ -203,7 +203,7 @@ const NOTHING: { readonly [empty in SchemaField['empty']]: string } = {
   text: 'empty',
 };
 
-/** What a browser does not tell of a field for numbers: it holds something that is not a number. */
+/** What a browser does not report for a number field: it holds something that is not a number. */
 const UNREADABLE = 'no number';
 
 function stepOf({ schema }: SchemaField): number | 'any' {

@@ -13,7 +13,7 @@ interface SchemaFormProps {
   readonly kind: FormKind;
   readonly state: FormState;
   readonly reading: FormReading;
-  /** All that is wrong is shown, also of fields where nobody has been yet. */
+  /** All errors are shown, including those of fields not visited yet. */
   readonly strict: boolean;
   /** What the object is called, and its JSON. */
   readonly title: string;

@@ -34,7 +34,7 @@ export function Icon({ name }: { readonly name: IconName }) {
   );
 }
 
-/** What each tone looks like without its colour: a shape, so that nobody depends on seeing red and green. */
+/** What each tone looks like without its colour: a shape, so that it does not depend on seeing red and green. */
 export const TONE_SHAPES: { readonly [tone in Tone]: string } = {
   go: 'M8 4a4 4 0 1 1 0 8 4 4 0 0 1 0-8z',
   model: 'M8 3l5 5-5 5-5-5z',

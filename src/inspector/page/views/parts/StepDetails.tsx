@@ -35,7 +35,7 @@ function isShort(value: Json): boolean {
   return typeof value !== 'object' || value === null;
 }
 
-/** Says that a context is not known, and why: nothing is shown that was not so. */
+/** Shows that a context is unknown, and why: nothing is shown that may be untrue. */
 export function NotKnown() {
   return (
     <p class="refusal" data-testid="not-known">

@@ -5,7 +5,7 @@ import { IconButton } from './Button.tsx';
 import { escapedText, escapedLine } from '../../model/escaped-text.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../../../json/json.ts';
 
-/** How much of a text is shown at first, and how much more each time somebody asks. */
+/** How much of a text is shown at first, and how much more on each request. */
 const FIRST = 1200;
 const FURTHER = 20_000;
 
@@ -37,7 +37,7 @@ export function EscapedText({
 
 const FIRST_ENTRIES = 40;
 
-/** A value as a tree. What is deeper than `open` levels, or long, waits until somebody asks. */
+/** A value as a tree. What is deeper than `open` levels, or long, is shown on request. */
 export function JsonTree({ value, open = 2 }: { readonly value: Json; readonly open?: number }) {
   return (
     <div class="copied">

@@ -94,7 +94,7 @@ export function VirtualList<T>({
   );
 }
 
-/** Keeps a box at its end while that is wanted and nobody works in it; reports how high the box is. */
+/** Keeps a box scrolled to its end while that is wanted and nothing in it has the focus; reports the box's height. */
 function useStay(
   box: Ref,
   content: Ref,
@@ -148,7 +148,7 @@ function useRowHeights(rows: Ref | null, report: (index: number, height: number)
   });
 }
 
-/** Somebody has the focus on something in it, such as a field. */
+/** Something in it has the focus, such as a field. */
 function worksIn(element: HTMLElement): boolean {
   const { activeElement } = document;
   return activeElement !== element && element.contains(activeElement);

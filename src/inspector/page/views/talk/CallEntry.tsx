@@ -101,7 +101,7 @@ export function CallEntry({ item, now }: { readonly item: CallItem; readonly now
   );
 }
 
-/** What an MCP server asked meanwhile, and what it was told. */
+/** What an MCP server asked meanwhile, and the answer. */
 function QuestionView({ question: { server, kind, message, action, content } }: { readonly question: CallQuestion }) {
   return (
     <div class="payload" data-testid="question">
@@ -224,7 +224,7 @@ function Answers({ item, draft, sent, onAnswer }: AnswersProps) {
   );
 }
 
-/** Whose tool it is, what its MCP server says of it, and what has changed since it was always allowed. */
+/** The tool's MCP server, how the server describes it, and what has changed since it was always allowed. */
 function SourceRows({ source }: { readonly source: ToolSource }) {
   const { server, address, serverTool, title, description, annotations, changes = [] } = source;
   if (server === undefined) return null;

@@ -3,7 +3,7 @@ import { order } from '../../state/orders.ts';
 import { usePage } from '../../state/page-context.ts';
 import { Button } from '../parts/Button.tsx';
 
-/** Where a person talks to a run that goes on: its model reads it before its next step, or the next run begins with it. */
+/** Where a person writes to a live run: its model reads it before its next step, or the next run begins with it. */
 export function MessageBox() {
   const page = usePage();
   const { state } = page;

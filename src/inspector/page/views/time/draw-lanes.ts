@@ -128,7 +128,7 @@ function penOn(canvas: HTMLCanvasElement, size: Size): CanvasRenderingContext2D 
   return pen;
 }
 
-/** Draws the cursor, and a veil over what comes after it: all that changes while somebody scrubs. */
+/** Draws the cursor, and a veil over what comes after it: all that changes during scrubbing. */
 export function drawCursor(
   canvas: HTMLCanvasElement,
   plan: LanesPlan,
@@ -267,7 +267,7 @@ const MARK_TONES: { readonly [kind in StepMark['kind']]: Tone } = {
   end: 'caution',
 };
 
-/** Each kind of mark has a shape of its own: triangle, cross, lozenge, square, circle. */
+/** Each kind of mark has its own shape: triangle, cross, lozenge, square, circle. */
 function drawMark(pen: CanvasRenderingContext2D, { kind }: StepMark, x: number, colours: LaneColours): void {
   const y = 11;
   pen.fillStyle = colours.tones[MARK_TONES[kind]];
