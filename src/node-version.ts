@@ -1,6 +1,6 @@
 /**
- * Says what to do when this version of Node is too old, or nothing when it will do. Written in the JavaScript of ten years
- * ago, for the old versions that have to run it.
+ * Prints what to do if this version of Node is too old, or nothing if it is supported. Written in the JavaScript of ten
+ * years ago, for the old versions that have to run it.
  */
 export function nodeVersionProblem(version: string): string | null {
   const parts = version.replace(/^v/, '').split('.');

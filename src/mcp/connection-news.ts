@@ -10,7 +10,7 @@ export interface Listeners<E extends { readonly type: string }> {
   emit(event: E): void;
 }
 
-/** Makes a list of listeners. One that throws neither hinders the others nor whoever emitted. */
+/** Makes a list of listeners. One that throws affects neither the others nor the emitter. */
 export function createListeners<E extends { readonly type: string }>(): Listeners<E> {
   const entries = new Set<(event: E) => void>();
   return {
@@ -74,7 +74,7 @@ export function createWarningCounter(
 /** What a server writes into the log of its client. */
 export interface McpLogMessage {
   readonly level: McpLogLevel;
-  /** The part of the server that says it; null when it does not say which. */
+  /** The part of the server that logged it; null if it does not say. */
   readonly logger: string | null;
   /** Its text, or the JSON of anything else; at most 2 000 characters, the rest cut out of the middle. */
   readonly message: string;
@@ -86,8 +86,8 @@ const MOST_A_SECOND = 20;
 const LONGEST = 2000;
 
 /**
- * Makes the log of one server out of its `notifications/message`: those of `least` and above, at most twenty a second. A
- * server may flood its client, and not every one heeds the level that it was given.
+ * Makes the log of one server from its `notifications/message`: those of `least` and above, at most twenty a second. A
+ * server may flood its client, and not every server respects the requested level.
  */
 export function createServerLog(
   least: McpLogLevel,

@@ -34,7 +34,7 @@ export type McpState =
   | 'BACKING_OFF'
   /** A token is got without a person. */
   | 'REFRESHING'
-  /** A person signs in; {@link McpLoginStep} says how far that is. */
+  /** A person signs in; {@link McpLoginStep} is the progress. */
   | 'AUTHORIZING'
   | 'FAILED'
   | 'NEEDS_LOGIN'
@@ -108,7 +108,7 @@ interface ListToolsOptions extends McpRequestOptions {
   readonly refresh?: boolean;
 }
 
-/** A connection to one MCP server, which heals by itself until it is told to stop. */
+/** A connection to one MCP server, which reconnects by itself until it is disconnected. */
 export interface McpConnection {
   readonly name: string;
   readonly server: McpServer;
@@ -121,12 +121,12 @@ export interface McpConnection {
   readonly tools: readonly McpTool[];
   /** What the server said beyond the limits, and was cut to size or left out: a sentence each, twenty at most. */
   readonly warnings: readonly string[];
-  /** The machine that keeps the connection, to be looked at by whoever draws it; what is sent to it is not checked. */
+  /** The machine that keeps the connection, for drawing and inspection; events sent to it are not checked. */
   readonly actor: AnyActorRef;
 
   /** Connects and lists the tools. True when that worked, false when the try failed; never rejects. It continues to try. */
   connect(): Promise<boolean>;
-  /** Ends the connection and every process that was started for it, within 5 s. `connect()` begins anew. */
+  /** Ends the connection and every process that was started for it, within 5 s. `connect()` starts again. */
   disconnect(): Promise<void>;
   isConnected(): boolean;
   /** The tools; `refresh` asks the server again. Connects when needed; rejects with an {@link McpError}. */
@@ -157,9 +157,10 @@ export interface McpConnection {
     options?: McpRequestOptions,
   ): Promise<McpCompletion>;
   /**
-   * Hears when a resource, or a part of it, has changed; read it to know how. It is subscribed again after each reconnect,
-   * and then the listener is called with `missed: true`; what it throws is ignored. The returned function ends it. Rejects with an {@link McpError}
-   * where the server offers no subscription or refuses this one.
+   * Calls the listener when a resource, or a part of it, has changed; read the resource to see how. It is subscribed
+   * again after each reconnect, and the listener is then called with `missed: true`; what it throws is ignored. The
+   * returned function unsubscribes. Rejects with an {@link McpError} if the server offers no subscriptions or refuses
+   * this one.
    */
   subscribeResource(
     uri: string,
@@ -185,7 +186,7 @@ export interface McpConnection {
   cancelLogin(): void;
   /** Disconnects, and forgets the tokens of this login, here and in the store. The server is not notified. */
   logout(): Promise<void>;
-  /** The login as it is kept, without its tokens; null for a server that no person signs in at. */
+  /** The stored login, without its tokens; null for a server without a personal login. */
   loginStatus(): Promise<McpLoginStatus | null>;
   /** Listens to one kind of news; the returned function ends it. */
   on<T extends McpConnectionNews['type']>(

@@ -13,8 +13,8 @@ export function secretsOfConnection(connection: McpConnection): readonly string[
 }
 
 /**
- * Makes a connection to one MCP server. Nothing is started or opened before `connect()` or the first call. It may stand
- * for a configuration in any number of agents, which share it; who made it ends it with `disconnect()`. Throws an
+ * Makes a connection to one MCP server. Nothing is started or opened before `connect()` or the first call. It may be used
+ * in place of a configuration in any number of agents, which share it; its creator ends it with `disconnect()`. Throws an
  * {@link McpConfigError} for a wrong configuration.
  *
  * @example

@@ -1,6 +1,6 @@
 /**
- * Owns: the MCP servers of one agent: which there are, what their tools are called, who answers a call. Does not own:
- * the connections' lives, and connections that somebody else made.
+ * Owns: the MCP servers of one agent: which there are, what their tools are called, who answers a call. Does not own: the
+ * connections' lifecycles, and connections that were made elsewhere.
  */
 import { type McpCalls, McpError, type McpTool } from '../actors/mcp/mcp-calls.ts';
 import type { Effects, Policy } from '../tools/spec.ts';
@@ -21,7 +21,7 @@ export interface McpToolEntry {
   readonly server: string;
   /** The tool as the server lists it, under the server's own name. */
   readonly tool: McpTool;
-  /** Null where neither configuration nor annotations decide: the agent's default holds. */
+  /** Null if neither configuration nor annotations decide: the agent's default applies. */
   readonly policy: Policy | null;
   readonly effects: Effects;
   readonly timeoutMs: number;
@@ -37,7 +37,7 @@ interface McpServerStatus {
   readonly name: string;
   readonly state: McpState;
   readonly required: boolean;
-  /** Made by somebody else, and closed by them. */
+  /** Made elsewhere, and closed there. */
   readonly shared: boolean;
   readonly tools: number;
   readonly instructions: string | null;
@@ -77,7 +77,7 @@ export interface McpHub extends McpCalls {
   tools(): readonly McpToolEntry[];
   /** The connection of a server, for `readResource` and `getPrompt`; null when there is none. */
   server(name: string): McpConnection | null;
-  /** What the connected servers want said in the system prompt. */
+  /** The connected servers' instructions for the system prompt. */
   instructions(): readonly { readonly server: string; readonly text: string }[];
   /** The sign-ins that wait for a person. */
   logins(): readonly McpPendingLogin[];

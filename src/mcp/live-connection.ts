@@ -34,7 +34,7 @@ import { authLeaves, authorizerOf, createSignIn } from './sign-in.ts';
 import { LinkFault, keptError, toMcpError } from './wire/faults.ts';
 import { type McpClock, type McpLink, REAL_CLOCK } from './wire/link.ts';
 
-/** How long answers that are on their way over a link that was given up may take. */
+/** How long answers in flight on an abandoned link may take. */
 const LINGER_MS = 1000;
 
 /** What a connection is made of, and where it stands: each step of its machine is followed. */
@@ -58,7 +58,7 @@ export class LiveConnection {
   #roots: McpAnswers['roots'];
   #step: McpLoginStep | null = null;
   #listings = 0;
-  /** The link that knows of the subscriptions. */
+  /** The link that has the subscriptions. */
   #greeted = 0;
 
   constructor(server: McpServer, options: McpConnectionOptions) {

@@ -21,7 +21,7 @@ interface SignIn {
   onRefused(generation: number, fault: LinkFault): 'again' | 'wait' | 'final';
   /** A person signs in for more scopes, and calls continue meanwhile. */
   goesOn(): boolean;
-  /** Why nothing can be called: somebody has to sign in. Null while that is not so. */
+  /** Why nothing can be called: someone has to sign in. Null otherwise. */
   required(): McpError | null;
   login(until: <T>(look: () => T | null) => Promise<T>): Promise<boolean>;
   readonly api: Pick<McpConnection, 'answerLogin' | 'cancelLogin' | 'loginStatus'>;

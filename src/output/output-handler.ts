@@ -13,8 +13,8 @@ export interface OutputStats {
 type Shown = void | Promise<void>;
 
 /**
- * Where a run shows itself: the option `output`. Implement the methods you care for and leave out the rest; one that
- * throws or rejects never breaks a run.
+ * Where a run is shown: the option `output`. Implement the methods you care for and leave out the rest; one that throws
+ * or rejects never breaks a run.
  *
  * @example createAgent({ output: { toolUsage: (name) => log(`uses ${name}`), finalAnswer: (text) => log(text) } })
  */
@@ -27,9 +27,9 @@ export interface OutputHandler {
   stepHeader?(n: number, limit: number): Shown;
   /** A change of state, such as `tool.failed: EXECUTING_PLAN → ERROR_RECOVERY`. */
   stateInfo?(text: string): Shown;
-  /** What the model says that it thinks. */
+  /** The model's thought. */
   thought?(text: string): Shown;
-  /** What the model says that it wants to reach. */
+  /** The model's stated goal. */
   goal?(text: string): Shown;
   /** A plan, and the index of the step that is next; called again when the next step begins. */
   plan?(steps: readonly PlanStep[], current: number): Shown;
@@ -41,9 +41,9 @@ export interface OutputHandler {
   json?(data: unknown, title: string): Shown;
   /** Something failed. */
   error?(text: string): Shown;
-  /** Something that the user should know. */
+  /** A warning for the user. */
   warning?(text: string): Shown;
-  /** Something that the user may want to know. */
+  /** Information for the user. */
   info?(text: string): Shown;
   /** Waiting begins; `text` says for what. */
   startProgress?(text: string): Shown;
@@ -57,7 +57,7 @@ export interface OutputHandler {
   finalAnswer?(text: string): Shown;
   /** The run is over after this many steps, however it ended. */
   completion?(steps: number, limit: number): Shown;
-  /** A prompt as it goes to the model; with `showPrompts`. */
+  /** A prompt as it is sent to the model; only with `showPrompts`. */
   prompt?(text: string): Shown;
   /** Figures; with `showStats`. */
   stats?(stats: OutputStats): Shown;
@@ -65,7 +65,7 @@ export interface OutputHandler {
   debug?(text: string): Shown;
 }
 
-/** An output of which every method exists and none ever throws. */
+/** An output with every method, none of which ever throws. */
 export type GuardedOutput = {
   readonly [Method in Exclude<keyof OutputHandler, 'wants'>]-?: (
     ...args: Parameters<NonNullable<OutputHandler[Method]>>

@@ -167,7 +167,7 @@ function showLog(
   else if (debug) output.debug(text);
 }
 
-/** A server that is on its way says nothing yet. */
+/** A server that is still connecting shows nothing yet. */
 const PASSING: ReadonlySet<string> = new Set(['IDLE', 'CONNECTING', 'DISCOVERING', 'REFRESHING', 'STOPPED']);
 
 function showServer(output: GuardedOutput, event: Extract<RunEvent, { readonly type: 'mcp.changed' }>): void {
@@ -178,7 +178,7 @@ function showServer(output: GuardedOutput, event: Extract<RunEvent, { readonly t
     output.warning(`MCP server ${event.server}: ${event.state}.`);
 }
 
-/** What an output has to know of a run to show its next event. */
+/** What an output must know of a run to show its next event. */
 interface RunView {
   readonly plan: { readonly steps: readonly PlanStep[]; readonly current: number } | null;
   /** Calls that run now, by id. */

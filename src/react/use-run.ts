@@ -10,8 +10,8 @@ export interface UsedRun<TSource = SomeRun> extends RunSnapshot<TSource>, RunAct
 
 /**
  * A run or a chat in a component, which is rendered again when what it selects has changed. `source` is an address that
- * `runStream.serve` answers, a run of this process, or a store that several components share. What goes on is followed while
- * the component is mounted; unmounting it ends nothing.
+ * `runStream.serve` answers, a run of this process, or a store that several components share. Live runs are followed
+ * while the component is mounted; unmounting it ends no run.
  *
  * @example const { messages, send } = useRun<typeof agent>('/api/run?id=chat-1');
  * @example const state = useRun(store, (run) => run.state);
@@ -50,7 +50,7 @@ export function useRun(
   );
 }
 
-/** Selects once for each view and selector. What is selected stays the same value where the next one is no other. */
+/** Selects once for each view and selector. The selected value keeps its identity while the next one is equal. */
 function selecting(store: RunStore) {
   let lastView: RunSnapshot | null = null;
   let lastSelector: ((run: UsedRun) => unknown) | undefined;

@@ -2,7 +2,7 @@ import type { Severity } from '../json/errors.ts';
 import { hint, OptionError } from '../json/known-options.ts';
 import { type OnError, type RecoveryStep, type RetryStep, type Slot, type SlotName, SLOTS } from './steps.ts';
 
-/** A step as the machines know it: data, its function found by tool, slot and index. */
+/** A step for the machines: data, its function found by tool, slot and index. */
 export type StepData =
   | { readonly kind: 'fix' }
   | { readonly kind: 'fix-agent'; readonly agent: string; readonly retries: number }
@@ -13,7 +13,7 @@ export type StepData =
   | { readonly kind: 'escalate'; readonly reason: string | null; readonly severity: Severity }
   | { readonly kind: 'throw'; readonly reason: string | null };
 
-/** A slot as the machines know it. `chosen-by-code`: a function of the error, which a leaf asks. */
+/** A slot for the machines. `chosen-by-code`: a function of the error, which a leaf calls. */
 export type SlotData =
   | { readonly kind: 'steps'; readonly steps: readonly StepData[] }
   | { readonly kind: 'chosen-by-code' };
@@ -30,8 +30,8 @@ type SlotFunction = Extract<Slot, (...args: never) => unknown>;
 export type ResolvedOnError = { readonly [slot in SlotName]?: ResolvedSlot };
 
 /**
- * Resolves inheritance, slot by slot: the first of the levels that has a slot decides; `inherit()` in a list stands for
- * what the next level would have done.
+ * Resolves inheritance, slot by slot: the first of the levels that has a slot decides; `inherit()` in a list means what
+ * the next level would have done.
  */
 export function resolveOnError(levels: readonly (OnError | undefined)[]): ResolvedOnError {
   return Object.fromEntries(
@@ -68,7 +68,7 @@ function choosing(choose: SlotFunction, below: readonly (Slot | undefined)[]): S
   };
 }
 
-/** A single step stands for a list of one. */
+/** A single step means a list of one. */
 export function stepsOf(slot: RecoveryStep | readonly RecoveryStep[]): readonly RecoveryStep[] {
   return 'kind' in slot ? [slot] : slot;
 }
@@ -113,8 +113,8 @@ const KINDS: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * Refuses an `onError` that cannot mean what it says: an unknown slot, something that is not a step, a step after one that
- * ends recovery, `whenUnknown` where no outcome can be unknown. Throws a `TypeError` that names `owner` and the slot.
+ * Rejects an invalid `onError`: an unknown slot, something that is not a step, a step after one that ends recovery,
+ * `whenUnknown` where no outcome can be unknown. Throws a `TypeError` that names `owner` and the slot.
  */
 export function checkOnError(owner: string, onError: unknown): asserts onError is OnError | undefined {
   if (onError === undefined) return;

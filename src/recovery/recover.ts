@@ -70,7 +70,7 @@ export const recover = {
   substitute: (by: SubstituteFunction): RecoveryStep => ({ kind: 'substitute', substitute: by }),
   /** Hands the error to the model; the built-in end of every list. */
   feedback: (): RecoveryStep => ({ kind: 'feedback' }),
-  /** Says that this is not ours to repair. Severity ignores case; `high` unless given. */
+  /** Escalates: this cannot be repaired here. Severity ignores case; `high` unless given. */
   escalate: (reason?: string, severity: string = 'high'): RecoveryStep => ({
     kind: 'escalate',
     reason: reason ?? null,

@@ -14,7 +14,7 @@ export interface RepairTask {
   readonly attempts: readonly { readonly arguments: string; readonly error: string }[];
 }
 
-/** What a repair agent comes back with, and the tokens that it took. `null`: it does not know. */
+/** What a repair agent returns, and the tokens that it used. `null`: unknown. */
 export type Repaired = RepairOutcome & {
   readonly usage?: Usage & { readonly byModel?: { readonly [model: string]: Usage } };
 };

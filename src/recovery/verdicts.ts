@@ -1,6 +1,6 @@
 import type { EscalationError, Severity } from '../json/errors.ts';
 
-/** What is done about an escalation: data, so that it is recorded and replayed. Names stand for models and agents. */
+/** What to do about an escalation: data, so that it is recorded and replayed. Models and agents are given by name. */
 export type Verdict =
   | { readonly kind: 'retryWithModel'; readonly model: string }
   | { readonly kind: 'reroute'; readonly to: 'skill' | 'agent'; readonly name: string }

@@ -50,9 +50,9 @@ export interface RecordingPage {
 export type RestateHandlers = {
   /** Does a run; its id is the workflow's key. Restate refuses a second one of the same key. */
   run: (ctx: WorkflowContext, request: RestateRequest) => Promise<RestateResult>;
-  /** Says something to a run. Resolves false when it does not take it: it is over, or no such call waits. */
+  /** Sends an event to a run. Resolves false if it is not accepted: the run is over, or no such call waits. */
   send: (ctx: WorkflowSharedContext, message: RestateMessage) => Promise<boolean>;
-  /** Where a run stands; null for one that is not there. */
+  /** The state of a run; null if it does not exist. */
   state: (ctx: WorkflowSharedContext) => Promise<RestateState | null>;
   /** The recording so far, from a piece on; null for a run that is not there. */
   recording: (ctx: WorkflowSharedContext, from?: { readonly from?: number }) => Promise<RecordingPage | null>;
@@ -62,14 +62,14 @@ export type RestateHandlers = {
 export interface RestateAgentOptions {
   /** The name of the service. Default: the agent's. */
   readonly name?: string;
-  /** Gives the context of a run for tools, in each attempt anew: it is never written. */
+  /** Makes the context of a run for tools, for each attempt: it is never stored. */
   readonly context?: (run: { readonly runId: string; readonly request: RestateRequest }) => unknown;
   /**
    * How long a run may wait before Restate suspends it. While it does, nothing is connected and nothing is lost. Default: a
    * minute more than the longest time limit of the agent, so that a cancel reaches a tool that is at work.
    */
   readonly suspendAfterMs?: number;
-  /** How long work may take from then on before Restate aborts it and begins it anew. Default: an hour. */
+  /** How long work may take from then on before Restate aborts and restarts it. Default: an hour. */
   readonly abortAfterMs?: number;
   /** How long state and recording are kept behind a run's end. Default: Restate's, a day. */
   readonly keepMs?: number;
@@ -102,8 +102,9 @@ const PAGE = 4 * 2 ** 20;
 const HOUR_MS = 3_600_000;
 
 /**
- * Makes a workflow of an agent, to be bound to an endpoint; a run is one of it. Each effect is one durable step, timers and events from outside are Restate's, and a run
- * whose process is gone continues in another one. Throws a `TypeError` for wrong options.
+ * Makes a workflow from an agent, to be bound to an endpoint; each run is one instance of it. Each effect is one durable
+ * step, timers and events from outside are Restate's, and a run whose process is gone continues in another one. Throws a
+ * `TypeError` for wrong options.
  *
  * @example restate.serve({ services: [restateAgent(agent)], port: 9080 });
  */
@@ -117,7 +118,7 @@ export function restateAgent(
   const { maxAttempts, firstWaitMs = 100, longestWaitMs = 10_000 } = retry;
   const { suspendAfterMs = longestLimit(agent.options) + 60_000 } = options;
   const { shared } = handlers.workflow;
-  // What only reads leaves no journal behind: it would hold the recording once more.
+  // A handler that only reads leaves no journal: it would hold the recording again.
   const reading = { journalRetention: 0, enableLazyState: true };
   return workflow({
     name,
@@ -191,7 +192,7 @@ async function attempt(agent: Drivable, ctx: WorkflowContext, { request, context
   return resultOf(result, broken);
 }
 
-/** The result for the caller. What broke the journal is the engine's to try again, and an attempt that was let go has none. */
+/** The result for the caller. The engine retries what broke the journal, and a released attempt has no result. */
 async function resultOf(result: AnyResult | null, broken: { readonly error: unknown } | null): Promise<RestateResult> {
   if (broken !== null) throw broken.error;
   if (result === null || result.status === 'waiting') return new Promise<never>(() => undefined);
@@ -199,7 +200,7 @@ async function resultOf(result: AnyResult | null, broken: { readonly error: unkn
   return rest;
 }
 
-/** What cannot become a run is no reason to try again. */
+/** An input that cannot become a run is not retried. */
 async function refusing(begin: () => PromiseLike<unknown>): Promise<void> {
   let run: PromiseLike<unknown>;
   try {

@@ -16,7 +16,7 @@ export interface RestateClientOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Reaches the runs of an agent on Restate. What Restate refuses rejects with an error whose `status` is that of HTTP. */
+/** Reaches the runs of an agent on Restate. What Restate refuses rejects with an error that has the HTTP `status`. */
 export interface RestateClient {
   /** Does a run and waits for its end. A second one with the same id is refused (409). */
   run(runId: string, request: RestateRequest): Promise<RestateResult>;
@@ -24,9 +24,9 @@ export interface RestateClient {
   start(runId: string, request: RestateRequest): Promise<void>;
   /** Waits for the end of a run that was begun. */
   result(runId: string): Promise<RestateResult>;
-  /** Says something to a run. False: it does not take it. Rejects for a run that has not begun (404). */
+  /** Sends an event to a run. False: it was not accepted. Rejects for a run that has not begun (404). */
   send(runId: string, message: RestateMessage): Promise<boolean>;
-  /** Where a run stands; null for one that is not there. */
+  /** The state of a run; null if it does not exist. */
   state(runId: string): Promise<RestateState | null>;
   /** The recording so far as JSON lines, to be replayed or inspected; null for a run that is not there. */
   recording(runId: string): Promise<string | null>;
@@ -95,7 +95,7 @@ export function restateClient(options: RestateClientOptions): RestateClient {
       open: () => {
         throw new TypeError(`Runs of '${name}' are begun by Restate: use the client's run or start.`);
       },
-      // The engine has them all: whoever wants one asks it.
+      // The engine has them all, and is asked for each.
       take: async (runId) => {
         if ((await state(runId)) === null) return null;
         throw new JournalError('run-locked', runId, `Restate at ${base}`);
@@ -109,7 +109,10 @@ export function restateClient(options: RestateClientOptions): RestateClient {
   };
 }
 
-/** Asks a run for what an agent asks it by its id. What was taken is durable, and the model has it with its next turn. */
+/**
+ * Sends a run the requests that an agent makes by the run's id. What was accepted is durable, and reaches the model with
+ * its next turn.
+ */
 async function asked(request: JsonObject, send: (message: RestateMessage) => Promise<boolean>): Promise<Json> {
   const { do: type, how, input, ...rest } = request;
   const isMessage = type === 'steer' || type === 'queue';

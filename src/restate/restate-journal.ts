@@ -1,5 +1,6 @@
 /**
- * Owns: the order in which a run on Restate is told things. Does not own: what is sent to it from outside (`restate-agent.ts`).
+ * Owns: the order in which a run on Restate receives entries. Does not own: what is sent to it from outside
+ * (`restate-agent.ts`).
  *
  * I1 Every command is issued in `next` or `end`, synchronously and in order of opening; nothing else is awaited than the
  *    race over what is open, in insertion order.
@@ -77,7 +78,7 @@ export function restateJournal(ctx: EngineContext, run: EngineHead): RunJournal 
     at: () => journal.at(),
     release: () => journal.release(),
     abandon: async () => journal.release(),
-    // What this process says by itself is in no journal of the engine.
+    // What this process emits itself is not in the engine's journal.
     send: () => Promise.resolve(false),
   };
 }
@@ -209,7 +210,7 @@ class RestateJournal {
     return promise.map((sent, failure): Won => ({ t: 'sent', sent: given(sent, failure) }));
   }
 
-  /** What the machine is told; null: nothing. */
+  /** What the machine receives; null: nothing. */
   #entryOf(won: Won): Entry | null {
     if (won.t === 'cancelled') return this.#accepted(CANCELLED, undefined);
     if (won.t === 'sent') return this.#taken(won.sent);
@@ -233,7 +234,7 @@ class RestateJournal {
     return { t: 'outcome', id: won.id, out: won.done.out };
   }
 
-  /** An event from outside, and the answer to whoever sent it. */
+  /** An event from outside, and the answer to its sender. */
   #taken({ at, event, callId, to: path }: SentEvent): Entry | null {
     this.#slot = null;
     const number = this.#slots++;
@@ -257,7 +258,7 @@ class RestateJournal {
 
 const CANCELLED: OutsideEvent = { type: 'run.cancelled', reason: 'The invocation was cancelled.' };
 
-/** Nobody is told: what was aborted is closed. */
+/** No one is notified: what was aborted is closed. */
 const ABORTED: Outcome = { ok: false, error: { code: 'aborted', message: 'It was no longer needed.' } };
 
 function given<T>(value: T | undefined, failure: Error | undefined): T {

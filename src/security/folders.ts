@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 
-/** The user's home folder as it is now, or `null` where there is none: no such user, or an empty `HOME`. */
+/** The user's home folder as it is now, or `null` if there is none: no such user, or an empty `HOME`. */
 export function homeFolder(): string | null {
   try {
     const home = homedir();

@@ -11,7 +11,7 @@ export function createFirst(path: string, content: string): boolean {
     writeFileSync(file, content);
     return true;
   } catch (error) {
-    // An empty lock of a full disk would belong to nobody.
+    // An empty lock file on a full disk would have no owner.
     rmSync(path, { force: true });
     throw error;
   } finally {
@@ -20,8 +20,8 @@ export function createFirst(path: string, content: string): boolean {
 }
 
 /**
- * As {@link createFirst}, and never there without its content: a process that is killed meanwhile leaves no empty file, which
- * would belong to nobody. `draft` is a name that nobody else uses. On a disk without hard links it is `createFirst`.
+ * As {@link createFirst}, and never there without its content: a process that is killed meanwhile leaves no empty file,
+ * which would have no owner. `draft` is a unique name. On a disk without hard links it is `createFirst`.
  */
 export function createWhole(path: string, content: string, draft: string): boolean {
   if (existsSync(path)) return false;
@@ -72,9 +72,9 @@ interface FileLock {
 
 /** Options of `takeLock`. */
 interface LockOptions {
-  /** How long to wait for somebody else, in milliseconds. Default 3000. */
+  /** How long to wait for the current holder, in milliseconds. Default 3000. */
   readonly waitMs?: number;
-  /** From which age a lock counts as forgotten, in milliseconds. Default 2000; the work under it takes about one. */
+  /** The age from which a lock counts as abandoned, in milliseconds. Default 2000; the work under it takes about one. */
   readonly staleMs?: number;
 }
 
@@ -82,8 +82,8 @@ const PAUSE_MS = 2;
 
 /**
  * Takes the lock file at `path`, waiting while another process has it; `null` when the wait is over. A lock whose process
- * has died, or that is too old, is taken away. Two that do so at once may take away each other's new lock: whoever has one
- * asks `isHeld` before anything that counts. It blocks the thread: hold it for as long as it takes to write a small file.
+ * has died, or that is too old, is taken away. Two that do so at once may remove each other's new lock: check `isHeld`
+ * before any critical step. It blocks the thread: hold it for as long as it takes to write a small file.
  */
 export function takeLock(path: string, { waitMs = 3000, staleMs = 2000 }: LockOptions = {}): FileLock | null {
   const mine = `${String(process.pid)} ${hostname()} ${randomUUID()}`;

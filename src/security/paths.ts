@@ -8,8 +8,8 @@ import { homeFolder, systemCode } from './folders.ts';
  * False for everything else, for arguments that are not text or empty, for NUL bytes, and for a base that is not a folder.
  * Never throws.
  *
- * It says what is true now: anyone that can change links inside `base` can change one between this check and your use of the
- * path (docs/security.md says what helps).
+ * The result is true only now: anyone who can change links inside `base` can change one between this check and your use
+ * of the path (docs/security.md says what helps).
  *
  * @example validatePath('/data', 'reports/may.txt') // true
  * @example validatePath('/data', '../data2/x')      // false

@@ -29,7 +29,7 @@ export function readPermissions(path: string, onWarning: OnWarning): Permissions
 }
 
 /**
- * Changes the permission file: reads it anew under a lock, so that nothing of another process gets lost, and replaces it in
+ * Changes the permission file: reads it again under a lock, so that no other process's change is lost, and replaces it in
  * one step. Nothing is written when nothing changes. Throws a {@link PermissionStoreError} when it cannot be done.
  */
 export function changePermissions(
@@ -201,7 +201,7 @@ export function sortedServerTools(serverTools: readonly ServerTool[]): readonly 
   return serverTools.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
 }
 
-/** Version 1. Which of the names belonged to tools of MCP servers is not known; none of them grants such a tool. */
+/** Version 1. It is not known which of the names belonged to tools of MCP servers; none of them grants such a tool. */
 function readNames(kept: unknown): AgentPermissions | null {
   return isListOfNames(kept) ? { tools: new Set(kept), serverTools: [] } : null;
 }

@@ -31,13 +31,13 @@ const checkOptions = optionsOf<PermissionStoreOptions>('permissionStore', 'docs/
 const NO_AGENT = 'default';
 
 /**
- * Keeps the tools that a person said "always allow" to, per agent, in a small file that only its owner may read. A tool of
- * the program is kept by its name; one of an MCP server by server, tool and what it said of itself, so that another server's
- * tool of the same name is asked about, and one that has changed is asked about again. Several processes may use one file.
+ * Keeps the tools that a person has always allowed, per agent, in a small file that only its owner may read. A tool of
+ * the program is identified by its name; one of an MCP server by server, tool and description, so that another server's
+ * tool with the same name is asked about, and a changed one is asked about again. Several processes may use one file.
  * Nothing is read or written before the first question; each question reads the file anew.
  *
  * @example createAgent({ name: 'assistant', permissions: permissionStore() })
- * @example permissionStore({ agent: 'nightly' }).add('read_file'); // approves beforehand what runs with nobody there
+ * @example permissionStore({ agent: 'nightly' }).add('read_file'); // approves beforehand what runs unattended
  */
 export function permissionStore(options: PermissionStoreOptions = {}): PermissionStore {
   checkOptions(options);

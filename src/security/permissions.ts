@@ -10,15 +10,15 @@ export interface PermissionStore {
   isAlwaysAllowed(tool: string, of?: ServerTool): boolean;
   /**
    * Keeps "always allow" for a tool of the program, or with `of` for that tool of an MCP server as it is now. Durable when
-   * it returns; throws a `PermissionStoreError` when it cannot be kept.
+   * it returns; throws a `PermissionStoreError` if it cannot be stored.
    */
   add(tool: string, of?: ServerTool): void;
   /** What has changed of a tool of an MCP server since it was always allowed; null where it never was, or has not. */
   changesOf(of: ServerTool): readonly ToolChange[] | null;
   /**
-   * Takes "always allow" back: of the tool of the program with this name, and of every tool of an MCP server that is called
-   * so there or was registered so; with `server` (as `listServerTools` gives it) only of that server's. Says whether there
-   * was something to take back. Throws like {@link PermissionStore.add}.
+   * Revokes "always allow": for the program's tool with this name, and for every tool of an MCP server with this name or
+   * registered name; with `server` (as in `listServerTools`) only for that server's. Returns whether there was something
+   * to revoke. Throws like {@link PermissionStore.add}.
    */
   remove(tool: string, server?: string): boolean;
   /** Takes every "always allow" of this agent back; other agents keep theirs. Throws like {@link PermissionStore.add}. */
@@ -48,7 +48,7 @@ export type PermissionProblem =
   /** Another process holds the lock for too long. */
   | 'permissions-locked';
 
-/** Something about the permission file that a person should know; the store continues, allowing less. */
+/** A warning about the permission file for a person; the store continues, allowing less. */
 export interface PermissionWarning {
   readonly code: PermissionProblem;
   readonly message: string;
@@ -57,8 +57,8 @@ export interface PermissionWarning {
 }
 
 /**
- * A decision could not be kept, or the kept ones could not be read. `code` says why; to the caller that runs a tool it is a
- * warning, because what a person answered still holds for this one call.
+ * A decision could not be stored, or the stored ones could not be read. `code` is the reason; for the caller that runs a
+ * tool it is a warning, because the person's answer still applies to this one call.
  */
 export class PermissionStoreError extends Error {
   override readonly name = 'PermissionStoreError';

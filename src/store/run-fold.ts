@@ -2,7 +2,7 @@
  * Owns: what a user interface shows of a run or a chat, as a pure fold over RunEvents. Does not own: where the events come from.
  *
  * I1 The same events give the same view. An event that was there before changes nothing: events are counted by `seq`.
- * I2 What was streamed of a reply stands only until the reply is there, is asked for again or is given up.
+ * I2 What was streamed of a reply is kept only until the reply is complete, requested again or abandoned.
  */
 import type { Usage } from '../actors/model.ts';
 import type { AnyResult } from '../machines/contract/run-result.ts';
@@ -47,7 +47,7 @@ export function foldEvent(before: RunFold, event: ShownEvent): RunFold {
 }
 
 function shown(view: RunSnapshot, event: ShownEvent): RunSnapshot {
-  // What an agent below does counts; what it says is its parent's to show.
+  // The actions of an agent below are shown; its texts are left to its parent.
   if (event.child !== undefined)
     return event.type === 'model.replied' ? { ...view, usage: sum(view.usage, event.usage) } : view;
   const turn = `${view.runId}:${view.step}`;
@@ -128,7 +128,7 @@ function pendingAfter(view: RunSnapshot, event: ShownEvent): RunSnapshot {
   return { ...view, pending, status: pending.length > 0 ? 'waiting' : 'working' };
 }
 
-/** What an event says of its call. */
+/** The data of an event about its call. */
 function callIn<TEvent extends RunEvent>({ type: _type, seq: _seq, replayed: _replayed, ...call }: TEvent) {
   return call;
 }

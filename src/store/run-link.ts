@@ -28,7 +28,7 @@ export interface SentGroup {
   readonly state?: AgentPath;
 }
 
-/** What is sent to a server. All but `send` names the run that is meant, an answer also its call. */
+/** What is sent to a server. All but `send` name the run, an answer also its call. */
 export interface StoreRequest {
   readonly type: 'approve' | 'reject' | 'send' | 'steer' | 'stop';
   readonly runId?: string;
@@ -56,7 +56,7 @@ export interface RequestAnswer {
   readonly error?: ViewError;
 }
 
-/** A run of this process. Its `pending` may hold what no event says, such as a sign-in. */
+/** A run of this process. Its `pending` may hold what no event reports, such as a sign-in. */
 export function linkToRun(run: SomeRun): RunLink {
   return {
     follow: async (take, signal) => {
@@ -81,7 +81,7 @@ export function linkToRun(run: SomeRun): RunLink {
   };
 }
 
-/** A chat behind an address: GET follows it, POST says something to it. */
+/** A chat behind a URL: GET follows it, POST sends it a request. */
 export function linkToUrl(
   url: string,
   { headers, credentials = 'same-origin', fetch: ask = fetch, retryMs = 500 }: RunStoreOptions,

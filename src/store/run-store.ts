@@ -21,7 +21,7 @@ import type { RunActions, RunSnapshot, ViewError } from './view-types.ts';
 
 /** A run or a chat for a user interface, without React: for Vue, Svelte and plain pages. */
 export interface RunStore<TSource = SomeRun> extends RunActions<TSource> {
-  /** The view as it stands: the same object until something changes. */
+  /** The current view: the same object until something changes. */
   readonly getSnapshot: () => RunSnapshot<TSource>;
   /** Calls back after each change, until what it gives back is called. The first subscriber opens the connection. */
   readonly subscribe: (listener: () => void) => () => void;
@@ -57,7 +57,7 @@ class FollowedRun implements RunStore {
   readonly getSnapshot = (): RunSnapshot => this.#fold.view;
 
   readonly subscribe = (listener: () => void): (() => void) => {
-    // A listener of its own: the same function may be given twice.
+    // A separate listener: the same function may be given twice.
     const own = (): void => listener();
     this.#listeners.add(own);
     if (this.#listeners.size === 1) {
@@ -66,7 +66,7 @@ class FollowedRun implements RunStore {
     }
     return () => {
       this.#listeners.delete(own);
-      // Who comes back at once, as effects do in strict mode, finds the connection as it was.
+      // Subscribing again at once, as effects do in strict mode, keeps the connection.
       setTimeout(() => this.#leaveIfUnused());
     };
   };
@@ -88,7 +88,7 @@ class FollowedRun implements RunStore {
     for (const listener of this.#listeners) listener();
   };
 
-  /** Opens the connection, or sees to it that the one that is open is opened again after its end: there may be more by then. */
+  /** Opens the connection, or makes sure that an open one is reopened after its end: there may be more by then. */
   #follow(): void {
     this.#isAskedAgain = this.#open !== null;
     if (this.#open !== null || this.#listeners.size === 0) return;
@@ -116,7 +116,7 @@ class FollowedRun implements RunStore {
     this.#open = null;
   }
 
-  /** The run that goes on; empty where none does. */
+  /** The live run; empty if there is none. */
   #runId(): string {
     const { runId, status } = this.#fold.view;
     return status === 'working' || status === 'waiting' ? (runId ?? '') : '';

@@ -4,7 +4,7 @@ import type { JsonObject } from '../json/json.ts';
 import type { AgentPath, RunStatus, RunUsage } from '../machines/contract/run-result.ts';
 import type { RunEvent } from '../machines/events/run-events.ts';
 
-/** The runs of an agent, or a run itself: what `useRun<typeof agent>` knows names, arguments and output by. */
+/** The runs of an agent, or a run itself: from which `useRun<typeof agent>` infers names, arguments and output. */
 export type RunOf<TSource> = TSource extends SomeRun
   ? TSource
   : TSource extends { readonly run: StartRun<infer _TContext, infer TRun> }
@@ -52,7 +52,7 @@ type Asked<TEvent> = TEvent extends { readonly type: 'approval.requested' }
     }
   : never;
 
-/** A call that waits for a person. `child`: the tools that lead to the agent below that wants it. */
+/** A call that waits for a person. `child`: the tools that lead to the agent below that made it. */
 export type PendingView<TSource = SomeRun> = Asked<EventOf<TSource>>;
 
 /** Why something failed: a stable code, and a sentence. */
@@ -63,7 +63,7 @@ export interface ViewError {
 
 /** What a user interface shows of a run, or of a chat with its runs one after the other. */
 export interface RunSnapshot<TSource = SomeRun> {
-  /** The run that goes on, or the last; null before the first. */
+  /** The live run, or the last; null before the first. */
   readonly runId: string | null;
   /** `idle` before the first run; `waiting`: a call waits for a person; the last four say how the run ended. */
   readonly status: 'idle' | 'working' | RunStatus;
@@ -78,24 +78,24 @@ export interface RunSnapshot<TSource = SomeRun> {
   readonly usage: RunUsage;
   /** The typed answer; while it streams, what there is of it so far. */
   readonly output: OutputOfRun<TSource> | null;
-  /** Why the run did not end with an answer, why the last request was refused, or why the connection was given up. */
+  /** Why the run did not end with an answer, why the last request was refused, or why the connection was closed for good. */
   readonly error: ViewError | null;
-  /** `closed`: nothing goes on, or it was given up. It opens again with the next request. */
+  /** `closed`: no run is live, or reconnecting has failed. It opens again with the next request. */
   readonly connection: 'connecting' | 'open' | 'retrying' | 'closed';
 }
 
 /** The arguments of a call, to be edited before it runs. */
 type EditedArgs<TPending> = TPending extends { readonly args: infer TArgs } ? Extract<TArgs, JsonObject> : never;
 
-/** What a person does to a run. Each resolves false where it did not take effect; the view's `error` then says why. */
+/** The actions of a person on a run. Each resolves false if it did not take effect; the view's `error` then says why. */
 export interface RunActions<TSource = SomeRun> {
   /** Lets a call of `pending` run, with other arguments if you give some: they are checked again. */
   approve(callId: string, edited?: EditedArgs<PendingView<TSource>>): Promise<boolean>;
-  /** Denies a call of `pending`; the model is told why. */
+  /** Denies a call of `pending`; the model receives the reason. */
   reject(callId: string, reason?: string): Promise<boolean>;
-  /** Starts the next run of the chat with this text, behind one that works; while one waits for a person, it is refused. */
+  /** Starts the next run of the chat with this text, queued behind a live one; refused while a run waits for a person. */
   send(text: string): Promise<boolean>;
-  /** Says something to the run that goes on, for the model's next turn. */
+  /** Sends a message to the live run, for the model's next turn. */
   steer(text: string): Promise<boolean>;
   /** Ends the run as cancelled. Closing the page does not. */
   stop(): Promise<boolean>;

@@ -1,7 +1,7 @@
 import type { ScreenSize } from './prompt-terminal.ts';
 import { AT_MOST, splitToWidth, wrapText } from './text-width.ts';
 
-/** Rows of a screen that show somebody else's text, and how much of that text they leave out. */
+/** Rows of a screen that show foreign text, and how much of that text they leave out. */
 export interface Boxed {
   readonly rows: readonly string[];
   readonly hiddenLines: number;
@@ -24,8 +24,9 @@ const BAR = '  | ';
 const HEAD = 0.7;
 
 /**
- * Puts a text of a model, tool or server behind a bar, in rows that no terminal of this width breaks once more: nothing in
- * it can pass for a row of ours, move the cursor, or hide. What goes beyond the limits is left out in the middle and counted.
+ * Puts a text of a model, tool or server behind a bar, in rows that a terminal of this width does not wrap: nothing in it
+ * can pass for one of our rows, move the cursor, or hide. What goes beyond the limits is left out in the middle and
+ * counted.
  */
 export function boxed(lines: readonly string[], { columns }: ScreenSize, limits: BoxLimits): Boxed {
   const all = lines.map((line) => lineRows(escapeCharacters(line), columns, limits.lineChars));
@@ -47,7 +48,7 @@ export function ownRows(text: string, columns: number): readonly string[] {
   return wrapText(text, rowColumns(columns));
 }
 
-/** Says how much of several boxes is left out; null when everything is shown. */
+/** Describes how much of several boxes is left out; null if everything is shown. */
 export function hiddenText(boxes: readonly Boxed[]): string | null {
   const chars = boxes.reduce((sum, { hiddenChars }) => sum + hiddenChars, 0);
   const lines = boxes.reduce((sum, { hiddenLines }) => sum + hiddenLines, 0);

@@ -1,7 +1,7 @@
 import { emitKeypressEvents } from 'node:readline';
 import { ReadStream } from 'node:tty';
 
-/** Where keys come from: `process.stdin`, or a stream that says that it is a terminal. */
+/** Where keys come from: `process.stdin`, or a stream that declares itself a terminal. */
 export interface TerminalInput extends NodeJS.ReadableStream {
   readonly isTTY?: boolean;
   readonly isRaw?: boolean;
@@ -11,7 +11,7 @@ export interface TerminalInput extends NodeJS.ReadableStream {
   setRawMode?(mode: boolean): unknown;
 }
 
-/** Where questions are shown: `process.stderr`, or a stream that knows how large its screen is and says when that changes. */
+/** Where questions are shown: `process.stderr`, or a stream that knows the size of its screen and reports changes. */
 export interface TerminalOutput extends NodeJS.WritableStream {
   readonly columns?: number;
   readonly rows?: number;
@@ -62,12 +62,12 @@ export function onceSettled(input: TerminalInput, show: () => void): () => void 
   };
 }
 
-/** A question that nobody sees must not be answered: `null` when neither output is a terminal. */
+/** A question that no one sees must not be answered: `null` if neither output is a terminal. */
 export function visibleOutput(): TerminalOutput | null {
   return [process.stderr, process.stdout].find(({ isTTY }) => isTTY) ?? null;
 }
 
-/** Where the size is unknown, or a terminal says 0: what fits nearly everywhere. */
+/** If the size is unknown, or a terminal reports 0: what fits nearly everywhere. */
 const UNKNOWN: ScreenSize = { columns: 40, rows: 24 };
 
 /** The size of the screen as it is now. */
@@ -84,14 +84,14 @@ interface Waiting {
 /** One queue per terminal, for all that ask: two prompts at once could not be distinguished. */
 const queues = new WeakMap<TerminalInput, Waiting[]>();
 
-/** Whether somebody has the terminal to ask something. */
+/** Whether the terminal is in use for a question. */
 export function isAsking(input: TerminalInput): boolean {
   return (queues.get(input)?.length ?? 0) > 0;
 }
 
 /**
- * Lets a caller ask when the terminal is free, and gives what `ask` says that it is done with. While it waits for its
- * turn, an aborted `signal` takes it out of the queue with the answer `otherwise`; from then on `ask` minds the signal.
+ * Lets a caller ask when the terminal is free, and resolves with the result of `ask`. While it waits for its turn, an
+ * aborted `signal` removes it from the queue with the answer `otherwise`; from then on `ask` handles the signal.
  */
 export function inTurn<T>(
   terminal: PromptTerminal,

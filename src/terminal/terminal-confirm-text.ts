@@ -23,7 +23,7 @@ const LINE_CHARS = [400, 200] as const;
 const SHORTEST = 100;
 /** Of names and reasons. */
 const SHORT = { rows: 3, lineChars: 200 };
-/** Of what a server says, on a screen of fewer rows than `TALL` and on others. */
+/** For a server's texts, on a screen of fewer rows than `TALL` and on others. */
 const SHORTER = { rows: 5, lineChars: 300 };
 const LONGER = { rows: 8, lineChars: 600 };
 const TALL = 40;
@@ -31,9 +31,9 @@ const TALL = 40;
 const FEWEST_ROWS = 3;
 
 /**
- * Reads the arguments of a call once, and gives what lays the question out: tool, reason and arguments, then the tool once
- * more, the answers and the place to type one. It fills one screen at most, unless `whole` is asked for. Throws for
- * arguments that cannot be shown.
+ * Reads the arguments of a call once, and returns a function that lays the question out: tool, reason and arguments, then
+ * the tool once more, the answers and the place to type one. It fills one screen at most, unless `whole` is asked for.
+ * Throws for arguments that cannot be shown.
  */
 export function questionText(question: ConfirmQuestion) {
   const { tool, args, reason } = question;
@@ -56,7 +56,7 @@ export function questionText(question: ConfirmQuestion) {
     ];
     const roomBelow = (source: readonly string[]): number =>
       size.rows - above(source).length - below(LONGEST_NOTE).length - OWN_ROWS;
-    // What the call does is worth more than what a server says of its tool, unless that has changed.
+    // What the call does matters more than the server's description of its tool, unless that has changed.
     const needed = Math.min(boxed(lines, size, NO_LIMITS).rows.length, MAX_ROWS);
     const spare = roomBelow(about.flatMap(({ title }) => own(title))) - needed;
     const least = question.changes === undefined ? FEWEST_ROWS : limits.rows;
@@ -84,14 +84,14 @@ function fitted(lines: readonly string[], size: ScreenSize, rows: number): Boxed
   return shown(LINE_CHARS.find((lineChars) => shown(lineChars).hiddenLines === 0) ?? SHORTEST);
 }
 
-/** Text of somebody else with our own words above it. */
+/** Foreign text with our own heading above it. */
 interface Part {
   readonly title: string;
   readonly lines: readonly string[];
 }
 
 /**
- * What is known of a tool of an MCP server: whose it is, what the server says of it, and what has changed, which on a low
+ * What is known of a tool of an MCP server: the server, its description of the tool, and what has changed, which on a low
  * screen stands in one part, the changes first.
  */
 function sourceParts(question: ConfirmQuestion, isLow: boolean): readonly Part[] {

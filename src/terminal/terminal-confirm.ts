@@ -73,7 +73,7 @@ interface TerminalAnswer {
 
 type Layout = (size: ScreenSize, how: { readonly whole: boolean }) => ShownQuestion;
 
-/** What it comes to when nobody answers. */
+/** The answer if no one responds. */
 const DENIED: TerminalAnswer = { decision: 'deny', interrupted: false };
 const MAX_ANSWER_CHARS = 20;
 const ANSWERS: ReadonlyMap<string, TerminalDecision> = new Map([
@@ -85,8 +85,8 @@ const ANSWERS: ReadonlyMap<string, TerminalDecision> = new Map([
 const SHOW_ALL: ReadonlySet<string> = new Set(['s', 'show']);
 
 /**
- * Asks one question and calls `done` once, also when the input ends, breaks or was over before, when the question cannot be
- * shown, and when `signal` aborts: that is a denial then. The terminal is left as it was found.
+ * Asks one question and calls `done` once, also if the input ends, breaks or was over before, if the question cannot be
+ * shown, and if `signal` aborts: these are denials. The terminal is left as it was found.
  */
 function askInTerminal(
   terminal: PromptTerminal,

@@ -3,8 +3,8 @@ import type { Key } from 'node:readline';
 import { holdWrites } from './held-writes.ts';
 
 /**
- * What came of a prompt: a line that was typed, Ctrl-C, or that there is nobody any more. `over` stands for Ctrl-D and for an
- * input or output that is gone, `withdrawn` for an aborted signal.
+ * The outcome of a prompt: a line that was typed, Ctrl-C, or the end of the input. `over` means Ctrl-D or an input or
+ * output that is gone, `withdrawn` an aborted signal.
  */
 export type TypedEnd =
   | { readonly kind: 'line'; readonly text: string }
@@ -27,9 +27,9 @@ const TOO_SMALL = '\nToo small to ask. Enlarge the terminal, or Ctrl-D. ';
 const CLEAR_SCREEN = '\u001b[2J\u001b[H';
 
 /**
- * Shows a prompt, reads one line and calls `done` once. Only what is typed while the prompt stands there counts. What others
- * write to the screen meanwhile waits; after a change of its size the screen is drawn anew, since rows that a terminal has
- * wrapped once more could look like the prompt. The terminal is left as it was found. Never throws.
+ * Shows a prompt, reads one line and calls `done` once. Only what is typed while the prompt stands there counts. What
+ * others write to the screen meanwhile is held back; after a change of its size the screen is redrawn, since rows that a
+ * terminal has rewrapped could look like the prompt. The terminal is left as it was found. Never throws.
  */
 export function takeLine(
   terminal: PromptTerminal,

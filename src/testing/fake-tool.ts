@@ -3,7 +3,7 @@ import { optionsOf } from '../json/known-options.ts';
 import type { OnError } from '../recovery/steps.ts';
 import { type ExecuteContext, type Tool, tool } from '../tools/tool.ts';
 
-/** A tool that does nothing but remember its calls and give what it was told to give. */
+/** A tool that only records its calls and returns the given results. */
 export interface FakeTool extends Tool {
   readonly calls: readonly JsonObject[];
 }

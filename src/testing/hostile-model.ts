@@ -66,16 +66,16 @@ const MISTAKES = { ...JSON_MISTAKES, ...TEXT_MISTAKES, ...OUTPUT_MISTAKES, ...TU
 /** The names of the mistakes that a hostile model can make. */
 export type MistakeName = keyof typeof MISTAKES;
 
-/** What a hostile model says, and what it gets wrong. */
+/** The replies of a hostile model, and its mistakes. */
 export interface HostileModelOptions {
   /** The same seed makes the same mistakes. */
   readonly seed: number;
   /**
-   * What it means to say, one reply a request, the last again and again. One that a mistake has lost is said again at the
-   * next request.
+   * The intended replies, one per request; the last is repeated. One that a mistake has lost is sent again at the next
+   * request.
    */
   readonly replies?: readonly ScriptedReply[];
-  /** Or a model that says it. With neither it calls what is on offer, at random. */
+  /** Or a model that gives them. With neither it calls random offered tools. */
   readonly model?: Model;
   /** Only these. Default: all of them. */
   readonly mistakes?: readonly MistakeName[];
@@ -108,7 +108,7 @@ export interface HostileModel extends Model {
 /**
  * A model for tests that makes the mistakes of small local models: broken and cut JSON, fences and prose, dialects, wrong
  * names and types, empty and repeated replies, calls in two places at once, failing servers. The same seed makes the same
- * run. Throws a `TypeError` for a mistake that it does not know.
+ * run. Throws a `TypeError` for an unknown mistake.
  *
  * @example
  * const model = hostileModel({ seed: 7, replies: [{ content: '', toolCalls: [{ name: 'look' }] }, 'Done.'] });

@@ -24,7 +24,7 @@ declare global {
     interface Matchers<R, T> {
       /** The states were visited in this order: the agent's five, or any of its parts' (`BACKING_OFF`). */
       toHaveVisited(...states: readonly (string | readonly string[])[]): Checked<R, T>;
-      /** The tool ran, with at least these arguments; `{ times, result }` says how often, and what it gave. */
+      /** The tool ran, with at least these arguments; `{ times, result }` also checks how often, and its result. */
       toHaveCalledTool(tool: string, args?: object, options?: CallOptions): Checked<R, T>;
       /** The run ended with this reason or status, and its text holds or matches this. */
       toEndWith(how: RunReason | RunStatus, text?: string | RegExp): Checked<R, T>;

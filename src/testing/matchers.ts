@@ -26,7 +26,7 @@ export const matchers = {
   toHaveVisited: (received: Subject, ...states: readonly (string | readonly string[])[]): Pending =>
     checkVisited(received, states),
 
-  /** The tool ran, with at least these arguments; `{ times, result }` says how often, and what it gave. */
+  /** The tool ran, with at least these arguments; `{ times, result }` also checks how often, and its result. */
   toHaveCalledTool: (received: Subject, tool: string, args?: unknown, options?: CallOptions): Pending =>
     checkCalledTool(received, tool, args, options),
 

@@ -8,7 +8,7 @@ export type ScriptedReply =
   | Error
   | ((request: ModelRequest) => string | ModelReply | Error | Promise<string | ModelReply | Error>);
 
-/** A model that says what it was told to say, and keeps what it was asked. */
+/** A model that gives scripted replies, and keeps the requests. */
 export interface ScriptedModel extends Model {
   readonly requests: readonly ModelRequest[];
   /** Throws when replies were left over. */
@@ -64,7 +64,7 @@ export function scriptedModel(replies: readonly ScriptedReply[], options: Script
   };
 }
 
-/** What a scripted reply stands for; rejects with its error. */
+/** The reply for a script entry; rejects with the entry's error. */
 export async function scriptedReply(scripted: ScriptedReply, request: ModelRequest): Promise<ModelReply> {
   const reply = typeof scripted === 'function' ? await scripted(request) : scripted;
   if (reply instanceof Error) throw reply;

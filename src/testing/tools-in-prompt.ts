@@ -109,8 +109,8 @@ const ARGUMENT = /^ {4}(\S+) \((one of \[.*?\]|\{.*\}|\w+)(, optional)?\)(?:$|: 
 
 /**
  * Reads the tools out of the list that agents write into the prompt of json mode: under `Tools:` a line
- * `- name: description` for each, and below it a line `    argument (type, optional): description` for each argument. What
- * a server says of its own tool stands below the tool's name, behind a bar.
+ * `- name: description` for each, and below it a line `    argument (type, optional): description` for each argument. A
+ * server's description of its tool is below the tool's name, behind a bar.
  */
 function toolsInList(prompt: string): readonly PromptTool[] {
   const start = /^Tools:$/m.exec(prompt);

@@ -7,7 +7,7 @@ import type { RecordingSource } from './judges/evidence.ts';
 import type { ExpectedTransitions } from './judges/judge-path.ts';
 import { matchers } from './matchers.ts';
 
-// What a setup file of vitest imports: it extends `expect`, and every test file knows the matchers' types.
+// What a setup file of vitest imports: it extends `expect`, and declares the matchers' types for every test file.
 expect.extend(matchers);
 
 /** A matcher on a `Run` waits for it: await the assertion. */
@@ -17,7 +17,7 @@ declare module 'vitest' {
   interface Matchers<R extends void | Promise<void> = void | Promise<void>, T = unknown> {
     /** The states were visited in this order: the agent's five, or any of its parts' (`BACKING_OFF`). */
     toHaveVisited(...states: readonly (string | readonly string[])[]): Checked<R, T>;
-    /** The tool ran, with at least these arguments; `{ times, result }` says how often, and what it gave. */
+    /** The tool ran, with at least these arguments; `{ times, result }` also checks how often, and its result. */
     toHaveCalledTool(tool: string, args?: object, options?: CallOptions): Checked<R, T>;
     /** The run ended with this reason or status, and its text holds or matches this. */
     toEndWith(how: RunReason | RunStatus, text?: string | RegExp): Checked<R, T>;

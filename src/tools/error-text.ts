@@ -58,7 +58,7 @@ export function toErrorResult(error: ToolError, own: ToolResult | null, edition?
   }
 }
 
-/** What a model receives about a call of which it is unknown whether it took effect. */
+/** What a model receives about a call that may or may not have taken effect. */
 export function mayHaveHappened(tool: string): string {
   return `Nobody knows whether the call of '${tool}' took effect: it may have. Do not repeat it, and do not do the same in another way or with another tool, before you have looked how things stand.`;
 }

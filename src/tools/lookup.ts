@@ -1,9 +1,9 @@
 import { editDistance } from '../json/nearest-name.ts';
 import type { ToolSpec } from './spec.ts';
 
-/** What a name that a model wrote stands for. */
+/** The tool that a name written by a model refers to. */
 type Lookup =
-  /** `repaired`: the name was misspelt, and there is only one that it can stand for. */
+  /** `repaired`: the name was misspelt, and only one tool can be meant. */
   | { readonly ok: true; readonly spec: ToolSpec; readonly repaired: boolean }
   | { readonly ok: false; readonly suggestions: readonly string[] };
 

@@ -10,7 +10,7 @@ export interface ShownTool {
   readonly annotations: string;
 }
 
-/** A tool of an MCP server, as a permission holds it: it is this tool of this server, as it was shown. */
+/** A tool of an MCP server, as a permission stores it: this tool of this server, as it was shown. */
 export interface ServerTool extends Pick<ToolIdentity, 'serverId' | 'fingerprint'> {
   /** The server for people: command and arguments, or origin and path. */
   readonly server: string;
@@ -33,7 +33,7 @@ export interface ToolSource {
   readonly description?: string;
   /** The hints of MCP: `readOnlyHint` and the like. They are claims of the server. */
   readonly annotations?: JsonObject;
-  /** Set where somebody said "always allow" to this tool of this server and it has changed since. */
+  /** Set if this tool of this server was always allowed and has changed since. */
   readonly changes?: readonly ToolChange[];
 }
 
@@ -50,7 +50,7 @@ export function permissionKey({ name, origin }: Pick<ToolSpec, 'name' | 'origin'
   return `mcp:${serverId}:${fingerprint}:${origin.tool}`;
 }
 
-/** A tool of a server as a permission holds it; null for all other tools, and for one whose identity is not known. */
+/** A tool of a server as a permission stores it; null for all other tools, and for one whose identity is not known. */
 export function serverToolOf({ name, description, inputSchema, origin }: ToolSpec): ServerTool | null {
   if (origin.kind !== 'mcp' || origin.identity === undefined) return null;
   const { address, serverId, fingerprint, title = '', annotations } = origin.identity;

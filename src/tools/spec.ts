@@ -1,7 +1,7 @@
 import type { JsonObject, JsonSchema } from '../json/json.ts';
 import type { RecoveryData } from '../recovery/plan-data.ts';
 
-/** Which tool of which MCP server a registered tool is: names alone can be anybody's. */
+/** Which tool of which MCP server a registered tool is: names alone are not unique. */
 export interface ToolIdentity {
   /** The server for people: command and arguments, or origin and path; what looks like a secret is left out. */
   readonly address: string;
@@ -13,17 +13,17 @@ export interface ToolIdentity {
   readonly annotations?: JsonObject;
 }
 
-/** What is different from the tool that somebody said "always allow" to; texts are cut around the difference. */
+/** What is different from the tool that was always allowed; texts are cut around the difference. */
 export interface ToolChange {
   readonly what: 'title' | 'description' | 'input schema' | 'annotations';
   readonly before: string;
   readonly after: string;
 }
 
-/** The policies by strictness. What a tool may do with one says {@link permissionOf}. */
+/** The policies by strictness. {@link permissionOf} defines what each permits. */
 export const POLICIES = ['allow', 'confirm', 'deny'] as const;
 
-/** Whether a call may run: at once, after somebody agreed, or never. */
+/** Whether a call may run: at once, after a person agreed, or never. */
 export type Policy = (typeof POLICIES)[number];
 
 /** What stands between a call and its tool: nothing, a person who is asked first, or a bar. */
@@ -43,7 +43,7 @@ export type ToolOrigin =
   /** A child agent: a call hands it a task. */
   | { readonly kind: 'agent' };
 
-/** What the machines know of a tool: plain JSON. Functions stay behind and are looked up by name. */
+/** What the machines know of a tool: plain JSON. Functions are left out and looked up by name. */
 export interface ToolSpec {
   readonly name: string;
   readonly description: string;
@@ -73,7 +73,7 @@ export function permissionOf({ policy, enabled, alwaysAllowed }: ToolSpec): Perm
   return alwaysAllowed === true ? 'run' : 'ask';
 }
 
-/** The stricter of two policies: allow, then confirm, then deny, and one that is not known is the strictest. */
+/** The stricter of two policies: allow, then confirm, then deny, and an unknown one is the strictest. */
 export function stricterPolicy(one: Policy, other: Policy): Policy {
   const [a, b] = [one, other].map((policy) => POLICIES.indexOf(policy));
   return a === -1 || b === -1 ? 'deny' : (POLICIES[Math.max(a ?? 0, b ?? 0)] ?? 'deny');

@@ -10,13 +10,13 @@ import { type InputOf, type InputSchema, type StandardSchema, standardIssues, re
 export interface ExecuteContext<TContext = unknown> {
   /** Aborts at the tool's timeout and when the run is cancelled. Pass it on. */
   readonly signal: AbortSignal;
-  /** The same for every repetition of this call, also after a crash: give it to services that know such keys. */
+  /** The same for every repetition of this call, also after a crash: pass it to services that accept idempotency keys. */
   readonly idempotencyKey: string;
   /** Ours, unique in the run. */
   readonly callId: string;
   /** The value given to `run(input, { context })`; undefined without one. */
   readonly context: TContext;
-  /** What the person who approved the call said: `approve(callId, { reason })`. Absent where nothing was said. */
+  /** What the person who approved the call said: `approve(callId, { reason })`. Absent if nothing was said. */
   readonly approvalReason?: string;
 }
 
@@ -66,7 +66,7 @@ export interface ToolDefinition<
   readonly execute: (args: InputOf<TSchema>, context: ExecuteContext<TContext>) => TOutput;
 }
 
-/** What a tool's own check says of arguments that fit the JSON Schema. */
+/** The result of a tool's own check of arguments that fit the JSON Schema. */
 type ToolCheck =
   | { readonly ok: true; readonly args: Json }
   | { readonly ok: false; readonly issues: readonly Issue[]; readonly own: boolean };
@@ -95,7 +95,7 @@ interface ToolTypes<TArgs, TOutput, TContext> {
   readonly context: (context: TContext) => void;
 }
 
-/** A tool whose name, arguments, output and context are known to the types. */
+/** A tool whose name, arguments, output and context are statically typed. */
 export interface TypedTool<
   TName extends string = string,
   TArgs = unknown,
@@ -106,7 +106,7 @@ export interface TypedTool<
   readonly '~types'?: ToolTypes<TArgs, TOutput, TContext>;
 }
 
-/** A tool that an agent may have whose runs get this context. */
+/** A tool for agents whose runs get this context. */
 export type ToolFor<TContext> = unknown extends TContext
   ? Tool
   : Tool & { readonly '~types'?: { readonly context: (context: TContext) => void } };

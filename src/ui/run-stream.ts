@@ -1,6 +1,6 @@
 /**
- * Owns: a chat over plain server-sent events, for `runStore` and `useRun`: a GET follows it, a POST says something to it. Does not
- * own: who may do so, which the app finds out before it calls `serve`.
+ * Owns: a chat over plain server-sent events, for `runStore` and `useRun`: a GET follows it, a POST sends it a request.
+ * Does not own: who may do so, which the app decides before it calls `serve`.
  *
  * I1 What is sent with an id follows from the journal alone. What has none, the text that is being written and the machine's
  *    path, is sent again to a client that comes back.
@@ -19,10 +19,10 @@ import { newChatId, runsOfChat } from './base/owned-runs.ts';
 import { type LiveText, runFeed } from './base/run-feed.ts';
 import { jsonOf, SSE_PING, readPosition, refusal, sseResponse, unknownId } from './base/sse.ts';
 
-/** Serves chats to `runStore` and `useRun`. `newChatId` makes ids that nobody guesses. */
+/** Serves chats to `runStore` and `useRun`. `newChatId` makes ids that cannot be guessed. */
 export const runStream = { serve, newChatId };
 
-/** A chat and who serves it. */
+/** A chat and its owner. */
 interface Served extends ChatOptions {
   readonly agent: ServedAgent;
   readonly chat: Chat;
@@ -30,8 +30,8 @@ interface Served extends ChatOptions {
 }
 
 /**
- * Answers a request for the chat that the address names as `?id=`: a GET with what happens in it, 204 where nothing is new and
- * nothing goes on; a POST with whether it took effect. A run that was interrupted goes on when its chat is asked for.
+ * Answers a request for the chat that the address names as `?id=`: a GET with what happens in it, 204 if nothing is new
+ * and no run is live; a POST with whether it took effect. An interrupted run continues when its chat is requested.
  *
  * @example app.all('/api/run', (context) => runStream.serve(agent, context.req.raw, { journal, owner }));
  */
@@ -62,7 +62,7 @@ async function followed(served: Served, request: Request): Promise<Response> {
   return sseResponse(all(), { onGone });
 }
 
-/** All runs of a chat behind a position, one after the other, and what goes on in the last. */
+/** All runs of a chat after a position, one after the other, and the live events of the last. */
 async function* textsOf(served: Served, last: string, signal: AbortSignal): AsyncGenerator<string> {
   const [lastRunId = '', line = ''] = last.split(':');
   const runsOf = () => runsOfChat(served.journal, served.chatId, { owner: served.owner });

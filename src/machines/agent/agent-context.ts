@@ -56,11 +56,11 @@ interface FailedCall {
   readonly tool: string;
   readonly args: unknown;
   readonly error: string;
-  /** Nobody knows whether it took effect. */
+  /** It is unknown whether it took effect. */
   readonly outcomeUnknown?: boolean;
 }
 
-/** Calls that failed and were not mended, for the model to see what to do instead. */
+/** Calls that failed and were not repaired, for the model to decide what to do instead. */
 export interface Failure {
   readonly failed: readonly FailedCall[];
   readonly succeeded: readonly string[];
@@ -80,7 +80,7 @@ export interface Ending {
   readonly error: ErrorEntry | null;
   /** Set where the reason alone does not say it. */
   readonly status?: RunStatus;
-  /** What is handed up to the agent above, where there is one. */
+  /** What is escalated to the agent above, if there is one. */
   readonly escalation?: EscalationError;
   /** The answer as a value, where it has a schema and fits it. */
   readonly output?: Json;
@@ -91,7 +91,7 @@ export interface RunInfo {
   readonly agent: string;
   readonly instructions: string;
   readonly promptByCode: boolean;
-  /** The prompt, where it stays as it was once made; null: it follows from instructions and tools. */
+  /** The prompt, if it stays as it was first made; null: it follows from instructions and tools. */
   readonly fixedPrompt: PromptTexts | null;
   readonly callsNatively: boolean;
   readonly seed: number;
@@ -110,14 +110,14 @@ export interface RunStats {
   readonly planIterations: number;
   readonly plansRefused: number;
   readonly unusableInARow: number;
-  /** Answers that did not fit the schema, each told to the model. */
+  /** Answers that did not fit the schema, each reported to the model. */
   readonly corrections: number;
-  /** The limit for which the last turn was kept for the answer; null: none was. */
+  /** The limit for which the last turn was reserved for the answer; null: none was. */
   readonly lastTurn: 'max-steps' | 'budget' | null;
   readonly callsMade: number;
   /** How the model has been seen to call: `native`, or the format of its text; null: it has not. */
   readonly heldTo: string | null;
-  /** It was asked once what a call at the end of its text meant. */
+  /** The model was asked once what a call at the end of its text meant. */
   readonly callQuestioned: boolean;
   readonly toolCallsRun: number;
   readonly usage: RunUsage;
@@ -147,7 +147,7 @@ export interface RunOverride {
 export interface AgentContext {
   readonly task: string;
   readonly settings: AgentSettings;
-  /** null: nothing was told yet, and the run asks first. */
+  /** null: nothing is known yet, and the run asks first. */
   readonly runInfo: RunInfo | null;
   readonly toolset: Toolset;
   readonly shown: Shown;
@@ -200,7 +200,7 @@ export function initialContext(input: AgentInput): AgentContext {
   const isWorded = input.setup?.toolCalling === 'json' && input.setup.models === undefined;
   const history = isWorded ? toJsonMode(given) : given;
   const settings = input.setup?.settings ?? DEFAULT_SETTINGS;
-  // What was refused was sent to nobody, and is not sent with what is said later.
+  // A refused message was not sent, and is not sent with later ones.
   const content = input.refused === undefined ? input.content : undefined;
   const task: Message = { role: 'user', content: content ?? input.task };
   return {
@@ -240,7 +240,7 @@ function runInfoOf(setup: AgentSetup): RunInfo {
   return { ...given, fixedPrompt: null, output: setup.output ?? null, models };
 }
 
-/** What the model is told of a toolset, by the agent's prompt as it stands. */
+/** What the model receives about a toolset, by the agent's current prompt. */
 export function shownBy(runInfo: RunInfo | null, toolset: Toolset, settings: AgentSettings): Shown {
   const shown = fromToolset(runInfo?.instructions ?? '', toolset, settings, runInfo?.output);
   const fixed = runInfo?.fixedPrompt ?? null;

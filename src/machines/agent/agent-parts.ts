@@ -92,7 +92,7 @@ import {
 import { toolCallMachine } from '../tool-call/tool-call.ts';
 import type { ApprovalEvent, ToolCallInput } from '../tool-call/tool-call-context.ts';
 
-/** What the agent is told from outside. */
+/** The events that the agent receives from outside. */
 export type AgentEvent =
   | { readonly type: 'run.cancelled'; readonly reason?: string }
   | { readonly type: 'run.abandoned'; readonly code: string; readonly message: string }

@@ -16,7 +16,7 @@ export function resultForModel(result: ToolResult, maxChars: number): string {
   return cutMiddle(JSON.stringify(result), maxChars);
 }
 
-/** What to tell a model whose reply cannot be used: what was wrong, and what to send instead. */
+/** The message to a model whose reply cannot be used: what was wrong, and what to send instead. */
 export function correctionFor(reply: ReadReply): string {
   if (reply.ambiguous)
     return 'Your reply holds several different JSON objects, and it is not clear which one counts; none was used. Send exactly one.';
@@ -38,7 +38,7 @@ export function callWrittenText(tool: string): string {
   return `Your reply ends with a call of '${tool}' written as text; it was not run. If you want that call, send it again and nothing else. If it is a part of your answer, send the whole answer again.`;
 }
 
-/** The demand to answer, when a model goes on planning beyond its limit. */
+/** The demand to answer, when a model keeps planning beyond its limit. */
 export function planLimitText(limit: number): string {
   return `You have made ${limit} plan(s), which is the limit; this one was not run. Do not plan again: answer the user now with what you know.`;
 }
@@ -54,7 +54,7 @@ export const PLAN_STOPPED = 'The plan stopped at a limit of the run: its other s
 export const PLAN_DENIED =
   'The plan stopped, because a step of it was denied. Go on without it: answer the user, or find another way.';
 
-/** The steps of a plan with what became of them. */
+/** The steps of a plan with their outcomes. */
 export function planReport(plan: PlanProgress, note: string, maxChars: number): string {
   const steps = plan.outcomes.map(
     (outcome, step) =>
@@ -117,7 +117,7 @@ export function toolMessage(context: AgentContext, request: CallRequest, tool: s
   return resultMessage(request, tool, resultForModel(asTold(context, result), context.settings.maxToolResultChars));
 }
 
-/** What the model is told of a result: never base64, and in an error how many steps are left to do better. */
+/** What the model receives of a result: never base64, and with an error the number of steps left. */
 export function asTold({ settings, stepsTaken }: AgentContext, result: ToolResult): ToolResult {
   const told = settings.images === undefined ? result : withoutMedia(result, settings.images);
   const failed = result.status === 'error' && result.denied !== true;

@@ -3,7 +3,7 @@
  *
  * I1 A step is one model turn or one step of a plan; no step beyond `maxSteps` begins.
  * I2 Every call of a reply gets exactly one result, in call order, before the model is asked again.
- * I3 It never ends in an error: COMPLETION is reached from everywhere and its output says why.
+ * I3 It never ends in an error: COMPLETION is reached from everywhere, and its output holds the reason.
  * I4 No plan beyond `maxPlanIterations` is carried out, and no call that the loop detection refuses.
  */
 import { and, not } from 'xstate';

@@ -4,7 +4,7 @@ import { outputToCheck } from './delivering.ts';
 
 /**
  * The part of the agent machine that judges an answer that has a schema: one that fits, and that the author's own code
- * accepts, ends the run; of any other the model is told what is wrong, twice at most.
+ * accepts, ends the run; for any other the model is told what is wrong, twice at most.
  */
 export const delivering = agentParts.createStateConfig({
   initial: 'FITTING',

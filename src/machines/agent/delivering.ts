@@ -18,7 +18,7 @@ type Update = Partial<AgentContext>;
 /** How often a model is told what is wrong with its answer before the run ends. */
 export const MAX_CORRECTIONS = 2;
 
-/** The tools of the next turn: in the last one, those alone by which the answer is given. */
+/** The tools of the next turn: in the last one, only those that give the answer. */
 export function offeredTools({ shown, stats }: AgentContext): readonly ModelTool[] {
   if (stats.lastTurn === null) return shown.modelTools;
   return shown.output?.way === 'tool' ? shown.output.tools.map(({ tool }) => tool) : NO_TOOLS;
@@ -79,7 +79,7 @@ export function outputChecked({ reply }: AgentContext, result: CheckOutputResult
   return { reply: { ...reply, output: { ...reply.output, issues: result.issues } } };
 }
 
-/** True where the answer is that of a turn that was kept for it, and not one that was only corrected in it. */
+/** True if the answer is that of a turn reserved for it, and not one that was only corrected in it. */
 function isKept({ stats, stepsTaken }: AgentContext): boolean {
   const last = stats.errorHistory.at(-1);
   return stats.lastTurn !== null && !(last?.code === 'output-invalid' && last.step === stepsTaken - 1);
@@ -98,7 +98,7 @@ export function delivered(context: AgentContext, value: Json): Update {
   };
 }
 
-/** Ends a run at its limit whose last turn gave no answer. */
+/** Ends a run at its limit if the last turn gave no answer. */
 export function endedAtLimit(context: AgentContext): Update {
   return { ending: endingFor(context, context.stats.lastTurn ?? 'max-steps') };
 }
@@ -158,7 +158,7 @@ function answeredCalls({ reply, messages }: AgentContext, text: string): readonl
   });
 }
 
-/** True when the task was handed over and answered, and the answer is to have a schema. */
+/** True if the task was handed over and answered, and the answer must have a schema. */
 export function isAnswerToCheck({ shown }: AgentContext, event: object): boolean {
   return shown.output !== null && 'output' in event && isObject(event.output) && event.output.status === 'answered';
 }

@@ -38,13 +38,13 @@ export function endingFor(context: AgentContext, reason: PlainReason): Ending {
   const text = endingText(context, reason);
   if (reason !== 'refused' && reason !== 'content-filter' && reason !== 'length')
     return { reason, result: text, error: null };
-  // What there is of a reply is paid for: it is the result, and the error says why it is no answer.
+  // A partial reply is paid for: it is the result, and the error says why it is not an answer.
   const said = wordsOf(context.reply);
   const error = { code: reason, message: text, step: context.stepsTaken };
   return { reason, result: said === '' ? text : said, error };
 }
 
-/** What a reply says to the user: what it has of an answer, else its text, unless it holds thoughts alone. */
+/** The part of a reply for the user: its answer as far as there is one, else its text, unless that holds only thoughts. */
 function wordsOf(reply: ReadReply | null): string {
   const words = reply?.answer ?? (reply?.strategy === 'text' ? '' : reply?.text) ?? '';
   return words.trim() === '' ? '' : words;
@@ -90,7 +90,7 @@ export function thrownEnding(context: AgentContext, outcome: CallOutcome): Endin
   return { reason: 'thrown', result: `Stopped by '${outcome.tool}': ${reason}`, error };
 }
 
-/** The ending of a run that whoever drives it has given up. */
+/** The ending of a run that its driver has abandoned. */
 export function abandonedEnding(
   { stepsTaken }: AgentContext,
   { code, message }: { readonly code: string; readonly message: string },
@@ -129,7 +129,7 @@ function stopped(plan: PlanProgress, step: PlannedCall | null): PlanProgress {
   };
 }
 
-/** What people said that nobody has received. */
+/** Messages from people that were not received. */
 function undeliveredOf({ waiting, queued }: Mail): Pick<AgentOutput, 'undelivered'> {
   if (waiting.length + queued.length === 0) return {};
   const steers = waiting.map((message) => ({ ...message, kind: 'steer' as const }));

@@ -2,8 +2,8 @@ import { agentParts } from './agent-parts.ts';
 import { escalationInput, handOverInput, questionInput } from './escalating.ts';
 
 /**
- * The part of the agent machine that decides what follows from calls that failed for good: an escalation is decided about,
- * handed up or ends the run; all else is told to the model, which finds another way.
+ * The part of the agent machine that decides what follows from calls that failed for good: an escalation is decided,
+ * passed to the agent above or ends the run; everything else is reported to the model, which finds another way.
  */
 export const errorRecovery = agentParts.createStateConfig({
   entry: { type: 'enter', params: 'ERROR_RECOVERY' },

@@ -23,7 +23,7 @@ import { type AgentOutput, endingInWords, usageTogether } from '../contract/run-
 
 type Update = Partial<AgentContext>;
 
-/** True while somebody is to be asked about an escalation of this turn. */
+/** True while someone must be asked about an escalation of this turn. */
 export function isToBeDecided({ failure, runInfo }: AgentContext): boolean {
   return failure !== null && failure.escalation !== null && failure.verdict === null && runInfo?.escalates === true;
 }
@@ -33,7 +33,7 @@ export function goesUp({ failure, place }: AgentContext): boolean {
   return failure?.escalation != null && place.agent !== '';
 }
 
-/** True when nobody took a critical escalation. */
+/** True if no one took a critical escalation. */
 export function isCritical({ failure }: AgentContext): boolean {
   return failure?.escalation?.severity === 'critical';
 }
@@ -43,7 +43,7 @@ export function escalationInput({ failure, place, settings }: AgentContext): Ask
   return { agent: place.agent, error: failure?.escalation ?? NO_ERROR, timeoutMs: settings.fixMs };
 }
 
-/** The tool whose call was handed up, also where a repair agent did so. */
+/** The tool whose call was escalated, also if a repair agent did so. */
 export function toolHandedUp({ source, originalError }: EscalationError): string {
   if (originalError?.kind === 'unknown-tool') return originalError.name;
   return originalError !== undefined && 'tool' in originalError ? (originalError.tool ?? source) : source;
@@ -67,7 +67,7 @@ export function verdictTaken(context: AgentContext, verdict: Verdict | null): Up
   return { failure: { ...failure, verdict }, stats: { ...stats, verdicts: [...stats.verdicts, key] } };
 }
 
-/** Takes note that nobody decided: the code failed, or the person who was to be asked is not there. */
+/** Notes that no decision was made: the code failed, or no person could be asked. */
 export function verdictMissed(context: AgentContext, event: { readonly type: string }): Update {
   const update = verdictTaken(context, null);
   if (!event.type.startsWith('xstate.error.actor.')) return update;
@@ -93,8 +93,8 @@ function isOfKind<K extends Verdict['kind']>(
 }
 
 /**
- * Has the next turn asked of another model. Where nothing of the failed turn ran, that turn is asked again as it was;
- * else the model must know what happened, and is told.
+ * Has the next turn asked of another model. If nothing of the failed turn ran, that turn is asked again as it was;
+ * otherwise the model is told what happened.
  */
 export function askedOfAnotherModel(context: AgentContext): Update {
   const { failure, messages, override } = context;
@@ -129,7 +129,7 @@ export function limitedToSkill(context: AgentContext): Update {
   };
 }
 
-/** Takes other tools; a run that is limited to a skill stays so, and one that was taken up again as strict as it was. */
+/** Takes other tools; a run that is limited to a skill stays so, and a resumed run stays as strict as it was. */
 export function toolsTaken(context: AgentContext, told: ToolsChanged): Update {
   const { override } = context;
   const isRestart = told.restart !== undefined;
@@ -256,7 +256,7 @@ export function stoppedByVerdict(context: AgentContext): Ending {
   return { reason: 'thrown', result: `Stopped by '${escalation.source}': ${reason}`, error };
 }
 
-/** The ending of a run whose escalation nobody took here: critical at the root, any below it. */
+/** The ending of a run whose escalation was not taken here: critical at the root, any below it. */
 export function escalatedEnding(context: AgentContext): Ending {
   const escalation = context.failure?.escalation ?? NO_ERROR;
   return {

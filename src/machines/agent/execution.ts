@@ -154,7 +154,7 @@ export function planClosed(context: AgentContext): Update {
   return { plan: null, step: null, messages: withMessages(context.messages, ...planMessages(context, plan, note)) };
 }
 
-/** Drops a plan whose step failed: what ran is told to the model, the failure kept for ERROR_RECOVERY. */
+/** Drops a plan whose step failed: what ran is reported to the model, the failure kept for ERROR_RECOVERY. */
 export function planDropped(context: AgentContext): Update {
   const { plan } = context;
   if (plan === null) return {};

@@ -82,8 +82,8 @@ function replyRead(context: AgentContext, output: Replied): Update {
 }
 
 /**
- * Which text of a reply may become a call: what the option says, else what the way of calling tools asks for. A model
- * that calls natively is held to it, so that nothing that it quotes is run.
+ * Which text of a reply may become a call: by the option, else by the way of calling tools. A model that calls natively
+ * is held to that, so that nothing that it quotes is run.
  */
 export function textCallsOf({ settings, runInfo, stats, override }: AgentContext, mode: ToolCalling): TextCalls {
   if (settings.textCalls !== undefined) return settings.textCalls;
@@ -101,8 +101,8 @@ function heldTo({ stats }: AgentContext, mode: ToolCalling, reply: ReadReply): s
 const NATIVE = 'native';
 
 /**
- * True for a text that ends with a call in a format of its own, or in the envelope where that was asked for, of a model
- * that has never called natively. Only where a turn is left to ask in: else the text would be lost to the limit.
+ * True for a text that ends with a call in the model's own format, or in the envelope if that was requested, from a model
+ * that has never called natively. Only if a turn is left to ask in: otherwise the text would be lost to the limit.
  */
 export function endsWithWrittenCall(context: AgentContext): boolean {
   const { reply, stats, runInfo, toolCalling, stepsTaken, settings } = context;
@@ -143,7 +143,7 @@ function isUsable(reply: ReadReply): boolean {
 /** True when an answer, or the thinking before it, ran into the length limit. Asked again, the model would run into it again. */
 export function isAnswerCut({ reply }: AgentContext): boolean {
   if (reply?.ended !== 'length') return false;
-  // What is text, and no answer, is empty or thoughts alone.
+  // Text that is not an answer is empty or only thoughts.
   return reply.answer !== null || reply.strategy === 'text';
 }
 
@@ -191,7 +191,7 @@ export function batchPrepared(context: AgentContext): Update {
   return { batch, loop };
 }
 
-/** How many calls of a batch fit into the budget; one that cannot run costs nothing. */
+/** How many calls of a batch fit into the budget; a call that cannot run costs nothing. */
 function affordableCalls({ settings, stats, toolset }: AgentContext, calls: readonly PlannedCall[]): number {
   const { maxToolCalls } = settings.budget;
   if (maxToolCalls === null) return calls.length;
@@ -218,7 +218,7 @@ export function judged(context: AgentContext, requests: readonly CallRequest[]) 
   return { calls, loop };
 }
 
-/** The ending for a model that gave no reply, or whose server's content filter did not let it be asked. */
+/** The ending for a model that gave no reply, or whose server's content filter blocked the request. */
 export function failedTurnEnding(context: AgentContext, error: LeafError): Ending {
   const { code, message } = error;
   if (code !== 'content-filter') return llmErrorEnding(context, error);
@@ -261,7 +261,7 @@ export function budgetLeft({ settings, stats, batch, step }: AgentContext, agent
   };
 }
 
-/** What the calls of this turn are told of their agent. Agents that it hands tasks to share what is left. */
+/** What the calls of this turn know of their agent. Agents that it delegates tasks to share the remaining budget. */
 export function callerOf(context: AgentContext): Caller {
   const { place, runInfo, batch, toolset } = context;
   const children = runInfo?.children ?? [];
@@ -272,7 +272,7 @@ export function callerOf(context: AgentContext): Caller {
   return { agent: place.agent, children, budget: budgetLeft(context, handed.length), recovery: toolset.recovery };
 }
 
-/** What the code that makes the next turn's prompt is told. */
+/** The input of the code that makes the next turn's prompt. */
 export function promptInput({
   task,
   toolset,

@@ -8,7 +8,7 @@ import type { CallRequest } from '../tool-call/call-request.ts';
 import type { ReadReply } from './read-reply.ts';
 import { type ShownOutput, type TypedAnswer, isObjectSchema, outputToolNamed, wrapped } from './typed-output.ts';
 
-/** A reply of an agent whose answer has a schema: its answer is held against it, and is none of its calls any more. */
+/** A reply of an agent whose answer has a schema: the answer is checked against it, and no longer counts as a call. */
 export function withTypedAnswer(
   read: ReadReply,
   { shown, toolCalling }: { readonly shown: ShownOutput | null; readonly toolCalling: ToolCalling },
@@ -35,7 +35,7 @@ export function withTypedAnswer(
   };
 }
 
-/** An answer that was cut off fits nothing, even where its JSON is whole: what it says may not be. */
+/** An answer that was cut off does not fit, even if its JSON is complete: its content may not be. */
 function uncut(answer: TypedAnswer, isCut: boolean): TypedAnswer {
   return isCut ? { ...answer, issues: [{ path: '', message: CUT_OFF }] } : answer;
 }

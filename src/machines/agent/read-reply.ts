@@ -22,7 +22,7 @@ export interface ReadReply {
   readonly answer: string | null;
   /** It is not whole: its JSON ended early, or the length limit cut it off. */
   readonly cut: boolean;
-  /** How its server says that it ended, where it was not left to say what it wanted; null: it was. */
+  /** Why the server cut the reply short; null: it ended by itself. */
   readonly ended: 'refused' | 'content-filter' | 'length' | null;
   readonly calls: readonly CallRequest[];
   readonly plan: readonly PlanStep[] | null;
@@ -58,7 +58,7 @@ interface ReadInput {
   readonly firstCall: number;
   /** What the ids of calls begin with. */
   readonly callPrefix: string;
-  /** Ids that the conversation knows already; models repeat theirs. */
+  /** Ids that the conversation already has; models repeat theirs. */
   readonly isKnownId: (id: string) => boolean;
   /** False: a plan is not run, and the model is told. */
   readonly plans: boolean;
@@ -103,7 +103,7 @@ function isLong(reply: ModelReply): boolean {
   return endOf(reply) === 'length';
 }
 
-/** Why JSON is not whole that was left open. Only the server knows of a limit. */
+/** Why unclosed JSON is incomplete. Only the server knows of a limit. */
 function whyOpen(reply: ModelReply, whose: 'it was' | 'they were'): string {
   if (isLong(reply)) return `${whose} cut off`;
   return `${whose === 'it was' ? 'its' : 'their'} JSON ended early, before it was closed`;
@@ -118,7 +118,7 @@ function limited(call: CallRequest, maxChars: number): CallRequest {
 
 const RAW_KEPT = 1000;
 
-/** JSON that says nothing: no answer for anybody to read. */
+/** Empty JSON: not a readable answer. */
 const BLANK = /^(?:null|\{\s*\}|\[\s*\]|"\s*")$/;
 
 function readText(input: ReadInput): Reading {
@@ -156,7 +156,7 @@ function readText(input: ReadInput): Reading {
   };
 }
 
-/** What text may call: the tools, and those by which the answer is given. */
+/** What text may call: the tools, and those that give the answer. */
 function toolsOf({ tools, shown }: ReadInput): readonly ToolName[] {
   return shown === null ? tools : [...tools, ...shown.tools.map(({ tool }) => tool)];
 }
@@ -218,7 +218,7 @@ function readNative({ reply, firstCall, callPrefix, isKnownId }: ReadInput): Rea
   };
 }
 
-/** A reply whose native calls nobody asked for, as it stands in a conversation in json mode: the calls are text. */
+/** A reply with unrequested native calls, as it is kept in a conversation in json mode: the calls are text. */
 export function inJsonMode(reply: ReadReply): ReadReply {
   if (reply.nativeCalls.length === 0) return reply;
   const text = [reply.text, ...reply.nativeCalls.map(envelopeOf)].filter((part) => part !== '').join('\n');

@@ -70,7 +70,7 @@ export function steersDelivered(context: AgentContext): Update {
   };
 }
 
-/** True when a finished answer is not the end: somebody has said something since, and a turn is left for it. */
+/** True if a finished answer is not the end: a message has arrived since, and a turn is left for it. */
 export function isSteeredOn(context: AgentContext): boolean {
   const { stats, stepsTaken, settings } = context;
   return (

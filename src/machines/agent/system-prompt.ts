@@ -7,7 +7,7 @@ import type { ToolSpec } from '../../tools/spec.ts';
 import type { AgentSettings, OutputSpec, ServerNote, SkillNote, Toolset } from '../contract/agent-setup.ts';
 import { type ShownOutput, outputText, shownOutput } from './typed-output.ts';
 
-/** The reserved name of the tool by which a model plans in native mode. */
+/** The reserved name of the tool with which a model plans in native mode. */
 export const MAKE_PLAN = 'make_plan';
 
 /** The pieces of a system prompt; an empty one is left out. */
@@ -77,8 +77,8 @@ export function toolNames(toolset: Toolset): readonly string[] {
 }
 
 /**
- * The tools as native mode offers them: `make_plan` among them unless plans are switched off, and those by which the answer
- * is given.
+ * The tools as native mode offers them: `make_plan` among them unless plans are switched off, and those that give the
+ * answer.
  */
 export function modelTools(toolset: Toolset, plans: boolean, output: ShownOutput | null): readonly ModelTool[] {
   const tools = visibleTools(toolset).map(({ name, description, inputSchema, atomic }) => ({
@@ -149,7 +149,7 @@ export interface Shown {
   readonly output: ShownOutput | null;
 }
 
-/** What the model is told, which changes when the toolset does. */
+/** The part of the prompt that changes with the toolset. */
 export function fromToolset(
   instructions: string,
   toolset: Toolset,

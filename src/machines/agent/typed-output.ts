@@ -1,6 +1,7 @@
 /**
- * Owns: answers that have a schema: how the model is asked for them, and what it is told of those that do not fit. Does
- * not own: how they are read out of replies (`read-answer.ts`), when all this happens (`agent.ts`), nor the check by code.
+ * Owns: answers that have a schema: how the model is asked for them, and what it receives about those that do not fit.
+ * Does not own: how they are read out of replies (`read-answer.ts`), when all this happens (`agent.ts`), or the check by
+ * code.
  */
 import { deepFreeze } from '../../actors/leaf.ts';
 import type { ModelTool, ToolCalling } from '../../actors/model.ts';
@@ -22,7 +23,7 @@ export interface TypedAnswer {
   readonly repairs: readonly Repair[];
 }
 
-/** A tool by which the model gives its answer. */
+/** A tool with which the model gives its answer. */
 export interface OutputTool {
   readonly tool: ModelTool;
   /** The answer stands under `value`, since arguments are an object and it is none. */
@@ -37,7 +38,7 @@ export interface ShownOutput {
   readonly tools: readonly OutputTool[];
 }
 
-/** The reserved name of the tool by which a model gives an answer that has a schema. */
+/** The reserved name of the tool with which a model gives an answer that has a schema. */
 export const FINAL_ANSWER = 'final_answer';
 
 /** How the answer is asked for, beside tools of these names. */
@@ -130,7 +131,7 @@ export function wrapped(schema: JsonSchema, name = 'value', beside: JsonObject =
 
 const TO_ROOT = /^#(?!\/(?:\$defs|definitions)\/)/;
 
-/** True where a reference leads to the root of the schema, or to something in it that is no definition. */
+/** True where a reference leads to the root of the schema, or to something in it that is not a definition. */
 function refersToRoot(schema: Json): boolean {
   if (Array.isArray(schema)) return schema.some(refersToRoot);
   if (!isJsonObject(schema)) return false;
@@ -174,7 +175,7 @@ export function problemText(issues: readonly Issue[]): string {
 
 const MOST_ISSUES = 10;
 
-/** What a model is told whose answer does not fit, and how to send it again. */
+/** The message to a model whose answer does not fit, and how to send it again. */
 export function outputCorrection(
   { tools, way, spec }: ShownOutput,
   given: TypedAnswer,
@@ -194,7 +195,7 @@ export function outputCorrection(
   return `Your answer was not accepted:\n${problemText(given.issues)}\n${again}${schema}`;
 }
 
-/** What a model is told whose run is about to end at a limit. */
+/** The message to a model whose run is about to end at a limit. */
 export function lastTurnText({ tools, way }: ShownOutput, toolCalling: ToolCalling): string {
   const how =
     way === 'tool' && toolCalling === 'native'

@@ -23,8 +23,8 @@ export interface AgentSettings {
   /** Instead of `backoff` after a 429 or 5xx without `Retry-After`. Absent where the user gave one, and in older recordings. */
   readonly busyBackoff?: Backoff;
   /**
-   * The edition of what models are told; a replay tells what was told then. Absent in recordings of 0.1; 3 fences what
-   * servers say.
+   * The edition of the texts that models receive; a replay uses the recorded edition. Absent in recordings of 0.1; 3
+   * fences texts from servers.
    */
   readonly texts?: 2 | 3;
   readonly parallelToolCalls: boolean;
@@ -48,24 +48,24 @@ export interface AgentSettings {
   readonly textCalls?: TextCalls;
   /**
    * Whether images of results are sent to the model, or only named with type and size. Absent in older recordings, whose
-   * replays tell what was told then: all of a result as text.
+   * replays send what was sent then: all of a result as text.
    */
   readonly images?: 'sent' | 'named';
   /** The files of a user's message are sent to the model; absent: an input with files is refused. */
   readonly files?: 'sent';
 }
 
-/** An MCP server as the model is told of it. */
+/** An MCP server as described to the model. */
 export interface ServerNote {
   readonly server: string;
-  /** What the server says about its use; empty when it says nothing. */
+  /** The server's instructions for its use; empty if there are none. */
   readonly instructions: string;
   readonly ready: boolean;
-  /** Why it is not ready, where a person can help: somebody has to sign in. */
+  /** Why it is not ready, if a person can help: someone has to sign in. */
   readonly needs?: 'login';
 }
 
-/** A skill as the model is told of it. */
+/** A skill as described to the model. */
 export interface SkillNote {
   readonly name: string;
   readonly instructions: string;
@@ -77,20 +77,20 @@ export interface Toolset {
   readonly tools: readonly ToolSpec[];
   readonly servers: readonly ServerNote[];
   readonly skills: readonly SkillNote[];
-  /** What the agent does about calls of tools that it does not know. */
+  /** What the agent does about calls of unknown tools. */
   readonly recovery: RecoveryData;
-  /** Policies by tool that no later change loosens: those that a run went on with when it was taken up again. Set by the machine. */
+  /** Policies by tool that no later change loosens: those that a run was resumed with. Set by the machine. */
   readonly floors?: { readonly [tool: string]: Policy };
 }
 
-/** What a run is told of tools that have changed, the agents below included where theirs have. */
+/** What a run receives about changed tools, including those of the agents below. */
 export interface ToolsChanged {
   readonly type: 'tools.changed';
   readonly toolset: Toolset;
   readonly children?: readonly ChildSetup[];
   /**
-   * Set when the run is taken up again, before anything goes on: no tool gets a weaker policy than it had, and calls under
-   * way that may no longer run as they do stand at the gate again.
+   * Set when the run is resumed, before anything continues: no tool gets a weaker policy than it had, and calls under way
+   * that may no longer run as they are go through the gate again.
    */
   readonly restart?: Restart;
   /** What becomes of the prompt of a run that is taken up again by other code; absent: it stays. */
@@ -102,17 +102,17 @@ export type PromptChange =
   | { readonly instructions: string; readonly byCode: boolean }
   | { readonly [mode in ToolCalling]: string };
 
-/** What had become of the calls whose tools were running when a run was interrupted, by their ids. */
+/** The outcomes of the calls whose tools were running when a run was interrupted, by their ids. */
 export interface Restart {
   /** The tool had really been started. */
   readonly begun: readonly string[];
-  /** Those of them whose tools are not run a second time: their outcome is known, or that it is unknown. */
+  /** Those whose tools are not run a second time: their outcome is known, or known to be unknown. */
   readonly notRepeated: readonly string[];
 }
 
 /**
- * How a model gives an answer that has a schema: as the call of a tool of its own, held to it by the server, or as JSON in
- * its text. `auto`: by a tool where there are tools, else by the server where that can.
+ * How a model gives an answer that has a schema: as a call of a special tool, enforced by the server, or as JSON in its
+ * text. `auto`: by a tool if there are tools, else by the server if it can.
  */
 export const OUTPUT_MODES = ['auto', 'tool', 'native', 'prompt'] as const;
 
@@ -145,7 +145,7 @@ export interface RankedModel {
   readonly contextSize?: number;
 }
 
-/** Everything that a run is told of its agent: one immutable JSON value, written into the recording's first line. */
+/** Everything that a run knows of its agent: one immutable JSON value, written into the recording's first line. */
 export interface AgentSetup {
   readonly agent: string;
   /** The version that the agent's option names; absent: none. */
@@ -197,9 +197,9 @@ export interface AgentInput {
   readonly setup?: AgentSetup;
   /** Default: the root. */
   readonly place?: Place;
-  /** Messages for the runs after this one, which it hands on. */
+  /** Messages for the runs after this one, which it passes on. */
   readonly queued?: readonly SentMessage[];
-  /** Set when the run was cancelled before it began; says why. It ends without a request. */
+  /** Set if the run was cancelled before it began: the reason. It ends without a request. */
   readonly cancelled?: string;
   /** Set when the run cannot begin, such as for a required server that is not there. It ends as failed. */
   readonly refused?: { readonly code: string; readonly message: string };
@@ -231,7 +231,7 @@ export const DEFAULT_SETTINGS: AgentSettings = {
   jitterSeed: 0,
 };
 
-/** The tools after a change; those of a run that was taken up again stay as strict as they were. */
+/** The tools after a change; those of a resumed run stay as strict as they were. */
 export function toolsetAfter(before: Toolset, now: Toolset, isRestart: boolean): Toolset {
   const known = { ...before.floors, ...(isRestart ? policiesOf(before.tools) : {}) };
   if (!isRestart && before.floors === undefined) return now;

@@ -1,6 +1,6 @@
 import type { Part } from '../../actors/model.ts';
 
-/** Something that a person says to a run. `id` makes it one message, however often it is sent. */
+/** A person's message to a run. `id` makes it one message, however often it is sent. */
 export interface SentMessage {
   readonly id: string;
   readonly text: string;
@@ -8,7 +8,7 @@ export interface SentMessage {
   readonly content?: readonly Part[];
 }
 
-/** What a run is told by people while it works. */
+/** The messages of people to a run while it works. */
 export type SteeringEvent =
   /** For the model's next turn; `interrupt`: the request in flight is void. */
   | ({ readonly type: 'message.steered'; readonly interrupt?: boolean } & SentMessage)

@@ -28,7 +28,7 @@ export type RunReason =
   | 'released'
   | 'parked';
 
-/** Endings whose `result` is what the model said, where it said anything; `error` says why that is no answer. */
+/** Endings whose `result` is what the model said, if anything; `error` says why that is not an answer. */
 const SPOKEN: readonly RunReason[] = ['refused', 'content-filter', 'length'];
 
 /** A run without an answer in words: why it ended and, where the model said something, what it said. */
@@ -54,7 +54,7 @@ export type AgentState = (typeof AGENT_STATES)[number];
 /** A state of an agent with the states inside it, as a dotted path: `ERROR_RECOVERY.ASKING_HUMAN`. */
 export type AgentPath = AgentState | `${AgentState}.${string}`;
 
-/** A message of a person that a run gives back: nobody has received it. */
+/** A message from a person that a run returns because it was not received. */
 export interface UndeliveredMessage {
   readonly id: string;
   readonly text: string;
@@ -72,7 +72,10 @@ export interface RunUsage extends Usage {
 
 /** What the agent machine ends with. */
 export interface AgentOutput {
-  /** The answer; or what the model said of one before it was cut off or withheld; or the sentence that says why there is none. Always text. */
+  /**
+   * The answer; or the part of it before it was cut off or withheld; or a sentence that says why there is none. Always
+   * text.
+   */
   readonly result: string;
   /** True if and only if `status` is `answered`. */
   readonly success: boolean;
@@ -94,11 +97,11 @@ export interface AgentOutput {
   readonly output?: Json;
   /** What people said to the run that its model never received, and what they queued for the next; absent where it is nothing. */
   readonly undelivered?: readonly UndeliveredMessage[];
-  /** What an agent above needs to know of this one; left out where there is none above. */
+  /** What an agent above needs to know of this one; left out if there is none above. */
   readonly nested?: {
     /** Tool calls that ran, those of its own children included. */
     readonly toolCalls: number;
-    /** What it hands up. */
+    /** What it escalates. */
     readonly escalation: EscalationError | null;
   };
 }
@@ -116,7 +119,10 @@ export interface RunResult<TOutput = null> extends Omit<AgentOutput, 'output'> {
   readonly pending?: readonly PendingCall[];
 }
 
-/** A call that waits for a person. Of a tool of an MCP server it also says whose it is, what that says of it, and what has changed. */
+/**
+ * A call that waits for a person. For a tool of an MCP server it also has the server, the server's description of the
+ * tool, and what has changed.
+ */
 export interface PendingCall extends ToolSource {
   readonly runId: string;
   readonly callId: string;
@@ -125,7 +131,7 @@ export interface PendingCall extends ToolSource {
   readonly reason: string;
 }
 
-/** The result of a run of which it is not known what its answer is. */
+/** The result of a run whose answer type is unknown. */
 export type AnyResult = RunResult<unknown>;
 
 /** The result of a run that ended with this output. */
@@ -174,13 +180,13 @@ export function spentTogether(one: Spent, other: Spent): Spent {
   return { usage: usageTogether(one.usage, other.usage), toolCalls: one.toolCalls + other.toolCalls };
 }
 
-/** What a reply cost, and whose it is; null where its server does not say. */
+/** What a reply cost, and which model's it is; null if its server does not report it. */
 export function usageOfReply({ usage, model }: ModelReply): RunUsage | null {
   if (usage === undefined) return null;
   return model === undefined ? usage : { ...usage, byModel: { [model]: usage } };
 }
 
-/** The sum of two usages. What neither of them says stays unsaid. */
+/** The sum of two usages. What neither of them reports stays absent. */
 export function usageTogether(one: RunUsage, other: RunUsage): RunUsage {
   const sum = tokensTogether(one, other);
   if (one.byModel === undefined || other.byModel === undefined) {

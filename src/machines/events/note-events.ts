@@ -14,7 +14,7 @@ import { createReplyStream } from '../../parsing/stream/reply-stream.ts';
 type Replied = Pick<Extract<RunEventBody, { readonly type: 'model.replied' }>, 'text' | 'toolCalls'>;
 type TokenBody = Extract<RunEventBody, { readonly type: 'model.token' }>;
 
-/** Makes token events of what a model call notes while it runs: each agent's reply is followed on its own. */
+/** Makes token events from the notes of a model call while it runs: each agent's reply is followed on its own. */
 export interface TokenEvents {
   /** Takes note of an attempt or a turn that begins. */
   follow(microstep: Microstep): void;
@@ -23,7 +23,7 @@ export interface TokenEvents {
     effectId: string,
     note: JsonObject,
   ): { readonly bodies: readonly RunEventBody[]; readonly agent: string } | null;
-  /** The events of what was not read yet of a reply that is over. */
+  /** The events for the unread rest of a reply that is over. */
   end(agent: string): readonly RunEventBody[];
   /** The place of the agent that an effect belongs to; empty for the root. */
   placeOf(effectId: string): string;
@@ -123,7 +123,7 @@ interface SoFar {
 
 /** Follows replies while they arrive, so that a user interface can show the answer and not the envelope around it. */
 interface ReplySoFar {
-  /** Takes a piece; the first one of a reply, which has the index 0, begins anew with today's `options`. */
+  /** Takes a piece; the first one of a reply, which has the index 0, starts over with today's `options`. */
   take(piece: Piece, options: ParseReplyOptions): SoFar;
   /** What a reply that is there as a whole says. */
   whole(text: string, options: ParseReplyOptions): SoFar;
@@ -161,8 +161,8 @@ function replySoFar(): ReplySoFar {
 }
 
 /**
- * The RunEvent that a remark of the leaf that calls tools stands for; null for all other remarks. It is no part of what is
- * replayed: a replay calls no server.
+ * The RunEvent for a note of the leaf that calls tools; null for all other notes. It is not replayed: a replay calls no
+ * server.
  */
 export function eventOfNote({ request }: Effect, note: JsonObject): RunEventBody | null {
   if (!isJsonObject(request)) return null;

@@ -5,8 +5,8 @@ import { runEventReader } from './run-event-reader.ts';
 import { isBelow, microstepReader } from './transition-log.ts';
 
 /**
- * Gives the RunEvents of a bare agent machine in your own actor system, from now on: subscribe before `actor.start()`.
- * A listener that throws is ignored. Tokens are no part of it; they belong to runs.
+ * Emits the RunEvents of a bare agent machine in your own actor system, from now on: subscribe before `actor.start()`.
+ * What a listener throws is ignored. Tokens are not included; only runs have them.
  *
  * @example
  * const actor = createActor(agentMachine.provide({ actors: agent.actors }), { input: { task: 'Hello' } });

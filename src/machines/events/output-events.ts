@@ -22,8 +22,8 @@ interface OutputPiece {
 const GROWTH = 1 / 64;
 
 /**
- * Follows an answer that has a schema while it arrives: snapshots of what there is of it, and for a list each element once
- * it is whole and fits. Of several answers in one reply it follows the first call, which is the one that counts.
+ * Follows an answer that has a schema while it arrives: snapshots of what has arrived of it, and for a list each element
+ * once it is whole and fits. Of several answers in one reply it follows the first call, which is the one that counts.
  */
 export class OutputSoFar {
   #piece: OutputPiece | null = null;

@@ -86,8 +86,8 @@ export const TOOLSET: JsonObject = {
 };
 
 /**
- * What our machines are told from outside, by type, each as the JSON Schema of what the event carries beside its type.
- * `false`: no outsider sends it, since the agent steps that machine by itself.
+ * The events that our machines receive from outside, by type, each as the JSON Schema of its payload without the type.
+ * `false`: it is not sent from outside, since the agent steps that machine itself.
  */
 export const OUTSIDE_EVENTS: { readonly [type: string]: JsonSchema } = {
   'run.cancelled': {

@@ -37,8 +37,8 @@ const RECOVERY_STEPS: ReadonlyMap<string, string> = new Map<PathOf<typeof toolCa
 const ASKS_AGAIN: ReadonlySet<string> = new Set<PathOf<typeof llmCallMachine>>(['BACKING_OFF', 'FALLING_OVER']);
 
 /**
- * Makes RunEvents of the microsteps of one run: the only place where they are made. What a child agent does is told like what
- * the root does, with its place; its beginning and end are the call's by which it was asked.
+ * Makes RunEvents from the microsteps of one run: the only place where they are made. A child agent's events are like the
+ * root's, with its path; its beginning and end are those of the call that started it.
  */
 export function runEventReader(options: ReaderOptions): (microstep: Microstep) => void {
   const readers = new Map<string, AgentReader>();
@@ -250,7 +250,7 @@ function readSteps(before: AgentContext | null, context: AgentContext, emit: Emi
     for (const call of context.batch.calls) readVerdict(call, emit);
   if (before !== null)
     for (const error of context.stats.errorHistory.slice(before.stats.errorHistory.length))
-      // A failed call is told by its own event.
+      // A failed call has its own event.
       if (error.tool === undefined) emit({ type: 'warning', message: error.message });
 }
 

@@ -6,7 +6,7 @@ import type { ToolResult } from '../../tools/result.ts';
 import type { Policy, ToolChange } from '../../tools/spec.ts';
 import type { AgentState, AnyResult } from '../contract/run-result.ts';
 
-/** What an event says, without its number. */
+/** An event without its number. */
 export type RunEventBody =
   | {
       readonly type: 'run.started';
@@ -76,7 +76,7 @@ export type RunEventBody =
       /** Milliseconds that the tool ran; 0 for a call that never did. */
       readonly durationMs: number;
     }
-  /** An MCP server tells how far a call is; `total` null: it does not say of how much. At most ten a second. */
+  /** An MCP server reports the progress of a call; `total` null: unknown. At most ten a second. */
   | {
       readonly type: 'tool.progress';
       readonly callId: string;
@@ -97,7 +97,10 @@ export type RunEventBody =
       readonly url?: string;
       readonly origin?: string;
     }
-  /** What it was told. `content` is what it got with `accept`, with marks for secrets that were typed; `usage` the tokens that a model's reply cost. */
+  /**
+   * The answer it received. `content` is what was sent with `accept`, with marks for secrets that were typed; `usage` the
+   * tokens that a model's reply cost.
+   */
   | {
       readonly type: 'question.answered';
       readonly callId: string;
@@ -125,7 +128,10 @@ export type RunEventBody =
       readonly policy?: Policy;
       /** How long it may wait, in milliseconds; absent where it may wait for ever. */
       readonly limitMs?: number;
-      /** Of a tool of an MCP server: whose it is, what the server says of it, and what has changed since it was always allowed. */
+      /**
+       * For a tool of an MCP server: its server, the server's description of it, and what has changed since it was always
+       * allowed.
+       */
       readonly server?: string;
       readonly address?: string;
       readonly serverTool?: string;
@@ -134,7 +140,10 @@ export type RunEventBody =
       readonly annotations?: JsonObject;
       readonly changes?: readonly ToolChange[];
     }
-  /** A tool of an MCP server was always allowed and has changed since: it is asked about again. Told once a run for each change. */
+  /**
+   * A tool of an MCP server was always allowed and has changed since: it is asked about again. Emitted once per run for
+   * each change.
+   */
   | {
       readonly type: 'permission.outdated';
       readonly tool: string;
@@ -166,7 +175,7 @@ export type RunEventBody =
       readonly step: string | null;
       readonly tools: number;
     }
-  /** An MCP server wrote into its log. `grave`: a warning or worse; `leftOut`: how many before it were too many to tell. */
+  /** An MCP server wrote to its log. `grave`: a warning or worse; `leftOut`: how many messages before it were dropped. */
   | {
       readonly type: 'mcp.log';
       readonly server: string;

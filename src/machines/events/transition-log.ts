@@ -23,8 +23,8 @@ export interface Microstep {
 }
 
 /**
- * Reads XState's inspection stream: every microstep of every machine whose root `belongs` accepts, named as
- * people read it. The listener is called synchronously and must not throw.
+ * Reads XState's inspection stream: every microstep of every machine whose root `belongs` accepts, with readable names.
+ * The listener is called synchronously and must not throw.
  */
 export function microstepReader(
   belongs: (actor: AnyActorRef) => boolean,

@@ -9,7 +9,7 @@ function textOf(message: Message): string {
   return message.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
-/** How a result is told where there are no native tool calls. */
+/** How a result is written where there are no native tool calls. */
 export function resultText(tool: string, text: string): string {
   return `${RESULT_PREFIX}${tool}]: ${text}`;
 }
@@ -33,7 +33,7 @@ export function envelopeOf(call: MessageToolCall): string {
   return `{"tool": ${JSON.stringify(call.name)}, "tool_args": ${call.arguments}}`;
 }
 
-/** Cuts all tool results but the latest turn's, for a model whose context is full. The same list where nothing is to cut. */
+/** Cuts all tool results but the latest turn's, for a model whose context is full. The same list if there is nothing to cut. */
 export function shortenOlderResults(messages: readonly Message[]): readonly Message[] {
   const lastTurn = messages.findLastIndex((message) => message.role === 'assistant');
   const latest = messages.slice(lastTurn < 0 ? 0 : lastTurn);
@@ -85,7 +85,7 @@ function shortenedResult(message: Message): Message {
 
 /**
  * Gives every call that was left without a result one, and drops results that belong to no call of the turn before them,
- * so that the conversation can go on later. Ids count within their turn only: models repeat theirs.
+ * so that the conversation can continue later. Ids count within their turn only: models repeat theirs.
  */
 export function closeOpenCalls(messages: readonly Message[], text: string): readonly Message[] {
   const mended: Message[] = [];
@@ -110,9 +110,9 @@ export function closeOpenCalls(messages: readonly Message[], text: string): read
 }
 
 /**
- * The newest messages, at most `limit` (0: all), cut only where an exchange begins: at a message of the user that is no
- * tool result and not `inside` an exchange, as our own corrections are. A call is never separated from its result. Of one exchange that is longer than the limit only its latest
- * turns are kept, whole turns at a time.
+ * The newest messages, at most `limit` (0: all), cut only where an exchange begins: at a message of the user that is
+ * neither a tool result nor `inside` an exchange, as our own corrections are. A call is never separated from its result.
+ * Of one exchange that is longer than the limit only its latest turns are kept, whole turns at a time.
  */
 export function pruneHistory(
   messages: readonly Message[],

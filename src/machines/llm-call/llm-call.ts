@@ -45,7 +45,7 @@ export type LlmCallOutput =
       readonly toolCalling: ToolCalling;
       readonly attempts: number;
       readonly shortened: boolean;
-      /** The models, where there are several, with what was learned of them: the one that answered is asked last. */
+      /** The models, if there are several, with what was learned of them. */
       readonly list: ModelList | null;
     }
   | {
@@ -264,7 +264,7 @@ function envelopeSchema(plan: JsonObject): JsonObject {
   });
 }
 
-/** The request of one attempt: the system prompt first, then the conversation as it stands. */
+/** The request of one attempt: the system prompt first, then the current conversation. */
 export function composeRequest(input: LlmCallInput): ModelRequest {
   const { settings, toolCalling, tools, list = null } = input;
   const native = toolCalling === 'native' && tools.length > 0;

@@ -1,6 +1,6 @@
 /**
  * Owns: whether a model is asked again after a failure, when, and which of several comes next. Does not own: the turn
- * (`llm-call.ts`), nor which of them rest after failures of other runs (`actors/circuits.ts`).
+ * (`llm-call.ts`), or which of them rest after failures of other runs (`actors/circuits.ts`).
  *
  * I1 A failure leads to another model only where another may do better: never a request that was refused for what it is.
  * I2 A conversation that was too long goes only to a model whose context is known to be larger.
@@ -68,12 +68,12 @@ export function learned(list: ModelList, more: Partial<Pick<KnownModel, 'toolCal
   return { ...list, models: list.models.map((model, at) => (at === list.at ? { ...model, ...more } : model)) };
 }
 
-/** True for the word that a model rests and was not asked. One that is asked all the same does not rest. */
+/** True for the outcome that a model rests and was not asked. One that is asked anyway does not rest. */
 export function isResting({ list, failures }: Pick<ListedTurn, 'list' | 'failures'>, { code }: LeafError): boolean {
   return code === 'circuit-open' && list !== null && (failures[list.at] ?? null) === null;
 }
 
-/** The turn after a failure of the model that was asked: what it failed with, and who comes next. */
+/** The turn after a failure of the model that was asked: the failure, and which model comes next. */
 export function turnAfter(
   turn: ListedTurn,
   error: LeafError,
@@ -95,7 +95,7 @@ function isSpent(turn: ListedTurn, error: LeafError): boolean {
   return attempts >= Math.max(turn.settings.maxAttempts, turn.list?.models.length ?? 0);
 }
 
-/** True while the turn may go on after this failure, be it with another model or, after a pause, with the same one. */
+/** True while the turn may continue after this failure, with another model or, after a pause, with the same one. */
 export function mayTryAgain(turn: ListedTurn, error: LeafError): boolean {
   const after = turnAfter(turn, error);
   if (after !== null) return after.list !== null;
@@ -111,7 +111,7 @@ function goesElsewhere(error: LeafError): boolean {
   return retryable !== false || fallback === true || CURED_ELSEWHERE.has(error.code);
 }
 
-/** Who was not asked yet, else who rests, else, after a pause, who failed with something that may pass. */
+/** A model that was not asked yet, else one that rests, else, after a pause, one whose failure may pass. */
 function nextOf({
   list,
   failures,

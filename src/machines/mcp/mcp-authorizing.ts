@@ -32,19 +32,19 @@ const WITH_TOKEN = [
   { target: '#mcpConnection.CONNECTING', actions: 'forgetRefusals' },
 ] as const;
 
-/** The login failed, and a session that stands goes on with the token that it has. */
+/** The login failed, and an established session continues with the token that it has. */
 const AFTER_FAILED_LOGIN = [
   { guard: 'hasSession', target: '#mcpConnection.DISCOVERING', actions: 'keepError' },
   { target: '#mcpConnection.NEEDS_LOGIN', actions: 'keepError' },
 ] as const;
 
-/** Nobody signed in. */
+/** No one signed in. */
 const WITHOUT_LOGIN = [
   { guard: 'hasSession', target: '#mcpConnection.DISCOVERING', actions: 'noteNoLogin' },
   { target: '#mcpConnection.NEEDS_LOGIN', actions: 'noteNoLogin' },
 ] as const;
 
-/** The authorization server is no use, or not at the moment. */
+/** The authorization server cannot be used, or not at the moment. */
 const WITHOUT_SERVER = [
   { guard: 'hasSession', target: '#mcpConnection.DISCOVERING', actions: 'keepError' },
   ...GIVE_UP_OR_WAIT,
@@ -118,7 +118,7 @@ export const authorizing = mcpConnectionParts.createStateConfig({
   },
 });
 
-/** Nobody is asked any more; a login that is made elsewhere is noticed. */
+/** No one is asked any more; a login that is made elsewhere is noticed. */
 export const needsLogin = mcpConnectionParts.createStateConfig({
   invoke: {
     id: 'watchLogin',

@@ -7,8 +7,8 @@
  *    turned away until later does not count. A call that continues what the server has begun continues as often as its
  *    time allows.
  * I3 A call that may not be repeated is never sent again once a request of it may have reached the server.
- * I4 A call that has waited long enough for a connection that nobody is trying is refused. One that was lost has the
- *    connection tried once more before that.
+ * I4 A call that has waited long enough for a connection that is not being attempted is rejected. A lost call first
+ *    causes one more connection attempt.
  */
 import { setup } from 'xstate';
 import { assign } from '../contract/assign.ts';
@@ -23,26 +23,26 @@ export interface McpCallLoss {
   readonly repeat: 'continues' | 'allowed' | 'forbidden';
 }
 
-/** What became of one attempt. */
+/** The outcome of one attempt. */
 export type McpCallOutcome =
   | { readonly kind: 'answered' }
   /** Nothing can be made better by sending it again. */
   | { readonly kind: 'failed' }
   /** The server turned it away until later. */
   | { readonly kind: 'postponed'; readonly waitMs: number }
-  /** The token was refused; `isFinal`: there is no other one. */
+  /** The token was refused; `isFinal`: there is no other token. */
   | ({ readonly kind: 'unauthorized'; readonly isFinal: boolean } & McpCallLoss)
   | ({ readonly kind: 'lost' } & McpCallLoss);
 
 /** What a call knows of itself: plain JSON. */
 export interface McpCallContext {
-  /** Tells calls apart. */
+  /** Identifies the call. */
   readonly call: number;
-  /** How long it waits for a connection that nobody is trying, in milliseconds. */
+  /** How long it waits for a connection that is not being attempted, in milliseconds. */
   readonly patienceMs: number;
   /** The longest time that it may rest all in all, in milliseconds. */
   readonly mostRestMs: number;
-  /** Nobody is trying the connection at the moment. */
+  /** The connection is not being attempted at the moment. */
   readonly isIdle: boolean;
   /** The link that it is under way on; null while it waits. */
   readonly generation: number | null;
@@ -63,7 +63,7 @@ export type McpCallEvent =
   /** There is a link to send it on. */
   | { readonly type: 'link.opened'; readonly generation: number }
   | ({ readonly type: 'link.lost'; readonly generation: number } & McpCallLoss)
-  /** Nobody is trying the connection any more. */
+  /** The connection is no longer being attempted. */
   | { readonly type: 'connection.idle' }
   | { readonly type: 'connection.tried' }
   /** The connection is out of use. */
@@ -234,7 +234,7 @@ function maySendAgain({ attempts, delivered }: McpCallContext, loss: McpCallLoss
   return attempts < 2 && (loss.repeat === 'allowed' || !(delivered || loss.delivered));
 }
 
-/** How an attempt was lost; null for one that was not. */
+/** How an attempt was lost; null if it was not. */
 function lossIn(outcome: McpCallOutcome): McpCallLoss | null {
   return 'repeat' in outcome ? outcome : null;
 }

@@ -39,7 +39,7 @@ export interface McpConnectionLimits {
 }
 
 /**
- * Who can get a token: nobody (`none`), a person (`login`; `stored-login`: where that happens elsewhere), or the
+ * Who can get a token: no one (`none`), a person (`login`; `stored-login`: where that happens elsewhere), or the
  * credentials of the configuration alone (`credentials`).
  */
 export type McpAuthKind = 'none' | 'login' | 'stored-login' | 'credentials';
@@ -82,7 +82,7 @@ export interface McpConnectionInput {
   readonly auth?: McpAuthKind;
 }
 
-/** What a connection is told. Events of a link carry its generation. */
+/** The events of a connection. Events of a link carry its generation. */
 export type McpConnectionEvent =
   | { readonly type: 'connection.wanted' }
   | { readonly type: 'connection.stopped' }
@@ -112,7 +112,7 @@ const MAX_SCOPES = 100;
 /** A server that asks to be left alone for longer is tried again all the same. */
 const MOST_ASKED_MS = 300_000;
 
-/** Codes that a further attempt cannot mend by itself. */
+/** Codes that a further attempt cannot fix by itself. */
 const HOPELESS: ReadonlySet<string> = new Set(['spawn-failed', 'protocol-error', 'limit-exceeded', 'auth-failed']);
 /** Codes after which nothing is tried before it is asked for. */
 const REFUSED: ReadonlySet<string> = new Set(['auth-required', 'insufficient-scope']);
@@ -236,12 +236,12 @@ function noLogin(server: string): LeafError {
   return { code: 'login-required', message: `Nobody signed in at MCP server '${server}'.` };
 }
 
-/** A call or a list was refused for want of scopes, and the token is good for the rest. */
+/** A call or a list was refused for lack of scopes; the token is otherwise valid. */
 export function lacksScope({ error, greeting }: McpConnectionContext): boolean {
   return error?.code === 'insufficient-scope' && greeting !== null;
 }
 
-/** Our token was refused. A 403 says that it is good, and that this is not allowed all the same. */
+/** Our token was refused. A 403 means that it is valid, but that this is not allowed. */
 function meansToken({ code, data }: LeafError): boolean {
   return code === 'auth-required' && !(isJsonObject(data) && data.status === 403);
 }

@@ -1,14 +1,14 @@
 /**
- * Owns: the life of the connection to one MCP server: when to connect, list, doubt, wait, sign in, give up and try again.
- * Does not own: the links themselves, the calls that travel on them, and every token: those stay with the leaves.
+ * Owns: the life of the connection to one MCP server: when to connect, list, probe, wait, sign in, stop trying and try
+ * again. Does not own: the links themselves, the calls sent over them, and tokens: those stay with the leaves.
  *
  * I1 READY means: connected, and the tools were listed over this very link.
  * I2 Each attempt is a new generation; what an older one reports is dropped.
  * I3 Failures in a row are counted until a call was answered or the link has held for a while, so that a server which
  *    starts and dies again and again runs into the limit, too.
  * I4 Tokens that the server refuses in a row, and scopes that it asks for in a row, are counted until a call was
- *    answered: neither a refresh nor a login is repeated for ever.
- * I5 A link whose session still stands (`greeting`) survives a refresh, and a login for more scopes.
+ *    answered: neither a refresh nor a login is repeated forever.
+ * I5 A link whose session is still valid (`greeting`) survives a refresh, and a login for more scopes.
  */
 import {
   AFTER_FAILURE,
@@ -23,8 +23,8 @@ export type { McpConnectionContext, McpConnectionLimits } from './mcp-connection
 import { MOST_MICROSTEPS } from '../contract/agent-setup.ts';
 
 /**
- * Keeps one MCP server connected, and tells when it cannot. It outlives runs, takes its clock from `createActor`, and
- * ends never: after FAILED, NEEDS_LOGIN, AUTH_REQUIRED and STOPPED it can be asked again.
+ * Keeps one MCP server connected, and reports when it cannot. It outlives runs, takes its clock from `createActor`, and
+ * never ends: after FAILED, NEEDS_LOGIN, AUTH_REQUIRED and STOPPED it can be asked again.
  */
 export const mcpConnectionMachine = mcpConnectionParts.createMachine({
   id: 'mcpConnection',

@@ -2,11 +2,11 @@
  * Owns: the life of one tool call that its MCP server runs as a task. Does not own: the connection, and the call's time
  * limits.
  *
- * I1 A task is begun once: as soon as its id is known, a new connection goes on with that task.
+ * I1 A task is begun once: as soon as its id is known, a new connection continues with that task.
  * I2 SUCCEEDED has a result of the tool, never the word that there is a task.
- * I3 While a result is waited for that needs somebody's answer first, the status is asked for all the same: a server that
- *    answers is at work.
- * I4 A call that is given up cancels its task, also one whose id comes only afterwards.
+ * I3 While waiting for a result that needs someone's answer first, the status is still polled: a server that answers is
+ *    at work.
+ * I4 An abandoned call cancels its task, even if the task's id arrives only afterwards.
  */
 import { setup, stateIn } from 'xstate';
 import { assign } from '../contract/assign.ts';
@@ -32,24 +32,24 @@ export interface McpTaskContext {
   readonly error: LeafError | null;
 }
 
-/** What a call is told. */
+/** The events of a call. */
 export type McpTaskEvent =
-  /** There is a connection to go on with. */
+  /** There is a connection to continue with. */
   | { readonly type: 'link.opened' }
   /** The connection on which it was under way is gone. */
   | { readonly type: 'link.lost' }
   | { readonly type: 'call.cancelled' };
 
-/** A server that wants to be asked more often is asked this often, in milliseconds. */
+/** The shortest polling interval, in milliseconds, even if the server asks for a shorter one. */
 const SHORTEST_POLL_MS = 100;
 const LONGEST_POLL_MS = 30_000;
-/** How long the id of a task that nobody wants any more is waited for, and its cancelling. */
+/** How long to wait for the id of an abandoned task, and for its cancellation. */
 const GOODBYE_MS = 5000;
 
 const notProvided = (): Promise<never> =>
   Promise.reject(new Error('This machine has no MCP client: provide its actors.'));
 
-/** Without a word of the server the connection failed: the task may go on, and so does the call on the next one. */
+/** Without an answer from the server the connection failed: the task may continue, and so does the call on the next one. */
 const AFTER_FAILURE = [
   { guard: 'wasRefused', target: '#mcpTask.FAILED', actions: 'keepError' },
   { target: '#mcpTask.UNLINKED' },

@@ -14,7 +14,7 @@ export interface CallRequest {
   /** The name as the model wrote it. */
   readonly tool: string;
   readonly args: Json;
-  /** Set when the arguments could not be read, or were cut off: such a call never runs. */
+  /** Set if the arguments could not be read, or were cut off: such a call never runs. */
   readonly unreadable: { readonly raw: string; readonly reason: string; readonly truncated: boolean } | null;
   /** The id under which the conversation knows this call; null where there are no native tool calls. */
   readonly toolCallId: string | null;

@@ -5,7 +5,7 @@ import type { AgentInput, AgentSettings, ChildSetup, ToolsChanged } from '../con
 import { type AgentOutput, type Spent, endingInWords, spentTogether } from '../contract/run-result.ts';
 import type { ToolCallContext } from './tool-call-context.ts';
 
-/** What an agent is told by which another hands it a task. `budget` is what is left to it. */
+/** What an agent receives when another delegates a task to it. `budget` is what is left for it. */
 export function childInput(child: {
   readonly setup: ChildSetup | undefined;
   readonly task: string;
@@ -29,7 +29,7 @@ export function childInput(child: {
   };
 }
 
-/** What an agent below is told of a change of its tools; null when there is none. */
+/** What an agent below receives about a change of its tools; null if there is none. */
 export function changeBelow({ children, restart }: ToolsChanged, tool: string | undefined): ToolsChanged | null {
   const setup = children?.find((child) => child.tool === tool)?.setup;
   if (setup === undefined) return null;
@@ -54,7 +54,7 @@ export function spentBy({ usage, nested }: AgentOutput): Spent {
   return { usage, toolCalls: nested?.toolCalls ?? 0 };
 }
 
-/** The result of a call by which a child answered, or stopped with something to show. */
+/** The result of a call whose child answered, or stopped with a partial result. */
 export function childResult(child: Pick<AgentOutput, 'result' | 'status' | 'reason' | 'output'>): ToolResult {
   const { result, status, reason, output = result } = child;
   return status === 'answered'
@@ -74,7 +74,7 @@ export function childError({ args, spec, request }: ToolCallContext, output: Age
   };
 }
 
-/** What is left to an agent below a call of what the run was given. */
+/** What is left of the run's budget for an agent below a call. */
 export function budgetBelow({ caller, spent }: ToolCallContext): AgentSettings['budget'] {
   const { maxToolCalls, maxTokens } = caller.budget;
   return {

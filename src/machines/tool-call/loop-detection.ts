@@ -90,7 +90,7 @@ export const loopDetectionMachine = setup({
   },
 });
 
-/** Where the detection stands: a value, kept by whoever steps it. */
+/** The state of the detection: a value, kept by its caller. */
 export type LoopSnapshot = SnapshotFrom<typeof loopDetectionMachine>;
 
 /** The detection before the first call. */
@@ -128,7 +128,7 @@ function roundOf(context: LoopContext, call: CallProposed): number {
   return most;
 }
 
-/** How many whole rounds of a cycle of `period` calls stand before the last call, which goes on with the cycle. */
+/** How many whole rounds of a cycle of `period` calls stand before the last call, which continues the cycle. */
 function fullRounds(keys: readonly string[], period: number): number {
   const last = keys.length - 1;
   let same = 0;

@@ -31,9 +31,9 @@ const mending = (ask: 'fix' | 'sanitize') =>
   });
 
 /**
- * The part of the toolCall machine that mends: it takes the steps of the error's `onError` slot one after the other, each
- * a state, and leaves for VALIDATING with something to try, or for one of the ends. What had run as it stands, and failed,
- * is run again without being checked and asked about anew.
+ * The part of the toolCall machine that repairs: it takes the steps of the error's `onError` slot one after the other,
+ * each a state, and leaves for VALIDATING with something to try, or for one of the ends. A call that ran and failed is
+ * run again unchanged without another check or question.
  */
 export const recovering = toolCallParts.createStateConfig({
   entry: 'startRecovery',

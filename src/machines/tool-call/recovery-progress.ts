@@ -7,7 +7,7 @@ import type { ChildSetup } from '../contract/agent-setup.ts';
 /** How far the recovery of one call has come. */
 export interface RecoveryProgress {
   readonly slots: { readonly [slot in SlotName]?: SlotProgress };
-  /** The slot of the latest error; null for one that nobody below mends. */
+  /** The slot of the latest error; null for one that is not repaired below. */
   readonly slot: SlotName | null;
   /** The step to take now; null before one was chosen. */
   readonly step: StepData | null;
@@ -44,7 +44,7 @@ const FEEDBACK: StepData = { kind: 'feedback' };
 /** The progress of a call that has not failed yet. */
 export const NO_PROGRESS: RecoveryProgress = { slots: {}, slot: null, step: null, taken: 0, attempts: [] };
 
-/** Takes up a failure: which slot mends it, and what was tried. */
+/** Takes up a failure: which slot repairs it, and what was tried. */
 export function failed(
   progress: RecoveryProgress,
   data: RecoveryData,
@@ -59,7 +59,7 @@ export function failed(
   return { ...progress, slot, step: null, attempts, slots: { ...progress.slots, [slot]: { ...known, asks } } };
 }
 
-/** Mended arguments that are wrong in a way for which nothing was said leave the rest of the list to try. */
+/** Repaired arguments that are wrong in a way without its own slot leave the rest of the list to try. */
 function slotToAsk(
   { slot: before, step }: RecoveryProgress,
   data: RecoveryData,
@@ -84,7 +84,7 @@ export function isToBeChosen({ slot, slots }: RecoveryProgress): boolean {
 
 /**
  * Takes the steps that a slot's function chose for this failure; null: it does not handle the error. The same steps as
- * for the failure before go on where they stood, so that a retry is counted through.
+ * for the previous failure continue where they were, so that retries keep counting.
  */
 export function chosen(progress: RecoveryProgress, steps: readonly StepData[] | null): RecoveryProgress {
   const { slot, slots } = progress;
@@ -97,7 +97,7 @@ export function chosen(progress: RecoveryProgress, steps: readonly StepData[] | 
 
 /**
  * Chooses the next step: the current one again while it may be repeated, else the first after it that makes sense. Once
- * the most steps were taken, nothing is mended any more, and what ends the list is carried out.
+ * the maximum of steps was taken, nothing more is repaired, and the step that ends the list is carried out.
  */
 export function advanced(progress: RecoveryProgress, failure: Failure): RecoveryProgress {
   const { slot, slots, taken } = progress;
@@ -115,7 +115,7 @@ export function advanced(progress: RecoveryProgress, failure: Failure): Recovery
   return { ...progress, step: FEEDBACK, slots: { ...slots, [slot]: { asks, steps, index, used: 0 } } };
 }
 
-/** Position of the current step in its slot, by which a leaf finds its function. */
+/** Position of the current step in its slot, with which a leaf finds its function. */
 export function stepIndex({ slot, slots }: RecoveryProgress): number {
   return slot === null ? 0 : (slots[slot]?.index ?? 0);
 }
@@ -125,7 +125,7 @@ export function timesTaken({ slot, slots }: RecoveryProgress): number {
   return slot === null ? 0 : (slots[slot]?.used ?? 0);
 }
 
-/** What is to be mended. `tokensSpent`: no repair agent can be paid any more. */
+/** What must be repaired. `tokensSpent`: there is no token budget left for a repair agent. */
 interface Failure {
   readonly error: ToolError;
   readonly effects: Effects;
@@ -169,13 +169,13 @@ function asksForTooLong(error: ToolError): boolean {
 
 type Hopeless = 'no-tool' | 'unknown-outcome' | null;
 
-/** Why calling again is out of the question: there is no such tool, or it might take effect twice. */
+/** Why it must not be called again: there is no such tool, or it might take effect twice. */
 function isHopeless(error: ToolError, effects: Effects): Hopeless {
   if (error.kind === 'unknown-tool') return 'no-tool';
   return error.kind === 'execution' && error.outcomeUnknown === true && effects === 'once' ? 'unknown-outcome' : null;
 }
 
-/** The same text failed in the same way twice: asking once more would not help. */
+/** The same text failed in the same way twice: asking again would not help. */
 function isStuck({ attempts }: RecoveryProgress): boolean {
   const [last, before] = [attempts.at(-1), attempts.at(-2)];
   return last !== undefined && last.arguments === before?.arguments && last.error === before.error;

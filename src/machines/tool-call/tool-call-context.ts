@@ -31,11 +31,11 @@ export interface Caller {
   readonly children: readonly ChildSetup[];
   /** What is left of the run's budget, for an agent below. */
   readonly budget: AgentSettings['budget'];
-  /** What it does about errors of tools that it does not know. */
+  /** What it does about errors of unknown tools. */
   readonly recovery: RecoveryData;
 }
 
-/** A caller that is no agent: a registry. */
+/** A caller that is not an agent: a registry. */
 export const NO_CALLER: Caller = {
   agent: '',
   children: [],
@@ -57,13 +57,13 @@ export type ApprovalEvent =
   | { readonly type: 'approval.refused'; readonly reason?: string }
   | { readonly type: 'approval.expired' };
 
-/** A call that nobody below mends. `handedUp`: a child escalated, and this is what it said. */
+/** A call that is not repaired below. `handedUp`: a child escalated, with this message. */
 export interface GaveUp {
   readonly kind: 'escalated' | 'thrown';
   readonly reason: string;
   readonly severity: Severity;
   readonly handedUp?: EscalationError;
-  /** The repair agent that could not mend it. */
+  /** The repair agent that could not repair it. */
   readonly by?: string;
 }
 
@@ -80,7 +80,7 @@ export const NEVER_RAN: Ran = { times: 0, asItStands: false };
 export interface ToolCallContext extends ToolCallInput {
   readonly spec: ToolSpec | null;
   readonly suggestions: readonly string[];
-  /** The name was misspelt, and the model is told so. */
+  /** The name was misspelt; the model is told. */
   readonly renamed: boolean;
   /** The arguments as they stand: what the model wrote, then checked and coerced, then perhaps edited by a person. */
   readonly args: JsonObject;
@@ -93,13 +93,13 @@ export interface ToolCallContext extends ToolCallInput {
   readonly result: ToolResult | null;
   readonly ran: Ran;
   readonly progress: RecoveryProgress;
-  /** Set when recovery gave up in a way of its own. */
+  /** Set if recovery ended in its own way. */
   readonly gaveUp: GaveUp | null;
   /** What agents below this call used. */
   readonly spent: Spent;
 }
 
-/** Finds the tool that is meant. Who handles unknown names with steps of their own gets misspelt ones too. */
+/** Finds the tool that is meant. A caller with its own steps for unknown names receives misspelt ones too. */
 export function toolNamed({
   request,
   tools,
@@ -112,7 +112,7 @@ export function toolNamed({
   return { spec: found.spec, suggestions: [], renamed: found.repaired };
 }
 
-/** What the tool of a call may do now; a person who agreed to the call has agreed to it as it stands. */
+/** The current permission of a call's tool; a person who agreed to the call has agreed to it as it is. */
 export function permitted({ spec, approved }: Pick<ToolCallContext, 'spec' | 'approved'>): 'run' | 'ask' | 'never' {
   const permission = spec === null ? 'never' : permissionOf(spec);
   return permission === 'ask' && approved ? 'run' : permission;
@@ -123,15 +123,15 @@ export function askedBecause({ spec, request }: Pick<ToolCallContext, 'spec' | '
   return reasonToAsk(spec ?? { name: request.tool });
 }
 
-/** How long a question may wait, as its event says it. */
+/** How long a question may wait, as its event states it. */
 export function limitOf({ approvalMs }: { readonly approvalMs: number | null }): { readonly limitMs?: number } {
   return approvalMs === null ? {} : { limitMs: approvalMs };
 }
 
 /**
- * A call under way takes over what has become stricter about its tool, and about the agent that it may hand its task to. A
- * tool of a server that is another one by now, or says something else of itself, is taken as it is now: what a person
- * agreed to was the tool as it was.
+ * A call under way takes over what has become stricter about its tool, and about the agent that it may hand its task to.
+ * A server's tool that is now a different one, or has another description, is taken as it is now: the person agreed to
+ * the tool as it was.
  */
 export function callAfter(context: ToolCallContext, { toolset, children, restart }: ToolsChanged) {
   const { spec, caller, approved } = context;
@@ -151,14 +151,14 @@ function barsOf({ policy, enabled, alwaysAllowed }: ToolSpec) {
   return { policy, enabled, alwaysAllowed };
 }
 
-/** True for a question to a person that is about another tool by now, or about one that may not run at all. */
+/** True for a question to a person that now concerns a different tool, or one that may not run at all. */
 export function mustAskAnew(context: ToolCallContext, changed: ToolsChanged): boolean {
   const after = callAfter(context, changed);
   if (permitted({ ...context, ...after }) === 'never') return true;
   return context.spec !== null && after.spec !== null && !isSameTool(context.spec, after.spec);
 }
 
-/** True for a call that runs, was taken up again with the run, and may not run any more as it does. */
+/** True for a running call that was resumed with the run and may no longer run as it is. */
 export function mustBeCheckedAgain(context: ToolCallContext, changed: ToolsChanged): boolean {
   const { restart } = changed;
   if (restart === undefined || restart.notRepeated.includes(context.request.callId)) return false;

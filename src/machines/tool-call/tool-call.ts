@@ -5,7 +5,7 @@
  *    RUNNING and DELEGATING are reached again past this order only by a call that had reached them with the very same
  *    arguments and may still run; whatever else is tried again stands at VALIDATING first.
  * I2 Nothing runs that is not registered, or whose arguments are incomplete.
- * I3 A denial is no error: it ends in DENIED and never passes RECOVERING.
+ * I3 A denial is not an error: it ends in DENIED and never passes RECOVERING.
  * I4 It never ends in an error: every end has an output.
  */
 import { NOTHING_SPENT } from '../contract/run-result.ts';

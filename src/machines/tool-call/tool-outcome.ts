@@ -15,7 +15,7 @@ import type { GaveUp, ToolCallContext } from './tool-call-context.ts';
 const NUDGE =
   'You have made this same call several times. Its result will not change: use what you have, try something else, or give your answer.';
 
-/** Failures after which nobody knows whether the call took effect. */
+/** Failures after which it is unknown whether the call took effect. */
 const OUTCOME_UNKNOWN: ReadonlySet<string> = new Set(['timeout', 'unknown-outcome']);
 
 /** Checks the arguments against the tool's JSON Schema and takes over what the check coerced. */
@@ -51,7 +51,7 @@ export function failedCheck({ args, spec }: ToolCallContext, output: CheckArgsOu
     : { kind: 'deserialization', tool, rawValue: args, issues: output.issues, ...schemaOf(spec?.inputSchema) };
 }
 
-/** The tool threw, took too long, or gave something that is no JSON. */
+/** The tool threw, took too long, or returned something that is not JSON. */
 export function executionError({ args, spec, request }: ToolCallContext, error: LeafError): ToolError {
   const data = isJsonObject(error.data) ? error.data : {};
   const code = typeof data.causeCode === 'string' ? data.causeCode : error.code;
@@ -80,7 +80,7 @@ export function reportedError({ args, spec, request }: ToolCallContext, result: 
   };
 }
 
-/** What the agent is told that this call hands a task to. */
+/** What the agent receives that this call delegates a task to. */
 export function taskForChild(context: ToolCallContext): AgentInput {
   const { args, spec, request, caller, ran } = context;
   return childInput({
@@ -127,7 +127,7 @@ function endOf(context: ToolCallContext): CallOutcome {
   return { ...end, kind: 'tool.succeeded', result: nudged(context.result ?? { status: 'success' }, context.verdict) };
 }
 
-/** A wait that the error of a tool asks for, as our own leaf or the tool's result says it. */
+/** A wait that the error of a tool asks for, as given by our own leaf or the tool's result. */
 function waitAskedFor({ retryAfterMs, retryAfter }: JsonObject | ToolResult): { readonly retryAfterMs?: number } {
   if (isWait(retryAfterMs)) return { retryAfterMs };
   return isWait(retryAfter) ? { retryAfterMs: retryAfter * 1000 } : {};

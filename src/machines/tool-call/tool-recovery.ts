@@ -55,7 +55,7 @@ export function repairRequest(task: RepairTask): string {
   return `${GUIDE}\n\n${JSON.stringify(task, null, 2)}`;
 }
 
-/** What the repair agent is told that mends this call. */
+/** What the repair agent for this call receives. */
 export function inputForRepairer(context: ToolCallContext): AgentInput {
   const { progress, caller, request } = context;
   return childInput({
@@ -74,7 +74,10 @@ export function repairOf({ progress: { step } }: ToolCallContext, output: AgentO
   return repairedBy(by, output);
 }
 
-/** The same for an agent of this name. One that failed is an escalation; one that stopped on its way, or said nothing of use, has mended nothing. */
+/**
+ * The same for an agent of this name. One that failed is an escalation; one that stopped early, or said nothing usable,
+ * has repaired nothing.
+ */
 export function repairedBy(by: string, output: Omit<AgentOutput, 'output'>): Repaired & { readonly by?: string } {
   const escalation = output.nested?.escalation ?? null;
   if (output.reason === 'thrown') return { kind: 'throw', reason: output.error?.message ?? output.result };
@@ -87,7 +90,7 @@ export function repairedBy(by: string, output: Omit<AgentOutput, 'output'>): Rep
   return { kind: 'arguments', value: output.status === 'answered' && text !== '' ? text : null };
 }
 
-/** Puts mended arguments in the place of the old ones. They are validated again, and nobody has approved them yet. */
+/** Replaces the arguments with repaired ones. They are validated again, and are not approved yet. */
 export function repaired(context: ToolCallContext, output: RunFixerOutput): Partial<ToolCallContext> {
   if (output.kind !== 'arguments' || output.value === null) return {};
   return {
@@ -104,18 +107,18 @@ function withArguments(request: CallRequest, value: string | object): CallReques
   const read = parseToolCallArguments(value);
   if (!read.ok) return { ...request, args: null, unreadable: { raw: value, reason: read.reason, truncated: false } };
   const unreadable = read.complete ? null : { raw: value, reason: 'they were cut off', truncated: true };
-  // A fixer that says null has found nothing; only of a model's own call it means no arguments.
+  // A fixer that returns null has found nothing; only in a model's own call null means no arguments.
   return { ...request, args: value.trim() === 'null' ? null : read.value, unreadable };
 }
 
-/** Gives up as the current step says: it escalates, or ends the run. */
+/** Stops as the current step says: it escalates, or ends the run. */
 export function givenUp({ progress: { step }, error }: ToolCallContext): ToolCallContext['gaveUp'] {
   const text = error === null ? 'the call failed' : describeToolError(error);
   if (step?.kind === 'escalate') return { kind: 'escalated', reason: step.reason ?? text, severity: step.severity };
   return { kind: 'thrown', reason: step?.kind === 'throw' ? (step.reason ?? text) : text, severity: 'critical' };
 }
 
-/** Gives up as a repair agent said. */
+/** Stops as a repair agent said. */
 export function givenUpAsTold({ gaveUp }: ToolCallContext, output: RunFixerOutput): ToolCallContext['gaveUp'] {
   if (output.kind === 'escalate') {
     const { reason, severity, by } = output;
@@ -124,7 +127,7 @@ export function givenUpAsTold({ gaveUp }: ToolCallContext, output: RunFixerOutpu
   return output.kind === 'throw' ? { kind: 'thrown', reason: output.reason, severity: 'critical' } : gaveUp;
 }
 
-/** Gives up as a child did: it ended the whole run, or handed something up. */
+/** Stops as a child did: it ended the whole run, or escalated. */
 export function givenUpWithChild(output: AgentOutput): ToolCallContext['gaveUp'] {
   const error = output.nested?.escalation ?? null;
   return error === null

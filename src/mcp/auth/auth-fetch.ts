@@ -47,7 +47,7 @@ export function checkAddress(
 
 /**
  * A `fetch` for authorization servers: https alone, no body over 256 KB, ten seconds a request. What may pass by itself (no
- * connection, 429, 5xx) is thrown as an {@link AuthFault}, so that nobody takes it for an answer. `statuses` gets the
+ * connection, 429, 5xx) is thrown as an {@link AuthFault}, so that it is not taken for an answer. `statuses` gets the
  * status of each answer.
  */
 export function authFetch(
@@ -106,7 +106,7 @@ export function loginRequired(server: string, why: string): McpError {
   return new McpError('login-required', server, `MCP server '${server}': ${why}.`);
 }
 
-/** What went wrong while signing in, in the codes of MCP. Anything that is none of our faults comes back as it is. */
+/** What went wrong while signing in, in the codes of MCP. Anything other than our faults is returned unchanged. */
 export function loginError(server: string, auth: CheckedAuth, error: unknown): unknown {
   const withCode = (code: McpError['code'], fault: Error): McpError =>
     new McpError(code, server, `MCP server '${server}': ${fault.message}.`, fault);

@@ -3,7 +3,7 @@
  * said to the authorization server (oauth-client.ts), and where tokens are kept (the store).
  *
  * I1 A token, code or secret leaves here only in a request, or into the store.
- * I2 Of all who share a store, one at a time refreshes a login; whoever waited uses what the first one got.
+ * I2 Of all who share a store, one at a time refreshes a login; those that waited use what the first one got.
  */
 import type { McpLoginStatus, CheckedAuth, OAuthSettings, TokenStore } from '../config/auth.ts';
 import type { McpAuthStep, McpAuthorizer } from '../../actors/mcp/mcp-auth.ts';
@@ -26,7 +26,7 @@ export interface Authorizer extends McpAuthorizer {
   /** Forgets the tokens, here and in the store. The registration is kept. */
   forget(): Promise<void>;
   status(): Promise<McpLoginStatus>;
-  /** The texts that nobody may see. */
+  /** The secret texts. */
   secrets(): readonly string[];
 }
 
@@ -116,7 +116,7 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer {
   };
 }
 
-/** The work, or a rejection as soon as nobody waits for it any more. */
+/** The work, or a rejection as soon as it is no longer awaited. */
 function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   signal.addEventListener('abort', () => reject(new AuthFault('unreachable', 'it was given up')), { once: true });
@@ -192,7 +192,7 @@ export function loginSteps({ server, auth, renewal, kept, within, elsewhere, fou
       });
       const end = (): void => {
         waiting.close();
-        // Whoever answers now answers nobody.
+        // Later answers are ignored.
         if (!answered && pending === waiting) pending = null;
       };
       ended.addEventListener('abort', end, { once: true });

@@ -1,5 +1,5 @@
 /**
- * Owns: finding the authorization server of an MCP server. What a server says of itself is checked before it is used: the
+ * Owns: finding the authorization server of an MCP server. A server's metadata is checked before it is used: the
  * resource, the issuer, PKCE with S256, https.
  */
 import { type Challenge, readChallenge, scopesOf } from '../http/challenge.ts';
@@ -29,7 +29,7 @@ export interface AuthServer {
 
 interface Wanted {
   readonly serverUrl: string;
-  /** Where the MCP server says that it describes itself. Looked at only within its own origin. */
+  /** The URL of the MCP server's metadata, as it gives it. Used only within its own origin. */
   readonly resourceMetadata: string | null;
   /** The only authorization server that will do. */
   readonly issuer: string | undefined;
@@ -85,7 +85,7 @@ async function readResource(
   }
 }
 
-/** What a server wants of somebody without a token: the answer to a request that does nothing. Null: nothing, or silence. */
+/** What a server demands without a token: its answer to a request that does nothing. Null: nothing, or no answer. */
 export async function askForChallenge(serverUrl: string, { signal }: AuthNet): Promise<Challenge | null> {
   const init = {
     method: 'POST',

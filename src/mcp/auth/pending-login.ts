@@ -138,7 +138,7 @@ function hasExpired({ client_secret_expires_at: seconds = 0 }: AuthClient): bool
   return seconds > 0 && seconds * 1000 <= Date.now();
 }
 
-/** Where the browser of a person who signs in comes back to. */
+/** Where the browser returns to after signing in. */
 export interface RedirectListener {
   /** The address to be registered and sent along. */
   readonly redirectUrl: string;
@@ -187,7 +187,7 @@ export async function listenForRedirect(
     if (exact || port === 0) throw error;
     return listen(0);
   });
-  // A login that nobody makes keeps no program alive.
+  // A pending login does not keep the process alive.
   server.unref();
   return {
     redirectUrl: `${origin()}${path}`,

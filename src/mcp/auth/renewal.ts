@@ -23,7 +23,7 @@ import { LinkFault } from '../wire/faults.ts';
 
 /** Not used for so long before its end. */
 const MARGIN_MS = 5000;
-/** More of its past tokens are not told from ordinary text. */
+/** Earlier tokens than these are not redacted. */
 const MOST_SECRETS = 200;
 
 /** Whose tokens they are. */
@@ -97,7 +97,7 @@ export class Renewal {
     const { auth, resource } = this.#options;
     const { holder } = this;
     const { askForChallenge, findServer } = await import('./find-server.ts');
-    // A token whose end is known was not refused, and a login may be wanted before anything was asked.
+    // A token with a known expiry was not refused, and a login may be wanted before any request.
     if (holder.challenge() === null) holder.heard(await askForChallenge(resource, this.netOf(signal)));
     const only = auth.type === 'source' ? undefined : auth.issuer;
     const resourceMetadata = holder.challenge()?.resourceMetadata ?? null;
@@ -119,7 +119,7 @@ export class Renewal {
     for (const secret of [tokens.access, tokens.refresh]) if (secret !== null) this.remember(secret);
     this.#granted = tokens.scopes;
     try {
-      // Kept before it is used: whoever is killed in between has it all the same.
+      // Stored before it is used, so that it survives a crash in between.
       if (this.#settings !== null) await this.#options.kept.save(tokens);
     } finally {
       this.holder.hold(tokens);
@@ -127,7 +127,7 @@ export class Renewal {
     return tokens;
   }
 
-  /** Whether kept tokens are of use now: not those that were refused, nor such as lack a scope. */
+  /** Whether kept tokens are of use now: not if they were refused or lack a scope. */
   isUsable(tokens: KeptTokens, step: McpAuthStep): boolean {
     return tokens.access !== this.holder.current()?.access && !isExpired(tokens) && hasScopes(tokens, step);
   }
@@ -164,7 +164,7 @@ export class Renewal {
     if (client === null) throw loginRequired(server, 'its login was made by another client');
     const { refresh } = await import('./oauth-client.ts');
     try {
-      // Not given up with the step: the server may have replaced the token already, and then it must be kept.
+      // Not aborted with the step: the server may have replaced the token already, and then it must be kept.
       const net = this.netOf(new AbortController().signal);
       const given = await refresh(at, { client, refreshToken: tokens.refresh }, net);
       const { scopes, clientId } = tokens;

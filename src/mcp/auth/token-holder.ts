@@ -16,11 +16,11 @@ export interface TokenHolder {
   /** What the server wanted last. */
   readonly challenge: () => Challenge | null;
   hold(token: HeldToken | null): void;
-  /** Notes what the server wants of somebody without a token. */
+  /** Notes what the server demands without a token. */
   heard(challenge: Challenge | null): void;
   /** Whether a fault is about a token that is not in use any more: it proves nothing of this one. */
   isOld(fault: LinkFault): boolean;
-  /** Puts the token on requests, and says of refusals which token they mean. */
+  /** Puts the token on requests, and reports which token a refusal concerns. */
   wrap(inner: Fetch): Fetch;
   /** All tokens that were in use, for those that must not show them. */
   seen(): readonly string[];

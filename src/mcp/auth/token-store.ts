@@ -73,7 +73,7 @@ function defaultPath(): string {
   throw new TokenStoreError('tokens-unreadable', message);
 }
 
-/** The file as it stands. One that is none of ours holds nothing: its owner signs in again. */
+/** The current file. A file in another format holds nothing: its owner signs in again. */
 function readAll(path: string): Map<string, string> {
   let content: string;
   try {
@@ -160,8 +160,8 @@ export interface KeptClient extends AuthClient {
 
 /**
  * The login of one identity at one MCP server, in a store. Tokens are kept by issuer, resource and identity, so that none is
- * ever sent to another authorization server; which issuer is meant now stands beside them. Registrations belong to issuer
- * and identity.
+ * ever sent to another authorization server; the current issuer is stored beside them. Registrations belong to issuer and
+ * identity.
  */
 export class KeptLogin {
   /** What is locked while its tokens are changed. */

@@ -57,7 +57,7 @@ export function waitedTooLong(server: string, what: string, ms: number, last: Mc
   return new McpError('not-connected', server, message, last ?? undefined, last?.data);
 }
 
-/** The server said no to the request itself, and with 403 that we may not. */
+/** The server refused the request itself; with 403, it is not allowed. */
 export function refusedCall(server: string, what: string, fault: LinkFault): McpError {
   return new McpError(
     fault.kind === 'auth' ? 'forbidden' : 'protocol-error',
@@ -90,16 +90,16 @@ export function timedOut(
   );
 }
 
-/** Whether an error says by itself what became of a call that was sent. */
+/** Whether an error alone determines the outcome of a call that was sent. */
 export function isPlain({ code }: McpError, delivered: boolean): boolean {
   return code === 'cancelled' || (!delivered && (code === 'login-required' || code === 'auth-required'));
 }
 
-/** What a fault of one request says about its link. */
+/** What a fault of one request means for its link. */
 export function reactionTo(fault: LinkFault): 'final' | 'lost' | 'later' | 'doubt' | 'refused' {
   switch (fault.kind) {
     case 'auth':
-      // 403 says no to this request, 401 to all.
+      // 403 refuses this request, 401 all of them.
       return fault.data.status === 403 ? 'final' : 'refused';
     case 'scope':
       return 'refused';

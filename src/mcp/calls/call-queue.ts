@@ -15,7 +15,7 @@ import { type CallHost, type Job, type OpenLink, QueuedCall } from './queued-cal
 /** What the queue reports about a link that it used. */
 export interface QueueListener {
   readonly onWaiting: () => void;
-  /** A call has waited long enough for a connection that nobody is trying: it is to be tried now, or never. */
+  /** A call has waited long enough for a connection that is not being attempted: it must be attempted now, or never. */
   readonly onImpatient: () => void;
   readonly onAnswered: (generation: number) => void;
   readonly onDoubt: (generation: number) => void;
@@ -31,7 +31,7 @@ export interface QueueListener {
 interface QueueOptions {
   readonly server: string;
   readonly clock: McpClock;
-  /** How long a call waits for a connection that nobody is trying. */
+  /** How long a call waits for a connection that is not being attempted. */
   readonly patienceMs: number;
 }
 
@@ -89,14 +89,14 @@ export class CallQueue {
   open(link: OpenLink): void {
     this.#note(null);
     this.#current = link;
-    // A call that fails while it is sent waits again, for another link: only those of now are sent.
+    // A call that fails while it is sent waits again, for another link: only current ones are sent.
     for (const call of this.#on(null)) {
       if (this.#current !== link) return;
       call.send(link);
     }
   }
 
-  /** Calls must wait. With `idle`, nobody is trying the connection: those that have waited long are refused. */
+  /** Calls must wait. With `idle`, the connection is not being attempted: those that have waited long are rejected. */
   hold(idle: boolean, error: McpError | null): void {
     this.#current = null;
     const missing = (): McpError =>
@@ -116,7 +116,7 @@ export class CallQueue {
     for (const call of [...this.#on(null), ...underWay]) call.refuse(error);
   }
 
-  /** Stops the time of what is under way on a link until the returned function is called. */
+  /** Pauses the timeouts of what is under way on a link until the returned function is called. */
   pause(generation: number): () => void {
     const resumes = this.#on(generation).map((call) => call.pause());
     return () => resumes.forEach((resume) => resume());
@@ -173,7 +173,7 @@ export class CallQueue {
     if (this.#current?.generation === generation) this.#current = null;
   }
 
-  /** Notes why nobody is trying the connection, or that somebody is. */
+  /** Notes why the connection is not being attempted, or that it is. */
   #note(idle: McpError | null): void {
     const isNews = idle !== null || this.#idle !== null;
     this.#idle = idle;

@@ -29,14 +29,14 @@ export class CallTime {
     this.#start();
   }
 
-  /** The server is at work: its silence is counted anew. */
+  /** The server is at work: the silence timeout restarts. */
   heard(): void {
     if (this.#released || this.#paused > 0 || this.#silence === null) return;
     this.#clock.clearTimeout(this.#silence);
     this.#silence = this.#timer(this.#times.silenceMs);
   }
 
-  /** Stops the time until the returned function is called; then both limits begin anew. */
+  /** Pauses both limits until the returned function is called; then they restart. */
   pause(): () => void {
     this.#pauses += 1;
     if (this.#released || this.#pauses > MAX_PAUSES) return () => undefined;

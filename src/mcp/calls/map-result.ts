@@ -66,8 +66,8 @@ interface Output {
 }
 
 /**
- * Holds the structured content of a result against what the tool has promised. What breaks the promise is kept, for the
- * tool has run: the result becomes `partial`, its message says what is wrong, and it is reported.
+ * Checks the structured content of a result against the tool's output schema. A result that does not match is kept,
+ * because the tool has run: it becomes `partial`, its message says what is wrong, and it is reported.
  */
 export function checkStructured(result: ToolResult, { tool, raw, outputSchema, onWarning }: Output): ToolResult {
   if (result.status !== 'success') return result;

@@ -51,15 +51,15 @@ export interface CallHost {
   readonly clock: McpClock;
   readonly machine: typeof mcpCallMachine;
   readonly patienceMs: number;
-  /** Why nobody is trying the connection; null while somebody is. */
+  /** Why the connection is not being attempted; null while it is. */
   readonly idle: () => McpError | null;
   /** The call has left its link, or is settled. */
   readonly onLeft: (call: QueuedCall) => void;
   readonly onWaiting: (call: QueuedCall) => void;
-  /** It has waited long enough for a connection that nobody is trying. */
+  /** It has waited long enough for a connection that is not being attempted. */
   readonly onDemanding: () => void;
   readonly onAnswered: (generation: number) => void;
-  /** Nothing more is to be sent on that link before the connection says so. */
+  /** Nothing more may be sent on that link until the connection allows it. */
   readonly close: (generation: number) => void;
   readonly onDoubt: (generation: number) => void;
   readonly onLost: (generation: number, fault: LinkFault) => void;

@@ -13,12 +13,12 @@ import { LinkFault, pastLimit, toMcpError } from '../wire/faults.ts';
 export interface McpCallOptions {
   readonly signal?: AbortSignal | undefined;
   /**
-   * Longest time in milliseconds, waiting for the connection included; it begins anew when the server reports progress
-   * or has asked a person. Default: the server's `timeoutMs`.
+   * Longest time in milliseconds, waiting for the connection included; it restarts when the server reports progress or
+   * has asked a person. Default: the server's `timeoutMs`.
    */
   readonly timeoutMs?: number | undefined;
   readonly onProgress?: ((progress: McpProgress) => void) | undefined;
-  /** Hears what the server asks while this call is under way. It does not say for which of several calls it asks. */
+  /** Receives what the server asks while this call is under way. The server does not say for which of several calls it asks. */
   readonly onQuestion?: ((question: McpQuestion) => void) | undefined;
   /**
    * What repeating the call would do, as far as the caller knows: it counts where the server does not list the tool, or not
@@ -38,7 +38,7 @@ export type McpRequestOptions = Pick<McpCallOptions, 'signal' | 'timeoutMs' | 't
 export interface McpCompletion {
   /** At most 100. */
   readonly values: readonly string[];
-  /** How many there are, where the server says so. */
+  /** The total, if the server reports it. */
   readonly total?: number;
   readonly hasMore: boolean;
 }

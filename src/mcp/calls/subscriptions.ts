@@ -1,6 +1,6 @@
 /**
- * Owns: what is sent on each new link beside the list of tools: how much the server is to log, and which resources somebody
- * follows. Does not own: when there is a new link.
+ * Owns: what is sent on each new link beside the list of tools: how much the server should log, and which resources are
+ * subscribed. Does not own: when there is a new link.
  *
  * I1 A resource is subscribed once however many listen, and on every new link again.
  * I2 After a new link each listener is called once: what changed in between was not reported.
@@ -92,7 +92,7 @@ export class Subscriptions {
     }
   }
 
-  /** The server says that a resource has changed. It may name a part of what was subscribed. */
+  /** The server reports that a resource has changed. It may name a part of what was subscribed. */
   onUpdated(updated: string): void {
     for (const uri of this.#followed.keys())
       if (updated === uri || updated.startsWith(`${uri.replace(/\/$/, '')}/`))
@@ -110,7 +110,7 @@ export class Subscriptions {
     });
   }
 
-  /** Says something to a new link; a server that refuses it can be used all the same. */
+  /** Sends a request on a new link; a server that refuses it can still be used. */
   async #say(what: string, method: string, params: JsonObject): Promise<boolean> {
     try {
       await this.#options.requests.ask({ what, method, params, io: { timeoutMs: SAID_MS } });

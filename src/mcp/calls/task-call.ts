@@ -133,7 +133,7 @@ export class TaskCall {
       if (asked === null) throw new LinkFault('unreachable', 'there is no connection', { delivered: false });
       return await work(asked.link, asked.io);
     } catch (thrown) {
-      // What an older link says of work that was given up counts no more.
+      // What an older link reports about abandoned work no longer counts.
       if (asked === this.#current) this.#fault = thrown;
       const code = thrown instanceof LinkFault ? thrown.kind : 'error';
       throw Object.assign(new Error(thrown instanceof Error ? thrown.message : String(thrown)), { code });
@@ -150,7 +150,7 @@ export class TaskCall {
     const fault = this.#fault;
     switch (value) {
       case 'SUCCEEDED':
-        // What a server calls failed is an error, whatever its result says of itself.
+        // A task that the server reports as failed is an error, whatever its result says.
         return { raw: { ...result, ...(task?.status === 'failed' ? { isError: true } : {}) } };
       case 'FAILED':
         if (task === null) return { thrown: fault };
@@ -172,7 +172,7 @@ function isAnswer(fault: unknown): boolean {
   return fault instanceof LinkFault && fault.kind === 'answer';
 }
 
-/** The task in an answer to `tools/call`; null where it is not a task. Throws for a task that nobody can ask for. */
+/** The task in an answer to `tools/call`; null where it is not a task. Throws for a task that cannot be queried. */
 export function taskOf(answer: JsonObject): McpTask | null {
   if (answer.task === undefined || answer.content !== undefined || answer.structuredContent !== undefined) return null;
   const task = readTask(answer.task);

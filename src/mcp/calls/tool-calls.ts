@@ -17,7 +17,7 @@ interface ToolCallsOptions {
   readonly server: McpServer;
   readonly queue: CallQueue;
   readonly clock: McpClock;
-  /** Does a call, once more where a person had to open pages first. */
+  /** Does a call, and repeats it if a person had to open pages first. */
   readonly afterPages: <T>(
     about: { readonly generation: number; readonly what: string; readonly signal: AbortSignal },
     call: () => Promise<T>,
@@ -28,7 +28,7 @@ interface ToolCallsOptions {
   readonly onWarning: (warning: ProtocolWarning) => void;
 }
 
-/** How long a task that nobody wants any more may take to be cancelled on another link. */
+/** How long the cancellation of an abandoned task on another link may take. */
 const CANCEL_MS = 10_000;
 
 /**

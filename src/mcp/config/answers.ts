@@ -14,8 +14,8 @@ export interface McpFormElicitation {
 }
 
 /**
- * A page that the server wants opened: a login, a payment. Nothing here opens it. Show `origin` and `url`, let the person
- * open it if they trust it, and answer `accept` once they say that they are done, else `decline`.
+ * A page that the server wants opened, such as a login or a payment. Nothing here opens it. Show `origin` and `url`, let
+ * the person open it if they trust it, and answer `accept` once they report that they are done, else `decline`.
  */
 export interface McpUrlElicitation {
   readonly mode: 'url';

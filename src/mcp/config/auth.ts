@@ -20,7 +20,7 @@ export interface OAuthOptions {
    * listened on; or any other address, which a person then hands back.
    */
   readonly redirect?: string | undefined;
-  /** Whose login it is, where several people use one store: a user's id. Default `default`. */
+  /** The owner of the login, if several people use one store: a user's id. Default `default`. */
   readonly identity?: string | undefined;
   /** Where tokens are kept. Default: a file of mode 0600 in your home. Not in JSON. */
   readonly store?: TokenStore | undefined;
@@ -52,7 +52,7 @@ export interface IdentityProviderOptions {
   /** Our client id there. */
   readonly clientId: string;
   readonly clientSecret?: string | undefined;
-  /** The user's ID token, or a function that gives one that holds now. */
+  /** The user's ID token, or a function that returns a currently valid one. */
   readonly idToken: string | (() => string | Promise<string>);
 }
 
@@ -151,7 +151,7 @@ const credentialsSchema = z.strictObject({
 
 const WHAT = "must be 'oauth', oauth({ … }), clientCredentials({ … }) or a function that gives a token";
 
-/** Checks `auth`, and says of a wrong key which it is. */
+/** Checks `auth`; an error names the wrong key. */
 export const authSchema = z.unknown().transform((value): CheckedAuth => {
   if (value === 'oauth') return { type: 'oauth' };
   if (isFunction(value)) return { type: 'source', get: value };
@@ -185,7 +185,7 @@ export function expandAuth(auth: CheckedAuth, expand: (key: string, text: string
   );
 }
 
-/** The texts in `auth`, checked or not, that nobody may see. */
+/** The secret texts in `auth`, checked or not. */
 export function authSecrets(auth: unknown): readonly string[] {
   if (typeof auth !== 'object' || auth === null) return [];
   const { clientSecret, privateKey, identityProvider, idToken }: Readonly<Record<string, unknown>> = { ...auth };
@@ -204,13 +204,13 @@ function isFunction(value: unknown): value is TokenSource {
 
 /**
  * Where tokens and registrations are kept: a port of four methods. Values are texts that hold secrets; keys hold none.
- * `lock` must hold for all who share the store, in other processes and on other machines too.
+ * `lock` must be exclusive among all that share the store, including other processes and other machines.
  */
 export interface TokenStore {
   get(key: string): Promise<string | null>;
   set(key: string, value: string): Promise<void>;
   delete(key: string): Promise<void>;
-  /** Does the work while nobody else does work under this key. Rejects with the signal's reason when it waits too long. */
+  /** Does the work while no other work runs under this key. Rejects with the signal's reason if it waits too long. */
   lock<T>(key: string, work: () => Promise<T>, options: { readonly signal: AbortSignal }): Promise<T>;
 }
 

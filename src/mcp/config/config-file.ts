@@ -28,8 +28,8 @@ export async function readMcpConfigFile(
 }
 
 /**
- * The entries of such a file by name, as they stand there: unchecked, variables not expanded. For who wants to say of each
- * entry what is wrong with it. Throws a {@link McpConfigError} when the file has no such object.
+ * The entries of such a file by name, as written: unchecked, variables not expanded. For callers that report errors per
+ * entry. Throws a {@link McpConfigError} when the file has no such object.
  */
 export async function readMcpConfigEntries(path: string): Promise<Readonly<Record<string, unknown>>> {
   return serversIn(parse(await load(path), path), path);
@@ -67,7 +67,7 @@ function serversIn(value: unknown, path: string): Readonly<Record<string, unknow
   throw new McpConfigError(`${path}: ${message}`, { key: 'mcpServers' });
 }
 
-/** Where a JSON text goes wrong: line and column count from 1, `problem` says what was met there. */
+/** Where a JSON text goes wrong: line and column count from 1, `problem` describes what was found there. */
 interface JsonPosition {
   readonly line: number;
   readonly column: number;
@@ -81,8 +81,8 @@ const SPACE = /[ \t\r\n]*/y;
 type Expecting = 'value' | 'first-item' | 'first-key' | 'key' | 'colon' | 'comma' | 'end';
 
 /**
- * Finds the first place where a text stops being JSON; null where it is JSON. The parser of the language says this only
- * in the words of its error, which differ from engine to engine.
+ * Finds the first place where a text stops being JSON; null where it is JSON. `JSON.parse` reports this only in its
+ * error's message, which differs between engines.
  */
 export function findJsonError(text: string): JsonPosition | null {
   const open: ('{' | '[')[] = [];

@@ -5,7 +5,7 @@ import type { McpSampler } from './answers.ts';
 import { type CheckedAuth, type McpAuth, authSchema } from './auth.ts';
 import type { McpToolAnnotations } from '../../actors/mcp/mcp-calls.ts';
 
-/** What one tool of a server gets instead of what the server or its annotations say. */
+/** Settings for one tool of a server, which override those of the server and its annotations. */
 export interface McpToolOverride {
   readonly policy?: Policy | undefined;
   readonly effects?: Effects | undefined;
@@ -13,7 +13,7 @@ export interface McpToolOverride {
   readonly timeoutMs?: number | undefined;
   /** The tool may be called with the same arguments again and again (it waits for something). */
   readonly polling?: boolean | undefined;
-  /** Recovery steps for this tool; handed on as they are. */
+  /** Recovery steps for this tool; passed on unchanged. */
   readonly onError?: unknown;
 }
 
@@ -34,8 +34,8 @@ export interface McpServerSettings {
   /** Longest time for one call all in all, however often the server reports progress. Default: ten times `timeoutMs`. */
   readonly maxTotalMs?: number | undefined;
   /**
-   * Folders that the server is told to work in: paths or `file://` URIs. Absent: servers are told of none, and work with
-   * what stands in their arguments.
+   * Folders that the server should work in (roots): paths or `file://` URIs. Absent: servers receive none, and work with
+   * what is in their arguments.
    */
   readonly roots?: readonly string[] | undefined;
   /**
@@ -71,14 +71,15 @@ export interface McpStdioConfig extends McpServerSettings {
   readonly killTree?: boolean | undefined;
 }
 
-/** A server reached by URL: Streamable HTTP, or the older SSE transport where the server knows only that. */
+/** A server reached by URL: Streamable HTTP, or the older SSE transport if the server supports only that. */
 export interface McpHttpConfig extends McpServerSettings {
   readonly type?: 'http' | 'streamable-http' | 'sse' | undefined;
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
-   * How a token is got: `'oauth'` or `oauth({ … })` by a person who signs in, `clientCredentials({ … })` by the credentials
-   * of a program, or a function that gives one. Not beside a header `Authorization`. Default: no token.
+   * How to get a token: `'oauth'` or `oauth({ … })` by a person who signs in, `clientCredentials({ … })` by the
+   * credentials of a program, or a function that returns one. Cannot be combined with an `Authorization` header. Default:
+   * no token.
    */
   readonly auth?: McpAuth | undefined;
 }
@@ -115,7 +116,7 @@ export interface McpServer {
   readonly settings: McpResolvedSettings;
 }
 
-/** The settings of a server with their defaults. `policy` stays open where nobody chose: the agent's default holds. */
+/** The settings of a server with their defaults. `policy` stays open if none was chosen: the agent's default applies. */
 export interface McpResolvedSettings {
   readonly policy?: Policy | 'by-annotations';
   readonly tools?: readonly string[];
@@ -132,7 +133,10 @@ export interface McpResolvedSettings {
   readonly disabled: boolean;
 }
 
-/** What decides over repeating a call of a tool: what its server says, and what the configuration says instead. */
+/**
+ * What decides whether a call of a tool may be repeated: the server's annotations, and the configuration that overrides
+ * them.
+ */
 export interface McpToolTraits {
   readonly annotations?: McpToolAnnotations;
   readonly override?: McpToolOverride;

@@ -48,7 +48,7 @@ export function cutText(text: string, bytes: number): { readonly text: string; r
   if (size <= bytes) return { text, cut: 0 };
   const kept = new Uint8Array(bytes);
   const cut = size - new TextEncoder().encodeInto(text, kept).written;
-  // Made anew: a slice would keep the whole text alive.
+  // Copied: a slice would keep the whole text alive.
   return { text: `${Buffer.from(kept).toString('utf8', 0, size - cut)} […${cut} bytes cut off]`, cut };
 }
 

@@ -5,8 +5,8 @@ import { expandVariables } from './environment-variables.ts';
 const SECRET_NAME = /auth|key|token|secret|password|passwd|credential|cookie/i;
 
 /**
- * What the configuration of MCP servers gives away of secrets: environment variables and headers whose names say that
- * they hold one, passwords in addresses, and what `auth` holds. `Bearer abc` counts whole and in its second word. Variables are looked up.
+ * The secrets in the configuration of MCP servers: environment variables and headers whose names suggest one, passwords
+ * in URLs, and what `auth` holds. `Bearer abc` counts as a whole and by its second word. Variables are looked up.
  */
 export function serverSecrets(servers: { readonly [name: string]: object }): readonly string[] {
   return Object.values(servers).flatMap((config) => {
@@ -34,14 +34,14 @@ export function secretValues(values: unknown): readonly string[] {
 /** An address without the user and password in it, and the header that says the same. */
 interface SplitAddress {
   readonly url: string;
-  /** `Basic …`; null where the address names nobody. */
+  /** `Basic …`; null if the URL names no user. */
   readonly authorization: string | null;
   readonly secrets: readonly string[];
 }
 
 /**
- * Takes user and password out of `https://user:password@host`: `fetch` refuses such an address, and says it in its error.
- * What is not an address is given back as it is.
+ * Takes user and password out of `https://user:password@host`: `fetch` rejects such a URL, and repeats it in its error.
+ * What is not a URL is returned unchanged.
  */
 export function splitAddress(url: string): SplitAddress {
   if (!URL.canParse(url)) return { url, authorization: null, secrets: [] };
@@ -55,7 +55,7 @@ export function splitAddress(url: string): SplitAddress {
   return { url: address.href, authorization: `Basic ${basic}`, secrets };
 }
 
-/** An address as it may be shown, one that cannot be read too: `https://***@host`. */
+/** A URL in a form that is safe to show, even if it cannot be parsed: `https://***@host`. */
 export function shownAddress(url: string): string {
   return url.replace(/(:?\/\/)[^/?#]*@/, '$1***@');
 }

@@ -7,7 +7,7 @@ import { createByteBuffer, createLineReader } from '../wire/lines.ts';
 /** How much is kept of the body of a refusal. */
 const REFUSAL_BYTES = 2000;
 
-/** Reads the answer to a request from a body that holds nothing else; whatever is not an answer is a fault that says so. */
+/** Reads the answer to a request from a body that holds nothing else; anything that is not an answer is a fault. */
 export async function answerIn(
   response: Response,
   {
@@ -59,7 +59,7 @@ function jsonIn(text: string): readonly WireMessage[] | null {
   }
 }
 
-/** The text of a body; null, and nothing is kept of it, when it is larger or nobody wants it any more. */
+/** The text of a body; null, and nothing is kept of it, if it is too large or no longer wanted. */
 async function readText({ body }: Response, bytes: number, goOn: () => boolean): Promise<string | null> {
   const held = createByteBuffer();
   for await (const chunk of body ?? []) {
@@ -96,10 +96,9 @@ export async function beginning({ body }: Response): Promise<string> {
 const RETRY_MS = { least: 10, most: 30_000 };
 
 /**
- * Reads an event stream before the SDK does: feed it the bytes, and it gives back the events that are whole, as text. An
- * event that is larger than a message may be is a `LinkFault` that is thrown as soon as it is, so that nobody keeps it.
- * `isRefused` sees each message and says whether it is to be left out. Lines may end in any way, and a byte order mark
- * may come first.
+ * Reads an event stream before the SDK does: feed it the bytes, and it returns the complete events, as text. An event
+ * beyond the size limit of a message throws a `LinkFault` at once, so that it is not buffered. `isRefused` receives each
+ * message and decides whether to leave it out. Lines may end in any way, and a byte order mark may come first.
  */
 export function createEventGuard(
   limits: McpLimits,
@@ -162,7 +161,7 @@ function isRefusedText(text: string, isRefused: (message: WireMessage) => boolea
     const message: unknown = JSON.parse(text);
     return isJsonObject(message) && isRefused(message);
   } catch {
-    // The SDK says what is wrong with it.
+    // The SDK reports what is wrong with it.
     return false;
   }
 }

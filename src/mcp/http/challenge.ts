@@ -1,4 +1,4 @@
-/** What a server wants, as its `WWW-Authenticate` says (RFC 6750, RFC 9728). */
+/** What a server demands, by its `WWW-Authenticate` header (RFC 6750, RFC 9728). */
 export interface Challenge {
   /** `invalid_token`, `insufficient_scope`; null where it does not say. */
   readonly error: string | null;

@@ -3,7 +3,7 @@ import type { PendingRequest, PendingRequests } from '../wire/pending-requests.t
 import type { LinkIo } from '../wire/link.ts';
 import { observedFetch } from './observed-fetch.ts';
 
-/** Notices over HTTP what no request of its own would: that the server has gone while a call waits for its answer. */
+/** Detects over HTTP what no single request would: that the server has gone while a call waits for its answer. */
 interface HttpWatch {
   readonly fetch: typeof fetch;
   /** To be called when a request leaves: the heart is felt only while something is under way. */

@@ -13,7 +13,7 @@ interface TrafficListener {
   readonly limits: McpLimits;
   /** Requests are answered where they are posted; with the older transport, elsewhere. */
   readonly answersInPlace: boolean;
-  /** The link has been given up: nothing is asked any more. */
+  /** The link was abandoned: no more requests. */
   readonly isOver: () => boolean;
   /** Bytes came in. */
   readonly onTraffic: () => void;
@@ -21,7 +21,7 @@ interface TrafficListener {
   readonly onStreamEnd: (requestId: unknown) => void;
   /** A stream for messages that the server starts has ended, or could not be opened, and why. */
   readonly onListenEnd: (fault: LinkFault) => void;
-  /** A stream could not be taken up again where it broke. `final`: it will not be tried once more. */
+  /** A stream could not be resumed where it broke. `final`: there will be no further attempt. */
   readonly onResumeFailed: (resumeAt: string, final: boolean) => void;
 }
 
@@ -34,12 +34,13 @@ const NEVER_SENT: ReadonlySet<unknown> = new Set(
 );
 
 /**
- * A `fetch` that says in {@link LinkFault}s what went wrong and whether the server can have got the request, and that
- * reports when a stream ends: the SDK keeps a request waiting whose stream has died. No body is read beyond the limits.
+ * A `fetch` that throws {@link LinkFault}s, which say what went wrong and whether the server may have received the
+ * request, and that reports when a stream ends: the SDK keeps a request waiting whose stream has died. No body is read
+ * beyond the limits.
  */
 export function observedFetch(listener: TrafficListener, inner: typeof fetch = fetch): typeof fetch {
   const { requests, limits, answersInPlace } = listener;
-  /** Requests whose stream brought too much: it is not taken up again. */
+  /** Requests whose stream exceeded the limits: it is not resumed. */
   const abandoned = new Set<PendingRequest>();
 
   const onTooMuch = (pending: PendingRequest | null, fault: LinkFault): void => {
@@ -105,7 +106,7 @@ export function observedFetch(listener: TrafficListener, inner: typeof fetch = f
   };
 }
 
-/** A web page in place of an answer: the address is not that of an MCP server. */
+/** A web page instead of an answer: the URL is not that of an MCP server. */
 function refuseForeignAnswer(response: Response): void {
   const type = response.headers.get('content-type') ?? '';
   if (!type.toLowerCase().startsWith('text/html')) return;

@@ -29,9 +29,9 @@ interface AnswerIo {
 }
 
 /**
- * Answers a request of a server: for folders, for a person's answer, for a model's reply. Nothing is answered that was not
- * offered, but for a question to a person, which is declined: a server that got an error might continue as if nobody had to
- * be asked. Rejects with the error that the server gets.
+ * Answers a request of a server: for folders, for a person's answer, for a model's reply. Requests for what was not
+ * offered are errors, except a question to a person, which is declined: a server that receives an error might continue as
+ * if no one had to be asked. Rejects with the error that the server gets.
  */
 export async function answerRequest({ method, params }: ServerRequest, io: AnswerIo): Promise<JsonObject> {
   const { answers } = io;
@@ -122,8 +122,8 @@ function readMessage(message: Json): McpSampling['messages'][number] {
 const NOTHING: JsonObject = { type: 'object', properties: {} };
 
 /**
- * Reads a server's wish that a person opens a page; null where it names no page that a person could be sent to: only https,
- * or http on this machine, and nobody's name and password in it. The address is as a browser writes it, in plain ASCII.
+ * Reads a server's wish that a person opens a page; null unless it names a page that a person can be sent to: only https,
+ * or http on this machine, without user name and password. The URL is written as a browser does, in plain ASCII.
  */
 export function readPageRequest(server: string, { message, url }: JsonObject): McpUrlElicitation | null {
   if (typeof message !== 'string' || typeof url !== 'string' || !URL.canParse(url)) return null;
@@ -137,12 +137,12 @@ export function readPageRequest(server: string, { message, url }: JsonObject): M
 /** Codes of JSON-RPC and MCP for a no to a server's request. */
 export const REFUSAL = { invalidParams: -32602, unknownMethod: -32601, internal: -32603, rejected: -1 } as const;
 
-/** A no to a request of a server, in the form in which the protocol's client passes it on. */
+/** A refusal of a server's request, in the form that the protocol's client passes on. */
 export function rpcRefusal(code: (typeof REFUSAL)[keyof typeof REFUSAL], message: string): Error {
   return Object.assign(new Error(message), { code });
 }
 
-/** Whether something thrown is a no that the server may read as it stands. */
+/** Whether a thrown value is a refusal that may be sent to the server as it is. */
 export function isRpcRefusal(thrown: unknown): thrown is Error {
   return thrown instanceof Error && 'code' in thrown && Object.values<unknown>(REFUSAL).includes(thrown.code);
 }

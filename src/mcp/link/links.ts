@@ -2,7 +2,7 @@
  * Owns: the links of one connection, by generation: making, using and ending them. Does not own: when that happens.
  *
  * I1 A new link is made only when the older ones have ended: at most one lives.
- * I2 What was started for an attempt that was given up is ended.
+ * I2 What was started for an abandoned attempt is ended.
  */
 import { type McpGeneration, type McpGreeting, connectMcp } from '../../actors/mcp/connect-mcp.ts';
 import { McpError, type McpTool } from '../../actors/mcp/mcp-calls.ts';
@@ -44,7 +44,7 @@ const PING_MS = 2500;
 export class Links {
   readonly #options: LinksOptions;
   readonly #links = new Map<number, McpLink>();
-  /** All that may still hold a process: links that end, and attempts that may have been given up. */
+  /** All that may still hold a process: links that are ending, and attempts that may have been abandoned. */
   readonly #ending = new Set<Promise<unknown>>();
 
   constructor(options: LinksOptions) {

@@ -97,7 +97,7 @@ function titleOf(title: Json | undefined, annotations: Json | undefined): Pick<M
   return typeof text === 'string' ? { title: text } : {};
 }
 
-/** Takes a hint only where it is what the protocol says: `"true"` is not true. */
+/** Accepts a hint only if it has the protocol's type: `"true"` is not true. */
 function readAnnotations(raw: JsonObject): McpToolAnnotations {
   const { title, readOnlyHint, destructiveHint, idempotentHint, openWorldHint } = raw;
   return {
@@ -116,7 +116,7 @@ function describeBadTool(item: Json, tool: McpTool | null): string {
 
 function excerpt(item: Json): string {
   try {
-    // Made anew: a slice would keep the whole text alive.
+    // Copied: a slice would keep the whole text alive.
     return Buffer.from(JSON.stringify(item).slice(0, 200)).toString();
   } catch {
     return 'nested too deep to be shown';

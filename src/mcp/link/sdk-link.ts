@@ -1,6 +1,6 @@
 /**
- * Owns: all that is spoken with the client of the official MCP SDK; its functions for OAuth are used in auth/. Does not own: when to
- * connect, retry or give up.
+ * Owns: all use of the official MCP SDK's client; its functions for OAuth are used in auth/. Does not own: when to
+ * connect, retry or stop.
  *
  * I1 A link is one client on one transport, used once.
  * I2 Every request ends with an answer or a {@link LinkFault}; no code or text of the SDK's errors decides which.
@@ -33,7 +33,7 @@ import { answerRequest } from './answer-request.ts';
 import { listAllTools } from './list-tools.ts';
 import { NAME_CHARS, cutText } from '../config/server-limits.ts';
 
-/** Connects to a server with the official SDK: stdio, Streamable HTTP, or SSE where the server knows only that. */
+/** Connects to a server with the official SDK: stdio, Streamable HTTP, or SSE if the server supports only that. */
 export const dialWithSdk: Dial = async (server, target, io) => {
   if (target.kind === 'stdio') return linkOver(server, openStdioWire(target, io), io);
   if (target.transport === 'sse') return dialHttp(server, target, io, 'sse');
@@ -47,7 +47,7 @@ export const dialWithSdk: Dial = async (server, target, io) => {
 };
 
 const ANSWER = z.custom<JsonObject>(isJsonObject);
-/** The SDK insists on a timer of its own; ours decide. */
+/** The SDK insists on its own timer; ours decide. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 const GOODBYE_MS = 1000;
 const LISTS: ReadonlyMap<string, McpList> = new Map([
@@ -119,7 +119,7 @@ async function makeHttpTransport(
   return new SSEClientTransport(url, options);
 }
 
-/** Tells the server that the session is over; a server that does not answer is not waited for. */
+/** Notifies the server that the session is over; a server that does not answer is not waited for. */
 async function sayGoodbye(transport: StreamableHTTPClientTransport, io: LinkIo): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>();
   const timer = io.clock.setTimeout(resolve, GOODBYE_MS);
@@ -127,7 +127,7 @@ async function sayGoodbye(transport: StreamableHTTPClientTransport, io: LinkIo):
   io.clock.clearTimeout(timer);
 }
 
-/** Shakes hands over a wire and makes a link of it. On failure nothing that was started is left. */
+/** Does the handshake over a wire and makes a link from it. On failure nothing that was started is left. */
 export async function linkOver(server: string, wire: Wire<Transport>, io: LinkIo): Promise<McpLink> {
   const client = new Client({ name: 'signalbox', version: '0.1.0' }, { capabilities: capabilitiesOf(io) });
   client.fallbackRequestHandler = async ({ method, params }, { mcpReq: { signal } }) => {
@@ -152,7 +152,7 @@ export async function linkOver(server: string, wire: Wire<Transport>, io: LinkIo
     await handshake(client, wire, io.signal);
   } catch (error) {
     await wire.end('at-once');
-    // The SDK lets go of its request, whose timer would keep the process alive.
+    // The SDK drops its request, whose timer would keep the process alive.
     wire.transport.onclose?.();
     throw error instanceof LinkFault ? withEvidence(error, wire.evidence()) : error;
   }

@@ -54,10 +54,10 @@ const TELLING = /^(?:command|cmd|shell|bash|force|dry_?run|overwrite)$/i;
 const STATES = /^(?:open|format|type|scale|lock|share)$/i;
 
 /**
- * Decides from what a server says of a tool whether a person must agree to its calls. `allow` only where the server says
- * that the tool is read-only and nothing contradicts it: not `destructiveHint: true`, not its name (`rm`, `charge_card`;
- * `list_charges` is none), and not its parameters (`force`, a yes or no called `delete`, an `action` that may be
- * `"write"`). Everything else is `confirm`.
+ * Decides from a server's description of a tool whether a person must approve its calls. `allow` only where the server
+ * says that the tool is read-only and nothing contradicts it: not `destructiveHint: true`, not its name (`rm`,
+ * `charge_card`; `list_charges` is none), and not its parameters (`force`, a yes or no called `delete`, an `action` that
+ * may be `"write"`). Everything else is `confirm`.
  *
  * @example policyFromAnnotations({ name: 'list_files', annotations: { readOnlyHint: true } }); // 'allow'
  */
@@ -74,7 +74,7 @@ function namesNoChange(name: string): boolean {
   return words.length > 0 && !clausesOf(words).some(isMutating);
 }
 
-/** The words between `and`, `or` and `then`: what is read in one says nothing of the next. */
+/** The words between `and`, `or` and `then`: what is read in one does not affect the next. */
 function clausesOf(words: readonly string[]): readonly (readonly string[])[] {
   const clauses: string[][] = [[]];
   for (const word of words) {
@@ -97,7 +97,7 @@ function isMutating(clause: readonly string[]): boolean {
   });
 }
 
-/** Whether the parameters of a tool speak of a change. */
+/** Whether the parameters of a tool suggest a change. */
 function takesChanges(schema: Json | undefined): boolean {
   const properties = isJsonObject(schema) && isJsonObject(schema.properties) ? schema.properties : {};
   return Object.entries(properties).some(([name, member]) => {

@@ -1,5 +1,5 @@
 /**
- * Owns: the names by which models call the tools of MCP servers.
+ * Owns: the names under which models call the tools of MCP servers.
  *
  * I1 A name depends on the configuration (which servers there are, in which order) and on the tools of its own server,
  *    never on what other servers list or on who connected first.

@@ -36,7 +36,7 @@ export function serverIdentity(target: McpTarget): ServerIdentity {
 
 const known = new WeakMap<McpTool, Pick<ToolIdentity, 'fingerprint' | 'title' | 'annotations'>>();
 
-/** What a tool says of itself, and the fingerprint of it. */
+/** A tool's own description, and its fingerprint. */
 export function toolFacts(tool: McpTool): Pick<ToolIdentity, 'fingerprint' | 'title' | 'annotations'> {
   const before = known.get(tool);
   if (before !== undefined) return before;

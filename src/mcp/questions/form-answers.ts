@@ -104,8 +104,8 @@ type Checked =
   | { readonly ok: false; readonly problem: string };
 
 /**
- * Holds a person's answer against the schema that the server asked with. Text that stands for a number becomes one, and
- * missing values get the schema's defaults; a value that was not asked for is a mistake. Never throws.
+ * Checks a person's answer against the server's schema. Text that spells a number becomes one, and missing values get the
+ * schema's defaults; a value that was not requested is an error. Never throws.
  */
 export function checkElicited(answer: unknown, schema: JsonObject): Checked {
   if (!isJsonObject(answer)) return { ok: false, problem: 'an answer is { action } or { action: "accept", content }' };
@@ -148,7 +148,7 @@ export function isHiddenField(name: string, schema: Json | undefined): boolean {
   return format === 'password' || [name, title].some((text) => typeof text === 'string' && soundsSecret(text));
 }
 
-/** The answer as model, events and recording may have it: a mark stands for each secret. */
+/** The answer as model, events and recording may have it: each secret is replaced by a mark. */
 export function maskedAnswer(content: JsonObject, schema: JsonObject): JsonObject {
   const members = Object.entries(content).map(([name, value]) => [name, isHidden(name, schema) ? HIDDEN : value]);
   return Object.fromEntries(members);

@@ -1,6 +1,6 @@
 /**
- * Owns: what the server of a connection asks back: who answers, how often, how long, and that the calls under way know of
- * it. Does not own: the form of questions and answers on the wire.
+ * Owns: what the server of a connection asks back: who answers, how often, how long, and that the calls under way are
+ * notified. Does not own: the form of questions and answers on the wire.
  *
  * I1 While a question is open, the time limits of the calls under way rest: a person may be slow.
  * I2 A question is put only during a call, and withdrawn when none is under way any more.
@@ -60,8 +60,8 @@ export class Questions {
   }
 
   /**
-   * Does a call; where the server wants a person to open pages first, puts that to the person and calls once more. Rejects
-   * with a {@link McpError} that says what to do where nobody has opened them.
+   * Does a call; where the server wants a person to open pages first, puts that to the person and calls once more.
+   * Rejects with a {@link McpError} that says what to do if they were not opened.
    */
   async afterPages<T>(
     { generation, what, signal }: { readonly generation: number; readonly what: string; readonly signal: AbortSignal },
@@ -223,7 +223,7 @@ function isLinkFault(fault: unknown): fault is LinkFault {
   return fault instanceof Error && fault.name === 'LinkFault' && 'data' in fault;
 }
 
-/** Who was asked need not mind the signal: nobody waits for the answer then. */
+/** The function that asks may ignore the signal: its answer is no longer awaited. */
 async function untilAborted<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();

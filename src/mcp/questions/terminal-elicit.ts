@@ -137,7 +137,7 @@ async function confirmed(form: Form, content: JsonObject, head: readonly Part[])
   return isYes(send) ? { action: 'accept', content } : DECLINE;
 }
 
-/** Asks for one value until it fits; null when it is left out, `over` when there is nobody any more. */
+/** Asks for one value until it fits; null when it is left out, `over` if the input has ended. */
 async function askField(
   form: Form,
   field: QuestionField,

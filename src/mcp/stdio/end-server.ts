@@ -58,7 +58,7 @@ export function signalProcess({ child, pid, tree, platform }: ServerEnding, sign
   }
 }
 
-/** Kills without waiting for anything, for the moment in which the host ends. */
+/** Kills without waiting for anything, for when the host exits. */
 export function killNow(ending: ServerEnding): void {
   if (ending.platform !== 'win32') return signalProcess(ending, 'SIGKILL');
   const [command, ...args] = taskkillArgs(ending.pid, ending.tree);
@@ -90,7 +90,7 @@ async function hasEnded(ending: ServerEnding, ms: number, isAlive: () => boolean
 
 /**
  * True while a process of the group lives (POSIX). A process that has ended and waits to be collected does not count: in
- * a container whose first process collects nobody's orphans, such remains stay for ever.
+ * a container whose first process does not reap orphans, such zombies stay forever.
  */
 export function isGroupAlive(group: number, platform: NodeJS.Platform): boolean {
   if (!answersSignals(group)) return false;

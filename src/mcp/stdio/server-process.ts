@@ -82,7 +82,7 @@ export async function startServer(
     },
     async end(how) {
       await endServer(ending, how);
-      // Whoever inherited these streams and lives on (tree: false) would otherwise keep our event loop alive.
+      // A surviving process that inherited these streams (tree: false) would otherwise keep our event loop alive.
       for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy();
       release();
     },
@@ -116,7 +116,7 @@ async function launch(
       env,
       ...(target.cwd === undefined ? {} : { cwd: target.cwd }),
       stdio: ['pipe', 'pipe', 'pipe'],
-      // A group of its own, so that what the server starts can be ended with it.
+      // Its own group, so that what the server starts can be ended with it.
       detached: target.killTree && !windows,
       windowsHide: true,
       windowsVerbatimArguments: plan.verbatim,
@@ -159,7 +159,7 @@ export function isFolder(path: string): boolean {
 }
 
 function ignore(): void {
-  // The end of the process says what an error of its streams means.
+  // The exit of the process explains an error of its streams.
 }
 
 /** Keeps the end of a stream. */
@@ -208,8 +208,8 @@ const META = /[()\][%!^"`<>&|;, *?]/g;
 
 /**
  * Finds out how Windows can start a command as other systems do: `npx` is the batch file `npx.cmd` there, which only
- * `cmd.exe` runs, with arguments quoted twice (once for the program, once for the shell and the script that hands them
- * on). Programs that are no batch file are started directly.
+ * `cmd.exe` runs, with arguments quoted twice (once for the program, once for the shell and the script that passes them
+ * on). Programs that are not batch files are started directly.
  */
 export function planWindowsCommand(command: string, args: readonly string[], lookup: WindowsLookup): SpawnPlan {
   const found = find(command, lookup);

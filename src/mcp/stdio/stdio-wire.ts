@@ -17,7 +17,7 @@ export function openStdioWire(target: McpTarget & { readonly kind: 'stdio' }, io
   let starting: Promise<ServerProcess> | null = null;
   let dead: LinkFault | null = null;
   let closing = false;
-  /** The server is given up. What waits learns why before the link is taken from it. */
+  /** The server is abandoned. Pending requests receive the reason before they lose the link. */
   const giveUp = (fault: LinkFault): void => {
     if (closing) return;
     [dead, closing] = [fault, true];
@@ -106,8 +106,8 @@ function excerpt(text: string): string {
 
 /**
  * Deals with an answer that was too large to be read: the request it belongs to fails at once and does not wait for its
- * timeout. Which one that is, the line's ends say (servers write the `id` first or last); when they do not, and only one
- * request is under way, it is that one.
+ * timeout. The ends of the line identify it (servers write the `id` first or last); if they do not, and only one request
+ * is under way, it is that one.
  */
 function lostLine(
   line: InputLine & { readonly ok: false },

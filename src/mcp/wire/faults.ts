@@ -10,10 +10,10 @@ export type LinkFaultKind =
   | 'unreachable' // no connection, or it broke
   | 'auth' // 401 or 403
   | 'scope' // 403: our token lacks a scope, which `data.scopes` names
-  | 'session' // the server does not know our session any more
-  | 'refused' // an HTTP status that says no to this request
-  | 'protocol' // not MCP, or a version that we do not speak
-  | 'answer' // the server answered with a JSON-RPC error, or with something that is no answer
+  | 'session' // the server no longer knows our session
+  | 'refused' // an HTTP status that refuses this request
+  | 'protocol' // not MCP, or a version that we do not support
+  | 'answer' // the server answered with a JSON-RPC error, or with something that is not an answer
   | 'limit' // what it sent is larger than the configuration allows
   | 'aborted'; // we gave up ourselves
 
@@ -52,7 +52,7 @@ const CODES: Readonly<Record<LinkFaultKind, McpErrorCode>> = {
 
 const KNOWN: readonly McpErrorCode[] = [...Object.values(CODES), 'timeout', 'login-required', 'auth-failed'];
 
-/** What a connection's machine has kept of what went wrong, as an error again. */
+/** The failure that a connection's machine has kept, as an error again. */
 export function keptError(server: string, { code, message, data }: LeafError): McpError {
   const known = KNOWN.find((one) => one === code) ?? 'not-connected';
   return new McpError(known, server, message, undefined, isJsonObject(data) ? data : {});

@@ -14,8 +14,8 @@ interface LineOptions {
 }
 
 /**
- * Splits bytes into lines. A line over `limit` bytes is not kept: it is skipped up to its end and reported with its first
- * and last 1 024 bytes, so that a giant line costs neither the memory nor the connection. Call the result with each chunk.
+ * Splits bytes into lines. A line over `limit` bytes is not kept: it is skipped to its end and reported with its first
+ * and last 1 024 bytes, so that a giant line costs neither memory nor the connection. Call the result with each chunk.
  */
 export function createLineReader(
   limit: number,

@@ -73,10 +73,10 @@ export interface LinkIo {
   readonly onDown: (fault: LinkFault) => void;
   /** Something broke that need not mean death: a ping should decide. */
   readonly onDoubt: (reason: string) => void;
-  /** The server says that one of its lists is another one now. */
+  /** The server reports that one of its lists has changed. */
   readonly onListChanged: (list: McpList) => void;
   readonly onWarning: (warning: ProtocolWarning) => void;
-  /** The server reports something else that nobody asked for. */
+  /** Another notification from the server. */
   readonly onNotification: (method: string, params: JsonObject) => void;
 }
 
@@ -106,7 +106,7 @@ export interface McpLink {
   /** Any other request by its method, `resources/read` for one. */
   request(method: string, params: JsonObject, io: RequestIo): Promise<Json>;
   ping(io: RequestIo): Promise<void>;
-  /** Tells the server something that it gives no answer to. Never rejects: who is gone need not know. */
+  /** Sends the server a notification. Never rejects: a server that is gone need not receive it. */
   notify(method: string): Promise<void>;
   /** Ends the link and all that was started for it. Never rejects; takes at most 5 s. */
   close(how: 'gently' | 'at-once'): Promise<void>;
@@ -115,7 +115,7 @@ export interface McpLink {
 /** Makes a link: the port behind which the SDK stands. */
 export type Dial = (server: string, target: McpTarget, io: LinkIo) => Promise<McpLink>;
 
-/** A signal that fires when another does or when the time is up, and says which. */
+/** A signal that fires when another does or when the time is up, and its reason says which. */
 interface TimeLimit {
   readonly signal: AbortSignal;
   readonly isOver: () => boolean;

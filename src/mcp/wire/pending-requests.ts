@@ -24,7 +24,7 @@ export interface Wire<T> {
   readonly dead: () => LinkFault | null;
   /** What helps to understand a failure: the end of stderr. */
   readonly evidence: () => JsonObject;
-  /** Ends all that the SDK does not know of. */
+  /** Ends all requests that the SDK does not know. */
   readonly end: (how: 'gently' | 'at-once') => Promise<void>;
 }
 
@@ -79,9 +79,9 @@ export class PendingRequests {
   }
 
   /**
-   * To be called with each message as it came, before all else. True when it answers a request and cannot be read as an
-   * answer: the request has failed, and nobody else needs it. An answer that no request asked for is noted: see
-   * {@link STRANGER_MS}.
+   * To be called with each message as it came, before all else. True if it answers a request and cannot be read as an
+   * answer: the request has failed, and no one else needs it. An answer that no request asked for is noted: see {@link
+   * STRANGER_MS}.
    */
   refused(message: WireMessage): boolean {
     if (message.method !== undefined) return false;
@@ -92,7 +92,7 @@ export class PendingRequests {
     return why !== null;
   }
 
-  /** To be called with each message that arrives. True when that was all: nobody else needs it. */
+  /** To be called with each message that arrives. True if it is handled: no one else needs it. */
   received(message: WireMessage): boolean {
     const { id, method, params, result } = message;
     // The SDK delivers progress a moment late, after the answer that came right behind it; then it is lost.
@@ -148,8 +148,8 @@ export class PendingRequests {
 }
 
 /**
- * How long the right answer may take after one that no request asked for. Then that one is taken for it, unless more
- * requests wait than there were such answers: which of them it was meant for nobody knows.
+ * How long the right answer may take after one that no request asked for. Then that one is used for it, unless more
+ * requests wait than there were such answers: it is unknown which of them it was meant for.
  */
 const STRANGER_MS = 1000;
 
@@ -206,8 +206,8 @@ function reportProgress(requests: readonly ReadonlyMap<unknown, PendingRequest>[
 }
 
 /**
- * Says what became of a request by what was seen on the wire, and first of all by what we did ourselves. The error's own
- * code counts for nothing: -32001 stands for a timeout, an abort and a lost session alike.
+ * Determines the outcome of a request from what was seen on the wire, and first of all from what we did ourselves. The
+ * error's own code counts for nothing: -32001 stands for a timeout, an abort and a lost session alike.
  */
 export function faultOf(
   error: unknown,
@@ -230,7 +230,7 @@ export function faultOf(
   return new LinkFault('unreachable', `the connection broke (${what})`, { delivered, cause: error });
 }
 
-/** The fault of a server whose answer to `initialize` we cannot use; `supported` are the protocol versions that we speak. */
+/** The fault of a server whose answer to `initialize` we cannot use; `supported` are the protocol versions that we support. */
 export function notOurProtocol(answer: JsonObject, supported: readonly string[]): LinkFault {
   const result = isJsonObject(answer.result) ? answer.result : {};
   const version = typeof result.protocolVersion === 'string' ? result.protocolVersion : null;
@@ -241,7 +241,7 @@ export function notOurProtocol(answer: JsonObject, supported: readonly string[])
   return new LinkFault('protocol', what, { delivered: false, data: { answer, version, supported } });
 }
 
-/** True where a server said no with 4xx to what it was sent: an older one may know only the SSE transport. */
+/** True if a server answered with 4xx: an older one may support only the SSE transport. */
 export function isRefusal(fault: unknown): boolean {
   const status = fault instanceof LinkFault && fault.kind === 'refused' ? Number(fault.data.status) : 0;
   return status >= 400 && status < 500 && status !== 429;

@@ -12,7 +12,7 @@ import {
 
 /** How a request is written for one model. */
 export interface CallTarget {
-  /** The model's name in {@link Message.providerState}: what others want back is left out. */
+  /** The model's name in {@link Message.providerState}: what other models need back is left out. */
   readonly id: string;
   readonly version: AiSdkLanguageModel['specificationVersion'];
   readonly settings: AiSdkSettings;
@@ -63,7 +63,7 @@ function sdkTool({ name, description, inputSchema }: ModelTool): object {
   return { type: 'function', name: sentName(name), description, inputSchema: schema };
 }
 
-/** Results that follow each other are one message: some providers want all results of a turn together. */
+/** Results that follow each other are one message: some providers require all results of a turn together. */
 function promptOf(messages: readonly Message[], target: CallTarget): readonly object[] {
   const prompt: object[] = [];
   let results: object[] | null = null;
@@ -115,7 +115,7 @@ function sdkResult(message: Message): object {
   return { type: 'tool-result', toolCallId, toolName: sentName(name), output };
 }
 
-/** The assistant's own turn, with what its model wants back in the places where it stood. */
+/** The assistant's own turn, with what its model needs back in the original positions. */
 function turnParts(message: Message, { id }: CallTarget): readonly object[] {
   const { toolCalls = [], providerState } = message;
   const kept = providerState?.model === id ? keptParts(providerState.data) : [];

@@ -12,13 +12,16 @@ import { sdkFailure } from './sdk-failure.ts';
 
 /** Options of `fromAiSdk`. */
 export interface AiSdkOptions {
-  /** Whether the model takes images: those of tools' results are sent to it. Default false: it gets their type and size. */
+  /**
+   * Whether the model accepts images: those in tool results are then sent to it. Default false: it gets their type and
+   * size.
+   */
   readonly images?: boolean;
-  /** Whether the model takes files in a user's message, such as PDF. Default false. */
+  /** Whether the model accepts files in a user's message, such as PDF. Default false. */
   readonly files?: boolean;
   /** How many tokens the model's context holds. Default: not known. */
   readonly contextSize?: number;
-  /** Goes into every call as it is: `seed`, `topP`, `reasoning`, `headers`, `providerOptions` … */
+  /** Added to every call unchanged: `seed`, `topP`, `reasoning`, `headers`, `providerOptions` … */
   readonly settings?: AiSdkSettings;
 }
 
@@ -125,7 +128,7 @@ function brokeOff(error: unknown): never {
   throw error instanceof TypeError ? new StreamFailure('The stream broke off.', { cause: error }) : error;
 }
 
-/** Nobody waits for it: a stream with a second reader settles this when that one is done. */
+/** Not awaited: a stream with a second reader settles this when that one is done. */
 function cancel(parts: ReturnType<AiSdkStream['getReader']>): void {
   void Promise.resolve(parts.cancel()).catch(() => undefined);
 }

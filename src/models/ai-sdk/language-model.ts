@@ -47,7 +47,7 @@ export interface AiSdkCall extends AiSdkSettings {
 }
 
 /**
- * A piece of an assistant's turn that its provider wants back as it was. A `call` stands for the tool call at that
+ * A piece of an assistant's turn that its provider needs back unchanged. A `call` stands for the tool call at that
  * position; `options` are what the provider gave as its metadata.
  */
 export type KeptPart = (

@@ -139,7 +139,7 @@ function callOf({ id, name, arguments: args }: ReadCall) {
   return id === '' ? { name, arguments: args } : { id, name, arguments: args };
 }
 
-/** What the provider wants back with the calls; undefined where that is nothing beyond what the conversation holds. */
+/** What the provider needs back with the calls; undefined if that is nothing beyond what the conversation holds. */
 function stateOf(parts: readonly ReadPart[], model: string): ProviderState | undefined {
   const isPlain = parts.every(({ type, options }) => options === undefined && (type === 'text' || type === 'call'));
   if (isPlain) return undefined;
@@ -156,7 +156,7 @@ function keptOf(part: ReadPart): KeptPart {
     : { type: part.type, text: part.text, ...options };
 }
 
-/** The words that the agent knows. A filter that stopped nothing is the model's own refusal. */
+/** The finish reasons that the agent knows. A filter that stopped nothing is the model's own refusal. */
 function finishOf(reason: unknown, content: string): string {
   const { unified, raw }: JsonObject = isJsonObject(reason) ? reason : {};
   switch (unified) {

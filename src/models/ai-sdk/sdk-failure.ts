@@ -98,7 +98,7 @@ function serverErrorOf(error: unknown): ServerError {
   return { ...read, code: read.code ?? (textOf(error['code']) || undefined), type: textOf(error['type']) || read.type };
 }
 
-/** Google says what is wrong with a key in the details of a 400. */
+/** Google reports a wrong key in the details of a 400. */
 function hasReason(error: unknown, reason: string): boolean {
   const details = memberOf(memberOf(bodyOf(error), 'error'), 'details');
   return Array.isArray(details) && details.some((detail) => memberOf(detail, 'reason') === reason);

@@ -29,9 +29,9 @@ export interface Destination {
   /** The model's name. */
   readonly name: string;
   readonly memory: EndpointMemory;
-  /** Goes into every request as it is. */
+  /** Added to every request unchanged. */
   readonly extra: JsonObject | undefined;
-  /** What the model gets back of its own. */
+  /** What the model gets back from its earlier replies. */
   readonly state: StateSending;
   readonly connectMs: number;
   readonly responseMs: number;
@@ -90,7 +90,7 @@ async function lastFailure(
 ): Promise<ModelError> {
   const { connection, name: model, memory } = to;
   const offered = refusal.status === 404 ? await connection.offered(sent.signal) : noModels;
-  // Routers answer 404 when none of their servers takes tools, though they know the model.
+  // Routers answer 404 if none of their servers supports tools, although they know the model.
   if (sent.withTools && memory.tools !== 'works' && offered?.includes(model) === true)
     return noTools(to, refusal, false);
   const error = failureOf(refusal, { endpoint: connection.endpoint, model, offered });

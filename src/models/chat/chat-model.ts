@@ -43,7 +43,7 @@ export function configuredModel(options: ChatModelOptions, env: Environment): Mo
 
 const DEFAULT_RESPONSE_MS = 120_000;
 
-/** A check that takes longer is given up. */
+/** A check that takes longer is abandoned. */
 const CHECK_MS = 1000;
 
 /** The server of a local preset may have to load the model before it says anything. */
@@ -54,7 +54,7 @@ interface Place {
   readonly connection: Connection;
   readonly name: string;
   readonly memory: EndpointMemory;
-  /** What the model gets back of its own. */
+  /** What the model gets back from its earlier replies. */
   readonly state: StateSending;
 }
 
@@ -155,7 +155,7 @@ function knownOf(
   return endpoint === undefined || model === undefined ? undefined : recallEndpoint(endpoint.baseURL, model, client);
 }
 
-/** What rests together: a model at an endpoint, by the key that is used. What has a client of its own rests by itself. */
+/** What rests together: a model at an endpoint, by the key that is used. A model with its own client rests by itself. */
 function circuitName(
   endpoint: Endpoint | undefined,
   model: string | undefined,
@@ -188,8 +188,8 @@ function hostOf(endpoint: Endpoint): string {
 
 /**
  * The model that an agent's option means: a `Model` as it is, `'ollama'` or `'ollama:qwen2.5:7b'` by preset, nothing
- * by the environment or, failing that, discovered when first used. The environment is read now. Throws a `TypeError`
- * that lists the presets for a name that is none.
+ * by the environment or, failing that, discovered when first used. The environment is read now. Throws a `TypeError` that
+ * lists the presets for an unknown name.
  */
 export function resolveModel(spec: string | Model | undefined, env: Environment): Model {
   if (spec === undefined) return configuredModel({}, env);

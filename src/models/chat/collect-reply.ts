@@ -12,7 +12,7 @@ export interface ReplyCollector {
   reply(): ModelReply;
 }
 
-/** Makes a collector. `onToken` hears every piece of the reply as it comes. */
+/** Makes a collector. `onToken` receives every piece of the reply as it arrives. */
 export function createReplyCollector(onToken?: (token: ModelToken) => void): ReplyCollector {
   const calls = createCallCollector();
   const text: string[] = [];
@@ -74,7 +74,7 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
         ...(usage === undefined ? {} : { usage }),
         ...(ended === undefined ? {} : { finishReason: ended }),
         ...(reasoning.length === 0 ? {} : { reasoning: reasoning.join('') }),
-        // Whose it is, the model itself knows.
+        // Only the model itself knows whose it is.
         ...(kept === undefined ? {} : { providerState: { model: '', data: kept } }),
         ...(stats === undefined ? {} : { stats }),
       };
@@ -159,7 +159,7 @@ interface OpenCall {
 
 /** Puts tool calls together from whole ones or pieces. */
 export interface CallCollector {
-  /** Takes one entry of `tool_calls`, and gives the position of its call. `onPiece` hears of argument text as it comes. */
+  /** Takes one entry of `tool_calls`, and returns the position of its call. `onPiece` receives argument text as it arrives. */
   add(entry: unknown, onPiece?: (text: string, callIndex: number, tool: string) => void): number;
   calls(): ReplyCalls;
 }

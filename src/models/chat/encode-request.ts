@@ -20,7 +20,7 @@ export interface EncodeOptions {
   /** OpenAI's own servers call the limit `max_completion_tokens`. */
   readonly isOpenAI: boolean;
   readonly extra: JsonObject | undefined;
-  /** What the model gets back of its own. */
+  /** What the model gets back from its earlier replies. */
   readonly state: StateSending;
 }
 
@@ -92,14 +92,14 @@ interface SentConversation {
   readonly messages: readonly Message[];
   /** Where they begin in the list. */
   readonly from: number;
-  /** For whom it was written: what a model wants back goes to no other. */
+  /** The model it was written for: what a model needs back goes to no other. */
   readonly state: StateSending;
   readonly text: string;
 }
 
 /**
- * Conversations by the last message that was sent of them: one that only grew is written on from there, so a turn costs its
- * new messages. They are held weakly: a conversation at rest keeps no text, and one that was dropped is written anew.
+ * Conversations by the last message of them that was sent: one that only grew is continued from there, so a turn costs
+ * only its new messages. They are held weakly: an idle conversation keeps no text, and a dropped one is written again.
  */
 const sentConversations = new WeakMap<Message, WeakRef<SentConversation>>();
 
@@ -170,7 +170,7 @@ function wireMessage(message: Message, state: StateSending): Json {
   return { role: 'assistant', content: content === '' ? null : content, ...kept.message, tool_calls };
 }
 
-/** The protocol has a part of its own for audio, which takes the two formats below as bare base64. */
+/** The protocol has a special part for audio, which takes the two formats below as bare base64. */
 const AUDIO = /^data:audio\/(?:(mpeg|mp3)|(?:x-|vnd\.)?wave?)[^,]*;base64,(.*)$/s;
 
 function wirePart(part: Part): Json {
@@ -192,8 +192,8 @@ function wireCall(call: MessageToolCall): JsonObject {
 }
 
 /**
- * Several servers answer 500 to every later request when one call in the history has arguments that are no JSON object.
- * Such arguments are shown to the model as they were, wrapped.
+ * Several servers answer 500 to every later request when one call in the history has arguments that are not a JSON
+ * object. Such arguments are shown to the model as they were, wrapped.
  */
 function objectText(text: string): string {
   if (text.trim() === '') return '{}';

@@ -38,10 +38,10 @@ const QUOTA_CODES = ['insufficient_quota', 'billing_hard_limit_reached', 'billin
 /** Node's names for a connection that was there and went away. */
 const HUNG_UP = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
 
-/** Node's names for certificates that nobody vouches for. */
+/** Node's names for untrusted certificates. */
 const UNTRUSTED = /SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)|CERT_/;
 
-/** Turns an HTTP error into a {@link ModelError} by its status and structured codes, with a text that says what to do. */
+/** Turns an HTTP error into a {@link ModelError} by its status and structured codes, with a message that says what to do. */
 export function failureOf(refusal: RefusedRequest, context: RequestContext): ModelError {
   const error = readServerError(refusal.body);
   const status = statusOf(refusal, error);

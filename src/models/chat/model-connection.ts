@@ -21,7 +21,7 @@ export interface Connection {
   asking(signal: AbortSignal, withinMs: number): Promise<AskOptions>;
 }
 
-/** Milliseconds until a connection must stand, where nobody says otherwise. */
+/** Default time limit for connecting, in milliseconds. */
 export const DEFAULT_CONNECT_MS = 30_000;
 
 const LIST_TIMEOUT_MS = 10_000;

@@ -73,14 +73,14 @@ function preparedOnce(Package: typeof OpenAI, fetch: Fetch): typeof OpenAI {
       return { ...built, req: { ...req, signal, body: typeof body === 'string' ? body : null } };
     }
 
-    /** Time is kept elsewhere, and who asks has but one signal. */
+    /** Timeouts are handled elsewhere, and the caller has a single signal. */
     override fetchWithTimeout(...[url, { method, ...init } = {}]: Parameters<OpenAI['fetchWithTimeout']>) {
       return fetch(url, { ...init, method: method?.toUpperCase() ?? 'POST' });
     }
   };
 }
 
-/** Makes a client on the caller's own instance, whose settings hold. */
+/** Makes a client on the caller's own instance, whose settings apply. */
 export function openOwnClient(client: OpenAIClient, headers: Readonly<Record<string, string>>): ChatClient {
   return {
     isOpenAI: isOpenAIHost(client.baseURL),

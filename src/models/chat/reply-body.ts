@@ -114,7 +114,7 @@ export type StreamEvent =
 /** Takes a stream's text in pieces of any size. */
 export interface EventReader {
   feed(text: string): void;
-  /** Says that no more will come: what is pending is given out. */
+  /** Marks the end: what is pending is emitted. */
   end(): void;
 }
 

@@ -4,10 +4,10 @@ import { isJsonObject, type Building, type Json, type JsonObject } from '../../j
 import type { Endpoint } from '../endpoint/endpoint.ts';
 
 /**
- * Owns: what a Chat Completions server gets back of what it said beside text and calls.
+ * Owns: what a Chat Completions server gets back of what it sent besides text and calls.
  *
- * I1 It goes back only with tool calls, as it came, and only to the model that said it.
- * I2 Reasoning goes back only to models that are known to need it, or where the option says so; signatures always.
+ * I1 It goes back only with tool calls, unchanged, and only to the model that sent it.
+ * I2 Reasoning goes back only to models that are known to need it, or if the option says so; signatures always.
  */
 
 /** The fields in which servers set reasoning apart, the one that counts first. */
@@ -23,7 +23,7 @@ const NEED_REASONING = [
   /gpt-oss/i,
 ];
 
-/** Hosts that refuse a call in the history whose reasoning is missing: there an empty one stands for what is not known. */
+/** Hosts that refuse a call in the history whose reasoning is missing: there an empty one replaces what is not known. */
 const REFUSE_WITHOUT = /^api\.(?:deepseek\.com|moonshot\.(?:ai|cn)|kimi\.com)$/;
 
 /** How a model's state is sent. */

@@ -46,7 +46,7 @@ export function sendRequest(input: RequestInput): Promise<RequestOutcome> {
   });
 }
 
-/** A connection whose server does not end it after the last event is closed after this time. */
+/** A connection that the server leaves open after the last event is closed after this time. */
 const LINGER_MS = 1000;
 
 const LONGEST_TIMER_MS = 2_147_483_647;
@@ -150,7 +150,7 @@ class RequestUnderWay implements ResponseListener {
     }
   }
 
-  /** An error body that broke off or is very long is taken as far as it came. */
+  /** An error body that broke off or is very long is used as far as it was received. */
   #endErrorBody(): void {
     this.onRefused({ ...this.#refused(), body: parsedText(this.#errorText) ?? this.#errorText });
   }
@@ -165,7 +165,7 @@ class RequestUnderWay implements ResponseListener {
     this.#fail(new ModelError('aborted', `The request to ${endpointText(endpoint)} was aborted.`, { cause }));
   };
 
-  /** One timer that looks again costs less than one that is set anew with every piece. */
+  /** One recurring timer costs less than resetting one with every piece. */
   readonly #onSilence = (): void => {
     const { endpoint, responseMs } = this.#input;
     const left = this.#heardAt + responseMs - performance.now();

@@ -1,9 +1,9 @@
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 
 /**
- * The schema in the form that OpenAI holds replies to strictly (Structured Outputs): every object closed, every member
- * required, with null for those that were optional, and what it does not know told in the description. Null where a schema
- * has no such form: a map with names of any kind, or something that only other keywords say.
+ * The schema in the form that OpenAI enforces strictly (Structured Outputs): every object closed, every member required,
+ * with null for those that were optional, and unsupported keywords stated in the description. Null if a schema has no
+ * such form: a map with arbitrary keys, or something that only other keywords express.
  *
  * @example strictForm({ type: 'object', properties: { n: { type: 'integer', minimum: 1 } } })
  * // { type: 'object', properties: { n: { type: ['integer', 'null'], description: 'minimum: 1' } }, required: ['n'], additionalProperties: false }
@@ -21,7 +21,7 @@ const forms = new WeakMap<JsonObject, JsonObject | null>();
 const KEPT = new Set(['type', 'enum', 'const', 'title', 'description']);
 /** References that servers follow. */
 const REFERENCE = /^#(?:\/(?:\$defs|definitions)\/[^/]+)?$/;
-/** Keywords that narrow a value: they are told, and we check them ourselves. */
+/** Keywords that narrow a value: they are stated in the description, and we check them ourselves. */
 const TOLD = new Set(
   'minLength maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minItems maxItems uniqueItems minProperties maxProperties default examples'.split(
     ' ',

@@ -27,9 +27,9 @@ interface ContextSource {
 const WITHIN_MS = 1000;
 
 /**
- * Warnings for a context that is smaller than wanted, with how to raise it. Empty where it is large enough, and where
- * the server does not say or does not answer within a second. A server is asked once in a process, never with a key;
- * one that is not known to be a local server is asked for nothing but its model list.
+ * Warnings for a context that is smaller than wanted, with how to raise it. Empty if it is large enough, or if the server
+ * does not report it or does not answer within a second. A server is asked once per process, never with a key; one that
+ * is not known to be local is asked only for its model list.
  */
 export async function checkContext(check: ContextCheck): Promise<readonly string[]> {
   const { memory } = check;
@@ -40,7 +40,7 @@ export async function checkContext(check: ContextCheck): Promise<readonly string
   return knownContextWarnings(check) ?? [];
 }
 
-/** The same of what is known by now; undefined where the server is still to be asked. */
+/** The same from what is already known; undefined if the server was not asked yet. */
 export function knownContextWarnings(check: Omit<ContextCheck, 'asking'>): readonly string[] | undefined {
   const { endpoint, model, minContextSize, memory } = check;
   const known = memory.context;
@@ -59,7 +59,7 @@ async function askContext(check: ContextCheck): Promise<void> {
   }
 }
 
-/** Null where the server says nothing; undefined where it may say something later. */
+/** Null if the server reports nothing; undefined if it may report it later. */
 async function lookUp({ endpoint, asking: reach, model }: ContextCheck): Promise<KnownContext | null | undefined> {
   const source = sourceOf(endpoint);
   if (source === null) return null;
@@ -75,7 +75,7 @@ async function lookUp({ endpoint, asking: reach, model }: ContextCheck): Promise
   const found = owner === vllm ? { source, answer } : { source: owner, answer: await ask(owner) };
   const size = found.answer && found.source.read(found.answer, model);
   if (size !== undefined) return { size, advice: (wanted) => found.source.advice(wanted, model) };
-  // A local server says it once the model is loaded, and one that is not up may say it to the next client that asks.
+  // A local server reports it once the model is loaded, and one that is not up may report it to the next client.
   const isLater = !isUp || (found.answer !== undefined && found.source !== vllm);
   return isLater ? undefined : null;
 }

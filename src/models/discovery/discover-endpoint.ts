@@ -88,7 +88,7 @@ export interface EndpointSource {
   known(): Endpoint | undefined;
   /** True once it is where it will stay. */
   isFound(): boolean;
-  /** The endpoint, found if need be. `warning` says once what was found. Rejects with `no-model`. */
+  /** The endpoint, discovered if necessary. `warning` reports once what was found. Rejects with `no-model`. */
   locate(signal: AbortSignal): Promise<{ readonly endpoint: Endpoint; readonly warning?: string }>;
 }
 

@@ -6,9 +6,9 @@ import { untilAborted } from '../http/fetch.ts';
 /** A model as a server lists it. */
 export interface ListedModel {
   readonly id: string;
-  /** The server says that it is in memory. */
+  /** The server reports that it is in memory. */
   readonly loaded: boolean;
-  /** It answers chats, as far as its listing says. */
+  /** It supports chat, according to its listing. */
   readonly chats: boolean;
 }
 
@@ -65,7 +65,7 @@ async function fetchJson(
   return { kind: 'answered', status: response.status, value: parsedText(await response.text()) };
 }
 
-/** Anthropic's model list wants its own headers, though its chat endpoint speaks OpenAI's. */
+/** Anthropic's model list needs its own headers, although its chat endpoint accepts OpenAI's. */
 function keyHeaders({ apiKey, preset, client }: Endpoint): Record<string, string> {
   // A client of the caller's own sends its key by itself.
   if (apiKey === undefined || client !== undefined) return {};
@@ -93,7 +93,7 @@ export async function pickModel(
   return (known ?? chatting.find((model) => model.loaded) ?? chatting[0])?.id;
 }
 
-/** What a server says is in memory, where it has a place to ask that is not the model list. */
+/** What a server reports as loaded, if it has an endpoint for that other than the model list. */
 async function askLoaded(endpoint: Endpoint, options: AskOptions): Promise<string | undefined> {
   const { origin } = new URL(endpoint.baseURL);
   switch (endpoint.preset?.name) {

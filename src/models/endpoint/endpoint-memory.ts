@@ -11,9 +11,9 @@ export interface EndpointMemory {
   callsNatively: boolean;
   /** Top-level fields of the request that the server refused. */
   readonly refused: Set<string>;
-  /** Those of them that no reply has told of yet: its request may have failed for another reason. */
+  /** Those that no reply has confirmed yet: the request may have failed for another reason. */
   readonly untold: Set<string>;
-  /** What the server says of the model's context, once it was asked; null where it says nothing. */
+  /** The model's context as reported by the server, once it was asked; null if it reports nothing. */
   context?: KnownContext | null | undefined;
   /** The question after it that is under way. */
   asksContext?: Promise<void> | undefined;
@@ -30,7 +30,7 @@ export interface KnownContext {
 const shared = new Map<string, EndpointMemory>();
 const ofClient = new WeakMap<object, Map<string, EndpointMemory>>();
 
-/** The memory of a model at an endpoint, shared by all that speak to it the same way: through this `fetch` or client, or ours. */
+/** The memory of a model at an endpoint, shared by all that reach it the same way: through this `fetch` or client, or ours. */
 export function recallEndpoint(baseURL: string, model: string, client: object | undefined): EndpointMemory {
   const memories = client === undefined ? shared : (ofClient.get(client) ?? new Map<string, EndpointMemory>());
   if (client !== undefined) ofClient.set(client, memories);

@@ -44,13 +44,16 @@ export interface ChatModelOptions {
    * kept. Instead of `preset`, `baseURL`, `apiKey`, `fetch` and `transport`.
    */
   readonly client?: OpenAIClient;
-  /** Whether the model takes images: those of tools' results are sent to it. Default false: it gets their type and size. */
+  /**
+   * Whether the model accepts images: those in tool results are then sent to it. Default false: it gets their type and
+   * size.
+   */
   readonly images?: boolean;
   /** Whether the model takes files in a user's message: PDF, and audio as WAV or MP3. Default false. */
   readonly files?: boolean;
-  /** How many tokens the model's context holds. Default: what its server says of it, once it was asked. */
+  /** How many tokens the model's context holds. Default: what its server reports, once it was asked. */
   readonly contextSize?: number;
-  /** Goes into every request as it is: `top_p`, `reasoning_effort` … */
+  /** Added to every request unchanged: `top_p`, `reasoning_effort` … */
   readonly body?: JsonObject;
   /**
    * Whether the model gets its own reasoning back with its tool calls. Default: those that are known to need it do
@@ -114,15 +117,15 @@ export interface Endpoint {
   readonly keyVariable: string | undefined;
   /** The configured model; undefined: the server is asked. */
   readonly model: string | undefined;
-  /** Where else a preset's server may listen, tried when nobody has said where it does. */
+  /** Where else a preset's server may listen, tried if no address was given. */
   readonly alternatives: readonly string[];
   /** The caller's own client, through which everything that needs a key is sent. */
   readonly client?: OpenAIClient;
 }
 
 /**
- * Settles where requests go from options and environment. Undefined: neither says, so discovery must.
- * Throws a `TypeError` that names a wrong option. A key from the environment only goes to the server it was made for.
+ * Determines from options and environment where requests go. Undefined: neither says, so it must be discovered. Throws a
+ * `TypeError` that names a wrong option. A key from the environment only goes to the server it was made for.
  */
 export function settleEndpoint(
   options: ChatModelOptions,

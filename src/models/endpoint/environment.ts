@@ -6,7 +6,7 @@ export function processEnvironment(): Environment {
   return typeof process === 'undefined' ? {} : process.env;
 }
 
-/** A variable's value; one that is set to nothing but blanks counts as not set. */
+/** A variable's value; a blank one counts as not set. */
 export function readVariable(env: Environment, name: string | undefined): string | undefined {
   const value = name === undefined ? undefined : env[name]?.trim();
   return value === '' ? undefined : value;

@@ -5,7 +5,7 @@ const secrets = new WeakMap<Model, () => readonly string[]>();
 
 const SECRET_HEADER = /auth|key|token|secret|cookie|password/i;
 
-/** Notes what a model holds that nobody may see: its key, and the headers that carry one. */
+/** Registers a model's secrets: its key, and the headers that carry one. */
 export function rememberSecrets(
   model: Model,
   endpoint: () => Endpoint | undefined,

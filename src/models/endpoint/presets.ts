@@ -117,7 +117,7 @@ export function presetNames(): string {
   return Object.keys(PRESETS).join(', ');
 }
 
-/** What a short form such as `ollama:qwen2.5:7b` says. */
+/** The parts of a short form such as `ollama:qwen2.5:7b`. */
 export interface NamedModel {
   readonly preset: Preset;
   readonly model: string | undefined;

@@ -11,7 +11,7 @@ export interface HttpRoute {
   readonly path: string;
   /** The headers that follow from the address: name, value, name, value … */
   readonly headers: readonly string[];
-  /** The agent with kept connections, or one for a single connection of its own. */
+  /** The agent with kept connections, or one for a single separate connection. */
   agent(fresh: boolean): HttpAgent;
 }
 
@@ -59,7 +59,7 @@ function createHttpAgent(secure: boolean, tunnel: URL | undefined, keepAlive: bo
   return agent;
 }
 
-/** The header that a proxy with credentials in its address wants. */
+/** The header for a proxy with credentials in its URL. */
 function proxyHeaders(proxy: URL): readonly string[] {
   if (proxy.username === '') return [];
   const pair = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;

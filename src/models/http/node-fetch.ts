@@ -8,13 +8,13 @@ const stream = process.getBuiltinModule('node:stream');
 
 /**
  * A `fetch` over Node's own HTTP client, at half the CPU of the platform's. It keeps connections, honours the proxy
- * variables, gives up a connection that does not stand after `connectMs`, and holds no process open when idle.
- * It follows no redirects and sends text or bytes only.
+ * variables, abandons a connection that is not established after `connectMs` milliseconds, and does not keep an idle
+ * process alive. It follows no redirects and sends text or bytes only.
  */
 export function createNodeFetch({ connectMs, env }: { readonly connectMs: number; readonly env: Environment }): Fetch {
   // Requests go to one address again and again.
   let last: { readonly url: string; readonly route: HttpRoute } | undefined;
-  // So do the same headers; nobody changes them between two requests.
+  // So do the same headers; they do not change between two requests.
   let sent: { readonly given: Headers; readonly headers: readonly string[] } | undefined;
   return async (input, init = {}) => {
     const url = input instanceof Request ? input.url : String(input);
@@ -68,7 +68,7 @@ export class NodeResponse extends Response {
     this.#message = message;
   }
 
-  /** Hands over the body piece by piece, as text. Rejects when the connection breaks off. */
+  /** Passes on the body piece by piece, as text. Rejects when the connection breaks off. */
   readText(onText: (text: string) => void): Promise<void> {
     const message = this.#message;
     message.setEncoding('utf8');

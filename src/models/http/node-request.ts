@@ -29,8 +29,8 @@ export interface RequestListener {
 }
 
 /**
- * A request over Node's own HTTP client. It is sent once more, over a connection of its own, when a kept connection turns
- * out to have been closed by the server: nothing came back on it, so asking again is safe.
+ * A request over Node's own HTTP client. It is sent again, over a new connection, if a kept connection turns out to have
+ * been closed by the server: nothing came back on it, so asking again is safe.
  */
 export class NodeRequest {
   readonly #outgoing: OutgoingRequest;
@@ -80,7 +80,7 @@ function open({ route, method, headers, body }: OutgoingRequest, fresh: boolean)
     agent: route.agent(fresh),
     headers: [...route.headers, ...headers, ...(length === undefined ? [] : ['content-length', String(length)])],
   });
-  // Text that is ASCII alone is written as it stands, without a look at each character.
+  // Pure ASCII text is written as it is, without looking at each character.
   if (typeof body === 'string') request.end(body, length === body.length ? 'latin1' : 'utf8');
   else request.end(body);
   return request;

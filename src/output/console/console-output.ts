@@ -14,11 +14,11 @@ export interface ConsoleOutputOptions {
   readonly stream?: OutputStream;
   /** Default: as FORCE_COLOR, NO_COLOR and the terminal say. */
   readonly color?: boolean;
-  /** Show each prompt as it goes to the model. */
+  /** Show each prompt as it is sent to the model. */
   readonly showPrompts?: boolean;
   /** Show tokens, speed and time. */
   readonly showStats?: boolean;
-  /** Show what helps to find a fault, such as how a reply was read. */
+  /** Show debugging details, such as how a reply was read. */
   readonly debug?: boolean;
   /** Show the answer. Default true; turn it off where the answer is written elsewhere. */
   readonly answer?: boolean;
@@ -43,8 +43,8 @@ const THOUGHT_LINES = 12;
 
 /**
  * Shows a run on a terminal: steps, thoughts, plans, tool calls with arguments and results (shortened), errors, the reply
- * while it arrives, and a spinner while waiting. Where the stream is not a terminal it writes plain lines. Control characters
- * in what models and tools say are made visible, never obeyed.
+ * while it arrives, and a spinner while waiting. If the stream is not a terminal it writes plain lines. Control
+ * characters in the output of models and tools are made visible, never interpreted.
  *
  * @example createAgent({ output: consoleOutput({ showStats: true }) })
  */

@@ -23,7 +23,7 @@ export function layOut(entry: TextEntry, terminal: Terminal, paint: Paint): read
   const label = cutToWidth(escaped(entry.label).replaceAll('\n', ' '), columns);
   const shownLabel = labelStyle === undefined ? label : paint(labelStyle, label);
   const labelWidth = label === '' ? 0 : Math.max(entry.labelWidth ?? 0, textWidth(label) + 1);
-  // A label that leaves no room for the text gets a line of its own.
+  // A label that leaves no room for the text gets its own line.
   const apart = labelWidth > columns / 2;
   const margin = apart ? APART : labelWidth;
   const all = wrapText(escaped(entry.text), columns - margin);
@@ -35,7 +35,7 @@ export function layOut(entry: TextEntry, terminal: Terminal, paint: Paint): read
   return [`${first}${' '.repeat(labelWidth - textWidth(label))}${texts[0] ?? ''}`.trimEnd(), ...below.slice(1)];
 }
 
-/** How far a text stands in below a label that has a line of its own. */
+/** The indent of a text below a label on its own line. */
 const APART = 2;
 
 function shorten(lines: readonly string[], max: number): readonly string[] {

@@ -12,7 +12,7 @@ interface LiveText {
 
 /** Where and whether replies are streamed. */
 interface LiveTextOptions {
-  /** False where there is no terminal: then whole texts will do. */
+  /** False if there is no terminal: then whole texts are written. */
   readonly live: boolean;
   /** False where the answer is shown elsewhere. */
   readonly wanted: boolean;
@@ -25,8 +25,8 @@ const FOR_THE_MACHINE = /^(?:[{[<]|```)/;
 const UNCLEAR = /^`{1,2}$/;
 
 /**
- * Streams prose onto the screen of a terminal. A reply that is not meant for people, or is not `wanted` here, is not shown;
- * a spinner says that it is coming.
+ * Streams prose to a terminal. A reply that is not meant for people, or is not `wanted` here, is not shown; a spinner
+ * indicates that it is arriving.
  */
 export function liveText(screen: Screen, { live, wanted, columns }: LiveTextOptions): LiveText {
   let pending = '';

@@ -1,7 +1,7 @@
 /** The styles of the console. */
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
-/** Puts a style on a text, or leaves it as it is where colours are not wanted. */
+/** Puts a style on a text, or leaves it unchanged if colours are off. */
 export type Paint = (style: Style, text: string) => string;
 
 const CODES: Readonly<Record<Style, readonly [number, number]>> = {

@@ -9,18 +9,18 @@ export interface Screen {
   gap(): void;
   /** Text without a line break; the next line begins below it. No spinner stays: it would erase what stands there. */
   raw(text: string): void;
-  /** A function is asked anew for each picture. */
+  /** A function is called for each frame. */
   spin(text: string | (() => string)): void;
   stopSpinning(): void;
 }
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'] as const;
 const FRAME_MS = 80;
-/** From here on the spinner says how long it has been. */
+/** From here on the spinner shows the elapsed time. */
 const LONG_MS = 3_000;
 const ERASE_LINE = '\r\u001b[K';
 
-/** Opens the screen of a terminal. Where the last line cannot be redrawn there is no spinner at all. */
+/** Opens the screen of a terminal. If the last line cannot be redrawn there is no spinner. */
 export function openScreen(terminal: Terminal, paint: Paint): Screen {
   const spinner = openSpinner(terminal, paint);
   let column = 0;

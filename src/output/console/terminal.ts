@@ -5,7 +5,7 @@ export interface OutputStream {
   write(text: string, written?: (error?: Error | null) => void): unknown;
   readonly isTTY?: boolean;
   readonly columns?: number;
-  /** Streams of Node report a failed write as an event too, which would end the process if nobody listened. */
+  /** Streams of Node report a failed write as an event too, which would end the process if there were no listener. */
   once?(event: 'error', listener: () => void): unknown;
   listenerCount?(event: 'error'): number;
 }
@@ -50,7 +50,7 @@ export function openTerminal(stream: OutputStream | undefined, color: boolean | 
   };
 }
 
-/** A terminal that does not know its width says 0. */
+/** A terminal that does not know its width reports 0. */
 function readColumns(columns: number | undefined): number {
   if (columns === undefined || columns === 0) return 80;
   return Math.min(Math.max(columns, 20), MAX_COLUMNS);

@@ -71,8 +71,8 @@ function unreadable(reason: string): ToolCallArguments {
 }
 
 /**
- * Reads the arguments of a tool call (text or value) and holds them against the tool's schema. Null and blank are
- * `{}`; JSON that was cut off or is not an object is `InvalidArgs`; what does not fit is a `DeserializationError` with one
+ * Reads the arguments of a tool call (text or value) and checks them against the tool's schema. Null and blank are `{}`;
+ * JSON that was cut off or is not an object is `InvalidArgs`; what does not fit is a `DeserializationError` with one
  * issue per path. Never throws. A validator that is asynchronous is not waited for: a repair `unchecked` says so.
  *
  * @example recoverArguments('{"n": "42"}', { type: 'object', properties: { n: { type: 'number' } } }) // value { n: 42 }

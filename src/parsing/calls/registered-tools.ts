@@ -25,7 +25,7 @@ export class RegisteredTools {
     return this.tools.some((tool) => nameOf(tool) === name);
   }
 
-  /** What the schema of a tool says of one of its arguments; undefined where it is not known. */
+  /** The schema of one of a tool's arguments; undefined if it is not known. */
   argument(tool: string, key: string): JsonSchema | undefined {
     const schema = this.schema(tool);
     if (!isJsonObject(schema) || !isJsonObject(schema['properties'])) return undefined;
@@ -70,7 +70,7 @@ export function isRegistered(name: string, tools: RegisteredTools | undefined): 
   return tools !== undefined && tools.has(name);
 }
 
-/** True when the name may be a tool's: it is registered, or nobody said which tools there are. */
+/** True when the name may be a tool's: it is registered, or the tools were not given. */
 export function isKnown(tools: RegisteredTools | undefined, name: string): boolean {
   return tools === undefined || tools.has(name);
 }

@@ -38,7 +38,7 @@ interface BlockValue {
 
 /** How many times the length of the text all readings together may cost before they stay inside their blocks. */
 const EFFORT = 8;
-/** How many closing marks a string may hold before its block is given up as one that has no end. */
+/** How many closing marks a string may hold before its block counts as unclosed. */
 const MOST_BOUNDS = 16;
 
 /** The text that a reply is read from, with the searches and readings that all formats share. */
@@ -89,7 +89,7 @@ export class DialectSource {
   }
 
   /**
-   * The next occurrence of a piece that is hardly looked for again, such as a tag with a name of its own. It counts as
+   * The next occurrence of a piece that is rarely searched again, such as a tag with an unusual name. It counts as
    * effort, and once that is spent nothing is found: a text full of such tags stays linear.
    */
   seek(from: number, piece: string, to: number = this.end): number {

@@ -17,7 +17,7 @@ const ROWS: readonly Row[] = [
   { open: '<start_function_call>', close: '<end_function_call>', quote: '<escape>' },
 ];
 
-/** Gemma writes objects with bare keys, and texts between tokens of their own, in which nothing is escaped. */
+/** Gemma writes objects with bare keys, and texts between special tokens, in which nothing is escaped. */
 export const GEMMA: readonly Dialect[] = ROWS.map((row) => ({
   name: 'gemma',
   markers: [row.open],

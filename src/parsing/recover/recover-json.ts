@@ -16,7 +16,7 @@ export interface RecoverJsonOptions {
 /**
  * Finds the one JSON value in a text, repairing what is broken. Prose and bare scalars hold none, unless a schema asks
  * for a scalar; several different values are none either. Never throws; `complete: false` means that the text was cut
- * off inside the value. An option that it does not know is an issue, too.
+ * off inside the value. An unknown option is an issue, too.
  *
  * @example recoverJson("Here: {'a': 1,}") // { ok: true, value: { a: 1 }, complete: true, repairs: [...] }
  */

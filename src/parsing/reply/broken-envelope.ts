@@ -17,8 +17,8 @@ const CLOSERS = new Map([
 ]);
 
 /**
- * A cut envelope at the very end of a message that its model had finished: it lacks nothing but closers, which are added.
- * Anything else stays as it is.
+ * A cut envelope at the very end of a message that its model had finished: it lacks only closers, which are added.
+ * Anything else is left unchanged.
  */
 export function withClosers({ source, tools }: ReplySource, one: Acting): Acting {
   const { found, from, fence } = one.piece;

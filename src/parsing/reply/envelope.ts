@@ -22,7 +22,7 @@ export interface Envelope extends Pick<Reply, 'thought' | 'goal' | 'answer' | 'c
 }
 
 const LIST_KEYS = ['tool_calls', '__tool_calls__', 'function_calls'];
-/** The envelope has these fields and no others: JSON with any other field is somebody's data. */
+/** The envelope has these fields and no others: JSON with any other field is data. */
 const FIELDS = new Set(['thought', 'goal', 'tool', 'answer', 'plan', ...ENVELOPE_ARGUMENT_KEYS]);
 /** What models write where they call nothing. */
 const NO_TOOL = new Set(['', 'none', 'null', 'n/a']);

@@ -128,7 +128,7 @@ export class Elements {
 
   /**
    * The end of the element that opens at `at`; undefined when none does, when it is never closed, or holds calls. One
-   * that is the whole message is a wrapping, unless its name says that somebody else's words are in it.
+   * that is the whole message is a wrapping, unless its name says that it holds someone else's words.
    */
   endAt(at: number, from: number): number | undefined {
     const { text, end } = this.source;
@@ -228,7 +228,7 @@ const TURN_LINE = new RegExp(
 /** In capitals only: \`tool: name\` is a field. */
 const TOOL_LINE = /^(?:\*\*)?Tool(?:\*\*)?[ \t]*:/;
 
-/** True where a line begins a turn that somebody else would have to take: `User:`, `Observation:`, a tool's result. */
+/** True if a line begins a turn of another speaker: `User:`, `Observation:`, a tool's result. */
 export function turnBeginsAt(text: string, at: number): boolean {
   const head = text.slice(at, at + 240);
   return TURN_LINE.test(head) || TOOL_LINE.test(head);

@@ -19,7 +19,7 @@ import { stripTokens } from './special-tokens.ts';
 /**
  * Reads a model's reply: thought, answer, plan and tool calls, however they are wrapped or broken. What may become a
  * call is the option `textCalls`; text that is quoted, commented, thought or made up never does. Never throws, whatever
- * the text; only options that it does not know are a `TypeError`. Its work grows linearly with the text.
+ * the text; only unknown options throw a `TypeError`. Its work grows linearly with the text.
  *
  * @example parseReply('Sure!\n```json\n{"tool": "add", "tool_args": {"a": 1}}\n```').calls[0]?.name // 'add'
  */

@@ -65,7 +65,7 @@ function isAction({ found }: Piece): boolean {
 const OTHERS_TURN =
   /^(?:<(?:\|[^<>|]{1,30}\||\/s|end_of_turn|｜[^<>｜]{1,30}｜)>\s*)?(?:<\|im_start\|>|<\|start\|>(?:functions\.|user|system|developer|tool)|<\|start_header_id\|>|<start_of_turn>|<\|user\|>|<\|observation\|>|<\|tool\|>|<｜User｜>|\[INST\]|\[TOOL_RESULTS\]|<(?:tool|function)_(?:results?|response)>)/;
 
-/** What follows is a turn that somebody else would have to take; it is not part of the message. */
+/** What follows is a turn of another speaker; it is not part of the message. */
 function isMadeUpTurn(after: string): boolean {
   const at = after.search(/\S/);
   return at < 0 || turnBeginsAt(after, at) || OTHERS_TURN.test(after.slice(at, at + 60));

@@ -37,7 +37,7 @@ export interface Meter {
   steps: number;
 }
 
-/** A reply's text with all that its readers need to know about it. */
+/** A reply's text with everything that its readers need to know about it. */
 export interface ReplySource {
   readonly source: DialectSource;
   /** False when the text was longer than the limit. */

@@ -42,7 +42,7 @@ const OPENER = new RegExp(`[\\n<{[(\`${QUOTATION_MARKS}]|(?<=^|\\s)/\\*|◁`, 'g
 
 /**
  * Takes a message apart in one pass from left to right. The construct that begins first owns its text: nothing inside a
- * string, a block, a thought, a quotation or a comment is looked at by anybody else.
+ * string, a block, a thought, a quotation or a comment is looked at by any other reader.
  */
 export function scanReply(source: DialectSource): Scan {
   return new Scanner(source).scan();

@@ -91,7 +91,7 @@ function checkCount(value: JsonObject, schema: JsonObject, context: FitContext):
 }
 
 /**
- * Says how a text breaks the `format` of its schema, for the four formats that elicitation knows: `email`, `uri`, `date`,
+ * Describes how a text breaks the `format` of its schema, for the four formats of elicitation: `email`, `uri`, `date`,
  * `date-time`. Null when it does not, and for formats that are not known.
  */
 export function formatProblem(value: Json, schema: Json | undefined): string | null {

@@ -9,8 +9,8 @@ interface Pattern {
 }
 
 /**
- * True when the text matches the pattern of a schema. Patterns that are invalid, or that could run for ever on this
- * text, are not applied: they count as matched, because a schema's author is not the one that a model corrects.
+ * True when the text matches the pattern of a schema. Patterns that are invalid, or that could run forever on this text,
+ * are not applied: they count as matched, because a model cannot correct a schema's mistakes.
  */
 export function matchesPattern(source: string, text: string): boolean {
   const { regex, maxLength } = compile(source);

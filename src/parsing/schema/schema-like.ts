@@ -59,7 +59,7 @@ function toJsonSchema(standard: StandardPart): JsonSchema {
   }
 }
 
-/** What a schema's own check says of a value; a repair `unchecked` when the check is asynchronous. */
+/** The result of a schema's own check of a value; a repair `unchecked` when the check is asynchronous. */
 export function validationIssues(
   validate: ((value: unknown) => unknown) | undefined,
   value: Json,

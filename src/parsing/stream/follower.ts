@@ -18,7 +18,7 @@ const LONGEST_HEADER = 300;
 const BETWEEN = '`,;]';
 
 /**
- * Owns what is known of a message while it arrives. Does not own what the whole message says: that is for `parseReply`.
+ * Owns what is known of a message while it arrives. Does not own what the whole message means: that is for `parseReply`.
  *
  * I1. Every character is looked at a bounded number of times, however the message is cut into pieces.
  * I2. What is held back comes out in order and unchanged, or belongs to a call, an envelope or reasoning.

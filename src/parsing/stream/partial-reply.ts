@@ -14,9 +14,9 @@ import { type Member, EnvelopeLexer } from './envelope-lexer.ts';
 import type { NameReader } from './name-reader.ts';
 
 /**
- * What is known of a reply while it arrives. `phase` says what is being written: nothing yet, reasoning, plain text, the
- * envelope, or a tool call in a format of the model's own. In the phase `text` the answer is provisional: when the
- * message turns out to lead to an envelope or a call, it is taken back.
+ * What is known of a reply while it arrives. `phase` is what is being written: nothing yet, reasoning, plain text, the
+ * envelope, or a tool call in the model's own format. In the phase `text` the answer is provisional: when the message
+ * turns out to lead to an envelope or a call, it is taken back.
  */
 export interface PartialReply {
   readonly phase: 'waiting' | 'thinking' | 'text' | 'envelope' | 'calls';

@@ -18,7 +18,7 @@ export interface ReplyStream {
 
 /**
  * Makes a stream for one reply, so that a user interface can show thought and answer while they grow, and not the
- * envelope around them. Never throws, whatever the text; only options that it does not know are a `TypeError`.
+ * envelope around them. Never throws, whatever the text; only unknown options throw a `TypeError`.
  *
  * @example
  * const stream = createReplyStream({ tools: ['add'] });

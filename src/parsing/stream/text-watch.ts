@@ -82,7 +82,7 @@ export class TextWatch {
     return held.slice(0, held.length - kept);
   }
 
-  /** Hands over all that is held. */
+  /** Passes on all held text. */
   release(): string {
     const { held } = this;
     this.meter.steps += held.length;
@@ -94,7 +94,7 @@ export class TextWatch {
     return held;
   }
 
-  /** Takes note of a character that somebody else reads. */
+  /** Notes a character that another reader consumes. */
   pass(char: string): void {
     this.afterName = isNameCharacter(char);
     this.line.take(char);

@@ -59,7 +59,7 @@ function siblingsOf(node: AnyStateNode, { eventType }: AnyTransitionDefinition):
   return eventType === '' ? (node.always ?? []) : (node.transitions.get(eventType) ?? []);
 }
 
-/** An event as people read it; what an actor without an id of its own yields is named by what it does. */
+/** An event as people read it; the output of an actor without its own id is named by what it does. */
 function shown({ eventType, source }: AnyTransitionDefinition): string {
   for (const { id, src } of source.invoke)
     if (typeof src === 'string' && eventType.endsWith(`.${id}`))

@@ -20,8 +20,8 @@ export function takenSoFar(): TakenLists {
 type AnyMethod = (this: unknown, ...args: unknown[]) => unknown;
 
 /**
- * Notes what every machine of this process does from now on, in actors and where a machine is stepped by hand. It puts
- * itself between XState and its machines, which is why it belongs into tests only.
+ * Notes what every machine of this process does from now on, in actors and where a machine is stepped by hand. It hooks
+ * between XState and its machines, which is why it belongs in tests only.
  */
 export function watchMachines(): void {
   wrap('transition', 2);

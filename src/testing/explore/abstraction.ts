@@ -4,7 +4,7 @@
  *
  * I1 What guards read is kept, texts are not. Calls are known by their place, not by their id. A counter that cannot
  *    reach its limit in the turns that are left is left out: no guard can tell.
- * I2 A machine that is not ours is known by its whole context, unless told otherwise.
+ * I2 A machine that is not ours is identified by its whole context, unless an option says otherwise.
  */
 import type { SnapshotFrom } from 'xstate';
 import { toJson } from '../../json/to-json.ts';
@@ -143,7 +143,7 @@ function pauseOf(error: LeafError | null): Json {
   return (isJsonObject(error?.data) ? error.data['retryAfterMs'] : undefined) ?? null;
 }
 
-/** What a run knows of several models; nothing where it has one. */
+/** What a run knows of several models; nothing if it has one. */
 function listMemory(list: ModelList | null): readonly Json[] {
   if (list === null) return [];
   return [list.at, list.overflow, list.models.map(({ toolCalling, heldTo }) => [toolCalling, heldTo])];

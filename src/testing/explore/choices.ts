@@ -12,7 +12,7 @@ export interface World {
   readonly outcomes: { readonly [leaf: string]: OutcomesOf };
   readonly events: ((view: View) => readonly OutsideEvent[]) | null;
   readonly arguments: { readonly [tool: string]: JsonObject };
-  /** Hears of what could only be explored in part. */
+  /** Receives what could only be explored in part. */
   readonly onGap: (gap: string) => void;
 }
 
@@ -71,7 +71,7 @@ function sceneOf(effect: Effect, actors: readonly LiveActor[], world: World): Le
   };
 }
 
-/** The tools that an actor's nearest agent knows, or that a machine alone was given. */
+/** The tools of an actor's nearest agent, or those of a bare machine. */
 function toolsNear(path: string, actors: readonly LiveActor[]): readonly KnownTool[] {
   const above = actors.filter((actor) => path === actor.path || path.startsWith(`${actor.path}/`)).toReversed();
   for (const { snapshot } of above) {

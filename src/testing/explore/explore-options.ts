@@ -27,11 +27,11 @@ export interface ExploreOptions {
   readonly maxSteps?: number;
   /** How many walks to make at most. Default 20 000. */
   readonly maxPaths?: number;
-  /** For how long, walks at random included. Default: as long as it takes. What is found then depends on the machine. */
+  /** Time limit, including random walks. Default: none. With a limit, what is found depends on the computer's speed. */
   readonly maxSeconds?: number;
-  /** Told many times a second how far it is. */
+  /** Called many times a second with the progress. */
   readonly onProgress?: (soFar: ExploreProgress) => void;
-  /** Stops once so many laws are broken. Default: goes on. */
+  /** Stops once this many laws are broken. Default: continues. */
   readonly maxViolations?: number;
   /** How many things to tell on one path at most. Default 200. */
   readonly maxDepth?: number;
@@ -41,7 +41,7 @@ export interface ExploreOptions {
   readonly never?: Claims;
   /** What must hold everywhere. */
   readonly always?: Claims;
-  /** What your claims depend on beyond the machines' states, so that states that differ in it are told apart. */
+  /** What your claims depend on beyond the machines' states, so that states that differ in it are distinguished. */
   readonly distinguish?: (view: View) => Json;
   /** What can come of leaves, by name, in place of the built-in table. */
   readonly outcomes?: { readonly [leaf: string]: OutcomesOf };

@@ -25,7 +25,7 @@ export async function explorePaths(
 }
 
 /**
- * Whether a machine, as it is configured, can come to a state of which the predicate is true. False is a proof; when the
+ * Whether a machine, as it is configured, can come to a state for which the predicate is true. False is a proof; if the
  * bounds end the search before that, it rejects with an `ExplorationError` (code `not-exhaustive`). For the way there use
  * `explorePaths(…, { never })`, whose violation has it as a recording.
  *

@@ -3,7 +3,7 @@
  * Does not own: what can happen (choices), what must hold (laws).
  *
  * I1 Breadth first, so the way to what is found is a shortest one.
- * I2 Each state is left by everything that can happen there, each by a walk of its own from the start.
+ * I2 Each state is left by everything that can happen there, each by a separate walk from the start.
  * I3 Nothing is performed: no tool runs, no model is asked, no time passes.
  */
 import type { AnyStateMachine } from 'xstate';
@@ -211,7 +211,7 @@ class Search {
     return performance.now() - this.#began >= this.#maxSeconds * 1000 * part;
   }
 
-  /** Lets others have the thread now and then, and says how far it is. */
+  /** Yields the thread now and then, and reports progress. */
   #breathe(): Promise<void> | undefined {
     if (performance.now() - this.#yielded < YIELD_MS) return undefined;
     this.#options.onProgress?.({ configurations: this.#known.size, paths: this.#walks });

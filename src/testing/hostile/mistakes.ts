@@ -40,9 +40,9 @@ interface Making {
 
 /** One way in which a model goes wrong. */
 export interface Mistake {
-  /** True when what was meant still stands in the reply, so that it need not be said again. */
+  /** True if the intended content is still in the reply, so that it need not be sent again. */
   readonly keepsMeaning: boolean;
-  /** The spoilt reply, the error with which the request fails, or null where this mistake cannot be made. */
+  /** The spoilt reply, the error with which the request fails, or null if this mistake cannot be made. */
   readonly make: (making: Making) => Said | Error | null;
 }
 
@@ -134,7 +134,7 @@ const DIALECTS: readonly [(call: SaidCall) => string, ...((call: SaidCall) => st
 
 const fence = '```';
 
-/** The call by which an answer that has a schema is given, among the tools of a request. */
+/** The tool for giving an answer that has a schema, among the tools of a request. */
 function answerCall({ said, request }: Making): SaidCall | undefined {
   const names = new Set((request.tools ?? []).flatMap(({ name }) => (name.startsWith('final_answer') ? [name] : [])));
   return said.calls.find(({ name }) => names.has(name));

@@ -8,7 +8,7 @@ export interface SaidCall {
   readonly args: string;
 }
 
-/** A reply in a form in which it can be spoilt: either native calls beside a text, or a text that may be an envelope. */
+/** A reply in a form that mistakes apply to: either native calls with a text, or a text that may be an envelope. */
 export interface Said {
   readonly content: string;
   readonly calls: readonly SaidCall[];

@@ -108,7 +108,7 @@ const KNOWN: { readonly [how in RunReason | RunStatus]: true } = {
   waiting: true,
 };
 
-/** Did the run end so? Throws a `TypeError` for a word that is neither a reason nor a status: a typo never passes. */
+/** Did the run end so? Throws a `TypeError` for a text that is neither a reason nor a status, so that a typo never passes. */
 function judgeEnding(evidence: Evidence, { how, text }: ExpectedEnding): Judgement {
   if (!Object.hasOwn(KNOWN, how))
     throw new TypeError(
@@ -219,7 +219,7 @@ function nearest(calls: readonly CallMade[], tool: string, args: unknown): reado
   return [`  first difference: ${firstDifference(expected.value, pickedLike(expected.value, call.args))}`];
 }
 
-/** The actual arguments without the members that nobody asked about. */
+/** The actual arguments without the members that were not asked for. */
 function pickedLike(expected: Json, actual: Json): Json {
   if (typeof expected !== 'object' || expected === null || typeof actual !== 'object' || actual === null) return actual;
   if (Array.isArray(expected) || Array.isArray(actual)) return actual;

@@ -97,7 +97,7 @@ function isOutput(value: unknown): value is Omit<AnyResult, 'messages' | 'runId'
   return isResult(value);
 }
 
-/** The calls that were started, those of child agents too, with what came of them. */
+/** The calls that were started, including those of child agents, with their outcomes. */
 function callsIn(recording: RecordingSource): readonly CallMade[] {
   const { head, lines } = readRecording(recording);
   const restore = deltaReader(head);
@@ -163,7 +163,7 @@ function argumentsOf(text: string): Json {
   return recovered.ok && isJsonObject(recovered.value) ? recovered.value : {};
 }
 
-/** What a matcher says: whether it holds, and a text for the case that this was not wanted. */
+/** A matcher's result: whether it holds, and a message for the case that it should not. */
 export interface Judgement {
   readonly pass: boolean;
   readonly message: () => string;

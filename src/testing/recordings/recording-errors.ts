@@ -23,7 +23,7 @@ const ADVICE =
 /** Codes of {@link UseRecordingError}. */
 export type UseRecordingErrorCode = 'recording-missing' | 'recording-failed';
 
-/** There is no recording and none may be made, or one was made that is not worth keeping. */
+/** There is no recording and none may be made, or the one that was made is not worth keeping. */
 export class UseRecordingError extends Error {
   override readonly name = 'UseRecordingError';
   readonly code: UseRecordingErrorCode;

@@ -104,7 +104,10 @@ function checkInput(place: Place, { head }: Recording, input: string): void {
   if (head.input !== input) throw miss(place, 'input', [{ input: head.input }, { input }]);
 }
 
-/** A replay continues the recorded conversation: it must be the one that the agent is in. One that begins fits any. */
+/**
+ * A replay continues the recorded conversation, which must be the agent's current one. A recording that begins one fits
+ * any.
+ */
 function checkHistory(place: Place, { head }: Recording, agent: Pick<Agent, 'history' | 'options'>): void {
   if (head.history.length === 0) return;
   const { maxHistoryMessages: kept = 0 } = agent.options;
@@ -211,7 +214,7 @@ async function* readThen(run: SomeRun, done: PromiseLike<AnyResult>) {
   try {
     yield* run;
   } catch {
-    // The error of `done` says the same and more.
+    // The error of `done` has the same information and more.
   }
   await done;
   return undefined;

@@ -19,8 +19,8 @@ export interface UseRecordingOptions extends ActorModes {
   /** When to record. Default `missing`; `SIGNALBOX_RECORD` goes before it, and in CI it is always `never`. */
   readonly record?: RecordMode;
   /**
-   * How a request finds its answer where some actors are live: `request` (default), by being the recorded one; `order`, by
-   * its turn, whatever it says.
+   * How a request finds its answer if some actors are live: `request` (default), by matching the recorded one; `order`,
+   * by its position, whatever it contains.
    */
   readonly match?: Matching;
 }
@@ -131,7 +131,7 @@ function liveLeaves(modes: ActorModes): ReadonlySet<string> {
   return live;
 }
 
-/** When `useRecording` records: where there is no recording yet, always anew, or not at all. */
+/** When `useRecording` records: if there is no recording yet, always, or never. */
 export type RecordMode = 'missing' | 'all' | 'never';
 
 /** Whether to record, and what decided it, for messages. */

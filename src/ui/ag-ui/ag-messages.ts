@@ -4,7 +4,7 @@ import { type ChatRunsOptions, wholeRuns } from '../base/owned-runs.ts';
 import { AgDocument } from './ag-document.ts';
 import { AgUiFold } from './ag-ui-fold.ts';
 
-/** The metadata by which the message is known that a run was begun with. */
+/** The metadata that identifies the message that a run was begun with. */
 export const AG_MESSAGE = 'agUiMessage';
 
 /** What was said in a thread so far, as messages of AG-UI, the oldest first; none where the owner has no such thread. */

@@ -27,7 +27,7 @@ export interface AgServeOptions extends ChatOptions {
   readonly state?: boolean;
 }
 
-/** What a client of AG-UI posts, as far as it counts. */
+/** The part of an AG-UI client's request that is used. */
 interface AgInput {
   readonly threadId: string;
   readonly runId: string;
@@ -36,12 +36,12 @@ interface AgInput {
   readonly state: object;
 }
 
-/** The metadata by which a run is found again that a request began. */
+/** The metadata that identifies the run that a request began. */
 const AG_RUN = 'agUiRun';
 
 /**
- * Answers a request of AG-UI (`RunAgentInput`) with its stream of events. One without messages begins no run: it is answered with
- * what the thread has so far, and what goes on in it.
+ * Answers a request of AG-UI (`RunAgentInput`) with its stream of events. A request without messages begins no run: the
+ * answer is the thread so far, and its live run.
  */
 export async function serveAgUi(agent: ServedAgent, request: Request, options: AgServeOptions): Promise<Response> {
   if (request.method !== 'POST') return refusal(405, 'method', 'Only POST is served.');
@@ -77,11 +77,11 @@ export async function serveAgUi(agent: ServedAgent, request: Request, options: A
     : failed(input, started.code, started.message);
 }
 
-/** A thread for a client that has nothing of it: its messages, and what goes on. */
+/** A thread for a client that has nothing of it: its messages, and its live run. */
 async function shown(input: AgInput, last: RunSummary | null, options: AgServeOptions): Promise<Response> {
   const { threadId, runId } = input;
   const messages = await readAgMessages(options.journal, threadId, options);
-  // What is of the run that goes on comes with it.
+  // What belongs to the live run comes with that run.
   if (last !== null && last.state !== 'ended')
     return streamOf({ ...input, messages: messages.filter(isJsonObject) }, options, last.runId, FROM_START, true);
   return eventStream([
@@ -167,7 +167,7 @@ function replyOf({ interruptId, status, payload }: JsonObject): ApprovalReply {
   };
 }
 
-/** What a message of a user says; null where it says nothing that can be taken. */
+/** The content of a user's message; null if it has none that can be used. */
 function saidIn(message: JsonObject | undefined): RunInput | null {
   if (message?.role !== 'user') return null;
   const { content } = message;

@@ -48,7 +48,7 @@ class AgClient implements RunClient {
   /** When each call was asked about, as it is recorded. */
   readonly #askedAt = new Map<string, number>();
   #hasBegun = false;
-  /** The message that is shown while the model speaks, and how much of it. */
+  /** The message that is shown while the model replies, and how much of it. */
   #live: { readonly messageId: string; readonly answer: string } | null = null;
   #view: RunView | null = null;
   #isOver = false;
@@ -127,7 +127,7 @@ class AgClient implements RunClient {
     return unrecorded([{ type: 'RUN_STARTED', ...this.#names }, ...snapshot, ...this.#document.reopened()]);
   }
 
-  /** A client that has some of the run and receives it from the beginning has it anew. */
+  /** A client that has some of the run and receives it from the beginning replaces what it has. */
   #replaced(): string {
     return this.#hasSome ? unrecorded([this.#snapshot()]) : '';
   }

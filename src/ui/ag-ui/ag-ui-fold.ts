@@ -1,7 +1,7 @@
 /**
- * Owns: what AG-UI is told of a run: its steps, messages, calls and subagents. Does not own: where the events come from.
+ * Owns: a run as AG-UI events: its steps, messages, calls and subagents. Does not own: where the events come from.
  *
- * I1 The same events give the same AG-UI events; tokens, times and durations are no part of them.
+ * I1 The same events give the same AG-UI events; tokens, times and durations are not part of them.
  * I2 All that is opened by a record is closed by it, but for steps and subagents, which last.
  * I3 Each call that is shown has a result, with the run's end at the latest.
  */
@@ -58,7 +58,7 @@ export class AgUiFold {
     return this.#isOver;
   }
 
-  /** The model is asked, and nothing of this step has been told yet. */
+  /** The model is asked, and nothing of this step has been emitted yet. */
   get isStreamable(): boolean {
     return this.#isStreamable && !this.#isOver;
   }

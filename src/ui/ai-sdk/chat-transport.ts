@@ -12,7 +12,7 @@ import type { UiMessage } from './ui-messages.ts';
 export interface ChatTransportOptions {
   /** Where the chats are served. Default `/api/chat`. */
   readonly api?: string;
-  /** Headers of each request, such as the one that says who asks. */
+  /** Headers of each request, such as the one that identifies the user. */
   readonly headers?: HeadersOf | (() => HeadersOf | Promise<HeadersOf>);
   readonly credentials?: RequestCredentials;
   readonly fetch?: typeof fetch;
@@ -44,7 +44,7 @@ export interface ChatAnswer {
 
 /** A `ChatTransport` of the AI SDK, with what that has no word for. */
 export interface SignalboxTransport {
-  /** A stream that is taken up again begins at the beginning: the message is made anew. */
+  /** A resumed stream starts from the beginning: the message is built again. */
   readonly resumeStreamIsReplay: true;
   sendMessages(options: SendOptions): Promise<ReadableStream<UiChunk>>;
   reconnectToStream(options: {
@@ -54,9 +54,9 @@ export interface SignalboxTransport {
   }): Promise<ReadableStream<UiChunk> | null>;
   /** The messages of a chat so far, for `useChat({ messages })`. */
   messages<TMessage = UiMessage>(chatId: string): Promise<TMessage[]>;
-  /** Ends the run of a chat, whoever shows it. False: it was over. */
+  /** Ends the run of a chat, whichever client shows it. False: it was over. */
   stop(chatId: string, reason?: string): Promise<boolean>;
-  /** Says something to the model of the run that goes on. */
+  /** Sends a message to the model of the live run. */
   steer(chatId: string, text: string): Promise<void>;
   /** Answers calls that wait, with other arguments if need be. All fit, or none is taken: then it rejects. */
   answer(chatId: string, answers: readonly ChatAnswer[]): Promise<void>;

@@ -1,4 +1,4 @@
-/** Why a message ended, as the AI SDK says it. */
+/** Why a message ended, in the AI SDK's terms. */
 type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'interrupted' | 'other';
 
 /** One chunk of a UI message stream, version 1: those of them that a run makes. */
@@ -47,7 +47,7 @@ export type UiChunk =
   | { readonly type: 'abort'; readonly reason?: string }
   | { readonly type: 'finish'; readonly finishReason?: FinishReason; readonly messageMetadata?: object };
 
-/** How each ending of a run is told. */
+/** How each ending of a run is reported. */
 export const FINISH_REASONS: { readonly [reason: string]: FinishReason | undefined } = {
   answer: 'stop',
   length: 'length',

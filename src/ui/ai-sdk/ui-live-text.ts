@@ -2,8 +2,8 @@ import type { LiveText } from '../base/run-feed.ts';
 import type { UiChunk } from './ui-chunk.ts';
 
 /**
- * What one client is shown of a reply while the model speaks. It is not recorded: the group of the reply brings the whole of it,
- * and what was shown before is taken back first.
+ * What one client is shown of a reply while the model writes it. It is not recorded: the group of the reply has all of
+ * it, and what was shown before is removed first.
  */
 export class UiLiveText {
   #shown: Pick<LiveText, 'attempt' | 'thought' | 'answer'> | null = null;

@@ -2,7 +2,7 @@
  * Owns: the messages of a chat as `useChat` begins with them. Does not own: what its runs are as chunks (the fold).
  *
  * I1 A message is what the AI SDK's own reader makes of the same chunks.
- * I2 Who may not know of a chat is given the messages of one that is not there: none.
+ * I2 A client that may not know of a chat gets the same as for a missing one: no messages.
  */
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
@@ -10,7 +10,7 @@ import { type ChatRunsOptions, wholeRuns } from '../base/owned-runs.ts';
 import type { UiChunk } from './ui-chunk.ts';
 import { UiStreamFold } from './ui-stream-fold.ts';
 
-/** The metadata by which a run is found again that a message began. */
+/** The metadata that identifies the run that a message began. */
 export const MESSAGE = 'uiMessage';
 
 /** A part of a message, as the AI SDK has it. */
@@ -53,7 +53,7 @@ function asked({ runId, input, content, metadata }: RunRecord): UiMessage {
     const mediaType = /^data:(image\/[\w.+-]+)/.exec(part.url)?.[1] ?? 'image/*';
     return { type: 'file', mediaType, url: part.url };
   });
-  // By it a client knows which run is to follow, where there is no reply yet.
+  // Tells a client which run to follow if there is no reply yet.
   const known = { signalbox: { runId } };
   return { id: typeof id === 'string' ? id : `${runId}:asked`, role: 'user', metadata: known, parts };
 }

@@ -85,7 +85,7 @@ function placeOf(metadata: unknown): { readonly runId: string; readonly position
   return typeof runId === 'string' && typeof position === 'number' ? { runId, position } : null;
 }
 
-/** The text, the images and the files of a message; a sentence that says what cannot be taken. */
+/** The text, the images and the files of a message; a sentence that says what is not supported. */
 function inputOf(parts: readonly JsonObject[]): { readonly parts: RunInput } | string {
   const input: InputPart[] = [];
   for (const { type, text, mediaType, url, filename } of parts) {

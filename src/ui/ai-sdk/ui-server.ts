@@ -1,7 +1,7 @@
 /**
  * Owns: requests of the AI SDK's chats, as responses. Does not own: what is said in them (the fold), what they do (the chat).
  *
- * I1 Who is gone cancels nothing: only a stop that is asked for ends a run.
+ * I1 A client that disconnects cancels nothing: only an explicit stop ends a run.
  * I2 The same message posted again is the same run.
  */
 import { ownedHead } from '../base/owned-runs.ts';
@@ -21,7 +21,7 @@ export interface ServeOptions extends ChatOptions {
 
 /** How a stream is taken up again. */
 export interface ResumeStreamOptions extends Pick<ServeOptions, 'owner' | 'state'> {
-  /** The request: its header `Last-Event-ID` (or the query `after`) says where the client is, its query `run` of which run. */
+  /** The request: its header `Last-Event-ID` (or the query `after`) is the client's position, its query `run` the run. */
   readonly request?: Request;
 }
 
@@ -34,7 +34,7 @@ export async function serveUiStream(agent: ServedAgent, request: Request, option
     if (chatId === null) return unknownId();
     if (what === 'messages') return Response.json(await readUiMessages(options.journal, chatId, options));
     const chat = Chat.of(agent, chatId, options);
-    // Its process has died: here is one that continues it.
+    // Its process has died: this one continues it.
     if ((await chat?.last())?.state === 'interrupted') chat?.resume();
     return resumeUiStream(options.journal, chatId, { ...options, request });
   }
@@ -75,7 +75,7 @@ export async function resumeUiStream(
   return head === null || !isOfChat ? new Response(null, { status: 204 }) : streamOf({ journal, state }, named, after);
 }
 
-/** The chat that a path such as `/api/chat/<id>/stream` or `/api/chat/<id>/messages` names, and what is asked of it. */
+/** The chat that a path such as `/api/chat/<id>/stream` or `/api/chat/<id>/messages` names, and what is requested. */
 function chatIn(request: Request): readonly [string | null, string | undefined] {
   const { pathname, searchParams } = new URL(request.url);
   const [, id = searchParams.get('id'), what] = /\/([^/]+)\/(stream|messages)\/?$/.exec(pathname) ?? [];

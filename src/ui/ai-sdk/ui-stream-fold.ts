@@ -1,7 +1,7 @@
 /**
- * Owns: what the AI SDK is told of a run: one message, its steps and parts. Does not own: where the events come from.
+ * Owns: a run as chunks of the AI SDK: one message, its steps and parts. Does not own: where the events come from.
  *
- * I1 The same events give the same chunks; tokens, times and durations are no part of them.
+ * I1 The same events give the same chunks; tokens, times and durations are not part of them.
  * I2 A step has no part before the model's reply has been read: until then it can be reset, and nothing is lost.
  * I3 Each call that is shown ends: with its output, its error or its denial, and with the run at the latest.
  */
@@ -53,7 +53,7 @@ export class UiStreamFold {
     return this.#isOver;
   }
 
-  /** What a message says of itself while its run waits for people. `position` lets the answer continue from there. */
+  /** A message's metadata while its run waits for people. `position` lets the answer continue from there. */
   waitingAt(position: number): object {
     return { signalbox: { runId: this.#runId, position } };
   }
@@ -101,7 +101,7 @@ export class UiStreamFold {
     }
   }
 
-  /** What is said of a call, of whichever agent. */
+  /** The chunks about a call, of any agent. */
   #call(event: RunEvent): readonly UiChunk[] {
     switch (event.type) {
       case 'tool.started':

@@ -8,7 +8,7 @@ import { UiStreamFold } from './ui-stream-fold.ts';
 
 /** The AI SDK's UI message stream of runs. */
 export interface UiStream {
-  /** The chunks of a run's events, of all or of those so far. What by chance is in them, such as tokens, counts for nothing. */
+  /** The chunks of a run's events, of all or of those so far. Nondeterministic parts, such as tokens, are ignored. */
   (events: Iterable<RunEvent>): readonly UiChunk[];
   /**
    * Answers a request of `useChat`: a message, answers to approvals, a stop, a steer, and (`GET`) the stream taken up again.
@@ -26,7 +26,7 @@ export interface UiStream {
   readonly messages: typeof readUiMessages;
   /** A transport for `useChat`, for the browser. */
   readonly transport: typeof chatTransport;
-  /** A fresh id of a chat that nobody guesses. Chats that are served without an owner need one. */
+  /** A new chat id that cannot be guessed. Chats that are served without an owner need one. */
   readonly newChatId: typeof newChatId;
 }
 

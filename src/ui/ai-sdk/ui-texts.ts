@@ -55,7 +55,7 @@ class UiClient implements RunClient {
     return this.#isOver;
   }
 
-  /** The end for now of a message whose run waits for people. `position` lets the answer continue from here. */
+  /** The provisional end of a message whose run waits for people. `position` lets the answer continue from here. */
   ended(): string {
     const messageMetadata = this.#fold.waitingAt(this.#position);
     return unrecorded([{ type: 'finish', finishReason: 'tool-calls', messageMetadata }]);
@@ -80,7 +80,7 @@ class UiClient implements RunClient {
     return before + (text === '' ? '' : unrecorded(this.#live.takeBack()) + text);
   }
 
-  /** What of a group the client does not have. A part that it has half of is sent anew, with the step that holds it. */
+  /** What of a group the client does not have. A part that it has only half of is sent again, with its step. */
   #rest(position: number, data: readonly UiChunk[]): string {
     const { line, messages } = this.#after;
     if (position > line) return sseText({ position, data });

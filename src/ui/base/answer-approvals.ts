@@ -1,5 +1,5 @@
 /**
- * Owns: what people answer to calls that wait, checked against what was shown to them. Does not own: who may answer.
+ * Owns: people's answers to waiting calls, checked against what was shown to them. Does not own: who may answer.
  *
  * I1 An answer counts for the call and the arguments that it names; where either is another by now, all of them are refused.
  * I2 All answers of one request are checked before the first is written.
@@ -39,7 +39,7 @@ interface ServedConversation {
 /** A run that was begun for a request. */
 export interface ServedRun extends DrivenRun, PromiseLike<Pick<AnyResult, 'error' | 'result'>> {}
 
-/** What a person says to one call. */
+/** A person's answer to one call. */
 export interface ApprovalReply {
   /** The id under which it was asked. */
   readonly id: string;
@@ -56,7 +56,7 @@ export interface RunStanding {
   readonly open: readonly OpenApproval[];
   /** The ids of those that are open no more, with whether they were let run. */
   readonly answered: ReadonlyMap<string, boolean>;
-  /** Of each question, the last line behind which the run waited with it: what follows is new to who was shown that. */
+  /** For each question, the last line after which the run waited with it: what follows is new to anyone who was shown that. */
   readonly waitedAt: ReadonlyMap<string, number>;
   /** The last line. */
   readonly position: number;

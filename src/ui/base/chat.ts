@@ -1,8 +1,8 @@
 /**
- * Owns: what requests do to the runs of one chat: begin one, answer, steer and stop it, take it up again. Does not own: how a
- * request is written, nor what it is answered with.
+ * Owns: what requests do to the runs of one chat: begin, answer, steer, stop and resume one. Does not own: the format of
+ * a request or of its response.
  *
- * I1 Nothing that a client says of the past counts: the history is the journal's.
+ * I1 A client's version of the past is ignored: the history is the journal's.
  * I2 What a chat is asked to do lasts longer than the request.
  */
 import type { RunInput } from '../../agent/options/input-parts.ts';
@@ -18,7 +18,7 @@ import { begun } from './run-feed.ts';
 export interface ChatOptions {
   /** The agent's journal. */
   readonly journal: JournalStore;
-  /** Who is served, by the app's own authentication. Without it only chats count whose ids nobody can guess. */
+  /** The owner, by the app's own authentication. Without it only chats with unguessable ids are served. */
   readonly owner?: string;
   /** What the agent's tools get. */
   readonly context?: unknown;
@@ -26,12 +26,12 @@ export interface ChatOptions {
   readonly maxRequestBytes?: number;
 }
 
-/** What became of a request to begin a run. */
+/** The outcome of a request to begin a run. */
 export type ChatStart =
   | { readonly ok: true; readonly runId: string }
   | { readonly ok: false; readonly code: string; readonly message: string };
 
-/** Why a run does not take what it was to be told. */
+/** Why a run does not accept a message. */
 export interface NotSteered {
   readonly code: 'over' | 'too-many';
   readonly message: string;
@@ -68,7 +68,7 @@ export class Chat {
     return lastRunOf(this.#options.journal, this.#chatId, this.#options.owner);
   }
 
-  /** Begins a run, behind one that goes on. `metadata` finds it again. */
+  /** Begins a run, queued behind a live one. `metadata` identifies it. */
   async run(input: RunInput, metadata: JsonObject): Promise<ChatStart> {
     const { journal, context } = this.#options;
     const run = this.#conversation.run(input, { whenBusy: 'queue', context, metadata, park: true });
@@ -77,7 +77,7 @@ export class Chat {
     return { ok: false, code: error?.code ?? 'not-begun', message: error?.message ?? result };
   }
 
-  /** Continues the last run where nobody drives it. It goes on by itself. */
+  /** Continues the last run if no process drives it. It then runs by itself. */
   resume(): void {
     void this.#resumed();
   }
@@ -97,12 +97,15 @@ export class Chat {
     }
   }
 
-  /** Ends a run of this chat as cancelled, whoever drives it; false where it is over. */
+  /** Ends a run of this chat as cancelled, whichever process drives it; false if it is over. */
   stop(runId: string, reason: string): Promise<boolean> {
     return this.#agent.cancel(runId, reason);
   }
 
-  /** Says something to the model of a run. Resolves once it is written down, with null; with why where the run does not take it. */
+  /**
+   * Sends a message to the model of a run. Resolves with null once it is recorded, or with the reason if the run does not
+   * accept it.
+   */
   async steer(runId: string, text: string, id: string = crypto.randomUUID()): Promise<NotSteered | null> {
     const enough = new AbortController();
     const answer = this.#agent.steer(runId, text, { id });

@@ -1,7 +1,7 @@
 /**
  * Owns: the events of a run, grouped by the record that they follow from. Does not own: what a protocol makes of them.
  *
- * I1 The same records give the same groups, whoever reads them and whenever.
+ * I1 The same records give the same groups, for every reader at any time.
  * I2 A group's position is the number of its record's line: what follows it can be asked for by that number alone.
  */
 import { LONG_TIMER_MS } from '../../actors/journal.ts';

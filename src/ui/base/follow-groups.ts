@@ -2,10 +2,10 @@
  * Owns: the groups of a run for any number of readers of this process: its records are read and played once. Does not own: what
  * is made of them.
  *
- * I1 What is kept here is what the journal says: a reader receives nothing before the journal has been looked at for it.
- * I2 What a batch says of the run is true behind its last group, however late it is read.
+ * I1 What is cached here is what the journal holds: a reader receives nothing before the journal was read for it.
+ * I2 What a batch says of the run is true after its last group, however late it is read.
  * I3 A long run is played in parts: the process has time for others between them, and readers receive each part.
- * I4 While nobody reads, nothing is fetched; what was played of the latest runs is kept for those who come back.
+ * I4 Without a reader, nothing is fetched; the replayed part of the latest runs is kept for returning readers.
  */
 import { type FollowOptions, type Followed, type NumberedLine, followRun } from '../../journal/run/follow-run.ts';
 import { type EventGroup, GroupPlayer, type GroupStanding } from './event-groups.ts';
@@ -18,7 +18,7 @@ export interface GroupBatch {
   readonly isWhole: boolean;
 }
 
-/** So many runs that nobody reads are kept for each journal. */
+/** How many runs without a reader are kept per journal. */
 const KEPT_RUNS = 32;
 
 /** A long run is played for so many milliseconds at a time. */
@@ -27,8 +27,8 @@ const PART_MS = 10;
 const played = new WeakMap<Followed, Map<string, PlayedRun>>();
 
 /**
- * The groups of a run as they are recorded, in whatever process: first all that are there, then batch by batch. Ends behind the
- * run's end, where another version recorded it, when the signal aborts, and at once where there is no such run.
+ * The groups of a run as they are recorded, in whatever process: first all existing ones, then batch by batch. Ends after
+ * the run's end, if another version recorded it, when the signal aborts, and at once if there is no such run.
  */
 export function followGroups(store: Followed, runId: string, options: FollowOptions): AsyncGenerator<GroupBatch> {
   const runs = played.get(store) ?? new Map<string, PlayedRun>();
@@ -102,7 +102,7 @@ class PlayedRun {
 
   /** Looks at the journal once; what comes later is read along from then on. */
   async #look(everyMs: number | undefined): Promise<void> {
-    // Where it says the same as before, all of it is played.
+    // If it is unchanged, all of it was replayed.
     const isPlayed = this.#seen !== null && (await this.#store.revision?.(this.#runId)) === this.#seen;
     if (this.#reading === null || this.#isRead) {
       const reading = new AbortController();
@@ -138,7 +138,7 @@ class PlayedRun {
         this.#seen = revision;
       }
     } catch {
-      // What cannot be read has no groups; whoever drives the run says what is wrong with its journal.
+      // A run that cannot be read has no groups; its driver reports what is wrong with its journal.
     }
     if (this.#reading !== reading) return;
     this.#isRead = true;

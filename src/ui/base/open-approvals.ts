@@ -18,7 +18,7 @@ export interface OpenApproval {
   readonly limitMs?: number;
   /** The child agent that asks, as in its events; absent for the root. */
   readonly child?: string;
-  /** It is no call but a question of an escalation, which is answered with `{ answer }`. */
+  /** Not a call but a question of an escalation, which is answered with `{ answer }`. */
   readonly isQuestion: boolean;
 }
 

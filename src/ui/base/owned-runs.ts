@@ -11,7 +11,7 @@ import type { JsonObject } from '../../json/json.ts';
 import type { EventGroup, GroupStanding } from './event-groups.ts';
 import { followGroups } from './follow-groups.ts';
 
-/** Ids that only we make: of a run, and of a chat (`newChatId`). Nobody guesses one. */
+/** Ids that only we make, for a run and for a chat (`newChatId`). They cannot be guessed. */
 const OWN_ID = /^(?:[0-9a-v]{10}-[0-9a-v]{10}|chat-[0-9a-v]{26})$/;
 
 /** A fresh id of a chat: 130 bits of chance. A chat without an owner must have one of these. */
@@ -21,8 +21,8 @@ export function newChatId(): string {
 }
 
 /**
- * The id of the conversation that a chat is: each owner has their own, whatever ids others use. Null for a chat that is served
- * to nobody: one without an owner whose id could be guessed.
+ * The conversation id of a chat: each owner has their own, whatever ids others use. Null for a chat that must not be
+ * served: one without an owner whose id could be guessed.
  */
 export function conversationId(chatId: string, owner: string | undefined): string | null {
   if (owner !== undefined) return chatId === '' ? null : `${encodeURIComponent(owner)}/${chatId}`;
@@ -53,13 +53,13 @@ export async function lastRunOf(
   const conversation = conversationId(chatId, owner);
   if (conversation === null) return null;
   const [last] = (await journal.list?.({ metadata: { conversation }, limit: 1 })) ?? [];
-  // A conversation of this id that the app has begun for somebody else, or for nobody, is no chat of this owner.
+  // A conversation with this id that the app has begun for another owner, or for none, is not a chat of this owner.
   return last !== undefined && isOwnedBy(last, owner) ? last : null;
 }
 
-/** Whose chat is read, and how much of it. */
+/** Which chat is read, for which owner, and how much of it. */
 export interface ChatRunsOptions {
-  /** By the app's own authentication. Without it only chats count whose ids nobody can guess. */
+  /** By the app's own authentication. Without it only chats with unguessable ids are served. */
   readonly owner?: string | undefined;
   /** At most so many runs, the latest. Default 100. */
   readonly limit?: number;

@@ -13,7 +13,7 @@ import { type GroupBatch, followGroups } from './follow-groups.ts';
 
 /** What the model of the root agent has said of its reply so far. */
 export interface LiveText {
-  /** The number of the event behind which it says this: void once there is a later one. */
+  /** The number of the event after which this is true: void once there is a later one. */
   readonly seq: number;
   readonly attempt: number;
   readonly thought: string;
@@ -48,7 +48,7 @@ class LiveTexts {
 
 const shared = new WeakMap<DrivenRun, LiveTexts>();
 
-/** What is said in a run; null where another process drives it. It is read once for all, and when somebody asks. */
+/** The events of a run; null if another process drives it. It is read once for all readers, on demand. */
 function textsOf(journal: object, runId: string): LiveTexts | null {
   const run = drivenRun(journal, runId);
   if (run === null) return null;
@@ -60,7 +60,7 @@ function textsOf(journal: object, runId: string): LiveTexts | null {
     try {
       for await (const event of run) texts.take(event);
     } catch {
-      // Why it ended, its result says.
+      // Its result has the reason.
     }
   };
   void read();
@@ -68,8 +68,8 @@ function textsOf(journal: object, runId: string): LiveTexts | null {
 }
 
 /**
- * Waits for the first record of a run that this process has started; until then its journal does not know it. False where it
- * ended without one: what it could not begin with stands in its result.
+ * Waits for the first record of a run that this process has started; until then its journal does not know it. False if it
+ * ended without one: its result says why it could not begin.
  */
 export async function begun(journal: Followed, run: DrivenRun & PromiseLike<unknown>) {
   let isOver = false;
@@ -87,7 +87,7 @@ export async function begun(journal: Followed, run: DrivenRun & PromiseLike<unkn
   }
 }
 
-/** Milliseconds after which a connection on which nothing happens is used, so that nobody on the way closes it. */
+/** Milliseconds after which something is sent on an idle connection, so that no proxy closes it. */
 const IDLE_MS = 15_000;
 
 /** A run for one reader, from its beginning to its end. Nothing is fetched before it is asked for. */

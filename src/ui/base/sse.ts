@@ -1,7 +1,7 @@
 /**
  * Owns: groups as server-sent events, and requests that continue such a stream. Does not own: what the groups hold.
  *
- * I1 A client that names the last id that it got receives exactly what follows: the id of a message says how much of its
+ * I1 A client that names the last id that it received gets exactly what follows: a message's id includes how much of its
  *    group came before it.
  * I2 Nothing is made before a client reads: one that is slow costs what its connection buffers, one that is gone costs nothing.
  */
@@ -44,7 +44,7 @@ export function sseTextAfter(group: SseGroup, { line, messages }: SsePosition): 
   return all.slice(messages).join('\n\n');
 }
 
-/** Where a client says it is, in the header `Last-Event-ID` or the query `after`; from the start where it says nothing. */
+/** Where a client says it is, in the header `Last-Event-ID` or the query `after`; from the start if it does not say. */
 export function positionOf(request: Request): SsePosition {
   const said = request.headers.get('last-event-id') ?? new URL(request.url).searchParams.get('after') ?? '';
   return readPosition(said) ?? FROM_START;
@@ -96,7 +96,7 @@ export function sseResponse(
 /** A chat posts all its messages, with their images: more than these bytes are not read, unless the app allows them. */
 const MAX_REQUEST_BYTES = 16_000_000;
 
-/** A request's body as JSON, null where it is none; or the refusal of one that is too large, of which no more is read. */
+/** A request's body as JSON, null if it is not; or a refusal if it is too large, in which case no more is read. */
 export async function jsonOf(
   request: Request,
   maxRequestBytes = MAX_REQUEST_BYTES,
@@ -118,7 +118,7 @@ export async function jsonOf(
   }
 }
 
-/** A refusal that says why. */
+/** A refusal with its reason. */
 export function refusal(status: number, code: string, message: string): Response {
   return Response.json({ error: { code, message } }, { status });
 }

@@ -51,7 +51,7 @@ function forgotten(before: Story, shown: ShownOutput): string | null {
   return succeeded === others ? 'an answer was held, and forgotten when the calls beside it had succeeded' : null;
 }
 
-/** What must follow at once from a reply, and from what the check says. */
+/** What must follow at once from a reply, and from the check's result. */
 function settled(one: Happening, before: Story, { shown, output, story }: Situation): string | null {
   if (one.kind !== 'settled' || !one.out.ok || !isOwn(ownerOf(one.effect)) || shown === null) return null;
   // A word to the run may set its answer aside.

@@ -72,7 +72,7 @@ function transitionsIn(story: readonly Happening[], machine: string): readonly T
   return story.filter((one): one is Taken => one.kind === 'moved' && one.machine === machine && isOwn(one.actor));
 }
 
-/** A critical escalation that nobody is asked about ends the run, and nothing else does so in its name. */
+/** A critical escalation that no one is asked about ends the run, and nothing else ends it with that reason. */
 function escalationWrong({ story, fresh, output, tools }: Situation, ended: readonly Taken[]): string | null {
   const escalated = transitionsIn(story, 'toolCall').some(({ to }) => to === 'ESCALATED');
   if (output?.reason === 'tool-error' && story.length > fresh.length && !escalated)

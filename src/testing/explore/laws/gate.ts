@@ -52,7 +52,7 @@ function agentWithoutPermission(situation: Situation): string | null {
   return null;
 }
 
-/** A run that was taken up again continues nothing that may not run any more, unless that will not really run again. */
+/** A resumed run continues nothing that may no longer run, unless that will not really run again. */
 function goesOnWithout(situation: Situation): string | null {
   const restart = situation.fresh.findLast((one) => one.kind === 'told' && one.event['restart'] !== undefined);
   if (restart?.kind !== 'told') return null;
@@ -109,7 +109,7 @@ function isChange(event: { readonly type: string }): event is ToolsChanged {
   return event.type === 'tools.changed';
 }
 
-/** Whom a call asks, and about what. */
+/** Who is asked about a call, and what. */
 export const asking: Law = {
   name: 'asking',
   says: 'A person is asked about a call that needs it, once, with arguments that fit and were checked; an "always" is kept, and nothing else is.',
@@ -185,7 +185,7 @@ function deniedWrongly(one: Extract<Happening, { kind: 'moved' }>, story: Story,
   const { answer, runs, latest } = callFacts(story, one.actor);
   const bySilence = kind === 'deadline' && one.event === 'approval.expired';
   const byPerson = kind === 'person' && (answer === 'deny' || answer === 'failed');
-  // A tool may be removed while its call waits for somebody.
+  // A tool may be removed while its call waits for a person.
   if (given === undefined) return bySilence || byPerson ? null : 'a call was denied of a tool that does not exist';
   const spec = asItStands(given, one.actor, { ...situation, story });
   if (runs > 0 && latest === null && isNotRepeated(story, Reflect.get(Object(outcome), 'callId')))

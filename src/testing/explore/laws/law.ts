@@ -43,7 +43,7 @@ export function* news({ story, fresh }: Pick<Situation, 'story' | 'fresh'>) {
     yield { one, before: story.slice(0, story.length - fresh.length + index) };
 }
 
-/** The situation in which a walk stands; `since`: how much of the story was judged before. */
+/** The current situation of a walk; `since`: how much of the story was judged before. */
 export function situationOf(run: ExploredRun, since: number): Situation {
   const actors = run.actors();
   const [root] = actors;

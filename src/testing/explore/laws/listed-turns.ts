@@ -32,10 +32,10 @@ interface ListedTurn {
 
 const LONGEST_PAUSE_MS = 60_000;
 
-/** Failures of a model that another one may make good, though it cannot do so itself. */
+/** Failures of a model that another model may get past, although it cannot itself. */
 const ITS_OWN: ReadonlySet<string> = new Set(['quota-exhausted', 'model-not-found', 'no-model']);
 
-/** True for a turn that was asked of the models of a list, and not of one that somebody named. */
+/** True for a turn that was asked of the models of a list, and not of one that was named. */
 export function isListed(models: readonly RankedModel[], asked: readonly ModelAttempt[]): boolean {
   return models.length > 1 && asked.every(({ model }) => placeOf(models, model) !== -1);
 }
@@ -84,7 +84,7 @@ export function listedEndedWrongly({
 }: Omit<ListedTurn, 'refusedTools'>): string | null {
   const last = asked.at(-1)?.error ?? null;
   if (last === null || isRefused(last) || counted(asked) >= Math.max(maxAttempts, models.length)) return null;
-  // Who takes a conversation that was too long for another is judged where it is asked.
+  // Which model takes a conversation that was too long for another is judged when it is asked.
   if (overflowed) return null;
   const left = models.find((_model, at) => {
     const own = asked.filter((one) => placeOf(models, one.model) === at);
@@ -122,7 +122,7 @@ function isUnasked(models: readonly RankedModel[], asked: readonly ModelAttempt[
   return !asked.some(({ model }) => placeOf(models, model) === at);
 }
 
-/** Failures that cost an attempt. What rests costs none, as long as it is not asked all the same. */
+/** Failures that cost an attempt. A resting model costs none, unless it is asked anyway. */
 function counted(asked: readonly ModelAttempt[]): number {
   const failures = asked.filter(({ error, mode, model }, index) => {
     if (error === null || (error.code === 'no-native-tools' && mode === 'native')) return false;

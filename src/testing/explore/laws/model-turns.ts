@@ -140,7 +140,7 @@ function askedIn(own: Story, path: string): readonly ModelAttempt[] {
 
 function isEnd(one: Story[number], path: string): boolean {
   if (one.kind !== 'moved') return false;
-  // What a person says at once voids the request: the model is asked anew.
+  // An immediate message of a person voids the request: the model is asked again.
   const isVoided = one.event === 'message.steered' && one.to !== one.from && path === `${one.actor}/llmCall`;
   return isVoided || (one.actor === path && (one.to === 'SUCCEEDED' || one.to === 'FAILED'));
 }

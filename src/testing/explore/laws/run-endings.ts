@@ -90,7 +90,7 @@ export const fittingOutput: Law = {
   },
 };
 
-/** What the model is told before it is asked again. */
+/** What the model receives before it is asked again. */
 export const oneResult: Law = {
   name: 'results',
   says: 'Every call id gets exactly one result, in call order, before the model is asked again.',

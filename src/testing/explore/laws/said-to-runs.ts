@@ -2,7 +2,7 @@ import { isJsonObject } from '../../../json/json.ts';
 import { MAX_STEERS } from '../../../machines/contract/mail.ts';
 import type { Law, Situation } from './law.ts';
 
-/** What becomes of messages that are sent to a run. A path tells them apart by their texts. */
+/** The delivery of messages that are sent to a run. A path distinguishes them by their texts. */
 export const messages: Law = {
   name: 'messages',
   says: 'A message that a run took is delivered once or returned, one that was queued stays queued until the end, and no more than maxSteers are taken.',
@@ -22,7 +22,7 @@ export const messages: Law = {
   },
 };
 
-/** The messages that the run was told of, each once, by their ids. */
+/** The messages that the run received, each once, by their ids. */
 function sent(story: Situation['story']) {
   const steered = new Map<string, string>();
   const queued = new Map<string, string>();

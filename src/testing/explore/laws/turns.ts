@@ -54,7 +54,7 @@ const ENDS: ReadonlyMap<string, RunReason> = new Map([
 
 const WITHHELD: ReadonlySet<RunReason | undefined> = new Set(ENDS.values());
 
-/** A call or an envelope that was cut off may be told to the model instead. */
+/** A call or an envelope that was cut off may be reported to the model instead. */
 function isPlainText(reply: Json): boolean {
   return isJsonObject(reply) && reply.toolCalls === undefined && !/[{<]/.test(textAt(reply, 'content'));
 }
@@ -70,7 +70,7 @@ function isCorrection(one: Happening): boolean {
   return isTransition(one, 'agent') && one.from === 'PLANNING.DECIDING' && one.to === 'PLANNING.CHECKING_BUDGET';
 }
 
-/** A message that arrives beside an answer takes the way of a correction too, and the row begins anew behind it. */
+/** A message that arrives together with an answer is handled like a correction, and the count restarts after it. */
 function corrections({ story }: Situation) {
   const used = story.findLastIndex(
     (one) => isTransition(one, 'agent') && /^(EXECUTING_PLAN|DIRECT_EXECUTION)/.test(one.to),

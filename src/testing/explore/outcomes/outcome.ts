@@ -8,7 +8,7 @@ export type Representative =
   | { readonly label: string; readonly value: Json }
   | { readonly label: string; readonly error: LeafError };
 
-/** A tool as an exploration knows it. */
+/** A tool in an exploration. */
 export interface KnownTool {
   readonly name: string;
   readonly inputSchema: JsonSchema;
@@ -16,7 +16,7 @@ export interface KnownTool {
   readonly usable: boolean;
 }
 
-/** Where a leaf was started, for those who say what can come of it. */
+/** Where a leaf was started, for computing its possible outcomes. */
 export interface LeafScene {
   readonly effect: Effect;
   /** The tools of the agent that the leaf belongs to. */
@@ -25,11 +25,11 @@ export interface LeafScene {
   readonly argumentsFor: (tool: KnownTool) => Json | undefined;
   /** How the answer is asked for, where it has a schema. */
   readonly output: ShownOutput | null;
-  /** The model is asked once more in the same turn. Its reply is handed on unread, so one of each sort will do. */
+  /** The model is asked again in the same turn. Its reply is passed on unread, so one of each sort is enough. */
   readonly again: boolean;
   /** The model is one of several: whether this is its first request of the turn; null: it is alone. */
   readonly first: boolean | null;
-  /** How many tokens a reply is to cost; null when nobody counts. */
+  /** How many tokens a reply costs; null if they are not counted. */
   readonly tokens: number | null;
 }
 

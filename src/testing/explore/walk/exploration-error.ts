@@ -17,7 +17,7 @@ const MOST_MICROSTEPS = 2000;
 /** Watches for a machine that makes transitions for ever without waiting for anything, which nothing else would end. */
 interface EndlessGuard {
   readonly inspect: (event: InspectionEvent) => void;
-  /** Begins to count anew. */
+  /** Restarts the count. */
   reset(): void;
   readonly tripped: boolean;
 }

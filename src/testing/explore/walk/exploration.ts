@@ -75,7 +75,7 @@ export interface View {
   readonly states: { readonly [path: string]: string };
   /** The root machine's context. */
   readonly context: unknown;
-  /** What the machine ended with; undefined while it goes on. */
+  /** The machine's output; undefined while it is running. */
   readonly output: unknown;
   readonly over: boolean;
   /** What it waits for. */

@@ -13,7 +13,7 @@ import { type Happening, toolRun } from './story.ts';
 import { type ExploredMachine, IDLE_JOURNAL } from './explored-machine.ts';
 import type { View } from './exploration.ts';
 
-/** What can be told to a machine at some point, named for people. */
+/** An entry that a machine can receive at some point, with a readable name. */
 export interface PathChoice {
   readonly label: string;
   readonly entry: Entry;
@@ -26,7 +26,7 @@ export interface ExploredRun {
   readonly open: ReadonlyMap<string, Effect>;
   readonly story: readonly Happening[];
   readonly edges: ReadonlySet<Edge>;
-  /** What was told so far. */
+  /** The entries so far. */
   readonly told: readonly PathChoice[];
   /** The machine made transitions without end, waiting for nothing, and was stopped. */
   readonly isEndless: boolean;

@@ -46,7 +46,7 @@ function isMachineSnapshot(snapshot: unknown): snapshot is MachineState {
   return typeof snapshot === 'object' && snapshot !== null && 'machine' in snapshot && 'value' in snapshot;
 }
 
-/** Tells whose snapshot it is, also when guards, actions or actors of the machine were provided anew. */
+/** Identifies the machine of a snapshot, also if its guards, actions or actors were provided again. */
 const isOf = (machine: { readonly config: object }, snapshot: MachineState): boolean =>
   snapshot.machine.config === machine.config;
 

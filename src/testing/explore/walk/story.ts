@@ -3,7 +3,7 @@ import { isJsonObject, type Json } from '../../../json/json.ts';
 import type { ToolRun } from './exploration.ts';
 import { isErrorResult } from '../../../tools/result.ts';
 
-/** One thing that happened on a path, as it is seen from outside of the machines. Laws are judged by these alone. */
+/** One thing that happened on a path, as seen from outside of the machines. Laws are judged by these alone. */
 export type Happening =
   | { readonly kind: 'started'; readonly effect: Effect }
   | { readonly kind: 'settled'; readonly effect: Effect; readonly out: Outcome }
@@ -70,15 +70,15 @@ export interface CallFacts {
   readonly brokenChecks: number;
   /** How its latest run ended; null before it did. */
   readonly latest: 'done' | 'failed' | 'unknown' | null;
-  /** Somebody agreed to the arguments as they stand. */
+  /** A person agreed to the current arguments. */
   readonly approved: boolean;
-  /** The arguments that somebody was asked about last; null when nobody was. */
+  /** The arguments that a person was last asked about; null if no one was. */
   readonly askedAbout: Json;
-  /** What a person wrote in their place; null when nothing, or when the recovery has mended that. */
+  /** What a person wrote in their place; null if nothing, or if the recovery has repaired that. */
   readonly edited: Json;
-  /** Somebody said "always", and whether that was kept. */
+  /** A person chose "always", and whether that was stored. */
   readonly always: 'no' | 'said' | 'kept';
-  /** What was answered last, `failed` where asking did; null when nobody has answered. */
+  /** What was answered last, `failed` where asking did; null if there was no answer. */
   readonly answer: string | null;
   /** The arguments that the tool's own check gave back; null when it has not accepted any. */
   readonly accepted: Json;
