@@ -175,7 +175,7 @@ export type ModelErrorCode =
   | 'circuit-open'
   | 'model-error';
 
-/** A failed model request: a stable `code`, and what the server said of it. */
+/** A failed model request: a stable `code`, and the server's message about it. */
 export class ModelError extends Error {
   override readonly name = 'ModelError';
   readonly code: ModelErrorCode;

@@ -101,7 +101,7 @@ export class OwnRedactor implements Redactor {
     return Object.fromEntries([...(this.#secrets ?? [])].map(([number, secret]) => [markText(number), secret]));
   }
 
-  /** Called for each secret that gets a mark from now on; gives back how to stop that. */
+  /** Called for each secret that gets a mark from now on; returns a function that stops it. */
   onMark(listener: (mark: string, secret: string) => void): () => void {
     const listeners = (this.#listeners ??= new Set());
     listeners.add(listener);

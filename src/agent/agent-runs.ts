@@ -187,7 +187,7 @@ export class AgentRuns implements LiveConversationPort {
     const ending = [...this.runs.keys()].map(async ({ run }) => {
       await Promise.all(closing);
       if (fate === 'release' && (await run.release())) return;
-      // A journal that cannot write it ends the run all the same.
+      // A journal that cannot write it still ends the run.
       await run.cancel('the agent was closed').catch(() => false);
       await run.catch(() => undefined);
     });
@@ -238,7 +238,7 @@ export class AgentRuns implements LiveConversationPort {
         unfollow();
         this.runs.delete(started);
         this.rest();
-        // What never began has said nothing.
+        // A run that never began adds nothing.
         await own.onDone?.(
           result === null || opening === null ? null : core.redactor.restore(result),
           opening ?? { history: [], queued: [] },

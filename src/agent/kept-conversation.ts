@@ -41,11 +41,11 @@ export interface Reopened extends Opening {
   readonly resumed: AnyResult | null;
 }
 
-/** How a conversation is taken up again. */
+/** How a conversation is resumed. */
 export interface Reopening {
   /** The value that the tools of an interrupted run get. */
   readonly context: unknown;
-  /** Takes up a run that waits for a person, too. */
+  /** Also resumes a run that waits for a person. */
   readonly waiting: boolean;
   /** As in the options of a run. */
   readonly park: boolean;
@@ -111,7 +111,7 @@ export class KeptConversation implements Keeper {
     return last ?? null;
   }
 
-  /** What was said in it, without what is said in a run that has not ended. */
+  /** Its messages, without those of a run that has not ended. */
   async history(): Promise<readonly Message[]> {
     const last = await this.last();
     return last === null ? [] : (await this.#behind(last.runId)).history;

@@ -38,7 +38,7 @@ export class LiveConversation {
   #lastState: AgentState = 'PLANNING';
   #isClosed = false;
   #lastAt = 0;
-  /** What is missing in the history, until a run has said so. */
+  /** What is missing in the history, until a run has reported it. */
   #warnings: readonly string[] = NOTHING;
 
   constructor(port: LiveConversationPort) {
@@ -254,10 +254,10 @@ export class LiveConversation {
     this.#begun?.delete(id);
   }
 
-  /** What it gives is waited for before anybody has the run's result: others may take up the conversation then. */
+  /** Its result is awaited before the run's result is delivered: others may then continue the conversation. */
   #over(started: StartedRun, result: AnyResult | null, from: Opening): Promise<unknown> | undefined {
     const { history, isAside = false } = from;
-    // One that was cancelled while it waited has said nothing.
+    // A run that was cancelled while it waited adds nothing.
     if (this.live !== started) return undefined;
     this.#lastState = started.run.state.state;
     this.live = null;

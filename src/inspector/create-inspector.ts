@@ -30,7 +30,7 @@ export interface InspectorOptions {
   readonly keep?: number;
   /** Keeps the process alive. Default false: it ends when no run is live and nothing else is left to do. */
   readonly keepAlive?: boolean;
-  /** A folder with another page, for users that build one of their own. */
+  /** A folder with another page, for users who build their own. */
   readonly page?: string;
 }
 
@@ -49,7 +49,7 @@ export interface Inspector extends RunPort {
   readonly inspect: Observer<InspectionEvent> & ((inspected: InspectionEvent) => void);
   /**
    * Receives an event of Stately's inspect protocol from another app, whose actors are then shown; false if it is not
-   * one. `app` tells apps apart that use the same ids. From elsewhere: see `statelyUrl`.
+   * one. `app` distinguishes apps that use the same ids. For events from other hosts or processes see `statelyUrl`.
    */
   receive(event: unknown, app?: string): boolean;
   /** Shows a recording (JSON lines, or their list) and gives the id of its session. Throws when it cannot be read. */
@@ -177,7 +177,7 @@ function checked(options: InspectorOptions): InspectorOptions {
   return options;
 }
 
-/** Said at the end of a process that was over before anybody could look. */
+/** Printed at the end of a process that was over before anyone could look. */
 const ENDS_UNSEEN =
   'The inspector ends with this process, and nobody has opened it. To keep it: inspect: await createInspector({ keepAlive: true }). ' +
   'To look at runs later: journal: fileJournal(folder), then `signalbox inspect <folder>`.';

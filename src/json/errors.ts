@@ -50,7 +50,7 @@ export interface UnknownTool {
   readonly suggestions: readonly string[];
 }
 
-/** Something on the way (a step, a fixer, a child agent) said that this is not theirs to repair. */
+/** Something on the way (a step, a fixer, a child agent) declared that it cannot repair this. */
 export interface EscalationError {
   readonly kind: 'escalation';
   readonly source: string;

@@ -65,7 +65,7 @@ export class Shape<T> {
   }
 }
 
-/** Why a value that has the right shape is refused all the same. */
+/** Why a value with the right shape is still rejected. */
 export class Refusal extends Error {
   readonly path: Path;
 
@@ -112,7 +112,7 @@ function typeNameOf(value: unknown): string {
 /** Checks of a value that has its type already. All failures are reported, up to one that aborts. */
 export type Test<T> = (value: T) => ShapeIssue | null;
 
-/** A value held against tests. */
+/** A value with its tests. */
 export const tested = <T>(value: T, tests: readonly Test<T>[]): Checked<T> => {
   const issues: ShapeIssue[] = [];
   for (const test of tests) {

@@ -96,7 +96,7 @@ export interface McpConnectionOptions extends McpAnswers {
   readonly patienceMs?: number;
   /** Where `${VAR}` in the configuration looks; the process's environment unless given. */
   readonly env?: Environment;
-  /** Speaks to servers instead of the built-in client. */
+  /** Connects to servers instead of the built-in client. */
   readonly dial?: Dial;
   /** False: a login that is missing is not prepared, so no port is opened and nothing registered before `login()`. Default true. */
   readonly offersLogin?: boolean;
@@ -115,11 +115,11 @@ export interface McpConnection {
   readonly state: McpState;
   /** What went wrong last; null when all is well. */
   readonly error: McpError | null;
-  /** What the server said of itself; null while it is not connected. */
+  /** What the server reported about itself; null while it is not connected. */
   readonly info: McpServerInfo | null;
   /** The tools as they were listed last, filtered by the configuration. */
   readonly tools: readonly McpTool[];
-  /** What the server said beyond the limits, and was cut to size or left out: a sentence each, twenty at most. */
+  /** What exceeded the limits and was shortened or left out: one sentence each, twenty at most. */
   readonly warnings: readonly string[];
   /** The machine that keeps the connection, for drawing and inspection; events sent to it are not checked. */
   readonly actor: AnyActorRef;
@@ -243,7 +243,7 @@ export function checkConnectionOptions(options: McpConnectionOptions): void {
   checkServerLimits(options.limits?.mcp);
 }
 
-/** States in which a link may stand. */
+/** States in which a link may exist. */
 export const LIVE: ReadonlySet<McpState> = new Set(['CONNECTING', 'DISCOVERING', 'READY', 'SUSPECT', 'REFRESHING']);
 /** States after which a try to connect has failed. */
 export const GIVEN_UP: ReadonlySet<McpState> = new Set([

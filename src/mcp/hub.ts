@@ -42,7 +42,7 @@ interface McpServerStatus {
   readonly tools: number;
   readonly instructions: string | null;
   readonly error: { readonly code: string; readonly message: string } | null;
-  /** What it said beyond the limits. */
+  /** What exceeded the limits. */
   readonly warnings: readonly string[];
 }
 
@@ -83,7 +83,7 @@ export interface McpHub extends McpCalls {
   logins(): readonly McpPendingLogin[];
   /** The tokens and codes of all connections. */
   secrets(): readonly string[];
-  /** Hears all news until the returned function is called. */
+  /** Listens to all changes until the returned function is called. */
   onChange(listener: (news: McpHubNews) => void): () => void;
   /** Ends all connections that the hub made, and their processes. */
   close(): Promise<void>;

@@ -22,7 +22,7 @@ export type RestateRequest =
   | string
   | {
       readonly input: RunInput;
-      /** What was said before. */
+      /** The messages before. */
       readonly history?: readonly Message[];
       /** Overrides the agent's for this run. */
       readonly maxSteps?: number;

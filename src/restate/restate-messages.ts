@@ -5,7 +5,7 @@ import { approvalGiven } from '../agent/run/run.ts';
 import type { JsonObject } from '../json/json.ts';
 import { KEPT, type SentEvent } from './restate-journal.ts';
 
-/** What can be said to a run on Restate, as by the methods of these names of a run. */
+/** What can be sent to a run on Restate, like with a run's methods of the same names. */
 export type RestateMessage =
   | { readonly type: 'approve'; readonly callId: string; readonly always?: boolean; readonly args?: JsonObject }
   | { readonly type: 'reject'; readonly callId: string; readonly reason?: string }
@@ -21,7 +21,7 @@ export async function sendMessage(ctx: WorkflowSharedContext, message: RestateMe
   return sendEvent(ctx, read(message, ctx.rand.uuidv4()));
 }
 
-/** Puts an event into the first free slot of a run, and waits for what the run says to it. */
+/** Puts an event into the first free slot of a run, and waits for the run's answer. */
 export async function sendEvent(ctx: WorkflowSharedContext, said: Omit<SentEvent, 'at'>): Promise<boolean> {
   const taken = await ctx.get<number>(KEPT.taken);
   if (taken === null) throw new TerminalError(`There is no run '${ctx.key}'.`, { errorCode: 404 });

@@ -13,8 +13,9 @@ export function homeFolder(): string | null {
 }
 
 /**
- * Makes a folder and those above it, as `mkdirSync` does, and gives the first that was made. A `.signalbox` among them gets a
- * `.gitignore` that takes everything in: recordings hold what users and tools have said, and belong into no commit by chance.
+ * Makes a folder and those above it, as `mkdirSync` does, and returns the first that was made. A `.signalbox` among them
+ * gets a `.gitignore` that covers everything: recordings hold what users and tools have said, and must not be committed
+ * by accident.
  */
 export function makeFolder(path: string, mode = 0o777): string | undefined {
   const made = mkdirSync(path, { recursive: true, mode });

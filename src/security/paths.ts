@@ -43,7 +43,7 @@ export type Found =
   | { readonly kind: 'plain' }
   | { readonly kind: 'link'; readonly target: string };
 
-/** What is used of `node:path`, whose types not every user has. */
+/** The part of `node:path` that is used; not every user has its types. */
 interface PathRules {
   resolve(...paths: string[]): string;
   join(...paths: string[]): string;

@@ -11,13 +11,13 @@ import {
 } from './permissions-file.ts';
 import { type PermissionStore, type PermissionWarning, PermissionStoreError } from './permissions.ts';
 
-/** Where the decisions are kept, and whose they are. */
+/** Where the decisions are kept, and for which agent. */
 export interface PermissionStoreOptions {
   /** Default `~/.signalbox/security/allowed-tools.json`. */
   readonly path?: string;
-  /** Whose decisions these are. Without it, each agent that is given the store has its own. */
+  /** The agent whose decisions these are. Without it, each agent that uses the store has its own. */
   readonly agent?: string;
-  /** Hears of a corrupt or unreadable file. Default: what `forAgent` was given, else `process.emitWarning`. */
+  /** Called for a corrupt or unreadable file. Default: the `onWarning` of `forAgent`, else `process.emitWarning`. */
   readonly onWarning?: (warning: PermissionWarning) => void;
 }
 
@@ -27,14 +27,14 @@ const checkOptions = optionsOf<PermissionStoreOptions>('permissionStore', 'docs/
   onWarning: true,
 });
 
-/** Whose decisions they are while no agent is named. */
+/** The agent whose decisions they are if none is named. */
 const NO_AGENT = 'default';
 
 /**
  * Keeps the tools that a person has always allowed, per agent, in a small file that only its owner may read. A tool of
  * the program is identified by its name; one of an MCP server by server, tool and description, so that another server's
  * tool with the same name is asked about, and a changed one is asked about again. Several processes may use one file.
- * Nothing is read or written before the first question; each question reads the file anew.
+ * Nothing is read or written before the first question; each question reads the file again.
  *
  * @example createAgent({ name: 'assistant', permissions: permissionStore() })
  * @example permissionStore({ agent: 'nightly' }).add('read_file'); // approves beforehand what runs unattended
@@ -92,7 +92,7 @@ export function permissionStore(options: PermissionStoreOptions = {}): Permissio
   return store;
 }
 
-/** The decisions of one agent in the permission file, read anew for each question. */
+/** The decisions of one agent in the permission file, read again for each question. */
 class KeptDecisions {
   agent: string | undefined;
   onWarning: PermissionStoreOptions['onWarning'];

@@ -1,7 +1,7 @@
 import type { ServerTool } from '../tools/server-tool.ts';
 import type { ToolChange } from '../tools/spec.ts';
 
-/** Remembers which tools a person said "always allow" to, for one agent. Made by `permissionStore()`. */
+/** Remembers which tools a person has always allowed, for one agent. Made by `permissionStore()`. */
 export interface PermissionStore {
   /**
    * True when the tool needs no question: one of the program by its name, one of an MCP server as `of` says it; its name
@@ -29,8 +29,8 @@ export interface PermissionStore {
   listServerTools(): readonly ServerTool[];
   /**
    * The store of the agent with this name, on the same file. A store that was made without `agent` becomes the store of
-   * the first agent that asks; any other agent gets a store of its own. One made with `agent` is shared by all that ask.
-   * Does no I/O. `onWarning` is used where the store was made without one.
+   * the first agent that asks; any other agent gets its own store. One made with `agent` is shared by all that ask. Does
+   * no I/O. `onWarning` is used where the store was made without one.
    */
   forAgent(name: string, onWarning?: (warning: PermissionWarning) => void): PermissionStore;
 }

@@ -36,7 +36,7 @@ export interface StoreRequest {
   /** Of the arguments that were shown. */
   readonly digest?: string | undefined;
   readonly args?: JsonObject | undefined;
-  /** What is said, or why a call is denied. */
+  /** The message, or why a call is denied. */
   readonly text?: string;
 }
 

@@ -23,7 +23,7 @@ import type { RunActions, RunSnapshot, ViewError } from './view-types.ts';
 export interface RunStore<TSource = SomeRun> extends RunActions<TSource> {
   /** The current view: the same object until something changes. */
   readonly getSnapshot: () => RunSnapshot<TSource>;
-  /** Calls back after each change, until what it gives back is called. The first subscriber opens the connection. */
+  /** Calls back after each change, until the returned function is called. The first subscriber opens the connection. */
   readonly subscribe: (listener: () => void) => () => void;
 }
 

@@ -31,7 +31,7 @@ type Named<TEvent> = Extract<keyof TEvent, 'callId' | 'tool' | 'args'>;
 /** A tool call in a message, by `status`. */
 export type CallView<TSource = SomeRun> = CallOf<EventOf<TSource>>;
 
-/** One message: what a person said, or one turn of the model with its calls. */
+/** One message: a person's, or one turn of the model with its calls. */
 export interface MessageView<TSource = SomeRun> {
   readonly id: string;
   readonly role: 'user' | 'assistant';
@@ -40,7 +40,7 @@ export interface MessageView<TSource = SomeRun> {
   readonly calls: readonly CallView<TSource>[];
   /** The model is still writing it. */
   readonly isPartial: boolean;
-  /** It was said while the run works, and the model does not have it yet. */
+  /** It was sent while the run works, and the model does not have it yet. */
   readonly isWaiting: boolean;
 }
 

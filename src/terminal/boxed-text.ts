@@ -18,7 +18,7 @@ export interface BoxLimits {
 /** Everything is shown, however long. */
 export const NO_LIMITS: BoxLimits = { rows: Number.POSITIVE_INFINITY, lineChars: Number.POSITIVE_INFINITY };
 
-/** Stands before every row of a text that is not ours. None of our own rows begins so. */
+/** Prefix of every row of a text that is not ours. None of our own rows begins with it. */
 const BAR = '  | ';
 /** How much of what is too long is shown from its beginning; the rest from its end. */
 const HEAD = 0.7;
@@ -43,7 +43,7 @@ export function boxed(lines: readonly string[], { columns }: ScreenSize, limits:
   };
 }
 
-/** Rows of our own words, which are plain ASCII. */
+/** Rows of our own text, which is plain ASCII. */
 export function ownRows(text: string, columns: number): readonly string[] {
   return wrapText(text, rowColumns(columns));
 }

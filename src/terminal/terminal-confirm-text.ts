@@ -10,7 +10,7 @@ export interface ConfirmQuestion extends ToolSource {
   readonly reason: string;
 }
 
-/** A question as it stands on a screen; `isCut`: some of it was left out. */
+/** A question as it is shown on a screen; `isCut`: some of it was left out. */
 export interface ShownQuestion {
   readonly text: string;
   readonly isCut: boolean;

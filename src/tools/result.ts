@@ -65,7 +65,7 @@ const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /**
  * A result as a model may read it as text: what is base64 in its parts is a placeholder with type and size, and what is
- * for the user alone (`forUser`) is left out. `sent`: the images that a model takes are said to follow.
+ * for the user alone (`forUser`) is left out. `sent`: the placeholders say that the images follow.
  */
 export function withoutMedia(result: ToolResult, images: 'sent' | 'named'): ToolResult {
   const { forUser: _forUser, ...rest } = result;

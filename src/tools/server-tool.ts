@@ -85,7 +85,7 @@ export function reasonToAsk({ name, changes }: Pick<ToolSpec, 'name' | 'changes'
   return `'${name}' has changed since it was always allowed (${what === '' ? 'details' : what}).`;
 }
 
-/** Whether two specs are the same tool as a person was shown it. Tools of the program are, whatever is said of them. */
+/** Whether two specs are the same tool as a person was shown it. Tools of the program always are. */
 export function isSameTool(one: ToolSpec, other: ToolSpec): boolean {
   const [a, b] = [one.origin, other.origin];
   if (a.kind !== 'mcp' || b.kind !== 'mcp' || a.identity === undefined || b.identity === undefined) return true;

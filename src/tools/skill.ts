@@ -13,7 +13,7 @@ export interface SkillDefinition {
   readonly onError?: OnError;
 }
 
-/** A group of tools with instructions and error handling of their own. Made by {@link skill}. */
+/** A group of tools with their own instructions and error handling. Made by {@link skill}. */
 export interface Skill {
   readonly name: string;
   readonly instructions: string;

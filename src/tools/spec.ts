@@ -26,7 +26,7 @@ export const POLICIES = ['allow', 'confirm', 'deny'] as const;
 /** Whether a call may run: at once, after a person agreed, or never. */
 export type Policy = (typeof POLICIES)[number];
 
-/** What stands between a call and its tool: nothing, a person who is asked first, or a bar. */
+/** What is between a call and its tool: nothing, a person who is asked first, or a ban. */
 export type Permission = 'run' | 'ask' | 'never';
 
 /**
@@ -55,7 +55,7 @@ export interface ToolSpec {
   readonly enabled: boolean;
   readonly timeoutMs: number;
   readonly origin: ToolOrigin;
-  /** A person said "always allow" to this tool of this agent. */
+  /** A person has always allowed this tool for this agent. */
   readonly alwaysAllowed: boolean;
   /** Set where a person did, and this tool of this server has changed since. */
   readonly changes?: readonly ToolChange[];

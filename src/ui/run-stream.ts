@@ -92,7 +92,7 @@ async function* textsOfRun(
   const shown = (event: RunEvent): ShownEvent => {
     approvals.take(event);
     const digest = event.type === 'approval.requested' ? approvals.of(event.callId)?.digest : undefined;
-    // What was said is in the events before.
+    // The text is in the events before.
     if (event.type === 'run.finished') return { ...event, result: { ...event.result, messages: [] } };
     return digest === undefined ? event : { ...event, digest };
   };
@@ -123,7 +123,7 @@ function written(id: string, group: SentGroup): string {
   return `${id}data: ${JSON.stringify(group)}\n\n`;
 }
 
-/** What the model has said so far, as the token that ends it. */
+/** The model's text so far, as its last token. */
 function tokenOf({ seq, attempt, thought, answer }: LiveText): RunEvent {
   return { type: 'model.token', kind: 'text', text: '', index: 0, replayed: false, seq, attempt, thought, answer };
 }

@@ -100,9 +100,9 @@ export interface McpCalls {
         readonly total?: number;
         readonly message?: string;
       }) => void;
-      /** Hears what the server asks meanwhile, and how that was answered. */
+      /** Receives the server's questions during the call, and their answers. */
       readonly onQuestion?: (question: McpQuestion) => void;
-      /** Hears what a person typed as a secret meanwhile: it must be seen nowhere. */
+      /** Receives secrets that a person typed during the call: they must not appear anywhere. */
       readonly onHidden?: (text: string) => void;
     },
   ): Promise<ToolResult>;

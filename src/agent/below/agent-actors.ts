@@ -118,12 +118,12 @@ function lineTo(root: AgentPorts, agent: string): readonly AgentPorts[] {
   return line;
 }
 
-/** Who is asked: the nearest agent's own `confirm` from the one that asks up to the root, else whoever the root asks. */
+/** Who is asked: the nearest agent's own `confirm`, from the asking agent up to the root, else the root's default. */
 async function confirmOf(root: AgentPorts, agent: string): Promise<Confirm | 'wait' | undefined> {
   return confirmIn(root, agent) ?? root.confirm();
 }
 
-/** The nearest `confirm` of the agents below the root, from the one that asks upwards. */
+/** The nearest `confirm` of the agents below the root, from the asking agent upwards. */
 export function confirmIn(root: AgentPorts, agent: string): Confirm | 'wait' | undefined {
   for (let at = agent; at !== ''; at = at.slice(0, Math.max(0, at.lastIndexOf('/')))) {
     const { confirm } = portsAt(root, at).options;

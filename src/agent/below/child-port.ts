@@ -24,7 +24,7 @@ export interface ChildPort {
   readonly ports: AgentPorts;
   /** Waits for what it needs, until `signal` aborts; what it gives then takes the tools as they stand. */
   prepare(signal: AbortSignal): Promise<() => AgentSetup>;
-  /** Its setup as it stands now, without waiting. */
+  /** Its current setup, without waiting. */
   setupNow(): Promise<AgentSetup>;
   /** A recorded setup as this agent would give it now: its own instructions and local tools, all else as recorded. */
   replayed(recorded: AgentSetup, policies: Policies): AgentSetup;
@@ -32,7 +32,7 @@ export interface ChildPort {
   secrets(): readonly string[];
   /** What people typed as secrets for its servers. */
   hidden(): readonly string[];
-  /** Calls back when its tools change; gives back how to stop that. */
+  /** Calls back when its tools change; returns a function that stops it. */
   onChange(listener: () => void): () => void;
   /** The agent as it repairs arguments below a call; null for one that repairs by its own code. */
   readonly repairer: ChildPort | null;

@@ -48,7 +48,7 @@ export class ToolExecutionError extends RunError {
 /** Why a run cannot be resumed. */
 export type ResumeErrorCode = 'run-unknown' | 'journal-cannot-resume' | 'machine-changed' | 'upgrade-refused';
 
-/** A run could not be taken up again. Nothing was written and nothing was done. */
+/** A run could not be resumed. Nothing was written and nothing was done. */
 export class ResumeError extends Error {
   override readonly name = 'ResumeError';
   readonly code: ResumeErrorCode;
@@ -83,7 +83,7 @@ function resumeText(code: ResumeErrorCode, runId: string, differences: readonly 
   }
 }
 
-/** Why a conversation cannot go on now. */
+/** Why a conversation cannot continue now. */
 export type ConversationErrorCode = 'conversation-busy' | 'conversation-waiting';
 
 /**

@@ -53,7 +53,7 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   readonly checkOutput?: [TSchema] extends [undefined]
     ? never
     : (value: OutputOf<TSchema>, io: CheckOutputContext<TContext>) => void | Promise<void>;
-  /** Groups of tools with instructions and error handling of their own. */
+  /** Groups of tools with their own instructions and error handling. */
   readonly skills?: readonly Skill[];
   /** MCP servers by name, as every client configures them, or connections made by `createMcpConnection`. */
   readonly mcpServers?: { readonly [name: string]: McpServerConfig | McpConnection };
@@ -76,7 +76,7 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
     readonly connectMs?: number;
     /** Longest silence of the model. Default 120 000 ms. */
     readonly responseMs?: number;
-    /** For tools that name no time of their own. Default 180 000 ms. */
+    /** Time limit for tools without their own. Default 180 000 ms. */
     readonly toolMs?: number;
     /** Until a pending approval counts as denied. Default: never. */
     readonly approvalMs?: number;
@@ -110,8 +110,8 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   /** The policy of tools that name none. Default `allow`. */
   readonly defaultPolicy?: Policy;
   /**
-   * Asked before a tool whose policy is `confirm`. `'wait'`: the call waits for `run.approve` or `run.reject`. Default: a
-   * prompt in a terminal, else such calls are denied.
+   * Called before a tool whose policy is `confirm`. `'wait'`: the call waits for `run.approve` or `run.reject`. Default:
+   * a prompt in a terminal, else such calls are denied.
    */
   readonly confirm?: Confirm<TContext> | 'wait';
   /**

@@ -1,6 +1,6 @@
 /**
- * Owns: which names of options an agent's methods take, and what is said of wrong ones. Does not own: the values of the
- * agent's own options (`options.ts`).
+ * Owns: the option names of an agent's methods, and the errors for wrong ones. Does not own: the values of the agent's
+ * own options (`options.ts`).
  */
 import { readInput } from './input-parts.ts';
 import { optionsOf } from '../../json/known-options.ts';

@@ -10,7 +10,7 @@ export function withoutUndefined<T>(options: T): T | Record<string, unknown> {
   return Object.fromEntries(givenIn(options));
 }
 
-/** What was given to something, held against a strict schema: the error that names each wrong option. */
+/** Checks given options against a strict schema: the error names each wrong option. */
 export function optionError(
   what: string,
   schema: Shape<unknown>,

@@ -31,7 +31,7 @@ export interface CheckOutputContext<TContext = unknown> {
   readonly signal: AbortSignal;
 }
 
-/** The options by which an answer gets a schema. */
+/** The options that give an answer a schema. */
 export interface OutputOptions {
   readonly outputSchema?: OutputSchema | undefined;
   readonly outputMode?: OutputMode | undefined;

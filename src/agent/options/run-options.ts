@@ -140,7 +140,7 @@ export interface ListToolsOptions {
   readonly verbose?: boolean;
 }
 
-/** Which runs `agent.resumeOrphans` takes up. */
+/** Which runs `agent.resumeOrphans` resumes. */
 export interface OrphanOptions<TContext = unknown> {
   /** Only runs that began at least this many milliseconds ago. Default 0: all whose lock is free. */
   readonly olderThan?: number;
@@ -150,7 +150,7 @@ export interface OrphanOptions<TContext = unknown> {
   readonly context?: TContext;
 }
 
-/** A run that could not be taken up, and why: a `ResumeError`, a `RecordingError` or an error of the journal. */
+/** A run that could not be resumed, and why: a `ResumeError`, a `RecordingError` or an error of the journal. */
 export interface RefusedRun {
   readonly runId: string;
   readonly error: unknown;

@@ -42,7 +42,7 @@ export interface PastRuns {
   ask<T extends RunRequest>(runId: string, request: T): Promise<RunAnswer<T>>;
 }
 
-/** How `agent.logic` takes up a run. */
+/** How `agent.logic` resumes a run. */
 interface CarryOn {
   readonly context: unknown;
   /** As in the options of a run. Default false. */
@@ -75,7 +75,7 @@ export function pastRuns(core: AgentCore, owner: Owner): PastRuns {
     const told = { ...nobody, onStable, next: then };
     return resumeRun(live, runId, { context, park }, after === undefined ? told : { ...told, after }).run;
   };
-  /** The run is taken up only to be ended: nothing of it is started again. */
+  /** The run is resumed only to be ended: nothing of it is started again. */
   const cancelStored = async (runId: string, reason: string): Promise<boolean> => {
     const recording = (await core.journal().read?.(runId)) ?? null;
     if (recording === null || recording.lines.at(-1)?.t === 'end') return false;
@@ -112,7 +112,7 @@ export function pastRuns(core: AgentCore, owner: Owner): PastRuns {
     fork: (recording, options) => forkRun(live, recording, options),
     resume: (runId, options) => {
       let history: readonly Message[] = [];
-      // What was said in a conversation stays there, and so does what was queued in it.
+      // A conversation keeps its messages, and what was queued in it.
       let isOwn = true;
       const started = resumeRun(live, runId, options, {
         next: (messages) => (isOwn ? own.next(messages) : messages.map(() => Promise.resolve('kept' as const))),

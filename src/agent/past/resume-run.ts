@@ -22,13 +22,13 @@ import type { StartedRun } from '../run/run-plan.ts';
 interface Resumption extends Pick<RunToLaunch, 'onStable' | 'next'> {
   /** Awaited before the run is taken, so that its previous holder in this process releases it. */
   readonly after?: Promise<unknown>;
-  /** It is taken up only to be ended: any code may do that. */
+  /** It is resumed only to be ended: any code may do that. */
   readonly onlyEnds?: boolean;
   readonly onTaken: (history: readonly Message[], head: RunRecord) => void;
   readonly onDone: (result: AnyResult | null) => Promise<unknown> | undefined;
 }
 
-/** Takes up a run that an agent's journal keeps. Returns at once; what is in the way makes the result reject. */
+/** Resumes a run from an agent's journal. Returns at once; if it cannot be resumed, the result rejects. */
 export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, told: Resumption): StartedRun {
   const { core } = live;
   const [caughtUp, cancelled] = [Promise.withResolvers<undefined>(), Promise.withResolvers<boolean>()];

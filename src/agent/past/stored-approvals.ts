@@ -75,7 +75,7 @@ async function written(
   }
 }
 
-/** Timers that ran out meanwhile come before what is said now, such as the deadline of the approval. Nothing is written. */
+/** Timers that expired meanwhile, such as the deadline of the approval, come before the new event. Nothing is written. */
 function fireOverdue(driven: Drive, past: Playback, age: number): void {
   const due = past
     .inFlight()

@@ -139,14 +139,14 @@ function forking(
   return {
     fork: async (recording, at, outcome) => {
       const changed = outcome === undefined ? {} : { outcome: writtenOutcome(outcome) };
-      // The page counts records, and large payloads on lines of their own are none.
+      // The page counts records; large payloads on their own lines are not records.
       const { numbers: _lines, ...counted } = readRecording(recording);
       return runs.past.fork(counted, { at, ...changed, context, inspect }).runId;
     },
   };
 }
 
-/** Cancels the run when the signal aborts; gives back how to stop listening. */
+/** Cancels the run when the signal aborts; returns a function that stops listening. */
 function bindSignal(run: Run, signal: AbortSignal | undefined): () => void {
   if (signal === undefined) return () => undefined;
   const cancel = (): void => void run.cancel(signal.reason instanceof Error ? signal.reason.message : '');
@@ -240,7 +240,7 @@ async function writeTrace(
   }
 }
 
-/** What hears of a run: the user's `onEvent`, and the output. */
+/** The listeners of a run: the user's `onEvent`, and the output. */
 interface Audience {
   /** Undefined if there is no listener. */
   readonly onEvent: ((event: RunEvent) => void) | undefined;
@@ -266,7 +266,7 @@ function audienceOf(core: AgentCore): Audience {
   };
 }
 
-/** A listener must not break the run that it listens to, nor the process, when it is asynchronous. */
+/** A listener must not break the run that it listens to, or the process if it is asynchronous. */
 function tell(listener: ((event: RunEvent) => unknown) | undefined, event: RunEvent): void {
   try {
     const told = listener?.(event);

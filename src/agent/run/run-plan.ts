@@ -57,7 +57,7 @@ export interface RunPlan {
   readonly logins?: PendingLogins;
   /** Gets the system prompt of each request. */
   readonly onPrompt?: (prompt: string) => void;
-  /** Called once, before the result is known to anybody else; null when there is none, since what was played failed. */
+  /** Called once, before the result is known to anyone else; null if there is none because the replay failed. */
   readonly onDone: (result: AnyResult | null) => void | Promise<void>;
   /** Whether the run may be released. Default: no. */
   readonly resumable?: boolean;

@@ -232,9 +232,9 @@ let machine: typeof agentMachine = agentMachine;
 let effects = 0;
 
 /**
- * The agent machine for a run that begins. XState remembers for each state and type of event what is to be done, for as long
- * as there is the machine, and the end of each call is a type of its own: in a process that lives long, a machine that has
- * met many is replaced by one that is the same.
+ * The agent machine for a run that begins. XState caches the transitions for each state and event type as long as the
+ * machine exists, and the end of each call has its own type: in a long-lived process, a machine that has seen many is
+ * replaced by an equal one.
  */
 export function runMachine(): typeof agentMachine {
   if (effects > MOST_EFFECTS) {

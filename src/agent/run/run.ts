@@ -43,7 +43,7 @@ export interface PendingLogin {
   readonly answer: 'loopback' | 'paste';
 }
 
-/** The event by which a person lets a call run. */
+/** The event with which a person approves a call. */
 export function approvalGiven({ always = false, args, reason }: ApprovalOptions): OutsideEvent {
   return { type: 'approval.given', always, args: args ?? null, ...(reason === undefined ? {} : { reason }) };
 }

@@ -1,6 +1,6 @@
 /**
- * Owns: one run from its input to its result: journal, machine, events. Does not own: the agent (its history, its being
- * busy), and what the events are shown with.
+ * Owns: one run from its input to its result: journal, machine, events. Does not own: the agent (its history, whether it
+ * is busy), or how events are shown.
  *
  * I1 The result never rejects, but for a replay that diverges.
  * I2 A listener, an output or a journal that fails never breaks the machine: the first two are ignored, the last ends the

@@ -24,7 +24,7 @@ export class ToolNews {
     this.#runs = runs;
   }
 
-  /** Listens for a run, to the agents below too, until what it gives back is called. */
+  /** Listens for a run, to the agents below too, until the returned function is called. */
   follow(): () => void {
     const { mcp, registry, children } = this.#core;
     if (this.#following === 0) {

@@ -151,7 +151,7 @@ export class McpBinding implements McpCalls {
     this.#shown.on(port);
   }
 
-  /** Gives back how to stop listening. */
+  /** Returns a function that stops listening. */
   onNews(listener: (news: McpHubNews) => void): () => void {
     this.#listeners = [...this.#listeners, listener];
     return () => {

@@ -6,7 +6,7 @@ import type { McpAnswers, McpElicit, McpSampled, McpSampling } from '../../mcp/c
 import { readMcpServer } from '../../mcp/config/read-config.ts';
 import type { AgentOptions } from '../options/agent-options.ts';
 
-/** The agent that answers, whose options may change. */
+/** The agent that answers; its options may change. */
 export interface AnsweringAgent {
   readonly options: AgentOptions;
   readonly model: Model;

@@ -2,7 +2,7 @@ import { permissionKey, serverToolOf } from '../../tools/server-tool.ts';
 import type { ToolChange, ToolSpec } from '../../tools/spec.ts';
 import type { Permissions } from '../options/option-types.ts';
 
-/** What a permission store said of the tools of an agent, by their permission keys. */
+/** A permission store's decisions about an agent's tools, by permission key. */
 export interface Granted {
   readonly keys: ReadonlySet<string>;
   /** Tools of MCP servers that were always allowed and have changed since. */

@@ -27,7 +27,7 @@ import type { Permissions } from '../options/option-types.ts';
 
 /** Options of {@link createToolRegistry}. */
 export interface ToolRegistryOptions {
-  /** Asked before a tool whose policy is `confirm`; without it such a call is denied. */
+  /** Called before a tool whose policy is `confirm`; without it such a call is denied. */
   readonly confirm?: Confirm;
   readonly permissions?: Permissions;
   /** The policy of tools that name none and are registered from now on. Default `allow`. */
@@ -102,7 +102,7 @@ function checkRegistryOptions(options: ToolRegistryOptions): void {
   if (!checked.success) throw optionError('createToolRegistry', schema, checked.error, given);
 }
 
-/** Whose tools they are, for calls by code. */
+/** The owner of the tools, for calls by code. */
 interface RegistryHome extends Asking {
   readonly mcp: McpCalls;
   settings(): AgentSettings;
@@ -183,7 +183,7 @@ export class OwnRegistry extends Tools implements ToolRegistry {
     return recoveryData(this.slotsOf(undefined));
   }
 
-  /** Gives back how to stop listening. */
+  /** Returns a function that stops listening. */
   onChange(listener: () => void): () => void {
     const listeners = (this.listeners ??= new Set());
     listeners.add(listener);
@@ -202,7 +202,7 @@ export class OwnRegistry extends Tools implements ToolRegistry {
 
 boundWhenTaken(OwnRegistry, ['register', 'has', 'find', 'remove', 'clear', 'list', 'execute']);
 
-/** Whose tools they are, for calls by code. */
+/** The owner of the tools, for calls by code. */
 interface RegistryHome extends Asking {
   readonly mcp: McpCalls;
   settings(): AgentSettings;

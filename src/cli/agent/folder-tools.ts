@@ -129,7 +129,7 @@ async function search(folder: string, pattern: string, signal: AbortSignal): Pro
   return found.length === 0 ? 'No matches found' : found.join('\n');
 }
 
-/** `**` stands for any folders, `*` for any part of a name, `?` for one character. */
+/** `**` matches any folders, `*` any part of a name, `?` one character. */
 const pathFits = (pattern: readonly string[], path: readonly string[]): boolean =>
   fits(pattern, path, '**', (part, name) => fits(part.split(''), name.split(''), '*', signFits));
 

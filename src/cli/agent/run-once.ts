@@ -45,7 +45,7 @@ export function answerOnConsole(): boolean {
 /** Prints what a run came to, where the console has not shown it already. */
 export function reportResult({ console: shown }: CliAgent, result: AnyResult): void {
   if (result.success && (shown === null || !answerOnConsole())) console.log(result.result);
-  // Whatever happened is said at least once, even by a silent command.
+  // The outcome is printed at least once, even by a silent command.
   if (!result.success && shown === null) console.error(endingInWords(result));
 }
 

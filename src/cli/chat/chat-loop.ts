@@ -149,7 +149,7 @@ const PASTE_MS = 40;
 /**
  * Makes a reader of questions that remembers what was typed. Each read opens the terminal and closes it again, so that
  * others can use it between questions. Pasted lines are one question. Ctrl-D on an empty line leaves, and so does
- * Ctrl-C twice, the one that interrupted a run included. `begun` stands in the line at first.
+ * Ctrl-C twice, the one that interrupted a run included. `begun` is the line's initial text.
  */
 function questionReader(
   interrupts: Interrupts,

@@ -30,7 +30,7 @@ export function readScene(request: PracticeRequest): Scene {
     mistakes: [...asked.matchAll(MISTAKE)].map((match) => match[1] ?? ''),
     tools,
     finished: readFinished(exchange).filter((call) => wasReal(call, tools)),
-    // An empty reply leaves no trace of its own, but the complaint about it does.
+    // An empty reply leaves no trace itself, but the complaint about it does.
     turn: Math.max(exchange.filter((message) => message['role'] === 'assistant').length, Math.min(exchange.length, 1)),
     native,
   };

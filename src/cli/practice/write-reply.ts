@@ -100,7 +100,7 @@ export async function writeReply(response: ServerResponse, reply: RenderedReply,
     if (response.destroyed) return;
     response.write(piece);
   }
-  // What was said before the line went dead has to leave first.
+  // What was written before the connection breaks must be flushed first.
   if (sending.hangUp) response.write('\n', () => response.destroy());
   else response.end();
 }

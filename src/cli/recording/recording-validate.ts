@@ -61,7 +61,7 @@ function verdictOf(file: string, text: string): Verdict {
   }
 }
 
-/** A file that does not begin as a recording of this format is not held against its schema line by line. */
+/** A file that does not begin as a recording of this format is not checked against the schema line by line. */
 function headProblem(text: string): LineProblem | null {
   try {
     readRecording(text);

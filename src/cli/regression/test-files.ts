@@ -44,7 +44,7 @@ export function readRunner(asked: string | undefined): Runner {
   return has('dependencies') || has('devDependencies') ? 'vitest' : 'node';
 }
 
-/** Writes the test and its recording; gives back their paths. Neither replaces a file that is there. */
+/** Writes the test and its recording; returns their paths. Neither replaces an existing file. */
 export async function writeTest(test: TestText, place: TestPlace): Promise<readonly string[]> {
   const file = join(place.folder, `${place.name}.test.ts`);
   const { recording } = test;

@@ -46,7 +46,7 @@ export function readReplies(file: string): string {
   return readFileSync(file, 'utf8');
 }
 
-/** Writes the recording of each failure; gives back where. */
+/** Writes the recording of each failure; returns the paths. */
 export async function writeFailures({ failures }: Simulation, folder: string): Promise<readonly string[]> {
   const files: string[] = [];
   for (const { seed, check, recording } of failures) {

@@ -42,7 +42,7 @@ function inside(parent: StateDrawing, indent: string, sketch: Sketch): readonly 
   ];
 }
 
-/** What declares a state: nothing for one without an inside whose name is its id. */
+/** What declares a state: nothing for one without children whose name is its id. */
 function stateLines(state: StateDrawing, indent: string, sketch: Sketch): readonly string[] {
   const id = idOf(state, sketch);
   const name = state.type === 'history' ? historySign(state) : state.name;

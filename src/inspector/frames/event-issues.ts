@@ -41,7 +41,7 @@ export function pointerSteps(path: string): readonly string[] {
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-/** True for events that a transition's descriptor stands for: `a.*` describes `a`, `a.b` and `a.b.c`, `*` everything. */
+/** True for events that a transition's descriptor matches: `a.*` describes `a`, `a.b` and `a.b.c`, `*` everything. */
 export function describes(descriptor: string, type: string): boolean {
   if (descriptor === type || descriptor === '*') return true;
   return descriptor.endsWith('.*') && `${type}.`.startsWith(descriptor.slice(0, -1));

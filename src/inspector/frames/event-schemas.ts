@@ -73,7 +73,7 @@ function givenSchemas(machine: AnyStateMachine): EventSchemas {
   }
 }
 
-/** The schemas by type where one schema speaks of all events; null where there is one for each type. */
+/** The schemas by type if one schema covers all events; null where there is one for each type. */
 function unionOf(events: unknown): EventSchemas | null {
   if (!isStandard(events) && !(isJsonObject(events) && (isList(events.oneOf) || isList(events.anyOf)))) return null;
   const whole = schemaOf(events);

@@ -153,7 +153,7 @@ function summed(lengths: readonly number[]): readonly number[] {
   return lengths.map((length) => (end += length));
 }
 
-/** Reads events of our own writing. */
+/** Parses events that we wrote. */
 function readEvents(text: string): readonly NumberedFrame[] {
   return [...text.matchAll(/^(?:id: (\d+)\n)?data: (.*)$/gm)].map(([, id, data = 'null']) => ({
     number: id === undefined ? null : Number(id),

@@ -77,7 +77,7 @@ export class FrameMaker {
     this.#line += 1;
     this.#at = record.t === 'run' ? 0 : record.at;
     if (record.t === 'run' || recordedEntry(record) !== null) this.#entry = this.#line;
-    // A line that is sent while the run goes on has no digests, and a page shows the same when it is loaded again.
+    // A line that is sent while the run is live has no digests, and a page shows the same when it is loaded again.
     const shown = record.t === 'start' ? { ...record, digest: '', key: '' } : record;
     this.#emit({ t: 'record', session: this.#session, line: this.#line, record: shown });
   }
@@ -98,7 +98,7 @@ export class FrameMaker {
     if (snapshot.status !== 'active') for (const id of seen.known.keys()) this.#gone(`${path}/${id}`);
   }
 
-  /** A machine has started, and may take no transition for long; or, when it is `joined`, took some before anybody watched. */
+  /** A machine has started, and may take no transition for long; or, when it is `joined`, took some before anyone watched. */
   show(path: string, snapshot: AnyMachineSnapshot, joined: boolean): void {
     this.#lookAtClock();
     const { machine } = snapshot;

@@ -1,6 +1,6 @@
 /**
- * Owns: how an actor stood at the moment between its beginning and the first transition that it takes at once. XState
- * reports neither the moment nor its snapshot, so it is computed on demand. Does not own: when that is.
+ * Owns: the snapshot of an actor between its start and its first immediate transition. XState reports neither the moment
+ * nor its snapshot, so it is computed on demand. Does not own: when that is.
  *
  * I1 No action and no effect is run again: at most what makes the initial context, and assignments, which are pure in any
  *    machine that can be replayed. Where the first step shows that they are not, nothing is claimed to be known.
@@ -88,7 +88,7 @@ function mayAssign(machine: AnyStateMachine, nodes: readonly AnyStateNode[], tak
 
 const ASSIGNING: ReadonlySet<unknown> = new Set(['xstate.assign', 'xstate.enqueueActions']);
 
-/** What XState does for an action: the type of one of its own kinds; undefined for a function of the user. */
+/** What XState does for an action: the type of a built-in action; undefined for a function of the user. */
 function kindOf({ implementations }: AnyStateMachine, action: unknown): unknown {
   if (typeof action === 'function') return Reflect.get(action, 'type');
   const name: unknown = typeof action === 'object' && action !== null ? Reflect.get(action, 'type') : action;

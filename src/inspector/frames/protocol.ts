@@ -213,7 +213,7 @@ export type SavedSession =
   /** `details`: of the steps in order, objects shared between them written once: read it with `unshare`. */
   | { readonly info: SessionInfo; readonly frames: readonly Frame[]; readonly details: SharedJson };
 
-/** JSON in which equal objects stand once; made by `share`, read by `unshare`. */
+/** JSON in which equal objects occur once; made by `share`, read by `unshare`. */
 export interface SharedJson {
   readonly shared: readonly Json[];
   readonly root: Json;
@@ -228,7 +228,7 @@ export interface StepDetail {
   readonly after: Json;
   /** The contexts that cannot be known: an actor left its initial state at once, and does not begin the same way again. */
   readonly unknown: readonly ('before' | 'after')[];
-  /** Each transition that could have been taken on this event, in order, and what its guard said on the recorded snapshot. */
+  /** Each transition that could have been taken on this event, in order, and its guard's result on the recorded snapshot. */
   readonly candidates: readonly {
     readonly transition: string;
     readonly guard: string | null;

@@ -10,7 +10,7 @@ export interface FoundText {
 const BEFORE = 40;
 const AFTER = 80;
 
-/** How a text that somebody looks for is written in JSON, in lower case; empty for one that is blank. */
+/** A search text as it is written in JSON, in lower case; empty for a blank one. */
 export function wantedText(query: string): string {
   return JSON.stringify(query.trim()).slice(1, -1).toLowerCase();
 }

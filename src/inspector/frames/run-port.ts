@@ -69,6 +69,6 @@ export type Unrecorded = { readonly id: string; readonly note: JsonObject } | { 
 export interface LineSource {
   /** Reads the lines from the first on, null when there are no more yet. */
   reader(): () => RecordLine | null;
-  /** Begins to watch; gives back how to stop. */
+  /** Begins to watch; returns a function that stops it. */
   watch(watcher: Pick<RunWatcher, 'onLine' | 'onUnrecorded'>): () => void;
 }

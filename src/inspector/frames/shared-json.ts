@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../json/json.ts';
 import type { SharedJson } from './protocol.ts';
 
 /**
- * Writes a JSON value in which each object that occurs more than once stands only once. Snapshots of a machine share
+ * Writes a JSON value in which each object that occurs more than once is written only once. Snapshots of a machine share
  * nearly everything with those before them, so a list of them takes little more space than its last.
  */
 export function share(value: unknown): SharedJson {
@@ -52,7 +52,7 @@ export function unshare({ shared, root }: SharedJson): Json {
   return read(root);
 }
 
-/** An object of ours whose only key is `$` is written within another, so that it is taken for no pointer. */
+/** An object whose only key is `$` is wrapped in another, so that it is not taken for a pointer. */
 function isEscaped(item: JsonObject): item is { readonly $: JsonObject } {
   return typeof item.$ === 'object' && item.$ !== null && !isList(item.$);
 }

@@ -56,7 +56,7 @@ function verdict(
   }
 }
 
-/** What can be said of a guard without asking it: the first that passes is taken, so those before it have not passed. */
+/** What is known of a guard without calling it: the first that passes is taken, so those before it have not passed. */
 function likelihood(transition: AnyTransitionDefinition, taken: StepSource['taken']): boolean | 'unknown' {
   if (taken.includes(transition)) return true;
   const inOrder = transition.source.always ?? [];

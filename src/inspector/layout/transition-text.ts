@@ -3,7 +3,7 @@ import type { StateDrawing, TransitionDrawing } from '../frames/protocol.ts';
 
 /** What is left out of an arrow's text. */
 export interface TextStyle {
-  /** False: what the transition does is not said. */
+  /** False: the transition's actions are not listed. */
   readonly actions?: boolean;
 }
 

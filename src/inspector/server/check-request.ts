@@ -7,7 +7,7 @@ export interface RequestRefusal {
   readonly message: string;
 }
 
-/** What requests are held against. */
+/** What requests are checked against. */
 export interface Gate {
   readonly port: number;
   /** Opens everything. */

@@ -45,7 +45,7 @@ export async function listen({ port, keepAlive, connect, ...world }: ServerOptio
     server.once('error', reject);
     server.listen({ host: '127.0.0.1', port }, () => resolve());
   });
-  // The socket that listens speaks for all: a browser that is still connected holds no process.
+  // Only the listening socket decides: a browser that is still connected does not keep the process alive.
   if (!keepAlive) server.on('connection', (socket) => socket.unref());
   const hold = (stay: boolean): void => void (stay ? server.ref() : server.unref());
   hold(keepAlive);

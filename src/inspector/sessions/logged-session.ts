@@ -82,7 +82,7 @@ export class LoggedSession implements Session, KeptFrames {
     this.#log.push(frame, numbered);
   }
 
-  /** Keeps what makes the details of a step, which holds about that many bytes of its own, until there is no room for it. */
+  /** Keeps what makes the details of a step, which takes about that many bytes, until there is no room for it. */
   keepStep(n: number, detail: () => StepDetail, bytes = 0): void {
     this.#steps.set(n, { detail, bytes });
     this.#bytesKept += bytes;

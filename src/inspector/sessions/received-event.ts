@@ -41,7 +41,7 @@ interface Addressed {
   readonly sessionId: string;
   /** Null where the sender does not know. */
   readonly rootId: string | null;
-  /** Milliseconds since 1970; null where nothing usable was said. */
+  /** Milliseconds since 1970; null if there is no usable value. */
   readonly at: number | null;
 }
 

@@ -67,7 +67,7 @@ export class ReceivedSystems {
     return true;
   }
 
-  /** An app that will send through a connection of its own, which reports when it ends. */
+  /** An app that sends through its own connection, which reports when it ends. */
   connect(app: string, isLeaving: () => boolean): ReceivedConnection {
     const source = newSource(app, isLeaving);
     return {

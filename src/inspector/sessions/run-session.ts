@@ -56,7 +56,7 @@ export function runSession(run: WatchedRun, onChange: () => void): RunSession {
   };
 }
 
-/** Does what the page asks of a run. Never rejects: what does not work is said in the reply. */
+/** Does what the page asks of a run. Never rejects: a failure is part of the reply. */
 function actOnRun(run: WatchedRun, over: () => boolean): (act: Act) => Promise<ActReply> {
   return async (act) => {
     if (over() && act.kind !== 'fork') return no('The run is over.');

@@ -50,7 +50,7 @@ export class SessionList {
     return id;
   }
 
-  /** Whether anybody has ever followed the list. */
+  /** Whether anyone has ever followed the list. */
   get wasFollowed(): boolean {
     return this.#wasFollowed;
   }
@@ -60,7 +60,7 @@ export class SessionList {
     return this.#followers.size;
   }
 
-  /** What is said of a session has changed. */
+  /** The description of a session has changed. */
   changed(id: string): void {
     for (const follower of this.#followers) {
       follower.fresh.add(id);

@@ -83,7 +83,7 @@ export const yielding =
   () =>
     Promise.resolve({ ok: true, value });
 
-/** Work that yields when it is said. */
+/** Work that yields on command. */
 export function held() {
   const launched = Promise.withResolvers<AbortSignal>();
   const outcome = Promise.withResolvers<Json>();

@@ -4,7 +4,7 @@
  * I1 A value of more than 8192 characters of JSON is written once, as a `blob` line before its first use; everywhere
  *    it occurs, `{ "$blob": hash }` replaces it. What is large in the head is there already and needs no blob.
  * I2 A text that is the JSON of a value, as tool messages are, is written as `{ "$json": value }` when it is large.
- * I3 Reading gives back what was written, whatever was written: an object with such a key of its own is put in `$is`.
+ * I3 Reading returns exactly what was written: an object that has such a key itself is wrapped in `$is`.
  */
 import { isList } from '../../json/depth.ts';
 import type { Message } from '../../actors/model.ts';

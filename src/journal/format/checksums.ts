@@ -58,7 +58,7 @@ export function sumReader(): SumReader {
   };
 }
 
-/** Whether this, which is no JSON, begins with a whole line: then it is not what a crash has left of one. */
+/** Whether this text, which is not JSON, begins with a complete line: then it is not the remainder of one after a crash. */
 export function beginsWithLine(text: string): boolean {
   for (const { index } of text.matchAll(/"\}/g)) if (sumOf(text.slice(0, index + 2))?.holds === true) return true;
   return false;

@@ -1,5 +1,5 @@
 /**
- * Owns: that what was said before a run is stored once for a whole conversation, however many runs it has.
+ * Owns: storing the messages before a run once for a whole conversation, however many runs it has.
  *
  * I1 A history is a list that only grows. The head of a run names it, and the part of it that the run began with.
  * I2 Messages are stored before the head that names them.

@@ -98,7 +98,7 @@ export interface EndRecord {
   readonly output: Json;
 }
 
-/** The run was taken up again after its process had ended without an end record. A replay ignores it. */
+/** The run was resumed after its process had ended without an end record. A replay ignores it. */
 export interface RestartRecord {
   readonly t: 'restart';
   readonly at: number;

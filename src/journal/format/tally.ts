@@ -214,7 +214,7 @@ export interface RunSummary {
   readonly toolsUsed: readonly string[];
   /** Of a run that has not ended: the replies of the model so far. */
   readonly steps: number;
-  /** The head included; payloads that are stored by themselves are no records. */
+  /** The head included; payloads that are stored separately are not records. */
   readonly records: number;
   readonly metadata: JsonObject;
   /**

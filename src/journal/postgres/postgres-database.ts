@@ -82,7 +82,7 @@ export class PostgresDatabase {
     this.#options = options;
   }
 
-  /** Does one statement in the schema: `$s` in it stands for the schema's name. */
+  /** Does one statement in the schema: `$s` in it is replaced by the schema's name. */
   async query(name: string | null, text: string, values: readonly unknown[] = []): Promise<readonly PostgresRow[]> {
     this.#ready ??= this.#prepared();
     try {

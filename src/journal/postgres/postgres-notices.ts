@@ -86,7 +86,7 @@ export class PostgresNotices {
       this.#listened.add(channel);
       client.query(`listen ${channel}`).then(
         () => {
-          // What was said before it listened.
+          // What was sent before it listened.
           for (const heard of this.#wanted.get(channel) ?? []) heard(null);
         },
         () => this.#drop(client),

@@ -21,7 +21,7 @@ type Answer = (request: JsonObject) => Promise<JsonObject>;
 export class PostgresRequests implements RunRequests {
   readonly #database: PostgresDatabase;
   readonly #served = new Map<string, Answer>();
-  /** Called when something was said of a request, by its id. */
+  /** Called when a request has news, by its id. */
   readonly #asked = new Map<string, () => void>();
   readonly #notices: PostgresNotices;
   /** Ends the notifications; null while there is no server and no request. */

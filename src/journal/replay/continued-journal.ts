@@ -8,7 +8,7 @@
  * I3 What has no start record was never launched, and starts now.
  * I4 What has changed meanwhile is delivered first, before anything starts: a call that may no longer run never
  * does.
- * I5 A run that is at work and was taken up again too often in a short time, without anything new coming of it, is ended.
+ * I5 A working run that was resumed too often in a short time, without any progress, is ended.
  */
 import type { KnownOutcome } from '../format/cut-recording.ts';
 import type { Effect, Entry, Outcome, OutsideEvent, Perform } from '../../actors/journal.ts';
@@ -210,7 +210,7 @@ class ContinuedJournal {
   }
 }
 
-/** The journal of a run that was over before it was taken up: nothing is written any more. */
+/** The journal of a run that was over before it was resumed: nothing more is written. */
 const ENDED: RunJournal = {
   open: () => undefined,
   close: () => undefined,

@@ -103,15 +103,15 @@ export function transitions(recording: string | readonly (string | object)[]): r
   return list;
 }
 
-/** What was said in a recorded run and before it. `isWhole` is false if only what was said before is known. */
+/** The messages of a recorded run and those before it. `isWhole` is false if only those before are known. */
 export interface KnownMessages {
   readonly messages: readonly Message[];
   readonly isWhole: boolean;
 }
 
 /**
- * The conversation behind a recorded run. Of a run that was recorded by other machines, which these cannot replay, it is what
- * was said before.
+ * The conversation after a recorded run. For a run of other machines, which these cannot replay, it is the messages
+ * before the run.
  */
 export function saidIn(recording: Recording): KnownMessages {
   const { history } = recording.head;

@@ -48,7 +48,7 @@ export function checkedUpgrade(recording: Recording, now: RunRecord): CheckedUpg
   }
 }
 
-/** What is different about an agent's own code, as a run that is taken up again is concerned. */
+/** What is different about an agent's own code, as far as a resumed run is concerned. */
 export interface UpgradeDifferences {
   /** The tools of open calls that are gone, or no longer take the recorded arguments. */
   readonly forbidding: readonly string[];
@@ -219,7 +219,7 @@ function membersDiffer<T extends object>(
   });
 }
 
-/** What a person once allowed is no part of the code. */
+/** What a person once allowed is not part of the code. */
 function toolChange(was: ToolSpec, now: ToolSpec): string | null {
   const { alwaysAllowed: _was, changes: _before, policy: before, ...rest } = was;
   const { alwaysAllowed: _now, changes: _after, policy: after, ...other } = now;

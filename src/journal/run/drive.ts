@@ -40,7 +40,7 @@ interface DriveOptions {
   readonly inspect?: (event: InspectionEvent) => void;
   /** Notes of leaves, mainly tokens; nondeterministic, and mostly not recorded. */
   readonly onNote: (effect: Effect, note: JsonObject) => void;
-  /** Hears of every effect that is started. */
+  /** Called for every effect that is started. */
   readonly onStart?: (effect: Effect) => void;
 }
 

@@ -87,7 +87,7 @@ class LiveJournal {
 
   async next(): Promise<Entry | null> {
     try {
-      // What would be written here as started never is: it starts when the run is taken up again.
+      // What would be written as started here never starts: it starts when the run is resumed.
       const written = this.#ended ? undefined : this.#writeStarts();
       if (written !== undefined) await written;
     } catch (error) {

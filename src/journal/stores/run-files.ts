@@ -174,7 +174,7 @@ function tailOf(path: string): Buffer {
   }
 }
 
-/** The folder with what conversations said before their runs, beside the files of the runs. */
+/** The folder with the starting histories of runs, beside the files of the runs. */
 const FOLDER = 'histories';
 
 /** The starting histories of the runs in one folder: `histories/<id>.jsonl`, a message a line, each with a checksum. */

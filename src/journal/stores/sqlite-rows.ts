@@ -78,7 +78,7 @@ export function progressOf(tallied: Tallied): Record<string, SQLInputValue> {
   return { ...columns, sum: sumOf({ ...columns, run_id: tallied.runId }, COUNTED) };
 }
 
-/** Whether a row is as it was written; what changes without a record, who writes it and since when, is not looked at. */
+/** Whether a row is as it was written; what changes without a record, who writes it and since when, is not checked. */
 export function isIntact(row: Row): boolean {
   return row['head_sum'] === sumOf(row, HEAD) && row['sum'] === sumOf(row, COUNTED);
 }

@@ -180,7 +180,7 @@ export class RunTables {
     return row;
   }
 
-  /** The row of a run of which something is recorded. That one is not there is believed when all places agree on it. */
+  /** The row of a run of which something is recorded. A row counts as missing only if all lookups agree. */
   #begunRow(runId: string, row: Row | undefined): Row | null {
     const { inTable, inIndex, read } = this.#sql;
     if (row !== undefined && row['run'] === null) throw this.#lost(runId);

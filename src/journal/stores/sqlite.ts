@@ -278,7 +278,7 @@ class SqliteStore {
 
 const nameOf = encodeURIComponent;
 
-/** What stands in the row of a run of which nothing is recorded. */
+/** The row of a run of which nothing is recorded. */
 function unbegun(runId: string): Tallied {
   const ending = { status: null, reason: null, errorCode: null, ended: false, waiting: false, due: undefined };
   return { runId, agent: '', at: '', input: '', metadata: {}, toolsUsed: [], steps: 0, records: 0, ...ending };

@@ -86,7 +86,7 @@ export interface Ending {
   readonly output?: Json;
 }
 
-/** What a run was told of its agent, apart from what has a place of its own. */
+/** What a run knows of its agent, except what has its own field. */
 export interface RunInfo {
   readonly agent: string;
   readonly instructions: string;
@@ -126,7 +126,7 @@ export interface RunStats {
   readonly lastFailure: ErrorEntry | null;
   readonly errorHistory: readonly ErrorEntry[];
   readonly states: readonly AgentState[];
-  /** What people said to the run while it worked. */
+  /** Messages from people to the run while it worked. */
   readonly mail: Mail;
   /** Verdicts that were carried out, each with the error that it was for: the same one applies once. */
   readonly verdicts: readonly string[];
@@ -196,7 +196,7 @@ const NO_OVERRIDE: RunOverride = { model: '', skill: null };
 /** The memory that a run starts with. */
 export function initialContext(input: AgentInput): AgentContext {
   const given = input.history ?? [];
-  // Of several models each request is worded for the one that gets it.
+  // With several models, each request is worded for the one that gets it.
   const isWorded = input.setup?.toolCalling === 'json' && input.setup.models === undefined;
   const history = isWorded ? toJsonMode(given) : given;
   const settings = input.setup?.settings ?? DEFAULT_SETTINGS;
@@ -257,7 +257,7 @@ function endingBeforeStart({ cancelled, refused }: AgentInput): Ending | null {
   };
 }
 
-/** The ending of a run that was cancelled; `why` is what the caller said, or empty. */
+/** The ending of a run that was cancelled; `why` is the caller's reason, or empty. */
 export function cancelledEnding(why: string, steps: number): Ending {
   return {
     reason: 'cancelled',

@@ -73,7 +73,7 @@ export function outputToCheck({ reply, place, shown }: AgentContext): CheckOutpu
   return { value: reply?.output?.value ?? null, ofRun, timeoutMs: checkMs ?? 0, agent: place.agent };
 }
 
-/** Takes what the author's code said of the answer. */
+/** Takes the result of the author's check of the answer. */
 export function outputChecked({ reply }: AgentContext, result: CheckOutputResult): Update {
   if (reply?.output == null || result.ok) return {};
   return { reply: { ...reply, output: { ...reply.output, issues: result.issues } } };
@@ -121,7 +121,7 @@ export function outputCorrected(context: AgentContext): Update {
   };
 }
 
-/** Answers the call of an answer that is not the last word: a person has said something since. */
+/** Answers the call of an answer that is not final: a message from a person has arrived since. */
 export function outputSetAside(context: AgentContext): Update {
   const { reply } = context;
   if (reply === null) return {};
@@ -167,7 +167,7 @@ function isObject(value: unknown): value is { readonly status?: unknown } {
   return typeof value === 'object' && value !== null;
 }
 
-/** The answer of the agent that took the task over, to be held against the schema like one of the model's own. */
+/** The answer of the agent that took the task over, to be checked against the schema like the model's own. */
 export function handOverAnswered(context: AgentContext, { output, result, ...rest }: AgentOutput): Update {
   const { shown, reply } = context;
   if (shown.output === null || reply === null) return {};

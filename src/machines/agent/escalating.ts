@@ -93,8 +93,8 @@ function isOfKind<K extends Verdict['kind']>(
 }
 
 /**
- * Has the next turn asked of another model. If nothing of the failed turn ran, that turn is asked again as it was;
- * otherwise the model is told what happened.
+ * Lets another model take the next turn. If nothing of the failed turn ran, that turn is asked again as it was; otherwise
+ * the model is told what happened.
  */
 export function askedOfAnotherModel(context: AgentContext): Update {
   const { failure, messages, override } = context;
@@ -206,7 +206,7 @@ export function handOverInput(context: AgentContext): AgentInput {
   });
 }
 
-/** The ending by what the child said that the task was handed to. */
+/** The ending given by the child that the task was handed to. */
 export function handedOver(context: AgentContext, output: AgentOutput): Update {
   const { result, reason, status } = output;
   const answer = { role: 'assistant', content: result } as const;

@@ -225,7 +225,7 @@ export function failedTurnEnding(context: AgentContext, error: LeafError): Endin
   return { reason: code, result: message, error: { code, message, step: context.stepsTaken } };
 }
 
-/** The ending for a model that could not be reached, or said nothing usable. */
+/** The ending for a model that could not be reached, or gave no usable reply. */
 export function llmErrorEnding(context: AgentContext, error: LeafError): Ending {
   return {
     reason: 'llm-error',

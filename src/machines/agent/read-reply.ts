@@ -39,7 +39,7 @@ export interface ReadReply {
   readonly repairs: readonly Repair[];
   /** The format of the calls that were taken from the text; null where none was. */
   readonly form: string | null;
-  /** A call in the text that was not taken, because which text may become a call says otherwise. */
+  /** A call in the text that was not taken, because the setting for calls in text does not allow it. */
   readonly notRun: (CallNotRun & { readonly textCalls: TextCalls }) | null;
   /** The text to keep in the conversation. */
   readonly text: string;

@@ -12,7 +12,7 @@ import { toolSlug } from '../../tools/lookup.ts';
 import type { OutputSpec } from '../contract/agent-setup.ts';
 import type { CallRequest } from '../tool-call/call-request.ts';
 
-/** An answer that a reply brings, held against the schema. */
+/** An answer in a reply, checked against the schema. */
 export interface TypedAnswer {
   /** The call that brought it; null: the reply's text did. */
   readonly call: CallRequest | null;

@@ -93,7 +93,7 @@ export interface ToolsChanged {
    * that may no longer run as they are go through the gate again.
    */
   readonly restart?: Restart;
-  /** What becomes of the prompt of a run that is taken up again by other code; absent: it stays. */
+  /** The new prompt of a run that is resumed by other code; absent: it stays. */
   readonly prompt?: PromptChange;
 }
 

@@ -31,7 +31,7 @@ export type RunReason =
 /** Endings whose `result` is what the model said, if anything; `error` says why that is not an answer. */
 const SPOKEN: readonly RunReason[] = ['refused', 'content-filter', 'length'];
 
-/** A run without an answer in words: why it ended and, where the model said something, what it said. */
+/** A run without an answer in words: why it ended and what the model said, if anything. */
 export function endingInWords({ reason, result, error }: Pick<AgentOutput, 'reason' | 'result' | 'error'>): string {
   const said = SPOKEN.includes(reason) && error !== undefined && error.message !== result;
   return said ? `${error.message}\n${result}` : result;
@@ -95,7 +95,7 @@ export interface AgentOutput {
   readonly messages: readonly Message[];
   /** The answer as the value that `outputSchema` asks for; absent where there is none. */
   readonly output?: Json;
-  /** What people said to the run that its model never received, and what they queued for the next; absent where it is nothing. */
+  /** Messages from people that the model never received, and those queued for the next run; absent if there are none. */
   readonly undelivered?: readonly UndeliveredMessage[];
   /** What an agent above needs to know of this one; left out if there is none above. */
   readonly nested?: {

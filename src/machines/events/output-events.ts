@@ -8,11 +8,11 @@ import { recoverJson } from '../../parsing/recover/recover-json.ts';
 
 type OutputBody = Extract<RunEventBody, { readonly type: 'output.partial' | 'output.element' }>;
 
-/** A piece of a reply of which it is known whether it may be the answer. */
+/** A piece of a reply, once it is known whether it may be the answer. */
 interface OutputPiece {
   readonly kind: 'text' | 'reasoning' | 'arguments';
   readonly text: string;
-  /** The tool whose arguments it belongs to; undefined where the model does not say. */
+  /** The tool whose arguments it belongs to; undefined if the model does not say. */
   readonly tool?: string | undefined;
   /** The position of that call in the reply. */
   readonly callIndex?: number | undefined;

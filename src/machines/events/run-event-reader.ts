@@ -220,7 +220,7 @@ class AgentReader {
 
 type Emit = (event: RunEventBody) => void;
 
-/** What people said, when it came and when the model got it. */
+/** Messages from people: when each arrived and when the model received it. */
 function readMail(before: AgentContext | null, { stats }: AgentContext, emit: Emit): void {
   const { received, delivered } = mailNews(before?.stats.mail ?? null, stats.mail);
   for (const message of received) emit({ type: 'message.received', ...message });

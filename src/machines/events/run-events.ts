@@ -58,7 +58,7 @@ export type RunEventBody =
       readonly error: { readonly code: string; readonly message: string };
       readonly next?: string;
     }
-  /** A person said something to the run while it worked: for the model's next turn, or (`queue`) for the next run. */
+  /** A person's message to the run while it worked: for the model's next turn, or (`queue`) for the next run. */
   | { readonly type: 'message.received'; readonly id: string; readonly text: string; readonly kind: 'steer' | 'queue' }
   /** The model receives it with this step's request. */
   | { readonly type: 'message.delivered'; readonly id: string; readonly text: string; readonly step: number }

@@ -45,7 +45,7 @@ export type LlmCallOutput =
       readonly toolCalling: ToolCalling;
       readonly attempts: number;
       readonly shortened: boolean;
-      /** The models, if there are several, with what was learned of them. */
+      /** The models, if there are several, with what was learned of them; the last one asked is the one that answered. */
       readonly list: ModelList | null;
     }
   | {

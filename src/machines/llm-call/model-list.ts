@@ -182,7 +182,7 @@ function pauseAsked(error: LeafError | null): number {
   return typeof retryAfterMs === 'number' ? retryAfterMs : 0;
 }
 
-/** What is said of a failure beside its code. */
+/** A failure's description besides its code. */
 export function detailsOf(error: LeafError | null): JsonObject {
   return error !== null && isJsonObject(error.data) ? error.data : {};
 }

@@ -24,13 +24,13 @@ import { type Backoff, backoffMs } from '../../recovery/backoff.ts';
 
 /** How patient a connection is. Times in milliseconds. */
 export interface McpConnectionLimits {
-  /** Failures in a row before it gives up. */
+  /** Consecutive failures before it stops trying. */
   readonly maxFailures: number;
   /** The wait before attempt after attempt. With full jitter, so that many clients of one server do not come back at once. */
   readonly backoff: Backoff;
   /** How long announcements of a changed list are gathered before it is fetched again. */
   readonly settleMs: number;
-  /** How long a connection that gave up rests before a call may make it try once more. */
+  /** How long a failed connection rests before a call may make it try again. */
   readonly coolDownMs: number;
   /** A link that has held this long has proved itself. */
   readonly provenMs: number;
@@ -109,7 +109,7 @@ const MAX_REFUSALS = 2;
 const MAX_STEP_UPS = 2;
 const MAX_SCOPES = 100;
 
-/** A server that asks to be left alone for longer is tried again all the same. */
+/** A server that asks for a longer pause is still tried again after this time. */
 const MOST_ASKED_MS = 300_000;
 
 /** Codes that a further attempt cannot fix by itself. */

@@ -25,7 +25,7 @@ export function shapeOf(context: ToolCallContext): Pick<ToolCallContext, 'check'
   return { check, args: check.ok ? check.value : asArguments(context.request.args) };
 }
 
-/** What the check of the JSON Schema said. */
+/** The errors of the JSON Schema check. */
 export function shapeError({ check, spec }: ToolCallContext): ToolError | null {
   return check?.ok === false ? { ...check.error, tool: spec?.name ?? '' } : null;
 }
@@ -42,7 +42,7 @@ export function unreadableError({ request, spec }: ToolCallContext): ToolError {
   };
 }
 
-/** What the tool's own check said against the arguments. */
+/** The objections of the tool's own check to the arguments. */
 export function failedCheck({ args, spec }: ToolCallContext, output: CheckArgsOutput): ToolError | null {
   if (output.ok) return null;
   const tool = spec?.name ?? '';
@@ -67,7 +67,7 @@ export function executionError({ args, spec, request }: ToolCallContext, error: 
   };
 }
 
-/** The tool ran and said itself that it failed. */
+/** The tool ran and reported its own failure. */
 export function reportedError({ args, spec, request }: ToolCallContext, result: ToolResult): ToolError {
   const message = result.error ?? result.message ?? 'the tool reported an error without a message';
   return {

@@ -13,7 +13,7 @@ import type { ToolCallContext } from './tool-call-context.ts';
 
 const MAX_ATTEMPTS_TOLD = 6;
 
-/** Takes up the failure that a call has come to. */
+/** Starts recovery from a call's failure. */
 export function failureTakenUp({ progress, error, spec, caller, request }: ToolCallContext): RecoveryProgress {
   if (error === null) return progress;
   return failed(progress, spec?.recovery ?? caller.recovery, error, {

@@ -1,6 +1,6 @@
 /**
- * Owns: getting and renewing the token of one connection, step by step; its machine decides when. Does not own: what is
- * said to the authorization server (oauth-client.ts), and where tokens are kept (the store).
+ * Owns: getting and renewing the token of one connection, step by step; its machine decides when. Does not own: the
+ * requests to the authorization server (oauth-client.ts), or where tokens are kept (the store).
  *
  * I1 A token, code or secret leaves here only in a request, or into the store.
  * I2 Of all who share a store, one at a time refreshes a login; those that waited use what the first one got.
@@ -66,7 +66,7 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer {
       limit.release();
     }
   };
-  /** Waits until others have put tokens into the store that are of use. */
+  /** Waits until others have put usable tokens into the store. */
   const elsewhere = async (step: McpAuthStep, signal: AbortSignal): Promise<{ readonly by: 'elsewhere' }> => {
     for (;;) {
       await pause(clock, WATCH_MS, signal);

@@ -26,7 +26,7 @@ const MARGIN_MS = 5000;
 /** Earlier tokens than these are not redacted. */
 const MOST_SECRETS = 200;
 
-/** Whose tokens they are. */
+/** The owner of the tokens. */
 interface TokenSubject {
   readonly issuer: string;
   readonly clientId: string;

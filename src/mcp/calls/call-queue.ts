@@ -3,7 +3,7 @@
  * next (the mcpCall machine).
  *
  * I1 Calls that wait are sent in the order in which they began to wait; at most `MAX_WAITING` wait.
- * I2 A call is under way on one link at a time, and what is said of a link holds for the calls on it alone.
+ * I2 A call is under way on one link at a time, and what is reported about a link applies only to the calls on it.
  */
 import { McpError, type McpQuestion } from '../../actors/mcp/mcp-calls.ts';
 import { mcpCallMachine, sendMcpCall } from '../../machines/mcp/mcp-call-machine.ts';

@@ -10,7 +10,7 @@ const ALL_FOR_USER = 'The result is for the user alone, who has got it; nothing 
 /**
  * Maps the result of `tools/call` to the result format. One text part is `data` as text; several parts, images, audio and
  * resources are a list of parts; structured content wins, and what is not text then stands in `parts`. `isError` makes it
- * an error with the text as its words. What the server wants only the user to have (`annotations.audience`) stands in
+ * an error with the text as its message. What the server intends only for the user (`annotations.audience`) is in
  * `forUser`, which no model receives. Never throws.
  */
 export function mapResult(raw: JsonObject): ToolResult {

@@ -145,7 +145,7 @@ export class QueuedCall<T = unknown> {
     this.#happened({ type: 'call.refused' });
   }
 
-  /** Learns whether anybody is trying the connection. */
+  /** Records whether the connection is being attempted. */
   noteIdle(isIdle: boolean): void {
     this.#happened({ type: isIdle ? 'connection.idle' : 'connection.tried' });
   }

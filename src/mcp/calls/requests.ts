@@ -27,7 +27,7 @@ export interface McpCallOptions {
   readonly effects?: Effects | undefined;
   /** The caller's trace, as W3C writes it in a header of that name: sent in `_meta`. Anything else is not sent. */
   readonly traceparent?: string | undefined;
-  /** Hears what a person typed as a secret while this call was under way, to keep it out of logs. */
+  /** Receives secrets that a person typed while this call was under way, to keep them out of logs. */
   readonly onHidden?: ((text: string) => void) | undefined;
 }
 

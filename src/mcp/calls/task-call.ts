@@ -22,7 +22,7 @@ import { lostTask } from './call-errors.ts';
 interface TaskIo {
   /** Aborts when the call is settled: a task that continues then is cancelled. */
   readonly signal: AbortSignal;
-  /** To be called when the server has said that it is at work. */
+  /** To be called when the server has reported that it is at work. */
   readonly heard: () => void;
 }
 

@@ -32,8 +32,8 @@ interface ToolCallsOptions {
 const CANCEL_MS = 10_000;
 
 /**
- * Calls a tool by the server's own name for it: the plain way or as a task, whichever the server wants. Rejects with an
- * {@link McpError} when there is no result.
+ * Calls a tool by the server's own name for it: as a plain call or as a task, whichever the server requires. Rejects with
+ * an {@link McpError} when there is no result.
  */
 export function callServerTool(
   options: ToolCallsOptions,
@@ -54,7 +54,7 @@ class ToolCall {
   readonly #trace: Pick<ToolRequestIo, 'meta'>;
   /** The tool as its server listed it when it was called, or before it was sent. */
   #then: McpTool | undefined;
-  /** How far it is, as the server said last. */
+  /** The last progress that the server reported. */
   #far: McpProgress = { progress: 0 };
   #task: TaskCall | null = null;
 

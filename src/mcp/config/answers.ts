@@ -36,8 +36,8 @@ export type McpElicitationAnswer =
   | { readonly action: 'cancel' };
 
 /**
- * Puts a server's question to a person. An accepted answer is held against the question's schema before it is sent; one
- * that does not fit, and a function that throws, send `cancel`. `signal` withdraws the question.
+ * Puts a server's question to a person. An accepted answer is checked against the question's schema before it is sent; if
+ * it does not fit, or the function throws, `cancel` is sent. `signal` withdraws the question.
  */
 export type McpElicit = (
   question: McpElicitation,

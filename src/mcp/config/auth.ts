@@ -40,7 +40,7 @@ export interface ClientCredentialsOptions {
   /** How that key signs. Default `RS256`. */
   readonly algorithm?: string | undefined;
   readonly scopes?: readonly string[] | undefined;
-  /** The only authorization server that gets the credentials. Without it they go to the one that the MCP server names. */
+  /** The only authorization server that gets the credentials. Without it, they go to the one that the MCP server names. */
   readonly issuer?: string | undefined;
   /** Gets access by the sign-on of an organization: its identity provider vouches for the user of an ID token. */
   readonly identityProvider?: IdentityProviderOptions | undefined;

@@ -17,7 +17,7 @@ export interface McpToolOverride {
   readonly onError?: unknown;
 }
 
-/** What can be said of any server, however it is reached. */
+/** Settings of any server, however it is reached. */
 export interface McpServerSettings {
   /** Whether calls must be agreed to. `by-annotations` asks {@link policyFromAnnotations}. Default: the agent's own default. */
   readonly policy?: Policy | 'by-annotations' | undefined;
@@ -45,9 +45,9 @@ export interface McpServerSettings {
   readonly sampling?: boolean | 'confirm' | McpSampler | undefined;
   readonly overrides?: Readonly<Record<string, McpToolOverride>> | undefined;
   /**
-   * What happens to a call that was sent when the connection broke. `unless-destructive` (default): it is sent once more
-   * after the reconnect, unless the tool is annotated destructive and not idempotent. `safe`: only calls of tools known
-   * to be read-only or idempotent are sent again.
+   * What happens to a call that was sent when the connection broke. `unless-destructive` (default): it is sent again
+   * after the reconnect, unless the tool is annotated as destructive and not idempotent. `safe`: only calls of tools
+   * known to be read-only or idempotent are sent again.
    */
   readonly retryAfterLoss?: 'unless-destructive' | 'safe' | undefined;
   /**
@@ -64,7 +64,7 @@ export interface McpStdioConfig extends McpServerSettings {
   readonly type?: 'stdio' | undefined;
   readonly command: string;
   readonly args?: readonly string[] | undefined;
-  /** Added to a small safe part of our own environment; nothing else of it reaches the server. */
+  /** Added to a small safe part of our own environment, the rest of which does not reach the server. */
   readonly env?: Readonly<Record<string, string>> | undefined;
   readonly cwd?: string | undefined;
   /** Also end what the server started (POSIX: its process group, Windows: its tree). Default true. */

@@ -27,7 +27,7 @@ export interface McpLimits {
   readonly questionsPerCall: number;
 }
 
-/** What holds where nothing else is said. */
+/** The defaults. */
 export const DEFAULT_MCP_LIMITS: McpLimits = {
   messageBytes: 10 * 2 ** 20,
   listPages: 100,

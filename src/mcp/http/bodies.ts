@@ -92,7 +92,7 @@ export async function beginning({ body }: Response): Promise<string> {
   return new TextDecoder().decode(held.take());
 }
 
-/** Bounds of what a server may say about when to come back, in milliseconds: neither in a tight loop nor never. */
+/** Bounds for a server's retry delay, in milliseconds: neither a tight loop nor never. */
 const RETRY_MS = { least: 10, most: 30_000 };
 
 /**

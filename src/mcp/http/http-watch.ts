@@ -31,7 +31,7 @@ const PING_MS = 2500;
 const HEARTBEAT_MS = 1000;
 /** What the last bytes of a stream take through the parser. */
 const SETTLE_MS = 20;
-/** How often the SDK tries to take up a stream again. */
+/** How often the SDK tries to resume a stream. */
 const RESUME_TRIES = 2;
 
 /** Makes the watch of one HTTP link. A failed ping and a broken stream raise doubt; the connection's machine decides. */

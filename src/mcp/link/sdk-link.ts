@@ -4,7 +4,7 @@
  *
  * I1 A link is one client on one transport, used once.
  * I2 Every request ends with an answer or a {@link LinkFault}; no code or text of the SDK's errors decides which.
- * I3 `onDown` is said once, and never after `close`.
+ * I3 `onDown` is called once, and never after `close`.
  */
 import {
   Client,

@@ -149,9 +149,9 @@ export function effectsOf({ annotations, override }: McpToolTraits): Effects {
 }
 
 /**
- * May a call be sent once more after a reconnect, although its first request may have reached the server? Never where
- * the configuration says `once`, never for a tool annotated destructive and not idempotent, and with `safe` only where
- * the tool is known to be read-only or idempotent. With a task it goes by the effects alone: the answer to a lost request
+ * May a call be sent again after a reconnect, although its first request may have reached the server? Never where the
+ * configuration says `once`, never for a tool annotated destructive and not idempotent, and with `safe` only where the
+ * tool is known to be read-only or idempotent. With a task it goes by the effects alone: the answer to a lost request
  * would have had the task's id, and what was begun continues unseen.
  */
 export function mayRepeat(

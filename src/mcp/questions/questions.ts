@@ -60,8 +60,8 @@ export class Questions {
   }
 
   /**
-   * Does a call; where the server wants a person to open pages first, puts that to the person and calls once more.
-   * Rejects with a {@link McpError} that says what to do if they were not opened.
+   * Does a call; if the server wants a person to open pages first, asks the person and calls again. Rejects with a {@link
+   * McpError} that says what to do if they were not opened.
    */
   async afterPages<T>(
     { generation, what, signal }: { readonly generation: number; readonly what: string; readonly signal: AbortSignal },
@@ -119,7 +119,7 @@ export class Questions {
     };
   }
 
-  /** Puts one question to a person and gives what the server gets. Secrets are hidden before anybody receives the answer. */
+  /** Asks a person one question and returns the answer for the server. Secrets are hidden before anyone else receives it. */
   async #put(
     generation: number,
     question: McpElicitation,

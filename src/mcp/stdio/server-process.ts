@@ -30,7 +30,7 @@ interface Listeners {
   /** Bytes of a line that is kept; a larger one is skipped. Default: that of the limits. */
   readonly lineBytes?: number;
   readonly onLine: (line: InputLine) => void;
-  /** Hears of a line that is larger, with each piece of it. */
+  /** Called for a larger line, with each piece of it. */
   readonly onTooLong?: (line: InputLine & { readonly ok: false }) => void;
   readonly onExit: (fault: LinkFault) => void;
 }

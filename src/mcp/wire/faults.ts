@@ -101,7 +101,7 @@ export function pastLimit(limit: keyof McpLimits, what: string, limits: McpLimit
 /** What is read only where there are not more objects and lists than these: each takes some ten times its two characters. */
 const MOST_PARTS = 500_000;
 
-/** The fault of a message whose text is small enough, and what it would take in memory is not; null for all others. */
+/** The fault of a message whose text is small enough but would take too much memory; null for all others. */
 export function tooIntricate(text: string): LinkFault | null {
   if (text.length < 2 * MOST_PARTS || partsOf(text) <= MOST_PARTS) return null;
   return new LinkFault('limit', `its answer holds more than ${MOST_PARTS} objects and lists`, {

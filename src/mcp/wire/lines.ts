@@ -9,7 +9,7 @@ export type InputLine =
 interface LineOptions {
   /** Also ends a line at a carriage return that no newline follows, as event streams do. */
   readonly returns?: boolean;
-  /** Hears of a line at the moment it goes past the limit, and again with each piece of it that comes after that. */
+  /** Called for a line when it exceeds the limit, and again with each later piece of it. */
   readonly onTooLong?: (line: InputLine & { readonly ok: false }) => void;
 }
 

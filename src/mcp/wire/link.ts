@@ -6,7 +6,7 @@ import type { LinkFault } from './faults.ts';
 import type { McpTool } from '../../actors/mcp/mcp-calls.ts';
 import type { McpTarget } from '../config/config.ts';
 
-/** What a server said of itself when the link was made. */
+/** What a server reported about itself when the link was made. */
 export interface McpServerInfo {
   /** The server's own name, not the one in the configuration. */
   readonly title: string;
@@ -69,7 +69,7 @@ export interface LinkIo {
   readonly answers: McpAnswers;
   /** Puts a token on requests to the server; left out where none is wanted. */
   readonly authorize?: ((inner: Fetch) => Fetch) | undefined;
-  /** The link is dead. Said at most once. */
+  /** The link is dead. Called at most once. */
   readonly onDown: (fault: LinkFault) => void;
   /** Something broke that need not mean death: a ping should decide. */
   readonly onDoubt: (reason: string) => void;

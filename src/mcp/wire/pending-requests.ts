@@ -15,7 +15,7 @@ export interface WireTransport {
   onmessage?: ((message: WireMessage) => void) | undefined;
 }
 
-/** A transport with its bookkeeping: what is under way, whether it has died, what can be said of its end. */
+/** A transport with its state: what is under way, whether it has died, and why. */
 export interface Wire<T> {
   readonly transport: T;
   readonly kind: McpServerInfo['transport'];
@@ -34,7 +34,7 @@ export interface PendingRequest {
   readonly method: string;
   /** False as long as the server cannot have begun with it. */
   delivered: boolean;
-  /** Where its stream can be taken up again after it broke; null where it cannot. */
+  /** Where its stream can be resumed after it broke; null if it cannot. */
   resumeAt: string | null;
   /** How often that was tried in vain. */
   failedResumes: number;
@@ -175,7 +175,7 @@ export function badAnswer({ result, error }: WireMessage): string | null {
   return `it answered with an error that has no code and message: ${excerpt(error)}`;
 }
 
-/** What is said of an answer under an id that no request had. */
+/** The message about an answer with an id that no request had. */
 export function strangeAnswer({ id, error }: WireMessage): string {
   const said = isJsonObject(error) && typeof error.message === 'string' ? `: ${error.message.slice(0, 200)}` : '';
   return `it answered under the id ${excerpt(id ?? null)}, which no request has${said}`;

@@ -47,8 +47,8 @@ export interface AiSdkCall extends AiSdkSettings {
 }
 
 /**
- * A piece of an assistant's turn that its provider needs back unchanged. A `call` stands for the tool call at that
- * position; `options` are what the provider gave as its metadata.
+ * A piece of an assistant's turn that its provider needs back unchanged. A `call` is the tool call at that position;
+ * `options` are what the provider gave as its metadata.
  */
 export type KeptPart = (
   | { readonly type: 'text' | 'reasoning'; readonly text: string }

@@ -107,7 +107,7 @@ export class PartReader {
     if (delta === '') return;
     if (block.type === 'text') this.#onToken?.({ kind: 'text', text: delta });
     else {
-      // Summaries are paragraphs of their own.
+      // Each summary is its own paragraph.
       const piece = block.text === '' && this.#reasoning !== '' ? `\n\n${delta}` : delta;
       this.#reasoning += piece;
       this.#onToken?.({ kind: 'reasoning', text: piece });

@@ -86,7 +86,7 @@ function statusOf(error: unknown): number | undefined {
   return typeof status === 'number' ? status : undefined;
 }
 
-/** What the server said: the body of a response, or the event of a stream. */
+/** The server's error: the body of a response, or the event of a stream. */
 function serverErrorOf(error: unknown): ServerError {
   const body = memberOf(error, 'responseBody');
   if (typeof body === 'string') return readServerError(parsedText(body) ?? body);

@@ -126,7 +126,7 @@ const REFUSALS = [400, 404, 422, 501];
 const TOOL_FIELDS = ['tools', 'tool_choice', 'functions'];
 const TOOL_CODES = /^(?:unsupported_tools?|tools?(?:_use|_calls?|_calling)?_(?:not_supported|unsupported))$/;
 
-/** Fields of our own making that a server may refuse without naming them, the likeliest first. */
+/** Fields added by us that a server may reject without naming them, the likeliest first. */
 const SUSPECTS = ['response_format', 'stream_options'];
 
 /** Reads out of a refusal, by structured fields alone, what the server cannot do. */

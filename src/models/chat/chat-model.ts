@@ -139,7 +139,7 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
   return chat;
 }
 
-/** The reply with what is still to be said of its server, which is said once. */
+/** The reply with pending notes about its server, each of which is reported once. */
 function withUnsaid(reply: ModelReply, unsaid: Set<string>): ModelReply {
   if (unsaid.size === 0) return reply;
   const warnings = [...unsaid, ...(reply.warnings ?? [])];

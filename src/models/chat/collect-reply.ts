@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject, parsedText } from '../../json/json.ts';
 export interface ReplyCollector {
   /** Takes a completion or a chunk of one. */
   add(value: JsonObject): void;
-  /** True once the server has said that the reply is over. */
+  /** True once the server has ended the reply. */
   isFinished(): boolean;
   /** The reply. Throws a `bad-response` when no choice ever came. */
   reply(): ModelReply;

@@ -36,7 +36,7 @@ export function encodeRequest(request: ModelRequest, options: EncodeOptions): En
   if (tools.length > 0) end += `,"tools":${encodeTools(tools)}`;
   for (const [name, value] of fields) end += `,${JSON.stringify(name)}:${JSON.stringify(value)}`;
   const body = `${start}${conversation.rest}${end}}`;
-  // A part of the body, not a text of its own: the conversation is in memory once.
+  // A part of the body, not a separate text: the conversation is in memory once.
   conversation.remember(body.slice(start.length, start.length + conversation.rest.length));
   return { body, optional: fields.map(([name]) => name), withTools: tools.length > 0 };
 }

@@ -83,10 +83,7 @@ export function codeOf(status: number, error: ServerError): ModelErrorCode {
   return status >= 400 ? 'bad-request' : 'bad-response';
 }
 
-/**
- * A 404 is about the address where nothing in it speaks of a model and the server has no model list at this address, or
- * lists the very model.
- */
+/** A 404 is about the URL if it does not mention a model and the server has no model list at this URL, or lists the model. */
 function isAboutPath(status: number, error: ServerError, { offered, model }: RequestContext): boolean {
   if (status !== 404 || error.param === 'model') return false;
   if ([error.code, error.type].some((name) => name !== undefined && NO_MODEL_CODES.includes(name))) return false;
@@ -175,7 +172,7 @@ function withoutKey(text: string, { apiKey }: Endpoint): string {
   return apiKey === undefined || apiKey === '' ? text : text.replaceAll(apiKey, '«api key»');
 }
 
-/** What a server said of a failure, in the fields that servers agree on. Only `message` is for people. */
+/** A server's error, in the fields that servers agree on. Only `message` is for people. */
 export interface ServerError {
   readonly message: string;
   readonly code: string | undefined;

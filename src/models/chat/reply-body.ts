@@ -42,7 +42,7 @@ export class ReplyBodyReader {
     return this.#isDone || this.#failure !== undefined;
   }
 
-  /** True once the server has said that the reply is over: what breaks off after that is not missed. */
+  /** True once the server has ended the reply: a connection that breaks after that does not matter. */
   isComplete(): boolean {
     return this.#form === 'events' && this.#collector.isFinished();
   }
@@ -160,7 +160,7 @@ export function createEventReader(onEvent: (event: StreamEvent) => void): EventR
   return {
     feed(text) {
       unended.push(text);
-      // A line of any length is put together once, when its end has come.
+      // A line of any length is assembled once, when it is complete.
       if (!text.includes('\n')) return;
       const lines = unended.join('').split('\n');
       unended = [lines.pop() ?? ''];

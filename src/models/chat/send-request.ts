@@ -17,7 +17,7 @@ export interface ResponseListener {
 
 /** Sends Chat Completions requests. */
 export interface ChatClient {
-  /** True for OpenAI's own servers, which have names of their own for some fields. */
+  /** True for OpenAI's own servers, which use their own names for some fields. */
   readonly isOpenAI: boolean;
   /** Sends a request. Never throws; gives what stops it and closes its connection. */
   send(body: string, listener: ResponseListener): (reason: unknown) => void;
@@ -122,7 +122,7 @@ class RequestUnderWay implements ResponseListener {
     if (this.#isSettled) clearTimeout(this.#timer);
     else if (this.#head === undefined) this.#fail(connectFailed(this.#input.endpoint, cause));
     else if (this.#reader === undefined) this.#endErrorBody();
-    // What broke off after the server had said that the reply is over was only the goodbye.
+    // What broke off after the end of the reply was only the closing of the connection.
     else if (this.#reader.isComplete()) this.#endReply(this.#reader);
     else this.#fail(new ModelError('bad-response', 'the reply broke off before it was complete', { cause }));
   }
@@ -206,7 +206,7 @@ function seconds(ms: number): string {
   return ms < 1000 ? `${String(ms)} ms` : `${String(Math.round(ms / 1000))} s`;
 }
 
-/** Replies that come in less time than this come in one piece: nothing can be said of their speed. */
+/** Replies that take less time than this arrive in one piece: their speed is unknown. */
 const SHORTEST_MS = 5;
 
 /** Measures how fast a reply comes, from the moment it is made. */

@@ -29,7 +29,7 @@ export interface Preset {
   readonly keyVariable?: string;
   /** The environment variable that names its base URL. */
   readonly urlVariable?: string;
-  /** How to start it or get at it, said when it cannot be reached. */
+  /** How to start or reach it, for the message when it cannot be reached. */
   readonly howToStart: string;
 }
 

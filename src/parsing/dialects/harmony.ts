@@ -8,7 +8,7 @@ const ENDS = ['<|end|>', '<|call|>', '<|return|>', START, CHANNEL];
 const LONGEST_HEADER = 300;
 /** What is addressed to the assistant or the user is a message. */
 const RECIPIENT = /to=(?:functions\.|(?!(?:assistant|user|all)(?![\p{L}\p{N}_.-])))([\p{L}\p{N}_.-]+)/u;
-/** A header whose first tokens stood in the prompt. */
+/** A header whose first tokens were in the prompt. */
 const BARE = /^ ?to=/;
 const MADE_UP = /^(?:user|system|developer|tool|functions\.)/;
 

@@ -11,8 +11,8 @@ import { react } from './react.ts';
 import { TAGGED } from './tagged.ts';
 
 /**
- * The formats whose blocks begin with a mark of their own. Which one reads a text is decided by where its mark stands;
- * the order counts only among those that share a mark.
+ * The formats whose blocks begin with their own mark. The position of the marks decides which format reads a text; the
+ * order here matters only among those that share a mark.
  */
 export const MARKED_DIALECTS: readonly Dialect[] = [
   harmony,

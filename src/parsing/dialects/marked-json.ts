@@ -25,7 +25,7 @@ const ROWS: readonly Row[] = [
     open: ['<tool_call>', '<tool_calls>', '<toolcall>', '<TOOLCALL>'],
     close: ['</tool_call>', '</tool_calls>', '</toolcall>', '</TOOLCALL>', '<|im_start|>', '<|im_end|>'],
   },
-  // LongCat: the same between tags of its own.
+  // LongCat: the same between its own tags.
   { name: 'longcat', open: ['<longcat_tool_call>'], close: ['</longcat_tool_call>'] },
   // Granite: `<function_call> {"name": …, "arguments": …}`, one after the other, mostly unclosed.
   {

@@ -56,7 +56,7 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-/** The formats that name the tool between two marks. A call whose arguments cannot be read stays, as invalid. */
+/** The formats that name the tool between two marks. A call whose arguments cannot be read is kept, as invalid. */
 export const NAMED_BLOCKS: readonly Dialect[] = ROWS.map((row) => ({
   name: row.name,
   markers: row.open,

@@ -39,7 +39,7 @@ const ROWS: readonly Row[] = [
   { name: 'llama4', open: '<|python_start|>', close: '<|python_end|>' },
 ];
 
-/** Python calls between marks of their own: the names need not be registered for the block to end where it does. */
+/** Python calls between their own marks: the block ends at its mark even if the names are not registered. */
 export const MARKED_PYTHONIC: readonly Dialect[] = ROWS.map((row) => ({
   name: row.name,
   markers: [row.open],

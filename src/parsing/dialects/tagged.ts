@@ -93,7 +93,7 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-/** The formats that write every parameter as an element of its own. */
+/** The formats that write every parameter as its own element. */
 export const TAGGED: readonly Dialect[] = ROWS.map((row) => ({
   name: row.dialect,
   markers: row.openCall,

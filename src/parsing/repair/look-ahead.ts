@@ -1,7 +1,7 @@
 import { CODE, isColon, isComma, isDigit, isQuote, isSpace, isWordCode, quoteClosers } from './characters.ts';
 import type { Cursor } from './cursor.ts';
 
-/** How far a look-ahead reads on before it gives up: names and keys are shorter. */
+/** How far a look-ahead reads: names and keys are shorter. */
 const LONGEST_KEY = 80;
 const LONGEST_WORD = 200;
 

@@ -104,7 +104,7 @@ function reopens(c: Cursor): boolean {
   return true;
 }
 
-/** A bracket of another kind: it closes what is around the object, or stands for the missing brace. */
+/** A bracket of another kind: it closes what is around the object, or replaces the missing brace. */
 function closeUnclosed(c: Cursor, code: number): void {
   c.repair('missing-brace', 'the closing brace of an object is missing', 2);
   const around = c.frames.slice(0, -1);

@@ -49,7 +49,7 @@ function withoutHalfPair(text: string): string {
   return last >= 0xd800 && last <= 0xdbff ? text.slice(0, -1) : text;
 }
 
-/** `"""text"""` or `'''text'''`, taken as it stands. */
+/** `"""text"""` or `'''text'''`, taken literally. */
 function tripleQuote(c: Cursor): string | undefined {
   const mark = c.text.slice(c.pos, c.pos + 3);
   if ((mark !== '"""' && mark !== "'''") || c.pos + 3 >= c.end) return undefined;
@@ -91,7 +91,7 @@ interface Decoded {
   readonly length: number;
 }
 
-/** In a Windows path every backslash stands for itself; a doubled one is one that was escaped properly. */
+/** In a Windows path every backslash is literal; a doubled one is one that was escaped properly. */
 function literalBackslash(raw: string, at: number): Decoded {
   return { text: '\\', length: raw.charCodeAt(at + 1) === CODE.backslash ? 2 : 1 };
 }

@@ -56,7 +56,7 @@ function parseConcatenation(c: Cursor, role: Role): string {
 const WRAPPERS =
   /^(?:ObjectId|ISODate|NumberLong|NumberInt|NumberDecimal|Decimal|UUID|np\.array|set|frozenset|list|tuple)\(/;
 
-/** `ObjectId("…")` and its like stand for the value inside. */
+/** `ObjectId("…")` and the like mean the value inside. */
 function parseWrapped(c: Cursor, role: Role): Json | undefined {
   const wrapper = WRAPPERS.exec(c.text.slice(c.pos, c.pos + 16));
   if (wrapper === null || role === 'root') return undefined;

@@ -1,7 +1,7 @@
 import type { DialectSource } from '../dialects/dialect.ts';
 import { Finder } from '../repair/cursor.ts';
 
-/** A piece of text that belongs to somebody: where its inside begins and ends, and where it ends itself. */
+/** A delimited piece of text: where its content begins and ends, and where the piece ends. */
 interface Owned {
   readonly from: number;
   readonly to: number;

@@ -30,7 +30,7 @@ export function parseReply(text: string, options?: ParseReplyOptions): Reply {
 
 /** Options of a reader of replies beside those of `parseReply`. */
 interface ReadReplyOptions extends ParseReplyOptions {
-  /** The model said itself that it was done, so that closers missing at the very end of an envelope are closed. */
+  /** The model finished by itself, so closers missing at the very end of an envelope are added. */
   readonly finished?: boolean;
   /** The only format, beside the envelope, whose calls count. */
   readonly heldTo?: string | null;
@@ -42,7 +42,7 @@ export interface CallNotRun {
   readonly tool: string;
   /** `envelope`, `bare-json`, or the name of a dialect. */
   readonly form: string;
-  /** The format has a mark of its own that is hardly written by chance. */
+  /** The format has its own mark that is rarely written by chance. */
   readonly marked: boolean;
   /** Nothing stands behind it. */
   readonly last: boolean;
@@ -82,7 +82,7 @@ interface Reading {
   readonly heldTo: string | null;
 }
 
-/** Valid JSON is taken as it stands. */
+/** Valid JSON is taken literally. */
 function readDirect(text: string, options: ReadReplyOptions): ReplyReading | undefined {
   const { maxChars, maxDepth } = resolveLimits(options.limits);
   const strict = text.length > maxChars ? undefined : parseStrict(text, maxDepth);

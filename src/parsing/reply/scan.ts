@@ -208,7 +208,7 @@ class Scanner {
     this.takeTo(this.elements.endAt(i, this.from) ?? i + 1);
   }
 
-  /** True for a closing tag whose opening one stood in the prompt: everything before it was a thought. */
+  /** True for a closing tag whose opening one was in the prompt: everything before it was a thought. */
   private closesOrphan(at: number, past: number): boolean {
     return this.thoughts.length === 0 && this.closesAgain(at, past);
   }
@@ -233,7 +233,7 @@ class Scanner {
     this.around.forget();
   }
 
-  /** A block of a format that has a mark of its own. */
+  /** A block of a format that has its own mark. */
   private takeMarked(at: number): boolean {
     const marks = MARKS.get(this.text.charCodeAt(at));
     if (marks === undefined) return false;

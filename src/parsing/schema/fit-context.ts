@@ -10,7 +10,7 @@ type Coerce = (type: Json, value: Json, context: FitContext) => Json | undefined
 
 const DEEPEST = 256;
 const MOST_ISSUES = 50;
-/** How many schema nodes one value may be held against: a schema that refers to itself in unions would never end. */
+/** How many schema nodes one value may be checked against: a schema that refers to itself in unions would never end. */
 const MOST_STEPS = 200_000;
 
 /**
@@ -40,7 +40,7 @@ export class FitContext {
     this.work = work;
   }
 
-  /** A context for trying one branch of a union: same root, path and effort, issues and repairs of its own. */
+  /** A context for trying one branch of a union: same root, path and effort, but its own issues and repairs. */
   branch(coerce: boolean): FitContext {
     const how = { coerce: coerce && this.coerce, partial: this.partial };
     const branch = new FitContext(this.root, how, this.work);

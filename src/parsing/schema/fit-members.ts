@@ -43,7 +43,7 @@ function takesNull(schema: Json | undefined, context: FitContext): boolean {
   return trial.issues.length === 0;
 }
 
-/** Only what can speak about null is looked at: types, choices, unions, references. */
+/** Only what can allow null is looked at: types, choices, unions, references. */
 function acceptsNull(schema: JsonSchema, context: FitContext, depth: number): void {
   if (schema === true || depth > 8) return;
   if (schema === false) return context.issue('no');

@@ -22,7 +22,7 @@ export interface ReadSchema {
   readonly validate?: (value: unknown) => unknown;
 }
 
-/** Reads whatever stands for a schema. One that gives no JSON Schema allows everything that its own check allows. */
+/** Reads anything that can serve as a schema. One without a JSON Schema allows everything that its own check allows. */
 export function readSchema(schema: unknown): ReadSchema {
   if (typeof schema === 'boolean') return { json: schema };
   const standard = standardPart(schema);

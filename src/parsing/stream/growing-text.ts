@@ -44,7 +44,7 @@ const ENDS = new Set(['<|end|>', '<|return|>', '<|call|>']);
 
 /** Keeps the reasoning of a message, block after block, as it is written. */
 export class ThoughtReader {
-  /** True once a message has said what its reasoning is. */
+  /** True once a message has marked its reasoning. */
   hasBlock = false;
   private readonly thought = new GrowingText();
   private readonly tags = new TagReader();
@@ -61,7 +61,7 @@ export class ThoughtReader {
     this.form = form;
   }
 
-  /** Takes what had been read as text before a closing tag said that it was reasoning. */
+  /** Takes what had been read as text before a closing tag marked it as reasoning. */
   add(text: string): void {
     this.hasBlock = true;
     this.thought.write(text);

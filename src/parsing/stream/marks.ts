@@ -59,7 +59,7 @@ const RECIPIENT = 'to=functions.';
 
 let table: Mark | undefined;
 
-/** The table of all marks by which the dialects are known, made when first asked for. */
+/** The table of all marks of the dialects, made on first use. */
 export function marks(): Mark {
   if (table !== undefined) return table;
   const root = node(0, 1);

@@ -67,7 +67,7 @@ function shown({ eventType, source }: AnyTransitionDefinition): string {
   return eventType.startsWith('xstate.done.state') ? 'done' : eventName({ type: eventType });
 }
 
-/** A guard as it stands in the drawing: its name, and what it is asked. */
+/** A guard as the drawing shows it: its name, and its parameters. */
 function guardName(guard: unknown): string | null {
   if (guard === undefined || guard === null) return null;
   if (typeof guard === 'string') return guard;

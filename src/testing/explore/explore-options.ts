@@ -33,7 +33,7 @@ export interface ExploreOptions {
   readonly onProgress?: (soFar: ExploreProgress) => void;
   /** Stops once this many laws are broken. Default: continues. */
   readonly maxViolations?: number;
-  /** How many things to tell on one path at most. Default 200. */
+  /** The maximum number of entries on one path. Default 200. */
   readonly maxDepth?: number;
   /** Chooses the random walks beyond `maxPaths`. Default 1. */
   readonly seed?: number;

@@ -26,8 +26,8 @@ export async function explorePaths(
 
 /**
  * Whether a machine, as it is configured, can come to a state for which the predicate is true. False is a proof; if the
- * bounds end the search before that, it rejects with an `ExplorationError` (code `not-exhaustive`). For the way there use
- * `explorePaths(…, { never })`, whose violation has it as a recording.
+ * bounds end the search before that, it rejects with an `ExplorationError` (code `not-exhaustive`). For the path to it
+ * use `explorePaths(…, { never })`, whose violation has it as a recording.
  *
  * @example expect(await canReach(agent, (view) => view.ran.some(({ tool }) => tool === 'delete_all'))).toBe(false);
  */

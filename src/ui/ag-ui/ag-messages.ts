@@ -7,7 +7,7 @@ import { AgUiFold } from './ag-ui-fold.ts';
 /** The metadata that identifies the message that a run was begun with. */
 export const AG_MESSAGE = 'agUiMessage';
 
-/** What was said in a thread so far, as messages of AG-UI, the oldest first; none where the owner has no such thread. */
+/** The messages of a thread so far, in AG-UI's format, the oldest first; none if the owner has no such thread. */
 export async function readAgMessages(
   journal: JournalStore,
   threadId: string,
@@ -23,7 +23,7 @@ export async function readAgMessages(
   return messages;
 }
 
-/** What a person said that began a run. */
+/** The message from a person that began a run. */
 function asked({ runId, input, content, metadata }: RunRecord): object {
   const known = metadata[AG_MESSAGE];
   const id = typeof known === 'string' ? known : `asked:${runId}`;

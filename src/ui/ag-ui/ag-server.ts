@@ -1,5 +1,5 @@
 /**
- * Owns: requests of AG-UI, as streams. Does not own: what is said in them (the fold), what they do (the chat).
+ * Owns: requests of AG-UI, as streams. Does not own: their content (the fold), what they do (the chat).
  *
  * I1 A thread is a chat, and each run of AG-UI begins one of ours, continues one behind its interrupts, or shows one again.
  * I2 Answers cover all that is open, or none is written.

@@ -130,7 +130,7 @@ export class AgUiFold {
     return [...begun, ...this.#call(event, callId.slice(0, Math.max(0, callId.lastIndexOf('.'))))];
   }
 
-  /** What is said of a call, of the root or of the subagent that works for the call `parent`. */
+  /** The events about a call, of the root or of the subagent that works for the call `parent`. */
   #call(event: RunEvent, parent: string | undefined): readonly AgEvent[] {
     switch (event.type) {
       case 'tool.started':

@@ -1,7 +1,7 @@
 /**
  * Owns: the requests of a chat in a browser, for `useChat`. Does not own: what is shown.
  *
- * I1 A connection that breaks is taken up again at the message that came last, within the same stream.
+ * I1 A connection that breaks is resumed at the last message received, within the same stream.
  * I2 Leaving a page stops nothing: a run is stopped by `stop`, which is written down like any other event.
  */
 import { readPosition } from '../base/sse.ts';

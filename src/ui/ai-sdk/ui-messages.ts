@@ -27,7 +27,7 @@ export interface UiMessage {
   readonly parts: UiPart[];
 }
 
-/** What was said in a chat so far, the oldest first; none where the owner has no such chat. */
+/** The messages of a chat so far, the oldest first; none if the owner has no such chat. */
 export async function readUiMessages<TMessage = UiMessage>(
   journal: JournalStore,
   chatId: string,
@@ -45,7 +45,7 @@ export async function readUiMessages<TMessage = UiMessage>(
   return messages as TMessage[];
 }
 
-/** What a person said that began a run. */
+/** The message from a person that began a run. */
 function asked({ runId, input, content, metadata }: RunRecord): UiMessage {
   const id = metadata[MESSAGE];
   const parts = (content ?? [{ type: 'text', text: input }]).map((part): UiPart => {

@@ -1,5 +1,5 @@
 /**
- * Owns: requests of the AI SDK's chats, as responses. Does not own: what is said in them (the fold), what they do (the chat).
+ * Owns: requests of the AI SDK's chats, as responses. Does not own: their content (the fold), what they do (the chat).
  *
  * I1 A client that disconnects cancels nothing: only an explicit stop ends a run.
  * I2 The same message posted again is the same run.
@@ -19,7 +19,7 @@ export interface ServeOptions extends ChatOptions {
   readonly state?: boolean;
 }
 
-/** How a stream is taken up again. */
+/** How a stream is resumed. */
 export interface ResumeStreamOptions extends Pick<ServeOptions, 'owner' | 'state'> {
   /** The request: its header `Last-Event-ID` (or the query `after`) is the client's position, its query `run` the run. */
   readonly request?: Request;

@@ -34,7 +34,7 @@ export class UiStreamFold {
   #number = 0;
   #blocks = 0;
   #plans = 0;
-  /** What the model said beside its calls, until that is its turn. */
+  /** The model's text besides its calls, until its turn. */
   #said = '';
   #isOver = false;
 
@@ -178,7 +178,7 @@ export class UiStreamFold {
     return this.#block('text', said);
   }
 
-  /** What a person said stands between the steps: a step that is reset leaves it. */
+  /** A person's message is between the steps: a step that is reset leaves it. */
   #steered({ id, text, step }: Of<'message.delivered'>): readonly UiChunk[] {
     // The step that the message is for has begun, or is about to.
     const isFresh = this.#step === 'fresh' && this.#number === step;

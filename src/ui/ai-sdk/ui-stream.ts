@@ -11,7 +11,7 @@ export interface UiStream {
   /** The chunks of a run's events, of all or of those so far. Nondeterministic parts, such as tokens, are ignored. */
   (events: Iterable<RunEvent>): readonly UiChunk[];
   /**
-   * Answers a request of `useChat`: a message, answers to approvals, a stop, a steer, and (`GET`) the stream taken up again.
+   * Answers a request of `useChat`: a message, answers to approvals, a stop, a steer, and (`GET`) resuming the stream.
    *
    * @example app.all('/api/chat/*', (c) => uiStream.serve(agent, c.req.raw, { journal, owner: c.get('user') }));
    */

@@ -82,7 +82,7 @@ export class Chat {
     void this.#resumed();
   }
 
-  /** A run that is being parked at this moment can be taken up a moment later. */
+  /** A run that is being parked at this moment can be resumed a moment later. */
   async #resumed(): Promise<void> {
     for (const ms of RETRIES_MS) {
       try {

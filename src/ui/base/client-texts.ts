@@ -7,7 +7,7 @@ import { SSE_PING } from './sse.ts';
 export interface RunClient {
   /** The text for groups that have come. */
   batch(batch: GroupBatch): string;
-  /** The text for what the model has said so far, as far as the client does not have it. */
+  /** The model's text so far that the client does not have yet. */
   said(latest: LiveText): string;
   /** The end for now: the run waits for people only. */
   ended(): string;

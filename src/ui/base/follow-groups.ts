@@ -49,7 +49,7 @@ class PlayedRun {
   #groups: EventGroup[] = [];
   #readers = 0;
   #reading: AbortController | null = null;
-  /** What the journal said of the run when it was last played to its end. */
+  /** The journal's state of the run when it was last replayed to its end. */
   #seen: string | null = null;
   /** The journal has no more. */
   #isRead = false;

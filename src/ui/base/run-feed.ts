@@ -1,9 +1,9 @@
 /**
- * Owns: what a client of a run is given: its groups, and between them what the model has said so far, where that is known. Does
+ * Owns: what a client of a run receives: its groups, and between them the model's text so far, where that is known. Does
  * not own: how it is written.
  *
- * I1 Groups come from the journal alone, and are the same in every process. What is said so far is known in the process that
- *    drives the run; a client that misses it misses nothing that stays.
+ * I1 Groups come from the journal alone, and are the same in every process. The text so far is known in the process that
+ *    drives the run; a client that misses it misses nothing permanent.
  * I2 A reader that is slow receives the latest text, not every piece of it: nothing is kept for it.
  */
 import type { Followed } from '../../journal/run/follow-run.ts';
@@ -11,7 +11,7 @@ import { type DrivenRun, drivenRun } from '../../journal/run/driven-runs.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import { type GroupBatch, followGroups } from './follow-groups.ts';
 
-/** What the model of the root agent has said of its reply so far. */
+/** The root agent's reply so far. */
 export interface LiveText {
   /** The number of the event after which this is true: void once there is a later one. */
   readonly seq: number;
@@ -26,7 +26,7 @@ export type RunFed =
   | { readonly kind: 'text'; readonly text: LiveText }
   | { readonly kind: 'idle' };
 
-/** What is said so far in one run, for any number of readers. */
+/** The text so far in one run, for any number of readers. */
 class LiveTexts {
   latest: LiveText | null = null;
   #next = Promise.withResolvers<'text'>();

@@ -93,7 +93,7 @@ export function crumbsOf(path: string): readonly string[] {
 }
 
 /**
- * Whose chart to show where nobody has chosen one: that of the agent which moved, or which one of its calls and questions
+ * Which actor's chart to show if none was chosen: that of the agent which moved, or which one of its calls and questions
  * belongs to; in other actor systems that of the actor which moved.
  */
 export function movedActor(session: SessionModel, step: StepInfo | undefined): string | null {
@@ -104,7 +104,7 @@ export function movedActor(session: SessionModel, step: StepInfo | undefined): s
 
 /**
  * What an actor is about, in one word or two: the tool of a call, else its own id. `whole` is the conversation as far as it
- * is known, in which a call has its name before it has said anything; `shown` the one at the step that is looked at.
+ * is known, in which a call has its name before it has any output; `shown` the one at the step that is looked at.
  */
 export function actorTitle(
   { track }: ActorState,

@@ -159,7 +159,7 @@ export function zoomAt(camera: Camera, by: number, at: Point): Camera {
   return { zoom, x: at.x - (at.x - camera.x) * factor, y: at.y - (at.y - camera.y) * factor };
 }
 
-/** How large a state is drawn that somebody zooms to: its labels are then 12 pixels high. */
+/** The size of a state that was zoomed to: its labels are then 12 pixels high. */
 const NEAR = 1.25;
 
 /** Zooms to a box: it is in the middle, as large as its texts are to be read. */

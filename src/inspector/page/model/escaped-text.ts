@@ -1,4 +1,4 @@
-/** A piece of foreign text made harmless: `mark` pieces stand for characters that would act on the reader's screen. */
+/** A piece of foreign text made harmless: `mark` pieces replace characters that would act on the reader's screen. */
 export interface EscapedPiece {
   readonly kind: 'text' | 'mark';
   readonly text: string;

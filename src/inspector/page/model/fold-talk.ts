@@ -206,7 +206,7 @@ function foldCall(draft: TalkDraft, told: SaidEvent, event: CallEvent): void {
       draft.changePlan(told, event, 'running');
       return change((item) => ({ ...item, ...editsIn(item, event.args), args: event.args, status: 'running' }));
     case 'recovery.step':
-      // What is decided about a whole turn is no call, and nothing ever ends it.
+      // A decision about a whole turn is not a call, and nothing ever ends it.
       if (isQuestion(event.callId)) return noteVerdict(draft, told, event);
       return change((item) => ({ ...item, recovery: [...item.recovery, recoveryOf(event)] }));
     case 'tool.finished': {
@@ -232,7 +232,7 @@ function recoveryOf({ step, attempt, error }: Extract<CallEvent, { type: 'recove
   return { step: `${step} #${attempt}`, error };
 }
 
-/** What the event says of whose tool it is: all that it has beside the call. */
+/** The event's data about the tool's server: everything that it has besides the call. */
 function sourceIn(event: Extract<CallEvent, { type: 'approval.requested' }>): ToolSource {
   const { type: _type, seq: _seq, replayed: _replayed, child: _child, callId: _id, ...rest } = event;
   const { tool: _tool, args: _args, reason: _reason, ...source } = rest;

@@ -14,7 +14,7 @@ import { lastUpTo } from './time-scale.ts';
 
 /** All that the page knows. It takes frames in the order in which the server sent them; one that comes twice changes nothing. */
 export class PageModel {
-  /** What the server said of itself; null before it said anything. */
+  /** What the server reported about itself; null before that. */
   server: { readonly version: string; readonly live: boolean; readonly newer: boolean } | null = null;
   readonly #drawings = new Map<string, MachineDrawing>();
   readonly #sessions = new Map<string, SessionModel>();
@@ -127,7 +127,7 @@ export class SessionModel {
     return this.#steps;
   }
 
-  /** Everything that was said, without tokens: the conversation at any step is made again from it. */
+  /** All events without tokens: the conversation at any step is rebuilt from them. */
   get told(): readonly SaidEvent[] {
     return this.#told;
   }

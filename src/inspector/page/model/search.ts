@@ -11,7 +11,7 @@ export interface Hit {
   readonly excerpt: string;
 }
 
-/** Looks for a text, ignoring case, in what was said, in requests, replies and prompts, and in steps. Ends after `most` places. */
+/** Looks for a text, ignoring case, in messages, requests, replies and prompts, and in steps. Ends after `most` places. */
 export function search(session: SessionModel, query: string, most = 200): readonly Hit[] {
   const wanted = wantedText(query);
   if (wanted === '') return [];

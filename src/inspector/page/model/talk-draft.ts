@@ -106,7 +106,7 @@ export class TalkDraft implements TalkLog {
 
   #agentOf({ event, agent }: SaidEvent): AgentPlaces {
     const { child } = event;
-    // A token says whose it is, not in which of its calls.
+    // A token names its agent, not the call.
     const known =
       event.type === 'model.token' ? [...this.#agents.values()].findLast(({ by }) => by?.child === child) : undefined;
     if (known !== undefined) return known;

@@ -1,7 +1,7 @@
 import type { MachineDrawing, SessionInfo, StateDrawing, StepInfo, Tone } from '../../frames/protocol.ts';
 import { innermost } from './actor-state.ts';
 
-/** What a state of a drawing means: what the drawing says of it, else of the state around it; `go` where nothing is said. */
+/** What a state of a drawing means: as the drawing defines it, else as for the state around it; `go` by default. */
 export function toneOf(drawing: MachineDrawing | undefined, path: string): Tone {
   return drawing === undefined ? 'go' : (tonesOf(drawing).get(path) ?? 'go');
 }

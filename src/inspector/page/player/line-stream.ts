@@ -52,7 +52,7 @@ export class SessionSource {
     return true;
   }
 
-  /** What was asked for before a pause is not waited for any more: gives back how to know. */
+  /** Requests from before a pause are no longer awaited: returns a function that tells which. */
   untilPaused(): () => boolean {
     const pauses = this.#pauses;
     return () => pauses !== this.#pauses;

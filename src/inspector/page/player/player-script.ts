@@ -1,6 +1,6 @@
 /**
- * Owns: the players of a page, in a thread of their own: however long a recording is, the page stays quick. In a saved page, which
- * cannot start one, this script stands before the page's and lends it the player.
+ * Owns: the players of a page, in their own thread, so that the page stays responsive however long a recording is. In a
+ * saved page, which cannot start one, this script comes before the page's and provides the player.
  */
 import { isJsonObject, type Json } from '../../../json/json.ts';
 import type { Frame, StepDetail } from '../../frames/protocol.ts';

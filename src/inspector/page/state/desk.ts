@@ -20,8 +20,8 @@ export interface Desk {
 }
 
 /**
- * The desk of a page that a server stands behind. `token` is the one that the page was opened with; `playerOf` gives what
- * plays a session's recording, null for one without.
+ * The desk of a page with a server. `token` is the one that the page was opened with; `playerOf` gives what plays a
+ * session's recording, null for one without.
  */
 export function liveDesk(
   token: string,

@@ -31,7 +31,7 @@ export interface ResultDraft extends DraftPlace {
 export interface DraftCall {
   readonly key: number;
   readonly tool: string;
-  /** Its arguments; where what stands in its form is no use, the last that were. */
+  /** Its arguments; if those in its form are invalid, the last valid ones. */
   readonly args: JsonObject;
   readonly isWrong: boolean;
 }

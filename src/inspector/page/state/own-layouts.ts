@@ -6,7 +6,7 @@ export function prepareLayouts(): void {
 }
 
 /**
- * The layouts of one of our own machines, made when the page was built, by layout key; null for a machine that is none of
+ * The layouts of one of our own machines, made when the page was built, by layout key; null for a machine that is not
  * ours. Rejects when they cannot be read.
  */
 export async function ownLayouts(hash: string): Promise<unknown> {

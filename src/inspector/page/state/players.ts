@@ -18,7 +18,7 @@ export interface Players {
   refusal(session: string, entry: number, outcome: Json): Promise<string | null>;
 }
 
-/** Players in a thread of their own; `take` gets the frames. */
+/** Players in their own thread; `take` receives the frames. */
 export function workerPlayers(token: string, take: (frame: Frame) => void): Players {
   const asked = new Map<number, (reply: PlayerReply) => void>();
   let worker: Worker | null = null;

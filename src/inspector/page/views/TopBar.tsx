@@ -15,7 +15,7 @@ import { nextWaiting, waitingIn } from '../state/newest.ts';
 import { toApproval } from '../state/keys.ts';
 import { showSession } from '../state/walk.ts';
 
-/** The bar: whose run this is, how it stands, what it cost, and what may be done with it. */
+/** The top bar: the run's agent, its status, its cost, and the actions on it. */
 export function TopBar() {
   const { state } = usePage();
   void state.revision.value;

@@ -85,7 +85,7 @@ function escalationWrong({ story, fresh, output, tools }: Situation, ended: read
     : null;
 }
 
-/** True when every way in which this tool escalates is critical, and no fixer spoke. */
+/** True if every way in which this tool escalates is critical, and no fixer was involved. */
 function isCritical({ actor }: Taken, { story, tools }: Pick<Situation, 'story' | 'tools'>): boolean {
   const run = story.findLast(
     (one) => one.kind === 'started' && one.effect.name === 'callTool' && one.effect.id.startsWith(`${actor}/`),

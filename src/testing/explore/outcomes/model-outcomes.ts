@@ -8,8 +8,8 @@ interface ModelCall {
 }
 
 /**
- * What a model can do, one of each kind that the machines tell apart: an answer; calls, right and wrong, of each tool; two
- * at once; plans; nothing usable; and each way in which a request fails.
+ * What a model can do, one of each kind that the machines distinguish: an answer; calls, right and wrong, of each tool;
+ * two at once; plans; nothing usable; and each way in which a request fails.
  */
 export function modelOutcomes(scene: LeafScene): readonly Representative[] {
   const native = isNative(scene.effect.request);

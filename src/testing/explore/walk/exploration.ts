@@ -27,7 +27,10 @@ export interface ExploredPath {
 export interface Exploration {
   /** No law was broken. A proof only together with `exhaustive`. */
   readonly ok: boolean;
-  /** Every state was visited and everything that can happen there was tried, as far as states and outcomes are told apart. */
+  /**
+   * Every state was visited and everything that can happen there was tried, as far as states and outcomes are
+   * distinguished.
+   */
   readonly exhaustive: boolean;
   /** Why it is not exhaustive, in sentences. */
   readonly bounds: readonly string[];

@@ -134,7 +134,7 @@ function checkActors(machine: AnyStateMachine, where: string): void {
   }
 }
 
-/** A leaf, or an agent inside of another, which is the machine above it once more. */
+/** A leaf, or an agent inside another, which is the same machine as the one above it. */
 function isHarmless(config: unknown): boolean {
   return typeof config === 'object' && config !== null && ('leaf' in config || 'nests' in config);
 }

@@ -1,6 +1,6 @@
 /**
- * Owns: one walk through a machine: the real machine on a journal that launches nothing, told one chosen thing at a time.
- * Does not own: which way to go (explore-paths), what is right (the laws).
+ * Owns: one walk through a machine: the real machine on a journal that launches nothing, given one chosen entry at a
+ * time. Does not own: which path to take (explore-paths), what is right (the laws).
  */
 import type { AnyActor, AnyTransitionDefinition, InspectionEvent } from 'xstate';
 import type { Effect, Entry, OutsideEvent } from '../../../actors/journal.ts';

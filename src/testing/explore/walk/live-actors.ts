@@ -6,7 +6,7 @@ import { loopDetectionMachine } from '../../../machines/tool-call/loop-detection
 import { mcpConnectionMachine } from '../../../machines/mcp/mcp-connection.ts';
 import { toolCallMachine } from '../../../machines/tool-call/tool-call.ts';
 
-/** Any machine's snapshot, with nothing said about its memory. */
+/** Any machine's snapshot, with an unknown context. */
 export interface MachineState {
   readonly machine: AnyStateMachine;
   readonly value: StateValue;

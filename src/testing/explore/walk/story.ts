@@ -66,7 +66,7 @@ export function textAt(value: Json | undefined, key: string): string {
 export interface CallFacts {
   /** How often the tool was run. */
   readonly runs: number;
-  /** How often its own check failed itself, and so said nothing about the arguments. */
+  /** How often its own check threw, and so decided nothing about the arguments. */
   readonly brokenChecks: number;
   /** How its latest run ended; null before it did. */
   readonly latest: 'done' | 'failed' | 'unknown' | null;

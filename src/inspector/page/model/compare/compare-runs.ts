@@ -168,7 +168,7 @@ export function rolesOf({ steps, actors, told }: ComparedRun): readonly string[]
   return steps.map(({ actor }, position) => players.get(actor)?.[lifeAt(actors.get(actor), position)]?.role ?? actor);
 }
 
-/** Finds the tool of a call: by its id, or, of a step in a plan, by what was called while it went on. */
+/** Finds the tool of a call: by its id, or, of a step in a plan, by what was called while it ran. */
 function toolsOf(told: ComparedRun['told']) {
   const byId = new Map<string, string>();
   const calls: { readonly step: number; readonly child: string; readonly tool: string }[] = [];
@@ -202,7 +202,7 @@ function joined(one: string, other: string): string {
 /** One line of a list in which long stretches of what is the same are folded. */
 export type FoldedRow = { readonly kind: 'row'; readonly index: number } | ({ readonly kind: 'fold' } & Fold);
 
-/** Rows that one line stands for. */
+/** Rows that one line folds. */
 export interface Fold {
   readonly from: number;
   readonly count: number;
@@ -210,7 +210,7 @@ export interface Fold {
 
 /** So many rows stay in sight before and after each that counts. */
 const AROUND = 3;
-/** Stretches of fewer rows are not worth a line that stands for them. */
+/** Stretches of fewer rows are not folded. */
 const LEAST = 5;
 
 interface FoldOptions {

@@ -10,9 +10,9 @@ export type Difference =
 
 /** What does not count as a difference. */
 interface Leniency {
-  /** What a value stands for: those that stand for the same do not differ. */
+  /** What a value means: values with the same meaning do not differ. */
   readonly meaning: (place: ValuePlace, value: Json) => Json;
-  /** Whether members of which each side has but one may be held against each other though their names differ. */
+  /** Whether members that exist on one side each may be compared although their names differ. */
   readonly isSameName: (before: string, after: string) => boolean;
 }
 
@@ -82,7 +82,7 @@ export function jsonDiff(before: Json, after: Json, most = 200, leniency = STRIC
     };
   }
 
-  /** All that a value stands for. */
+  /** Everything that a value means. */
   function counted(place: ValuePlace, value: Json): Json {
     const meant = meaning(place, value);
     if (meant !== value) return meant;
@@ -171,12 +171,12 @@ const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)$/;
 /** What {@link LENIENT} passes over, in words. */
 export const NOT_COUNTED = 'times, durations, seeds, and the ids of runs and calls';
 
-/** For runs that are held against each other: what is another thing in each run does not count. */
+/** For comparing runs: what differs in every run does not count. */
 export const LENIENT: Leniency = { meaning: lenientMeaning, isSameName: isCallName };
 
 /**
- * What a value stands for in a comparison. Times, durations, seeds, and the ids of runs and calls stand for nothing but
- * themselves: they are others in each run. Where only one side has such a value, that is a difference.
+ * What a value means in a comparison. Times, durations, seeds, and the ids of runs and calls have no meaning of their
+ * own: they differ in every run. If only one side has such a value, that is a difference.
  */
 function lenientMeaning({ key, holder }: ValuePlace, value: Json): Json {
   if (typeof value === 'number') return NUMBERS.has(key) ? '«number»' : value;

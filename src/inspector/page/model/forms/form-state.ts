@@ -12,7 +12,7 @@ export interface FormKind {
   readonly issues: (value: JsonObject) => readonly Issue[];
 }
 
-/** A form as it stands: filled in field by field, or written as JSON. */
+/** The state of a form: filled in field by field, or written as JSON. */
 export interface FormState {
   readonly draft: FormDraft;
   /** What is written as JSON; null while the fields are shown. */
@@ -100,7 +100,7 @@ interface DraftReading {
   readonly unread: ReadonlyMap<string, string>;
 }
 
-/** A form before anybody typed: with what its fields stand at first, or with the members of an object. */
+/** The initial form: with the initial values of its fields, or with the members of an object. */
 export function draftOf(fields: readonly SchemaField[], value?: JsonObject): FormDraft {
   const names = new Set(fields.map(({ name }) => name));
   return {

@@ -82,7 +82,7 @@ function exampleOf({ properties }: JsonObject): string {
     .join(', ')} }`;
 }
 
-/** What a field must be when nothing else is said: the one choice there is, and no rather than nothing. */
+/** The default of a field: its only choice, if there is one, and false rather than nothing. */
 function onlyValue(control: Control, choices: readonly FieldChoice[], nullable: boolean): Json | undefined {
   if (control === 'check' && !nullable) return false;
   return choices.length === 1 ? choices[0]?.value : undefined;

@@ -6,7 +6,7 @@ import { usePage } from '../../state/page-context.ts';
 import { goTo, showSession } from '../../state/walk.ts';
 import { VirtualList } from '../parts/VirtualList.tsx';
 
-/** Finds a text in all that was said, asked and done: in this run, or in all. */
+/** Finds a text in all messages, requests and steps: in this run, or in all. */
 export function SearchTab() {
   const { state, desk } = usePage();
   const query = state.query.value;
