@@ -1,9 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { nodeVersionProblem } from './node-version.ts';
 
-// The first import of every entry of the package: what it needs of the platform.
-// A program on an old Node ends with this error and not with one from deep inside. Bun, Deno and browsers have their own
-// versions.
+// The first import of every entry of the package: what it needs of the platform. A program on an old Node ends with
+// this error and not with one from deep inside. Bun, Deno and browsers have their own versions.
 const { versions } = typeof process === 'undefined' ? {} : process;
 if (typeof versions?.node === 'string' && !('bun' in versions) && !('deno' in versions)) {
   const problem = nodeVersionProblem(versions.node);

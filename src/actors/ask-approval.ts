@@ -8,8 +8,7 @@ import { leaf } from './leaf.ts';
 
 /**
  * A question to a person: may this call run? For a tool of an MCP server it also has the server (`server`, `address`,
- * `serverTool`), the server's description of the tool (`title`, `description`, `annotations`), and what has changed
- * (`changes`).
+ * `serverTool`), the server's description of the tool (`title`, `description`, `annotations`), and what has changed (`changes`).
  */
 export interface ApprovalRequest extends ToolSource {
   readonly callId: string;

@@ -37,9 +37,8 @@ const SHORTEST_HIDDEN = 4;
 export const HIDDEN = '«hidden»';
 
 /**
- * A redactor that knows these secrets and learns what looks like a key. `known` is called each time: a model may get
- * its key late. `kept` are the marks of a resumed run. What is `hidden` is not even restored: nothing restores {@link
- * HIDDEN}.
+ * A redactor that knows these secrets and learns what looks like a key. `known` is called each time: a model may get its
+ * key late. `kept` are the marks of a resumed run. What is `hidden` is not even restored: nothing restores {@link HIDDEN}.
  */
 export function createRedactor(
   known: () => readonly string[],

@@ -138,8 +138,7 @@ function goOn(port: LogicPort, snapshot: AnySnapshot, at: Scope & { readonly goi
     show(begun === 'no' ? 'perhaps' : begun, from);
     for await (const event of run) emit(event);
     const result = await run;
-    // A run that was released has not ended, and neither has its actor: persisted and restored, it
-    // continues.
+    // A run that was released has not ended, and neither has its actor: persisted and restored, it continues.
     if (result.status !== 'waiting') tell({ type: 'run.settled', result });
   };
   const resume = (): AnyRun =>

@@ -49,8 +49,7 @@ interface Begun {
  * Owns: the live runs of one agent, its conversations, and closing it. Does not own: what a run does, or what is said
  * in a conversation (`live-conversation.ts`).
  *
- * I1 One run at a time continues a conversation; those of `agent.logic`, of child agents and of repairs are independent
- * of them.
+ * I1 One run at a time continues a conversation; those of `agent.logic`, of child agents and of repairs are independent of them.
  */
 export class AgentRuns implements LiveConversationPort {
   /** The conversation of `agent.run`. */

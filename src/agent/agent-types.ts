@@ -151,10 +151,9 @@ export interface Agent<TContext = unknown, TRun = Run>
   /** Starts a run. Throws for blank input, and `AgentBusyError` or `AgentClosedError`; else everything is in the result. */
   readonly run: StartRun<TContext, TRun>;
   /**
-   * Resumes a run that was interrupted, in this process or another, from where it stopped; a run that is over returns
-   * its recorded result. Throws like `run` while the agent is busy or closed. Awaiting it rejects with a `ResumeError`
-   * for a run that does not exist or was made by other machines, and with a `JournalError` while another process writes
-   * it.
+   * Resumes a run that was interrupted, in this process or another, from where it stopped; a run that is over returns its
+   * recorded result. Throws like `run` while the agent is busy or closed. Awaiting it rejects with a `ResumeError` for a
+   * run that does not exist or was made by other machines, and with a `JournalError` while another process writes it.
    */
   resume(runId: string, options?: ResumeOptions): TRun;
   /**
@@ -224,9 +223,8 @@ export interface Agent<TContext = unknown, TRun = Run>
    */
   recording(runId: string): Promise<string | null>;
   /**
-   * Continues the runs in the journal that can continue: parked ones whose call was answered or whose time has come,
-   * and those whose process has died. A run that waits for a person is left alone. A run that has to wait again is
-   * parked again.
+   * Continues the runs in the journal that can continue: parked ones whose call was answered or whose time has come, and
+   * those whose process has died. A run that waits for a person is left alone. A run that has to wait again is parked again.
    *
    * @example setInterval(() => void agent.wake(), 60_000);
    */

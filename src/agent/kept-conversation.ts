@@ -180,10 +180,7 @@ function unended(runId: string, { error, result }: AnyResult): Error {
   );
 }
 
-/**
- * Why a message to a run cannot become the next run: the end of that run could not be written, so the message stays
- * with it. Null: it can.
- */
+/** Why a message to a run stays with it instead of becoming the next run: its end could not be written. Null: it can. */
 export async function keptBy(run: AnyRun, sent: Promise<Delivery>): Promise<Error | null> {
   const what = await sent.catch(() => null);
   return what?.delivered === false && what.reason === 'kept' ? unended(run.runId, await run) : null;

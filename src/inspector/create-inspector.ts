@@ -74,9 +74,8 @@ const checkNames = optionsOf<InspectorOptions>('createInspector', 'docs/inspecto
 const EXPECTED_RUNS = 3;
 
 /**
- * Starts an inspector: an HTTP server on 127.0.0.1 that cannot be reached without its token. It costs the agents
- * nothing while no one is watching. Rejects when the port is taken, or when a bundler has left the page's files behind
- * (`page-missing`).
+ * Starts an inspector: an HTTP server on 127.0.0.1 that cannot be reached without its token. It costs the agents nothing while
+ * no one is watching. Rejects when the port is taken, or when a bundler has left the page's files behind (`page-missing`).
  *
  * @example
  * const inspector = await createInspector();

@@ -157,10 +157,9 @@ export interface McpConnection {
     options?: McpRequestOptions,
   ): Promise<McpCompletion>;
   /**
-   * Calls the listener when a resource, or a part of it, has changed; read the resource to see how. It is subscribed
-   * again after each reconnect, and the listener is then called with `missed: true`; what it throws is ignored. The
-   * returned function unsubscribes. Rejects with an {@link McpError} if the server offers no subscriptions or refuses
-   * this one.
+   * Calls the listener when a resource, or a part of it, has changed; read the resource to see how. It is subscribed again
+   * after each reconnect, and the listener is then called with `missed: true`; what it throws is ignored. The returned
+   * function unsubscribes. Rejects with an {@link McpError} if the server offers no subscriptions or refuses this one.
    */
   subscribeResource(
     uri: string,

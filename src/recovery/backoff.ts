@@ -17,8 +17,8 @@ export const DEFAULT_BACKOFF: Backoff = { kind: 'exponential', baseMs: 250, fact
 export const BUSY_BACKOFF: Backoff = { kind: 'exponential', baseMs: 1000, factor: 2, maxMs: 30_000, jitter: 0.25 };
 
 /**
- * The delay after failed attempt number `attempt` (from 1). The same seed gives the same delays, so that a replay and a
- * test can predict them.
+ * The delay after failed attempt number `attempt` (from 1). The same seed gives the same delays, so replays and tests can
+ * predict them.
  */
 export function backoffMs(backoff: Backoff, attempt: number, seed: number): number {
   if (backoff.kind === 'constant') return backoff.ms;

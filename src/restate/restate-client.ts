@@ -110,8 +110,7 @@ export function restateClient(options: RestateClientOptions): RestateClient {
 }
 
 /**
- * Sends a run the requests that an agent makes by the run's id. What was accepted is durable, and reaches the model with
- * its next turn.
+ * Sends a run the requests that an agent makes by its id. What it accepts is durable, and the model gets it with its next turn.
  */
 async function asked(request: JsonObject, send: (message: RestateMessage) => Promise<boolean>): Promise<Json> {
   const { do: type, how, input, ...rest } = request;

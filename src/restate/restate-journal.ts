@@ -1,6 +1,5 @@
 /**
- * Owns: the order in which a run on Restate receives entries. Does not own: what is sent to it from outside
- * (`restate-agent.ts`).
+ * Owns: the order in which a run on Restate receives entries. Does not own: what is sent to it from outside (`restate-agent.ts`).
  *
  * I1 Every command is issued in `next` or `end`, synchronously and in order of opening; nothing else is awaited than the
  *    race over what is open, in insertion order.

@@ -13,9 +13,8 @@ export function homeFolder(): string | null {
 }
 
 /**
- * Makes a folder and those above it, as `mkdirSync` does, and returns the first that was made. A `.signalbox` among them
- * gets a `.gitignore` that covers everything: recordings hold what users and tools have said, and must not be committed
- * by accident.
+ * Makes a folder and those above it, as `mkdirSync` does, and returns the first that was made. A `.signalbox` among them gets a
+ * `.gitignore` that covers everything: recordings hold what users and tools have said, and must not be committed by accident.
  */
 export function makeFolder(path: string, mode = 0o777): string | undefined {
   const made = mkdirSync(path, { recursive: true, mode });

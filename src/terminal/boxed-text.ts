@@ -25,8 +25,7 @@ const HEAD = 0.7;
 
 /**
  * Puts a text of a model, tool or server behind a bar, in rows that a terminal of this width does not wrap: nothing in it
- * can pass for one of our rows, move the cursor, or hide. What goes beyond the limits is left out in the middle and
- * counted.
+ * can pass for one of our rows, move the cursor, or hide. What goes beyond the limits is left out in the middle and counted.
  */
 export function boxed(lines: readonly string[], { columns }: ScreenSize, limits: BoxLimits): Boxed {
   const all = lines.map((line) => lineRows(escapeCharacters(line), columns, limits.lineChars));

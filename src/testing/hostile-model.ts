@@ -70,10 +70,7 @@ export type MistakeName = keyof typeof MISTAKES;
 export interface HostileModelOptions {
   /** The same seed makes the same mistakes. */
   readonly seed: number;
-  /**
-   * The intended replies, one per request; the last is repeated. One that a mistake has lost is sent again at the next
-   * request.
-   */
+  /** The intended replies, one per request; the last is repeated. One lost to a mistake is sent again at the next request. */
   readonly replies?: readonly ScriptedReply[];
   /** Or a model that gives them. With neither it calls random offered tools. */
   readonly model?: Model;

@@ -55,10 +55,7 @@ export interface ToolDefinition<
   readonly enabled?: boolean;
   /** Milliseconds after which `signal` aborts and the call counts as timed out. Default: the agent's `timeouts.toolMs`. */
   readonly timeoutMs?: number;
-  /**
-   * Runs after the schema check and before anyone is asked. Return the arguments to use (nothing: as they are), or throw
-   * to reject them.
-   */
+  /** Runs after the schema check and before anyone is asked. Return the arguments to use (default: unchanged), or throw. */
   readonly validateArgs?: (args: InputOf<TSchema>, context: ValidateContext<TContext>) => unknown;
   /** What to do about each kind of error before the model receives them. Slots that are left out are the agent's. */
   readonly onError?: OnError;

@@ -1,10 +1,7 @@
 import type { JsonObject } from '../../json/json.ts';
 import { leaf } from '../leaf.ts';
 
-/**
- * The status of a task, as its server reports it. `input_required`: it has a question, and asks it when the result is
- * fetched.
- */
+/** A task's status, as its server reports it. `input_required`: it has a question, asked when the result is fetched. */
 export type McpTaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
 
 /** A task on an MCP server: work that continues after the request that began it was answered. */

@@ -107,9 +107,8 @@ export class RepairAgents {
   }
 
   /**
-   * A repair agent with the setup that it has now, its servers waited for; null for one that repairs by its own
-   * code. Rejects for an agent that is already at work `above`: no agent repairs its own mistakes, whatever a
-   * function chooses.
+   * A repair agent with the setup that it has now, its servers waited for; null for one that repairs by its own code.
+   * Rejects for an agent that is already at work `above`: no agent repairs its own mistakes, whatever a function chooses.
    */
   async prepared(fixer: Repairer, above: readonly AgentPorts[], signal: AbortSignal): Promise<ChildSetup | null> {
     const met = this.#meet(fixer);

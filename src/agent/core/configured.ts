@@ -92,10 +92,7 @@ export class Configured {
     return (this.#store ??= resolvePermissions(this.options.permissions, this.name));
   }
 
-  /**
-   * The store of a conversation's owner. If the given store does not distinguish owners, their decisions are kept in
-   * memory.
-   */
+  /** The store of a conversation's owner. If the given store does not distinguish owners, their decisions are kept in memory. */
   async #permissionsOf(owner: string): Promise<Permissions | undefined> {
     const { permissions } = this.options;
     if (permissions === undefined || permissions.forAgent !== undefined) {

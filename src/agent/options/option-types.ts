@@ -13,9 +13,8 @@ export interface InstructionsInput<TContext = unknown> {
 }
 
 /**
- * A store of decisions to always allow a tool. Results may be promises. `tool` is the name of a tool of the program;
- * for a tool of an MCP server it is a text that identifies the server, the tool and its description, all of which `of`
- * holds.
+ * A store of decisions to always allow a tool. Results may be promises. `tool` is the name of a tool of the program; for
+ * a tool of an MCP server it is a text that identifies the server, the tool and its description, all of which `of` holds.
  */
 export interface Permissions {
   isAlwaysAllowed(tool: string, of?: ServerTool): boolean | Promise<boolean>;

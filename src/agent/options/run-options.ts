@@ -35,9 +35,8 @@ export interface RunOptions<TContext = unknown, TSchema = undefined> {
    */
   readonly traceparent?: string;
   /**
-   * What happens while another run is live: `refuse` throws an `AgentBusyError`; `queue` starts this one when that is
-   * over; `steer` sends the input to the model of the live run and returns that run's handle; `interrupt` does so at
-   * once. Default `refuse`.
+   * What happens while another run is live: `refuse` throws an `AgentBusyError`; `queue` starts this one when that is over;
+   * `steer` sends the input to the live run's model and returns that run; `interrupt` does so at once. Default `refuse`.
    */
   readonly whenBusy?: (typeof WHEN_BUSY)[number];
   /** JSON in the recording's first line. */

@@ -14,10 +14,7 @@ interface OrphanPort {
   ) => AnyRun;
 }
 
-/**
- * Resumes an agent's runs that have not ended and that no process writes, the oldest first. Those that wait for a
- * person are left alone.
- */
+/** Resumes an agent's runs that have not ended and that no process writes, oldest first, except those that wait for a person. */
 export async function resumeOrphans(
   { agent, journal, carryOn }: OrphanPort,
   { olderThan = 0, limit = Number.POSITIVE_INFINITY, context }: OrphanOptions,

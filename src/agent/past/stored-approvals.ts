@@ -21,8 +21,7 @@ export async function pendingStored(store: JournalStore, runId: string): Promise
 }
 
 /**
- * Stores an answer to a waiting call. False if no such call waits, or its deadline has passed. Rejects if another
- * process writes the run.
+ * Stores an answer to a waiting call. False if no such call waits or its time is over. Rejects if another process writes the run.
  */
 export function answerStored(
   store: JournalStore,

@@ -2,8 +2,7 @@
  * Owns: which stored runs can continue, and continuing them. Does not own: how a run is resumed.
  *
  * I1 The store lists at least the runs that may continue; whether one can, its machines say.
- * I2 A run that only waits for people, or for a time that has not come, is left alone, and so is one that a process
- * drives.
+ * I2 A run that only waits for people, or for a time that has not come, is left alone, and so is one that a process drives.
  */
 import { JournalError } from '../../journal/format/journal-error.ts';
 import type { Recording } from '../../journal/format/recording.ts';

@@ -3,8 +3,7 @@
  * gets to another process (the journal's).
  *
  * I1 A request that was answered has taken effect, or never will.
- * I2 If a run is released, or its process dies, before it answers, the process that asks does the work itself; a
- *    message keeps its id.
+ * I2 If a run is released or its process dies before it answers, the asking process does the work; a message keeps its id.
  */
 import type { RunInput } from '../options/input-parts.ts';
 import { JournalError } from '../../journal/format/journal-error.ts';

@@ -94,9 +94,8 @@ interface Remark {
 const MOST_REMARKS = 10_000;
 
 /**
- * Owns: the readers of a run, and when they begin. While there is no listener no event is made, and only what is not
- * recorded is kept. For a late listener a second machine receives everything that the first received, and follows it
- * from then on.
+ * Owns: the readers of a run, and when they begin. While there is no listener no event is made, and only what is not recorded
+ * is kept. For a late listener a second machine receives everything that the first received, and follows it from then on.
  *
  * I1 A late reader gets the events and transitions that one from the beginning on would have got, in the same order.
  */
@@ -233,8 +232,7 @@ let effects = 0;
 
 /**
  * The agent machine for a run that begins. XState caches the transitions for each state and event type as long as the
- * machine exists, and the end of each call has its own type: in a long-lived process, a machine that has seen many is
- * replaced by an equal one.
+ * machine exists, and the end of each call has its own type: a machine that has seen many is replaced by an equal one.
  */
 export function runMachine(): typeof agentMachine {
   if (effects > MOST_EFFECTS) {

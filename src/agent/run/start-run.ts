@@ -5,8 +5,7 @@
  * I1 The result never rejects, but for a replay that diverges.
  * I2 A listener, an output or a journal that fails never breaks the machine: the first two are ignored, the last ends the
  *    run as failed.
- * I3 Events without a listener are not made. A late listener gets all of them, as if it had listened from the
- * beginning.
+ * I3 Events without a listener are not made. A late listener gets all of them, as if it had listened from the beginning.
  */
 import type { SnapshotFrom } from 'xstate';
 import type { Effect, OutsideEvent } from '../../actors/journal.ts';

@@ -142,9 +142,8 @@ interface TypedCall {
 }
 
 /**
- * Calls one tool and prints its result: text as it is, everything else as JSON. Exit code 1 for an error, whether the
- * tool's or the connection's. Throws a {@link UsageError} for a tool that does not exist and for arguments that are not
- * JSON.
+ * Calls one tool and prints its result: text as it is, everything else as JSON. Exit code 1 for an error, whether the tool's
+ * or the connection's. Throws a {@link UsageError} for a tool that does not exist and for arguments that are not JSON.
  */
 export async function callByHand(
   entries: readonly McpEntry[],

@@ -105,8 +105,7 @@ export async function loadAgents(file: string, wanted?: string): Promise<readonl
   const found: { readonly name: string; readonly agent: Explorable }[] = [];
   for (const [name, exported] of Object.entries(module)) {
     if (wanted !== undefined && name !== wanted) continue;
-    // A function is called only if it is clearly the one that makes the agent: other functions may
-    // do anything.
+    // A function is called only if it is clearly the one that makes the agent: other functions may do anything.
     const value = wanted === name || name === 'default' ? await made(exported, name, file) : exported;
     for (const agent of Array.isArray(value) ? value : [value]) if (isAgent(agent)) found.push({ name, agent });
   }

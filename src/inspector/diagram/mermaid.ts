@@ -4,10 +4,9 @@ import type { StateDrawing, TransitionDrawing } from '../frames/protocol.ts';
 import { historySign, type TextStyle, transitionText } from '../layout/transition-text.ts';
 
 /**
- * Draws a machine as a Mermaid `stateDiagram-v2`. An arrow is labelled `EVENT [guard] / action`. A transition that
- * leaves a composite state is drawn from that state's border, because Mermaid draws none between the insides of two
- * states; transitions with the same ends share an arrow. Parallel regions are separated by a dashed line; a history
- * state is `H` or `H*`.
+ * Draws a machine as a Mermaid `stateDiagram-v2`. An arrow is labelled `EVENT [guard] / action`. A transition that leaves a
+ * composite state is drawn from that state's border, because Mermaid draws none between the insides of two states; transitions
+ * with the same ends share an arrow. Parallel regions are separated by a dashed line; a history state is `H` or `H*`.
  */
 export function mermaid(machine: AnyStateMachine, style: TextStyle = {}): string {
   const { id, root } = drawMachine(machine);

@@ -96,10 +96,7 @@ function kindOf({ implementations }: AnyStateMachine, action: unknown): unknown 
   return typeof found === 'function' ? Reflect.get(found, 'type') : undefined;
 }
 
-/**
- * Starts again without running anything, and compares the next step with the real one: the snapshot is used only if
- * they match.
- */
+/** Starts again without running anything, and compares the next step with the real one: both must match. */
 function begunAgain(machine: AnyStateMachine, input: unknown, next: AnyMachineSnapshot): AnyMachineSnapshot | null {
   try {
     const [begun, then] = getInitialMicrosteps(machine, input);

@@ -6,10 +6,7 @@ import type { Json, JsonObject } from '../../json/json.ts';
 import type { RunEventBody } from '../../machines/events/run-events.ts';
 import type { Microstep } from '../../machines/events/transition-log.ts';
 
-/**
- * A run as the inspector receives it: its records, what is not recorded while someone watches, and what may be done
- * with it.
- */
+/** A run as the inspector receives it: its records, what is not recorded while someone watches, and what may be done with it. */
 export interface WatchedRun {
   readonly head: RunRecord;
   /** Reads the records one after the other, null when there are no more yet. */

@@ -1,9 +1,8 @@
 /**
- * Owns: the WebSocket connections of apps that report what their actors do. Does not own: which may connect, or how
- * their reports are used.
+ * Owns: the WebSocket connections of apps that report what their actors do. Does not own: which may connect, or what
+ * reports are for.
  *
- * I1 The server only listens. The only thing it sends is that a message was invalid, and not even that to an app that
- * does not read.
+ * I1 The server only listens. It sends nothing but that a message was invalid, and only to an app that reads.
  * I2 However fast they send, runs in this process keep most of its time. Only one message of each app, and what came
  *    with it, is buffered: until that is processed, nothing more is read.
  * I3 What one of them sends ends at most its own connection.

@@ -23,9 +23,8 @@ export const SEND_PATH = '/api/stately';
 const PUBLIC = /^\/assets\//;
 
 /**
- * Rejects requests that do not come from the page itself or from someone with the token. The host is checked because
- * any foreign name that resolves to 127.0.0.1 reaches this server too; the origin, because any web page may send
- * requests here.
+ * Rejects requests that do not come from the page itself or from someone with the token. The host is checked because any
+ * foreign name that resolves to 127.0.0.1 reaches this server too; the origin, because any web page may send requests here.
  */
 export function checkRequest(request: IncomingMessage, url: URL, gate: Gate): RequestRefusal | null {
   const { origin } = request.headers;

@@ -2,9 +2,8 @@
 const HEARTBEAT_MS = 15_000;
 
 /**
- * Server-sent events, written already, as a Web `Response` for any HTTP framework. Nothing is read ahead: a batch is taken
- * when the client has room for it, so a slow one holds up no other. When it goes away, `signal` aborts. An event `end` says
- * that the stream is over.
+ * Server-sent events, written already, as a Web `Response` for any HTTP framework. Nothing is read ahead: a batch is taken when
+ * the client has room for it, so a slow one holds up no other. When it goes away, `signal` aborts. An event `end` is the last.
  */
 export function eventStream(
   batches: (signal: AbortSignal) => AsyncIterator<Uint8Array, unknown>,

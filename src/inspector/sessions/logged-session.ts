@@ -36,10 +36,7 @@ export const ENDINGS: ReadonlyMap<unknown, SessionEnding['status']> = new Map([
   ['error', 'failed'],
 ] as const);
 
-/**
- * The session of an actor system, of which nothing is recorded: the latest 4 MB of frames and 4096 steps are kept,
- * earlier ones are dropped.
- */
+/** The session of an actor system, which is not recorded: the latest 4 MB of frames and 4096 steps are kept. */
 export class LoggedSession implements Session, KeptFrames {
   readonly id: string;
   readonly kept: KeptFrames = this;

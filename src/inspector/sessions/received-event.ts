@@ -49,10 +49,7 @@ interface Addressed {
 const LONGEST_ID = 500;
 const LONGEST_NAME = 200;
 
-/**
- * Reads one event; null for anything else. The result is plain JSON, nested no deeper than can be serialized again,
- * whatever was given.
- */
+/** Reads one event; null for anything else. The result is plain JSON, nested no deeper than can be serialized again. */
 export function readReceived(given: unknown): ReceivedEvent | null {
   if (!isJsonObject(given) || typeof given.sessionId !== 'string') return null;
   const { type, sessionId } = given;

@@ -10,10 +10,7 @@ interface Follower {
 /** How long changes are collected after some were reported, in milliseconds: a short run changes three times. */
 const PACE_MS = 50;
 
-/**
- * The sessions of one inspector, in the order in which they are added, and which of them are dropped when there are too
- * many.
- */
+/** The sessions of one inspector, in the order in which they are added, and which of them are dropped when there are too many. */
 export class SessionList {
   readonly #keep: number;
   readonly #sessions = new Map<string, Session>();

@@ -35,8 +35,7 @@ export function runTally(head: RunRecord): Tally {
   };
   const onStart = (id: string, name: string): void => {
     const path = id.slice(0, id.lastIndexOf('/'));
-    // An actor that does something else now no longer asks; a new model turn means that all calls before it are
-    // settled.
+    // An actor that does something else now no longer asks; a new model turn means that all calls before it are settled.
     settled(name === 'callLlm' ? path.slice(0, path.lastIndexOf('/')) : path);
     if (name === 'askApproval') approvals.set(id, path);
   };

@@ -1,7 +1,6 @@
 /**
- * Owns: one connection of a store for notifications, while there is a listener. It is not from a pool: ending a pool
- * waits for no connection of ours, and a pool of one connection is enough. Without it there are no notifications, and
- * all listeners poll.
+ * Owns: one connection of a store for notifications, while there is a listener. It is not from a pool: ending a pool waits for
+ * no connection of ours, and a pool of one connection is enough. Without it there are no notifications, and all listeners poll.
  */
 import type { PostgresClient, PostgresDatabase } from './postgres-database.ts';
 

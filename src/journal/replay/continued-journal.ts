@@ -6,8 +6,7 @@
  * I2 What was in flight continues in opening order: `none` and `idempotent` run again under the same key, `once` has
  *    an unknown outcome, timers wait for the rest of their time, and those that expired fire in due order.
  * I3 What has no start record was never launched, and starts now.
- * I4 What has changed meanwhile is delivered first, before anything starts: a call that may no longer run never
- * does.
+ * I4 What has changed meanwhile is delivered first, before anything starts: a call that may no longer run never does.
  * I5 A working run that was resumed too often in a short time, without any progress, is ended.
  */
 import type { KnownOutcome } from '../format/cut-recording.ts';
@@ -42,8 +41,7 @@ export interface Continuation {
   /** What is known of the outcome of an effect in flight; undefined: nothing. */
   readonly known?: (effect: Effect) => KnownOutcome | undefined;
   /**
-   * What the run receives before it continues, written before any new effects; null: nothing. Called with the calls
-   * whose tools were running.
+   * What the run receives before it continues and starts effects; null: nothing. Called with the calls whose tools were running.
    */
   readonly news?: (restart: Restart) => Promise<OutsideEvent | null>;
   /** Opens the journal for what comes now. */

@@ -23,10 +23,7 @@ export interface ReplayPoint {
 
 /** How a recording is played. Without options: strictly, to its end. */
 export interface ReplayOptions {
-  /**
-   * Intended differences. `prompt`: the system prompt. `tools`: the tools that a request offers, and what the system
-   * prompt says of them.
-   */
+  /** Intended differences. `prompt`: the system prompt. `tools`: a request's tools, and their text in the system prompt. */
   readonly allow?: readonly AllowedDifference[];
   /**
    * Where the recorded part ends: after the record with this number, after the first one that leads to this state, or
@@ -109,10 +106,7 @@ export interface KnownMessages {
   readonly isWhole: boolean;
 }
 
-/**
- * The conversation after a recorded run. For a run of other machines, which these cannot replay, it is the messages
- * before the run.
- */
+/** The conversation after a recorded run; for a run that these machines cannot replay, the messages before it. */
 export function saidIn(recording: Recording): KnownMessages {
   const { history } = recording.head;
   try {

@@ -3,8 +3,7 @@
  * not own: what is done (leaves), in which order (journal), what it means (machine).
  *
  * I1 The machine receives one entry at a time, and is stable when `deliver` returns.
- * I2 Everything that it requests from outside is an effect with an id that follows from its actor's
- * path alone.
+ * I2 Everything that it requests from outside is an effect with an id that follows from its actor's path alone.
  */
 import { type ActorOptions, type AnyActor, type AnyActorLogic, type InspectionEvent, createActor } from 'xstate';
 import { digest } from '../../json/digest.ts';

@@ -13,10 +13,7 @@ export interface RunJournal extends Journal {
    * more: it is over, or was never there.
    */
   send(event: OutsideEvent, to?: string): Promise<boolean>;
-  /**
-   * How long ago the run began, in milliseconds; while it is played from a recording, as recorded. Default: counted
-   * from now.
-   */
+  /** How long ago the run began, in milliseconds; while it is played from a recording, as recorded. Default: counted from now. */
   at?(): number;
   /** Releases a run that cannot continue here: it has no end, and can be taken again. Called instead of `end`. */
   abandon?(): Promise<void>;
@@ -82,10 +79,7 @@ export interface JournalStore {
   changes?(runId: string, changed: () => void): () => void;
   /** The runs that match, newest first. */
   list?(query?: RunQuery): Promise<readonly RunSummary[]>;
-  /**
-   * Removes a run; false if there was none. Rejects with a `JournalError` (code `run-locked`) while another process
-   * writes it.
-   */
+  /** Removes a run; false if there was none. Rejects with a `JournalError` (`run-locked`) while another process writes it. */
   remove?(runId: string): Promise<boolean>;
   /**
    * Cuts a damaged run off before its first damage, so that it can be read and taken again; null when there is none. Rejects

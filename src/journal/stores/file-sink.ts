@@ -117,10 +117,7 @@ export interface FileContent {
 
 const NEWLINE = 0x0a;
 
-/**
- * Data that never reached the disk, because the file's end was not flushed before a power loss. A single such byte is
- * damage.
- */
+/** Data that never reached the disk, because the file's end was not flushed before a power loss. A single such byte is damage. */
 const HOLE = Buffer.alloc(2);
 
 /**

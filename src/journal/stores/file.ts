@@ -33,9 +33,8 @@ export interface FileJournalOptions extends PruneLimits {
 }
 
 /**
- * Keeps each run as a file of JSON lines, `<dir>/<runId>.jsonl`, appended while the run is live; a lock file beside it
- * keeps other processes from writing it. Opening a run that already exists is rejected. The folder is made when the
- * first run begins.
+ * Keeps each run as a file of JSON lines, `<dir>/<runId>.jsonl`, appended while the run is live; a lock file beside it keeps
+ * other processes from writing it. Opening a run that already exists is rejected. The folder is made when the first run begins.
  *
  * @example createAgent({ journal: fileJournal('.signalbox/runs', { keep: 'not-answered', maxAgeDays: 30 }) })
  */

@@ -106,8 +106,7 @@ function heldLock(path: string, mine: Writer): RunLock {
   beats.unref();
   return {
     isHeld: (now = false) => {
-      // A process that was stopped, or did something long, has given no sign of life meanwhile: its timers are not a
-      // clock.
+      // A process that was stopped, or did something long, has given no sign of life meanwhile: its timers are not a clock.
       if (held && (now || Math.abs(Date.now() - lookedAt) >= BEAT_MS)) check();
       return held;
     },

@@ -40,10 +40,9 @@ interface Begun {
 const checkOptions = optionsOf<SqliteJournalOptions>('sqliteJournal', 'docs/recording.md', { durability: true });
 
 /**
- * Keeps many runs in one SQLite database: made to be listed and searched, and written by several processes at once. What
- * the runs of a process write at the same time is committed together. The file is made, and `node:sqlite` loaded, when it
- * is first used. Secrets of live runs are kept beside it, in the folder `<path>-secrets`, requests of other processes
- * in `<path>-requests`.
+ * Keeps many runs in one SQLite database: made to be listed and searched, and written by several processes at once. What the runs
+ * of a process write at the same time is committed together. The file is made, and `node:sqlite` loaded, when it is first used.
+ * Secrets of live runs are kept beside it, in the folder `<path>-secrets`, requests of other processes in `<path>-requests`.
  *
  * @example createAgent({ journal: sqliteJournal('.signalbox/runs.sqlite') })
  */

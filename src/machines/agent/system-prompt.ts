@@ -76,10 +76,7 @@ export function toolNames(toolset: Toolset): readonly string[] {
   return visibleTools(toolset).map(({ name }) => sentName(name));
 }
 
-/**
- * The tools as native mode offers them: `make_plan` among them unless plans are switched off, and those that give the
- * answer.
- */
+/** The tools as native mode offers them: `make_plan` among them unless plans are switched off, and those that give the answer. */
 export function modelTools(toolset: Toolset, plans: boolean, output: ShownOutput | null): readonly ModelTool[] {
   const tools = visibleTools(toolset).map(({ name, description, inputSchema, atomic }) => ({
     name,

@@ -1,7 +1,6 @@
 /**
- * Owns: answers that have a schema: how the model is asked for them, and what it receives about those that do not fit.
- * Does not own: how they are read out of replies (`read-answer.ts`), when all this happens (`agent.ts`), or the check by
- * code.
+ * Owns: answers that have a schema: how the model is asked for them, and what it receives about those that do not fit. Does
+ * not own: how they are read out of replies (`read-answer.ts`), when all this happens (`agent.ts`), or the check by code.
  */
 import { deepFreeze } from '../../actors/leaf.ts';
 import type { ModelTool, ToolCalling } from '../../actors/model.ts';

@@ -23,8 +23,8 @@ export interface AgentSettings {
   /** Instead of `backoff` after a 429 or 5xx without `Retry-After`. Absent where the user gave one, and in older recordings. */
   readonly busyBackoff?: Backoff;
   /**
-   * The edition of the texts that models receive; a replay uses the recorded edition. Absent in recordings of 0.1; 3
-   * fences texts from servers.
+   * The edition of the texts for models; a replay uses the recorded one. Absent in recordings of 0.1; 3 fences texts from
+   * servers.
    */
   readonly texts?: 2 | 3;
   readonly parallelToolCalls: boolean;

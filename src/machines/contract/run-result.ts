@@ -72,10 +72,7 @@ export interface RunUsage extends Usage {
 
 /** What the agent machine ends with. */
 export interface AgentOutput {
-  /**
-   * The answer; or the part of it before it was cut off or withheld; or a sentence that says why there is none. Always
-   * text.
-   */
+  /** The answer; or the part of it before it was cut off or withheld; or a sentence that says why there is none. Always text. */
   readonly result: string;
   /** True if and only if `status` is `answered`. */
   readonly success: boolean;

@@ -160,10 +160,7 @@ function replySoFar(): ReplySoFar {
   };
 }
 
-/**
- * The RunEvent for a note of the leaf that calls tools; null for all other notes. It is not replayed: a replay calls no
- * server.
- */
+/** The RunEvent for a note of the leaf that calls tools; null for other notes. It is not replayed: a replay calls no server. */
 export function eventOfNote({ request }: Effect, note: JsonObject): RunEventBody | null {
   if (!isJsonObject(request)) return null;
   const call = { callId: textOf(request.callId), tool: textOf(request.tool) };

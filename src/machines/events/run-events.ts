@@ -128,10 +128,7 @@ export type RunEventBody =
       readonly policy?: Policy;
       /** How long it may wait, in milliseconds; absent where it may wait for ever. */
       readonly limitMs?: number;
-      /**
-       * For a tool of an MCP server: its server, the server's description of it, and what has changed since it was always
-       * allowed.
-       */
+      /** For an MCP tool: its server, the server's description of it, and what has changed since it was always allowed. */
       readonly server?: string;
       readonly address?: string;
       readonly serverTool?: string;
@@ -140,10 +137,7 @@ export type RunEventBody =
       readonly annotations?: JsonObject;
       readonly changes?: readonly ToolChange[];
     }
-  /**
-   * A tool of an MCP server was always allowed and has changed since: it is asked about again. Emitted once per run for
-   * each change.
-   */
+  /** An MCP tool was always allowed and has changed since: it is asked about again. Emitted once per run and change. */
   | {
       readonly type: 'permission.outdated';
       readonly tool: string;

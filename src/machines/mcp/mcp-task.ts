@@ -4,8 +4,7 @@
  *
  * I1 A task is begun once: as soon as its id is known, a new connection continues with that task.
  * I2 SUCCEEDED has a result of the tool, never the word that there is a task.
- * I3 While waiting for a result that needs someone's answer first, the status is still polled: a server that answers is
- *    at work.
+ * I3 While waiting for a result that needs someone's answer first, the status is still polled: a server that answers is at work.
  * I4 An abandoned call cancels its task, even if the task's id arrives only afterwards.
  */
 import { setup, stateIn } from 'xstate';

@@ -129,9 +129,8 @@ export function limitOf({ approvalMs }: { readonly approvalMs: number | null }):
 }
 
 /**
- * A call under way takes over what has become stricter about its tool, and about the agent that it may hand its task to.
- * A server's tool that is now a different one, or has another description, is taken as it is now: the person agreed to
- * the tool as it was.
+ * A call under way takes over what has become stricter about its tool, and about the agent that it may hand its task to. A
+ * server's tool that is now a different one, or has another description, is taken as it is now: agreement was to the old one.
  */
 export function callAfter(context: ToolCallContext, { toolset, children, restart }: ToolsChanged) {
   const { spec, caller, approved } = context;

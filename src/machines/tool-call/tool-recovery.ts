@@ -74,10 +74,7 @@ export function repairOf({ progress: { step } }: ToolCallContext, output: AgentO
   return repairedBy(by, output);
 }
 
-/**
- * The same for an agent of this name. One that failed is an escalation; one that stopped early, or said nothing usable,
- * has repaired nothing.
- */
+/** The same for the agent of this name. If it failed, that is an escalation; if it stopped early, nothing is repaired. */
 export function repairedBy(by: string, output: Omit<AgentOutput, 'output'>): Repaired & { readonly by?: string } {
   const escalation = output.nested?.escalation ?? null;
   if (output.reason === 'thrown') return { kind: 'throw', reason: output.error?.message ?? output.result };

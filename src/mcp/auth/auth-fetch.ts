@@ -46,9 +46,8 @@ export function checkAddress(
 }
 
 /**
- * A `fetch` for authorization servers: https alone, no body over 256 KB, ten seconds a request. What may pass by itself (no
- * connection, 429, 5xx) is thrown as an {@link AuthFault}, so that it is not taken for an answer. `statuses` gets the
- * status of each answer.
+ * A `fetch` for authorization servers: https alone, no body over 256 KB, ten seconds a request. What may pass by itself
+ * (no connection, 429, 5xx) is thrown as an {@link AuthFault}, not returned. `statuses` gets the status of each answer.
  */
 export function authFetch(
   net: AuthNet,

@@ -159,9 +159,8 @@ export interface KeptClient extends AuthClient {
 }
 
 /**
- * The login of one identity at one MCP server, in a store. Tokens are kept by issuer, resource and identity, so that none is
- * ever sent to another authorization server; the current issuer is stored beside them. Registrations belong to issuer and
- * identity.
+ * The login of one identity at one MCP server, in a store. Tokens are kept by issuer, resource and identity, so that none is ever
+ * sent to another authorization server; the current issuer is stored beside them. Registrations belong to issuer and identity.
  */
 export class KeptLogin {
   /** What is locked while its tokens are changed. */

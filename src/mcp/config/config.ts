@@ -77,9 +77,8 @@ export interface McpHttpConfig extends McpServerSettings {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
-   * How to get a token: `'oauth'` or `oauth({ … })` by a person who signs in, `clientCredentials({ … })` by the
-   * credentials of a program, or a function that returns one. Cannot be combined with an `Authorization` header. Default:
-   * no token.
+   * How to get a token: `'oauth'` or `oauth({ … })` by a person who signs in, `clientCredentials({ … })` by the credentials
+   * of a program, or a function that returns one. Cannot be combined with an `Authorization` header. Default: no token.
    */
   readonly auth?: McpAuth | undefined;
 }
@@ -133,10 +132,7 @@ export interface McpResolvedSettings {
   readonly disabled: boolean;
 }
 
-/**
- * What decides whether a call of a tool may be repeated: the server's annotations, and the configuration that overrides
- * them.
- */
+/** What decides whether a call of a tool may be repeated: the server's annotations, and the configuration that overrides them. */
 export interface McpToolTraits {
   readonly annotations?: McpToolAnnotations;
   readonly override?: McpToolOverride;

@@ -34,9 +34,8 @@ const NEVER_SENT: ReadonlySet<unknown> = new Set(
 );
 
 /**
- * A `fetch` that throws {@link LinkFault}s, which say what went wrong and whether the server may have received the
- * request, and that reports when a stream ends: the SDK keeps a request waiting whose stream has died. No body is read
- * beyond the limits.
+ * A `fetch` that throws {@link LinkFault}s, which say what went wrong and whether the server may have received the request, and
+ * that reports when a stream ends: the SDK keeps a request waiting whose stream has died. No body is read beyond the limits.
  */
 export function observedFetch(listener: TrafficListener, inner: typeof fetch = fetch): typeof fetch {
   const { requests, limits, answersInPlace } = listener;

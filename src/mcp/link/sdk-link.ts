@@ -1,6 +1,5 @@
 /**
- * Owns: all use of the official MCP SDK's client; its functions for OAuth are used in auth/. Does not own: when to
- * connect, retry or stop.
+ * Owns: all use of the MCP SDK's client; its functions for OAuth are used in auth/. Does not own: when to connect or retry.
  *
  * I1 A link is one client on one transport, used once.
  * I2 Every request ends with an answer or a {@link LinkFault}; no code or text of the SDK's errors decides which.

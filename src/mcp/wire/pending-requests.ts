@@ -79,9 +79,8 @@ export class PendingRequests {
   }
 
   /**
-   * To be called with each message as it came, before all else. True if it answers a request and cannot be read as an
-   * answer: the request has failed, and no one else needs it. An answer that no request asked for is noted: see {@link
-   * STRANGER_MS}.
+   * To be called with each message as it came, before all else. True if it answers a request and cannot be read as an answer:
+   * the request has failed, and no one else needs it. An answer that no request asked for is noted: see {@link STRANGER_MS}.
    */
   refused(message: WireMessage): boolean {
     if (message.method !== undefined) return false;

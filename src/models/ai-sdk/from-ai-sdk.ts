@@ -12,10 +12,7 @@ import { sdkFailure } from './sdk-failure.ts';
 
 /** Options of `fromAiSdk`. */
 export interface AiSdkOptions {
-  /**
-   * Whether the model accepts images: those in tool results are then sent to it. Default false: it gets their type and
-   * size.
-   */
+  /** Whether the model accepts images: those in tool results are then sent to it. Default false: it gets their type and size. */
   readonly images?: boolean;
   /** Whether the model accepts files in a user's message, such as PDF. Default false. */
   readonly files?: boolean;

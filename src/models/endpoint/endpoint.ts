@@ -44,10 +44,7 @@ export interface ChatModelOptions {
    * kept. Instead of `preset`, `baseURL`, `apiKey`, `fetch` and `transport`.
    */
   readonly client?: OpenAIClient;
-  /**
-   * Whether the model accepts images: those in tool results are then sent to it. Default false: it gets their type and
-   * size.
-   */
+  /** Whether the model accepts images: those in tool results are then sent to it. Default false: it gets their type and size. */
   readonly images?: boolean;
   /** Whether the model takes files in a user's message: PDF, and audio as WAV or MP3. Default false. */
   readonly files?: boolean;

@@ -104,10 +104,7 @@ function checkInput(place: Place, { head }: Recording, input: string): void {
   if (head.input !== input) throw miss(place, 'input', [{ input: head.input }, { input }]);
 }
 
-/**
- * A replay continues the recorded conversation, which must be the agent's current one. A recording that begins one fits
- * any.
- */
+/** A replay continues the recorded conversation, which must be the agent's current one. A recording that begins one fits any. */
 function checkHistory(place: Place, { head }: Recording, agent: Pick<Agent, 'history' | 'options'>): void {
   if (head.history.length === 0) return;
   const { maxHistoryMessages: kept = 0 } = agent.options;

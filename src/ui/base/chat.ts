@@ -102,10 +102,7 @@ export class Chat {
     return this.#agent.cancel(runId, reason);
   }
 
-  /**
-   * Sends a message to the model of a run. Resolves with null once it is recorded, or with the reason if the run does not
-   * accept it.
-   */
+  /** Sends a run's model a message. Resolves with null once it is recorded, or with the reason if it is not accepted. */
   async steer(runId: string, text: string, id: string = crypto.randomUUID()): Promise<NotSteered | null> {
     const enough = new AbortController();
     const answer = this.#agent.steer(runId, text, { id });

@@ -1,8 +1,7 @@
 /**
  * Owns: groups as server-sent events, and requests that continue such a stream. Does not own: what the groups hold.
  *
- * I1 A client that names the last id that it received gets exactly what follows: a message's id includes how much of its
- *    group came before it.
+ * I1 A client that names the last id received gets exactly what follows: an id includes how much of its group came before.
  * I2 Nothing is made before a client reads: one that is slow costs what its connection buffers, one that is gone costs nothing.
  */
 

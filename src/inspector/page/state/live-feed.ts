@@ -97,9 +97,8 @@ function playedFeed({ model }: PageState, session: string, players: Players): Se
 }
 
 /**
- * A session's frames, each passed on once and in order. A stream that breaks is opened again by the browser and
- * continues where it was; where the server left out frames because this page was too slow, they are asked for before
- * the stream continues.
+ * A session's frames, each passed on once and in order. A stream that breaks is opened again by the browser and continues where
+ * it was; where the server left out frames because this page was too slow, they are asked for before the stream continues.
  */
 function sessionFeed(at: (part: string, from: number) => string, take: (frame: Frame) => void): SessionFeed {
   const source = new SessionSource();

@@ -40,10 +40,7 @@ function onceMore(scene: LeafScene, say: Speaker): readonly Representative[] {
   ];
 }
 
-/**
- * The possible outcomes for an answer that has a schema: one that fits, one that does not, one that is cut off, one
- * beside a call.
- */
+/** The possible outcomes for an answer with a schema: it fits, does not fit, is cut off, or comes beside a call. */
 function answersOf(scene: LeafScene, say: Speaker): readonly Representative[] {
   const [tool] = scene.output?.tools ?? [];
   if (scene.output === null || tool === undefined) return [];

@@ -75,9 +75,8 @@ export interface PlayedBack {
 }
 
 /**
- * Plays a counterexample back on the machine that it was found on, which need not be one of ours, or one that ends.
- * Throws a `ReplayDivergenceError` if the machine behaves differently, as it does once it was fixed. For an agent use
- * `replay`.
+ * Plays a counterexample back on the machine that it was found on, which need not be one of ours, or one that ends. Throws
+ * a `ReplayDivergenceError` if the machine behaves differently, as it does once it was fixed. For an agent use `replay`.
  *
  * @example
  * const [violation] = (await explorePaths(machine)).violations;

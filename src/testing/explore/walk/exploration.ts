@@ -27,10 +27,7 @@ export interface ExploredPath {
 export interface Exploration {
   /** No law was broken. A proof only together with `exhaustive`. */
   readonly ok: boolean;
-  /**
-   * Every state was visited and everything that can happen there was tried, as far as states and outcomes are
-   * distinguished.
-   */
+  /** Every state was visited and everything that can happen there was tried, as far as states and outcomes are distinguished. */
   readonly exhaustive: boolean;
   /** Why it is not exhaustive, in sentences. */
   readonly bounds: readonly string[];
