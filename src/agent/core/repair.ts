@@ -30,7 +30,7 @@ export function repairCore(core: AgentCore, end: WaysOut = HANDED_UP): AgentCore
     slot: (name: string, slot: SlotName) => (!own.has(name) && added.has(name) ? added : own).slot(name, slot),
   });
   const ports: AgentPorts = boundTo(core.ports, { registry });
-  const mending = (setup: AgentSetup): AgentSetup => ({
+  const forRepair = (setup: AgentSetup): AgentSetup => ({
     ...setup,
     toolset: { ...setup.toolset, tools: [...setup.toolset.tools, ...added.specs()] },
     settings: { ...setup.settings, plans: false },
@@ -41,9 +41,9 @@ export function repairCore(core: AgentCore, end: WaysOut = HANDED_UP): AgentCore
     ports,
     prepare: async (how: Parameters<AgentCore['prepare']>[0]) => {
       const make = await core.prepare(how);
-      return () => mending(make());
+      return () => forRepair(make());
     },
-    setupNow: async () => mending(await core.setupNow()),
+    setupNow: async () => forRepair(await core.setupNow()),
     work: () => workOf(Object.values(leaves)),
   });
 }

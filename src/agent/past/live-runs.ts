@@ -86,12 +86,12 @@ export async function restartNews(
   core: AgentCore,
   { past, tools, restart, prompt = null, redact }: Continued,
 ): Promise<RestartNews> {
-  const mending = repairSetups(past);
+  const asked = repairSetups(past);
   const { toolset: knownTools, children: below } = lastKnown(past);
-  const before = { toolset: knownTools, children: [...below, ...mending] };
+  const before = { toolset: knownTools, children: [...below, ...asked] };
   const toolset = core.toolset(await core.granted(ownerIn(past.head)));
   const repairers = new Map(
-    [...core.ports.repairers.all()].filter(([name]) => mending.some(({ tool }) => tool === name)),
+    [...core.ports.repairers.all()].filter(([name]) => asked.some(({ tool }) => tool === name)),
   );
   const now = redact({ toolset, children: await childrenNow(new Map([...core.children, ...repairers])) });
   const known = tools === 'now' ? now : strictest(before, now);

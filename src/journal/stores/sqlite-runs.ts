@@ -89,7 +89,7 @@ export class RunTables {
   /** Forgets the lines from a number on. */
   cut({ id, writer }: OwnedRun, from: number, tallied: Tallied): void {
     this.#sql.drain.run(id, from);
-    this.#sql.mend.run(headOf(tallied));
+    this.#sql.repair.run(headOf(tallied));
     this.#sql.update.run({ ...progressOf(tallied), run: id, writer, beat: Date.now() });
   }
 
@@ -250,7 +250,7 @@ function statementsOf(database: DatabaseSync) {
       `update progress set ended = :ended, waiting = :waiting, status = :status, reason = :reason, error_code = :error_code,
        tools = :tools, steps = :steps, records = :records, due = :due, beat = :beat, sum = :sum where run = :run and writer = :writer`,
     ),
-    mend: database.prepare(
+    repair: database.prepare(
       `update runs set agent = :agent, at = :at, input = :input, metadata = :metadata, conversation = :conversation, head_sum = :head_sum
        where run_id = :run_id`,
     ),

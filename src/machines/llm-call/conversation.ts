@@ -88,25 +88,25 @@ function shortenedResult(message: Message): Message {
  * so that the conversation can continue later. Ids count within their turn only: models repeat theirs.
  */
 export function closeOpenCalls(messages: readonly Message[], text: string): readonly Message[] {
-  const mended: Message[] = [];
+  const repaired: Message[] = [];
   let open: readonly MessageToolCall[] = [];
   const close = (): void => {
-    for (const { id, name } of open) mended.push({ role: 'tool', toolCallId: id, name, content: text });
+    for (const { id, name } of open) repaired.push({ role: 'tool', toolCallId: id, name, content: text });
     open = [];
   };
   for (const message of messages) {
     if (message.role === 'tool') {
       const left = open.filter(({ id }) => id !== message.toolCallId);
-      if (left.length < open.length) mended.push(message);
+      if (left.length < open.length) repaired.push(message);
       open = left;
       continue;
     }
     close();
-    mended.push(message);
+    repaired.push(message);
     open = message.toolCalls ?? [];
   }
   close();
-  return mended;
+  return repaired;
 }
 
 /**

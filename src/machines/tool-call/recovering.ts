@@ -12,7 +12,7 @@ if (typeof toolCallParts.createStateConfig !== 'function')
   );
 
 /** Asks the author's function for other arguments; without any, the next step is chosen. */
-const mending = (ask: 'fix' | 'sanitize') =>
+const repairing = (ask: 'fix' | 'sanitize') =>
   toolCallParts.createStateConfig({
     invoke: {
       id: ask,
@@ -68,8 +68,8 @@ export const recovering = toolCallParts.createStateConfig({
         { target: '#toolCall.FED_BACK' },
       ],
     },
-    FIXING: mending('fix'),
-    SANITIZING: mending('sanitize'),
+    FIXING: repairing('fix'),
+    SANITIZING: repairing('sanitize'),
     ASKING_REPAIR_AGENT: {
       invoke: {
         id: 'repairAgent',

@@ -139,23 +139,23 @@ interface Situation extends Failure {
 
 function mayBeTaken(step: StepData, { used, progress, error, effects, tokensSpent }: Situation): boolean {
   const hopeless = isHopeless(error, effects);
-  const mayMend = progress.taken < MAX_STEPS;
+  const mayRepair = progress.taken < MAX_STEPS;
   switch (step.kind) {
     case 'retry':
       return (
-        mayMend &&
+        mayRepair &&
         used < step.maxAttempts - 1 &&
         hopeless !== 'no-tool' &&
         (hopeless !== 'unknown-outcome' || step.whenUnknown) &&
         !asksForTooLong(error)
       );
     case 'fix-agent':
-      return mayMend && used < step.retries && hopeless === null && !(used > 0 && (tokensSpent || isStuck(progress)));
+      return mayRepair && used < step.retries && hopeless === null && !(used > 0 && (tokensSpent || isStuck(progress)));
     case 'fix':
     case 'sanitize':
-      return mayMend && used < 1 && hopeless === null;
+      return mayRepair && used < 1 && hopeless === null;
     case 'substitute':
-      return mayMend && used < 1;
+      return mayRepair && used < 1;
     case 'feedback':
     case 'escalate':
     case 'throw':

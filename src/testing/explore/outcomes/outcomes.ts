@@ -152,14 +152,14 @@ function runFixerOutcomes(scene: LeafScene): readonly Representative[] {
       ];
     case 'fix-agent':
       return [
-        ...mendings(scene),
+        ...repairs(scene),
         { label: 'escalates', value: { kind: 'escalate', reason: 'not mine to mend', severity: 'high' } },
         { label: 'escalates as critical', value: { kind: 'escalate', reason: 'stop here', severity: 'critical' } },
         { label: 'gives up', value: { kind: 'throw', reason: 'hopeless' } },
         broken,
       ];
     default:
-      return [...mendings(scene), broken];
+      return [...repairs(scene), broken];
   }
 }
 
@@ -175,7 +175,7 @@ const OTHER_STEPS: readonly StepData[] = [
 ];
 
 /** Arguments that fit, arguments that do not, and none. */
-function mendings(scene: LeafScene): readonly Representative[] {
+function repairs(scene: LeafScene): readonly Representative[] {
   const tool = scene.tools.find(({ name }) => name === requestOf(scene).tool);
   const valid = tool === undefined ? undefined : scene.argumentsFor(tool);
   const wrong = tool === undefined ? undefined : wrongOf(tool, valid);
