@@ -27,7 +27,7 @@ export interface CallLlmPorts {
   readonly facts?: (agent: string) => ModelFacts;
 }
 
-/** What is found out about a model beside its requests, which never wait for it. */
+/** What is found out about a model besides its requests, which never wait for it. */
 export interface ModelFacts {
   /** Begins to look, once. */
   look(): void;
@@ -234,7 +234,7 @@ function forMachine(
   return Object.assign(new Error(message, { cause: error }), { code, data });
 }
 
-/** What a server that has begun to answer cannot mean as its word on the request. */
+/** Codes that a server that has begun to answer cannot mean as its response to the request. */
 const REFUSALS: ReadonlySet<string> = new Set(['bad-request', 'auth', 'endpoint-not-found']);
 
 /** Whether another model may be asked, where the code does not say it: the author's word, or a reply that was begun. */

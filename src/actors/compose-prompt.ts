@@ -29,7 +29,7 @@ export interface ComposePromptInput {
 /** The system prompt for each way of calling tools. */
 export type PromptTexts = { readonly [mode in ToolCalling]: string };
 
-/** What the prompt is composed of beside the author's own text: tools, and what the answer must be (null: text). */
+/** What the prompt is composed of besides the author's own text: tools, and what the answer must be (null: text). */
 export interface PromptContents<TToolset, TOutput> {
   readonly toolset: TToolset;
   readonly output: TOutput | null;

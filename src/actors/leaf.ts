@@ -22,7 +22,7 @@ import {
 import { describeThrown, toJson } from '../json/to-json.ts';
 import { NO_REDACTOR, type Redactor } from './redactor.ts';
 
-/** What a leaf's function gets beside its input. */
+/** What a leaf's function gets besides its input. */
 export interface LeafIo extends PerformIo {
   /** The value given to `run(input, { context })`; undefined without a run. */
   readonly context: unknown;

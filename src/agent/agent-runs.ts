@@ -123,13 +123,15 @@ export class AgentRuns implements LiveConversationPort {
     });
   }
 
-  /** Does a task beside whatever the agent does else, as one of the things that it can be. */
+  /** Does a task independently of the agent's other work. */
   beside(as: AgentCore, task: string, given: RunOptions): AnyRun {
     this.checkOpen();
     return this.begin(task, given, { opening: () => ({ history: [], queued: [] }), as }).run;
   }
 
-  /** A run that an engine drives, beside whatever the agent does else. It is the engine's: closing the agent does not end it. */
+  /**
+   * A run that an engine drives, independently of the agent's other work. It is the engine's: closing the agent does not end it.
+   */
   onEngine(engine: EngineRun): AnyRun {
     this.checkOpen();
     return engineRun(this.#core, engine);

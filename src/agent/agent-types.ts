@@ -57,7 +57,7 @@ export type AgentLogicSnapshot<TOutput = null> = Snapshot<RunResult<TOutput>> & 
   readonly runId: string;
   /** The state as a dotted path: `PLANNING.ASKING`. */
   readonly value: AgentPath;
-  /** The step that the run is in, from 1. */
+  /** The current step of the run, from 1. */
   readonly step: number;
   /** The calls and questions that wait for a person. */
   readonly pending: readonly PendingApproval[];
@@ -83,13 +83,13 @@ export interface ListedTool {
   readonly enabled: boolean;
   /** `local`, `agent` for a child, or `mcp:` and the server. */
   readonly origin: string;
-  /** What an MCP server calls it for people, where it does. */
+  /** The MCP server's display name for it, if it has one. */
   readonly title?: string;
   readonly description?: string;
   readonly inputSchema?: JsonSchema;
 }
 
-/** The options of `run`: where the context's type is known, the context must be given. */
+/** The options of `run`: if the context's type is known, the context is required. */
 type RunArguments<TContext> = undefined extends TContext
   ? [options?: RunOptions<TContext>]
   : [options: RunOptions<TContext> & { readonly context: TContext }];
@@ -137,7 +137,7 @@ export interface Conversation<TContext = unknown, TRun = Run> {
   runs(): Promise<readonly RunSummary[]>;
   /** The calls of its last run that wait for a person. */
   pending(): Promise<readonly PendingApproval[]>;
-  /** Brings its last run to its end, where that was interrupted or waits; null where there is none. */
+  /** Brings its last run to its end if that was interrupted or waits; null if there is no such run. */
   resume(options?: Pick<ResumeOptions, 'context' | 'park'>): Promise<RunResult<OutputIn<TRun>> | null>;
 }
 
@@ -148,7 +148,7 @@ export interface Conversation<TContext = unknown, TRun = Run> {
 export interface Agent<TContext = unknown, TRun = Run>
   extends Replayable<TRun>, Forkable<TRun>, Explorable, Drivable, Repairer, ChildAgent {
   readonly name: string;
-  /** Starts a run. Throws for blank input, and `AgentBusyError` or `AgentClosedError`; else everything is in the result. */
+  /** Starts a run. Throws for blank input, and `AgentBusyError` or `AgentClosedError`; everything else is in the result. */
   readonly run: StartRun<TContext, TRun>;
   /**
    * Resumes a run that was interrupted, in this process or another, from where it stopped; a run that is over returns its
@@ -165,7 +165,7 @@ export interface Agent<TContext = unknown, TRun = Run>
    */
   resumeOrphans(options?: OrphanOptions<TContext>): Promise<ResumedOrphans<TRun>>;
   /**
-   * The conversation of this id, kept in the agent's journal; without one, in memory. `agent.history` is another.
+   * The conversation with this id, kept in the agent's journal; without one, in memory. `agent.history` is separate.
    *
    * @example const { result } = await agent.conversation(userId).run(text);
    */
@@ -194,7 +194,7 @@ export interface Agent<TContext = unknown, TRun = Run>
   readonly options: AgentOptions;
   /** Waits until the MCP servers are ready or have failed. A first run does the same. */
   ready(): Promise<void>;
-  /** Resolves true when the server's tools are registered, false when the try failed. */
+  /** Resolves true when the server's tools are registered, false when the attempt failed. */
   connectMcpServer(name: string, config: McpServerConfig | McpConnection): Promise<boolean>;
   disconnectMcpServer(name: string): Promise<boolean>;
   disconnectAllMcp(): Promise<void>;
@@ -217,7 +217,7 @@ export interface Agent<TContext = unknown, TRun = Run>
    */
   cancel(runId: string, reason?: string): Promise<boolean>;
   /**
-   * The recording of a run so far, as JSON lines: one that is live here, or of the agent's journal. Null: there is none.
+   * The recording so far, as JSON lines, of a run that is live here or in the agent's journal. Null: there is none.
    *
    * @example await replay((await agent.recording(runId)) ?? '', agent);
    */

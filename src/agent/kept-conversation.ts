@@ -31,11 +31,11 @@ export interface Opening {
 export interface Keeper {
   /** Makes this process the only one that uses it; returns a function that releases it. Rejects with a `ConversationError`. */
   readonly hold: () => Promise<() => void | Promise<void>>;
-  /** Brings a run of it that was interrupted to its end, and gives what stands behind its last one. */
+  /** Brings an interrupted run of it to its end, and returns what the next run starts from. */
   readonly opening: (how: Reopening) => Promise<Reopened>;
 }
 
-/** What stands behind the last run of a conversation. */
+/** What the next run of a conversation starts from, once the last one has ended. */
 export interface Reopened extends Opening {
   /** The run that was brought to its end for it. */
   readonly resumed: AnyResult | null;
@@ -193,7 +193,7 @@ function withoutMarks(messages: readonly Message[]): readonly Message[] {
   return text.includes('«secret:') ? (JSON.parse(text.replaceAll(/«secret:\d+»/g, '«secret»')) as Message[]) : messages;
 }
 
-/** Runs what an earlier process left behind, one after the other; gives what stands behind that, and the first result. */
+/** Runs what an earlier process left, one after the other; returns what the next run starts from, and the first result. */
 export async function caughtUp(
   keeper: Keeper,
   how: Reopening,
@@ -255,7 +255,7 @@ export function conversationHandle(
   };
 }
 
-/** What {@link aborted} gives. */
+/** What {@link aborted} returns. */
 export const ABORTED: unique symbol = Symbol('aborted');
 
 /** Resolves once the signal has aborted. */

@@ -15,11 +15,11 @@ import { listen } from './server/server.ts';
 import type { Session } from './sessions/session.ts';
 import { packageVersion } from './version.ts';
 
-/** How an inspector listens. */
+/** Options of an inspector. */
 export interface InspectorOptions {
   /** Default: a free port. */
   readonly port?: number;
-  /** What the address must carry. Default: random, 192 bits. At least 16 characters. */
+  /** The token that the address must carry. Default: 192 random bits. At least 16 characters. */
   readonly token?: string;
   /** Opens the page in the browser. Default false. */
   readonly open?: boolean;
@@ -34,7 +34,7 @@ export interface InspectorOptions {
   readonly page?: string;
 }
 
-/** A local page that shows runs, recordings and actor systems. Hand it to agents as their option `inspect`. */
+/** A local page that shows runs, recordings and actor systems. Pass it to agents as their option `inspect`. */
 export interface Inspector extends RunPort {
   /** The page's address, including the token: anyone who has it can see and steer the runs. */
   readonly url: string;
@@ -52,7 +52,7 @@ export interface Inspector extends RunPort {
    * one. `app` distinguishes apps that use the same ids. For events from other hosts or processes see `statelyUrl`.
    */
   receive(event: unknown, app?: string): boolean;
-  /** Shows a recording (JSON lines, or their list) and gives the id of its session. Throws when it cannot be read. */
+  /** Shows a recording (JSON lines, or their list) and returns the id of its session. Throws if it cannot be read. */
   open(recording: string | readonly (string | object)[]): string;
   /** Shows the recordings of a folder, those that are still written as they grow, and new ones. */
   openFolder(folder: string): Promise<void>;

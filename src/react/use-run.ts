@@ -5,11 +5,11 @@ import { type RunStore, runStore } from '../store/run-store.ts';
 import { NO_EVENTS } from '../store/run-fold.ts';
 import type { RunActions, RunSnapshot } from '../store/view-types.ts';
 
-/** What a component has of a run: the view, and what a person can do. */
+/** What a component gets for a run: the view, and a person's actions. */
 export interface UsedRun<TSource = SomeRun> extends RunSnapshot<TSource>, RunActions<TSource> {}
 
 /**
- * A run or a chat in a component, which is rendered again when what it selects has changed. `source` is an address that
+ * A run or a chat in a component, which is rendered again when what it selects has changed. `source` is a URL that
  * `runStream.serve` answers, a run of this process, or a store that several components share. Live runs are followed
  * while the component is mounted; unmounting it ends no run.
  *

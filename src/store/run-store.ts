@@ -1,8 +1,8 @@
 /**
- * Owns: following a run for a user interface, and what a person does to it. Does not own: what the view is made of.
+ * Owns: following a run for a user interface, and a person's actions on it. Does not own: the contents of the view.
  *
  * I1 One connection for all subscribers. It is closed when the last has gone, which never ends the run.
- * I2 A lost connection continues behind the last position that was received.
+ * I2 A lost connection continues after the last position received.
  */
 import type { JsonObject } from '../json/json.ts';
 import type { SomeRun } from '../agent/run/run.ts';
@@ -28,7 +28,7 @@ export interface RunStore<TSource = SomeRun> extends RunActions<TSource> {
 }
 
 /**
- * The store of a run of this process, or of the chat behind an address that `runStream.serve` answers.
+ * The store of a run of this process, or of the chat at a URL that `runStream.serve` answers.
  *
  * @example
  * const run = runStore<typeof agent>('/api/run?id=chat-1');
@@ -127,7 +127,7 @@ class FollowedRun implements RunStore {
     return this.#ask({ ...request, runId, digest });
   }
 
-  /** Nothing is sent where there is nothing that it could be about. */
+  /** Nothing is sent if there is no run or call to send it to. */
   async #ask(request: StoreRequest): Promise<boolean> {
     if (request.runId === '') return false;
     const { ok, error = null } = await this.#link

@@ -47,7 +47,7 @@ export interface MessageView<TSource = SomeRun> {
 type Asked<TEvent> = TEvent extends { readonly type: 'approval.requested' }
   ? Omit<TEvent, 'type' | 'seq' | 'replayed'> & {
       readonly runId: string;
-      /** Of the arguments that are shown: an answer over the network names it. */
+      /** The digest of the arguments that are shown: an answer over the network must name it. */
       readonly digest?: string;
     }
   : never;
@@ -69,14 +69,14 @@ export interface RunSnapshot<TSource = SomeRun> {
   readonly status: 'idle' | 'working' | RunStatus;
   /** The machine's state as a path, such as `PLANNING.ASKING`. */
   readonly state: AgentPath;
-  /** The step that the run is in, from 1, and how many it may take. */
+  /** The current step of the run, from 1, and the maximum. */
   readonly step: number;
   readonly limit: number;
   readonly messages: readonly MessageView<TSource>[];
   readonly pending: readonly PendingView<TSource>[];
   /** The tokens of the run so far, agents below included. */
   readonly usage: RunUsage;
-  /** The typed answer; while it streams, what there is of it so far. */
+  /** The typed answer; while it streams, the part so far. */
   readonly output: OutputOfRun<TSource> | null;
   /** Why the run did not end with an answer, why the last request was refused, or why the connection was closed for good. */
   readonly error: ViewError | null;
@@ -89,7 +89,7 @@ type EditedArgs<TPending> = TPending extends { readonly args: infer TArgs } ? Ex
 
 /** The actions of a person on a run. Each resolves false if it did not take effect; the view's `error` then says why. */
 export interface RunActions<TSource = SomeRun> {
-  /** Lets a call of `pending` run, with other arguments if you give some: they are checked again. */
+  /** Approves a call of `pending`, optionally with other arguments, which are validated again. */
   approve(callId: string, edited?: EditedArgs<PendingView<TSource>>): Promise<boolean>;
   /** Denies a call of `pending`; the model receives the reason. */
   reject(callId: string, reason?: string): Promise<boolean>;

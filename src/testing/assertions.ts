@@ -44,7 +44,7 @@ export function assertCalledTool(
 }
 
 /**
- * Throws an `AssertionError` unless the run ended with this reason or status, saying this; a promise for a `Run`.
+ * Throws an `AssertionError` unless the run ended with this reason or status, and this text; a promise for a `Run`.
  *
  * @example await assertEndsWith(agent.run('What is the weather?'), 'answer', /21 °C/);
  */
@@ -59,7 +59,7 @@ export function assertEndsWith(
 }
 
 /**
- * Throws an `AssertionError` unless the run gave an answer that has a schema, holding at least this; a promise for a `Run`.
+ * Throws an `AssertionError` unless the run gave a typed answer with at least these members; a promise for a `Run`.
  *
  * @example await assertOutput(agent.run('Who wrote it?'), { name: 'Ann' });
  */
@@ -87,7 +87,7 @@ export function assertTransitions(
   return enforced(checkTransitions(subject, expected), assertTransitions);
 }
 
-/** The stack of a failure begins with the caller of the assertion, also where a run is waited for. */
+/** The stack of a failure begins with the caller of the assertion, even if a run is awaited. */
 function enforced(pending: Pending, assertion: (...args: never) => unknown): void | Promise<void> {
   if (!(pending instanceof Promise)) return enforce(pending, framesAbove(assertion));
   const frames = framesAbove(assertion);

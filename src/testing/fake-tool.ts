@@ -8,7 +8,7 @@ export interface FakeTool extends Tool {
   readonly calls: readonly JsonObject[];
 }
 
-/** What a fake tool may be beside its name and results: members of a tool's definition. */
+/** Further options of a fake tool: members of a tool's definition. */
 export interface FakeToolDefinition extends Partial<
   Pick<Tool, 'description' | 'policy' | 'effects' | 'atomic' | 'polling' | 'enabled' | 'timeoutMs'>
 > {
@@ -29,7 +29,7 @@ const checkDefinition = optionsOf<FakeToolDefinition>('fakeTool', 'docs/testing.
 });
 
 /**
- * A tool for tests. `results` are given in order, the last again and again; an `Error` is thrown, a function is called
+ * A tool for tests. `results` are returned in order, the last one repeatedly; an `Error` is thrown, a function is called
  * with the arguments and the call's context. `calls` keeps the arguments of every call.
  *
  * @example const search = fakeTool('search', [{ hits: 3 }, new Error('offline')]);

@@ -151,7 +151,7 @@ export function hostileModel(options: HostileModelOptions): HostileModel {
   };
 }
 
-/** The first mistake, from a random one on, that can be made here. */
+/** The first mistake that can be made here, starting from a random one. */
 function spoil(
   names: readonly MistakeName[],
   making: Parameters<Mistake['make']>[0],
@@ -164,7 +164,7 @@ function spoil(
   return null;
 }
 
-/** All mistakes that there are to make: those in answers that have a schema only where one is asked for. */
+/** All possible mistakes: those in typed answers only if one is requested. */
 function allMistakes({ tools = [] }: ModelRequest): readonly MistakeName[] {
   return tools.some(({ name }) => name.startsWith('final_answer')) ? ALL : OTHERS;
 }
@@ -189,7 +189,7 @@ interface KnownTool {
   readonly schema: JsonSchema;
 }
 
-/** A reply of a model that has no idea: any of the tools on offer with any arguments that fit, a plan, or an answer. */
+/** A random reply: any of the offered tools with any arguments that fit, a plan, or an answer. */
 function inventReply(request: ModelRequest, random: Random): ModelReply {
   const tools = toolsOf(request);
   const [first, ...others] = tools;

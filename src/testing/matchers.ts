@@ -22,7 +22,9 @@ import type { ExpectedTransitions } from './judges/judge-path.ts';
  * expect(recording).toHaveCalledTool('get_weather', { city: 'Austin' });
  */
 export const matchers = {
-  /** The states were visited in this order, whatever came between: the agent's five, or any of its parts' (`BACKING_OFF`). */
+  /**
+   * The states were visited in this order, with any others in between: the agent's five, or any of its parts' (`BACKING_OFF`).
+   */
   toHaveVisited: (received: Subject, ...states: readonly (string | readonly string[])[]): Pending =>
     checkVisited(received, states),
 
@@ -30,11 +32,11 @@ export const matchers = {
   toHaveCalledTool: (received: Subject, tool: string, args?: unknown, options?: CallOptions): Pending =>
     checkCalledTool(received, tool, args, options),
 
-  /** The run ended with this reason or status, and its text holds or matches this. */
+  /** The run ended with this reason or status, and its text contains or matches this. */
   toEndWith: (received: Subject, how: RunReason | RunStatus, text?: string | RegExp): Pending =>
     checkEnding(received, how, text),
 
-  /** The run gave an answer that has a schema, holding at least this; without `expected`, any. */
+  /** The run gave a typed answer with at least these members; without `expected`, any. */
   toHaveOutput: (received: Subject, expected?: unknown): Pending => checkFinalOutput(received, expected),
 
   /** Exactly these transitions were taken: texts of the agent's own, or the transitions of another run or recording. */

@@ -15,7 +15,7 @@ export interface ScriptedModel extends Model {
   assertComplete(): void;
 }
 
-/** What a scripted model pretends. */
+/** Options of a scripted model. */
 export interface ScriptedModelOptions {
   /** How it calls tools. Default: as the agent says. */
   readonly toolCalling?: 'native' | 'json';
@@ -32,7 +32,7 @@ const checkOptions = optionsOf<ScriptedModelOptions>('scriptedModel', 'docs/test
 });
 
 /**
- * A model for tests that answers from a list, one reply a request. A request beyond the list fails loudly, and so does
+ * A model for tests that answers from a list, one reply per request. A request beyond the list fails loudly, and so does
  * `assertComplete()` while replies are left.
  *
  * @example

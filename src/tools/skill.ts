@@ -3,13 +3,13 @@ import { checkOnError } from '../recovery/plan-data.ts';
 import type { OnError } from '../recovery/steps.ts';
 import type { Tool } from './tool.ts';
 
-/** What a skill is made of. */
+/** The definition of a skill. */
 export interface SkillDefinition {
   readonly name: string;
-  /** When and how to use its tools; stands in the system prompt. */
+  /** When and how to use its tools; part of the system prompt. */
   readonly instructions?: string;
   readonly tools?: readonly Tool[];
-  /** What to do about errors of its tools, where a tool leaves a slot out. */
+  /** What to do about errors of its tools, if a tool leaves a slot out. */
   readonly onError?: OnError;
 }
 
@@ -29,8 +29,8 @@ const checkMembers = optionsOf<SkillDefinition>('skill()', 'docs/tools.md', {
 });
 
 /**
- * Groups tools that belong together: their instructions reach the model, their `onError` stands between the tool's own
- * and the agent's. Throws a `TypeError` that names the skill and what is wrong.
+ * Groups tools that belong together: their instructions reach the model, their `onError` comes between the tool's own and
+ * the agent's. Throws a `TypeError` that names the skill and what is wrong.
  *
  * @example
  * const files = skill({

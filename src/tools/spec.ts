@@ -38,9 +38,9 @@ export type Effects = 'none' | 'idempotent' | 'once';
 /** Where a tool comes from. */
 export type ToolOrigin =
   | { readonly kind: 'local' }
-  /** `identity`: what permissions hold it by. Absent in recordings of 0.1. */
+  /** `identity`: how permissions identify it. Absent in recordings of 0.1. */
   | { readonly kind: 'mcp'; readonly server: string; readonly tool: string; readonly identity?: ToolIdentity }
-  /** A child agent: a call hands it a task. */
+  /** A child agent: a call delegates a task to it. */
   | { readonly kind: 'agent' };
 
 /** What the machines know of a tool: plain JSON. Functions are left out and looked up by name. */
@@ -57,15 +57,15 @@ export interface ToolSpec {
   readonly origin: ToolOrigin;
   /** A person has always allowed this tool for this agent. */
   readonly alwaysAllowed: boolean;
-  /** Set where a person did, and this tool of this server has changed since. */
+  /** Set if a person did, and this tool of this server has changed since. */
   readonly changes?: readonly ToolChange[];
   /** The arguments are also checked by code (a Standard Schema, `validateArgs`), so a leaf is needed. */
   readonly checkedByCode: boolean;
-  /** What is done about its errors before the model receives them. */
+  /** What to do about its errors before they reach the model. */
   readonly recovery: RecoveryData;
 }
 
-/** What a tool may do. It fails closed: a policy that is not known bars the tool, and only a plain `true` opens anything. */
+/** What a tool may do. It fails closed: an unknown policy blocks the tool, and only a plain `true` opens anything. */
 export function permissionOf({ policy, enabled, alwaysAllowed }: ToolSpec): Permission {
   if (enabled !== true) return 'never';
   if (policy === 'allow') return 'run';
@@ -79,7 +79,7 @@ export function stricterPolicy(one: Policy, other: Policy): Policy {
   return a === -1 || b === -1 ? 'deny' : (POLICIES[Math.max(a ?? 0, b ?? 0)] ?? 'deny');
 }
 
-/** A tool as it was, with whatever has become stricter about it since. What has become laxer does not count. */
+/** A tool as it was, with everything that has become stricter since. What has become laxer does not count. */
 export function heldTo(was: ToolSpec, now: ToolSpec): ToolSpec {
   return {
     ...was,

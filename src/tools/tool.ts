@@ -6,13 +6,13 @@ import { checkOnError } from '../recovery/plan-data.ts';
 import type { OnError } from '../recovery/steps.ts';
 import { type InputOf, type InputSchema, type StandardSchema, standardIssues, readToolSchema } from './schema.ts';
 
-/** What `execute` gets beside the arguments. */
+/** What `execute` gets besides the arguments. */
 export interface ExecuteContext<TContext = unknown> {
-  /** Aborts at the tool's timeout and when the run is cancelled. Pass it on. */
+  /** Aborts at the tool's timeout and when the run is cancelled. Pass it to what you call. */
   readonly signal: AbortSignal;
   /** The same for every repetition of this call, also after a crash: pass it to services that accept idempotency keys. */
   readonly idempotencyKey: string;
-  /** Ours, unique in the run. */
+  /** The call's id, unique in the run. */
   readonly callId: string;
   /** The value given to `run(input, { context })`; undefined without one. */
   readonly context: TContext;
@@ -20,7 +20,7 @@ export interface ExecuteContext<TContext = unknown> {
   readonly approvalReason?: string;
 }
 
-/** What `validateArgs` gets beside the arguments. */
+/** What `validateArgs` gets besides the arguments. */
 export interface ValidateContext<TContext = unknown> {
   readonly tool: string;
   readonly callId: string;
@@ -35,21 +35,21 @@ export interface ToolDefinition<
   TContext = unknown,
   TOutput = unknown,
 > {
-  /** What the model calls it by: letters, digits, `_` and `-`, at most 64. */
+  /** The name that the model calls: letters, digits, `_` and `-`, at most 64. */
   readonly name: TName;
   /** What it does and when to use it, for the model. */
   readonly description: string;
   /** zod, another Standard Schema, or a plain JSON Schema of an object. Default: no arguments. */
   readonly inputSchema?: TSchema;
-  /** Needed beside a Standard Schema that cannot give its JSON Schema. */
+  /** Required with a Standard Schema that cannot export JSON Schema. */
   readonly jsonSchema?: JsonObject;
   /** Default: the agent's `defaultPolicy`, which is `allow` unless given. */
   readonly policy?: Policy;
   /** May a call be repeated whose outcome is unknown? Default `once`: no. */
   readonly effects?: Effects;
-  /** Complete in itself: the planner is instructed not to split it. Default false. */
+  /** Complete in itself: the planner is told not to split it. Default false. */
   readonly atomic?: boolean;
-  /** Made to be asked again and again: the loop guard does not count it. Default false. */
+  /** Meant to be called repeatedly: the loop guard ignores it. Default false. */
   readonly polling?: boolean;
   /** Default true. A tool that is switched off is not shown to the model. */
   readonly enabled?: boolean;
@@ -57,7 +57,7 @@ export interface ToolDefinition<
   readonly timeoutMs?: number;
   /** Runs after the schema check and before anyone is asked. Return the arguments to use (default: unchanged), or throw. */
   readonly validateArgs?: (args: InputOf<TSchema>, context: ValidateContext<TContext>) => unknown;
-  /** What to do about each kind of error before the model receives them. Slots that are left out are the agent's. */
+  /** What to do about each kind of error before it reaches the model. Slots that are left out are the agent's. */
   readonly onError?: OnError;
   /** Does the work. What it returns becomes the result (a bare value its `data`); what it throws an error. */
   readonly execute: (args: InputOf<TSchema>, context: ExecuteContext<TContext>) => TOutput;
@@ -85,7 +85,7 @@ export interface Tool {
   readonly execute: (args: JsonObject, context: ExecuteContext) => unknown;
 }
 
-/** What is known of a tool by its definition, for types alone: `tool()` leaves it out. */
+/** What a definition tells the types about a tool: `tool()` leaves it out. */
 interface ToolTypes<TArgs, TOutput, TContext> {
   readonly args: TArgs;
   readonly output: TOutput;
@@ -130,7 +130,7 @@ const EFFECTS: readonly unknown[] = ['none', 'idempotent', 'once', undefined];
 
 /**
  * Makes a tool. The types of `execute`'s arguments follow from the schema. Throws a `TypeError` that names the tool and
- * the member when the definition is wrong.
+ * the member if the definition is invalid.
  *
  * @example
  * const add = tool({

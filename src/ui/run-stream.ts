@@ -4,8 +4,8 @@
  *
  * I1 What is sent with an id follows from the journal alone. What has none, the text that is being written and the machine's
  *    path, is sent again to a client that comes back.
- * I2 A client that goes ends nothing. Only a request does.
- * I3 An answer names the run, the call and the arguments that were shown; it is refused where they are others.
+ * I2 A client that disconnects ends nothing. Only a request does.
+ * I3 An answer names the run, the call and the arguments that were shown; it is refused if they differ.
  */
 import { isJsonObject } from '../json/json.ts';
 import type { RunSummary } from '../journal/format/tally.ts';
@@ -30,8 +30,8 @@ interface Served extends ChatOptions {
 }
 
 /**
- * Answers a request for the chat that the address names as `?id=`: a GET with what happens in it, 204 if nothing is new
- * and no run is live; a POST with whether it took effect. An interrupted run continues when its chat is requested.
+ * Answers a request for the chat in the URL's `?id=`: a GET with what happens in it, 204 if nothing is new and no run is
+ * live; a POST with whether it took effect. An interrupted run continues when its chat is requested.
  *
  * @example app.all('/api/run', (context) => runStream.serve(agent, context.req.raw, { journal, owner }));
  */
@@ -112,7 +112,7 @@ async function* textsOfRun(
       const isTold = run.problem !== null || isPast || run.path === state;
       if (!isTold) yield `data: ${JSON.stringify({ state: (state = run.path) })}\n\n`;
     }
-    // A text that is ahead of the records waits for them: a client shows none that is of another turn.
+    // A text that is ahead of the records waits for them, so that a client shows none of another turn.
     if (text === null || text.seq > seq) continue;
     if (text.seq === seq) yield written('', { events: [tokenOf(text)] });
     text = null;
@@ -163,7 +163,7 @@ function refused(code: string, message: string): RequestAnswer {
   return { ok: false, error: { code, message } };
 }
 
-/** One that waits for the end of another begins when that is over. */
+/** A run that waits for the end of another begins when that is over. */
 async function sent(chat: Chat, last: RunSummary | null, text: string): Promise<RequestAnswer> {
   const started = chat.run(text, {});
   started.catch(() => undefined);

@@ -19,8 +19,8 @@ export interface McpLogin {
 }
 
 /**
- * All that signing in needs of the world. Tokens, codes and secrets stay behind this port: what it yields is shown and
- * drawn. Every method rejects with an {@link McpError}: `login-required` where only a person can help, `auth-failed`
+ * All outside operations that signing in needs. Tokens, codes and secrets stay behind this port: what it yields is shown
+ * and drawn. Every method rejects with an {@link McpError}: `login-required` where only a person can help, `auth-failed`
  * where nothing helps but another configuration, `auth-required` for credentials that were refused, and any other code
  * for what may pass.
  */

@@ -7,7 +7,7 @@ import { type LeafIo, leaf } from '../leaf.ts';
 import type { McpCalls, McpQuestion } from '../mcp/mcp-calls.ts';
 import { retryHint } from '../retry-after.ts';
 
-/** What a tool's function gets beside its arguments. */
+/** What a tool's function gets besides its arguments. */
 export interface ToolIo {
   /** Aborts at the tool's timeout and when the run is cancelled. */
   readonly signal: AbortSignal;
@@ -111,7 +111,7 @@ async function work(ports: CallToolPorts, input: CallToolInput, io: ToolIo & Lea
   }
 }
 
-/** A connection keeps its calls' time itself: word of progress prolongs it, and it rests while a person is asked. */
+/** A connection times its calls itself: progress extends the limit, and it pauses while a person is asked. */
 function deadlineOf({ tool, timeoutMs, origin }: CallToolInput, owner: AbortSignal): Deadline {
   return deadline(origin.kind === 'mcp' ? null : timeoutMs, owner, () =>
     failure('timeout', 'TimeoutError', `'${tool}' did not finish within ${timeoutMs} ms`),
@@ -123,7 +123,7 @@ function failure(code: string, name: string, message: string, data: JsonObject =
   return Object.assign(new Error(message), { name, code, data });
 }
 
-/** Word of progress that comes faster than this is left out: a server may send thousands a second. */
+/** Progress that arrives faster than this is dropped: a server may send thousands of messages a second. */
 const PROGRESS_MS = 100;
 
 /** Turns a server's messages during a call into notes: progress, questions, and their answers. */

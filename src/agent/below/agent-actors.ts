@@ -71,7 +71,7 @@ export interface OwnWork {
   readonly remember: Remember | null;
   /** If no one can be asked, calls wait. Default false. */
   readonly park?: boolean;
-  /** Called where a question waits for a word from outside, instead of staying open: its work ends with what this throws. */
+  /** Called if a question waits for an answer from outside, instead of staying open: its work ends with what this throws. */
   readonly onWait?: () => never;
 }
 

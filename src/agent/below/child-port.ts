@@ -36,7 +36,7 @@ export interface ChildPort {
   onChange(listener: () => void): () => void;
   /** The agent as it repairs arguments below a call; null for one that repairs by its own code. */
   readonly repairer: ChildPort | null;
-  /** Does a task on its own, beside whatever it does else. */
+  /** Does a task alone, independently of its other work. */
   run(task: string, io: { readonly signal: AbortSignal; readonly context: unknown }): PromiseLike<AnyResult>;
 }
 

@@ -10,7 +10,7 @@ import { repairCore } from './repair.ts';
 
 const LONGEST_SUMMARY = 300;
 
-/** Does a task by an agent, beside whatever that does else. */
+/** Does a task with an agent, independently of its other work. */
 export type RunBeside = (core: AgentCore, ...given: Parameters<ChildPort['run']>) => PromiseLike<AnyResult>;
 
 /** What an agent offers to agents above it. */

@@ -28,15 +28,15 @@ import type { ToolFor } from '../../tools/tool.ts';
 import type { CheckOutputContext, OutputOf } from './output-options.ts';
 import { optionError, withoutUndefined } from './option-error.ts';
 
-/** All options of an agent. Every one has a default; a wrong one is refused by name when the agent is made. */
+/** All options of an agent. Each has a default; an invalid one is rejected by name when the agent is created. */
 export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   /** Names the agent in outputs, recordings and the permission store. Default `agent`. */
   readonly name?: string;
-  /** Names this version of the agent's code in recordings, as for `signalbox upgrade`. Default: none. */
+  /** Names this version of the agent's code in recordings, for example for `signalbox upgrade`. Default: none. */
   readonly version?: string;
-  /** What becomes of runs that are resumed by other code. Default: they keep instructions, get new tools, are refused if a call does not fit. */
+  /** How runs resumed by other code continue. Default: they keep instructions, get new tools, are refused if a call does not fit. */
   readonly onUpgrade?: OnUpgrade;
-  /** Who the agent is and what it should do: text, or a function called once a turn. */
+  /** What the agent is and does: text, or a function called once a turn. */
   readonly instructions?: string | ((input: InstructionsInput<TContext>) => string | Promise<string>);
   /** Replaces the composition of the system prompt. */
   readonly systemPrompt?: (parts: PromptParts) => string | Promise<string>;
@@ -45,9 +45,9 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   /** More models by name. */
   readonly models?: { readonly [name: string]: ModelName | Model };
   readonly tools?: readonly ToolFor<TContext>[];
-  /** What `result.output` must be: zod, another Standard Schema that gives JSON Schema, or a JSON Schema. Default: text. */
+  /** The schema of `result.output`: zod, another Standard Schema with a JSON Schema, or a JSON Schema. Default: text. */
   readonly outputSchema?: TSchema;
-  /** How it is given: by a tool, held to it by the server (`native`), as JSON in text (`prompt`). Default `auto`: by the tools. */
+  /** How it is given: by a tool, enforced by the server (`native`), as JSON in text (`prompt`). Default `auto`: by the tools. */
   readonly outputMode?: OutputMode;
   /** Checks an answer that fits the schema. The model receives the message of what it throws, and sends the answer again. */
   readonly checkOutput?: [TSchema] extends [undefined]
@@ -57,39 +57,39 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   readonly skills?: readonly Skill[];
   /** MCP servers by name, as every client configures them, or connections made by `createMcpConnection`. */
   readonly mcpServers?: { readonly [name: string]: McpServerConfig | McpConnection };
-  /** Model turns and plan steps that a run may take. Default 20. */
+  /** Model turns and plan steps per run. Default 20. */
   readonly maxSteps?: number;
-  /** Messages of people (`run.steer`) that a run takes. Default 20. */
+  /** Messages from people (`run.steer`) per run. Default 20. */
   readonly maxSteers?: number;
-  /** Plans that a run may carry out; 0: unlimited. Default 3. */
+  /** Plans that a run may carry out; 0 means unlimited. Default 3. */
   readonly maxPlanIterations?: number;
-  /** The identical call in a row that is refused. At least 2; default 4. */
+  /** The number of identical calls in a row at which the call is refused. At least 2; default 4. */
   readonly maxConsecutiveRepeats?: number;
-  /** Messages of the conversation that are kept between runs; 0: all. Default 40. */
+  /** Messages of the conversation kept between runs; 0 means all. Default 40. */
   readonly maxHistoryMessages?: number;
-  /** Characters of a tool's result that the model gets. Default 4000. */
+  /** Maximum characters of a tool's result that the model receives. Default 4000. */
   readonly maxToolResultChars?: number;
-  /** A smaller context of the server is a warning. Tokens; default 32768. */
+  /** A smaller context size of the server, in tokens, causes a warning. Default 32768. */
   readonly minContextSize?: number;
   readonly timeouts?: {
-    /** Until a connection must stand. Default 30 000 ms. */
+    /** Time limit for connecting. Default 30 000 ms. */
     readonly connectMs?: number;
     /** Longest silence of the model. Default 120 000 ms. */
     readonly responseMs?: number;
     /** Time limit for tools without their own. Default 180 000 ms. */
     readonly toolMs?: number;
-    /** Until a pending approval counts as denied. Default: never. */
+    /** Time after which a pending approval counts as denied, in milliseconds. Default: never. */
     readonly approvalMs?: number;
-    /** For the whole run. Default: none. */
+    /** Time limit for the whole run, in milliseconds. Default: none. */
     readonly totalMs?: number;
   };
-  /** Attempts a model turn may take (default 2), the wait between them, and which errors are worth another. */
+  /** Attempts per model turn (default 2), the wait between them, and which errors are retried. */
   readonly retry?: {
     readonly maxAttempts?: number;
     readonly backoff?: Backoff;
     readonly retryable?: (error: unknown) => boolean | undefined;
   };
-  /** `auto` (default): native tool calls where the server takes them, the JSON envelope otherwise. */
+  /** `auto` (default): native tool calls if the server supports them, the JSON envelope otherwise. */
   readonly toolCalling?: 'auto' | ToolCalling;
   /**
    * Which text of a reply may become a call: none (`never`), a whole reply (`whole-reply`), one call with sentences
@@ -97,17 +97,17 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
    * called natively before, else `whole-reply` for `auto` and `narrated` for `json`.
    */
   readonly textCalls?: TextCalls;
-  /** Default true: the model may plan several calls ahead. False: it is not offered to, and a plan that it makes is not run. */
+  /** Default true: the model may plan several calls ahead. False: planning is not offered, and its plans are not run. */
   readonly plans?: boolean;
-  /** Default true: calls of one turn run side by side. */
+  /** Default true: calls of one turn run in parallel. */
   readonly parallelToolCalls?: boolean;
-  /** Default false: replies arrive whole. True gives `model.token` events. */
+  /** Default false: replies arrive whole. True emits `model.token` events. */
   readonly streaming?: boolean;
-  /** 0 to 2. Default: the server's. */
+  /** Sampling temperature, 0 to 2. Default: the server's. */
   readonly temperature?: number;
   /** The longest reply in tokens. Default: the server's. */
   readonly maxTokens?: number;
-  /** The policy of tools that name none. Default `allow`. */
+  /** The policy of tools without their own. Default `allow`. */
   readonly defaultPolicy?: Policy;
   /**
    * Called before a tool whose policy is `confirm`. `'wait'`: the call waits for `run.approve` or `run.reject`. Default:
@@ -119,7 +119,7 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
    * servers learn that no one can be asked.
    */
   readonly elicit?: McpElicit;
-  /** Where "always allow" is kept. Default: `~/.signalbox`, where `confirm` can say so. */
+  /** Where "always allow" is stored. Default: `~/.signalbox`, if `confirm` can answer so. */
   readonly permissions?: Permissions;
   /** What the agent is for, as described to agents above it. Default: the beginning of its instructions. */
   readonly description?: string;
@@ -128,13 +128,13 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
    * serve several parents, and its creator closes it. At most 8 levels deep.
    */
   readonly children?: readonly ChildAgent[];
-  /** Decides about escalations of this agent's tools and children; those it leaves go to the agent above. */
+  /** Decides escalations of this agent's tools and children; those that it does not decide go to the agent above. */
   readonly onEscalation?: OnEscalation;
   /** What to do about tool errors before they reach the model, for tools that leave a slot out. */
   readonly onError?: OnError;
   /** Makes this agent deterministic for `recover.fix(agent)`: it repairs arguments with this function and asks no model. */
   readonly implementedBy?: (task: RepairTask) => string | JsonObject | null | Promise<string | JsonObject | null>;
-  /** Bounds a run: past it, it ends with the reason `budget`. */
+  /** Limits a run: beyond them it ends with the reason `budget`. */
   readonly budget?: { readonly maxToolCalls?: number; readonly maxTokens?: number };
   readonly limits?: AgentLimits;
   /**
@@ -144,16 +144,16 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   readonly secrets?: readonly string[];
   /** Where runs are recorded. Default: in memory. */
   readonly journal?: JournalStore;
-  /** Default: the console in a terminal, without the answer, which `run` gives; else nothing. */
+  /** Where runs are shown. Default: the console in a terminal, without the answer, which `run` returns; else nothing. */
   readonly output?: OutputHandler;
-  /** Prints nothing and installs no prompt. */
+  /** Prints nothing and never prompts. */
   readonly silent?: boolean;
   readonly debug?: boolean;
   /** Prints the system prompt of each turn. */
   readonly showPrompts?: boolean;
-  /** Prints tokens, tokens a second and time to first token, where the server gives them. */
+  /** Prints tokens, tokens per second and time to first token, if the server reports them. */
   readonly showStats?: boolean;
-  /** Keeps the composed prompts in the trace. */
+  /** Includes the composed prompts in the trace. */
   readonly debugPrompts?: boolean;
   /**
    * Shows every run on the inspector's page: an inspector of `createInspector` (or its promise), or `true` for one that
@@ -162,7 +162,7 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   readonly inspect?: boolean | RunPort | Promise<RunPort>;
   /** Writes `<outputDir>/<agent>-<runId>.trace.json` after each run. */
   readonly trace?: boolean | string;
-  /** Default `.`. */
+  /** The folder for traces. Default `.`. */
   readonly outputDir?: string;
   /** Called with every event of every run. What it throws is ignored. */
   readonly onEvent?: (event: RunEvent) => void;

@@ -8,7 +8,7 @@ export interface InstructionsInput<TContext = unknown> {
   readonly input: string;
   /** The value given to `run(input, { context })`. */
   readonly context: TContext;
-  /** Where the run is. */
+  /** The state of the run. */
   readonly state: PromptState;
 }
 
@@ -19,7 +19,7 @@ export interface InstructionsInput<TContext = unknown> {
 export interface Permissions {
   isAlwaysAllowed(tool: string, of?: ServerTool): boolean | Promise<boolean>;
   add(tool: string, of?: ServerTool): void | Promise<void>;
-  /** What has changed of a tool that was always allowed; null where nothing has. A store without it does not say. */
+  /** What has changed in a tool that was always allowed; null if nothing has. Optional. */
   changesOf?(of: ServerTool): readonly ToolChange[] | null | Promise<readonly ToolChange[] | null>;
   /** The same store limited to one agent's decisions; a store without this method is used as it is. */
   forAgent?(agent: string): Permissions;
@@ -32,14 +32,14 @@ export interface UpgradeDifference {
   readonly version: { readonly recorded: string | null; readonly current: string | null };
   /** Each as a sentence without its full stop. */
   readonly differences: readonly string[];
-  /** False where the tool of an open call is gone, or no longer takes the recorded arguments. */
+  /** False if the tool of an open call is gone, or no longer accepts the recorded arguments. */
   readonly fits: boolean;
 }
 
 /** How a run continues under changed code: not at all, as it was recorded, or with the current code. */
 export type UpgradeChoice = 'refuse' | 'recorded' | 'current';
 
-/** Decides it, once for all runs or for each. */
+/** Decides this, once for all runs or for each run. */
 export type OnUpgrade = UpgradeChoice | ((difference: UpgradeDifference) => UpgradeChoice | Promise<UpgradeChoice>);
 
 /** Size limits for data from outside, in bytes unless stated otherwise. */
@@ -52,10 +52,10 @@ export interface AgentLimits {
   readonly mcp?: Partial<McpLimits>;
 }
 
-/** The key under which an agent offers to work below another. */
+/** The key under which an agent can work below another. */
 export const CHILD: unique symbol = Symbol.for('signalbox.child');
 
-/** An agent that may stand below another. */
+/** An agent that can work below another. */
 export interface ChildAgent {
   readonly name: string;
   readonly [CHILD]: object;

@@ -11,7 +11,7 @@ import {
 } from '../../machines/contract/agent-setup.ts';
 import { type StandardSchema, isStandard, standardIssues, schemaProblem, writtenAsJson } from '../../tools/schema.ts';
 
-/** What `outputSchema` may be: zod, another Standard Schema that gives its JSON Schema, or a JSON Schema. */
+/** What `outputSchema` may be: zod, another Standard Schema that exports its JSON Schema, or a JSON Schema. */
 export type OutputSchema = StandardSchema | JsonObject;
 
 /** The value that a schema asks for; null for no schema. */
@@ -23,7 +23,7 @@ export type OutputOf<TSchema> = TSchema extends undefined
       ? Json
       : unknown;
 
-/** What `checkOutput` gets beside the answer. */
+/** What `checkOutput` gets besides the answer. */
 export interface CheckOutputContext<TContext = unknown> {
   /** The value given to `run(input, { context })`; undefined without one. */
   readonly context: TContext;

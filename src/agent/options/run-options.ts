@@ -17,21 +17,21 @@ export interface RunOptions<TContext = unknown, TSchema = undefined> {
   /** Overrides the agent's for this run. */
   readonly maxSteps?: number;
   /**
-   * What the answer of this run must be, instead of the agent's `outputSchema`; the agent's `outputMode` and `checkOutput` are
-   * left out then.
+   * The schema of this run's answer, instead of the agent's `outputSchema`; the agent's `outputMode` and `checkOutput`
+   * then do not apply.
    */
   readonly outputSchema?: TSchema;
-  /** How it is given, as `outputMode` of `createAgent`. Only beside `outputSchema`. */
+  /** How the answer is given, like `outputMode` of `createAgent`. Only with `outputSchema`. */
   readonly outputMode?: OutputMode;
-  /** Checks it, as `checkOutput` of `createAgent`. Only beside `outputSchema`. */
+  /** Checks the answer, like `checkOutput` of `createAgent`. Only with `outputSchema`. */
   readonly checkOutput?: [TSchema] extends [undefined]
     ? never
     : (value: OutputOf<TSchema>, io: CheckOutputContext<TContext>) => void | Promise<void>;
-  /** A value of yours for tools, `validateArgs` and `confirm`; never shown to the model or recorded. */
+  /** Your own value for tools, `validateArgs` and `confirm`; never shown to the model or recorded. */
   readonly context?: TContext;
   /**
    * The trace that the run belongs to, as the W3C header of that name: `00-<32 hex digits>-<16>-01`. MCP servers get it with
-   * each call. What is not of that form is not sent.
+   * each call. A value in another form is not sent.
    */
   readonly traceparent?: string;
   /**
@@ -43,7 +43,7 @@ export interface RunOptions<TContext = unknown, TSchema = undefined> {
   readonly metadata?: JsonObject;
   /** Names the run and its file. Default: a fresh id that sorts by time. */
   readonly runId?: string;
-  /** Shows this run on the inspector's page: `true` by the process's own, or one of `createInspector`. */
+  /** Shows this run on the inspector's page: `true` for the process's own, or one of `createInspector`. */
   readonly inspect?: boolean | RunPort | Promise<RunPort>;
   /**
    * Ends here with the status `waiting` and the reason `parked` as soon as only people or long timers are waited for, and
@@ -93,11 +93,11 @@ export function ownerIn({ metadata }: { readonly metadata: JsonObject }): string
   return typeof owner === 'string' ? owner : undefined;
 }
 
-/** Bytes of chance, made for many ids at once: each asking costs as much as the rest of a run's start. */
+/** Random bytes, made for many ids at once: each call costs as much as the rest of a run's start. */
 let bytes = new Uint8Array(0);
 let unused = 0;
 
-/** A fresh run id: 10 characters of time, so that ids sort by it, and 10 of chance. Names a file on every system. */
+/** A fresh run id: 10 characters of time, so that ids sort by it, and 10 random ones. A valid file name on every system. */
 export function newRunId(): string {
   let chance = '';
   for (let at = 0; at < 10; at += 1) {
@@ -107,7 +107,7 @@ export function newRunId(): string {
   return `${Date.now().toString(32).padStart(10, '0')}-${chance}`;
 }
 
-/** What `agent.logic` is given when it is invoked or spawned. */
+/** The input of `agent.logic` when it is invoked or spawned. */
 export interface AgentLogicInput {
   readonly task: string;
   readonly history?: readonly Message[];
@@ -143,7 +143,7 @@ export interface ListToolsOptions {
 export interface OrphanOptions<TContext = unknown> {
   /** Only runs that began at least this many milliseconds ago. Default 0: all whose lock is free. */
   readonly olderThan?: number;
-  /** At most so many, the oldest. Default: all. */
+  /** At most this many, oldest first. Default: all. */
   readonly limit?: number;
   /** The value that their tools get. */
   readonly context?: TContext;
@@ -155,7 +155,7 @@ export interface RefusedRun {
   readonly error: unknown;
 }
 
-/** What `agent.resumeOrphans` has found. */
+/** The result of `agent.resumeOrphans`. */
 export interface ResumedOrphans<TRun> {
   /** The runs that are now live here. Each can be awaited. */
   readonly runs: readonly TRun[];
@@ -164,17 +164,17 @@ export interface ResumedOrphans<TRun> {
 
 /** How a waiting call is approved. */
 export interface ApprovalOptions {
-  /** Also from now on: the tool is not asked about again. */
+  /** Also allows the tool from now on, without asking again. */
   readonly always?: boolean;
-  /** Arguments to use instead; they are checked again. */
+  /** Arguments to use instead; they are validated again. */
   readonly args?: JsonObject;
-  /** Why, for the tool: `execute` gets it as `approvalReason`. It is recorded. */
+  /** The reason, for the tool: `execute` gets it as `approvalReason`. It is recorded. */
   readonly reason?: string;
 }
 
 /** How a message is sent to a run. */
 export interface SteerOptions {
-  /** Makes it one message, however often it is sent. Default: a new one each time. */
+  /** Makes it one message, however often it is sent. Default: a new message each time. */
   readonly id?: string;
   /** Discards the model request in flight, so that the message is read at once. Tools continue. Default false. */
   readonly interrupt?: boolean;
@@ -193,9 +193,9 @@ export type Delivery =
 
 /** Which stored runs `agent.wake` continues. */
 export interface WakeOptions {
-  /** Timers that end by then are over. Default: now. */
+  /** Timers due by then count as expired. Default: now. */
   readonly due?: Date;
-  /** At most so many runs, the oldest first. Default 100. */
+  /** At most this many runs, oldest first. Default 100. */
   readonly limit?: number;
   /** The value that their tools get. */
   readonly context?: unknown;
@@ -204,7 +204,7 @@ export interface WakeOptions {
 /** A stored run that was continued. */
 export interface WokenRun {
   readonly runId: string;
-  /** How it ended, or with the status `waiting` that it was parked again; null where it could not be resumed. */
+  /** How it ended, with the status `waiting` if it was parked again; null if it could not be resumed. */
   readonly result: RunResult<unknown> | null;
   /** Why it could not be resumed. */
   readonly error: Error | null;

@@ -15,7 +15,7 @@ import { policiesFor, replayHead } from '../core/own-port.ts';
 import type { AnyRun } from '../run/run.ts';
 import { startRun } from '../run/start-run.ts';
 
-/** Plays a recording on an agent; with `then` in the options, a model answers behind the recorded part. */
+/** Replays a recording on an agent; with `then` in the options, a model answers after the recorded part. */
 export function replayRun(core: AgentCore, recording: Recording, options: ReplayOptions): AnyRun {
   const { allow = [], until, then } = options;
   if (then !== undefined) runnable(recording);

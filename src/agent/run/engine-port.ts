@@ -28,7 +28,7 @@ export interface EngineRun {
 
 /** What an engine's journal receives about its run. */
 export interface EngineHead extends Omit<RunHead, 'carried'> {
-  /** The path of the actor that waits for a person's word on a call; undefined where none does. */
+  /** The path of the actor that waits for a person's answer about a call; undefined if none does. */
   readonly waiting: (callId: string) => string | undefined;
   /** Where the run stands. */
   readonly view: () => EngineView;

@@ -60,7 +60,7 @@ export function pendingApprovals(runId: string, root: AnyActorRef): readonly Pen
   return waitingCalls(runId, root).map(({ path: _path, ...call }) => call);
 }
 
-/** The path of the actor that waits for a person's word on a call; undefined when none does. */
+/** The path of the actor that waits for a person's answer about a call; undefined if none does. */
 export function waitingPath(root: AnyActorRef, callId: string): string | undefined {
   return waitingCalls('', root).find((call) => call.callId === callId)?.path;
 }

@@ -90,7 +90,7 @@ interface Remark {
   readonly read: (reader: RunReader) => void;
 }
 
-/** So many remarks are kept for a late reader; of more, the oldest are dropped. */
+/** How many notes are kept for a late reader; beyond that, the oldest are dropped. */
 const MOST_REMARKS = 10_000;
 
 /**

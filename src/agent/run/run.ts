@@ -26,8 +26,8 @@ export interface RunState<TLast = ToolResult> {
 /** A call that waits for a person, or an MCP server for one to sign in. */
 export interface PendingApproval extends PendingCall {
   /**
-   * Set where no call waits, but an MCP server for a person to sign in: open its `url`. `reject` ends the waiting. Where the
-   * browser does not come back by itself, `approve(callId, { args: { address } })` takes the address on which it ended.
+   * Set if it is not a call that waits, but an MCP server for a person to sign in: open its `url`. `reject` ends the
+   * wait. If the browser does not return by itself, `approve(callId, { args: { address } })` takes its final address.
    */
   readonly login?: PendingLogin;
 }
@@ -37,9 +37,9 @@ export interface PendingLogin {
   readonly server: string;
   /** Where to sign in. */
   readonly url: string;
-  /** The scopes that are asked for. */
+  /** The requested scopes. */
   readonly scopes: readonly string[];
-  /** `loopback`: a browser on this machine answers by itself. `paste`: the address on which it ends has to be handed back. */
+  /** `loopback`: a browser on this machine answers by itself. `paste`: the browser's final address must be passed back. */
   readonly answer: 'loopback' | 'paste';
 }
 
@@ -64,13 +64,13 @@ export interface Run<TEvent = RunEvent, TLast = ToolResult, TOutput = null>
   catch<T = never>(onRejected?: ((reason: unknown) => T | PromiseLike<T>) | null): Promise<RunResult<TOutput> | T>;
   finally(onFinally?: (() => void) | null): Promise<RunResult<TOutput>>;
   /**
-   * The answer: the value that `outputSchema` asks for, or without a schema its text. Throws a `RunError` for any other ending,
-   * a `ToolExecutionError` after `throwException`.
+   * The answer: the value of `outputSchema`, or without a schema its text. Throws a `RunError` for any other ending, a
+   * `ToolExecutionError` after `throwException`.
    */
   orThrow(): Promise<[TOutput] extends [null] ? string : TOutput>;
   /**
-   * Ends the run as `cancelled`. Resolves true when it took effect, false when the run was over. Rejects, as `approve` and
-   * `reject` do, with the cause where the journal cannot write it: the run then ends here as failed, with that code.
+   * Ends the run as `cancelled`. Resolves true when it took effect, false when the run was over. Rejects, like `approve`
+   * and `reject`, with the cause if the journal cannot write it: the run then ends here as failed, with that code.
    */
   cancel(reason?: string): Promise<boolean>;
   /**
@@ -89,7 +89,7 @@ export interface Run<TEvent = RunEvent, TLast = ToolResult, TOutput = null>
   steer(text: string, options?: SteerOptions): Promise<Delivery>;
   /** Keeps a message for the run after this one, which starts with it. Resolves when that run has begun, or never will. */
   queue(input: RunInput, options?: QueueOptions): Promise<Delivery>;
-  /** Lets a waiting call run, with edited arguments if you give some (they are checked again). False: it does not wait. */
+  /** Approves a waiting call, optionally with edited arguments, which are validated again. False: it does not wait. */
   approve(callId: string, options?: ApprovalOptions): Promise<boolean>;
   /** Denies a waiting call; the model receives the reason. False: it does not wait. */
   reject(callId: string, reason?: string): Promise<boolean>;
@@ -100,7 +100,7 @@ export interface Run<TEvent = RunEvent, TLast = ToolResult, TOutput = null>
   transitions(): readonly Transition[];
 }
 
-/** What stands behind a run's handle. */
+/** What a run's handle is made from. */
 export interface RunControls {
   readonly runId: string;
   readonly done: Promise<RunResult<unknown>>;
@@ -125,7 +125,7 @@ function unawaited<T>(promise: Promise<T>): Promise<T> {
   return promise;
 }
 
-/** A run with whatever answer. */
+/** A run with any answer. */
 export type SomeRun = Run<RunEvent, ToolResult, unknown>;
 
 /** A run whose type does not include its answer's type: the options that it was started with do. */

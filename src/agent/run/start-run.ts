@@ -2,7 +2,7 @@
  * Owns: one run from its input to its result: journal, machine, events. Does not own: the agent (its history, whether it
  * is busy), or how events are shown.
  *
- * I1 The result never rejects, but for a replay that diverges.
+ * I1 The result never rejects, except for a replay that diverges.
  * I2 A listener, an output or a journal that fails never breaks the machine: the first two are ignored, the last ends the
  *    run as failed.
  * I3 Events without a listener are not made. A late listener gets all of them, as if it had listened from the beginning.

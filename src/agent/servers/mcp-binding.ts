@@ -133,7 +133,7 @@ export class McpBinding implements McpCalls {
     return this.#hub?.server(name) ?? null;
   }
 
-  /** What a server calls one of its tools for people, where it does. */
+  /** A server's display name for one of its tools, if it has one. */
   titled({ server, tool }: { readonly server: string; readonly tool: string }): { readonly title?: string } {
     const title = this.connection(server)?.tools.find(({ name }) => name === tool)?.title;
     return title === undefined ? {} : { title };
@@ -245,7 +245,7 @@ interface SharedOut {
 }
 
 /**
- * Chooses at most so many tools of servers, one of each server in turn, so that a server with a thousand of them takes
+ * Chooses at most this many tools of servers, one of each server in turn, so that a server with a thousand of them takes
  * nothing from the others. Each server's tools count in its own order; denied ones are not sent anyway.
  */
 function sharedOut(entries: readonly McpToolEntry[], most: number): SharedOut {

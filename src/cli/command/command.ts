@@ -31,7 +31,7 @@ export interface Command {
   /** Notes for the user beyond the options. */
   readonly about: string;
   readonly options: readonly OptionSpec[];
-  /** Does the work and gives the exit code. Throws a {@link UsageError} for arguments that are wrong. */
+  /** Does the work and returns the exit code. Throws a {@link UsageError} for invalid arguments. */
   run(args: Arguments): Promise<number>;
 }
 

@@ -189,7 +189,7 @@ function toolName(hub: McpHub, { server, tool }: TypedCall): string {
   throw new UsageError(escaped(`the server '${server}' has no tool '${tool}'.${didYouMean(tool, names)} ${known}`));
 }
 
-/** A line for each word of progress, where a person sees it. */
+/** A line for each progress message, if a person sees it. */
 function showProgress({ progress, total, message }: McpProgress): void {
   if (process.stderr.isTTY !== true) return;
   const step = total === undefined ? String(progress) : `${progress} of ${total}`;

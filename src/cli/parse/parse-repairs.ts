@@ -106,7 +106,7 @@ interface Excerpt {
 /** Characters before a repair that are shown of a line that is too long to be shown whole. */
 const BEFORE = 20;
 
-/** Finds the pieces of a text that show all its repairs, of at most so many characters. The work is linear. */
+/** Finds the pieces of a text that show all its repairs, of at most this many characters. The work is linear. */
 export function excerpts(text: string, repairs: readonly PlacedRepair[], width: number): readonly Excerpt[] {
   const found: Excerpt[] = [];
   let line = { number: 1, start: 0, end: lineEnd(text, 0) };

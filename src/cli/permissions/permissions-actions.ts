@@ -7,7 +7,9 @@ import { permissionStore } from '../../security/permissions-store.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
 import type { PermissionWarning } from '../../security/permissions.ts';
 
-/** Prints which tools are always allowed and gives the exit code. Throws a `PermissionStoreError` for a file that it cannot use. */
+/**
+ * Prints which tools are always allowed and returns the exit code. Throws a `PermissionStoreError` for a file that it cannot use.
+ */
 export function listPermissions({ path, agent }: PermissionsPlace, how: { readonly json: boolean }): number {
   const kept = [...readPermissions(path, warnOfPermissions)]
     .filter(([, { tools, serverTools }]) => tools.size + serverTools.length > 0)
@@ -72,7 +74,7 @@ export function removePermission(place: PermissionsPlace, tool: string, server: 
   return nothing(`'${tool}'${whose} is not always allowed to agent '${owner.name}'.${hint}`);
 }
 
-/** Takes all permissions of an agent back and gives the exit code. Throws like {@link removePermission}. */
+/** Revokes all permissions of an agent and returns the exit code. Throws like {@link removePermission}. */
 export function clearPermissions(place: PermissionsPlace): number {
   const owner = ownerOf(place);
   if (owner === null) return done(`There is nothing to revoke (${place.path}).`);

@@ -39,7 +39,7 @@ const anyTool: Rule = (scene) => {
     : { kind: 'calls', thought: `The question asks for ${tool.name}.`, calls: [call] };
 };
 
-/** What came of the calls; a failure that a later try has made good is not worth a word. */
+/** The outcomes of the calls; a failure that a later attempt has fixed is not mentioned. */
 function told(finished: readonly Finished[]): PracticeDecision {
   const worked = finished.filter((call) => call.result.ok).map((call) => call.tool);
   const said = finished.filter((call) => call.result.ok || !worked.includes(call.tool));

@@ -23,7 +23,7 @@ interface Verdict {
 
 /**
  * Checks recordings: each line against the schema, then the whole by playing it on this version's machines, without the
- * agent's code. Prints a line a file and what is wrong, and gives the exit code.
+ * agent's code. Prints a line per file and what is wrong, and returns the exit code.
  */
 export async function validateRecordings({ values, flags, positionals }: Arguments): Promise<number> {
   const verdicts: Verdict[] = [];

@@ -92,7 +92,7 @@ interface LoadedAgent {
 }
 
 /**
- * Runs a module and gives the agents that it exports, or those that its default export gives, if that is a function;
+ * Runs a module and returns the agents that it exports, or those that its default export returns, if that is a function;
  * `wanted` names one export, agent or function. Throws a `UsageError` when there is none.
  */
 export async function loadAgents(file: string, wanted?: string): Promise<readonly LoadedAgent[]> {
@@ -122,7 +122,7 @@ export async function loadAgents(file: string, wanted?: string): Promise<readonl
   }));
 }
 
-/** What a function gives; anything else as it is. */
+/** What a function returns; anything else unchanged. */
 async function made(exported: unknown, name: string, file: string): Promise<unknown> {
   if (typeof exported !== 'function') return exported;
   try {

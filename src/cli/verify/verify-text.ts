@@ -82,7 +82,7 @@ function violationLines({ law, message, state, path, file }: BrokenLaw, { column
 /** Where no line can be redrawn, one is printed as often as this. */
 const LINE_MS = 5_000;
 
-/** Says on standard error how far the exploration of an agent is: a line that changes in a terminal, else one now and then. */
+/** Shows on standard error the progress of an agent's exploration: a line that changes in a terminal, else one now and then. */
 export function showProgress(agent: string): { tell(soFar: ExploreProgress): void; end(): void } {
   const terminal = openTerminal(process.stderr, undefined, process.env);
   const screen = openScreen(terminal, painter(terminal.color));

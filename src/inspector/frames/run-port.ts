@@ -19,13 +19,13 @@ export interface WatchedRun {
   reject(callId: string, reason: string): Promise<boolean>;
   cancel(reason: string): Promise<boolean>;
   send(event: OutsideEvent, to: string | undefined): Promise<boolean>;
-  /** Starts a new run from the entry on that line, with another outcome if one is given; gives its id. */
+  /** Starts a new run from the entry on that line, with another outcome if one is given; returns its id. */
   readonly fork?: (entry: number, outcome: Json | undefined) => Promise<string>;
 }
 
 /** What an agent reports of a run afterwards. */
 export interface Attachment {
-  /** So many calls of the run wait for a person now. */
+  /** How many calls of the run wait for a person now. */
   waiting?(calls: number): void;
   /** The run is over, and how: there will be no more records. */
   ended(ending: SessionEnding): void;

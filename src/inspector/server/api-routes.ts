@@ -16,7 +16,7 @@ import { z } from 'zod';
 export interface RouteWorld {
   readonly sessions: SessionList;
   readonly page: () => Promise<PageFiles>;
-  /** Shows a recording, and gives the id of its session; throws when it cannot be read. */
+  /** Shows a recording, and returns the id of its session; throws if it cannot be read. */
   readonly open: (recording: string) => string;
   /** Takes an event of another app; false when it is none. */
   readonly receive: (event: unknown, app: string) => boolean;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-/** Opens an address in the user's browser, as the system does it. Nothing happens where there is none. */
+/** Opens a URL in the user's browser, as the system does it. Nothing happens if there is none. */
 export function openBrowser(url: string): void {
   const [command, args] = commandFor(process.platform, url);
   const child = spawn(command, [...args], { stdio: 'ignore', detached: true });

@@ -22,7 +22,7 @@ export class SessionList {
 
   #wasFollowed = false;
 
-  /** Keeps so many sessions that are over, and as many that may never end. */
+  /** Keeps this many sessions that are over, and as many that may never end. */
   constructor(keep: number) {
     this.#keep = keep;
   }

@@ -49,7 +49,7 @@ export async function assertJournalConformance(
   return { kept, skipped };
 }
 
-/** Turns what a check throws, or that it is not done in time, into the error of its rule. */
+/** Turns what a check throws, or its timeout, into the error of its rule. */
 export async function inTime<T>(rule: string, timeoutMs = 60_000, check: () => Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error(`it was not done after ${timeoutMs} ms.`)), timeoutMs);

@@ -13,9 +13,9 @@ const checkOptions = optionsOf<EngineConformanceOptions>('assertEngineConformanc
 });
 
 /**
- * Checks that the journal of an engine keeps the rules of the port, one after the other, each on runs of its own: order, timers,
- * events from outside, cancel, `once`, large results, each across a lost attempt. Rejects with a `ConformanceError` for
- * the first rule that is broken. Works without a test framework.
+ * Checks that the journal of an engine keeps the rules of the port, one after the other, each on its own runs: order,
+ * timers, events from outside, cancel, `once`, large results, each across a lost attempt. Rejects with a
+ * `ConformanceError` for the first rule that is broken. Works without a test framework.
  *
  * @example test('my engine keeps the rules', () => assertEngineConformance(myEngine));
  */

@@ -14,7 +14,7 @@ export interface JournalConformanceOptions {
   readonly reopen?: (store: JournalStore) => JournalStore | Promise<JournalStore>;
   /** Makes the lock of a run free although its writer lives: as if it had been silent for too long. */
   readonly loseLock?: (store: JournalStore, runId: string) => void | Promise<void>;
-  /** Leaves the beginning of a record behind the last one of a run, as a crash does. For stores whose writes can be cut short. */
+  /** Leaves the beginning of a record after the last one of a run, as a crash does. For stores whose writes can be cut short. */
   readonly tear?: (store: JournalStore, runId: string) => void | Promise<void>;
   /** How many runs the rule `many-writers` writes at once. Default 1000. */
   readonly writers?: number;

@@ -7,7 +7,7 @@ import type { RunJournal } from '../run/run-journal.ts';
  * would end it, the engine gives it a journal with its past and runs it from its beginning.
  */
 export interface TestedEngine {
-  /** Runs a body under an id; gives what it returned. */
+  /** Runs a body under an id; returns its result. */
   run(runId: string, body: EngineBody): Promise<Json>;
   /** Sends an event to a run from outside. True once the run has taken it, false if it is over. */
   send(runId: string, event: OutsideEvent): Promise<boolean>;

@@ -9,7 +9,7 @@ import { lineNumber, readRecording, type Recording } from './recording.ts';
 export interface CutRecording {
   /** Up to the cut, without an end. */
   readonly past: Recording;
-  /** What the recording holds behind the cut. */
+  /** What the recording holds after the cut. */
   readonly rest: readonly RecordLine[];
   /** The number of the last record of the past that is unchanged in the recording. */
   readonly entry: number;
@@ -17,8 +17,8 @@ export interface CutRecording {
 
 /**
  * Cuts a recording right behind the record of a number, counted from 1, the head included. With an `outcome`, that record
- * (an outcome, or the start of a leaf) comes out so instead. Throws a `TypeError` for a number that is none of a record
- * before the end, and for an outcome where nothing has one.
+ * (an outcome, or the start of a leaf) gets this outcome instead. Throws a `TypeError` for a number that is not that of a
+ * record before the end, and for an outcome of a record that has none.
  */
 export function cutRecording(recording: Recording, at: number, outcome?: Outcome): CutRecording {
   const { head, lines } = recording;
@@ -60,7 +60,7 @@ export function writtenOutcome(json: Json): Outcome {
   return { ok: true, value: json };
 }
 
-/** Finds the outcomes that stand behind a cut, for what was in flight there. */
+/** Finds the outcomes after a cut for what was in flight there. */
 export function outcomesOf(rest: readonly RecordLine[]): (effect: Effect) => KnownOutcome | undefined {
   const known = new Map<string, KnownOutcome>();
   rest.forEach((line, order) => {
@@ -71,7 +71,7 @@ export function outcomesOf(rest: readonly RecordLine[]): (effect: Effect) => Kno
   return (effect) => known.get(effect.id);
 }
 
-/** What a repair has made of a damaged run: it ends before the first damage now. */
+/** The result of repairing a damaged run: it now ends before the first damage. */
 export interface RepairedRun {
   /** How many lines are left, and how many were cut off; 0: there was no damage. */
   readonly kept: number;

@@ -14,7 +14,7 @@ import type { Effects } from '../../tools/spec.ts';
 /** The version of the recording format that is written. A newer one is refused, unknown kinds of records are skipped. */
 export const FORMAT = 1;
 
-/** The first line of a recording: all that the run was given. */
+/** The first line of a recording: the run's whole input. */
 export interface RunRecord {
   readonly t: 'run';
   readonly format: number;
@@ -26,7 +26,7 @@ export interface RunRecord {
   /** The version that the agent's option named; left out where there was none. */
   readonly version?: string;
   readonly input: string;
-  /** The input as text and images; left out where it is text alone. */
+  /** The input as text and images; left out if it is only text. */
   readonly content?: readonly Part[];
   readonly cancelled?: string;
   /** Messages that people had queued before it began, for the runs after it; left out where there are none. */
@@ -35,7 +35,7 @@ export interface RunRecord {
   readonly instructions: string;
   readonly promptByCode: boolean;
   readonly toolCalling: ToolCalling;
-  /** The model had called natively before the run; left out where it had not. */
+  /** The model had called natively before the run; left out if it had not. */
   readonly callsNatively?: boolean;
   readonly toolset: Toolset;
   readonly history: readonly Message[];
@@ -104,7 +104,7 @@ export interface RestartRecord {
   readonly at: number;
 }
 
-/** A remark; no machine receives it. `id`: of the effect that made it. */
+/** A note; no machine receives it. `id` is that of the effect that made it. */
 export interface NoteRecord {
   readonly t: 'note';
   readonly at: number;

@@ -11,9 +11,9 @@ export interface Tallied extends Omit<RunSummary, 'state' | 'due'> {
   readonly due: number | null | undefined;
 }
 
-/** Counts along while a run is written, so that a list needs not read it. */
+/** Counts while a run is written, so that a list need not read it. */
 export interface Tally {
-  /** The head, which was given already, may come again. */
+  /** The head may be passed again. */
   add(record: RecordLine): void;
   read(): Tallied;
 }
@@ -124,16 +124,16 @@ export function summaryOf({ ended, waiting, due, ...rest }: Tallied, written: bo
   return { ...rest, state, due: due === null ? null : timeAfter(rest.at, due) };
 }
 
-/** The time so many milliseconds behind another, the latest there is at most. */
+/** The time this many milliseconds after another, at most the latest possible. */
 function timeAfter(at: string, ms: number): string {
   const began = Date.parse(at);
   return new Date(Math.min((Number.isNaN(began) ? 0 : began) + ms, LATEST)).toISOString();
 }
 
-/** The last time that a `Date` can be. */
+/** The latest time of a `Date`. */
 const LATEST = 8.64e15;
 
-/** Refuses what no query has: a misspelt member would find every run. */
+/** Rejects unknown members of a query: a misspelt one would match every run. */
 export const checkQuery = optionsOf<RunQuery>('list', 'docs/recording.md', {
   agent: true,
   state: true,
@@ -211,7 +211,7 @@ export interface RunSummary {
   readonly reason: string | null;
   readonly errorCode: string | null;
   readonly toolsUsed: readonly string[];
-  /** Of a run that has not ended: the replies of the model so far. */
+  /** For a run that has not ended: the replies of the model so far. */
   readonly steps: number;
   /** The head included; payloads that are stored separately are not records. */
   readonly records: number;
@@ -223,7 +223,7 @@ export interface RunSummary {
   readonly due?: string | null;
 }
 
-/** Which runs to list. Everything given must hold. */
+/** Which runs to list. All given members must match. */
 export interface RunQuery {
   readonly agent?: string;
   readonly state?: RunSummary['state'];
@@ -231,11 +231,11 @@ export interface RunQuery {
   readonly reason?: string;
   readonly tool?: string;
   readonly errorCode?: string;
-  /** What its metadata holds: these members with these values, others beside them. */
+  /** Metadata that must be included: these members with these values; others may exist. */
   readonly metadata?: JsonObject;
   /** Only runs that no process writes and that may continue by this time, in ISO 8601. */
   readonly due?: string;
   readonly limit?: number;
-  /** Only runs that come later in the list than this one: the last of the page before. Without it, from the newest on. */
+  /** Only runs after this one in the list: the last of the previous page. Default: from the newest. */
   readonly after?: Pick<RunSummary, 'at' | 'runId'> | undefined;
 }

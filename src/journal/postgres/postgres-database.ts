@@ -30,8 +30,7 @@ export interface PostgresClient {
 /** What is needed of a `Pool` of the package `pg`. */
 export interface PostgresPool {
   /**
-   * How it makes connections. One more of the kind, beside the pool, waits for requests to runs. Without it, they are looked for
-   * every second.
+   * How it makes connections. One more, besides the pool, waits for requests to runs. Without it, they are polled every second.
    */
   readonly options?: object;
   /** What makes its connections; default that of `pg`. */
@@ -52,7 +51,7 @@ export interface DatabaseOptions {
   readonly schema: string;
   readonly migrate: boolean;
   readonly patienceMs: number;
-  /** A short statement that is not answered for so long is sent again on another connection, in milliseconds. */
+  /** The time after which an unanswered short statement is sent again on another connection, in milliseconds. */
   readonly silentMs: number;
 }
 
@@ -94,7 +93,7 @@ export class PostgresDatabase {
     return this.#patiently(name, text, values);
   }
 
-  /** Makes or updates the tables. Any number of processes may do so at once. Gives the versions before and after. */
+  /** Creates or updates the tables. Any number of processes may do so at once. Returns the versions before and after. */
   async migrate(): Promise<{ readonly from: number; readonly to: number }> {
     // Two that create the same schema at once: one of them fails because it exists.
     await this.#patiently(null, emptySchema(this.schema)).catch((error: unknown) =>

@@ -25,8 +25,8 @@ export interface PostgresJournalOptions {
   /** Makes or updates the tables when the store is first used. Default false: `signalbox journal migrate <url>` does. */
   readonly migrate?: boolean;
   /**
-   * A process that has given no sign of life for so many milliseconds is taken for dead: others may take its runs, and it cannot
-   * write them any more. Signs are given three times as often. Default 30,000.
+   * A process that has given no sign of life for this many milliseconds counts as dead: others may take its runs, and it
+   * can no longer write them. Signs are given three times as often. Default 30,000.
    */
   readonly leaseMs?: number;
   /** How long a write is tried again while the server cannot be reached, in milliseconds. Default 60,000. */
@@ -75,7 +75,7 @@ export function postgresJournal(at: PostgresPool | string, options: PostgresJour
   };
 }
 
-/** Makes the tables of {@link postgresJournal} or brings them to this version; gives the versions before and after. */
+/** Creates the tables of {@link postgresJournal} or updates them to this version; returns the versions before and after. */
 export async function migratePostgres(
   at: PostgresPool | string,
   options: Pick<PostgresJournalOptions, 'schema' | 'patienceMs'> = {},
@@ -109,7 +109,7 @@ function settingsOf(options: PostgresJournalOptions): Settings {
   return { schema, migrate, leaseMs, patienceMs, silentMs };
 }
 
-/** How far a run is that is written. */
+/** The progress of a run that is being written. */
 interface Begun {
   readonly tally: Tally;
   readonly write: LineWriter;

@@ -47,7 +47,7 @@ export class PostgresLease {
     return true;
   }
 
-  /** Gives runs back. */
+  /** Releases runs. */
   async release(runs: readonly { readonly runId: string; readonly token: string }[]): Promise<void> {
     await this.#database.query(
       'release',

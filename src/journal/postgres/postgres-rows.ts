@@ -41,7 +41,7 @@ function dueAt({ at, due }: Tallied): string | null {
 /** 9999-12-31. */
 const LATEST = 253_402_214_400_000;
 
-/** A text without what no text of Postgres can hold. */
+/** A text without the characters that Postgres cannot store. */
 export function searchable(text: string): string {
   return text.replaceAll('\0', '\u{fffd}').toWellFormed();
 }
@@ -112,7 +112,7 @@ export async function linesOf(database: PostgresDatabase, runId: string): Promis
   const [first] = rows;
   if (first === undefined) return null;
   const gap = rows.findIndex(({ n }, index) => n !== index + 1);
-  // What is behind a gap is worth nothing, and its absence is noticed by the number of records.
+  // What comes after a gap is useless, and its absence shows in the number of records.
   const [head = '', ...rest] = rows
     .slice(0, gap === -1 ? rows.length : gap)
     .map(({ value, line }) => `${textIn(value)}${textIn(line)}`);

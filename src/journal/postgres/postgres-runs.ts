@@ -5,7 +5,7 @@ import { sqlStateOf, type PostgresDatabase, type PostgresRow } from './postgres-
 import { columnsOf, searchable, searchableJson, summaryOfRun, WRITTEN } from './postgres-rows.ts';
 import type { Tallied } from '../format/tally.ts';
 
-/** So many rows are read at a time. */
+/** How many rows are read at a time. */
 const PAGE = 500;
 
 /** The runs of a schema. */

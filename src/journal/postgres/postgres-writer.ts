@@ -37,7 +37,7 @@ interface Waiting extends MoreLines {
 const MOST_AT_ONCE = 4_000_000;
 
 const BLOB = '{"t":"blob"';
-/** What stands behind the payload in its line. */
+/** What comes after the payload in its line. */
 const SUM = /,"sum":"\d+\.[0-9a-f]+"\}$/;
 
 /** Collects what the runs of a process write. */

@@ -15,9 +15,9 @@ export interface RecordingDifference {
 }
 
 /**
- * Holds two recordings against each other, times, run ids and seeds aside, and gives the first places where they differ: in what
- * the runs were given, and in what happened. Empty when they are the same. Requests are compared as they were asked, not as
- * they are written against each other.
+ * Compares two recordings, apart from times, run ids and seeds, and returns the first places where they differ: in what
+ * the runs were given, and in what happened. Empty when they are the same. Requests are compared as they were asked, not
+ * as they are written against each other.
  */
 export function compareRecordings(a: Recording, b: Recording): readonly RecordingDifference[] {
   const [[head, ...left], [otherHead, ...right]] = [recordsOf(a), recordsOf(b)];
@@ -93,7 +93,7 @@ export interface Tolerance {
   readonly now: RunRecord | null;
 }
 
-/** Whether two requests that differ are alike but for what is allowed. */
+/** Whether two different requests are equal except for what is allowed. */
 export function isTolerated(
   recorded: Json,
   now: Json,

@@ -166,7 +166,7 @@ class ContinuedJournal {
     return entry;
   }
 
-  /** The recorded part is over; gives the age of the run. */
+  /** The recorded part is over; returns the age of the run. */
   #restart(): number {
     if (this.#age !== null) return this.#age;
     const { kind, past } = this.#continuation;

@@ -82,8 +82,8 @@ export function firstDifference(recorded: Json | undefined, now: Json | undefine
 }
 
 /**
- * What differs between two values, to be read by people: each place with its recorded lines after `-` and the ones of now
- * after `+`. At most six places, six lines a side.
+ * What differs between two values, to be read by people: each place with its recorded lines after `-` and the current
+ * ones after `+`. At most six places, six lines a side.
  */
 export function readableDiff(recorded: Json | undefined, now: Json | undefined): string {
   const found = differences(recorded, now);

@@ -8,19 +8,19 @@ import { readRecording } from '../format/recording.ts';
 export interface ForkOptions {
   /**
    * The number of the last record that both share: its line in a file, the head being 1. Default: 1, with a changed
-   * `input`; without one it must be given.
+   * `input`; otherwise required.
    */
   readonly at?: number;
-  /** How the record `at`, an outcome or the start of a leaf, comes out instead. */
+  /** The new outcome of the record `at`, which is an outcome or the start of a leaf. */
   readonly outcome?: Outcome;
   /** The task instead of the recorded one. */
   readonly input?: string;
   /**
-   * `live` (default): what starts behind the cut is really done. `recorded`: it gets the outcome that the rest of the
-   * recording holds for the same request.
+   * `live` (default): what starts after the cut runs live. `recorded`: it gets the outcome that the rest of the recording
+   * has for the same request.
    */
   readonly then?: 'live' | 'recorded';
-  /** With `then: 'recorded'`, what the rest holds no outcome for: it is really done (`live`, default), or ends the run. */
+  /** With `then: 'recorded'`, for requests without an outcome in the rest: run live (`live`, default), or end the run. */
   readonly missing?: 'live' | 'refuse';
   /** As for `agent.run`. */
   readonly runId?: string;
@@ -34,7 +34,7 @@ export interface Forkable<TRun> {
   readonly [FORK]: (recording: Recording, options: ForkOptions) => TRun;
 }
 
-/** The key under which an agent offers to fork recordings. */
+/** The key under which an agent can fork recordings. */
 export const FORK: unique symbol = Symbol.for('signalbox.fork');
 
 const checkOptions = optionsOf<ForkOptions>('fork', 'docs/recording.md', {
@@ -53,7 +53,7 @@ const checkOptions = optionsOf<ForkOptions>('fork', 'docs/recording.md', {
 /**
  * Continues differently from a point of a recorded run: replays it up to the record `at`, then continues as a separate
  * run, kept in the agent's journal under a new id; its head names its parent. What was in flight at the cut keeps the
- * recorded outcome. Returns a Run at once. Throws a `TypeError` for a cut that is not possible.
+ * recorded outcome. Returns a Run at once. Throws a `TypeError` for an impossible cut.
  *
  * @example
  * const run = fork(recording, agent, { at: 7, outcome: { ok: true, value: { status: 'error', error: 'offline' } } });

@@ -13,15 +13,15 @@ import type { AllowedDifference } from './compare.ts';
 import { ReplayDivergenceError } from './divergence.ts';
 import { type Playback, playback } from './playback.ts';
 
-/** A place in a recording that is being played. */
+/** A position in a recording during a replay. */
 export interface ReplayPoint {
-  /** The number of the record that was played last: its line in a file. 1 is the head. */
+  /** The number of the last replayed record: its line in a file. 1 is the head. */
   readonly entry: number;
   /** The machine's state after it, as a dotted path such as `DIRECT_EXECUTION.RUNNING_CALLS`. */
   readonly state: string;
 }
 
-/** How a recording is played. Without options: strictly, to its end. */
+/** How to replay a recording. Without options: strictly, to its end. */
 export interface ReplayOptions {
   /** Intended differences. `prompt`: the system prompt. `tools`: a request's tools, and their text in the system prompt. */
   readonly allow?: readonly AllowedDifference[];
@@ -37,12 +37,12 @@ export interface ReplayOptions {
   readonly then?: Model;
 }
 
-/** What can play a recording back: an agent. */
+/** What can replay a recording: an agent. */
 export interface Replayable<TRun> {
   readonly [REPLAY]: (recording: Recording, options: ReplayOptions) => TRun;
 }
 
-/** The key under which an agent offers to play recordings back. */
+/** The key under which an agent can replay recordings. */
 export const REPLAY: unique symbol = Symbol.for('signalbox.replay');
 
 // oxlint-disable-next-line unicorn/no-thenable -- it is the name of an option, and this table is awaited by nobody
@@ -69,7 +69,7 @@ export function replay<TRun>(
   return agent[REPLAY](readRecording(recording), options);
 }
 
-/** What a run would begin with. */
+/** The start of a run. */
 export interface ExploredStart {
   /** The first line of its recording, with marks for secrets. */
   readonly head: RunRecord;
@@ -87,7 +87,7 @@ export const EXPLORE: unique symbol = Symbol.for('signalbox.explore');
 
 /**
  * Every transition that the machines of a recorded run took, in order, found by replaying the recording without the agent's
- * code. Throws a `ReplayDivergenceError` when this version of Signalbox would have gone another way.
+ * code. Throws a `ReplayDivergenceError` if this version of Signalbox would have behaved differently.
  *
  * @example transitions(readFileSync('run.jsonl', 'utf8')).map(({ from, to }) => `${from} → ${to}`);
  */
@@ -118,7 +118,7 @@ export function saidIn(recording: Recording): KnownMessages {
   }
 }
 
-/** A recording that was played to where it stops. */
+/** A recording that was replayed to where it stops. */
 export interface PlayedRecording {
   /** Still active when the recording stops before its run did. */
   readonly driven: Drive;
@@ -126,8 +126,8 @@ export interface PlayedRecording {
 }
 
 /**
- * Plays a recording on the bare machines, without an agent's code, to its end or to where it stops. Throws a
- * `ReplayDivergenceError` where these machines would have gone another way.
+ * Replays a recording on the bare machines, without an agent's code, to its end or to where it stops. Throws a
+ * `ReplayDivergenceError` if these machines would have behaved differently.
  */
 export function playRecording(recording: Recording, onMicrostep?: (microstep: Microstep) => void): PlayedRecording {
   const state = (): string => (driven === null ? 'PLANNING' : stateText(driven.actor.getSnapshot().value));

@@ -58,7 +58,7 @@ export type AgentPath = AgentState | `${AgentState}.${string}`;
 export interface UndeliveredMessage {
   readonly id: string;
   readonly text: string;
-  /** Its text, images and files in their order; absent: it is text alone. */
+  /** Its text, images and files in their order; absent if it is only text. */
   readonly content?: readonly Part[];
   /** `steer`: for a turn of this run's model. `queue`: for the run after it. */
   readonly kind: 'steer' | 'queue';
@@ -70,7 +70,7 @@ export interface RunUsage extends Usage {
   readonly byModel?: { readonly [model: string]: Usage };
 }
 
-/** What the agent machine ends with. */
+/** The output of the agent machine. */
 export interface AgentOutput {
   /** The answer; or the part of it before it was cut off or withheld; or a sentence that says why there is none. Always text. */
   readonly result: string;
@@ -90,7 +90,7 @@ export interface AgentOutput {
   readonly states: readonly AgentState[];
   /** What this run added to the conversation. */
   readonly messages: readonly Message[];
-  /** The answer as the value that `outputSchema` asks for; absent where there is none. */
+  /** The answer as the value of `outputSchema`; absent if there is none. */
   readonly output?: Json;
   /** Messages from people that the model never received, and those queued for the next run; absent if there are none. */
   readonly undelivered?: readonly UndeliveredMessage[];
@@ -108,8 +108,8 @@ export interface RunResult<TOutput = null> extends Omit<AgentOutput, 'output'> {
   readonly runId: string;
   readonly durationMs: number;
   /**
-   * The answer as the value that `outputSchema` asks for. Always there where `success` is true and a schema was given; null
-   * without one, and where a run that stopped, failed or was cancelled has none.
+   * The answer as the value of `outputSchema`. Always set if `success` is true and a schema was given; null without a
+   * schema, or if a run that stopped, failed or was cancelled has none.
    */
   readonly output: TOutput | null;
   /** With the status `waiting`: the calls and questions that wait for a person. */
@@ -136,12 +136,12 @@ export function runResultOf(output: AgentOutput, run: Pick<RunResult, 'runId' | 
   return { ...output, output: output.output ?? null, ...run };
 }
 
-/** The logic of an agent inside of another: input in, output out, all of its machine visible below the caller. */
+/** The logic of an agent inside another: input in, output out, its whole machine visible below the caller. */
 export type ChildAgentLogic = ActorLogic<Snapshot<AgentOutput>, EventObject, AgentInput>;
 
 /**
- * A child agent runs the very machine that its parent runs: the agent's, with whatever was provided to it. So the drawing
- * of a tool call can name it without importing the drawing that it is a part of.
+ * A child agent runs the same machine as its parent, with everything that was provided to it. So the machine of a tool
+ * call can name it without importing the machine that contains it.
  */
 export const childAgent: ChildAgentLogic = {
   config: { nests: 'agent' },

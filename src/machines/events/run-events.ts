@@ -20,7 +20,7 @@ export type RunEventBody =
   | { readonly type: 'state.changed'; readonly from: AgentState; readonly to: AgentState; readonly event: string }
   /**
    * A piece of a reply. `seq` is that of the event before it; a new `attempt` voids the pieces of the one before.
-   * `thought` and `answer` are what the reply says so far, read out of whatever envelope it is written in.
+   * `thought` and `answer` are the reply so far, without its envelope.
    */
   | {
       readonly type: 'model.token';
@@ -32,11 +32,11 @@ export type RunEventBody =
       readonly answer: string;
     }
   /**
-   * What there is so far of an answer that has a schema (with `streaming`): a snapshot, members still missing. Like the
+   * The part so far of an answer that has a schema (with `streaming`): a snapshot with members still missing. Like the
    * tokens, it has the `seq` of the event before it, and a new `attempt` or turn voids it.
    */
   | { readonly type: 'output.partial'; readonly output: Json; readonly attempt: number }
-  /** An element of an answer that is a list: whole, and it fits the schema of the items. */
+  /** An element of an answer that is a list: complete, and it fits the schema of the items. */
   | { readonly type: 'output.element'; readonly element: Json; readonly index: number; readonly attempt: number }
   | {
       readonly type: 'model.replied';
@@ -44,14 +44,14 @@ export type RunEventBody =
       readonly toolCalls: readonly MessageToolCall[];
       readonly usage: Usage | null;
       readonly stats: ReplyStats | null;
-      /** The model that answered, where it has an id. */
+      /** The model that answered, if it has an id. */
       readonly model?: string;
       readonly attempts: number;
       /** How the reply was read: `native`, or the parser's strategy. */
       readonly strategy: string;
       readonly repairs: readonly Repair[];
     }
-  /** Voids what was streamed of the reply so far. `next`: the model that is asked now, where there are several. */
+  /** Voids what was streamed of the reply so far. `next`: the model that is asked now, if there are several. */
   | {
       readonly type: 'model.retrying';
       readonly attempt: number;

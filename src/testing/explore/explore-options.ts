@@ -9,7 +9,7 @@ import type { View } from './walk/exploration.ts';
 /** A claim about states: one predicate, or several by name. */
 export type Claims = ((view: View) => boolean) | { readonly [name: string]: (view: View) => boolean };
 
-/** How far an exploration is: the states that were found, and the walks that were made. */
+/** The progress of an exploration: the states found, and the walks made. */
 export interface ExploreProgress {
   readonly configurations: number;
   readonly paths: number;
@@ -25,7 +25,7 @@ export interface ExploreOptions {
   readonly agent?: Explorable;
   /** Explores with this limit in place of the agent's own `maxSteps`. */
   readonly maxSteps?: number;
-  /** How many walks to make at most. Default 20 000. */
+  /** The maximum number of walks. Default 20 000. */
   readonly maxPaths?: number;
   /** Time limit, including random walks. Default: none. With a limit, what is found depends on the computer's speed. */
   readonly maxSeconds?: number;
@@ -43,17 +43,17 @@ export interface ExploreOptions {
   readonly always?: Claims;
   /** What your claims depend on beyond the machines' states, so that states that differ in it are distinguished. */
   readonly distinguish?: (view: View) => Json;
-  /** What can come of leaves, by name, in place of the built-in table. */
+  /** The possible outcomes of leaves, by name, instead of the built-in table. */
   readonly outcomes?: { readonly [leaf: string]: OutcomesOf };
-  /** Events from outside that may come, beside cancel and approvals. */
+  /** Events from outside that may come, besides cancel and approvals. */
   readonly events?: (view: View) => readonly OutsideEvent[];
-  /** Arguments that tools take, by the tool's name, where none can be made up of the schema. */
+  /** Arguments for tools, by the tool's name, if none can be generated from the schema. */
   readonly arguments?: { readonly [tool: string]: JsonObject };
   /** The machine must come to an end on every path. Default: true for ours that end, false for others. */
   readonly terminates?: boolean;
 }
 
-/** Refuses options of an exploration that are not known. */
+/** Rejects unknown options of an exploration. */
 export const checkExploreOptions = optionsOf<ExploreOptions>('explorePaths', 'docs/proof.md', {
   task: true,
   input: true,

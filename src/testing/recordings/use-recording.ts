@@ -16,7 +16,7 @@ import { runAndKeep, runPartly, runReplayed } from './runs-on-recordings.ts';
 
 /** How a recording is used. */
 export interface UseRecordingOptions extends ActorModes {
-  /** When to record. Default `missing`; `SIGNALBOX_RECORD` goes before it, and in CI it is always `never`. */
+  /** When to record. Default `missing`; `SIGNALBOX_RECORD` overrides it, and in CI it is always `never`. */
   readonly record?: RecordMode;
   /**
    * How a request finds its answer if some actors are live: `request` (default), by matching the recorded one; `order`,
@@ -36,7 +36,7 @@ const checkOptions = optionsOf<UseRecordingOptions>('useRecording', 'docs/testin
   prompt: true,
 });
 
-/** A recording in use: it stands between a test and the runs of its agent. */
+/** A recording in use: between a test and the runs of its agent. */
 export interface UsedRecording {
   readonly path: string;
   /** Runs the agent on the recording: replayed when there is one, recorded when not. Like `agent.run`, a Run at once. */
@@ -46,8 +46,8 @@ export interface UsedRecording {
 }
 
 /**
- * Keeps a run of a test in a file: recorded when the file is missing, replayed when it is there, never live in CI. What the
- * agent asks and the recording does not hold rejects with a `RecordingMissError` that shows the nearest recorded request and
+ * Keeps a run of a test in a file: recorded when the file is missing, replayed when it is there, never live in CI. A
+ * request that is not in the recording rejects with a `RecordingMissError` that shows the nearest recorded request and
  * the difference. A second run goes into a second file, `weather.2.jsonl`. Paths are relative to the working directory.
  *
  * @example
@@ -91,10 +91,10 @@ function missingText(path: string, because: string): string {
   return `The recording ${path} is missing, and this run may not make one: ${because}. Run the test once where the model is available, without that setting, and commit the file.`;
 }
 
-/** What an actor does in a test: give the recorded answer, or its work. */
+/** What an actor does in a test: return the recorded answer, or do its work. */
 export type ActorMode = 'replay' | 'live';
 
-/** What each actor does when there is a recording. Default `replay` for all. */
+/** What each actor does if there is a recording. Default `replay` for all. */
 export interface ActorModes {
   /** Requests to the model (the leaf `callLlm`). */
   readonly model?: ActorMode;
@@ -143,7 +143,7 @@ interface RecordDecision {
 const MODES: readonly RecordMode[] = ['missing', 'all', 'never'];
 
 /**
- * `never` wins, wherever it comes from, and CI (the variable `CI`) means never; else `SIGNALBOX_RECORD` goes before the
+ * `never` wins, wherever it comes from, and CI (the variable `CI`) means never; else `SIGNALBOX_RECORD` overrides the
  * option. Throws a `TypeError` for a word that is not a mode.
  */
 function recordMode(option: RecordMode | undefined, env: Environment): RecordDecision {

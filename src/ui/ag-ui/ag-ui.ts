@@ -4,7 +4,7 @@ import { readAgMessages } from './ag-messages.ts';
 import { serveAgUi } from './ag-server.ts';
 import { AgUiFold, type AgNames } from './ag-ui-fold.ts';
 
-/** Runs as AG-UI has them. */
+/** Runs as AG-UI streams. */
 export interface AgUi {
   /** The events of AG-UI for a run's events, of all or of those so far. */
   (events: Iterable<RunEvent>, names?: AgNames): readonly AgEvent[];
@@ -14,7 +14,7 @@ export interface AgUi {
    * @example app.post('/api/ag-ui', (c) => agUi.serve(agent, c.req.raw, { journal, owner: c.get('user') }));
    */
   readonly serve: typeof serveAgUi;
-  /** The messages of a thread so far; none where the owner has no such thread. */
+  /** The messages of a thread so far; none if the owner has no such thread. */
   readonly messages: typeof readAgMessages;
 }
 

@@ -2,7 +2,7 @@
  * Owns: the requests of a chat in a browser, for `useChat`. Does not own: what is shown.
  *
  * I1 A connection that breaks is resumed at the last message received, within the same stream.
- * I2 Leaving a page stops nothing: a run is stopped by `stop`, which is written down like any other event.
+ * I2 Leaving a page stops nothing: a run is stopped by `stop`, which is recorded like any other event.
  */
 import { readPosition } from '../base/sse.ts';
 import type { UiChunk } from './ui-chunk.ts';
@@ -31,18 +31,18 @@ interface SendOptions {
   readonly body?: object | undefined;
 }
 
-/** What a person answers to a call that waits. */
+/** A person's answer to a waiting call. */
 export interface ChatAnswer {
   /** The id of the part's approval. */
   readonly id: string;
   readonly approved: boolean;
   readonly reason?: string;
-  /** Other arguments; they are checked again. */
+  /** Other arguments; they are validated again. */
   readonly args?: object;
   readonly always?: boolean;
 }
 
-/** A `ChatTransport` of the AI SDK, with what that has no word for. */
+/** A `ChatTransport` of the AI SDK, with additional methods. */
 export interface SignalboxTransport {
   /** A resumed stream starts from the beginning: the message is built again. */
   readonly resumeStreamIsReplay: true;
@@ -58,7 +58,7 @@ export interface SignalboxTransport {
   stop(chatId: string, reason?: string): Promise<boolean>;
   /** Sends a message to the model of the live run. */
   steer(chatId: string, text: string): Promise<void>;
-  /** Answers calls that wait, with other arguments if need be. All fit, or none is taken: then it rejects. */
+  /** Answers waiting calls, optionally with other arguments. If one answer does not fit, none is taken, and it rejects. */
   answer(chatId: string, answers: readonly ChatAnswer[]): Promise<void>;
 }
 
@@ -126,12 +126,12 @@ class ChatServer {
     this.api = options.api ?? '/api/chat';
   }
 
-  /** The run of a chat that was shown, and not to its end: it is asked for by its id, over or not. */
+  /** The run of a chat that was not shown to its end: it is requested by its id, whether it is over or not. */
   unfinished(chatId: string): string {
     return this.#unfinished.get(chatId) ?? '';
   }
 
-  /** The run of the last message is asked for even if it ends before it is. */
+  /** The run of the last message is requested even if it ends before that. */
   loaded(chatId: string, messages: readonly unknown[]): void {
     const { metadata }: { readonly metadata?: unknown } = Object(messages.at(-1));
     const { runId, status }: { readonly runId?: unknown; readonly status?: unknown } = Object(
@@ -224,7 +224,7 @@ class ChatServer {
   }
 }
 
-/** The messages of a stream of server-sent events. One that is not whole is not given. */
+/** The messages of a stream of server-sent events. Incomplete ones are not returned. */
 async function* messagesIn(response: Response): AsyncGenerator<{ readonly id: string; readonly data: string }> {
   if (response.body === null) return;
   const reader = response.body.getReader();

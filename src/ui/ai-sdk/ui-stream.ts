@@ -19,7 +19,7 @@ export interface UiStream {
   /** The last run of a chat as a stream; 204 when nothing is live. */
   readonly resume: typeof resumeUiStream;
   /**
-   * The messages of a chat so far, for `useChat({ messages })`; none where the owner has no such chat.
+   * The messages of a chat so far, for `useChat({ messages })`; none if the owner has no such chat.
    *
    * @example const messages = await uiStream.messages<UIMessage>(journal, chatId, { owner });
    */

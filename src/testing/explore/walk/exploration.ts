@@ -32,9 +32,9 @@ export interface Exploration {
   /** Why it is not exhaustive, in sentences. */
   readonly bounds: readonly string[];
   readonly violations: readonly Violation[];
-  /** The paths that came to an end; others join a state that is explored already. */
+  /** The paths that came to an end; others join a state that was already explored. */
   readonly paths: readonly ExploredPath[];
-  /** How many states there are, told apart by all that guards read. */
+  /** How many states there are, distinguished by everything that guards read. */
   readonly configurations: number;
   /** How many events were sent to the machine, each followed by a check of the laws. */
   readonly events: number;
@@ -46,7 +46,7 @@ export interface Exploration {
   readonly states: readonly string[];
   /** The arrows that were taken, `agent: PLANNING.DECIDING —always [answered]→ COMPLETION`. */
   readonly transitions: readonly string[];
-  /** What of each machine's drawing was taken. */
+  /** Which arrows of each machine's drawing were taken. */
   readonly coverage: readonly MachineCoverage[];
   /** The laws that were checked, and whether each held. */
   readonly laws: readonly { readonly name: string; readonly says: string; readonly held: boolean }[];
@@ -67,7 +67,7 @@ export interface OpenEffect {
   readonly request: Json;
 }
 
-/** A state that an exploration has come to, for laws and predicates of your own. */
+/** A state that an exploration has come to, for laws and your own predicates. */
 export interface View {
   /** The root machine's state as one dotted path, `PLANNING.ASKING`. */
   readonly state: string;
