@@ -220,6 +220,9 @@ export const deadlines: Law = {
   },
 };
 
+/** A pause has its length, and a repair agent its time. */
+const TIMED: ReadonlySet<string> = new Set(['RECOVERING.BACKING_OFF', 'RECOVERING.RUNNING_REPAIR_AGENT']);
+
 function timersOf({ snapshot, state }: Situation['actors'][number]): number {
   if (snapshot.status !== 'active') return 0;
   if (isLlmCall(snapshot)) return state === 'BACKING_OFF' ? 1 : 0;
@@ -230,5 +233,5 @@ function timersOf({ snapshot, state }: Situation['actors'][number]): number {
   }
   if (!isToolCall(snapshot)) return 0;
   const asks = state.startsWith('AWAITING_APPROVAL') && snapshot.context.settings.approvalMs !== null;
-  return asks || state === 'RECOVERING.BACKING_OFF' ? 1 : 0;
+  return asks || TIMED.has(state) ? 1 : 0;
 }
