@@ -66,7 +66,7 @@ export function showEvent(output: GuardedOutput, { event, before, after }: Shown
         `${event.tool} has changed since it was always allowed (${event.changes.map(({ what }) => what).join(', ')}): it is asked about again.`,
       );
     case 'recovery.step':
-      return output.info(`Mending the call of ${event.tool}: ${event.step} (attempt ${event.attempt}).`);
+      return output.info(`Repairing the call of ${event.tool}: ${event.step} (attempt ${event.attempt}).`);
     case 'escalation.raised':
       return output.warning(`${event.source} escalates (${event.severity}): ${event.reason}`);
     case 'loop.suspected':

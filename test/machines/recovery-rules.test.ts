@@ -318,14 +318,14 @@ describe('a repair agent', () => {
   });
 });
 
-describe('a repair agent that would mend its own mistakes is refused when it is set up', () => {
+describe('a repair agent that would repair its own mistakes is refused when it is set up', () => {
   const broken = (fixer: ReturnType<typeof createAgent>, name = 'write') =>
     fakeTool(name, [null], { onError: { invalidArgs: [recover.fix(recover.json), recover.fix(fixer)] } });
 
   test('by a tool of its own', () => {
     const agent = createAgent({ name: 'main', silent: true });
     expect(() => agent.tools.register(broken(agent))).toThrow(
-      /Tool 'write': onError lets an agent mend its own mistakes \(main → main\)/,
+      /Tool 'write': onError lets an agent repair its own mistakes \(main → main\)/,
     );
     expect(agent.tools.size).toBe(0);
   });

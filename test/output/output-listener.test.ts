@@ -214,7 +214,7 @@ test('every other event has its own words', () => {
       { type: 'warning', message: 'The context is small.' },
     ]),
   ).toEqual([
-    'info ["Mending the call of fetch: retry (attempt 2)."]',
+    'info ["Repairing the call of fetch: retry (attempt 2)."]',
     'warning ["fetch escalates (high): no access"]',
     'warning ["fetch is called repeatedly without progress. The model was warned."]',
     'warning ["fetch is called repeatedly without progress. The call is refused."]',

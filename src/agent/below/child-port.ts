@@ -115,7 +115,7 @@ export class RepairAgents {
     if (met === null) return null;
     const { name, port } = met;
     if (above.some(({ options }) => options === port.ports.options))
-      throw new Error(`The agent '${port.name}' cannot mend its own mistakes.`);
+      throw new Error(`The agent '${port.name}' cannot repair its own mistakes.`);
     return { tool: name, setup: (await port.prepare(signal))() };
   }
 

@@ -29,7 +29,7 @@ export function refuseRepairCircle(agent: Repairer, onErrors: readonly OwnedOnEr
     const way = wayTo(agent, [{ owner, onError }], new Set());
     if (way === null) continue;
     throw new TypeError(
-      `${owner}: onError lets an agent mend its own mistakes (${[agent.name, ...way].join(' → ')}). Use another agent with recover.fix().`,
+      `${owner}: onError lets an agent repair its own mistakes (${[agent.name, ...way].join(' → ')}). Use another agent with recover.fix().`,
     );
   }
 }

@@ -153,7 +153,7 @@ function runFixerOutcomes(scene: LeafScene): readonly Representative[] {
     case 'fix-agent':
       return [
         ...repairs(scene),
-        { label: 'escalates', value: { kind: 'escalate', reason: 'not mine to mend', severity: 'high' } },
+        { label: 'escalates', value: { kind: 'escalate', reason: 'not mine to repair', severity: 'high' } },
         { label: 'escalates as critical', value: { kind: 'escalate', reason: 'stop here', severity: 'critical' } },
         { label: 'gives up', value: { kind: 'throw', reason: 'hopeless' } },
         broken,
