@@ -6,7 +6,7 @@
  *    found is damaged or another conversation's, all rows are looked at.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import { type Row, conversationIn, isIntact, metadataOf } from './sqlite-rows.ts';
+import { type Row, conversationIn, isIntact, metadataIn } from './sqlite-rows.ts';
 
 /** The index, and the numbers of runs, which the database keeps by itself whatever adds or removes a run. */
 export const CONVERSATION_TABLES = `
@@ -54,6 +54,6 @@ export function conversationRows(database: DatabaseSync): (id: string) => readon
   return (id) => {
     const rows: readonly Row[] = found.all(id);
     if (rows.length !== Number(count.get(id)?.['runs'] ?? 0)) return null;
-    return rows.every((row) => isIntact(row) && conversationIn(metadataOf(row['metadata'])) === id) ? rows : null;
+    return rows.every((row) => isIntact(row) && conversationIn(metadataIn(row['metadata'])) === id) ? rows : null;
   };
 }

@@ -120,7 +120,7 @@ export function summaryOfRow(row: Row): RunSummary {
     agent: columnText(row['agent']),
     at: columnText(row['at']),
     input: columnText(row['input']),
-    metadata: metadataOf(row['metadata']),
+    metadata: metadataIn(row['metadata']),
     ended: Number(row['ended']) === 1,
     waiting: Number(row['waiting']) === 1,
     status: textOrNull(row['status']),
@@ -155,7 +155,7 @@ export function conversationIn({ conversation }: JsonObject): string | null {
   return typeof conversation === 'string' ? conversation : null;
 }
 
-export function metadataOf(value: SQLOutputValue | undefined): JsonObject {
+export function metadataIn(value: SQLOutputValue | undefined): JsonObject {
   const parsed: unknown = JSON.parse(columnText(value));
   return isJsonObject(parsed) ? parsed : {};
 }
