@@ -69,14 +69,15 @@ function expectSmall(failures: readonly ShrunkFailure[]): void {
 
 test('of what fails in a long run a fifth is left, and it fails for the same reason', async () => {
   const failures: ShrunkFailure[] = [];
-  for (const [name, agent, options] of WRONG)
+  const claims = WRONG.filter((_claim, n) => SOAKING || n % 2 === 0);
+  for (const [name, agent, options] of claims)
     for (let from = 1; from <= cases(1, 10) * 60; from += 60) {
       const seeds = Array.from({ length: 60 }, (_, index) => from + index);
       // oxlint-disable-next-line no-await-in-loop -- one after the other: time is the whole process's
       const failure = await shrunkFailure(name, agent, { ...options, seeds });
       if (failure !== null) failures.push(failure);
     }
-  expect(new Set(failures.map(({ name }) => name)).size).toBe(WRONG.length);
+  expect(new Set(failures.map(({ name }) => name)).size).toBe(claims.length);
   expectSmall(failures);
 });
 

@@ -32,7 +32,7 @@ function started(one: Happening, before: Story, shown: ShownOutput): string | nu
   if (last?.kind !== 'settled' || !last.out.ok) return null;
   if (last.effect.name === 'checkOutput') {
     const told = problemOf(last.out.value);
-    // Whoever says something meanwhile has the answer set aside: what is asked is another one.
+    // A message meanwhile sets the answer aside: the next request is about that message.
     const asked = before.findLastIndex((other) => other.kind === 'started' && other.effect.id === last.effect.id);
     const isAside = before.slice(asked).some(isSteer);
     return told === null || isAside || JSON.stringify(request).includes(told)
