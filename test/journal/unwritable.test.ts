@@ -83,7 +83,7 @@ test('what is said to a run that is taken up, and cannot be written, is refused 
   const before = await recordsOf(store, 'run');
   const agent = mailer(fullFor(store));
   const run = agent.resume('run');
-  await expect(run.cancel('enough')).resolves.toBe(true);
+  await expect(run.cancel('enough')).rejects.toBe(FULL);
   expect(await run).toMatchObject({ status: 'failed', error: { code: 'ENOSPC' } });
   const again = agent.resume('run');
   for await (const event of again) if (event.type === 'approval.requested') break;

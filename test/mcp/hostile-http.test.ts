@@ -49,7 +49,7 @@ describe.each(['sse', 'json'] as const)('a server over HTTP that answers with %s
     const server = await startHostileHttp({ answer });
     const { connection } = watched({ url: server.url });
     await connection.connect();
-    const calls = [connection.callTool('hang', {}, { timeoutMs: 4000 }), connection.callTool('hang_pay')];
+    const calls = [connection.callTool('hang', {}, { timeoutMs: 10_000 }), connection.callTool('hang_pay')];
     await poll(() => server.calls.length).toBe(2);
     await server.die();
     await server.revive();
