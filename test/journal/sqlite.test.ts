@@ -117,6 +117,7 @@ describe('the runs of one conversation among many', () => {
     await using folder = await temporaryFolder();
     const { store, database } = await talks(folder.path);
     for (const damage of [
+      "update runs set metadata = '{' where run_id = 'b'",
       "update conversations set runs = 1 where id = 'bob'",
       "delete from conversations where id = 'bob'",
       "update conversations set runs = 2 where id = 'bob'; drop trigger conversation_changed; update runs set conversation = 'ada' where run_id = 'b'",
