@@ -80,6 +80,41 @@ for (const width of [1280, 390])
     await own.close();
   });
 
+test.skipIf(noChromium)('what is written and sent to one run stays with it when another is shown', async () => {
+  const own = await createInspector({ page: await builtPage() });
+  const { page } = await open({ url: own.url });
+  const runs = [waiting(own).run('Pay one'), waiting(own).run('Pay two')];
+  const approve = page.getByRole('button', { name: 'Approve', exact: true });
+  const box = page.getByRole('textbox', { name: 'Message to the agent' });
+  const sent = Promise.withResolvers<void>();
+  await page.route('**/*', async (route, request) => {
+    if (request.method() === 'POST') await sent.promise;
+    await route.continue();
+  });
+  const shownTask = page.locator('[data-kind="task"]');
+  await page.getByTestId('inbox').getByText('2 calls wait').waitFor();
+  await box.fill('In euros');
+  const first = await shownTask.textContent();
+  await approve.click();
+  expect(await approve.isEnabled()).toBe(false);
+
+  // The answer is still on its way: the other run's call has the same id, and is another.
+  await page.getByTestId('inbox').click();
+  await expect.poll(() => shownTask.textContent()).not.toBe(first);
+  expect(await approve.isEnabled()).toBe(true);
+  expect(await box.inputValue()).toBe('');
+  await page.getByTestId('inbox').click();
+  await expect.poll(() => shownTask.textContent()).toBe(first);
+  expect(await box.inputValue()).toBe('In euros');
+
+  sent.resolve();
+  await page.getByTestId('inbox').getByText('1 call waits').waitFor();
+  await page.getByTestId('inbox').click();
+  await approve.click();
+  for (const run of runs) expect((await run).success).toBe(true);
+  await own.close();
+});
+
 test.skipIf(noChromium)('the address has no token, and names run and step over a reload', async () => {
   const run = answering('Here again.').run('Reload me');
   await run;

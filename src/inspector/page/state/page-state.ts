@@ -56,6 +56,8 @@ export interface PageState {
   readonly fork: Signal<ForkDraft | null>;
   /** What was written in answer to calls that wait, by session and call. */
   readonly drafts: Map<string, AnswerDraft>;
+  /** Messages that were written and not sent yet, by session. */
+  readonly messages: Map<string, string>;
   /** The latest thing worth saying aloud. */
   readonly notice: Signal<{ readonly text: string; readonly tone: 'info' | 'danger' }>;
 }
@@ -117,6 +119,7 @@ export function pageState(): PageState {
     dialog: signal(null),
     fork: signal(null),
     drafts: new Map(),
+    messages: new Map(),
     notice: signal({ text: '', tone: 'info' }),
   };
 }

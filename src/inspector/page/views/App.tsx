@@ -34,7 +34,7 @@ export function App() {
       <main class="boards" data-pane={pane} data-talk={talks} data-comparing={isComparing(state)}>
         <ChartBoard />
         <TimeBoard />
-        {talks && <TalkBoard />}
+        {talks && <TalkBoard key={state.session.value?.info.id} />}
         <DeskBoard />
       </main>
       <nav class="phone-tabs" aria-label="Parts of the page">

@@ -7,19 +7,24 @@ import { Button } from '../parts/Button.tsx';
 export function MessageBox() {
   const page = usePage();
   const { state } = page;
-  const [text, setText] = useState('');
-  const [sending, setSending] = useState(false);
   const session = state.session.value;
+  const id = session?.info.id ?? '';
+  const [text, setText] = useState(state.messages.get(id) ?? '');
+  const [sending, setSending] = useState(false);
   const isOver = state.talk.value.items.some(({ kind }) => kind === 'end');
   const isRun = state.talk.value.items[0]?.kind === 'task';
   if (session === null || !page.desk.acts || !session.info.can.includes('send') || !isRun || isOver) return null;
   if (state.cursor.value !== null) return null;
+  const write = (written: string): void => {
+    state.messages.set(id, written);
+    setText(written);
+  };
   const send = (type: 'message.steered' | 'message.queued'): void => {
     if (text.trim() === '' || sending) return;
     setSending(true);
     void order(page, { kind: 'send', event: { type, id: crypto.randomUUID(), text } }).then((done) => {
       setSending(false);
-      if (done) setText('');
+      if (done) write('');
     });
   };
   return (
@@ -36,7 +41,7 @@ export function MessageBox() {
         value={text}
         aria-label="Message to the agent"
         placeholder="Say something to the agent while it works"
-        onInput={(event) => setText(event.currentTarget.value)}
+        onInput={(event) => write(event.currentTarget.value)}
         onKeyDown={(event) => {
           if (event.key !== 'Enter' || event.shiftKey) return;
           event.preventDefault();
