@@ -1,12 +1,14 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { createMcpConnection } from '../../src/mcp/index.ts';
 import { LinkFault } from '../../src/mcp/wire/faults.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';
 import { scriptedWorld } from '../support/mcp/scripted-dial.ts';
+import { stdioToolServer } from '../support/mcp/tool-server.ts';
 
 const journal = memoryJournal();
 
@@ -29,10 +31,10 @@ test.each([
   ['put', 2, '"status":"success"'],
 ])(
   'a call of %s whose server does not list it any more when its run is resumed is sent %i times',
-  async (tool, times, said) => {
-    const before = process([calls([`bank_${tool}`])]);
+  async (named, times, said) => {
+    const before = process([calls([`bank_${named}`])]);
     const { runId } = await before.agent.run('Do it.', { park: true });
-    const { world, agent, model } = process(['Done.'], tool);
+    const { world, agent, model } = process(['Done.'], named);
     const run = agent.resume(runId);
     await until(() => run.pending.length > 0);
     await run.approve(run.pending[0]?.callId ?? '');
@@ -45,3 +47,40 @@ test.each([
     expect(world.arrived).toHaveLength(times);
   },
 );
+
+test('a tool of a server that was removed stays so when its list changes, and its others come and go', async () => {
+  const [look, drop, fresh] = ['look', 'drop', 'fresh'].map((name) => ({ name, inputSchema: { type: 'object' } }));
+  const [reload, server] = [{ name: 'reload', inputSchema: { type: 'object' } }, stdioToolServer([])];
+  if (look === undefined || drop === undefined || fresh === undefined) throw new Error('There are three.');
+  server.list([look, drop, reload]);
+  const offered: string[][] = [];
+  const replies = [calls(['notes_reload']), calls(['notes_drop']), 'Done.'];
+  const script = scriptedModel(replies);
+  const agent = createAgent({
+    silent: true,
+    mcpServers: { notes: server.entry() },
+    model: {
+      complete: async (request, io) => {
+        if (offered.length === 0) {
+          expect(agent.tools.remove('notes_drop')).toBe(true);
+          expect(agent.tools.remove('notes_drop')).toBe(false);
+          server.list([fresh, drop, reload]);
+        }
+        if (offered.length === 1) await expect.poll(() => agent.tools.has('notes_fresh')).toBe(true);
+        offered.push((request.tools ?? []).map(({ name }) => name));
+        return script.complete(request, io);
+      },
+    },
+  });
+  onTestFinished(() => agent.close());
+  const result = await agent.run('Reload, then drop');
+  expect(offered[0]).toEqual(expect.arrayContaining(['notes_look', 'notes_drop']));
+  expect(agent.tools.list().map(({ name }) => name)).toEqual(['notes_fresh', 'notes_reload']);
+  expect(offered[2]).not.toContain('notes_drop');
+  expect(server.ran()).toEqual(['reload']);
+  expect(result.status).toBe('answered');
+
+  // What the user registers by that name is the user's own.
+  agent.tools.register(fakeTool('notes_drop', ['own']));
+  expect(agent.tools.has('notes_drop')).toBe(true);
+});

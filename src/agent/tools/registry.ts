@@ -42,8 +42,9 @@ export interface ToolRegistry {
   register(...tools: readonly Tool[]): void;
   has(name: string): boolean;
   find(name: string): Tool | undefined;
-  /** True when there was one. */
+  /** True when there was one. A tool of an MCP server stays removed, also when its server lists it again. */
   remove(name: string): boolean;
+  /** Removes all tools, as `remove` does. */
   clear(): void;
   readonly size: number;
   list(): readonly Tool[];

@@ -45,6 +45,8 @@ export class Tools {
   defaultPolicy: Policy;
   /** Counts what has become of the tools. */
   revision = 0;
+  /** Tools of servers that were removed: they stay so when their server lists them again. */
+  #unwanted: Set<string> | null = null;
   readonly #onError: OnError | undefined;
   readonly toolMs: number;
 
@@ -63,7 +65,8 @@ export class Tools {
   replaceServerTools(tools: readonly ServerEntry[]): void {
     for (const [name, { origin }] of this.entries) if (origin.kind === 'mcp') this.entries.delete(name);
     for (const { server, serverTool, identity, tool: made } of tools)
-      this.#add(made, { kind: 'mcp', server, tool: serverTool, identity }, null);
+      if (this.#unwanted?.has(made.name) !== true)
+        this.#add(made, { kind: 'mcp', server, tool: serverTool, identity }, null);
     this.#changed();
   }
 
@@ -86,14 +89,21 @@ export class Tools {
   }
 
   remove(name: string): boolean {
-    const removed = this.entries.delete(name);
-    if (removed) this.#changed();
-    return removed;
+    const entry = this.entries.get(name);
+    if (entry === undefined) return false;
+    this.#drop(name, entry);
+    this.#changed();
+    return true;
   }
 
   clear(): void {
-    this.entries.clear();
+    for (const [name, entry] of this.entries) this.#drop(name, entry);
     this.#changed();
+  }
+
+  #drop(name: string, { origin }: Entry): void {
+    this.entries.delete(name);
+    if (origin.kind === 'mcp') (this.#unwanted ??= new Set()).add(name);
   }
 
   specs(granted = NOTHING_GRANTED): readonly ToolSpec[] {
