@@ -9,10 +9,9 @@
 import type { Snapshot } from 'xstate';
 import type { RunResult } from '../machines/contract/run-result.ts';
 import type { AgentLogic, AgentLogicEvent, AgentLogicSnapshot } from './agent-types.ts';
-import type { AgentLogicInput } from './options/run-options.ts';
+import { type AgentLogicInput, newRunId } from './options/run-options.ts';
 import { checkLogicInput } from './options/check-options.ts';
 import { ResumeError } from './options/agent-errors.ts';
-import { newRunId } from './options/run-options.ts';
 import type { AnyRun, Run } from './run/run.ts';
 
 /** How a run of `agent.logic` is started. Both throw when the agent is closed. */

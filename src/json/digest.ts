@@ -96,29 +96,17 @@ function hash(text: string): string {
 const FIRST = [0xdeadbeef ^ 0x9e3779b9, 0x41c6ce57 ^ 0x9e3779b9] as const;
 const SECOND = [0xdeadbeef ^ 0x85ebca6b, 0x41c6ce57 ^ 0x85ebca6b] as const;
 
-/** 52 bits as 13 digits, made at once: the radix conversion of a number this large takes 16 times as long. */
+/** 52 bits as 13 digits, from a table: the radix conversion of a number this large takes five times as long. */
 function hex52(first: number, second: number): string {
   const a = Math.imul(first ^ (first >>> 16), 2246822507) ^ Math.imul(second ^ (second >>> 13), 3266489909);
   const b = Math.imul(second ^ (second >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909);
-  return String.fromCharCode(
-    hexDigit(b >>> 16),
-    hexDigit(b >>> 12),
-    hexDigit(b >>> 8),
-    hexDigit(b >>> 4),
-    hexDigit(b),
-    hexDigit(a >>> 28),
-    hexDigit(a >>> 24),
-    hexDigit(a >>> 20),
-    hexDigit(a >>> 16),
-    hexDigit(a >>> 12),
-    hexDigit(a >>> 8),
-    hexDigit(a >>> 4),
-    hexDigit(a),
-  );
+  const high = ((b >>> 16) & 15).toString(16) + byteText(b >>> 8) + byteText(b);
+  return high + byteText(a >>> 24) + byteText(a >>> 16) + byteText(a >>> 8) + byteText(a);
 }
 
-/** The character code of the digit for the lowest four bits. */
-function hexDigit(bits: number): number {
-  const digit = bits & 15;
-  return digit < 10 ? 48 + digit : 87 + digit;
+const BYTE_TEXTS = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
+/** The two digits of the lowest eight bits. */
+function byteText(bits: number): string {
+  return BYTE_TEXTS[bits & 255] ?? '';
 }

@@ -3,8 +3,7 @@
  * connections' lifecycles, and connections that were made elsewhere.
  */
 import { type McpCalls, McpError, type McpTool } from '../actors/mcp/mcp-calls.ts';
-import type { Effects, Policy } from '../tools/spec.ts';
-import type { ToolIdentity } from '../tools/spec.ts';
+import type { Effects, Policy, ToolIdentity } from '../tools/spec.ts';
 import type { McpConnection, McpConnectionNews, McpConnectionOptions, McpState } from './connection-types.ts';
 import type { McpLogin } from '../actors/mcp/mcp-auth.ts';
 import type { McpResolvedSettings, McpServerConfig } from './config/config.ts';

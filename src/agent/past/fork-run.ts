@@ -13,8 +13,7 @@ import type { AgentCore } from '../core/agent-core.ts';
 import { launchRun } from '../run/launch-run.ts';
 import { type LiveRuns, restartNews } from './live-runs.ts';
 import { replayHead } from '../core/own-port.ts';
-import { newRunId, withoutConversation } from '../options/run-options.ts';
-import type { ForkRunOptions } from '../options/run-options.ts';
+import { newRunId, withoutConversation, type ForkRunOptions } from '../options/run-options.ts';
 import type { AnyRun } from '../run/run.ts';
 
 /** Starts a separate run from a point of a recorded one. Throws a `TypeError` for an invalid point. */

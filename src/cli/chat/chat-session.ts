@@ -1,8 +1,7 @@
 import type { Message } from '../../actors/model.ts';
 import type { Agent } from '../../agent/agent-types.ts';
 import type { Run } from '../../agent/run/run.ts';
-import type { RunSummary } from '../../journal/format/tally.ts';
-import { selectRuns } from '../../journal/format/tally.ts';
+import { type RunSummary, selectRuns } from '../../journal/format/tally.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import { escaped } from '../../output/console/escaped.ts';
 import type { ChosenJournal } from '../agent/make-agent.ts';

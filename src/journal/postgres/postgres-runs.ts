@@ -1,9 +1,8 @@
 /** Owns: the statements on runs other than adding to them: finding, taking, listing and removing. Each may be sent twice. */
 import { JournalError } from '../format/journal-error.ts';
-import { checkQuery, matches, type RunQuery, type RunSummary } from '../format/tally.ts';
+import { checkQuery, matches, type RunQuery, type RunSummary, type Tallied } from '../format/tally.ts';
 import { sqlStateOf, type PostgresDatabase, type PostgresRow } from './postgres-database.ts';
 import { columnsOf, searchable, searchableJson, summaryOfRun, WRITTEN } from './postgres-rows.ts';
-import type { Tallied } from '../format/tally.ts';
 
 /** How many rows are read at a time. */
 const PAGE = 500;

@@ -1,8 +1,7 @@
 import type { Outcome } from '../../actors/journal.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { optionsOf } from '../../json/known-options.ts';
-import type { Recording } from '../format/recording.ts';
-import { readRecording } from '../format/recording.ts';
+import { type Recording, readRecording } from '../format/recording.ts';
 
 /** Where a fork leaves its recording, and how it continues. Prompt, model and tools are those of the agent. */
 export interface ForkOptions {

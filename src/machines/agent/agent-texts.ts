@@ -1,8 +1,7 @@
 import { deepFreeze } from '../../actors/leaf.ts';
 import type { Message, ProviderState } from '../../actors/model.ts';
-import { cutMiddle, type ToolResult } from '../../tools/result.ts';
+import { cutMiddle, type ToolResult, imagesOf, withoutMedia } from '../../tools/result.ts';
 import { mayHaveHappened } from '../../tools/error-text.ts';
-import { imagesOf, withoutMedia } from '../../tools/result.ts';
 import { resultText } from '../llm-call/conversation.ts';
 import type { CallOutcome, CallRequest } from '../tool-call/call-request.ts';
 import type { AgentContext, PlanProgress, Failure } from './agent-context.ts';

@@ -6,8 +6,7 @@ import { readPlan, type PlanStep, type ToolCallRequest } from '../../parsing/cal
 import { type ToolCallArguments, parseToolCallArguments } from '../../parsing/calls/arguments.ts';
 import type { Repair } from '../../parsing/repair/repairs.ts';
 import type { Strategy } from '../../parsing/reply/envelope.ts';
-import type { Json } from '../../json/json.ts';
-import { isJsonObject } from '../../json/json.ts';
+import { type Json, isJsonObject } from '../../json/json.ts';
 import type { CallRequest } from '../tool-call/call-request.ts';
 import { envelopeOf } from '../llm-call/conversation.ts';
 import type { ToolSpec } from '../../tools/spec.ts';

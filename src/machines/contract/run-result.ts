@@ -1,5 +1,4 @@
-import type { Part } from '../../actors/model.ts';
-import type { Message, ModelReply, Usage } from '../../actors/model.ts';
+import type { Part, Message, ModelReply, Usage } from '../../actors/model.ts';
 import type { EscalationError } from '../../json/errors.ts';
 import type { Json } from '../../json/json.ts';
 import type { ToolSource } from '../../tools/server-tool.ts';

@@ -1,11 +1,3 @@
-/**
- * Owns: the order in which states are visited, which of them are the same, and when to stop.
- * Does not own: what can happen (choices), what must hold (laws).
- *
- * I1 Breadth first, so the way to what is found is a shortest one.
- * I2 Each state is left by everything that can happen there, each by a separate walk from the start.
- * I3 Nothing is performed: no tool runs, no model is asked, no time passes.
- */
 import type { AnyStateMachine } from 'xstate';
 import type { Explorable } from '../../journal/replay/replay.ts';
 import type { Json } from '../../json/json.ts';
@@ -17,9 +9,17 @@ import { keyOf } from './abstraction.ts';
 import { type World, choicesOf } from './choices.ts';
 import { type ExploreOptions, lawsOf } from './explore-options.ts';
 import { type Findings, findings } from './findings.ts';
-import { type Node, findCycle, pathTo } from './search-graph.ts';
 import { type ExploredMachine, exploredMachine } from './walk/explored-machine.ts';
 import { type ExploredRun, type PathChoice, exploredRun } from './walk/explored-run.ts';
+
+/**
+ * Owns: the order in which states are visited, which of them are the same, and when to stop.
+ * Does not own: what can happen (choices), what must hold (laws).
+ *
+ * I1 Breadth first, so the way to what is found is a shortest one.
+ * I2 Each state is left by everything that can happen there, each by a separate walk from the start.
+ * I3 Nothing is performed: no tool runs, no model is asked, no time passes.
+ */
 
 /** Says after each walk whether enough was found. */
 type Enough = (found: Findings) => boolean;
@@ -232,4 +232,52 @@ function withoutCall(label: string): string {
 function randomFrom(seed: number): () => number {
   let count = 0;
   return () => fraction(seed * 7919 + count++);
+}
+
+/** A state that was reached, known by the choices that lead to it. */
+interface Node {
+  readonly id: number;
+  readonly parent: Node | null;
+  /** The choice that led here; null at the start. */
+  readonly choice: PathChoice | null;
+  readonly depth: number;
+  /** What can be chosen here. */
+  readonly choices: readonly PathChoice[];
+}
+
+/** Where the choices of explored nodes lead, for what concerns the graph as a whole. */
+type Graph = ReadonlyMap<number, readonly { readonly choice: PathChoice; readonly to: Node }[]>;
+
+/** The choices from the start to a node. */
+function pathTo(node: Node): readonly PathChoice[] {
+  const path: PathChoice[] = [];
+  for (let at: Node | null = node; at !== null; at = at.parent) if (at.choice !== null) path.unshift(at.choice);
+  return path;
+}
+
+/** A way round a cycle of the graph and the node that it begins at; null when there is none. */
+function findCycle(graph: Graph, start: Node): { readonly at: Node; readonly round: readonly PathChoice[] } | null {
+  const done = new Set<number>();
+  const way: { readonly node: Node; readonly via: PathChoice | null; next: number }[] = [
+    { node: start, via: null, next: 0 },
+  ];
+  const onWay = new Map<number, number>([[start.id, 0]]);
+  for (let top = way.at(-1); top !== undefined; top = way.at(-1)) {
+    const step = graph.get(top.node.id)?.[top.next++];
+    if (step === undefined) {
+      done.add(top.node.id);
+      onWay.delete(top.node.id);
+      way.pop();
+      continue;
+    }
+    const begun = onWay.get(step.to.id);
+    if (begun !== undefined) {
+      const round = way.slice(begun + 1).flatMap(({ via }) => via ?? []);
+      return { at: step.to, round: [...round, step.choice] };
+    }
+    if (done.has(step.to.id)) continue;
+    onWay.set(step.to.id, way.length);
+    way.push({ node: step.to, via: step.choice, next: 0 });
+  }
+  return null;
 }

@@ -4,11 +4,10 @@
  * I1 A client that disconnects cancels nothing: only an explicit stop ends a run.
  * I2 The same message posted again is the same run.
  */
-import { ownedHead } from '../base/owned-runs.ts';
+import { ownedHead, conversationId, lastRunOf } from '../base/owned-runs.ts';
 import { type ServedAgent, refusedReplies, shownUntil, standingOf, writeReplies } from '../base/answer-approvals.ts';
 import { Chat, type ChatOptions } from '../base/chat.ts';
 import { FROM_START, type SsePosition, jsonOf, positionOf, refusal, sseResponse, unknownId } from '../base/sse.ts';
-import { conversationId, lastRunOf } from '../base/owned-runs.ts';
 import { type UiAsk, readAsk } from './ui-requests.ts';
 import { MESSAGE, readUiMessages } from './ui-messages.ts';
 import { uiTexts } from './ui-texts.ts';

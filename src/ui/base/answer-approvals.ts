@@ -13,11 +13,10 @@ import type {
   SteerOptions,
 } from '../../agent/options/run-options.ts';
 import type { JsonObject } from '../../json/json.ts';
-import type { Followed } from '../../journal/run/follow-run.ts';
+import { type Followed, followRun } from '../../journal/run/follow-run.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { DrivenRun } from '../../journal/run/driven-runs.ts';
 import { GroupPlayer } from './event-groups.ts';
-import { followRun } from '../../journal/run/follow-run.ts';
 import { type OpenApproval, OpenApprovals } from './open-approvals.ts';
 
 /** What of an agent is served. Any agent fits, whatever its tools get and its answer is. */

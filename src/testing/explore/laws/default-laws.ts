@@ -1,9 +1,8 @@
 import type { Law } from './law.ts';
 import { ends, fittingOutput, honesty, nothingLeft, oneResult } from './run-endings.ts';
-import { messages } from './said-to-runs.ts';
 import { planLimit, spending, stepBudget } from './run-limits.ts';
 import { modelTurns } from './model-turns.ts';
-import { delivery } from './delivery.ts';
+import { delivery, messages } from './delivery.ts';
 import { recoveryTried } from './recovery.ts';
 import { routes } from './failure-routes.ts';
 import { turns } from './turns.ts';

@@ -1,11 +1,10 @@
-import type { Act } from '../../../frames/protocol.ts';
+import type { Act, Tone } from '../../../frames/protocol.ts';
 import { Button } from '../parts/Button.tsx';
 import { isJsonObject } from '../../../../json/json.ts';
 import type { CallQuestion, CallStatus, TalkItem } from '../../model/talk.ts';
 import { jsonDiff } from '../../model/compare/json-diff.ts';
 import { Changes } from '../parts/StepDetails.tsx';
 import { durationText } from '../../model/time-scale.ts';
-import type { Tone } from '../../../frames/protocol.ts';
 import { escapedLine } from '../../model/escaped-text.ts';
 import { EntryFrame, OtherOutcome } from './entries.tsx';
 import { EscapedText, JsonTree } from '../parts/Values.tsx';

@@ -7,10 +7,10 @@ import { VirtualList } from '../parts/VirtualList.tsx';
 import { endingInWords } from '../../../../machines/contract/run-result.ts';
 import { durationText } from '../../model/time-scale.ts';
 import { CallEntry } from './CallEntry.tsx';
-import { MessageBox } from './MessageBox.tsx';
 import { depthOf, EntryFrame, ModelEntry, PlanEntry } from './entries.tsx';
 import { CopyButton, EscapedText } from '../parts/Values.tsx';
 import { escapedLine } from '../../model/escaped-text.ts';
+import { order } from '../../state/orders.ts';
 
 /** The conversation up to the step that is looked at. */
 export function TalkBoard() {
@@ -130,4 +130,59 @@ function isOpen({ way, delivered }: MessageItem): boolean {
 function whenRead({ way, delivered }: MessageItem): string {
   if (way === 'queue') return 'for the next run';
   return delivered === null ? 'for the next step' : `read in step ${delivered}`;
+}
+
+/** Where a person writes to a live run: its model reads it before its next step, or the next run begins with it. */
+function MessageBox() {
+  const page = usePage();
+  const { state } = page;
+  const session = state.session.value;
+  const id = session?.info.id ?? '';
+  const [text, setText] = useState(state.messages.get(id) ?? '');
+  const [sending, setSending] = useState(false);
+  const isOver = state.talk.value.items.some(({ kind }) => kind === 'end');
+  const isRun = state.talk.value.items[0]?.kind === 'task';
+  if (session === null || !page.desk.acts || !session.info.can.includes('send') || !isRun || isOver) return null;
+  if (state.cursor.value !== null) return null;
+  const write = (written: string): void => {
+    state.messages.set(id, written);
+    setText(written);
+  };
+  const send = (type: 'message.steered' | 'message.queued'): void => {
+    if (text.trim() === '' || sending) return;
+    setSending(true);
+    void order(page, { kind: 'send', event: { type, id: crypto.randomUUID(), text } }).then((done) => {
+      setSending(false);
+      if (done) write('');
+    });
+  };
+  return (
+    <form
+      class="message-box"
+      aria-label="Message to the agent"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send('message.steered');
+      }}
+    >
+      <textarea
+        rows={1}
+        value={text}
+        aria-label="Message to the agent"
+        placeholder="Say something to the agent while it works"
+        onInput={(event) => write(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || event.shiftKey) return;
+          event.preventDefault();
+          send('message.steered');
+        }}
+      />
+      <Button type="submit" disabled={sending} title="The model reads it before its next step (Enter)">
+        Steer
+      </Button>
+      <Button disabled={sending} title="The next run begins with it" onClick={() => send('message.queued')}>
+        Queue
+      </Button>
+    </form>
+  );
 }

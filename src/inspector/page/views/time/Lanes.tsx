@@ -1,5 +1,4 @@
-import type { Signal } from '@preact/signals';
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { actorText } from '../../model/actor-state.ts';
 import { escapedLine } from '../../model/escaped-text.ts';
