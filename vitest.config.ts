@@ -2,19 +2,6 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import manifest from './package.json' with { type: 'json' };
-
-/** Examples import the package by its name; tests that import an example get our sources. */
-const alias = Object.entries(manifest.exports).flatMap(([subpath, target]) =>
-  typeof target === 'object' && '@signalbox/source' in target
-    ? [
-        {
-          find: new RegExp(`^signalbox${subpath.slice(1)}$`),
-          replacement: fileURLToPath(new URL(target['@signalbox/source'], import.meta.url)),
-        },
-      ]
-    : [],
-);
 
 // What one process compiles the next one reads: a test that starts a program pays half.
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/signalbox/compiled', import.meta.url));
@@ -46,10 +33,12 @@ class LongestFirst extends BaseSequencer {
 }
 
 export default defineConfig({
-  resolve: { alias },
   test: {
     include: ['test/**/*.test.ts'],
     typecheck: { enabled: false },
+    // Node loads the files by itself, as it does for users: nothing is transformed, and the examples' `signalbox` is our source.
+    experimental: { viteModuleRunner: false },
+    execArgv: ['--conditions=@signalbox/source'],
     sequence: { sequencer: LongestFirst },
     // A worker keeps the modules that it has loaded from file to file: what a test changes of its process, it puts back.
     isolate: false,

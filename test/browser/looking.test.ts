@@ -25,6 +25,26 @@ test.skipIf(noChromium)('scrubbing back shows chart and conversation as they wer
   expect(problems).toEqual([]);
 });
 
+test.skipIf(noChromium)('a page on which nothing happens any more draws nothing', async () => {
+  await startScene('parallel', { inspect: inspector() });
+  const { page } = await open({ moves: true });
+  await page.locator('.answer-text').first().waitFor();
+  const moving = () => page.evaluate('document.getAnimations().length');
+  // What was done last is pointed out for a while.
+  await expect.poll(moving).toBeGreaterThan(0);
+  await expect.poll(moving).toBe(0);
+
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('Performance.enable');
+  const drawn = async (): Promise<number> => {
+    const { metrics } = await devtools.send('Performance.getMetrics');
+    return metrics.find(({ name }) => name === 'RecalcStyleCount')?.value ?? Number.NaN;
+  };
+  const before = await drawn();
+  await page.waitForTimeout(500);
+  expect((await drawn()) - before).toBeLessThan(5);
+});
+
 test.skipIf(noChromium)('a step tells why other transitions were not taken, and what changed', async () => {
   await startScene('plan-recovery', { inspect: inspector() });
   const { page } = await open();

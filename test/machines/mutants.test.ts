@@ -44,7 +44,7 @@ describe.each([
 
 describe('the machine as it is', () => {
   /** Everything that can happen is for a soak; the suite explores so much of it, the shortest paths first. */
-  const bounds = SOAKING ? {} : { maxPaths: 200 };
+  const bounds = SOAKING ? {} : { maxPaths: 100 };
 
   test.each<Setting>([
     { tools: ['look', 'buy', 'wipe'], maxSteps: 2, maxConsecutiveRepeats: 2 },
@@ -71,7 +71,7 @@ test.each(SAYINGS.map((events, n) => ({ n, events })))(
     const tools = TOOLS.filter(({ name }) => name === 'look');
     const found = await explorePaths(mutantAgent({ tools, maxSteps: 2, maxSteers: 2 }), {
       events,
-      ...(SOAKING ? {} : { maxPaths: 400 }),
+      ...(SOAKING ? {} : { maxPaths: 150 }),
     });
     expect(found.violations).toEqual([]);
   },

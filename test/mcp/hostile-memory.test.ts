@@ -44,7 +44,7 @@ test.each(fatal)(
   LONG,
 );
 
-test.each(FORMS.flatMap((form) => tooMuch.map((row) => [form, ...row] as const)))(
+test.each(eachForm(FORMS, tooMuch))(
   'in 256 MB, over %s, the %s answer of a call is an error at once that says so, and the other server works',
   async (form, tool, words) => {
     const { status, results, state, echo, again } = await inSmallHost(form, `normal/${tool}`);

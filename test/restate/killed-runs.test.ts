@@ -158,7 +158,7 @@ describe.skipIf(missing)('runs on Restate whose processes are killed', () => {
   test(
     'a process that ends at any boundary changes nothing: same result, nothing twice, nothing lost',
     async () => {
-      const count = cases(10, 200);
+      const count = cases(6, 200);
       for (let index = 0; index < count; index += 1) {
         const runId = `run-${index}`;
         await endpoint.arm(next(75));
@@ -176,7 +176,7 @@ describe.skipIf(missing)('runs on Restate whose processes are killed', () => {
     'many runs at once survive kills of the process and of the server at random moments',
     async () => {
       await endpoint.arm(1e9);
-      const count = cases(12, 100);
+      const count = cases(8, 100);
       const over = new AbortController();
       const killing = (async () => {
         for (let kills = 1; !over.signal.aborted; kills += 1) {
@@ -205,7 +205,7 @@ describe.skipIf(missing)('runs on Restate whose processes are killed', () => {
   test(
     'a server that is killed and started again loses no run and nothing that was said',
     async () => {
-      const count = cases(3, 40);
+      const count = cases(2, 40);
       for (let index = 0; index < count; index += 1) {
         const runId = `run-server-${index}`;
         const killing = (async () => {

@@ -44,7 +44,7 @@ describe('exploring an agent as it is configured', () => {
   test('finds the shortest way to what must never be, as a recording that replays to it', async () => {
     const agent = agentWith({ tools: [look, buy] });
     const never = { 'buys before it looks': ({ ran }: View) => ran[0]?.tool === 'buy' };
-    const found = await explorePaths(agent, { never, maxPaths: cases(300, 20_000) });
+    const found = await explorePaths(agent, { never, maxPaths: cases(100, 20_000) });
     const [violation] = found.violations;
     expect(violation).toMatchObject({ law: 'buys before it looks', state: 'DIRECT_EXECUTION.RUNNING_CALLS' });
     expect(violation?.path).toEqual(['the model calls buy', 'the person asked about buy (c1) allows it once']);
@@ -61,9 +61,9 @@ describe('exploring an agent as it is configured', () => {
   });
 
   test('says that it was bounded when maxPaths ends it, and goes on at random', async () => {
-    const found = await explorePaths(agentWith({ tools: [look, buy], maxSteps: 20 }), { maxPaths: 300 });
+    const found = await explorePaths(agentWith({ tools: [look, buy], maxSteps: 20 }), { maxPaths: 200 });
     expect(found.exhaustive).toBe(false);
-    expect(found.bounds.join()).toContain('maxPaths (300) was reached');
+    expect(found.bounds.join()).toContain('maxPaths (200) was reached');
     expect(found.paths.length).toBeGreaterThan(50);
   });
 
@@ -157,7 +157,7 @@ test('a task that is handed over ends as the agent that took it, and its calls a
   const handsOver = { label: 'hands it over', value: { verdict: { kind: 'reroute', to: 'agent', name: 'helper' } } };
   const found = await explorePaths(
     agentWith({ tools: [hard], children: [helper], onEscalation: () => null, maxSteps: 2 }),
-    { outcomes: { askEscalation: () => [handsOver] }, maxPaths: 3000 },
+    { outcomes: { askEscalation: () => [handsOver] }, maxPaths: cases(600, 3000) },
   );
   expect(found.violations).toEqual([]);
   expect(found.states).toContain('agent: ERROR_RECOVERY.HANDING_OVER');

@@ -5,13 +5,13 @@ import { isJsonObject } from '../../src/json/json.ts';
 import { type View, canReach, explorePaths } from '../../src/testing/index.ts';
 import { mutantAgent } from '../machines/mutants/mutant.ts';
 import { asking, escalating, look, retrying } from '../machines/mutants/tools.ts';
-import { SOAKING } from '../support/soak.ts';
+import { SOAKING, cases } from '../support/soak.ts';
 
 const outputSchema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] };
 const other = { type: 'object', properties: { m: { type: 'string' } }, required: ['m'] };
 
 /** Everything that can happen is for a soak; the suite explores so much of it, the shortest paths first. */
-const bounds = SOAKING ? {} : { maxPaths: 300 };
+const bounds = SOAKING ? {} : { maxPaths: 100 };
 
 test.each<[string, AgentOptions<unknown, OutputSchema>]>([
   ['beside tools', { tools: [look] }],
@@ -35,8 +35,8 @@ test.each<[string, AgentOptions<unknown, OutputSchema>]>([
 });
 
 test('all that can come of an answer is reached', async () => {
-  const agent = mutantAgent({ tools: [look], outputSchema, checkOutput: () => undefined, maxSteps: 4 });
-  const found = await explorePaths(agent, { maxPaths: 2000 });
+  const agent = mutantAgent({ tools: [look], outputSchema, checkOutput: () => undefined, maxSteps: cases(3, 4) });
+  const found = await explorePaths(agent, { maxPaths: cases(400, 2000) });
   const reasons = new Set(found.paths.map(({ reason }) => reason));
   for (const reason of ['answer', 'max-steps', 'output-invalid']) expect(reasons).toContain(reason);
   expect(found.states).toContain('agent: PLANNING.DELIVERING.CHECKING');

@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { matchers } from '../../src/testing/matchers.ts';
 
-// Another file may have loaded it in this worker.
-beforeEach(() => void vi.resetModules());
+/** Loads it anew: another test may have loaded it in this worker. */
+const loaded = (round: string): Promise<unknown> => import(`../../src/testing/jest.ts?${round}`);
+
 afterEach(() => void vi.unstubAllGlobals());
 
 test('extends the expect that jest has made global', async () => {
@@ -11,12 +12,12 @@ test('extends the expect that jest has made global', async () => {
     'expect',
     Object.assign(() => undefined, { extend: (given: unknown) => extended.push(given) }),
   );
-  await import('../../src/testing/jest.ts');
+  await loaded('extends');
   expect(extended).toHaveLength(1);
   expect(Object.keys(Object(extended[0]))).toEqual(Object.keys(matchers));
 });
 
 test('says what to do where there is none', async () => {
   vi.stubGlobal('expect', undefined);
-  await expect(import('../../src/testing/jest.ts')).rejects.toThrow(/no global expect.*setupFilesAfterEnv/);
+  await expect(loaded('refuses')).rejects.toThrow(/no global expect.*setupFilesAfterEnv/);
 });

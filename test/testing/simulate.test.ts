@@ -69,7 +69,7 @@ function charger(effects: 'once' | 'idempotent') {
 
 test('an agent that is sound passes under all faults, and every kind of fault has met it', async () => {
   const first = seedOr(1);
-  const seeds = Array.from({ length: cases(250, 100_000) }, (_, index) => first + index);
+  const seeds = Array.from({ length: cases(200, 100_000) }, (_, index) => first + index);
   const { failures, runs, coverage } = await simulate(clerk, { seeds });
   expect(failures).toEqual([]);
   expect(runs).toBe(seeds.length);
@@ -328,7 +328,7 @@ test('a secret that is printed is a failure, one that only a tool gets is none',
 
 test('people talk to runs, once and again, over crashes, and nothing of it is lost or doubled', async () => {
   const said = { 'person.steer': 0.2, 'person.repeat': 0.3, 'process.crash': 0.1 };
-  const { failures, coverage } = await simulate(clerk, { seeds: 150, faults: said });
+  const { failures, coverage } = await simulate(clerk, { seeds: 100, faults: said });
   expect(failures).toEqual([]);
   expect(coverage.faults['person.steer']).toBeGreaterThan(50);
   expect(coverage.faults['person.repeat']).toBeGreaterThan(50);

@@ -75,11 +75,11 @@ async function held<T>(count: number, make: () => T | Promise<T>): Promise<numbe
 }
 
 const figures = {
-  'a kept run of 100 turns': () => held(5, () => runOf(100)),
+  'a kept run of 100 turns': () => held(3, () => runOf(100)),
   'a kept run of 1000 turns': () => held(2, () => runOf(1000)),
   'an idle agent': () => held(2000, () => createAgent({ model: caller(0), tools: [add], silent: true })),
   'an agent after its run': () =>
-    held(1000, async () => {
+    held(500, async () => {
       const agent = createAgent({ model: caller(0), tools: [add], silent: true });
       await agent.run('Add').orThrow();
       return agent;
@@ -94,14 +94,14 @@ const figures = {
           .run('Add')
           .orThrow(),
       );
-    await Promise.all(talk(0, 200));
+    await Promise.all(talk(0, 100));
     const before = heapUsed();
     // oxlint-disable-next-line no-await-in-loop -- a hundred at once
-    for (let from = 200; from < 1200; from += 100) await Promise.all(talk(from, from + 100));
+    for (let from = 100; from < 400; from += 100) await Promise.all(talk(from, from + 100));
     const grown = heapUsed() - before;
     await agent.close();
     rmSync(folder, { recursive: true });
-    return grown / 1000;
+    return grown / 300;
   },
   'a process after many calls': async () => {
     const [turns = 0, warm = 0, rounds = 0] = process.argv.slice(3).map(Number);
