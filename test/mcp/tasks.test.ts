@@ -1,11 +1,11 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { createMcpConnection } from '../../src/mcp/index.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { agentWith, modern, toldBy } from '../support/mcp/modern.ts';
 import { realServer } from '../support/mcp/real-servers.ts';
 import { calls } from '../support/replies.ts';
-import { besideEachOther, poll } from '../support/beside.ts';
+import { besideEachOther, onTestFinished, poll } from '../support/beside.ts';
 
 besideEachOther();
 
@@ -97,7 +97,10 @@ test.concurrent('a task tells how far it is long after the request that began it
   const connection = createMcpConnection('lab', lab.config);
   onTestFinished(() => connection.disconnect());
   const heard: unknown[] = [];
-  await connection.callTool('research', { polls: 3, steps: true }, { onProgress: (progress) => heard.push(progress) });
+  const onProgress = (progress: unknown) => heard.push(progress);
+  expect(await connection.callTool('research', { polls: 3, steps: true }, { onProgress })).toMatchObject({
+    data: 'report after 3 polls',
+  });
   expect(heard).toContainEqual({ progress: 2, total: 3 });
   expect(heard).toContainEqual({ progress: 2, total: 3, message: 'poll 2' });
 });

@@ -16,7 +16,7 @@ describe('what a model wrote', () => {
   }
 
   test('cannot steer the terminal, turn text around or hide it', async () => {
-    const nasty = '\u001b[2J\u001b]0;title\u0007\u009b31m\r\b\u202e\u2066\u200b\ufeff\u2028\u00ad\ud800' + '\u{e0041}x';
+    const nasty = '\u001b[2J\u001b]0;title\u0007\u009b31m\r\b\u202e\u2066\u200b\ufeff\u2028\u00ad\ud800\udb40\udc41x';
     const shown = await show({ tool: nasty, reason: nasty, args: { [nasty]: nasty, list: [nasty] } });
     expect(shown.match(/[^\n\P{C}]|[\p{Zl}\p{Zp}]/gu)).toBeNull();
     for (const text of ['\\u001b[2J', '\\u009b31m', '\\u202e', '\\u200b', '\\u2028', '\\u{e0041}'])
