@@ -8,8 +8,8 @@ import { keepPublicDeclarations } from './public-declarations.ts';
 
 // Builds dist/ afresh: the library in few chunks, the declarations that its entries need, and the inspector's page.
 const PAGE = 'dist/inspector/page';
-/** The layout engine and the layouts of our machines: the inspector reads them compressed as well. */
-const LARGE = /^(?:saved\.js|player\.js|layout-engine\.js|layouts-\w+\.json)$/;
+/** What is large: the inspector reads it compressed as well. */
+const LARGE = /^(?:main\.js|styles\.css|saved\.js|player\.js|layout-engine\.js|layouts-\w+\.json)$/;
 
 // npm builds before it packs; who has just built says so with SIGNALBOX_BUILT=1, and what is there is packed.
 const isBuilt = process.env['SIGNALBOX_BUILT'] === '1' && existsSync('dist/cli/main.js');
@@ -17,7 +17,7 @@ if (isBuilt && process.env['npm_lifecycle_event'] === 'prepack') process.exit(0)
 
 rmSync('dist', { recursive: true, force: true });
 execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], { stdio: 'inherit' });
-keepPublicDeclarations('dist');
+await keepPublicDeclarations('dist');
 await buildLibrary('dist');
 chmodSync('dist/cli/main.js', 0o755);
 await buildPage(PAGE);

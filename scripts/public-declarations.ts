@@ -1,40 +1,61 @@
-import { readFileSync, readdirSync, rmSync, rmdirSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { mkdirSync, readFileSync, readdirSync, rmSync, rmdirSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { build } from 'rolldown';
+import { dts } from 'rolldown-plugin-dts';
 
 /**
- * Keeps of the declarations in a folder those that a user's compiler reads: the entries' of package.json, and what they
- * import, directly or not. Indents with tabs, which is a tenth of their size.
+ * Keeps of the declarations in a folder those that a user's compiler reads: what the entries of package.json export, and
+ * what that is made of. Indents with tabs, which is a tenth of their size.
  */
-export function keepPublicDeclarations(folder: string): void {
-  const kept = new Set<string>();
-  const visit = (file: string): void => {
-    if (kept.has(file)) return;
-    kept.add(file);
-    const text = readFileSync(file, 'utf8');
-    for (const [, name = ''] of text.matchAll(/(?:from|import)\s*\(?\s*['"](\.[^'"]+)['"]/g))
-      visit(resolve(dirname(file), name.replace(/\.[jt]s$/, '.d.ts')));
-    writeFileSync(
-      file,
-      text.replaceAll(/^(?: {4})+/gm, (spaces) => '\t'.repeat(spaces.length / 4)),
-    );
-  };
+export async function keepPublicDeclarations(folder: string): Promise<void> {
+  const { output } = await build({
+    input: Object.fromEntries(entryFiles().map((file) => [file.replace(/^\.\/dist\/|\.d\.ts$/g, ''), resolve(file)])),
+    plugins: [dts({ dtsInput: true })],
+    external: (id) => /^[^./\0]/.test(id) && !/^[A-Za-z]:/.test(id),
+    logLevel: 'warn',
+    write: false,
+    output: { format: 'esm', preserveModules: true, entryFileNames: ({ name }) => `${name.replace(/\.d$/, '')}.d.ts` },
+  });
+  const platform = readFileSync(join(folder, PLATFORM), 'utf8');
+  removeDeclarations(folder);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, PLATFORM), withTabs(platform));
+  for (const file of output) {
+    if (file.type !== 'chunk') continue;
+    const path = join(folder, file.fileName);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, (file.isEntry ? referenceTo(join(folder, PLATFORM), path) : '') + withTabs(file.code));
+  }
+}
+
+/** The names that our declarations take from the platform, for compilers that do not have them: nothing imports them. */
+const PLATFORM = 'platform.d.ts';
+
+function referenceTo(file: string, from: string): string {
+  return `/// <reference path="${relative(dirname(from), file).replaceAll('\\', '/')}" />\n`;
+}
+
+/** The declarations that package.json names. */
+function entryFiles(): readonly string[] {
   const { exports }: { readonly exports: Readonly<Record<string, unknown>> } = JSON.parse(
     readFileSync('package.json', 'utf8'),
   );
-  for (const target of Object.values(exports)) {
+  return Object.values(exports).flatMap((target) => {
     const types: unknown = Reflect.get(Object(target), 'types');
-    if (typeof types === 'string') visit(resolve(types));
-  }
-  removeOthers(resolve(folder), kept);
+    return typeof types === 'string' ? [types] : [];
+  });
+}
+
+function withTabs(text: string): string {
+  return text.replaceAll(/^(?: {2})+/gm, (spaces) => '\t'.repeat(spaces.length / 2));
 }
 
 /** Folders that are empty then go, too. */
-function removeOthers(folder: string, kept: ReadonlySet<string>): void {
-  const entries = readdirSync(folder, { withFileTypes: true });
-  for (const entry of entries) {
+function removeDeclarations(folder: string): void {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) removeOthers(path, kept);
-    else if (!kept.has(path)) rmSync(path);
+    if (entry.isDirectory()) removeDeclarations(path);
+    else if (path.endsWith('.d.ts')) rmSync(path);
   }
   if (readdirSync(folder).length === 0) rmdirSync(folder);
 }

@@ -151,7 +151,7 @@ describe('when the host ends, its servers end, and the host ends as it would hav
 
 test.concurrent('a program that has stopped reading is told with the exit code that follows', async () => {
   const { promise: ready, resolve } = Promise.withResolvers<void>();
-  const args = ['-c', 'exec <&-; echo ready; sleep 0.1; exit 3'];
+  const args = ['-c', 'exec <&-; echo ready; sleep 0.01; exit 3'];
   const server = await startServer(
     { kind: 'stdio', command: 'sh', args, env: {}, killTree: true },
     { onLine: () => resolve(), onExit: () => undefined },

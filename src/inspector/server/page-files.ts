@@ -72,7 +72,7 @@ export function ownPlace(): PagePlace {
   const script = join(HERE, '../../../scripts/build-page.ts');
   // From a chunk of the package, from the sources of a clone that was built, from a bundle.
   const places = [join(HERE, '../inspector/page'), join(HERE, '../../../dist/inspector/page'), ...installed()];
-  const built = places.find((place) => existsSync(join(place, 'assets', 'main.js'))) ?? null;
+  const built = places.find((place) => existsSync(join(place, 'index.html'))) ?? null;
   if (built !== null || existsSync(script)) return { built, script };
   const message =
     "The inspector's page is not beside this code, which was bundled. Keep the package 'signalbox' external (esbuild, Bun: " +
