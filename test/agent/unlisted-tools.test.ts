@@ -83,4 +83,11 @@ test('a tool of a server that was removed stays so when its list changes, and it
   // What the user registers by that name is the user's own.
   agent.tools.register(fakeTool('notes_drop', ['own']));
   expect(agent.tools.has('notes_drop')).toBe(true);
+
+  // All that were there are gone for good, and a tool that the server lists for the first time is not.
+  agent.tools.clear();
+  server.list([look, fresh, drop, reload]);
+  await agent.mcp.notes?.callTool('reload');
+  await expect.poll(() => agent.tools.size).toBeGreaterThan(0);
+  expect(agent.tools.list().map(({ name }) => name)).toEqual(['notes_look']);
 });
