@@ -5,10 +5,14 @@ import all from './vitest.config.ts';
 // test:quick`, or with a part of a path, `npm run test:quick -- parsing`.
 const ROOMS = ['actors', 'agent', 'machines', 'output', 'parsing', 'recovery', 'tools'];
 const SLOW = [
+  'agent/conversations/kept',
+  'agent/conversations/killed-talks',
   'agent/embedded/persisted',
   'agent/http-failures',
+  'agent/kept-runs',
   'agent/mcp-servers',
   'agent/misuse',
+  'agent/requests/other-processes',
   'machines/mutants',
 ];
 
