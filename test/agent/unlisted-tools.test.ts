@@ -48,6 +48,40 @@ test.each([
   },
 );
 
+test('a tool that was removed below an agent is not offered there by the next run', async () => {
+  const [look, drop, reload] = ['look', 'drop', 'reload'].map((name) => ({ name, inputSchema: { type: 'object' } }));
+  const [server, scripted] = [stdioToolServer([]), scriptedModel([calls(['notes_reload']), 'Seen.', 'Seen again.'])];
+  const list = [look, drop, reload].flatMap((one) => one ?? []);
+  server.list(list);
+  const child = createAgent({
+    name: 'scout',
+    description: 'Scouts.',
+    silent: true,
+    model: scripted,
+  });
+  const parent = createAgent({
+    silent: true,
+    children: [child],
+    model: scriptedModel([
+      calls(['scout', { task: 'look' }]),
+      'Done.',
+      calls(['scout', { task: 'look again' }]),
+      'Done.',
+    ]),
+  });
+  onTestFinished(() => parent.close());
+  onTestFinished(() => child.close());
+  await child.connectMcpServer('notes', server.entry());
+  expect(child.tools.remove('notes_drop')).toBe(true);
+  server.list([...list, { name: 'fresh', inputSchema: { type: 'object' } }]);
+  await parent.run('Scout');
+  await expect.poll(() => child.tools.has('notes_fresh')).toBe(true);
+  await parent.run('Scout again');
+  const offered = scripted.requests.at(-1)?.tools?.map(({ name }) => name) ?? [];
+  expect(offered).toEqual(expect.arrayContaining(['notes_look', 'notes_fresh']));
+  expect(offered).not.toContain('notes_drop');
+});
+
 test('a tool of a server that was removed stays so when its list changes, and its others come and go', async () => {
   const [look, drop, fresh] = ['look', 'drop', 'fresh'].map((name) => ({ name, inputSchema: { type: 'object' } }));
   const [reload, server] = [{ name: 'reload', inputSchema: { type: 'object' } }, stdioToolServer([])];
@@ -90,4 +124,17 @@ test('a tool of a server that was removed stays so when its list changes, and it
   await agent.mcp.notes?.callTool('reload');
   await expect.poll(() => agent.tools.size).toBeGreaterThan(0);
   expect(agent.tools.list().map(({ name }) => name)).toEqual(['notes_look']);
+
+  // Who connects the server anew wants its tools; what is removed of another server is none of its business.
+  const other = stdioToolServer([look, drop, reload], 'other');
+  await agent.connectMcpServer('other', other.entry());
+  agent.tools.remove('other_drop');
+  await agent.disconnectMcpServer('notes');
+  await agent.connectMcpServer('notes', server.entry());
+  await agent.mcp.other?.callTool('reload');
+  const names = agent.tools.list().map(({ name }) => name);
+  expect(names).toEqual(
+    expect.arrayContaining(['notes_look', 'notes_fresh', 'notes_drop', 'notes_reload', 'other_look']),
+  );
+  expect(names).not.toContain('other_drop');
 });

@@ -328,7 +328,7 @@ test('a secret that is printed is a failure, one that only a tool gets is none',
 
 test('people talk to runs, once and again, over crashes, and nothing of it is lost or doubled', async () => {
   const said = { 'person.steer': 0.2, 'person.repeat': 0.3, 'process.crash': 0.1 };
-  const { failures, coverage } = await simulate(clerk, { seeds: 100, faults: said });
+  const { failures, coverage } = await simulate(clerk, { seeds: cases(100, 2000), faults: said });
   expect(failures).toEqual([]);
   expect(coverage.faults['person.steer']).toBeGreaterThan(50);
   expect(coverage.faults['person.repeat']).toBeGreaterThan(50);

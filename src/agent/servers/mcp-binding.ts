@@ -113,6 +113,7 @@ export class McpBinding implements McpCalls {
   async connect(name: string, config: McpServerConfig | McpConnection): Promise<boolean> {
     const hub = await this.#load();
     hub.add(name, config);
+    this.#agent.registry.forgetRemoved(name);
     const connected = await hub.connect(name);
     this.#synchronize();
     return connected;

@@ -42,7 +42,7 @@ export interface ToolRegistry {
   register(...tools: readonly Tool[]): void;
   has(name: string): boolean;
   find(name: string): Tool | undefined;
-  /** True when there was one. A tool of an MCP server stays removed, also when its server lists it again. */
+  /** True when there was one. A tool of an MCP server is back only when its server is connected anew. */
   remove(name: string): boolean;
   /** Removes all tools, as `remove` does. */
   clear(): void;

@@ -45,8 +45,8 @@ export class Tools {
   defaultPolicy: Policy;
   /** Counts what has become of the tools. */
   revision = 0;
-  /** Tools of servers that were removed: they stay so when their server lists them again. */
-  #unwanted: Set<string> | null = null;
+  /** Tools of servers that were removed, with their server: they stay so when it lists them again. */
+  #unwanted: Map<string, string> | null = null;
   readonly #onError: OnError | undefined;
   readonly toolMs: number;
 
@@ -65,7 +65,7 @@ export class Tools {
   replaceServerTools(tools: readonly ServerEntry[]): void {
     for (const [name, { origin }] of this.entries) if (origin.kind === 'mcp') this.entries.delete(name);
     for (const { server, serverTool, identity, tool: made } of tools)
-      if (this.#unwanted?.has(made.name) !== true)
+      if (this.#unwanted?.get(made.name) !== server)
         this.#add(made, { kind: 'mcp', server, tool: serverTool, identity }, null);
     this.#changed();
   }
@@ -103,7 +103,12 @@ export class Tools {
 
   #drop(name: string, { origin }: Entry): void {
     this.entries.delete(name);
-    if (origin.kind === 'mcp') (this.#unwanted ??= new Set()).add(name);
+    if (origin.kind === 'mcp') (this.#unwanted ??= new Map()).set(name, origin.server);
+  }
+
+  /** A server that is connected anew brings all of its tools. */
+  forgetRemoved(server: string): void {
+    for (const [name, of] of this.#unwanted ?? []) if (of === server) this.#unwanted?.delete(name);
   }
 
   specs(granted = NOTHING_GRANTED): readonly ToolSpec[] {
