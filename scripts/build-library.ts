@@ -17,6 +17,8 @@ const FOR_PAGES = ['store/index.js', 'react/index.js'];
 const LAYERS: Readonly<Record<string, RegExp>> = {
   // The command and the check below read it, each with an error of its own.
   version: /src\/(?:node-version|inspector\/version)\.ts$/,
+  // The command's help reads it, and nothing else of what is below.
+  'text-width': /src\/terminal\/text-width\.ts$/,
   // Alone: it has a side effect, and its error must come before any other on an old Node.
   platform: /src\/platform\.ts$/,
   // Shapes check options of agents and servers: no machine needs them.
@@ -110,13 +112,18 @@ function write(outDir: string, { fileName, code, map, isEntry }: OutputChunk): v
   const first = `import "${toPlatform.startsWith('.') ? toPlatform : `./${toPlatform}`}";\n`;
   const checks = isEntry && fileName !== 'cli/main.js' && !FOR_PAGES.includes(fileName) && !code.startsWith(first);
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, checks ? first + code : code);
-  if (map !== null) writeFileSync(`${file}.map`, JSON.stringify(linesOf(map, checks ? ';' : '')));
+  // The map names the sources as well.
+  const bare = code.replaceAll(/^\/\/ src\/\S+\.ts$/gm, '');
+  writeFileSync(file, checks ? first + bare : bare);
+  if (map !== null) writeFileSync(`${file}.map`, JSON.stringify(linesOf(map, code, checks ? ';' : '')));
 }
 
 /** `before`: the mappings of lines that were put before the chunk. */
-function linesOf({ version, file, sources, mappings }: SourceMap, before: string) {
-  return { version, file, sources, names: [], mappings: before + lineMappings(mappings) };
+function linesOf({ version, file, sources: paths, mappings }: SourceMap, code: string, before: string) {
+  const root = /^(?:\.\.\/)+src\//.exec(paths[0] ?? '')?.[0] ?? '';
+  const sourceRoot = paths.every((path) => path.startsWith(root)) ? root : '';
+  const sources = paths.map((path) => path.slice(sourceRoot.length));
+  return { version, file, sourceRoot, sources, names: [], mappings: before + lineMappings(mappings, code) };
 }
 
 function refuseCircles(chunks: readonly OutputChunk[]): void {

@@ -17,22 +17,17 @@ const STYLES = ['tokens', 'page', 'bar', 'chart', 'time', 'talk', 'desk', 'compa
 
 /**
  * Builds the inspector's page into a folder: `index.html`, which loads `assets/main.js` and `assets/styles.css`; the layout
- * engine as `assets/layout-engine.js`; `assets/layouts-<machine>.json`, the layouts of our own machines; and `saved.js`, all but the
- * engine and the player as one classic script, for pages that are saved; `assets/player.js` plays recordings, elsewhere in a
- * thread of its own.
+ * engine as `assets/layout-engine.js`; `assets/layouts-<machine>.json`, the layouts of our own machines; and `assets/player.js`, which
+ * plays recordings in a thread of its own. A page that is saved is made of the same files: there, `main.js` finds the others in
+ * its own script.
  */
 export async function buildPage(outDir: string): Promise<void> {
   const assets = join(outDir, 'assets');
   mkdirSync(assets, { recursive: true });
   const machines = await ownLayouts();
-  const layouts = json(Object.assign({}, ...machines.map((machine) => machine.layouts)));
   await bundle({
     output: { dir: assets, entryFileNames: 'main.js', chunkFileNames: '[name].js', minify: true },
-    plugins: [playerFromScript, engineFrom("await import(new URL('./layout-engine.js', import.meta.url).href);")],
-  });
-  await bundle({
-    output: { file: join(outDir, 'saved.js'), format: 'iife', codeSplitting: false, minify: true },
-    plugins: [playerFromScript, inlineLayouts(layouts), engineFrom('')],
+    plugins: [playerFromScript, engineFromScript],
   });
   await bundle({
     input: ENGINE,
@@ -91,8 +86,8 @@ const withoutZod: Plugin = {
 const ENGINE = 'layout-engine';
 
 /**
- * The layout engine is half of the page, so it is shipped once: a script that is imported by the page that needs it, and
- * stands before the script of a page that is saved.
+ * The layout engine is half of the page, so it is a script that is imported by the page that needs it, and stands before the
+ * script of a page that is saved.
  */
 const engineAsScript: Plugin = {
   name: 'engine-as-script',
@@ -105,27 +100,17 @@ const engineAsScript: Plugin = {
 
 const LAYOUT = fileURLToPath(new URL('../src/inspector/layout/layout-machine.ts', import.meta.url));
 
-/** Takes the layout engine from that script, once it is loaded. */
-function engineFrom(loaded: string): Plugin {
-  return {
-    name: 'engine-from-script',
-    load: (id) =>
-      id === LAYOUT
-        ? `export async function layoutMachine(...drawing) { ${loaded} return globalThis.signalboxLayout(...drawing); }`
-        : null,
-  };
-}
-
-/** A saved page cannot fetch anything, so it carries the layouts in its script. */
-function inlineLayouts(layouts: string): Plugin {
-  return {
-    name: 'inline-layouts',
-    load: (id) =>
-      id.endsWith('own-layouts.ts')
-        ? `export const ownLayouts = async () => JSON.parse(${JSON.stringify(layouts)}); export const prepareLayouts = () => {};`
-        : null,
-  };
-}
+/** Takes the layout engine from that script. */
+const engineFromScript: Plugin = {
+  name: 'engine-from-script',
+  load: (id) =>
+    id === LAYOUT
+      ? `export async function layoutMachine(...drawing) {
+          if (globalThis.signalboxLayout === undefined) await import(new URL('./layout-engine.js', import.meta.url).href);
+          return globalThis.signalboxLayout(...drawing);
+        }`
+      : null,
+};
 
 interface MachineLayouts {
   readonly id: string;

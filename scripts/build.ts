@@ -8,8 +8,9 @@ import { keepPublicDeclarations } from './public-declarations.ts';
 
 // Builds dist/ afresh: the library in few chunks, the declarations that its entries need, and the inspector's page.
 const PAGE = 'dist/inspector/page';
+const ASSETS = join(PAGE, 'assets');
 /** What is large: the inspector reads it compressed as well. */
-const LARGE = /^(?:main\.js|styles\.css|saved\.js|player\.js|layout-engine\.js|layouts-\w+\.json)$/;
+const LARGE = /^(?:main\.js|styles\.css|player\.js|layout-engine\.js|known-forms\.js|layouts-\w+\.json)$/;
 
 // npm builds before it packs; who has just built says so with SIGNALBOX_BUILT=1, and what is there is packed.
 const isBuilt = process.env['SIGNALBOX_BUILT'] === '1' && existsSync('dist/cli/main.js');
@@ -21,12 +22,11 @@ await keepPublicDeclarations('dist');
 await buildLibrary('dist');
 chmodSync('dist/cli/main.js', 0o755);
 await buildPage(PAGE);
-for (const folder of [PAGE, join(PAGE, 'assets')])
-  for (const name of readdirSync(folder).filter((each) => LARGE.test(each))) compress(join(folder, name));
+for (const name of readdirSync(ASSETS).filter((each) => LARGE.test(each))) compress(join(ASSETS, name));
 
-/** Replaces a file by `<file>.br`. A quality of 10 takes two seconds for all of them, and 11 six, for no more. */
+/** Replaces a file by `<file>.br`: six seconds for all of them, at the quality that takes longest. */
 function compress(file: string): void {
-  const params = { [constants.BROTLI_PARAM_QUALITY]: 10, [constants.BROTLI_PARAM_LGWIN]: 24 };
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_LGWIN]: 24 };
   writeFileSync(`${file}.br`, brotliCompressSync(readFileSync(file), { params }));
   rmSync(file);
 }

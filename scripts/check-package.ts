@@ -7,7 +7,7 @@ import { join } from 'node:path';
 // the inspector's page holds the built page and nothing of the compiler's.
 const run = (file: string, args: readonly string[]) =>
   execFileSync(process.execPath, [file, ...args], { stdio: 'inherit' });
-const PAGE: ReadonlySet<string> = new Set(['index.html', 'saved.js.br', 'LICENSES.txt']);
+const PAGE: ReadonlySet<string> = new Set(['index.html', 'LICENSES.txt']);
 const out = mkdtempSync(join(tmpdir(), 'signalbox-pack-'));
 try {
   run('node_modules/publint/src/cli.js', ['--strict']);

@@ -46,8 +46,9 @@ function entryFiles(): readonly string[] {
   });
 }
 
+/** Without the bundler's comment that names the file. */
 function withTabs(text: string): string {
-  return text.replaceAll(/^(?: {2})+/gm, (spaces) => '\t'.repeat(spaces.length / 2));
+  return text.replace(/^\/\/ dist\/.*\n/m, '').replaceAll(/^(?: {2})+/gm, (spaces) => '\t'.repeat(spaces.length / 2));
 }
 
 /** Folders that are empty then go, too. */

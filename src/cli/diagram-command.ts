@@ -9,8 +9,6 @@ const FORMATS = ['mermaid', 'svg', 'json'] as const;
 
 /** `signalbox diagram [machine|file]`: draws a machine. */
 export const diagramCommand: Command = {
-  name: 'diagram',
-  summary: "Draw a machine: one of Signalbox's or your own.",
   synopsis: '[machine|file] [options]',
   about: [
     "Prints a diagram of one of Signalbox's machines (agent, llmCall, toolCall, loopDetection,",

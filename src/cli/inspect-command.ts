@@ -9,8 +9,6 @@ const RUNS = join('.signalbox', 'runs');
 
 /** `signalbox inspect [file|run id|folder]`: shows recordings on the inspector's page. */
 export const inspectCommand: Command = {
-  name: 'inspect',
-  summary: 'Show recorded runs on a local page.',
   synopsis: '[file|run id|folder …] [options]',
   about: [
     'Serves a page on 127.0.0.1 that shows recordings: the machines, step by step, the conversation,',

@@ -19,8 +19,6 @@ const migrate: Action = {
 
 /** `signalbox journal migrate`: the databases that runs are kept in. */
 export const journalCommand = actionCommand({
-  name: 'journal',
-  summary: 'Create or update the tables of a Postgres database of runs.',
   about: [
     'Prepares a database for postgresJournal:',
     'Any number of processes may do so at once. Exit codes: 0 done, 1 the database could not be changed, 2 wrong usage.',

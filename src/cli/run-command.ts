@@ -4,8 +4,6 @@ import { answerOnConsole, whereRecorded, reportResult, runOnce } from './agent/r
 
 /** `signalbox run "<question>"`: one run, made for scripts. */
 export const runCommand: Command = {
-  name: 'run',
-  summary: 'Answer one question and exit.',
   synopsis: '"<question>" [options]',
   about: [
     'Answers one question and exits. The answer goes to standard output, everything else to',

@@ -32,37 +32,39 @@ async function dispatch(argv: readonly string[]): Promise<number> {
   if (first === '--help' || first === '-h' || first === 'help') return showHelp(argv[1]);
   if (first === '--version' || first === '-v') return print(packageVersion());
   const named = first !== undefined && !first.startsWith('-');
-  const listed = named ? COMMANDS.find(({ name }) => name === first) : COMMANDS[0];
-  if (listed === undefined) return unknownCommand(first ?? '');
-  return runCommand(await listed.load(), named ? argv.slice(1) : argv);
+  const name = named ? first : USUAL;
+  if (!isCommand(name)) return unknownCommand(name);
+  return runCommand(name, await COMMANDS[name](), named ? argv.slice(1) : argv);
 }
 
-async function runCommand(command: Command, argv: readonly string[]): Promise<number> {
+async function runCommand(name: string, command: Command, argv: readonly string[]): Promise<number> {
   try {
     const args = readArguments(argv, command.options);
-    return args.flags.has('help') ? print(commandUsage(command)) : await command.run(args);
+    return args.flags.has('help') ? print(commandUsage(name, command)) : await command.run(args);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    console.error(`signalbox ${command.name}: ${error.message}`);
-    console.error(synopsisLine(command.name, command.synopsis));
-    console.error(`'signalbox ${command.name} --help' shows the options.`);
+    console.error(`signalbox ${name}: ${error.message}`);
+    console.error(synopsisLine(name, command.synopsis));
+    console.error(`'signalbox ${name} --help' shows the options.`);
     return EXIT_CODE.usage;
   }
 }
 
 async function showHelp(name: string | undefined): Promise<number> {
-  const listed = COMMANDS.find((command) => command.name === name);
-  if (listed !== undefined) return print(commandUsage(await listed.load()));
+  if (name !== undefined && isCommand(name)) return print(commandUsage(name, await COMMANDS[name]()));
   if (name !== undefined && !name.startsWith('-')) return unknownCommand(name);
-  return print(programUsage(await Promise.all(COMMANDS.map(({ load }) => load()))));
+  return print(programUsage());
 }
 
-async function unknownCommand(name: string): Promise<number> {
-  const names = COMMANDS.map((command) => command.name);
-  console.error(`signalbox: there is no command '${name}'.${didYouMean(name, names)}`);
+function unknownCommand(name: string): number {
+  console.error(`signalbox: there is no command '${name}'.${didYouMean(name, Object.keys(COMMANDS))}`);
   console.error('');
-  console.error(programUsage(await Promise.all(COMMANDS.map(({ load }) => load()))));
+  console.error(programUsage());
   return EXIT_CODE.usage;
+}
+
+function isCommand(name: string): name is keyof typeof COMMANDS {
+  return Object.hasOwn(COMMANDS, name);
 }
 
 function print(text: string): number {
@@ -70,51 +72,68 @@ function print(text: string): number {
   return EXIT_CODE.answered;
 }
 
-/** A command that is loaded when it is used. */
-interface Listed {
-  readonly name: string;
-  readonly load: () => Promise<Command>;
-}
+/** What each command does, in the order of the help. */
+const SUMMARIES = {
+  chat: 'Ask an agent about the current folder, question after question.',
+  run: 'Answer one question and exit.',
+  runs: 'List, show, resume, recover, repair and remove stored runs.',
+  journal: 'Create or update the tables of a Postgres database of runs.',
+  replay: 'Replay a recording and show every transition.',
+  fork: 'Continue a recorded run from one of its lines as a separate run.',
+  recording: 'Show, compare, validate and normalize recordings.',
+  bisect: 'Find the first record where two runs, or two versions of an agent, part.',
+  parse: "Show how a model's reply is read, and every repair.",
+  verify: 'Prove what an agent can and cannot do.',
+  simulate: 'Run an agent a thousand times under faults.',
+  upgrade: 'Check that runs which have not ended can go on with new code.',
+  test: 'Make a failing test of a run that went wrong.',
+  permissions: 'Show and revoke "always allow" decisions.',
+  mcp: 'List, call and check MCP servers, and sign in.',
+  inspect: 'Show recorded runs on a local page.',
+  diagram: "Draw a machine: one of Signalbox's or your own.",
+} as const;
 
-/** All commands, in the order in which the help lists them. The first is the one that runs when none is named. */
-export const COMMANDS: readonly [Listed, ...Listed[]] = [
-  { name: 'chat', load: async () => (await import('./chat/chat-command.ts')).chatCommand },
-  { name: 'run', load: async () => (await import('./run-command.ts')).runCommand },
-  { name: 'runs', load: async () => (await import('./runs/runs-command.ts')).runsCommand },
-  { name: 'journal', load: async () => (await import('./journal-command.ts')).journalCommand },
-  { name: 'replay', load: async () => (await import('./recording/recording-command.ts')).replayCommand },
-  { name: 'fork', load: async () => (await import('./recording/recording-command.ts')).forkCommand },
-  { name: 'recording', load: async () => (await import('./recording/recording-command.ts')).recordingCommand },
-  { name: 'bisect', load: async () => (await import('./recording/bisect-command.ts')).bisectCommand },
-  { name: 'parse', load: async () => (await import('./parse/parse-command.ts')).parseCommand },
-  { name: 'verify', load: async () => (await import('./verify/verify-command.ts')).verifyCommand },
-  { name: 'simulate', load: async () => (await import('./simulate/simulate-command.ts')).simulateCommand },
-  { name: 'upgrade', load: async () => (await import('./upgrade/upgrade-command.ts')).upgradeCommand },
-  { name: 'test', load: async () => (await import('./regression/test-command.ts')).testCommand },
-  { name: 'permissions', load: async () => (await import('./permissions/permissions-command.ts')).permissionsCommand },
-  { name: 'mcp', load: async () => (await import('./mcp/mcp-command.ts')).mcpCommand },
-  { name: 'inspect', load: async () => (await import('./inspect-command.ts')).inspectCommand },
-  { name: 'diagram', load: async () => (await import('./diagram-command.ts')).diagramCommand },
-];
+/** All commands, loaded when they are used. */
+export const COMMANDS: { readonly [Name in keyof typeof SUMMARIES]: () => Promise<Command> } = {
+  chat: async () => (await import('./chat/chat-command.ts')).chatCommand,
+  run: async () => (await import('./run-command.ts')).runCommand,
+  runs: async () => (await import('./runs/runs-command.ts')).runsCommand,
+  journal: async () => (await import('./journal-command.ts')).journalCommand,
+  replay: async () => (await import('./recording/recording-command.ts')).replayCommand,
+  fork: async () => (await import('./recording/recording-command.ts')).forkCommand,
+  recording: async () => (await import('./recording/recording-command.ts')).recordingCommand,
+  bisect: async () => (await import('./recording/bisect-command.ts')).bisectCommand,
+  parse: async () => (await import('./parse/parse-command.ts')).parseCommand,
+  verify: async () => (await import('./verify/verify-command.ts')).verifyCommand,
+  simulate: async () => (await import('./simulate/simulate-command.ts')).simulateCommand,
+  upgrade: async () => (await import('./upgrade/upgrade-command.ts')).upgradeCommand,
+  test: async () => (await import('./regression/test-command.ts')).testCommand,
+  permissions: async () => (await import('./permissions/permissions-command.ts')).permissionsCommand,
+  mcp: async () => (await import('./mcp/mcp-command.ts')).mcpCommand,
+  inspect: async () => (await import('./inspect-command.ts')).inspectCommand,
+  diagram: async () => (await import('./diagram-command.ts')).diagramCommand,
+};
+
+/** The one that runs when none is named. */
+const USUAL = 'chat';
 
 /** The help of the program: what it is, and its commands. */
-function programUsage(commands: readonly Command[]): string {
-  const rows = commands.map(({ name, summary }): Row => [name, summary]);
+function programUsage(): string {
   return [
     'Usage: signalbox [command] [options]',
     '',
     'Runs an LLM agent as a state machine that you can watch, stop and replay.',
     '',
     'Commands:',
-    ...columns(rows),
+    ...columns(Object.entries(SUMMARIES)),
     '',
-    `Without a command, '${commands[0]?.name ?? ''}' runs. 'signalbox <command> --help' explains a command;`,
+    `Without a command, '${USUAL}' runs. 'signalbox <command> --help' explains a command;`,
     `'signalbox --version' shows the version.`,
   ].join('\n');
 }
 
 /** The help of one command. */
-function commandUsage({ name, synopsis, about, options }: Command): string {
+function commandUsage(name: string, { synopsis, about, options }: Command): string {
   return [
     synopsisLine(name, synopsis),
     '',

@@ -23,7 +23,7 @@ export type NamesAs<T, Entry> = { readonly [Name in keyof T]-?: Entry };
 type OptionsCheck = (given: unknown, what?: string) => void;
 
 /** More names than these are not listed in an error: `docs` has them. */
-const MOST_LISTED = 12;
+const MOST_LISTED = 16;
 
 /**
  * Makes the check of one factory's or method's options: an unknown name is rejected, with the nearest known one. Checks

@@ -135,7 +135,18 @@ test.skipIf(noChromium)('any XState machine is drawn, whoever wrote it', async (
 
   await page.locator('[data-state="amber.blinking"].active').waitFor();
   await expect.poll(() => page.locator('[data-state="green"]').getAttribute('class')).toContain('visited');
+  await page.getByTestId('readout').getByText('live').waitFor();
   expect(problems).toEqual([]);
+
+  // Saved while it runs, it is drawn without a server, and is not said to be live.
+  const { origin, search } = new URL(inspector().url);
+  const session = new URL(page.url()).hash.match(/[\w-]*system[\w-]*/)?.[0] ?? '';
+  const file = join(mkdtempSync(join(tmpdir(), 'signalbox-')), 'lights.html');
+  writeFileSync(file, await (await fetch(`${origin}/api/sessions/${session}/export${search}`)).text());
+  const saved = await open({ url: pathToFileURL(file).href });
+  await saved.page.locator('[data-state="amber.blinking"].active').waitFor();
+  expect(await saved.page.getByTestId('readout').textContent()).not.toContain('live');
+  expect(saved.problems).toEqual([]);
   actor.stop();
 });
 

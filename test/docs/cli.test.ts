@@ -11,21 +11,24 @@ import { blocks, document, root } from './documents.ts';
 const page = document('docs/cli.md');
 const [intro = '', ...sections] = page.text.split(/^(?=## )/m);
 
-test.each(COMMANDS)('$name and all its options stand in docs/cli.md, and no option that it has not', async (listed) => {
-  const { name, synopsis, options } = await listed.load();
-  const own = section(name);
-  expect(intro).toContain(`[\`${name}\`](#signalbox-${name})`);
-  const told = documentation(name);
-  for (const option of [...options, ...COMMON_OPTIONS]) {
-    expect(told).toContain(`\`--${option.name}${option.value === undefined ? '' : ` ${option.value}`}\``);
-    if (option.short !== undefined) expect(told).toContain(`\`-${option.short}\``);
-  }
-  if (existsSync(`${root}docs/${name}.md`)) return;
-  expect(own).toContain(`\`signalbox ${name} ${synopsis}\``);
-  const inTable = [...own.matchAll(/^\| (?:`-\w`, )?`--([\w-]+)/gm)].map(({ 1: option }) => option);
-  const known = options.map((option) => option.name);
-  expect(inTable.filter((option) => option === undefined || !known.includes(option))).toEqual([]);
-});
+test.each(Object.entries(COMMANDS))(
+  '%s and all its options stand in docs/cli.md, and no option that it has not',
+  async (name, load) => {
+    const { synopsis, options } = await load();
+    const own = section(name);
+    expect(intro).toContain(`[\`${name}\`](#signalbox-${name})`);
+    const told = documentation(name);
+    for (const option of [...options, ...COMMON_OPTIONS]) {
+      expect(told).toContain(`\`--${option.name}${option.value === undefined ? '' : ` ${option.value}`}\``);
+      if (option.short !== undefined) expect(told).toContain(`\`-${option.short}\``);
+    }
+    if (existsSync(`${root}docs/${name}.md`)) return;
+    expect(own).toContain(`\`signalbox ${name} ${synopsis}\``);
+    const inTable = [...own.matchAll(/^\| (?:`-\w`, )?`--([\w-]+)/gm)].map(({ 1: option }) => option);
+    const known = options.map((option) => option.name);
+    expect(inTable.filter((option) => option === undefined || !known.includes(option))).toEqual([]);
+  },
+);
 
 test('the examples print what stands there', async () => {
   await using folder = await exampleFolder();

@@ -12,8 +12,7 @@ export function pageFolder(): string {
     '<body><div id="page"></div></body></html>',
   ].join('\n');
   writeFileSync(join(folder, 'index.html'), html);
-  writeFileSync(join(folder, 'assets', 'main.js'), 'console.log("main");');
+  writeFileSync(join(folder, 'assets', 'main.js'), 'const tag = "</script>"; console.log(tag);');
   writeFileSync(join(folder, 'assets', 'styles.css'), 'body { margin: 0; }');
-  writeFileSync(join(folder, 'saved.js'), 'const tag = "</script>"; console.log(tag);');
   return folder;
 }

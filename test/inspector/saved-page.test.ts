@@ -61,7 +61,7 @@ describe('a saved page', () => {
 
   test('is the same where the page lies compressed, as in the package', async () => {
     const page = pageFolder();
-    const script = join(page, 'saved.js');
+    const script = join(page, 'assets/main.js');
     const plain = await inspector({ page });
     const run = startScene('plain', { inspect: plain });
     await run;
@@ -72,11 +72,26 @@ describe('a saved page', () => {
     const again = startScene('plain', { inspect: packed });
     await again;
     const html2 = await (await viewer(packed.url).get(`/api/sessions/${again.runId}/export`)).text();
-    const scripts = [html, html2].map((text) => /<script>([^]*?)<\/script>/.exec(text)?.[1]);
+    const scripts = [html, html2].map((text) => /<script type="module">([^]*?)<\/script>/.exec(text)?.[1]);
     expect(scripts[0]).toContain('console.log(tag)');
     expect(scripts[1]).toBe(scripts[0]);
-    expect((await viewer(packed.url).get('/saved.js')).status).toBe(200);
-    expect((await viewer(packed.url).get('/saved.js.br')).status).toBe(404);
+    expect((await viewer(packed.url).get('/assets/main.js')).status).toBe(200);
+    expect((await viewer(packed.url).get('/assets/main.js.br')).status).toBe(404);
+  });
+
+  test('carries the layouts that the page would fetch, by their names', async () => {
+    const page = pageFolder();
+    writeFileSync(join(page, 'assets/layouts.json'), '{"5f":"lights"}');
+    writeFileSync(join(page, 'assets/layouts-lights.json'), '{"5f RIGHT":{"states":[]}}');
+    const shown = await inspector({ page });
+    const run = startScene('plain', { inspect: shown });
+    await run;
+    const html = await (await viewer(shown.url).get(`/api/sessions/${run.runId}/export`)).text();
+    const [, carried = ''] = /globalThis\.signalboxLayouts=(.*)\n/.exec(html) ?? [];
+    expect(JSON.parse(carried)).toEqual({
+      layouts: { '5f': 'lights' },
+      'layouts-lights': { '5f RIGHT': { states: [] } },
+    });
   });
 
   test('holds two sessions when they were compared, the second with its own recording', async () => {

@@ -16,8 +16,8 @@ import {
 import { runFixer } from '../../actors/tool-call/run-fixer.ts';
 import type { AgentSetup, OutputSpec, Toolset } from '../../machines/contract/agent-setup.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
-import { llmCallMachine } from '../../machines/llm-call/llm-call.ts';
-import { toolCallMachine } from '../../machines/tool-call/tool-call.ts';
+import { type LlmCallMachine, llmCallMachine } from '../../machines/llm-call/llm-call.ts';
+import { type ToolCallMachine, toolCallMachine } from '../../machines/tool-call/tool-call.ts';
 import { shownOutput } from '../../machines/agent/typed-output.ts';
 import { joinParts, promptParts, toolNames } from '../../machines/agent/system-prompt.ts';
 import type { AgentOptions } from '../options/agent-options.ts';
@@ -143,8 +143,8 @@ export function agentActors(leaves: ReturnType<typeof agentLeaves>) {
     ...ofCalls
   } = leaves;
   return {
-    llmCall: llmCallMachine.provide({ actors: { callLlm: askModel } }),
-    toolCall: toolCallMachine.provide({ actors: ofCalls }),
+    llmCall: llmCallMachine.provide({ actors: { callLlm: askModel } }) as LlmCallMachine,
+    toolCall: toolCallMachine.provide({ actors: ofCalls }) as ToolCallMachine,
     describeAgent: describe,
     composePrompt: compose,
     askEscalation: decide,

@@ -13,8 +13,6 @@ const FIRST_QUESTION = 'What is in this folder, and which file is the largest?';
 
 /** `signalbox chat`: answers a first question about the current folder, then whatever it is asked. */
 export const chatCommand: Command = {
-  name: 'chat',
-  summary: 'Ask an agent about the current folder, question after question.',
   synopsis: '["<first question>"] [options]',
   about: [
     'Starts an agent with file tools on the current folder and asks it a first question. In a',

@@ -23,9 +23,6 @@ export interface Arguments {
 
 /** One command of `signalbox`. */
 export interface Command {
-  readonly name: string;
-  /** One line for the list of commands. */
-  readonly summary: string;
   /** What follows the name, as the help shows it. */
   readonly synopsis: string;
   /** Notes for the user beyond the options. */
@@ -62,8 +59,6 @@ export interface Action {
 }
 
 interface ActionCommand {
-  readonly name: string;
-  readonly summary: string;
   /** What stands in the help before and after the list of actions. */
   readonly about: readonly [before: string, after: string];
   readonly options: readonly OptionSpec[];
@@ -71,12 +66,10 @@ interface ActionCommand {
 }
 
 /** A command whose first argument names an action. Each action receives the remaining arguments. */
-export function actionCommand({ name, summary, about: [before, after], options, actions }: ActionCommand): Command {
+export function actionCommand({ about: [before, after], options, actions }: ActionCommand): Command {
   const names = actions.map((action) => action.name);
   const width = Math.max(...actions.map((action) => usageOf(action).length)) + 2;
   return {
-    name,
-    summary,
     synopsis: `${actions.map(usageOf).join(' | ')} [options]`,
     about: [before, ...actions.map((action) => `  ${usageOf(action).padEnd(width)}${action.help}`), '', after].join(
       '\n',

@@ -5,8 +5,6 @@ const ACTIONS = ['list', 'tools', 'call', 'doctor', 'login', 'logout', 'status']
 
 /** `signalbox mcp list|tools|call|doctor|login|logout|status`: the MCP servers of a configuration file, without an agent. */
 export const mcpCommand: Command = {
-  name: 'mcp',
-  summary: 'List, call and check MCP servers, and sign in.',
   synopsis: 'list | tools [server] | call <server> <tool> [json] | doctor [server] | login|logout <server> | status',
   about: [
     'Works with MCP servers. No model is needed.',

@@ -3,8 +3,6 @@ import { type Command, UsageError, EXIT_CODE } from '../command/command.ts';
 
 /** `signalbox parse [file]`: what is recovered from a model's reply, and how. */
 export const parseCommand: Command = {
-  name: 'parse',
-  summary: "Show how a model's reply is read, and every repair.",
   synopsis: '[file] [options]',
   about: [
     "Reads a model's reply from a file, or from standard input without one or with '-', and shows",

@@ -5,8 +5,6 @@ import { didYouMean } from '../../json/nearest-name.ts';
 
 /** `signalbox permissions`: shows and revokes "always allow" decisions. */
 export const permissionsCommand: Command = {
-  name: 'permissions',
-  summary: 'Show and revoke "always allow" decisions.',
   synopsis: 'list | remove <tool> | clear [options]',
   about: [
     'Works on the file that keeps "always allow" decisions, per agent:',

@@ -2,8 +2,6 @@ import { type Command, IN_OPTION, UsageError } from '../command/command.ts';
 
 /** `signalbox bisect <file> <file>`, or a recording and two versions of an agent: where they part. */
 export const bisectCommand: Command = {
-  name: 'bisect',
-  summary: 'Find the first record where two runs, or two versions of an agent, part.',
   synopsis: '<file|run id> <file|run id> | <file|run id> <agent.ts> <agent.ts> [options]',
   about: [
     'Of two recordings it says where they part; of one and the modules of two versions of its agent, where each',

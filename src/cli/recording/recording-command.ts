@@ -36,8 +36,6 @@ const normalize: Action = {
 
 /** `signalbox recording show|diff|validate|normalize`: works on recordings in files, without the agent's code. */
 export const recordingCommand = actionCommand({
-  name: 'recording',
-  summary: 'Show, compare, validate and normalize recordings.',
   about: [
     "Works on recordings without the agent's code: a file, the id of a stored run, or '-' for standard input.",
     'Exit codes: 0 done, valid or the same, 1 not valid or different, 2 wrong usage, or no such file or run.',
@@ -54,8 +52,6 @@ export const recordingCommand = actionCommand({
 
 /** `signalbox replay <file|run id>`: plays a recording on the machines of this version. */
 export const replayCommand: Command = {
-  name: 'replay',
-  summary: 'Replay a recording and show every transition.',
   synopsis: '<file|run id> [options]',
   about: [
     "Replays a recording without the agent's code, and prints every transition; '-' is standard input.",
@@ -78,8 +74,6 @@ export const replayCommand: Command = {
 
 /** `signalbox fork <file|run id>`: continues a recorded run from one of its lines as a separate run. */
 export const forkCommand: Command = {
-  name: 'fork',
-  summary: 'Continue a recorded run from one of its lines as a separate run.',
   synopsis: '<file|run id> --at <line> [options]',
   about: [
     'Replays a recording up to a line and continues from there as a separate run, with the model and',

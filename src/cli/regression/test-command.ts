@@ -3,8 +3,6 @@ import { SIMULATED_OPTIONS, readSimulated } from '../simulate/simulate-command.t
 
 /** `signalbox test <run id|file|seed>`: from a run that went wrong to a test that fails for it. */
 export const testCommand: Command = {
-  name: 'test',
-  summary: 'Make a failing test of a run that went wrong.',
   synopsis: '<run id|file|seed> --agent <agent.ts> [options]',
   about: [
     'Writes a test for vitest or node:test, and the recording that it reads, and looks whether it fails.',

@@ -58,8 +58,6 @@ const repair: Action = {
 
 /** `signalbox runs list|show|resume|recover|prune|repair`: the runs that are kept in a folder or a database. */
 export const runsCommand = actionCommand({
-  name: 'runs',
-  summary: 'List, show, resume, recover, repair and remove stored runs.',
   about: [
     'Works on the runs in a folder of recordings, a SQLite file or a Postgres database:',
     [

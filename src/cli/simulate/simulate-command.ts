@@ -16,8 +16,6 @@ export const SIMULATED_OPTIONS: readonly OptionSpec[] = [
 
 /** `signalbox simulate <file>`: an agent under faults in virtual time, once for each seed. */
 export const simulateCommand: Command = {
-  name: 'simulate',
-  summary: 'Run an agent a thousand times under faults.',
   synopsis: '<agent.ts> [options]',
   about: [
     'Loads a module that exports an agent, or by default a function that makes one with the options that',

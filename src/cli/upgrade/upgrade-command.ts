@@ -2,8 +2,6 @@ import { type Command, EXIT_CODE, UsageError } from '../command/command.ts';
 
 /** `signalbox upgrade --check <file>`: what a new version of an agent means for the runs that have not ended. */
 export const upgradeCommand: Command = {
-  name: 'upgrade',
-  summary: 'Check that runs which have not ended can go on with new code.',
   synopsis: '--check <agent.ts> --journal <place> [options]',
   about: [
     'Loads a module that exports one or more agents (by default or by name), and replays every run of the',

@@ -3,8 +3,6 @@ import { type Arguments, type Command, UsageError, EXIT_CODE } from '../command/
 
 /** `signalbox verify <file>`: what an agent can do as it is configured, proven path by path. */
 export const verifyCommand: Command = {
-  name: 'verify',
-  summary: 'Prove what an agent can and cannot do.',
   synopsis: '<agent.ts> [options]',
   about: [
     'Loads a module that exports one or more agents (by default or by name), and explores what each agent',

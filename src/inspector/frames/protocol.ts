@@ -6,8 +6,7 @@ import type { Json, JsonObject, JsonSchema } from '../../json/json.ts';
  * How server and page talk. Every request under `/api/` carries the token, as `?token=` or `Authorization: Bearer`.
  *
  * - `GET /?token=…`                         the page: `index.html` of its folder, which loads `assets/main.js` and
- *                                           `assets/styles.css`; a saved page is made of `index.html`, the style sheet, the
- *                                           layout engine (`assets/layout-engine.js`) and `saved.js`, one classic script
+ *                                           `assets/styles.css`; a saved page is made of the same files, as one script
  * - `GET /assets/<file>`                    the page's other files, the only thing that needs no token
  * - `GET /api/stream`                       SSE: `hello`, then a `session` frame for each session and each change of one
  * - `GET /api/sessions/<id>/stream`         SSE: of a run or a recording its lines from the first on, then as they are written,

@@ -209,14 +209,22 @@ interface ExportOptions {
  * as escaped JSON. Its own policy lets nothing run but the page's script, and nothing be loaded at all.
  */
 export async function exportPage({ session, beside, page, version }: ExportOptions): Promise<string> {
-  const files = ['index.html', 'assets/layout-engine.js', 'assets/player.js', 'saved.js', 'assets/styles.css'];
-  const [index, engine, player, script, style] = await Promise.all(files.map(page.read));
+  const text = async (name: string): Promise<string | undefined> => (await page.read(name))?.body.toString();
+  const scripts = ['layout-engine', 'player', 'main'].map((name) => text(`assets/${name}.js`));
   const saved: SavedPage = { version, sessions: [session, ...(beside === null ? [] : [beside])].map(savedSession) };
-  return assemble(index?.body.toString() ?? EMPTY, {
-    script: [engine, player, script].map((part) => part?.body.toString() ?? '').join('\n;'),
-    style: style?.body.toString() ?? '',
+  return assemble((await text('index.html')) ?? EMPTY, {
+    script: [await ownLayouts(text), ...(await Promise.all(scripts))].join('\n;'),
+    style: (await text('assets/styles.css')) ?? '',
     data: JSON.stringify(saved),
   });
+}
+
+/** The layouts of our own machines, by the names of their files, where the page looks before it fetches one. */
+async function ownLayouts(text: (name: string) => Promise<string | undefined>): Promise<string> {
+  const index: unknown = JSON.parse((await text('assets/layouts.json')) ?? '{}');
+  const names = ['layouts', ...Object.values(Object(index)).map((id) => `layouts-${String(id)}`)];
+  const files = names.map(async (name) => `${JSON.stringify(name)}:${(await text(`assets/${name}.json`)) ?? '{}'}`);
+  return `globalThis.signalboxLayouts={${(await Promise.all(files)).join()}}`;
 }
 
 function savedSession(session: Session): SavedSession {
@@ -227,14 +235,8 @@ function savedSession(session: Session): SavedSession {
   return { info, frames: all.frames, details: share(all.details) };
 }
 
-interface Parts {
-  readonly script: string;
-  readonly style: string;
-  readonly data: string;
-}
-
 /** Puts a page's parts into its HTML, in place of the files that it would load. */
-export function assemble(html: string, parts: Parts): string {
+function assemble(html: string, parts: Readonly<Record<'script' | 'style' | 'data', string>>): string {
   const script = parts.script.replaceAll(/<\/(script)|<!--/gi, (_, tag?: string) =>
     tag === undefined ? '\\x3C!--' : `\\x3C/${tag}`,
   );
@@ -252,7 +254,7 @@ export function assemble(html: string, parts: Parts): string {
     .replaceAll(/<script\b[^>]*>[^]*?<\/script>/gi, '')
     .replaceAll(/<meta\b[^>]*http-equiv[^>]*>/gi, '');
   const head = `<meta http-equiv="Content-Security-Policy" content="${policy}"><style>${style}</style>`;
-  const tail = `<script type="application/json" id="signalbox-saved">${escapedData(parts.data)}</script><script>${script}</script>`;
+  const tail = `<script type="application/json" id="signalbox-saved">${escapedData(parts.data)}</script><script type="module">${script}</script>`;
   return insert(
     insert(bare, /<head\b[^>]*>/i, (tag) => tag + head),
     /<\/body>/i,

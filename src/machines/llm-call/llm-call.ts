@@ -67,7 +67,7 @@ export interface LlmCallContext extends LlmCallInput {
   readonly error: LeafError | null;
 }
 
-export const llmCallMachine = setup({
+const machine = setup({
   types: {
     context: {} as LlmCallContext,
     input: {} as LlmCallInput,
@@ -283,3 +283,9 @@ export function composeRequest(input: LlmCallInput): ModelRequest {
     ...(settings.maxTokens === null ? {} : { maxTokens: settings.maxTokens }),
   };
 }
+
+type Machine = typeof machine;
+/** The machine's type by a name, so that the types of what invokes it can be read. */
+export interface LlmCallMachine extends Machine {}
+
+export const llmCallMachine: LlmCallMachine = machine;

@@ -19,8 +19,7 @@ import { NEVER_RAN, askedBecause, toolNamed } from './tool-call-context.ts';
 import { outcomeOf, taskForChild } from './tool-outcome.ts';
 import { MOST_MICROSTEPS } from '../contract/agent-setup.ts';
 
-/** One call of one tool. It reads its tool out of the toolset that it is given and finds functions only through its leaves. */
-export const toolCallMachine = toolCallParts.createMachine({
+const machine = toolCallParts.createMachine({
   id: 'toolCall',
   options: { maxIterations: MOST_MICROSTEPS },
   context: ({ input }) => ({
@@ -274,3 +273,10 @@ export const toolCallMachine = toolCallParts.createMachine({
   },
   output: ({ context }) => outcomeOf(context),
 });
+
+type Machine = typeof machine;
+/** The machine's type by a name, so that the types of what invokes it can be read. */
+export interface ToolCallMachine extends Machine {}
+
+/** One call of one tool. It reads its tool out of the toolset that it is given and finds functions only through its leaves. */
+export const toolCallMachine: ToolCallMachine = machine;

@@ -1,6 +1,7 @@
 import { type Signal, signal } from '@preact/signals';
 import type { MachineDrawing } from '../../frames/protocol.ts';
 import { type ChartLayout, type ChartStyle, layoutKey } from '../../layout/chart-layout.ts';
+import { layoutMachine } from '../../layout/layout-machine.ts';
 import { isJsonObject } from '../../../json/json.ts';
 
 /** Layouts as they become known. Asking for one that is not there yet makes it. */
@@ -10,8 +11,8 @@ export interface Layouts {
 }
 
 /**
- * Keeps layouts by drawing and style. Those of our own machines come with the page; the engine is loaded for the first
- * drawing that is not among them.
+ * Keeps layouts by drawing and style. Those of our own machines come with the page; the build
+ * lets `layoutMachine` load the engine for the first drawing that is not among them.
  */
 export function layouts(shipped: (hash: string) => Promise<unknown>): Layouts {
   const known = new Map<string, Signal<ChartLayout | string | null>>();
@@ -40,7 +41,6 @@ async function make(
     const shipped = await ready;
     const own: unknown = isJsonObject(shipped) ? shipped[key] : undefined;
     if (isLayout(own)) return own;
-    const { layoutMachine } = await import('../../layout/layout-machine.ts');
     return await layoutMachine(drawing, style);
   } catch (error) {
     return error instanceof Error ? error.message : 'The layout engine failed.';

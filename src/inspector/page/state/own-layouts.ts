@@ -1,3 +1,8 @@
+declare global {
+  /** What these files hold, by name: in a saved page, which cannot fetch anything. */
+  var signalboxLayouts: Readonly<Record<string, unknown>> | undefined;
+}
+
 const fetches = new Map<string, Promise<unknown>>();
 
 /** Asks for what nearly every run needs, before the first is there. */
@@ -16,7 +21,8 @@ export async function ownLayouts(hash: string): Promise<unknown> {
 }
 
 /** What could not be read is asked for again. */
-function fetched(name: string): Promise<unknown> {
+async function fetched(name: string): Promise<unknown> {
+  if (globalThis.signalboxLayouts !== undefined) return globalThis.signalboxLayouts[name];
   const before = fetches.get(name);
   if (before !== undefined) return before;
   const asked = fetch(`assets/${name}.json`).then((response): Promise<unknown> => response.json());

@@ -19,7 +19,7 @@ export function TimeBoard() {
   const session = state.session.value;
   const position = state.position.value;
   const step = session?.steps[position];
-  const live = state.cursor.value === null;
+  const live = state.cursor.value === null && state.link.value !== 'saved';
   return (
     <section class="board board-time" aria-label="Timeline">
       <div class="transport" role="toolbar" aria-label="Time">
