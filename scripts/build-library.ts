@@ -17,8 +17,8 @@ const FOR_PAGES = ['store/index.js', 'react/index.js'];
 const LAYERS: Readonly<Record<string, RegExp>> = {
   // The command and the check below read it, each with an error of its own.
   version: /src\/(?:node-version|inspector\/version)\.ts$/,
-  // The command's help reads it, and nothing else of what is below.
-  'text-width': /src\/terminal\/text-width\.ts$/,
+  // What the command reads before it knows what to do, and nothing else of what is below.
+  text: /src\/(?:terminal\/(?:text-width|held-writes)|output\/console\/(?:escaped|terminal))\.ts$/,
   // Alone: it has a side effect, and its error must come before any other on an old Node.
   platform: /src\/platform\.ts$/,
   // Shapes check options of agents and servers: no machine needs them.
@@ -33,14 +33,17 @@ const LAYERS: Readonly<Record<string, RegExp>> = {
   store: /src\/store\//,
   ui: /src\/ui\/index\.ts$/,
   security: /src\/security\/index\.ts$/,
+  // Simulated servers need no client.
+  'mcp-wire': /src\/mcp\/wire\/(?:pending-requests|faults)\.ts$/,
   mcp: /src\/mcp\/(?:index|hub)\.ts$/,
   'mcp-client': /src\/mcp\/(?:link|auth)\//,
   restate: /src\/restate\/index\.ts$/,
   inspector: /src\/inspector\/index\.ts$/,
   testing: /src\/testing\/index\.ts$/,
-  cli: /src\/cli\/(?:start\.ts$|command\/)/,
-  'cli-agent': /src\/cli\/(?:agent\/|chat\/|practice\/|run-command\.ts$)/,
-  'cli-recordings': /src\/cli\/(?:recording|runs)\//,
+  // Each command's options and help; its work is loaded when it is known.
+  cli: /src\/cli\/(?:start\.ts$|command\/|agent\/agent-flags\.ts$|(?!chat|run-|journal-)(?:[\w-]+\/)?[\w-]+-command\.ts$)/,
+  'cli-recordings': /src\/cli\/(?:recording\/(?!continue-run)|runs\/|journal-command)/,
+  'cli-agent': /src\/cli\/(?:agent\/|chat\/|practice\/|run-command\.ts$|recording\/continue-run)/,
   'cli-mcp': /src\/cli\/mcp\//,
   'cli-parse': /src\/cli\/parse\//,
   'cli-permissions': /src\/cli\/permissions\//,
