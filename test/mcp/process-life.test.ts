@@ -142,6 +142,23 @@ describe('when the host ends, its servers end, and the host ends as it would hav
     expect(await alive(host.pids)).toEqual([true, true]);
   });
 
+  test.concurrent('a host that listens once takes the time that it needs to close', async () => {
+    const host = await startHost('listens-once');
+    host.child.kill('SIGTERM');
+    expect(await ended(host.child)).toEqual({ code: 0, signal: null });
+    expect(host.output()).toContain('closing\nclosed\n');
+    await poll(() => alive(host.pids)).toEqual([false, false]);
+  });
+
+  test.concurrent('a second signal, which nobody waits for any more, ends a host that listens once', async () => {
+    const host = await startHost('listens-once');
+    host.child.kill('SIGTERM');
+    await poll(host.output).toContain('closing');
+    host.child.kill('SIGTERM');
+    expect(await ended(host.child)).toEqual({ code: null, signal: 'SIGTERM' });
+    await poll(() => alive(host.pids)).toEqual([false, false]);
+  });
+
   test.concurrent('after the last server no listener is left, and nothing keeps the host', async () => {
     const host = await startHost('disconnects');
     expect(await ended(host.child)).toEqual({ code: 0, signal: null });

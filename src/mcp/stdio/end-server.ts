@@ -163,7 +163,8 @@ export function guardProcess(guarded: Guarded): () => void {
 
 function listen(): void {
   process.on('exit', killAll);
-  for (const signal of SIGNALS) process.on(signal, onSignal);
+  // First, while a listener of the host's that takes the signal once is still there to be counted.
+  for (const signal of SIGNALS) process.prependListener(signal, onSignal);
 }
 
 function unlisten(): void {

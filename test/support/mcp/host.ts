@@ -3,6 +3,16 @@ import { createMcpConnection } from '../../../src/mcp/index.ts';
 import { hostileEntry } from './hostile-entry.ts';
 
 const [way = 'waits', mode = 'normal'] = process.argv.slice(2);
+if (way === 'listens-once') {
+  // Registered before there is a server, as a program does that closes its agents.
+  process.once('SIGTERM', () => {
+    console.log('closing');
+    setTimeout(() => {
+      console.log('closed');
+      void connection.disconnect();
+    }, 1500);
+  });
+}
 const connection = createMcpConnection('hostile', hostileEntry(mode));
 await connection.connect();
 const { data } = await connection.callTool('pids');
