@@ -1,6 +1,6 @@
 import { checkReply } from '../actors/check-reply.ts';
 import type { Model } from '../actors/model.ts';
-import { optionsOf } from '../json/known-options.ts';
+import { OptionError, optionsOf } from '../json/known-options.ts';
 import { readRecording } from '../journal/format/recording.ts';
 import { hostileModel } from './hostile-model.ts';
 import type { ScriptedReply } from './scripted-model.ts';
@@ -79,8 +79,7 @@ let last: Promise<unknown> = Promise.resolve();
 export async function simulate(agent: AgentMaker | SimulatedAgent, options: SimulateOptions = {}): Promise<Simulation> {
   checkOptions(options);
   const { seeds = 1000, recheck = 0.02, maxFailures = 5, onProgress, check, always } = options;
-  if (!(recheck >= 0 && recheck <= 1))
-    throw new TypeError(`simulate: option 'recheck' must be a number from 0 to 1, and is ${recheck}.`);
+  checkNumbers({ ...options, seeds, recheck, maxFailures });
   const only = options.only === undefined ? null : new Set(options.only);
   const rates = ratesOf(options.faults);
   const { model, replies } = modelOf(options.model);
@@ -92,7 +91,7 @@ export async function simulate(agent: AgentMaker | SimulatedAgent, options: Simu
   await before;
   const began = realNow();
   const time = new VirtualTime();
-  const rejections = unhandledRejections();
+  const errors = unhandledErrors();
   const printing = printedText();
   try {
     const simulated: Simulated = {
@@ -108,16 +107,35 @@ export async function simulate(agent: AgentMaker | SimulatedAgent, options: Simu
       until: began + (options.budgetMs ?? Infinity),
       waited: new Set(),
       hanging: new Set(),
-      unhandled: rejections.seen,
+      unhandled: errors.seen,
       printed: printing.seen,
     };
     return await new Search(simulated, { seeds, recheck, only, maxFailures, onProgress, check, always }).all();
   } finally {
-    rejections.stop();
+    errors.stop();
     printing.stop();
     time.restore();
     own.resolve(undefined);
   }
+}
+
+/** A number that is worked out wrongly must not make a simulation of nothing, which finds no failure. */
+function checkNumbers({ seeds, recheck, maxFailures, budgetMs = 1 }: SimulateOptions): void {
+  const isWhole = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 1;
+  const isFine =
+    typeof seeds === 'number' ? isWhole(seeds) : Array.isArray(seeds) && seeds.length > 0 && seeds.every(isWhole);
+  const wrong: readonly (readonly [isFine: boolean, name: string, must: string, is: unknown])[] = [
+    [isFine, 'seeds', 'a whole number from 1 on, or a list of such numbers', seeds],
+    [recheck !== undefined && recheck >= 0 && recheck <= 1, 'recheck', 'a number from 0 to 1', recheck],
+    [isWhole(maxFailures) || maxFailures === Infinity, 'maxFailures', 'a whole number from 1 on', maxFailures],
+    [budgetMs > 0, 'budgetMs', 'milliseconds, more than 0', budgetMs],
+  ];
+  for (const [fine, name, must, is] of wrong)
+    if (!fine)
+      throw new OptionError(
+        'wrong-option',
+        `simulate: option '${name}' must be ${must}, and is ${JSON.stringify(is) ?? String(is)}.`,
+      );
 }
 
 /** Loaded only where servers are simulated, and before time stands still. */
@@ -154,18 +172,20 @@ function repliesIn(recording: string): readonly ScriptedReply[] {
   return replies;
 }
 
-/** Keeps the rejections that nobody handles, in the place of whoever else listens: they are failures here. */
-function unhandledRejections(): { readonly seen: unknown[]; stop(): void } {
-  const seen: unknown[] = [];
-  const others = process.listeners('unhandledRejection');
-  const note = (reason: unknown): void => void seen.push(reason);
-  process.removeAllListeners('unhandledRejection');
-  process.on('unhandledRejection', note);
+/** Keeps the rejections and exceptions that nobody handles, in the place of whoever else listens: they are failures here. */
+function unhandledErrors(): { readonly seen: Simulated['unhandled']; stop(): void } {
+  const seen: Simulated['unhandled'] = [];
+  const rejected = (error: unknown): void => void seen.push({ check: 'unhandled rejection', error });
+  const thrown = (error: unknown): void => void seen.push({ check: 'uncaught exception', error });
+  const [onReject, onThrow] = [process.listeners('unhandledRejection'), process.listeners('uncaughtException')];
+  process.removeAllListeners('unhandledRejection').on('unhandledRejection', rejected);
+  process.removeAllListeners('uncaughtException').on('uncaughtException', thrown);
   return {
     seen,
     stop: () => {
-      process.off('unhandledRejection', note);
-      for (const other of others) process.on('unhandledRejection', other);
+      process.off('unhandledRejection', rejected).off('uncaughtException', thrown);
+      for (const other of onReject) process.on('unhandledRejection', other);
+      for (const other of onThrow) process.on('uncaughtException', other);
     },
   };
 }

@@ -5,6 +5,7 @@ import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { explorePaths } from '../../src/testing/explore/explore-paths.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
+import { tool as makeTool } from '../../src/tools/tool.ts';
 import { calls, plan } from '../support/replies.ts';
 
 const forever = () => new Promise<never>(() => undefined);
@@ -319,6 +320,32 @@ describe('limits', () => {
     expect(result).toMatchObject({ status: 'answered' });
     expect(look.calls).toEqual([{ n: 1 }]);
   });
+
+  test.each([
+    [2, ['late 1'], 'budget'],
+    [3, ['late 1', 'late 2'], 'answer'],
+    [null, ['late 1', 'late 2'], 'answer'],
+  ])(
+    'budget.maxToolCalls of %s holds for calls whose tool comes while the calls before them run',
+    async (maxToolCalls, expected, reason) => {
+      const ran: string[] = [];
+      const late = makeTool({
+        name: 'late',
+        description: 'Comes late.',
+        inputSchema: { type: 'object' },
+        execute: ({ n }) => void ran.push(`late ${String(n)}`),
+      });
+      const agent: Agent = createAgent({
+        model: scriptedModel([calls(['open'], ['late', { n: 1 }], ['late', { n: 2 }]), 'Done.']),
+        tools: [makeTool({ name: 'open', description: 'Opens.', execute: () => agent.tools.register(late) })],
+        parallelToolCalls: false,
+        silent: true,
+        ...(maxToolCalls === null ? {} : { budget: { maxToolCalls } }),
+      });
+      const result = await agent.run('Open it');
+      expect([ran, result.reason]).toEqual([expected, reason]);
+    },
+  );
 
   test('budget.maxToolCalls holds for plan steps too', async () => {
     const { result, tools } = await play([plan(['look', { n: 1 }], ['look', { n: 2 }])], {

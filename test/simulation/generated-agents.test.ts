@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { type AgentOptions, createAgent, tool } from '../../src/index.ts';
 import { simulate } from '../../src/testing/index.ts';
 import { cases, seedOr } from '../support/soak.ts';
 import { generatedAgent } from './generated-agents.ts';
+import { variedAgent } from './varied-agents.ts';
 
 const first = seedOr(1);
 
@@ -12,5 +14,59 @@ describe('twenty agents of chance keep their laws under all faults', () => {
     const { failures, runs } = await simulate(agent, { ...options, seeds });
     expect(failures.map(({ seed, check, reason, drawn }) => ({ seed, check, reason, drawn }))).toEqual([]);
     expect(runs).toBe(seeds.length);
+  });
+});
+
+describe('agents of everything that options can say keep their laws under all faults', () => {
+  test.each(Array.from({ length: 12 }, (_, index) => index))('agent %i', async (number) => {
+    const { agent, options } = variedAgent(number);
+    const seeds = Array.from({ length: cases(6, 5000) }, (_, index) => first + index);
+    const { failures } = await simulate(agent, { ...options, seeds });
+    expect(failures.map(({ seed, check, reason, drawn }) => ({ seed, check, reason, drawn }))).toEqual([]);
+  });
+});
+
+describe('what is right is no failure', () => {
+  test.each([
+    ['a call repeated with an argument that its schema does not know', generatedAgent, 93, 5018],
+    ['a person whose time is over in one order of things alone', generatedAgent, 328, 5036],
+    ['a call that fits into the budget once its server is there again', generatedAgent, 367, 5008],
+    ['a repair agent that works before anybody is asked about the call', variedAgent, 23, 16],
+    ['a last turn that was announced when the time of the run was over', variedAgent, 31, 3],
+    ['a model that says something else when it is asked again', variedAgent, 88, 5],
+    ['a repair agent for which no tokens are left', variedAgent, 104, 17],
+    ['a call of a server that may be sent again', variedAgent, 8, 13],
+  ])('%s', async (_what, agentOf, number, seed) => {
+    const { agent, options } = agentOf(number);
+    expect((await simulate(agent, { ...options, seeds: [seed] })).failures).toEqual([]);
+  });
+
+  const act = (polling: boolean) =>
+    tool({
+      name: 'act',
+      description: 'Acts.',
+      polling,
+      execute: () => new Promise((resolve) => setTimeout(resolve, 50)),
+    });
+  const calls = (count: number) => ({ content: '', toolCalls: Array.from({ length: count }, () => ({ name: 'act' })) });
+
+  test.each([
+    [
+      'a tool that is polled and then removed',
+      true,
+      [calls(1), calls(1), calls(1), calls(1), calls(1), calls(1), 'Done.'],
+      {},
+    ],
+    [
+      'a run that is given up while a call is refused as a loop',
+      false,
+      [calls(2), 'Done.'],
+      { 'outside.abandon': 0.3 },
+    ],
+  ])('%s', async (_what, polling, model, faults) => {
+    const agent = (options: AgentOptions) =>
+      createAgent({ tools: [act(polling)], maxConsecutiveRepeats: polling ? 4 : 2, ...options });
+    const { failures } = await simulate(agent, { seeds: 60, recheck: 1, model, faults });
+    expect(failures).toEqual([]);
   });
 });

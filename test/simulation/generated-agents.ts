@@ -3,9 +3,9 @@ import { type Agent, type AgentOptions, type Tool, createAgent, recover, tool } 
 import type { SimulateOptions } from '../../src/testing/index.ts';
 
 /** Draws numbers that follow from a number. */
-type Draw = (below: number) => number;
+export type Draw = (below: number) => number;
 
-function drawOf(start: number): Draw {
+export function drawOf(start: number): Draw {
   let state = Math.imul(start + 1, 0x9e3779b1);
   return (below) => {
     state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d);

@@ -18,7 +18,7 @@ import { toJsonMode } from '../llm-call/conversation.ts';
 import type { ModelList } from '../llm-call/model-list.ts';
 import { childInput, spentBy } from '../tool-call/delegation.ts';
 import { failureTold } from './execution.ts';
-import { budgetLeft } from './planning.ts';
+import { batchRejudged, budgetLeft } from './planning.ts';
 import { type AgentOutput, endingInWords, usageTogether } from '../contract/run-result.ts';
 
 type Update = Partial<AgentContext>;
@@ -137,6 +137,7 @@ export function toolsTaken(context: AgentContext, told: ToolsChanged): Update {
   const toolset = limited(toolsetAfter(context.toolset, told.toolset, isRestart), override.skill);
   return {
     toolset,
+    ...batchRejudged({ ...context, toolset }),
     shown: shownBy(runInfo, toolset, context.settings),
     ...(runInfo === null || told.children === undefined
       ? { runInfo }

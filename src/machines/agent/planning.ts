@@ -4,7 +4,7 @@ import type { LeafError } from '../../actors/journal.ts';
 import type { Message, ToolCalling } from '../../actors/model.ts';
 import type { TextCalls } from '../../parsing/reply/reply-source.ts';
 import type { OutputSpec, Toolset } from '../contract/agent-setup.ts';
-import type { AgentContext, Batch, Ending, PlannedCall, PlanProgress } from './agent-context.ts';
+import type { AgentContext, Ending, PlannedCall, PlanProgress } from './agent-context.ts';
 import {
   assistantMessage,
   callWrittenText,
@@ -184,18 +184,26 @@ export function batchPrepared(context: AgentContext): Update {
   const requests = context.reply?.calls ?? [];
   const { calls, loop } = judged(context, requests);
   const refused = calls.findIndex((call) => call.verdict === 'refuse');
-  const affordable = affordableCalls(context, calls);
-  const runnable = Math.min(calls.length, refused === -1 ? Infinity : refused + 1, affordable);
+  const runnable = Math.min(calls.length, refused === -1 ? Infinity : refused + 1, affordableCalls(context, calls));
   const endsRun = runnable === refused + 1 && refused !== -1 ? 'loop' : runnable < calls.length ? 'budget' : null;
-  const batch: Batch = { calls, runnable, endsRun, started: 0, outcomes: {} };
-  return { batch, loop };
+  return { batch: { calls, runnable, endsRun, started: 0, outcomes: {} }, loop };
 }
 
-/** How many calls of a batch fit into the budget; a call that cannot run costs nothing. */
-function affordableCalls({ settings, stats, toolset }: AgentContext, calls: readonly PlannedCall[]): number {
+/** A batch whose tools have changed: a call that could not run when it was prepared may run now, and has to fit as well. */
+export function batchRejudged(context: AgentContext): Update {
+  const { batch } = context;
+  if (batch === null) return {};
+  const begun = batch.calls.slice(0, batch.started).map(({ request }) => batch.outcomes[request.callId]);
+  const spent = begun.reduce((sum, one) => sum + (one?.ran === false ? 0 : 1) + (one?.spent?.toolCalls ?? 0), 0);
+  const affordable = batch.started + affordableCalls(context, batch.calls.slice(batch.started, batch.runnable), spent);
+  return affordable >= batch.runnable ? {} : { batch: { ...batch, runnable: affordable, endsRun: 'budget' } };
+}
+
+/** How many calls fit into what others leave of the budget; a call that cannot run costs nothing. */
+function affordableCalls({ settings, stats, toolset }: AgentContext, calls: readonly PlannedCall[], spent = 0): number {
   const { maxToolCalls } = settings.budget;
   if (maxToolCalls === null) return calls.length;
-  let left = maxToolCalls - stats.toolCallsRun;
+  let left = maxToolCalls - stats.toolCallsRun - spent;
   const over = calls.findIndex(({ request }) => {
     const found = lookUp(toolset.tools, request.tool);
     const mayRun = found.ok && found.spec.enabled && found.spec.policy !== 'deny';

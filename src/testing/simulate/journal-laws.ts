@@ -1,7 +1,9 @@
 import type { Effect, Perform } from '../../actors/journal.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import { isJsonObject } from '../../json/json.ts';
+import { describeThrown } from '../../json/to-json.ts';
 import type { Drawn } from './draws.ts';
+import { reallyWait } from './virtual-time.ts';
 
 /** Something that is wrong: which check says so, and what. */
 export interface Problem {
@@ -94,4 +96,39 @@ export class WatchedWork {
     this.#begun.get(id)?.signal.addEventListener('abort', () => this.#wrong(id, 'was told to stop when it had ended'));
     this.#over.add(id);
   }
+}
+
+/** A check of one's own that takes longer has hung: timers stand still. */
+const CHECK_MS = 1_000;
+
+/** What a check of one's own finds wrong with a run that is over, for which it may wait. */
+export async function waitsWrong(check: string, ask: () => unknown): Promise<Problem | null> {
+  try {
+    const asked = ask();
+    const isLate = isPromise(asked) ? reallyWait(CHECK_MS).then(() => `it had not settled after ${CHECK_MS} ms`) : null;
+    return problemIn(check, isLate === null ? asked : await Promise.race([asked, isLate]));
+  } catch (error) {
+    return { check, message: describeThrown(error).message };
+  }
+}
+
+/** What a check of one's own finds wrong with a state, which does not wait for it. */
+export function saysWrong(check: string, ask: () => unknown): Problem | null {
+  try {
+    const said = ask();
+    if (!isPromise(said)) return problemIn(check, said);
+    said.then(undefined, () => undefined);
+    return { check, message: 'it gives a promise, and no state waits for that' };
+  } catch (error) {
+    return { check, message: describeThrown(error).message };
+  }
+}
+
+function problemIn(check: string, said: unknown): Problem | null {
+  if (said === false) return { check, message: 'it is false' };
+  return typeof said === 'string' && said !== '' ? { check, message: said } : null;
+}
+
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && typeof Reflect.get(value, 'then') === 'function';
 }

@@ -15,7 +15,7 @@ import { situationOf } from '../explore/laws/law.ts';
 import type { View } from '../explore/walk/exploration.ts';
 import { textAt } from '../explore/walk/story.ts';
 import { exploredRun } from '../explore/walk/explored-run.ts';
-import { type Problem, recordsWrong } from './journal-laws.ts';
+import { type Problem, recordsWrong, saysWrong, waitsWrong } from './journal-laws.ts';
 import type { SimulatedOutcome } from './simulation.ts';
 import { settled } from './virtual-time.ts';
 
@@ -76,7 +76,7 @@ export async function judgedRun(
   if (diverged !== null) return diverged;
   const { check } = own;
   if (check === undefined) return null;
-  return saysWrong('check', () =>
+  return waitsWrong('check', () =>
     check({
       seed,
       result,
@@ -188,7 +188,9 @@ function ranTwice({ store }: SimulatedOutcome): Problem | null {
 function carriedOutTwice({ carriedOut }: SimulatedOutcome, { head, lines }: Recording): Problem | null {
   if (carriedOut.size === 0) return null;
   for (const { name, origin, effects } of head.toolset.tools) {
-    if (origin.kind !== 'mcp' || effects !== 'once') continue;
+    // Others are sent again where nobody knows whether they arrived.
+    const hints = origin.kind === 'mcp' ? origin.identity?.annotations : undefined;
+    if (origin.kind !== 'mcp' || effects !== 'once' || hints?.['destructiveHint'] !== true) continue;
     const carried = carriedOut.get(`${origin.server} ${origin.tool}`) ?? 0;
     const calls = lines.filter((line) => line.t === 'start' && line.name === 'callTool');
     const own = calls.filter((line) => line.t === 'start' && textAt(line.request, 'tool') === name).length;
@@ -252,6 +254,9 @@ export function resumeWrong(interrupted: SimulatedOutcome, whole: SimulatedOutco
   if (whole.result === null || interrupted.result === null) return null;
   // An outage takes time, and a limit of the run may be over before it.
   if (whole.result.reason === 'timeout' || interrupted.result.reason === 'timeout') return null;
+  // A model that invents its replies is at another of them when it was asked again.
+  if (interrupted.draws.drawn.some(({ kind }) => kind === 'reply') && turnsOf(whole) !== turnsOf(interrupted))
+    return null;
   // What the journal itself says of a call that must not be repeated is performed by nobody.
   const { lines } = interrupted.recording ?? { lines: [] };
   if (lines.some((line) => line.t === 'outcome' && !line.ok && line.error.code === 'unknown-outcome')) return null;
@@ -264,6 +269,11 @@ export function resumeWrong(interrupted: SimulatedOutcome, whole: SimulatedOutco
     check: 'resume',
     message: `interrupted it ended as ${reason} (${result}), else as ${whole.result.reason} (${whole.result.result})`,
   };
+}
+
+function turnsOf({ store }: SimulatedOutcome): number {
+  const turns = [...store.performances.values()].filter(({ effect }) => effect.name === 'callLlm');
+  return turns.reduce((sum, { count }) => sum + count, 0);
 }
 
 /** What each call of a tool gave; null where a tool answered twice in different ways, or nobody knows what it did. */
@@ -279,14 +289,4 @@ function answersIn({ store }: SimulatedOutcome): ReadonlyMap<string, string> | n
     }
   }
   return answers;
-}
-
-function saysWrong(check: string, ask: () => unknown): Problem | null {
-  try {
-    const said = ask();
-    if (said === false) return { check, message: 'it is false' };
-    return typeof said === 'string' && said !== '' ? { check, message: said } : null;
-  } catch (error) {
-    return { check, message: describeThrown(error).message };
-  }
 }

@@ -15,7 +15,7 @@ import { llmCallMachine } from '../../machines/llm-call/llm-call.ts';
 import { toolCallMachine } from '../../machines/tool-call/tool-call.ts';
 import { machineCoverage } from '../coverage/edges.ts';
 import { textAt } from '../explore/walk/story.ts';
-import { type Only, bredSeed, drawsOf } from './draws.ts';
+import { type Drawn, type Only, bredSeed, drawsOf } from './draws.ts';
 import { type OwnChecks, type Taken, judgedRun, resumeWrong } from './judge.ts';
 import { Shrinking } from './shrinking.ts';
 import { eachFault } from './simulated-faults.ts';
@@ -117,9 +117,8 @@ export class Search {
       const wrong = await judgedRun(outcome, this.#options, isThorough ? this.#taken : null);
       await settled();
       const [first] = unhandled;
-      const rejected =
-        unhandled.length === 0 ? null : { check: 'unhandled rejection', message: describeThrown(first).message };
-      const problem = wrong ?? rejected;
+      const lost = first === undefined ? null : { check: first.check, message: describeThrown(first.error).message };
+      const problem = wrong ?? lost;
       return { outcome, problem: problem ?? (isThorough ? await this.#interrupted(outcome, only) : null) };
     } finally {
       unhandled.splice(0);
@@ -140,9 +139,15 @@ export class Search {
     const rest = drawn.filter(({ kind }) => !interrupts(kind));
     if (rest.length === drawn.length || !rest.every(({ kind }) => HARMLESS.has(kind))) return null;
     const without = [...(only ?? [])].filter((key) => key.startsWith('without '));
-    const kept = new Set([...rest.map(({ key }) => key), ...without]);
-    const whole = await simulatedRun(this.#simulated, outcome.seed, { only: kept, most: Infinity });
-    return resumeWrong(outcome, whole);
+    const again = (list: readonly Drawn[]): Promise<SimulatedOutcome> => {
+      const kept = new Set([...list.map(({ key }) => key), ...without]);
+      return simulatedRun(this.#simulated, outcome.seed, { only: kept, most: Infinity });
+    };
+    const wrong = resumeWrong(outcome, await again(rest));
+    if (wrong === null || !rest.some(isOrder)) return wrong;
+    // Another order may make something else of a run, and comes elsewhere in one that is interrupted: so both without it.
+    const interrupted = await again(drawn.filter((one) => !isOrder(one)));
+    return resumeWrong(interrupted, await again(rest.filter((one) => !isOrder(one))));
   }
 
   #note({ draws, result, store }: SimulatedOutcome): void {
@@ -215,7 +220,8 @@ export class Search {
 
 const interrupts = (kind: string): boolean =>
   /^(process|journal)\.|^outside\.(release|park)$|^mcp\.duplicate$/.test(kind);
-/** What changes nothing about what a run comes to. */
+const isOrder = ({ kind }: Drawn): boolean => kind === 'order';
+/** What mostly changes nothing about what a run comes to. */
 const HARMLESS: ReadonlySet<string> = new Set(['reply', 'order', 'person.twice', 'person.wrong']);
 
 function recordsIn({ recording }: SimulatedOutcome): number {
@@ -224,7 +230,7 @@ function recordsIn({ recording }: SimulatedOutcome): number {
 
 /** Failures are the same whose check is, and whose words but for numbers and names. */
 function kindOf({ check, message }: Problem): string {
-  const isOwn = check === 'check' || check === 'always' || check === 'unhandled rejection';
+  const isOwn = ['check', 'always', 'unhandled rejection', 'uncaught exception'].includes(check);
   return isOwn ? `${check} ${message.split('\n')[0]?.replaceAll(/\d+/g, '#')}` : check;
 }
 

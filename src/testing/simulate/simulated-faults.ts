@@ -2,6 +2,7 @@ import { createActor } from 'xstate';
 import { callTool } from '../../actors/tool-call/call-tool.ts';
 import { leafErrorOf } from '../../actors/leaf.ts';
 import type { Effect, Outcome, Perform, PerformIo } from '../../actors/journal.ts';
+import { OptionError } from '../../json/known-options.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
 import { toJson } from '../../json/to-json.ts';
 import { isJsonObject } from '../../json/json.ts';
@@ -87,7 +88,14 @@ export function ratesOf(faults: Faults | undefined): FaultRates {
     const asked = faults?.[name];
     return typeof asked === 'number' ? asked : asked === false ? 0 : RATES[name];
   };
-  return eachFault(rateOf);
+  const rates = eachFault(rateOf);
+  const wrong = FAULT_NAMES.find((name) => !(rates[name] >= 0 && rates[name] <= 1));
+  if (wrong !== undefined)
+    throw new OptionError(
+      'wrong-option',
+      `simulate: the rate of '${wrong}' must be from 0 to 1, and is ${rates[wrong]}.`,
+    );
+  return rates;
 }
 
 /** A number for each fault. */

@@ -47,7 +47,7 @@ export interface Simulated {
   /** Tools that never settle: nobody waits for them a second time. */
   readonly hanging: Set<string>;
   /** Promises that were rejected and that nobody had handled. */
-  readonly unhandled: unknown[];
+  readonly unhandled: { readonly check: 'unhandled rejection' | 'uncaught exception'; readonly error: unknown }[];
   /** What the process has printed. */
   readonly printed: string[];
 }

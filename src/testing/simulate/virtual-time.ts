@@ -81,7 +81,14 @@ export class VirtualTime {
     if (number === undefined || timer === undefined) return false;
     this.#timers.delete(number);
     this.#now = Math.max(this.#now, timer.due);
-    timer.fire();
+    try {
+      timer.fire();
+    } catch (error) {
+      // As where Node fires it: nobody waits for it who could catch that.
+      queueMicrotask(() => {
+        throw error;
+      });
+    }
     return true;
   }
 

@@ -90,7 +90,9 @@ function endedWrongly({ output, settings, story }: Situation): string | null {
   const isAnnounced = output.messages.some(
     ({ content }) => typeof content === 'string' && content.startsWith(LAST_TURN),
   );
-  if (output.status === 'stopped' && isAnnounced && !story.some((one) => isLastTurn(one)))
+  // The time of the run may be over before it, or a verdict ends the run.
+  const mayLack = output.status !== 'stopped' || output.reason === 'timeout' || output.reason === 'tool-error';
+  if (!mayLack && isAnnounced && !story.some((one) => isLastTurn(one)))
     return 'a last turn was announced, and did not come';
   if (output.reason !== 'max-steps' && output.reason !== 'budget') return null;
   const couldAsk = output.reason === 'max-steps' ? settings.maxSteps > 1 : output.stepsTaken < settings.maxSteps;

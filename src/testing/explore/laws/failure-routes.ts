@@ -45,7 +45,7 @@ function batchWrong({ story, fresh, output }: Situation): string | null {
   const left = transitionsIn(fresh, 'agent').find(
     ({ from, to }) => from.startsWith('DIRECT_EXECUTION') && !to.startsWith('DIRECT_EXECUTION'),
   );
-  if (left === undefined || ['run.cancelled', 'run.expired'].includes(left.event)) return null;
+  if (left === undefined || ['run.cancelled', 'run.expired', 'run.abandoned'].includes(left.event)) return null;
   const begun = story.findLastIndex(
     (one) =>
       one.kind === 'moved' &&

@@ -40,13 +40,15 @@ function agentWithoutPermission(situation: Situation): string | null {
   for (const { one, before } of news(situation)) {
     if (one.kind !== 'moved' || one.machine !== 'agent' || one.event !== 'started') continue;
     const path = one.actor.slice(0, one.actor.lastIndexOf('/'));
-    const owner = situation.actors.find((actor) => actor.path === path)?.snapshot;
-    if (owner === undefined || !isToolCall(owner)) continue;
-    const name = owner.context.spec?.name ?? '';
+    const owner = situation.actors.find((actor) => actor.path === path);
+    if (owner === undefined || !isToolCall(owner.snapshot)) continue;
+    const name = owner.snapshot.context.spec?.name ?? '';
     const spec = toolsAt(situation, path).find((tool) => tool.name === name);
     const facts = callFacts(before, path);
     if (spec === undefined) return `the agent '${name}' was started, and there is no such agent`;
-    const wrong = unpermitted(spec, { path, facts }, situation);
+    // One that repairs a call is no call of its own: it may begin before anybody is asked.
+    const isRepair = owner.state !== 'DELEGATING';
+    const wrong = unpermitted(spec, { path, facts: { ...facts, approved: facts.approved || isRepair } }, situation);
     if (wrong !== null) return `the agent '${name}' was started, ${wrong}`;
   }
   return null;

@@ -2,6 +2,7 @@ import type { StepData } from '../../../recovery/plan-data.ts';
 import type { ToolSpec } from '../../../tools/spec.ts';
 import { type CallFacts, callFacts, isOwn, type Happening, ownerOf, toolRun } from '../walk/story.ts';
 import { type Law, type Situation, news } from './law.ts';
+import { tokensSpent } from './run-limits.ts';
 
 /** What must be tried before the model sees a failure. */
 export const recoveryTried: Law = {
@@ -24,7 +25,9 @@ export const recoveryTried: Law = {
       if (end.to === 'SUCCEEDED' && facts.lastLeaf === 'callTool' && facts.latest !== 'done')
         return 'a call that failed counted as a success';
       if (end.to !== 'FED_BACK' || facts.lastLeaf !== 'callTool') continue;
-      const wrong = givenUpWrongly(specOf(situation, upTo, end.actor), facts);
+      const { maxTokens } = situation.settings?.budget ?? { maxTokens: null };
+      const canPay = maxTokens === null || tokensSpent(upTo) < maxTokens;
+      const wrong = givenUpWrongly(specOf(situation, upTo, end.actor), facts, canPay);
       if (wrong !== null) return wrong;
     }
     return null;
@@ -59,7 +62,12 @@ function repetitions(step: StepData): number {
   return step.kind === 'fix' || step.kind === 'sanitize' ? 1 : 0;
 }
 
-function givenUpWrongly(spec: ToolSpec | undefined, { runs, brokenChecks, asked, latest }: CallFacts): string | null {
+/** `canPay`: there are tokens left for an agent that repairs. */
+function givenUpWrongly(
+  spec: ToolSpec | undefined,
+  { runs, brokenChecks, asked, latest }: CallFacts,
+  canPay: boolean,
+): string | null {
   const slot = spec?.recovery.executionError;
   if (spec === undefined || slot === undefined) return null;
   if (slot.kind === 'chosen-by-code')
@@ -79,6 +87,7 @@ function givenUpWrongly(spec: ToolSpec | undefined, { runs, brokenChecks, asked,
     case 'fix':
     case 'sanitize':
     case 'fix-agent':
+      if (first.kind === 'fix-agent' && !canPay) return null;
       return hopeless || asked.includes(first.kind) ? null : `the step ${first.kind} of '${spec.name}' was not tried`;
     default:
       return null;

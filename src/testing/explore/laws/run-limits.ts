@@ -47,10 +47,7 @@ export const spending: Law = {
       ),
     ).size;
     if (maxToolCalls !== null && calls > maxToolCalls) return `call ${calls} ran, and maxToolCalls is ${maxToolCalls}`;
-    const spent = story.reduce(
-      (sum, one) => sum + (one.kind === 'settled' && one.out.ok ? tokensOf(one.out.value) : 0),
-      0,
-    );
+    const spent = tokensSpent(story);
     const isEarly = maxToolCalls === null && (maxTokens === null || spent < maxTokens);
     if (output?.reason === 'budget' && isEarly && !wasHandedOver(story))
       return `the run ended at its budget after ${calls} calls and ${spent} tokens`;
@@ -61,6 +58,11 @@ export const spending: Law = {
       : null;
   },
 };
+
+/** How many tokens have been used, those of agents below included. */
+export function tokensSpent(story: Situation['story']): number {
+  return story.reduce((sum, one) => sum + (one.kind === 'settled' && one.out.ok ? tokensOf(one.out.value) : 0), 0);
+}
 
 /** How many turns began after the tokens were spent: one is kept for an answer that has a schema. */
 function turnsAfter(story: Situation['story'], maxTokens: number | null): number {

@@ -100,18 +100,19 @@ export const onceIsOnce: Law = {
 export const noLoops: Law = {
   name: 'loops',
   says: 'The same call is never run maxConsecutiveRepeats times in a row, and a run ends as a loop only when it might be.',
-  check: ({ story, settings, tools, output }) => {
+  check: ({ story, settings, output }) => {
     if (settings === null) return null;
     const limit = settings.maxConsecutiveRepeats;
-    const calls: { readonly path: string; key: string }[] = [];
+    const calls: { readonly path: string; readonly asked: string | null; key: string }[] = [];
     for (const one of story) {
-      if (isBirth(one) && isOwn(one.actor)) calls.push({ path: one.actor, key: `never ran ${calls.length}` });
-      if (one.kind !== 'started' || one.effect.name !== 'callTool' || !isJsonObject(one.effect.request)) continue;
-      const { tool, args } = one.effect.request;
-      if (!isOwn(ownerOf(one.effect))) continue;
+      // Alike are calls that the model asked for alike, whatever its schema or a repair has made of them.
+      if (isBirth(one) && isOwn(one.actor)) {
+        const asked = one.asked === undefined || one.asked.polling ? null : digest(one.asked.args);
+        calls.push({ path: one.actor, asked, key: `never ran ${calls.length}` });
+      }
+      if (one.kind !== 'started' || one.effect.name !== 'callTool' || !isOwn(ownerOf(one.effect))) continue;
       const call = calls.findLast(({ path }) => path === ownerOf(one.effect));
-      const polling = tools.some((spec) => spec.name === tool && spec.polling);
-      if (call !== undefined && !polling) call.key = `${textAt(one.effect.request, 'tool')} ${digest(args ?? {})}`;
+      if (call !== undefined && call.asked !== null) call.key = `${textAt(one.effect.request, 'tool')} ${call.asked}`;
     }
     if (output?.reason === 'loop' && calls.length < limit) return `the run ended as a loop after ${calls.length} calls`;
     const latest = calls.slice(-limit);

@@ -1,6 +1,6 @@
 import { type Json, isJsonObject } from '../../../json/json.ts';
 import type { RunReason } from '../../../machines/contract/run-result.ts';
-import { isOwn, type Happening, ownerOf, textAt } from '../walk/story.ts';
+import { isBirth, isOwn, type Happening, ownerOf, textAt } from '../walk/story.ts';
 import type { Law, Situation } from './law.ts';
 
 type Taken = Extract<Happening, { kind: 'moved' }>;
@@ -100,5 +100,8 @@ function hasEmptyPlan({ story, fresh, schema, settings }: Situation): boolean {
   // The last step of the run is kept for an answer that has a schema.
   const steps = story.slice(0, begun).filter((one) => isTransition(one, 'agent') && STEPS.has(one.to)).length;
   if (schema !== null && steps === (settings?.maxSteps ?? 0) - 1) return false;
+  // So it is once the calls of the budget are made, delegated ones included.
+  const births = story.slice(0, begun).filter(isBirth).length;
+  if (schema !== null && births >= (settings?.budget.maxToolCalls ?? Infinity)) return false;
   return !story.slice(begun).some((one) => isTransition(one, 'agent') && one.to === 'EXECUTING_PLAN.RUNNING_STEP');
 }

@@ -4,11 +4,13 @@
  */
 import type { AnyActor, AnyTransitionDefinition, InspectionEvent } from 'xstate';
 import type { Effect, Entry, OutsideEvent } from '../../../actors/journal.ts';
+import type { Json } from '../../../json/json.ts';
 import { drive } from '../../../journal/run/drive.ts';
 import { microstepReader } from '../../../machines/events/transition-log.ts';
 import { type Edge, edgeOf } from '../../coverage/edges.ts';
 import { endlessGuard } from './exploration-error.ts';
-import { type LiveActor, liveActors } from './live-actors.ts';
+import { type LiveActor, isToolCall, liveActors } from './live-actors.ts';
+import type { ToolCallContext } from '../../../machines/tool-call/tool-call-context.ts';
 import { type Happening, toolRun } from './story.ts';
 import { type ExploredMachine, IDLE_JOURNAL } from './explored-machine.ts';
 import type { View } from './exploration.ts';
@@ -48,7 +50,8 @@ export function exploredRun(explored: ExploredMachine): ExploredRun {
     () => true,
     ({ machine, transition, snapshot }) => {
       const ended = snapshot.status === 'done' ? { output: snapshot.output } : {};
-      if (transition !== null) story.push({ kind: 'moved', machine, ...transition, ...ended });
+      const begun = transition?.event === 'started' && isToolCall(snapshot) ? { asked: askedIn(snapshot.context) } : {};
+      if (transition !== null) story.push({ kind: 'moved', machine, ...transition, ...ended, ...begun });
     },
   );
   const driven = drive({
@@ -135,4 +138,8 @@ function viewOf(
     visited,
     path: told.map(({ label }) => label),
   };
+}
+
+function askedIn({ request, spec }: ToolCallContext): { readonly args: Json; readonly polling: boolean } {
+  return { args: request.args, polling: spec?.polling === true };
 }

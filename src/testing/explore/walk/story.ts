@@ -18,6 +18,8 @@ export type Happening =
       readonly to: string;
       /** What the machine ended with; left out while it runs. */
       readonly output?: unknown;
+      /** The arguments that the model asked for, and whether the tool is polled, where a call begins. */
+      readonly asked?: { readonly args: Json; readonly polling: boolean };
     };
 
 /** The happenings of a path so far, oldest first. */

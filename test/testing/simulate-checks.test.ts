@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest';
+import { type AgentOptions, createAgent, tool } from '../../src/index.ts';
+import { type SimulateOptions, simulate } from '../../src/testing/index.ts';
+
+const agent = (options: AgentOptions) => createAgent({ ...options });
+const plain = { seeds: 2, faults: [], model: ['Done.'] } as const;
+
+test.each<[string, SimulateOptions]>([
+  ['seeds', { seeds: Number.NaN }],
+  ['seeds', { seeds: -1 }],
+  ['seeds', { seeds: 0 }],
+  ['seeds', { seeds: 1.5 }],
+  ['seeds', { seeds: [] }],
+  ['seeds', { seeds: [1, Number.NaN] }],
+  ['budgetMs', { budgetMs: 0 }],
+  ['maxFailures', { maxFailures: 0 }],
+  ['process.crash', { faults: { 'process.crash': 7 } }],
+  ['process.crash', { faults: { 'process.crash': Number.NaN } }],
+])('a number that is worked out wrongly is refused, and simulates nothing: %s', async (name, options) => {
+  let runs = 0;
+  const found = simulate(agent, { ...plain, ...options, onProgress: () => void runs++ });
+  await expect(found).rejects.toMatchObject({ code: 'wrong-option', message: expect.stringContaining(`'${name}'`) });
+  expect(runs).toBe(0);
+});
+
+describe('a check of my own', () => {
+  const found = async (options: SimulateOptions) =>
+    (await simulate(agent, { ...plain, ...options })).failures.map(({ check, reason }) => `${check}: ${reason}`);
+
+  test('may wait: what its promise gives counts', async () => {
+    const later = <T>(value: T) => new Promise<T>((resolve) => setImmediate(() => resolve(value)));
+    expect(await found({ check: async () => 'always wrong' })).toEqual(['check: always wrong']);
+    expect(await found({ check: () => later(false) })).toEqual(['check: it is false']);
+    expect(await found({ check: () => later(true) })).toEqual([]);
+    expect(await found({ check: async () => undefined })).toEqual([]);
+    const throws = async () => {
+      await later(0);
+      throw new Error('no answer');
+    };
+    expect(await found({ check: throws })).toEqual(['check: no answer']);
+  });
+
+  test('that never settles is told', async () => {
+    const seeds = [1];
+    expect(await found({ seeds, check: () => new Promise(() => undefined) })).toEqual([
+      'check: it had not settled after 1000 ms',
+    ]);
+  });
+
+  test('of every state cannot wait, and says so', async () => {
+    expect(await found({ always: async () => true })).toEqual([
+      'always: it gives a promise, and no state waits for that',
+    ]);
+    expect(await found({ always: () => true })).toEqual([]);
+  });
+});
+
+describe('what a tool throws when nobody waits for it', () => {
+  const failing = (act: () => void) => (options: AgentOptions) =>
+    createAgent({
+      tools: [
+        tool({
+          name: 'act',
+          description: 'Acts.',
+          effects: 'none',
+          execute: () => {
+            act();
+            return new Promise((resolve) => setTimeout(() => resolve('acted'), 50));
+          },
+        }),
+      ],
+      ...options,
+    });
+  const boom = () => {
+    throw new Error('later boom');
+  };
+  test.each([
+    ['a timer', () => void setTimeout(boom, 10)],
+    ['a microtask', () => queueMicrotask(boom)],
+    ['the next turn', () => void setImmediate(boom)],
+  ])('in %s is a failure with its seed, and the other seeds run', async (_where, act) => {
+    const listeners = process.listeners('uncaughtException');
+    const model = [{ content: '', toolCalls: [{ name: 'act' }] }, 'Done.'];
+    const { failures, runs } = await simulate(failing(act), { seeds: 3, faults: [], model });
+    expect(failures).toMatchObject([{ check: 'uncaught exception', reason: 'later boom', seed: 1, count: 3 }]);
+    expect(runs).toBe(3);
+    expect(process.listeners('uncaughtException')).toEqual(listeners);
+  });
+
+  test('is none where nothing is thrown', async () => {
+    const model = [{ content: '', toolCalls: [{ name: 'act' }] }, 'Done.'];
+    const { failures } = await simulate(
+      failing(() => undefined),
+      { seeds: 3, faults: [], model },
+    );
+    expect(failures).toEqual([]);
+  });
+});
