@@ -205,12 +205,9 @@ class AgentReader {
     const isAskedAgain = microstep.snapshot.status === 'active';
     const failure = leafErrorOf(microstep.event);
     if (toolCalling === 'json' && isAskedAgain && failure.code === 'no-native-tools')
-      this.#emit({ type: 'warning', message: `${failure.message} It gets the JSON envelope from now on.` });
+      this.#emit({ type: 'warning', message: `${failure.message} It is asked again with the JSON envelope.` });
     if (shortened && isAskedAgain && failure.code === 'context-overflow')
-      this.#emit({
-        type: 'warning',
-        message: 'The conversation did not fit the model; older tool results were shortened.',
-      });
+      this.#emit({ type: 'warning', message: SHORTENED });
     if (!ASKS_AGAIN.has(microstep.transition?.to ?? '') || error === null) return;
     const next = list === null ? {} : { next: askedModel(list)?.name ?? '' };
     const { code, message } = error;
@@ -258,7 +255,7 @@ function readVerdict({ request, verdict }: PlannedCall, emit: Emit): void {
   if (verdict !== 'clear') emit({ type: 'loop.suspected', callId: request.callId, tool: request.tool, verdict });
 }
 
-function readReplied({ settings }: AgentContext, read: ReadReply, event: { readonly type: string }, emit: Emit): void {
+function readReplied(context: AgentContext, read: ReadReply, event: Microstep['event'], emit: Emit): void {
   const output = outputOfModel(event);
   const reply: ModelReply | null = output?.kind === 'model.replied' ? output.reply : null;
   emit({
@@ -272,18 +269,21 @@ function readReplied({ settings }: AgentContext, read: ReadReply, event: { reado
     strategy: read.strategy,
     repairs: read.repairs,
   });
-  for (const message of reply?.warnings ?? []) emit({ type: 'warning', message });
+  const isCounted = context.settings.budget.maxTokens === null || reply?.usage !== undefined || context.stepsTaken > 1;
+  for (const message of [...(reply?.warnings ?? []), ...(isCounted ? [] : [UNCOUNTED])])
+    emit({ type: 'warning', message });
   const { notRun } = read;
-  if (notRun !== null && (notRun.marked || notRun.form === 'envelope' || notRun.form === 'bare-json')) {
-    const mode = `toolCalling '${settings.toolCalling ?? 'auto'}' means textCalls '${notRun.textCalls}'`;
-    const message = `The reply holds a call of '${notRun.tool}' as text, which was not run: here ${mode}. The option textCalls says which text may become a call.`;
+  if (notRun !== null && (notRun.marked || ['envelope', 'bare-json'].includes(notRun.form))) {
+    const message = `The reply holds a call of '${notRun.tool}' as text, which was not run: here toolCalling '${context.settings.toolCalling ?? 'auto'}' means textCalls '${notRun.textCalls}'. The option textCalls says which text may become a call.`;
     emit({ type: 'warning', code: 'text-call-not-run', message });
   }
-  if (read.thought !== '') emit({ type: 'thought', text: read.thought });
-  if (read.goal !== '') emit({ type: 'goal', text: read.goal });
+  for (const type of ['thought', 'goal'] as const) if (read[type] !== '') emit({ type, text: read[type] });
 }
 
-function outputOfModel(event: { readonly type: string }): LlmCallOutput | null {
+const SHORTENED = 'The conversation did not fit the model; older tool results were shortened.';
+const UNCOUNTED = 'The model reports no tokens, so budget.maxTokens limits nothing. Set maxSteps and timeouts.totalMs.';
+
+function outputOfModel(event: Microstep['event']): LlmCallOutput | null {
   const output: unknown = Reflect.get(event, 'output');
   return isJsonObject(output) && typeof output.kind === 'string' ? (Reflect.get(event, 'output') ?? null) : null;
 }

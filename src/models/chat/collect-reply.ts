@@ -96,7 +96,7 @@ function addPart(part: unknown, addText: (kind: 'text' | 'reasoning', piece: str
 function readUsage(value: unknown): Usage | undefined {
   if (!isJsonObject(value)) return undefined;
   const { prompt_tokens: input, completion_tokens: output, total_tokens: total } = value;
-  if (typeof input !== 'number' && typeof output !== 'number') return undefined;
+  if (![input, output, total].some((count) => typeof count === 'number')) return undefined;
   const inputTokens = typeof input === 'number' ? input : 0;
   const outputTokens = typeof output === 'number' ? output : 0;
   const totalTokens = typeof total === 'number' ? total : inputTokens + outputTokens;
