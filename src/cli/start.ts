@@ -3,6 +3,7 @@ import {
   COMMON_OPTIONS,
   EXIT_CODE,
   type OptionSpec,
+  pending,
   readArguments,
   UsageError,
 } from './command/command.ts';
@@ -15,7 +16,15 @@ import { setTimeout as wait } from 'node:timers/promises';
 export async function start(argv: readonly string[]): Promise<void> {
   // A reader that has gone, as in `signalbox run … | head -1`, is not a reason to fail noisily.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
-  await endProcess(await exitCodeOf(argv));
+  // Nothing is left that could go on, and the command has not ended: Node would end it with exit code 0.
+  const onIdle = (): void => {
+    console.error(`signalbox: ${pending.says}: it waits for a promise that never settles.`);
+    void endProcess(EXIT_CODE.failed);
+  };
+  process.once('beforeExit', onIdle);
+  const code = await exitCodeOf(argv);
+  process.off('beforeExit', onIdle);
+  await endProcess(code);
 }
 
 async function exitCodeOf(argv: readonly string[]): Promise<number> {

@@ -1,10 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { join } from 'node:path';
 import { makeFolder } from '../../security/folders.ts';
 import type { AgentMaker, SimulateOptions, SimulatedAgent, Simulation } from '../../testing/index.ts';
-import { UsageError } from '../command/command.ts';
+import { UsageError, loadModule } from '../command/command.ts';
 
 /** What a module gives a simulation. */
 export interface SimulatedModule {
@@ -17,9 +16,7 @@ export interface SimulatedModule {
 
 /** The function or agent that a module exports: `wanted`, the default export, or the only agent there is. */
 export async function loadSimulated(file: string, wanted: string | undefined): Promise<SimulatedModule> {
-  const path = resolve(file);
-  if (!existsSync(path)) throw new UsageError(`there is no file '${file}'.`);
-  const module: Readonly<Record<string, unknown>> = await import(pathToFileURL(path).href);
+  const module = await loadModule(file);
   const names = Object.keys(module).join(', ');
   if (wanted !== undefined && !(wanted in module))
     throw new UsageError(`'${file}' has no export '${wanted}'${names === '' ? '' : `, but ${names}`}.`);
