@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { describeThrown } from '../../json/to-json.ts';
 import { makeFolder } from '../../security/folders.ts';
 import type { AgentMaker, SimulateOptions, SimulatedAgent, Simulation } from '../../testing/index.ts';
 import { UsageError, loadModule } from '../command/command.ts';
@@ -24,7 +25,10 @@ export async function loadSimulated(file: string, wanted: string | undefined): P
   const options: SimulateOptions = typeof simulation === 'object' && simulation !== null ? simulation : {};
   const named = wanted ?? 'default';
   const given = module[named];
-  if (isMaker(given)) return { agent: given, exported: named, options };
+  if (typeof given === 'function') {
+    const agent: AgentMaker = (own) => madeBy(() => Reflect.apply(given, undefined, [own]), `'${named}' of '${file}'`);
+    return { agent, exported: named, options };
+  }
   const agents = Object.entries(module).flatMap(([exported, agent]) =>
     (given === undefined || exported === named) && isAgent(agent) ? [{ exported, agent }] : [],
   );
@@ -55,8 +59,16 @@ export async function writeFailures({ failures }: Simulation, folder: string): P
   return files;
 }
 
-function isMaker(value: unknown): value is AgentMaker {
-  return typeof value === 'function';
+function madeBy(make: () => unknown, what: string): SimulatedAgent {
+  let made: unknown;
+  try {
+    made = make();
+  } catch (cause) {
+    throw new Error(`${what} made no agent: ${describeThrown(cause).message}`, { cause });
+  }
+  if (isAgent(made)) return made;
+  const gave = made instanceof Promise ? 'a promise: it cannot be async here' : made === null ? 'null' : typeof made;
+  throw new UsageError(`${what} must return what createAgent() gives, and returned ${gave}.`);
 }
 
 function isAgent(value: unknown): value is SimulatedAgent {
