@@ -1,8 +1,6 @@
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { AnyStateMachine } from 'xstate';
-import { type Command, UsageError, EXIT_CODE } from './command/command.ts';
+import { type Command, UsageError, EXIT_CODE, loadModule } from './command/command.ts';
 import { didYouMean } from '../json/nearest-name.ts';
 
 const FORMATS = ['mermaid', 'svg', 'json'] as const;
@@ -59,9 +57,8 @@ async function machineOf(name: string, exported: string | undefined): Promise<An
       `there is neither a machine nor a file '${name}'.${didYouMean(name, [...OWN_MACHINES.keys()])}`,
     );
   const { isMachine } = await import('../inspector/frames/actors.ts');
-  const module: unknown = await import(pathToFileURL(resolve(name)).href);
-  const values: readonly unknown[] =
-    exported === undefined ? Object.values(Object(module)) : [Reflect.get(Object(module), exported)];
+  const module = await loadModule(name);
+  const values = exported === undefined ? Object.values(module) : [module[exported]];
   const machine = values.find(isMachine);
   if (machine !== undefined) return machine;
   const what = exported === undefined ? 'no XState machine' : `no XState machine as '${exported}'`;

@@ -3,19 +3,30 @@ import {
   COMMON_OPTIONS,
   EXIT_CODE,
   type OptionSpec,
+  pending,
   readArguments,
   UsageError,
 } from './command/command.ts';
 import { didYouMean } from '../json/nearest-name.ts';
 import { wrapText } from '../terminal/text-width.ts';
 import { packageVersion } from '../inspector/version.ts';
+import { systemCode } from '../security/folders.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 
 /** Runs the command line and ends the process with its exit code, once everything that was printed has gone out. */
 export async function start(argv: readonly string[]): Promise<void> {
-  // A reader that has gone, as in `signalbox run … | head -1`, is not a reason to fail noisily.
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
-  await endProcess(await exitCodeOf(argv));
+  const unwritten: Error[] = [];
+  process.stdout.on('error', (error) => unwritten.push(error));
+  process.stderr.on('error', () => undefined);
+  // Nothing is left that could go on, and the command has not ended: Node would end it with exit code 0.
+  const onIdle = (): void => {
+    console.error(`signalbox: ${pending.says}: it waits for a promise that never settles.`);
+    void endProcess(EXIT_CODE.failed, unwritten);
+  };
+  process.once('beforeExit', onIdle);
+  const code = await exitCodeOf(argv);
+  process.off('beforeExit', onIdle);
+  await endProcess(code, unwritten);
 }
 
 async function exitCodeOf(argv: readonly string[]): Promise<number> {
@@ -167,12 +178,17 @@ function columns(rows: readonly Row[]): readonly string[] {
 /** A reader that takes nothing must not keep the process forever. */
 const FLUSH_MS = 5_000;
 
-/** Ends the process with an exit code, after what was written to its pipes has been taken. */
-async function endProcess(code: number): Promise<void> {
+/** Ends the process with an exit code, after what was written to its pipes has been taken; with 1 where it could not be written. */
+async function endProcess(code: number, unwritten: readonly Error[]): Promise<void> {
   process.exitCode = code;
   const flushed = Promise.all([flush(process.stdout), flush(process.stderr)]);
-  await Promise.race([flushed, wait(FLUSH_MS, undefined, { ref: false })]);
-  process.exit(code);
+  // The error of a write is only told a turn later.
+  await Promise.race([flushed.then(() => wait(0)), wait(FLUSH_MS, undefined, { ref: false })]);
+  const [error] = unwritten;
+  // A reader that has gone, as in `signalbox run … | head -1`, is not a reason to fail noisily.
+  if (error === undefined || systemCode(error) === 'EPIPE') process.exit(code);
+  console.error(`signalbox: standard output could not be written: ${error.message}`);
+  process.exit(EXIT_CODE.failed);
 }
 
 function flush(stream: NodeJS.WriteStream): Promise<void> {

@@ -119,6 +119,7 @@ test.each([
   [['prune', '--max-runs', 'many'], /--max-runs takes a whole number from 0 on, not 'many'/],
   [['prune', '--max-runs', '1', '--state', 'ended'], /--state does not go with 'prune'/],
   [['list', '--state', 'dead'], /--state takes running, interrupted, waiting, ended, not 'dead'/],
+  [['list', '--status', 'foo'], /--status takes answered, stopped, failed, cancelled, not 'foo'/],
   [['list', '--in', 'nowhere'], /--in: there is no folder or file 'nowhere'/],
 ])('wrong usage is told, exit code 2: %j', async (args, message) => {
   await using folder = await temporaryFolder();

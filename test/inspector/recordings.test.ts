@@ -1,4 +1,5 @@
-import { appendFileSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -88,5 +89,29 @@ describe('a folder of recordings', () => {
     writeFileSync(join(folder, 'second.jsonl'), `${lines.slice(0, 6).join('\n')}\n`);
     appendFileSync(join(folder, 'second.jsonl'), `${lines.slice(6).join('\n')}\n`);
     expect((await seen).filter(({ t }) => t === 'record')).toHaveLength(lines.length);
+  });
+
+  test('are followed beside files that are none: one that cannot be a recording is listed as damaged', async () => {
+    const shown = await inspector();
+    const folder = mkdtempSync(join(tmpdir(), 'signalbox-'));
+    const [head = '', ...rest] = (await recorded()).split('\n');
+    const wrong = [JSON.stringify({ ...JSON.parse(head), input: 5, metadata: null }), ...rest].join('\n');
+    writeFileSync(join(folder, 'wrong.jsonl'), wrong);
+    mkdirSync(join(folder, 'folder.jsonl'));
+    symlinkSync('nowhere', join(folder, 'gone.jsonl'));
+    if (process.platform !== 'win32') execFileSync('mkfifo', [join(folder, 'pipe.jsonl')]);
+    await shown.openFolder(folder);
+    writeFileSync(join(folder, 'run.jsonl'), [head, ...rest].join('\n'));
+    const both = new Set<unknown>();
+    const seen = await viewer(shown.url).list((frame) => {
+      if (frame.t === 'session') both.add(frame.session.agent === 'damaged' ? frame.session.title : 'run');
+      return both.size === 2;
+    });
+    expect(both).toEqual(new Set(['run', 'wrong.jsonl']));
+    expect(seen).toContainEqual(
+      expect.objectContaining({
+        session: expect.objectContaining({ problem: expect.stringContaining('without a usable "input"') }),
+      }),
+    );
   });
 });

@@ -127,8 +127,33 @@ describe('fork', () => {
     [{ at: 0 }, /behind its records 1 to 9, and not behind 0/],
     [{ at: 10 }, /not behind 10/],
     [{ at: 1, outcome: { ok: true, value: 1 } }, /no outcome to change/],
-  ] as const)('refuses %j', async (options, reason) => {
+    [{ at: 2, outcome: { ok: true, value: 5 } }, /Option 'outcome': The model's reply cannot be read: it is number/],
+    [{ at: 3, outcome: { ok: true, value: { toolCalls: 5 } } }, /toolCalls is not a list/],
+    [{ at: 9, outcome: { ok: true, value: { content: 5 } } }, /its content is number/],
+    [{ at: 9, outcome: { ok: true, value: {} } }, /its content is missing/],
+  ] as const)('refuses %j, and records nothing', async (options, reason) => {
+    const { agent, journal } = forking([]);
     const recording = await recorded();
-    expect(() => fork(recording, createAgent({ model: never }), options)).toThrow(reason);
+    expect(() => fork(recording, agent, options)).toThrow(reason);
+    expect(() => fork(recording, agent, options)).toThrow(TypeError);
+    expect(await journal.list?.()).toEqual([]);
+  });
+
+  test("a model's turn that only calls needs no content, and one that failed is not looked at", async () => {
+    const { agent, tools } = forking(['Fish.']);
+    const outcome = { ok: true, value: { toolCalls: [{ name: 'smell' }] } } as const;
+    const run = fork(await recorded(), agent, { at: 3, outcome });
+    expect(await run).toMatchObject({ result: 'Fish.', toolsUsed: ['smell'] });
+    expect(tools.map((one) => one.calls.length)).toEqual([0, 1]);
+    expect(await replay(run.recording(), agent)).toMatchObject({ result: 'Fish.' });
+    const failed = { ok: false, error: { code: 'auth', message: 'No key.' } } as const;
+    expect(await fork(await recorded(), agent, { at: 2, outcome: failed })).toMatchObject({ status: 'failed' });
+  });
+
+  test('what a tool gave is not looked at: a tool may give anything', async () => {
+    const { agent, model } = forking(['Five.']);
+    const outcome = { ok: true, value: { status: 'success', data: { toolCalls: 5 } } } as const;
+    expect(await fork(await recorded(), agent, { at: 7, outcome })).toMatchObject({ result: 'Five.' });
+    expect(JSON.stringify(model.requests[0]?.messages)).toContain('toolCalls');
   });
 });

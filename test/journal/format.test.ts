@@ -176,7 +176,15 @@ const trickyJson = fc.letrec<{ readonly value: unknown }>((tie) => ({
 const asJson = (value: unknown): JsonObject => JSON.parse(JSON.stringify({ value }));
 
 describe('whatever is written is read', () => {
-  const head = JSON.stringify({ t: 'run', format: 1, input: 'x'.repeat(9000) });
+  const head = JSON.stringify({
+    t: 'run',
+    format: 1,
+    runId: 'a',
+    at: '',
+    agent: '',
+    metadata: {},
+    input: 'x'.repeat(9000),
+  });
 
   test('as outcomes, in order', () => {
     fc.assert(

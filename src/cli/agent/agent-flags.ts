@@ -1,4 +1,4 @@
-import { type Arguments, type OptionSpec, UsageError } from '../command/command.ts';
+import { type Arguments, type OptionSpec, UsageError, wholeNumber } from '../command/command.ts';
 
 /** What the command line says about the agent and about how its runs are shown. */
 export interface AgentChoices {
@@ -42,13 +42,14 @@ export const AGENT_OPTIONS: readonly OptionSpec[] = [
 ];
 
 /** Reads those options. Throws a {@link UsageError} for an impossible value. */
-export function readAgentChoices({ values, flags }: Arguments, env: NodeJS.ProcessEnv): AgentChoices {
+export function readAgentChoices(args: Arguments, env: NodeJS.ProcessEnv): AgentChoices {
+  const { values, flags } = args;
   return {
     model: values.get('model'),
     baseURL: values.get('base-url'),
     apiKey: readApiKey(values.get('api-key-env'), env),
     mcpFile: values.get('mcp'),
-    maxSteps: readMaxSteps(values.get('max-steps')),
+    maxSteps: wholeNumber(args, 'max-steps'),
     recordFile: values.get('record'),
     showPrompts: flags.has('show-prompts'),
     showStats: flags.has('show-stats'),
@@ -61,11 +62,4 @@ function readApiKey(name: string | undefined, env: NodeJS.ProcessEnv): string | 
   const key = env[name]?.trim() ?? '';
   if (key === '') throw new UsageError(`--api-key-env: the environment variable ${name} is not set.`);
   return key;
-}
-
-function readMaxSteps(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const steps = /^\d+$/.test(text) ? Number(text) : 0;
-  if (Number.isSafeInteger(steps) && steps >= 1) return steps;
-  throw new UsageError(`--max-steps must be a whole number from 1 on, and is '${text}'.`);
 }

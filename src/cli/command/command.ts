@@ -1,5 +1,8 @@
 import { didYouMean } from '../../json/nearest-name.ts';
 import type { RunStatus } from '../../machines/contract/run-result.ts';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 
 /** An option that a command takes: a flag, or with `value` one that is followed by a value. */
@@ -35,6 +38,38 @@ export interface Command {
 /** The user asked for something that cannot be done as asked: shown with a hint at the help, exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
+}
+
+/** The whole number from 1 on that an option has; undefined when it was not given. */
+export function wholeNumber({ values }: Arguments, name: string): number | undefined {
+  const text = values.get(name);
+  if (text === undefined) return undefined;
+  const number = /^\d+$/.test(text) ? Number(text) : 0;
+  if (Number.isSafeInteger(number) && number >= 1) return number;
+  throw new UsageError(`--${name} must be a whole number from 1 on, and is '${text}'.`);
+}
+
+/** What has not been done if the command now waits for something that never comes. */
+export const pending = { says: 'the command did not end' };
+
+/** Waits for code of the user. An error, or its never coming, is told after `failure`. */
+export async function ofUser<T>(failure: string, work: () => T | Promise<T>): Promise<T> {
+  const before = pending.says;
+  pending.says = failure;
+  try {
+    return await work();
+  } catch (cause) {
+    throw new Error(`${failure}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  } finally {
+    pending.says = before;
+  }
+}
+
+/** Runs a module of the user. Throws a {@link UsageError} where there is no such file. */
+export async function loadModule(file: string): Promise<Readonly<Record<string, unknown>>> {
+  const path = resolve(file);
+  if (!existsSync(path)) throw new UsageError(`there is no file '${file}'.`);
+  return ofUser(`'${file}' could not be loaded`, () => import(pathToFileURL(path).href));
 }
 
 /** What the process ends with; scripts rely on these. */

@@ -52,23 +52,28 @@ function whole(store: JournalStore): WholeStore {
 }
 
 const STATES = ['running', 'interrupted', 'waiting', 'ended'] as const;
+const STATUSES = ['answered', 'stopped', 'failed', 'cancelled'] as const;
 
 /** Reads the options that say which runs of a place are meant. Throws a {@link UsageError} for one that is wrong. */
 export async function readQuery(values: ReadonlyMap<string, string>, place: RunsPlace): Promise<RunQuery> {
   const text = (option: string, name: string) => (values.has(option) ? { [name]: values.get(option) } : {});
-  const wanted = values.get('state');
-  const state = STATES.find((one) => one === wanted);
-  if (wanted !== undefined && state === undefined)
-    throw new UsageError(`--state takes ${STATES.join(', ')}, not '${wanted}'.`);
+  const among = <T extends string>(option: string, all: readonly T[]): T | undefined => {
+    const wanted = values.get(option);
+    const found = all.find((one) => one === wanted);
+    if (wanted === undefined || found !== undefined) return found;
+    throw new UsageError(`--${option} takes ${all.join(', ')}, not '${wanted}'.`);
+  };
+  const state = among('state', STATES);
+  const status = among('status', STATUSES);
   const limit = readCount(values, 'limit');
   const metadata = values.get('metadata');
   return {
     ...(state === undefined ? {} : { state }),
+    ...(status === undefined ? {} : { status }),
     ...(limit === undefined ? {} : { limit }),
     ...(metadata === undefined ? {} : { metadata: readMetadata(metadata) }),
     after: await readAfter(values.get('after'), place),
     ...text('agent', 'agent'),
-    ...text('status', 'status'),
     ...text('reason', 'reason'),
     ...text('tool', 'tool'),
     ...text('error-code', 'errorCode'),

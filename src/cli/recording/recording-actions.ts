@@ -96,9 +96,7 @@ function factsOf(left: Recording, right: Recording): readonly (readonly string[]
 const CUT = 40;
 
 function tallyOf({ head, lines }: Recording) {
-  const tally = runTally(head);
-  for (const record of lines) tally.add(record);
-  return tally.read();
+  return runTally(head, lines).read();
 }
 
 /** Prints recordings in normal form, or with `write` rewrites them and reports which have changed. */

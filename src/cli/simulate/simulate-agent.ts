@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { join } from 'node:path';
+import { describeThrown } from '../../json/to-json.ts';
 import { makeFolder } from '../../security/folders.ts';
 import type { AgentMaker, SimulateOptions, SimulatedAgent, Simulation } from '../../testing/index.ts';
-import { UsageError } from '../command/command.ts';
+import { UsageError, loadModule } from '../command/command.ts';
 
 /** What a module gives a simulation. */
 export interface SimulatedModule {
@@ -17,9 +17,7 @@ export interface SimulatedModule {
 
 /** The function or agent that a module exports: `wanted`, the default export, or the only agent there is. */
 export async function loadSimulated(file: string, wanted: string | undefined): Promise<SimulatedModule> {
-  const path = resolve(file);
-  if (!existsSync(path)) throw new UsageError(`there is no file '${file}'.`);
-  const module: Readonly<Record<string, unknown>> = await import(pathToFileURL(path).href);
+  const module = await loadModule(file);
   const names = Object.keys(module).join(', ');
   if (wanted !== undefined && !(wanted in module))
     throw new UsageError(`'${file}' has no export '${wanted}'${names === '' ? '' : `, but ${names}`}.`);
@@ -27,7 +25,10 @@ export async function loadSimulated(file: string, wanted: string | undefined): P
   const options: SimulateOptions = typeof simulation === 'object' && simulation !== null ? simulation : {};
   const named = wanted ?? 'default';
   const given = module[named];
-  if (isMaker(given)) return { agent: given, exported: named, options };
+  if (typeof given === 'function') {
+    const agent: AgentMaker = (own) => madeBy(() => Reflect.apply(given, undefined, [own]), `'${named}' of '${file}'`);
+    return { agent, exported: named, options };
+  }
   const agents = Object.entries(module).flatMap(([exported, agent]) =>
     (given === undefined || exported === named) && isAgent(agent) ? [{ exported, agent }] : [],
   );
@@ -58,8 +59,16 @@ export async function writeFailures({ failures }: Simulation, folder: string): P
   return files;
 }
 
-function isMaker(value: unknown): value is AgentMaker {
-  return typeof value === 'function';
+function madeBy(make: () => unknown, what: string): SimulatedAgent {
+  let made: unknown;
+  try {
+    made = make();
+  } catch (cause) {
+    throw new Error(`${what} made no agent: ${describeThrown(cause).message}`, { cause });
+  }
+  if (isAgent(made)) return made;
+  const gave = made instanceof Promise ? 'a promise: it cannot be async here' : made === null ? 'null' : typeof made;
+  throw new UsageError(`${what} must return what createAgent() gives, and returned ${gave}.`);
 }
 
 function isAgent(value: unknown): value is SimulatedAgent {

@@ -1,5 +1,12 @@
 import type { FaultName, SimulateOptions, SimulatedFailure, Simulation } from '../../testing/index.ts';
-import { type Arguments, type Command, type OptionSpec, UsageError, EXIT_CODE } from '../command/command.ts';
+import {
+  type Arguments,
+  type Command,
+  type OptionSpec,
+  UsageError,
+  EXIT_CODE,
+  wholeNumber,
+} from '../command/command.ts';
 import { counted } from '../../terminal/text-width.ts';
 import { escaped } from '../../output/console/escaped.ts';
 
@@ -43,9 +50,9 @@ export const simulateCommand: Command = {
     const [file, ...rest] = args.positionals;
     if (file === undefined) throw new UsageError('the module to simulate is missing.');
     if (rest.length > 0) throw new UsageError(`one module is simulated, and there are ${args.positionals.length}.`);
-    const seed = readCount(args, 'seed');
-    const seeds = seed === undefined ? (readCount(args, 'seeds') ?? 1000) : [seed];
-    const seconds = readCount(args, 'max-seconds');
+    const seed = wholeNumber(args, 'seed');
+    const seeds = seed === undefined ? (wholeNumber(args, 'seeds') ?? 1000) : [seed];
+    const seconds = wholeNumber(args, 'max-seconds');
     const folder = args.values.get('out') ?? '.signalbox/simulate';
     // Loaded only now: help and wrong usage need none of it.
     const { loadSimulated, writeFailures } = await import('./simulate-agent.ts');
@@ -75,13 +82,6 @@ export async function readSimulated(args: Arguments): Promise<SimulateOptions> {
     ...(faults === undefined ? {} : { faults }),
     ...(replies === undefined ? {} : { model: replies }),
   };
-}
-
-function readCount({ values }: Arguments, name: string): number | undefined {
-  const text = values.get(name);
-  if (text === undefined) return undefined;
-  if (/^[1-9]\d{0,15}$/.test(text)) return Number(text);
-  throw new UsageError(`--${name} must be a whole number from 1 on, and is '${text}'.`);
 }
 
 async function readFaults({ values }: Arguments): Promise<readonly FaultName[] | undefined> {

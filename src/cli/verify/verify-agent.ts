@@ -1,12 +1,10 @@
 import { writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { EXPLORE, type Explorable } from '../../journal/replay/replay.ts';
 import { explorePaths } from '../../testing/explore/explore-paths.ts';
 import type { ExploreOptions } from '../../testing/explore/explore-options.ts';
 import { makeFolder } from '../../security/folders.ts';
-import { existsSync } from 'node:fs';
-import { pathToFileURL } from 'node:url';
-import { UsageError } from '../command/command.ts';
+import { UsageError, loadModule, ofUser } from '../command/command.ts';
 
 /** What `signalbox verify` reports about one agent. */
 export interface VerifiedAgent {
@@ -96,9 +94,7 @@ interface LoadedAgent {
  * `wanted` names one export, agent or function. Throws a `UsageError` when there is none.
  */
 export async function loadAgents(file: string, wanted?: string): Promise<readonly LoadedAgent[]> {
-  const path = resolve(file);
-  if (!existsSync(path)) throw new UsageError(`there is no file '${file}'.`);
-  const module: Readonly<Record<string, unknown>> = await load(path, file);
+  const module = await loadModule(file);
   const names = Object.keys(module).join(', ');
   if (wanted !== undefined && !(wanted in module))
     throw new UsageError(`'${file}' has no export '${wanted}'${names === '' ? '' : `, but ${names}`}.`);
@@ -123,23 +119,9 @@ export async function loadAgents(file: string, wanted?: string): Promise<readonl
 }
 
 /** What a function returns; anything else unchanged. */
-async function made(exported: unknown, name: string, file: string): Promise<unknown> {
-  if (typeof exported !== 'function') return exported;
-  try {
-    return await Reflect.apply(exported, undefined, []);
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`'${name}' of '${file}' made no agent: ${reason}`, { cause });
-  }
-}
-
-async function load(path: string, file: string): Promise<Readonly<Record<string, unknown>>> {
-  try {
-    return await import(pathToFileURL(path).href);
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`'${file}' could not be loaded: ${reason}`, { cause });
-  }
+function made(exported: unknown, name: string, file: string): Promise<unknown> {
+  const make = (): unknown => (typeof exported === 'function' ? Reflect.apply(exported, undefined, []) : exported);
+  return ofUser(`'${name}' of '${file}' made no agent`, make);
 }
 
 function isAgent(value: unknown): value is Explorable {

@@ -1,5 +1,5 @@
 import { openTerminal } from '../../output/console/terminal.ts';
-import { type Arguments, type Command, UsageError, EXIT_CODE } from '../command/command.ts';
+import { type Command, UsageError, EXIT_CODE, wholeNumber } from '../command/command.ts';
 
 /** `signalbox verify <file>`: what an agent can do as it is configured, proven path by path. */
 export const verifyCommand: Command = {
@@ -37,9 +37,9 @@ export const verifyCommand: Command = {
     const [file, ...rest] = args.positionals;
     if (file === undefined) throw new UsageError('the module to verify is missing.');
     if (rest.length > 0) throw new UsageError(`one module is verified, and there are ${args.positionals.length}.`);
-    const maxSteps = readCount(args, 'max-steps');
-    const maxPaths = readCount(args, 'max-paths');
-    const maxSeconds = args.values.get('max-seconds') === '0' ? Infinity : (readCount(args, 'max-seconds') ?? 120);
+    const maxSteps = wholeNumber(args, 'max-steps');
+    const maxPaths = wholeNumber(args, 'max-paths');
+    const maxSeconds = args.values.get('max-seconds') === '0' ? Infinity : (wholeNumber(args, 'max-seconds') ?? 120);
     const folder = args.values.get('out') ?? '.signalbox/verify';
     // Loaded only now: help and wrong usage need none of it.
     const [{ loadAgents, verifyAgent }, { showProgress, verdictText }] = await Promise.all([
@@ -66,10 +66,3 @@ export const verifyCommand: Command = {
     return verdicts.every(({ exhaustive }) => exhaustive) ? EXIT_CODE.answered : EXIT_CODE.stopped;
   },
 };
-
-function readCount({ values }: Arguments, name: string): number | undefined {
-  const text = values.get(name);
-  if (text === undefined) return undefined;
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new UsageError(`--${name} must be a whole number from 1 on, and is '${text}'.`);
-}

@@ -166,11 +166,15 @@ async function recordingsIn(folder: string): Promise<readonly { readonly path: s
   const files = await Promise.all(
     names.map(async (name) => {
       const path = join(folder, name);
-      const { size, mtimeMs } = await stat(path);
-      return { path, size, mtimeMs };
+      // A folder is no recording, and to open a pipe blocks until another process writes to it.
+      const found = await stat(path).catch(() => null);
+      return found?.isFile() === true ? [{ path, size: found.size, mtimeMs: found.mtimeMs }] : [];
     }),
   );
-  return files.toSorted((one, other) => one.mtimeMs - other.mtimeMs).slice(-MOST);
+  return files
+    .flat()
+    .toSorted((one, other) => one.mtimeMs - other.mtimeMs)
+    .slice(-MOST);
 }
 
 /** A recording, or why it cannot be read. */

@@ -1,6 +1,8 @@
 import { RecordingError } from './journal-error.ts';
+import { checkReply } from '../../actors/check-reply.ts';
 import type { Effect, Outcome } from '../../actors/journal.ts';
 import { isJsonObject, type Json } from '../../json/json.ts';
+import { describeThrown } from '../../json/to-json.ts';
 import { sumOf } from './checksums.ts';
 import { entryRecord, type RecordLine } from './record.ts';
 import { lineNumber, readRecording, type Recording } from './recording.ts';
@@ -32,7 +34,7 @@ export function cutRecording(recording: Recording, at: number, outcome?: Outcome
   if (outcome === undefined) return { past: past(kept), rest, entry: at };
   const edited = count === 0 || lineNumber(recording, count - 1) !== at ? undefined : kept.at(-1);
   if (edited?.t === 'outcome') {
-    const changed = entryRecord({ t: 'outcome', id: edited.id, out: outcome }, edited.at);
+    const changed = entryRecord({ t: 'outcome', id: edited.id, out: checkedOutcome(edited.id, outcome) }, edited.at);
     return {
       past: past([...kept.slice(0, -1), changed]),
       rest,
@@ -47,8 +49,19 @@ export function cutRecording(recording: Recording, at: number, outcome?: Outcome
   const behind = lines.findIndex(({ t }, index) => index >= count && t !== 'start');
   const starts = lines.slice(0, behind === -1 ? lines.length : behind);
   const others = lines.slice(starts.length).filter((line) => !(line.t === 'outcome' && line.id === edited.id));
-  const changed = entryRecord({ t: 'outcome', id: edited.id, out: outcome }, edited.at);
+  const changed = entryRecord({ t: 'outcome', id: edited.id, out: checkedOutcome(edited.id, outcome) }, edited.at);
   return { past: past([...starts, changed]), rest: others, entry: lineNumber(recording, starts.length - 1) };
+}
+
+/** A model's turn may only give what a model can: its machine has nothing else to expect. */
+function checkedOutcome(id: string, outcome: Outcome): Outcome {
+  if (!outcome.ok || !id.includes('/callLlm#')) return outcome;
+  try {
+    const value: Json = JSON.parse(JSON.stringify(checkReply(outcome.value)));
+    return { ok: true, value };
+  } catch (error) {
+    throw new TypeError(`Option 'outcome': ${describeThrown(error).message}`, { cause: error });
+  }
 }
 
 /** What a person wrote as the outcome: one as the recording writes it, else what the work gave. */

@@ -1,4 +1,4 @@
-import { type Json, parsedText } from '../../json/json.ts';
+import { type Json, isJsonObject, parsedText } from '../../json/json.ts';
 import { type BlobReader, blobReader, HOLDS_KEY, lineWriter } from './blobs.ts';
 import { type SumReader, beginsWithLine, sumOf, sumReader } from './checksums.ts';
 import { historyPartOf } from './histories.ts';
@@ -80,6 +80,9 @@ export function readRecording(
 
 const KINDS: ReadonlySet<unknown> = new Set(['run', 'start', 'outcome', 'timer', 'event', 'end', 'note', 'restart']);
 
+/** What every list of runs shows as text. */
+const TEXTS = ['runId', 'at', 'agent', 'input'] as const;
+
 function readHead(record: object | null): RunRecord {
   if (record === null || !isRecord(record) || record.t !== 'run') throw notBegun();
   if (record.format > FORMAT)
@@ -87,6 +90,10 @@ function readHead(record: object | null): RunRecord {
       1,
       `has format ${record.format}, and this version of Signalbox reads up to ${FORMAT}. Update signalbox.`,
     );
+  const wrong =
+    TEXTS.find((name) => typeof record[name] !== 'string') ?? (isJsonObject(record.metadata) ? null : 'metadata');
+  if (wrong !== null)
+    throw new RecordingError(1, `is a run record without a usable "${wrong}". The file is damaged there.`);
   const part = historyPartOf(record);
   if (part !== null)
     throw new RecordingError(

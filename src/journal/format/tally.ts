@@ -18,8 +18,8 @@ export interface Tally {
   read(): Tallied;
 }
 
-/** Sums a run up, record by record from its head on. */
-export function runTally(head: RunRecord): Tally {
+/** Sums a run up, record by record from its head and these lines on. */
+export function runTally(head: RunRecord, lines: readonly RecordLine[] = []): Tally {
   const tools = new Set<string>();
   const approvals = new Map<string, string>();
   /** What was started and is not done, according to the records: until when it waits, in milliseconds; 0 for work. */
@@ -84,6 +84,7 @@ export function runTally(head: RunRecord): Tally {
       due: ending === null && !isNews ? dueIn([...open.values()], approvals.size > 0) : 0,
     };
   };
+  for (const record of lines) add(record);
   return { add, read };
 }
 

@@ -169,8 +169,7 @@ class PostgresStore {
         this.#kept.set(runId, Object.fromEntries(rows.map(({ mark, value }) => [String(mark), String(value)])));
       return this.#recordingOf(runId);
     });
-    const tally = runTally(recording.head);
-    for (const record of recording.lines) tally.add(record);
+    const tally = runTally(recording.head, recording.lines);
     const lines = recording.numbers?.at(-1) ?? recording.lines.length + 1;
     const write = lineWriter(recording.payloads, recording.sums ?? null);
     return { recording, sink: this.#sinkOf(runId, token, { tally, write, written: lines }) };
@@ -201,8 +200,7 @@ class PostgresStore {
     return this.#orRelease(runId, token, async () => {
       const stored = await linesOf(this.#database, runId);
       const { recording, repaired } = wholePart(stored?.lines ?? []);
-      const tally = runTally(recording.head);
-      for (const record of recording.lines) tally.add(record);
+      const tally = runTally(recording.head, recording.lines);
       await this.#runs.cut(tally.read(), token, repaired.kept + 1);
       await this.#writer.release(runId, token);
       if ((recording.sums ?? 0) >= (stored?.records ?? 0)) return repaired;

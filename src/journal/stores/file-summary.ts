@@ -118,9 +118,7 @@ function withoutSum(head: string): string {
 }
 
 function tallied({ head, lines }: Recording): Tallied {
-  const tally = runTally(head);
-  for (const record of lines) tally.add(record);
-  return tally.read();
+  return runTally(head, lines).read();
 }
 
 function countRecords(content: Buffer): number {

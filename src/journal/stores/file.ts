@@ -1,5 +1,6 @@
 import { RecordingError } from '../format/journal-error.ts';
 import { optionsOf } from '../../json/known-options.ts';
+import { describeThrown } from '../../json/to-json.ts';
 import { systemCode } from '../../security/folders.ts';
 import { lineWriter } from '../format/blobs.ts';
 import { withHistory } from '../format/histories.ts';
@@ -9,7 +10,7 @@ import type { JournalStore } from '../run/run-journal.ts';
 import { fileSink, readFileContent } from './file-sink.ts';
 import { FileSummaries } from './file-summary.ts';
 import { continueRunFile, createRunFile, type FileWriting, repairRunFile } from './file-writer.ts';
-import { historiesIn, historyFiles, type RunFiles, runFiles } from './run-files.ts';
+import { historiesIn, historyFiles, isUnreadable, type RunFiles, runFiles } from './run-files.ts';
 import { requestFiles } from './request-files.ts';
 import { PolledRequests } from '../run/run-requests.ts';
 import { type PruneLimits, runPruner } from './prune-runs.ts';
@@ -111,7 +112,7 @@ interface Listing {
   readonly query: RunQuery;
 }
 
-/** A run that is damaged is in no list, but must not hide the others. */
+/** A run that is damaged, or whose lines are anything, is in no list, but must not hide the others. */
 async function summaryOfFile(
   files: RunFiles,
   runId: string,
@@ -125,8 +126,8 @@ async function summaryOfFile(
   } catch (error) {
     // It was removed while the others were read.
     if (systemCode(error) === 'ENOENT') return [];
-    if (!(error instanceof RecordingError)) throw error;
-    process.emitWarning(`${files.pathOf(runId)} is left out of the list of runs. ${error.message}`);
+    if (!(error instanceof RecordingError || error instanceof TypeError || isUnreadable(error))) throw error;
+    process.emitWarning(`${files.pathOf(runId)} is left out of the list of runs. ${describeThrown(error).message}`);
     return [];
   }
 }

@@ -107,7 +107,5 @@ function recordingOf(run: KeptRun | undefined): Recording | null {
 
 function summaryOfRun({ head, lines, written }: KeptRun): readonly RunSummary[] {
   if (lines === null) return [];
-  const tally = runTally(head);
-  for (const record of lines) tally.add(record);
-  return [summaryOf(tally.read(), written)];
+  return [summaryOf(runTally(head, lines).read(), written)];
 }

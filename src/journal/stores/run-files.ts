@@ -78,15 +78,16 @@ export function runFiles(dir: string, histories: Pick<HistoryFiles, 'remove'>): 
       .filter((runId) => RUN_ID.test(runId));
   // What a run begins with never changes.
   const beginnings = new Map<string, { readonly file: string; readonly history: string | null }>();
-  const historyOf = (runId: string): string | null => {
+  const historyOf = (runId: string): string | null | undefined => {
     const stat = statSync(pathOf(runId), { throwIfNoEntry: false });
     if (stat === undefined) return null;
     const file = `${stat.ino} ${stat.birthtimeMs}`;
     const known = beginnings.get(runId);
     if (known?.file === file) return known.history;
     const line = firstLineOf(pathOf(runId));
-    const history = line === null ? null : historyIdOf(line);
-    if (line !== null) beginnings.set(runId, { file, history });
+    if (typeof line !== 'string') return line;
+    const history = historyIdOf(line);
+    beginnings.set(runId, { file, history });
     return history;
   };
   const erase = (runId: string): void => {
@@ -94,7 +95,9 @@ export function runFiles(dir: string, histories: Pick<HistoryFiles, 'remove'>): 
     for (const name of [pathOf(runId), `${pathOf(runId)}.damaged`]) rmSync(name, { force: true });
     beginnings.delete(runId);
     ended.delete(runId);
-    if (history !== null && !ids().some((other) => historyOf(other) === history)) histories.remove(history);
+    // A run whose file cannot be read may begin with it.
+    const isOfOther = (other: string): boolean => [history, undefined].includes(historyOf(other));
+    if (typeof history === 'string' && !ids().some(isOfOther)) histories.remove(history);
   };
   return {
     dir,
@@ -130,22 +133,44 @@ export function runFiles(dir: string, histories: Pick<HistoryFiles, 'remove'>): 
 
 function entriesOf(dir: string): readonly string[] {
   try {
-    return readdirSync(dir);
+    // A folder is no run, and to open a pipe blocks until another process writes to it.
+    return readdirSync(dir, { withFileTypes: true })
+      .filter((entry) => entry.isFile() || (entry.isSymbolicLink() && isFile(join(dir, entry.name))))
+      .map(({ name }) => name);
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return [];
     throw error;
   }
 }
 
-/** The whole first line of a file; null when there is none. */
-function firstLineOf(path: string): string | null {
-  let file: number;
+function isFile(path: string): boolean {
   try {
-    file = openSync(path, 'r');
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a file is there that cannot be read, by this user or by anyone. */
+export function isUnreadable(error: unknown): boolean {
+  return ['EACCES', 'EPERM', 'EIO'].includes(systemCode(error));
+}
+
+/** Null when there is no such file, undefined when it cannot be read. */
+function opened(path: string): number | null | undefined {
+  try {
+    return openSync(path, 'r');
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return null;
+    if (isUnreadable(error)) return undefined;
     throw error;
   }
+}
+
+/** The whole first line of a file; null when there is none, undefined when it cannot be read. */
+function firstLineOf(path: string): string | null | undefined {
+  const file = opened(path);
+  if (typeof file !== 'number') return file;
   try {
     const { size } = fstatSync(file);
     for (let length = Math.min(size, TAIL); ; length = Math.min(length * 4, size)) {
@@ -164,7 +189,8 @@ function firstLineOf(path: string): string | null {
 const TAIL = 65_536;
 
 function tailOf(path: string): Buffer {
-  const file = openSync(path, 'r');
+  const file = opened(path);
+  if (typeof file !== 'number') return Buffer.alloc(0);
   try {
     const size = statSync(path).size;
     const tail = Buffer.alloc(Math.min(size, TAIL));

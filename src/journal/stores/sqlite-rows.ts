@@ -49,9 +49,7 @@ export function tooShort({ lines, records }: StoredLines): RecordingError {
 
 /** Counts the records of a recording. */
 export function tallyOf({ head, lines }: Recording): Tally {
-  const tally = runTally(head);
-  for (const record of lines) tally.add(record);
-  return tally;
+  return runTally(head, lines);
 }
 
 /** The columns that stay as they are, as parameters of a statement. */

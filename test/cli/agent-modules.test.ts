@@ -1,0 +1,92 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { runCli, runCliProcess, temporaryFolder } from './spawn-cli.ts';
+
+const signalbox = pathToFileURL(join(import.meta.dirname, '../../src/index.ts')).href;
+
+/** A folder with a module that exports this, and runs this command on it in a process of its own. */
+async function onModule(code: string, command: string) {
+  await using folder = await temporaryFolder();
+  await writeFile(join(folder.path, 'agent.ts'), `import { createAgent } from '${signalbox}';\n${code}\n`);
+  await writeFile(join(folder.path, 'run.jsonl'), RECORDING);
+  return await runCliProcess(command.split(' '), { cwd: folder.path });
+}
+
+const RECORDING = '{"t":"run","format":1}\n';
+const NEVER = 'new Promise(() => {})';
+const WAITS = 'it waits for a promise that never settles.\n';
+
+const COMMANDS = [
+  'verify agent.ts',
+  'simulate agent.ts --seeds 1',
+  'test 3 --agent agent.ts',
+  'upgrade --check agent.ts --journal .',
+  'bisect run.jsonl agent.ts agent.ts',
+  'diagram agent.ts',
+];
+
+test.each(COMMANDS)('a module that never finishes loading fails the command, which says so: %s', async (command) => {
+  expect(await onModule(`export default createAgent({ silent: true });\nawait ${NEVER};`, command)).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `signalbox: 'agent.ts' could not be loaded: ${WAITS}`,
+  });
+});
+
+test('so does a default export that never becomes an agent', async () => {
+  for (const exported of [`() => ${NEVER}`, NEVER]) {
+    // oxlint-disable-next-line no-await-in-loop -- two processes at once are no faster
+    const { code, stdout, stderr } = await onModule(`export default ${exported};`, 'verify agent.ts');
+    expect([code, stdout, stderr]).toEqual([1, '', `signalbox: 'default' of 'agent.ts' made no agent: ${WAITS}`]);
+  }
+});
+
+test('a module that takes its time to load is waited for', async () => {
+  const code = `await new Promise((go) => setTimeout(go, 50));\nexport default async () => createAgent({ silent: true });`;
+  const { code: exit, stdout, stderr } = await onModule(code, 'verify agent.ts --max-steps 1');
+  expect([exit, stderr]).toEqual([0, '']);
+  expect(stdout).toContain('proven  alive');
+});
+
+const MAKE = ['simulate agent.ts --seeds 1', 'test 3 --agent agent.ts', 'bisect run.jsonl agent.ts agent.ts'];
+const MUST = "'default' of 'agent.ts' must return what createAgent() gives, and returned";
+
+test.each([
+  ['async (options) => createAgent({ ...options })', 2, `${MUST} a promise: it cannot be async here.`],
+  ['() => 5', 2, `${MUST} number.`],
+  ['() => null', 2, `${MUST} null.`],
+  ["() => { throw new Error('broken'); }", 1, "'default' of 'agent.ts' made no agent: broken"],
+])('a function that makes no agent is named: %s', async (made, exit, says) => {
+  await using folder = await temporaryFolder();
+  await writeFile(
+    join(folder.path, 'agent.ts'),
+    `import { createAgent } from '${signalbox}';\nexport default ${made};\n`,
+  );
+  await writeFile(join(folder.path, 'run.jsonl'), await recorded());
+  for (const command of MAKE) {
+    // oxlint-disable-next-line no-await-in-loop -- one command at a time has the process
+    const { code, stdout, stderr } = await runCli(command.split(' '), { cwd: folder.path });
+    expect([code, stdout, stderr]).toEqual([exit, '', expect.stringContaining(says)]);
+  }
+});
+
+test('a module that throws is named by every command', async () => {
+  await using folder = await temporaryFolder();
+  await writeFile(join(folder.path, 'agent.ts'), "throw new Error('broken');\n");
+  await writeFile(join(folder.path, 'run.jsonl'), await recorded());
+  for (const command of COMMANDS) {
+    // oxlint-disable-next-line no-await-in-loop -- one command at a time has the process
+    const { code, stderr } = await runCli(command.split(' '), { cwd: folder.path });
+    expect([code, stderr]).toEqual([1, "signalbox: 'agent.ts' could not be loaded: broken\n"]);
+  }
+});
+
+async function recorded(): Promise<string> {
+  const run = createAgent({ model: scriptedModel(['Hello.']), silent: true }).run('Hi');
+  await run;
+  return run.recording();
+}

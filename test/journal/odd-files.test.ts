@@ -1,0 +1,107 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import { readRecording } from '../../src/journal/format/recording.ts';
+import { fileJournal } from '../../src/journal/stores/file.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { runCli } from '../cli/spawn-cli.ts';
+import { withoutSums } from '../support/without-sums.ts';
+import { answered, whole } from './stored-runs.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const isLinux = process.platform === 'linux';
+
+/** The warnings of this process until the test ends. */
+function warnings(): readonly string[] {
+  const seen: string[] = [];
+  const spy = vi.spyOn(process, 'emitWarning').mockImplementation((warning) => void seen.push(String(warning)));
+  onTestFinished(() => spy.mockRestore());
+  return seen;
+}
+
+/** The same recording with another head, as somebody else's program could write it. */
+function withHead(text: string, changes: object): string {
+  const [head = '', ...lines] = withoutSums(text).split('\n');
+  return [JSON.stringify({ ...JSON.parse(head), ...changes }), ...lines].join('\n');
+}
+
+const WRONG_HEADS = [
+  ['agent', { agent: undefined }],
+  ['at', { at: {} }],
+  ['input', { input: 5 }],
+  ['metadata', { metadata: null }],
+  ['runId', { runId: 5 }],
+] as const;
+
+/** A folder with two runs that have ended, and whatever else a folder may hold under the name of a run. */
+async function oddFolder() {
+  const folder = await temporaryFolder();
+  const store = whole(fileJournal(folder.path));
+  for (const runId of ['one', 'two'])
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    await answered(store, runId);
+  const at = (name: string): string => join(folder.path, name);
+  const text = readFileSync(at('one.jsonl'), 'utf8');
+  mkdirSync(at('folder.jsonl'));
+  symlinkSync('.', at('around.jsonl'));
+  symlinkSync('loop.jsonl', at('loop.jsonl'));
+  if (process.platform !== 'win32') execFileSync('mkfifo', [at('pipe.jsonl')]);
+  // Whoever opens it may not read it, root neither.
+  if (isLinux) symlinkSync('/proc/self/mem', at('unreadable.jsonl'));
+  for (const [name, changes] of WRONG_HEADS) writeFileSync(at(`head-${name}.jsonl`), withHead(text, changes));
+  writeFileSync(at('line.jsonl'), `${withoutSums(text).split('\n')[0]}\n{"t":"start"}\n{"t":"event"}\n`);
+  return { ...folder, store, text };
+}
+
+test('files that are no runs, or not to be read, hide no other run from a list', async () => {
+  await using folder = await oddFolder();
+  const seen = warnings();
+  expect((await folder.store.list()).map(({ runId }) => runId).toSorted()).toEqual(['one', 'two']);
+  expect(seen.toSorted()).toEqual([
+    ...WRONG_HEADS.map(([name]) =>
+      expect.stringMatching(`head-${name}\\.jsonl is left out .*Line 1 .* without a usable "${name}"`),
+    ),
+    expect.stringMatching(/line\.jsonl is left out/),
+    ...(isLinux ? [expect.stringMatching(/unreadable\.jsonl is left out of the list of runs\. EIO/)] : []),
+  ]);
+});
+
+test('with them a run is shown, listed and pruned by its command', async () => {
+  await using folder = await oddFolder();
+  warnings();
+  const run = (...args: readonly string[]) => runCli(['runs', ...args, '--in', folder.path], { cwd: folder.path });
+  expect(await run('show', 'one')).toMatchObject({ code: 0, stdout: expect.stringContaining('What time is it?') });
+  expect(await run('list')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^run [^]*\ntwo .*\none .*\n$/) });
+  const pruned = await run('prune', '--max-runs', '1', '--json');
+  expect(pruned).toMatchObject({ code: 0, stdout: '{"removed":["one"]}\n' });
+});
+
+test('with them a journal keeps to its limits', async () => {
+  await using folder = await oddFolder();
+  const seen = warnings();
+  const journal = fileJournal(folder.path, { maxRuns: 1 });
+  const agent = createAgent({ model: scriptedModel(['Hello.']), journal, silent: true });
+  expect(await agent.run('Hi', { runId: 'three' })).toMatchObject({ status: 'answered' });
+  const left = await whole(journal).list();
+  expect(left.map(({ runId }) => runId)).toEqual(['three']);
+  expect(seen.filter((warning) => !warning.includes('left out of the list'))).toEqual([]);
+});
+
+test('a link to the file of a run is the run, and a head that knows more than this version is read', async () => {
+  await using folder = await oddFolder();
+  warnings();
+  symlinkSync('one.jsonl', join(folder.path, 'link.jsonl'));
+  writeFileSync(join(folder.path, 'newer.jsonl'), withHead(folder.text, { mood: 5, input: '', metadata: {} }));
+  const listed = (await folder.store.list()).map(({ runId }) => runId).toSorted();
+  expect(listed).toEqual(['link', 'newer', 'one', 'two']);
+});
+
+test.each(WRONG_HEADS)('a head without its %s is damage wherever a recording is read', async (name, changes) => {
+  await using folder = await temporaryFolder();
+  const { recording } = await answered(fileJournal(folder.path), 'one');
+  expect(() => readRecording(withHead(recording, changes))).toThrow(
+    expect.objectContaining({ code: 'bad-recording', line: 1, message: expect.stringContaining(`"${name}"`) }),
+  );
+});
