@@ -4,19 +4,19 @@
  */
 import { readInput } from './input-parts.ts';
 import { optionsOf } from '../../json/known-options.ts';
-import type {
-  AgentLogicInput,
-  CloseOptions,
-  ConfigurableOptions,
-  ListToolsOptions,
-  OrphanOptions,
-  ResumeOptions,
-  RunOptions,
-  ApprovalOptions,
-  SteerOptions,
-  WakeOptions,
+import {
+  type AgentLogicInput,
+  type CloseOptions,
+  type ConfigurableOptions,
+  type ListToolsOptions,
+  type OrphanOptions,
+  type ResumeOptions,
+  type RunOptions,
+  type ApprovalOptions,
+  type SteerOptions,
+  type WakeOptions,
+  WHEN_BUSY,
 } from './run-options.ts';
-import { WHEN_BUSY } from './run-options.ts';
 
 const DOCS = 'docs/agents.md';
 
