@@ -3,6 +3,7 @@
  * own options (`options.ts`).
  */
 import { readInput } from './input-parts.ts';
+import { checkRunId } from '../../journal/format/record.ts';
 import { optionsOf } from '../../json/known-options.ts';
 import {
   type AgentLogicInput,
@@ -104,6 +105,7 @@ export const checkConfigurable = optionsOf<ConfigurableOptions>(
 /** Refuses options that no run can be started with. */
 export function checkRun(given: RunOptions): void {
   checkRunOptions(given);
+  checkRunId('agent.run', given.runId);
   const { maxSteps, whenBusy } = given;
   if (whenBusy !== undefined && !WHEN_BUSY.includes(whenBusy))
     throw new TypeError(
