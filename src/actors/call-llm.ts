@@ -3,7 +3,7 @@ import { checkReply } from './check-reply.ts';
 import { askUnlessResting } from './circuits.ts';
 import { LONGEST_TIMEOUT } from './deadline.ts';
 import { leaf } from './leaf.ts';
-import { type Model, type ModelReply, type ModelRequest, ModelError } from './model.ts';
+import { type Model, type ModelReply, type ModelRequest, type ModelToken, ModelError } from './model.ts';
 
 /** One attempt to get a reply. Times in milliseconds; `responseMs` null means the model's own default. */
 export interface CallLlmInput {
@@ -25,6 +25,8 @@ export interface CallLlmPorts {
   readonly retryable?: (error: unknown, agent: string) => boolean | undefined;
   /** What there is to find out about an agent's own model. */
   readonly facts?: (agent: string) => ModelFacts;
+  /** Where at the end of a text a secret may have begun whose rest is yet to come; its length where none has. */
+  readonly openAt?: (text: string) => number;
 }
 
 /** What is found out about a model besides its requests, which never wait for it. */
@@ -113,8 +115,8 @@ export const callLlm = (ports: CallLlmPorts) =>
         };
         const ask = (): Promise<ModelReply> =>
           model.keepsTime === true
-            ? complete(model, input, signal, tell)
-            : withSilenceLimit(model, input, signal, tell);
+            ? complete(model, input, signal, { ...ports, note: tell })
+            : withSilenceLimit(model, input, signal, { ...ports, note: tell });
         const replying = listed === undefined ? ask() : askUnlessResting(model, { always: listed.again, signal }, ask);
         const facts = input.model === '' || listed !== undefined ? ports.facts?.(input.agent) : undefined;
         facts?.look();
@@ -141,26 +143,46 @@ export function callsNatively(model: Model): boolean {
   return model.callsNatively === true || nativeCallers.has(model);
 }
 
-/** Asks the model. Tokens that it reports after it has settled belong to nothing any more and are dropped. */
+interface TokenIo extends Pick<CallLlmPorts, 'openAt'> {
+  readonly note: (note: JsonObject) => void;
+}
+
+/**
+ * Asks the model. Tokens that it reports after it has settled belong to nothing any more and are dropped. What may be the
+ * beginning of a secret waits for the next token, so that a secret is found in whatever pieces it comes.
+ */
 async function complete(
   model: Model,
   input: CallLlmInput,
   signal: AbortSignal,
-  note: (note: JsonObject) => void,
+  { note, openAt = ({ length }) => length }: TokenIo,
 ): Promise<ModelReply> {
   let index = 0;
   let settled = false;
+  let held: ModelToken | null = null;
+  const tell = (token: ModelToken, to: number): void => {
+    const { kind, text, callIndex, tool } = token;
+    const ofCall = callIndex === undefined ? {} : { callIndex, ...(tool === undefined ? {} : { tool }) };
+    held = to < text.length ? { ...token, text: text.slice(to) } : null;
+    note({ note: 'token', kind, text: text.slice(0, to), index: index++, ...ofCall });
+  };
+  const tellHeld = (): void => {
+    if (held !== null) tell(held, held.text.length);
+  };
   try {
-    return await model.complete(input.request, {
+    const reply = await model.complete(input.request, {
       signal,
       connectMs: input.connectMs,
       ...(input.responseMs === null ? {} : { responseMs: input.responseMs }),
-      onToken: ({ kind, text, callIndex, tool }) => {
+      onToken: (token) => {
         if (settled || signal.aborted) return;
-        const ofCall = callIndex === undefined ? {} : { callIndex, ...(tool === undefined ? {} : { tool }) };
-        note({ note: 'token', kind, text, index: index++, ...ofCall });
+        if (held?.kind !== token.kind || held.callIndex !== token.callIndex) tellHeld();
+        const text = [held?.text, token.text].join('');
+        tell({ ...token, text }, openAt(text));
       },
     });
+    if (!signal.aborted) tellHeld();
+    return reply;
   } finally {
     settled = true;
   }
@@ -171,7 +193,7 @@ async function withSilenceLimit(
   model: Model,
   input: CallLlmInput,
   owner: AbortSignal,
-  note: (note: JsonObject) => void,
+  { note, ...io }: TokenIo,
 ): Promise<ModelReply> {
   const responseMs = input.responseMs ?? DEFAULT_RESPONSE_MS;
   const silence = new AbortController();
@@ -196,7 +218,7 @@ async function withSilenceLimit(
     note(token);
   };
   try {
-    return await Promise.race([complete(model, input, silence.signal, heard), ended.promise]);
+    return await Promise.race([complete(model, input, silence.signal, { ...io, note: heard }), ended.promise]);
   } finally {
     clearTimeout(timer);
     owner.removeEventListener('abort', follow);

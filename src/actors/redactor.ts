@@ -25,6 +25,15 @@ const LOOKS_LIKE_A_KEY =
 /** The same, only to be asked: `replace` on a megabyte costs more than a look. */
 const ONE_KEY = new RegExp(LOOKS_LIKE_A_KEY.source);
 
+/** What one is made of, and what one begins with, or with a part of it at the end of a text. */
+const KEY_CHARACTER = /[\w.-]/;
+const KEY_BEGINNING = /\b(?:sk|gh|gi|gl|xo|AK|AI|hf|np|ey|[sgxAhne]$)/;
+const BLOCK = '-----BEGIN ';
+const OPEN_BLOCK = /^-----BEGIN [A-Z ]{0,40}(?:-{1,4}|-----[A-Za-z0-9+/=\s\\]*(?:-{1,5}[A-Z ]*-{0,5})?)?$/;
+
+/** More than this many characters are not kept waiting. */
+const MOST_WAITING = 10_000;
+
 /** The shortest text that can hold one. */
 const SHORTEST_KEY = 15;
 
@@ -93,6 +102,26 @@ export class OwnRedactor implements Redactor {
       return text;
     });
     return lost;
+  }
+
+  /** Where at the end of a text a secret may have begun whose rest is yet to come; its length where none has. */
+  openAt(text: string): number {
+    let at = text.length;
+    while (at > 0 && KEY_CHARACTER.test(text.charAt(at - 1))) at -= 1;
+    const key = text.slice(at).search(KEY_BEGINNING);
+    const block = text.lastIndexOf(BLOCK);
+    at = key === -1 ? text.length : at + key;
+    if (block !== -1 && OPEN_BLOCK.test(text.slice(block))) at = Math.min(at, block);
+    const secrets = [...this.#known().filter(({ length }) => length >= SHORTEST), ...this.#hidden().flatMap(spellings)];
+    for (const secret of [...secrets, BLOCK])
+      for (let from = Math.max(0, text.length - secret.length + 1); from < at; from += 1)
+        if (secret.startsWith(text.slice(from))) at = from;
+    // One that is there as a whole is not cut.
+    for (const secret of secrets) {
+      const from = text.lastIndexOf(secret, at);
+      if (from !== -1 && from + secret.length > at) at = from;
+    }
+    return text.length - at > MOST_WAITING ? text.length : at;
   }
 
   /** The secret of each mark. */

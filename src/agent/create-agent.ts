@@ -1,18 +1,19 @@
-import type {
-  ApprovalOptions,
-  CloseOptions,
-  ConfigurableOptions,
-  ConversationOptions,
-  Delivery,
-  ForkRunOptions,
-  ListToolsOptions,
-  OrphanOptions,
-  QueueOptions,
-  ResumedOrphans,
-  ResumeOptions,
-  SteerOptions,
-  WakeOptions,
-  WokenRun,
+import {
+  type ApprovalOptions,
+  type CloseOptions,
+  type ConfigurableOptions,
+  type ConversationOptions,
+  type Delivery,
+  type ForkRunOptions,
+  type ListToolsOptions,
+  type OrphanOptions,
+  type QueueOptions,
+  type ResumedOrphans,
+  type ResumeOptions,
+  type SteerOptions,
+  type WakeOptions,
+  type WokenRun,
+  newRunId,
 } from './options/run-options.ts';
 import type { Message } from '../actors/model.ts';
 import type { ListedTool, Agent, AgentLogic, Conversation } from './agent-types.ts';
@@ -36,7 +37,6 @@ import { ENGINE, type EngineRun } from './run/engine-port.ts';
 import { boundWhenTaken } from './options/bound-methods.ts';
 import { ownPort } from './core/own-port.ts';
 import { repairedHistory, resolvedOptions, toolCallingOf } from './options/agent-settings.ts';
-import { newRunId } from './options/run-options.ts';
 import {
   checkApproval,
   checkListTools,
@@ -46,7 +46,7 @@ import {
   checkWake,
 } from './options/check-options.ts';
 import { exploredStart } from './past/past-runs.ts';
-import type { AgentOptions } from './options/agent-options.ts';
+import { type AgentOptions, checkOptions } from './options/agent-options.ts';
 import type { RunInput } from './options/input-parts.ts';
 import type { OutputOf, OutputSchema } from './options/output-options.ts';
 import type { RunEvent } from '../machines/events/run-events.ts';
@@ -162,6 +162,7 @@ class OwnAgent implements Agent<unknown, AnyRun> {
   }
 
   setHistory(messages: readonly Message[]): void {
+    Reflect.apply(checkOptions, undefined, [{ history: messages ?? null }, 'agent.setHistory']);
     this.#runs.own.history = repairedHistory(messages);
   }
 

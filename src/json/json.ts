@@ -27,9 +27,9 @@ export function setOwn(target: Building, key: string, value: Json): void {
 }
 
 /** The value of a JSON text; undefined for any other text. */
-export function parsedText(text: string): unknown {
+export function parsedText(text: string): Json | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: Json = JSON.parse(text);
     return value;
   } catch {
     return undefined;

@@ -83,6 +83,8 @@ function shown(view: RunSnapshot, event: ShownEvent): RunSnapshot {
       return text === '' ? spent : withMessage(spent, turn, { text });
     }
     case 'thought':
+      // The words beside native calls come as the text, too.
+      if (view.messages.some(({ id, text }) => id === turn && text === event.text)) return view;
       return edit({ thought: event.text });
     case 'answer':
       return edit({ text: event.text, isPartial: false });

@@ -96,6 +96,40 @@ describe('the conversation of an agent', () => {
     expectPaired(agent.history);
   });
 
+  test.each<[string, unknown]>([
+    ['history', 'x'],
+    ['history', undefined],
+    ['history.0', [null]],
+    ['history.0.content', [{ role: 'user' }]],
+    ['history.1.role', [user('x'), { role: 'bogus', content: 'x' }]],
+  ])('setHistory refuses what createAgent refuses, and keeps what there was: %s', async (option, given) => {
+    const { agent, model } = agentWith(['Hi.'], { history: [user('My name is Ada.')] });
+    const refused = expect.objectContaining({
+      name: 'TypeError',
+      code: 'wrong-option',
+      message: expect.stringContaining(`agent.setHistory: option '${option}': `),
+    });
+    expect(() => Reflect.apply(agent.setHistory, agent, [given])).toThrow(refused);
+    expect(shape(agent.history)).toEqual(['user: My name is Ada.']);
+    expect((await agent.run('Hello')).result).toBe('Hi.');
+    expect(model.requests[0]?.messages).toContainEqual(user('My name is Ada.'));
+  });
+
+  test('setHistory takes what an agent had, with parts, system prompts and members of its own', async () => {
+    const { agent, model } = agentWith(['Hi.', 'Ho.'], {
+      history: [{ role: 'user', content: [{ type: 'text', text: 'My name is Ada.' }] }],
+    });
+    expect((await agent.run('Hello')).result).toBe('Hi.');
+    const before = agent.history;
+    agent.setHistory([{ role: 'system', content: 'Be kind.' }, ...before.map((message) => ({ ...message, at: 5 }))]);
+    expect(agent.history).toEqual(before.map((message) => ({ ...message, at: 5 })));
+    expect((await agent.run('And?')).result).toBe('Ho.');
+    expect(JSON.stringify(model.requests[1]?.messages)).toMatch(/My name is Ada\..*Hello.*Hi\..*And\?/);
+    expect(JSON.stringify(model.requests[1]?.messages)).not.toContain('Be kind.');
+    agent.setHistory([]);
+    expect(agent.history).toEqual([]);
+  });
+
   test('does not change with an array that was given', async () => {
     const given = [user('a')];
     const { agent } = agentWith([], { history: given });

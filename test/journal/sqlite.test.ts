@@ -4,6 +4,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test, vi } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import { abandonedRun } from '../../src/journal/conformance/sample-run.ts';
 import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
 import type { JournalStore } from '../../src/journal/run/run-journal.ts';
 import type { RunQuery } from '../../src/journal/format/tally.ts';
@@ -193,7 +194,7 @@ test('secrets of runs that are over are gone when the database is opened again',
   const path = join(folder.path, 'runs.sqlite');
   const store = sqliteJournal(path);
   await answered(store, 'ended');
-  await interrupted(store, 'a/b');
+  await abandonedRun(store, 'a/b');
   const old = Date.now() / 1000 - 61;
   for (const runId of ['ended', 'none', 'a/b']) {
     store.secrets?.keep(runId, { '«secret:1»': 'a-key' });

@@ -33,6 +33,7 @@ export function agentLeaves(root: AgentPorts) {
         return name === '' ? ports.model : ports.modelNamed(name);
       },
       facts: (agent) => of(agent).facts,
+      openAt: (text) => root.redactor.openAt(text),
       retryable: (error, agent) => of(agent).options.retry?.retryable?.(error),
     }),
     callTool: callTool({

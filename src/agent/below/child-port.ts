@@ -9,6 +9,7 @@ import type { McpCalls } from '../../actors/mcp/mcp-calls.ts';
 import type { AgentOptions } from '../options/agent-options.ts';
 import type { TypedOutput } from '../options/output-options.ts';
 import type { ModelFacts } from '../../actors/call-llm.ts';
+import type { OwnRedactor } from '../../actors/redactor.ts';
 import { CHILD, type ChildAgent } from '../options/option-types.ts';
 import { type OwnedOnError, fixersOf } from '../tools/repair-circle.ts';
 import type { ChildSetup, AgentSetup } from '../../machines/contract/agent-setup.ts';
@@ -65,6 +66,7 @@ export interface AgentPorts {
   /** Keeps an "always allow", of the agent or of a conversation's owner. */
   remember(tool: ToolSpec, owner?: string): Promise<void>;
   readonly options: AgentOptions;
+  readonly redactor: Pick<OwnRedactor, 'openAt'>;
   setup(signal: AbortSignal): Promise<AgentSetup>;
   /** Decides about an escalation; null: not handled. */
   decide(error: EscalationError): Promise<Verdict | null>;

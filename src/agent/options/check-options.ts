@@ -3,20 +3,21 @@
  * own options (`options.ts`).
  */
 import { readInput } from './input-parts.ts';
+import { checkRunId } from '../../journal/format/record.ts';
 import { optionsOf } from '../../json/known-options.ts';
-import type {
-  AgentLogicInput,
-  CloseOptions,
-  ConfigurableOptions,
-  ListToolsOptions,
-  OrphanOptions,
-  ResumeOptions,
-  RunOptions,
-  ApprovalOptions,
-  SteerOptions,
-  WakeOptions,
+import {
+  type AgentLogicInput,
+  type CloseOptions,
+  type ConfigurableOptions,
+  type ListToolsOptions,
+  type OrphanOptions,
+  type ResumeOptions,
+  type RunOptions,
+  type ApprovalOptions,
+  type SteerOptions,
+  type WakeOptions,
+  WHEN_BUSY,
 } from './run-options.ts';
-import { WHEN_BUSY } from './run-options.ts';
 
 const DOCS = 'docs/agents.md';
 
@@ -104,6 +105,7 @@ export const checkConfigurable = optionsOf<ConfigurableOptions>(
 /** Refuses options that no run can be started with. */
 export function checkRun(given: RunOptions): void {
   checkRunOptions(given);
+  checkRunId('agent.run', given.runId);
   const { maxSteps, whenBusy } = given;
   if (whenBusy !== undefined && !WHEN_BUSY.includes(whenBusy))
     throw new TypeError(

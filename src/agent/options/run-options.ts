@@ -41,7 +41,7 @@ export interface RunOptions<TContext = unknown, TSchema = undefined> {
   readonly whenBusy?: (typeof WHEN_BUSY)[number];
   /** JSON in the recording's first line. */
   readonly metadata?: JsonObject;
-  /** Names the run and its file. Default: a fresh id that sorts by time. */
+  /** Names the run and its file: letters, digits, dots, dashes and underscores. Default: a fresh id that sorts by time. */
   readonly runId?: string;
   /** Shows this run on the inspector's page: `true` for the process's own, or one of `createInspector`. */
   readonly inspect?: boolean | RunPort | Promise<RunPort>;

@@ -38,7 +38,7 @@ export function liveRuns(core: AgentCore, of: RunsOf): LiveRuns {
     if (!runs.has(run)) return;
     runs.set(run, toolset);
     const now = toJson(core.redactor.redact(toolset));
-    if (now.ok && !isSame(known.toolset, now.value)) await run.send({ type: 'tools.changed', toolset: now.value });
+    if (now.ok && !isSameJson(known.toolset, now.value)) await run.send({ type: 'tools.changed', toolset: now.value });
   };
   return {
     core,
@@ -95,8 +95,8 @@ export async function restartNews(
   );
   const now = redact({ toolset, children: await childrenNow(new Map([...core.children, ...repairers])) });
   const known = tools === 'now' ? now : strictest(before, now);
-  const areSame = isSame(before.toolset, known.toolset);
-  const isBelow = isSame(toolsBelow(before.children), toolsBelow(known.children));
+  const areSame = isSameJson(before.toolset, known.toolset);
+  const isBelow = isSameJson(toolsBelow(before.children), toolsBelow(known.children));
   const told = toJson({
     toolset: known.toolset,
     ...(isBelow ? {} : { children: known.children }),
@@ -126,7 +126,8 @@ function toolsBelow(children: readonly ChildSetup[]): readonly object[] {
   return children.map(({ tool, setup }) => ({ tool, toolset: setup.toolset, below: toolsBelow(setup.children) }));
 }
 
-function isSame(one: unknown, other: unknown): boolean {
+/** Whether two values are the same JSON. */
+export function isSameJson(one: unknown, other: unknown): boolean {
   const [a, b] = [toJson(one), toJson(other)];
   return a.ok && b.ok && digest(a.value) === digest(b.value);
 }

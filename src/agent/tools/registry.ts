@@ -202,9 +202,3 @@ export class OwnRegistry extends Tools implements ToolRegistry {
 }
 
 boundWhenTaken(OwnRegistry, ['register', 'has', 'find', 'remove', 'clear', 'list', 'execute']);
-
-/** The owner of the tools, for calls by code. */
-interface RegistryHome extends Asking {
-  readonly mcp: McpCalls;
-  settings(): AgentSettings;
-}

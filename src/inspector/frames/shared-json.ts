@@ -66,13 +66,3 @@ function copied(item: object, each: (member: unknown) => Json): Json {
 function mapped(item: JsonObject, each: (member: Json) => Json): JsonObject {
   return Object.fromEntries(Object.entries(item).map(([key, member]) => [key, each(member)]));
 }
-
-/** The JSON value that a text is; undefined for a text that is not JSON. */
-export function parsedJson(text: string): Json | undefined {
-  try {
-    const value: Json = JSON.parse(text);
-    return value;
-  } catch {
-    return undefined;
-  }
-}

@@ -1,8 +1,8 @@
-import type { Json } from '../../json/json.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import { eventBytes } from '../frames/frame-log.ts';
 import { type Act, type Frame, PROTOCOL, type SavedPage, type SavedSession } from '../frames/protocol.ts';
-import { parsedJson, share } from '../frames/shared-json.ts';
+import { type Json, parsedText } from '../../json/json.ts';
+import { share } from '../frames/shared-json.ts';
 import { receiveText } from '../sessions/received-systems.ts';
 import type { SessionList } from '../sessions/session-list.ts';
 import type { Session } from '../sessions/session.ts';
@@ -184,7 +184,7 @@ const schema = z.discriminatedUnion('kind', [
 
 /** Reads what the page asks for; a text that says what is wrong with it otherwise. */
 function readAct(body: string): Act | string {
-  const parsed = parsedJson(body);
+  const parsed = parsedText(body);
   if (parsed === undefined) return 'The body is not JSON.';
   const checked = schema.safeParse(parsed);
   if (checked.success) return checked.data;

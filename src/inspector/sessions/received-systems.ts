@@ -6,7 +6,7 @@
  * I2 A connection that is lost ends what it reported. An app that comes back continues where it was, and what it
  *    reports again is not shown again.
  */
-import { parsedJson } from '../frames/shared-json.ts';
+import { parsedText } from '../../json/json.ts';
 import type { ActReply, SessionEnding } from '../frames/protocol.ts';
 import { type ActorReceived, type ReceivedEvent, readReceived } from './received-event.ts';
 import { ReceivedSession } from './received-session.ts';
@@ -209,7 +209,7 @@ function continues({ rootId, began, source, actors }: ReceivedSystem, event: Rec
 
 /** Takes one event of Stately's protocol, or a list of them, as JSON; what is none is counted and left out. */
 export function receiveText(text: string, receive: (event: unknown) => boolean): ActReply {
-  const given = parsedJson(text);
+  const given = parsedText(text);
   const events: readonly unknown[] = Array.isArray(given) ? given : [given];
   const refused = events.filter((event) => !receive(event)).length;
   if (refused === 0) return { ok: true };

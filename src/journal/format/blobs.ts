@@ -9,7 +9,7 @@
 import { isList } from '../../json/depth.ts';
 import type { Message } from '../../actors/model.ts';
 import { digest } from '../../json/digest.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../json/json.ts';
+import { isJsonObject, type Json, type JsonObject, parsedText } from '../../json/json.ts';
 import { withSum } from './checksums.ts';
 import type { BlobRecord, RecordLine, RunRecord } from './record.ts';
 
@@ -112,12 +112,8 @@ function isLargeText(text: string): boolean {
 /** The object or list that a text is the JSON of, to the letter; else null. */
 function exactJson(text: string): Json {
   if (!/^[[{]/.test(text)) return null;
-  try {
-    const value: Json = JSON.parse(text);
-    return JSON.stringify(value) === text ? value : null;
-  } catch {
-    return null;
-  }
+  const value = parsedText(text);
+  return value !== undefined && JSON.stringify(value) === text ? value : null;
 }
 
 function literal(object: JsonObject): JsonObject {

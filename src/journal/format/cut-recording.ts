@@ -1,7 +1,7 @@
 import { RecordingError } from './journal-error.ts';
 import { checkReply } from '../../actors/check-reply.ts';
 import type { Effect, Outcome } from '../../actors/journal.ts';
-import { isJsonObject, type Json } from '../../json/json.ts';
+import { isJsonObject, type Json, parsedText } from '../../json/json.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import { sumOf } from './checksums.ts';
 import { entryRecord, type RecordLine } from './record.ts';
@@ -123,13 +123,9 @@ export function wholePart(lines: readonly string[]): WholePart {
 }
 
 function calledTool(line: string): readonly string[] {
-  try {
-    const record: Json = JSON.parse(sumOf(line)?.text ?? line);
-    if (!isJsonObject(record) || record.name !== 'callTool' || !isJsonObject(record.request)) return [];
-    return typeof record.request.tool === 'string' ? [record.request.tool] : [];
-  } catch {
-    return [];
-  }
+  const record = parsedText(sumOf(line)?.text ?? line);
+  if (!isJsonObject(record) || record.name !== 'callTool' || !isJsonObject(record.request)) return [];
+  return typeof record.request.tool === 'string' ? [record.request.tool] : [];
 }
 
 /** An outcome from elsewhere, and its place among others of that kind. */

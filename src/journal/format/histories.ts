@@ -8,6 +8,7 @@
 import { RecordingError } from './journal-error.ts';
 import type { Message } from '../../actors/model.ts';
 import { digest } from '../../json/digest.ts';
+import { parsedText } from '../../json/json.ts';
 import { LARGE } from './blobs.ts';
 import { sumOf, withSum } from './checksums.ts';
 
@@ -154,7 +155,7 @@ function storedHead(text: string) {
   const sum = sumOf(line);
   // A damaged line is reported by its reader.
   if (sum?.holds === false) return null;
-  const head: unknown = parsed(sum?.text ?? line);
+  const head: unknown = parsedText(sum?.text ?? line);
   if (typeof head !== 'object' || head === null) return null;
   const part = historyPartOf(head);
   return part === null ? null : { head, part, rest: text.slice(line.length), summed: sum !== null };
@@ -166,19 +167,11 @@ function messagesOf({ $history: id, from, to }: HistoryPart, lines: readonly str
     const sum = sumOf(line);
     if (sum?.holds !== true || sum.n !== from + index + 1)
       throw damagedHistory(id, `line ${from + index + 1} is damaged`);
-    return parsed(sum.text);
+    return parsedText(sum.text);
   });
 }
 
 /** A run whose starting history cannot be read. */
 export function damagedHistory(id: string, what: string): RecordingError {
   return new RecordingError(1, `begins with a part of histories/${id}.jsonl, and ${what}.`);
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null;
-  }
 }

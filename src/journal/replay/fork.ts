@@ -1,6 +1,7 @@
 import type { Outcome } from '../../actors/journal.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { optionsOf } from '../../json/known-options.ts';
+import { checkRunId } from '../format/record.ts';
 import { type Recording, readRecording } from '../format/recording.ts';
 
 /** Where a fork leaves its recording, and how it continues. Prompt, model and tools are those of the agent. */
@@ -63,5 +64,6 @@ export function fork<TRun>(
   options: ForkOptions,
 ): TRun {
   checkOptions(options ?? null);
+  checkRunId('fork', options.runId);
   return agent[FORK](readRecording(recording), options);
 }

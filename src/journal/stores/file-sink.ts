@@ -1,3 +1,4 @@
+import { parsedText } from '../../json/json.ts';
 import type { Sink } from '../run/run-journal.ts';
 import type { LineWriter } from '../format/blobs.ts';
 import { beginsWithLine } from '../format/checksums.ts';
@@ -144,11 +145,7 @@ export function isUnbegun(content: Buffer): boolean {
 }
 
 function isWhole(line: string): boolean {
-  try {
-    return typeof JSON.parse(line) === 'object';
-  } catch {
-    return false;
-  }
+  return typeof parsedText(line) === 'object';
 }
 
 /**

@@ -9,7 +9,7 @@ import {
   messageLine,
 } from '../format/histories.ts';
 import { JournalError, RecordingError } from '../format/journal-error.ts';
-import type { RunRecord } from '../format/record.ts';
+import { RUN_ID, type RunRecord } from '../format/record.ts';
 import {
   closeSync,
   existsSync,
@@ -51,7 +51,6 @@ export interface RunFiles {
 }
 
 const EXTENSION = '.jsonl';
-const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
 /** The files of the runs in a folder, which need not exist yet. Throws a `TypeError` for ids that can name no file. */
 export function runFiles(dir: string, histories: Pick<HistoryFiles, 'remove'>): RunFiles {

@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { isJsonObject } from '../../json/json.ts';
+import { isJsonObject, parsedText } from '../../json/json.ts';
 import { makeFolder, systemCode } from '../../security/folders.ts';
 import type { RunSecrets } from '../run/run-journal.ts';
 
@@ -60,11 +60,7 @@ function readSecrets(path: string): Readonly<Record<string, string>> {
 
 /** A line that a crash has torn holds nothing that was promised to be kept. */
 function secretsOf(line: string): Readonly<Record<string, string>> {
-  try {
-    const value: unknown = JSON.parse(line);
-    const entries = Object.entries(isJsonObject(value) ? value : {});
-    return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
-  } catch {
-    return {};
-  }
+  const value = parsedText(line);
+  const entries = Object.entries(isJsonObject(value) ? value : {});
+  return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
 }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { isMainThread } from 'node:worker_threads';
-import { isJsonObject } from '../../json/json.ts';
+import { isJsonObject, parsedText } from '../../json/json.ts';
 import { isAlive } from '../../security/lock-file.ts';
 
 /** The writer of a run. Only one process may write it, so it must be clear when that process is gone. */
@@ -38,15 +38,11 @@ export function newWriter(): Writer {
 
 /** Reads what a writer left of itself; null when it is unreadable, as after a crash of the machine. */
 export function readWriter(text: string): Writer | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (!isJsonObject(value)) return null;
-    const { pid, start, thread, place, token } = value;
-    if (typeof pid !== 'number' || typeof place !== 'string' || typeof token !== 'string') return null;
-    return { pid, start: textOrNull(start), thread: textOrNull(thread), place, token };
-  } catch {
-    return null;
-  }
+  const value = parsedText(text);
+  if (!isJsonObject(value)) return null;
+  const { pid, start, thread, place, token } = value;
+  if (typeof pid !== 'number' || typeof place !== 'string' || typeof token !== 'string') return null;
+  return { pid, start: textOrNull(start), thread: textOrNull(thread), place, token };
 }
 
 /** Whether a writer is gone that gave its last sign of life so many milliseconds ago. */

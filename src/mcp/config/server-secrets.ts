@@ -1,4 +1,5 @@
 import { processEnvironment } from '../../models/endpoint/environment.ts';
+import { decoded } from '../../parsing/schema/fit-context.ts';
 import { authSecrets } from './auth.ts';
 import { expandVariables } from './environment-variables.ts';
 
@@ -58,14 +59,6 @@ export function splitAddress(url: string): SplitAddress {
 /** A URL in a form that is safe to show, even if it cannot be parsed: `https://***@host`. */
 export function shownAddress(url: string): string {
   return url.replace(/(:?\/\/)[^/?#]*@/, '$1***@');
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 function expanded(text: string): string {

@@ -19,8 +19,7 @@ import type { McpServer } from '../config/config.ts';
 import type { McpLimits } from '../config/server-limits.ts';
 import type { McpAnswers } from '../config/answers.ts';
 import { type LinkFault, connectTimeout, toMcpError } from '../wire/faults.ts';
-import { listMcpTools } from '../../actors/mcp/connect-mcp.ts';
-import { pingMcp } from '../../actors/mcp/connect-mcp.ts';
+import { listMcpTools, pingMcp } from '../../actors/mcp/connect-mcp.ts';
 
 /** What links need and report. */
 interface LinksOptions {

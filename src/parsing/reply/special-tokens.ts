@@ -21,11 +21,7 @@ export function leadingTokens(text: string, from: number, end: number): number {
 /** The text without the special tokens of chat templates at its end. */
 export function stripTokens(text: string): string {
   let out = text;
-  for (let i = 0; i < MOST; i += 1) {
-    const next = dropEnd(out);
-    if (next === out) break;
-    out = next;
-  }
+  for (let i = 0; i < MOST; i += 1) out = dropEnd(out);
   return out;
 }
 
@@ -35,9 +31,15 @@ function dropEnd(text: string): string {
   const tail = Math.max(0, trimmed.length - 60);
   const found = TRAILING.exec(trimmed.slice(tail));
   if (found === null) return text;
-  // Behind a space on its line a token is spoken of: models write theirs right behind the text.
+  // Behind a space on its line a token is spoken of: models write theirs right behind the text. `</s>` may close an element.
   const before = trimmed.slice(0, tail + found.index);
-  return /\S[ \t]+$/.test(before) ? text : before;
+  return /\S[ \t]+$/.test(before) || (found[0].startsWith('</s>') && opensElement(before)) ? text : before;
+}
+
+/** True where the last `<s>` of a text is open; one in backticks is spoken of. */
+function opensElement(text: string): boolean {
+  const opened = text.lastIndexOf('<s>');
+  return opened > text.lastIndexOf('</s>') && text.charAt(opened + 3) !== '`';
 }
 
 const END_MARKS = /(?:\s|<\|[^<>|{}"\n]{1,40}\|>|<\/s>|<｜[^<>{}"\n]{1,40}｜>|\[\/INST\]|<end_of_turn>|<eos>)+$/;

@@ -77,7 +77,7 @@ export class FitContext {
     if (!ref.startsWith('#/')) return this.findAnchor(ref);
     let node: Json | undefined = this.root;
     for (const part of ref.slice(2).split('/')) {
-      const key = decodeURIComponentSafely(part).replaceAll('~1', '/').replaceAll('~0', '~');
+      const key = decoded(part).replaceAll('~1', '/').replaceAll('~0', '~');
       if (Array.isArray(node)) node = node[Number(key)];
       else if (isJsonObject(node) && Object.hasOwn(node, key)) node = node[key];
       else return undefined;
@@ -115,7 +115,8 @@ export function pointer(path: readonly (string | number)[], key?: string): strin
   return parts.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-function decodeURIComponentSafely(text: string): string {
+/** A part of a URL as it is meant; as it stands where it cannot be read. */
+export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

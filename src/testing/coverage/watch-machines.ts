@@ -1,5 +1,5 @@
-import { type AnyMachineSnapshot, type InspectionEvent, StateMachine } from 'xstate';
-import { stateText } from '../../machines/events/transition-log.ts';
+import { type InspectionEvent, StateMachine } from 'xstate';
+import { isMachineSnapshot, stateText } from '../../machines/events/transition-log.ts';
 import { edgeOf } from './edges.ts';
 
 /** Edges by their key, states as `machine: STATE`. */
@@ -62,10 +62,6 @@ function note(inspected: InspectionEvent): void {
 
 function noteState(snapshot: unknown): void {
   if (isMachineSnapshot(snapshot)) states.add(`${snapshot.machine.id}: ${stateText(snapshot.value)}`);
-}
-
-function isMachineSnapshot(snapshot: unknown): snapshot is AnyMachineSnapshot {
-  return typeof snapshot === 'object' && snapshot !== null && 'machine' in snapshot && 'value' in snapshot;
 }
 
 /** The environment variable in which the reporter names the folder for what its workers note. */

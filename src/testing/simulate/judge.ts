@@ -1,3 +1,4 @@
+import { isSameJson } from '../../agent/past/live-runs.ts';
 import type { SomeRun } from '../../agent/run/run.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import type { Outcome } from '../../actors/journal.ts';
@@ -156,7 +157,7 @@ async function replayed(outcome: SimulatedOutcome, recording: Recording, result:
   if (ended.failed !== undefined) return { check: 'replay', message: ended.failed };
   const again = ended.result;
   if (again === undefined) return { check: 'replay', message: 'the replay does not end' };
-  return sameEnding(again, result) && isSame(texts(again), texts(result))
+  return sameEnding(again, result) && isSameJson(texts(again), texts(result))
     ? null
     : { check: 'replay', message: 'the replay gives another result' };
 }
@@ -164,11 +165,6 @@ async function replayed(outcome: SimulatedOutcome, recording: Recording, result:
 /** Without secrets: a replay has marks in their place. */
 function texts({ messages }: AnyResult): unknown {
   return messages.map(({ role, toolCallId }) => [role, toolCallId ?? '']);
-}
-
-function isSame(one: unknown, other: unknown): boolean {
-  const [a, b] = [toJson(one), toJson(other)];
-  return a.ok && b.ok && digest(a.value) === digest(b.value);
 }
 
 /** A tool whose effects are `once` must not be performed again while nobody knows what came of it. */

@@ -106,7 +106,7 @@ export class AgUiFold {
         this.#said = event.toolCalls.length > 0 ? event.text.trim() : '';
         return [];
       case 'thought':
-        return event.text === this.#said ? [] : this.#thought(event.text);
+        return event.text.trim() === this.#said ? [] : this.#thought(event.text);
       case 'plan.made': {
         const messageId = `${this.#runId}:plan${++this.#plans}`;
         return [{ type: 'ACTIVITY_SNAPSHOT', messageId, activityType: 'PLAN', content: { steps: event.steps } }];

@@ -4,6 +4,7 @@
  * I1 A connection that breaks is resumed at the last message received, within the same stream.
  * I2 Leaving a page stops nothing: a run is stopped by `stop`, which is recorded like any other event.
  */
+import { parsedText } from '../../json/json.ts';
 import { readPosition } from '../base/sse.ts';
 import type { UiChunk } from './ui-chunk.ts';
 import type { UiMessage } from './ui-messages.ts';
@@ -250,12 +251,8 @@ async function* messagesIn(response: Response): AsyncGenerator<{ readonly id: st
 
 async function messageOf(response: Response): Promise<string> {
   const text = await response.text().catch(() => '');
-  try {
-    const body: unknown = JSON.parse(text);
-    const error: unknown = Reflect.get(Object(body), 'error');
-    const message: unknown = Reflect.get(Object(error), 'message');
-    return typeof message === 'string' ? message : text;
-  } catch {
-    return text === '' ? `The server answered ${response.status}.` : text;
-  }
+  const error: unknown = Reflect.get(Object(parsedText(text)), 'error');
+  const message: unknown = Reflect.get(Object(error), 'message');
+  if (typeof message === 'string') return message;
+  return text === '' ? `The server answered ${response.status}.` : text;
 }

@@ -85,7 +85,7 @@ export class UiStreamFold {
         this.#said = event.toolCalls.length > 0 ? event.text.trim() : '';
         return [];
       case 'thought':
-        return event.text === this.#said ? [] : this.#block('reasoning', event.text);
+        return event.text.trim() === this.#said ? [] : this.#block('reasoning', event.text);
       case 'plan.made':
         return this.#used([
           { type: 'data-signalbox-plan', id: `${this.#runId}:plan${++this.#plans}`, data: { steps: event.steps } },

@@ -1,5 +1,4 @@
-import { isJsonObject } from '../../../json/json.ts';
-import { parsedJson } from '../../frames/shared-json.ts';
+import { isJsonObject, parsedText } from '../../../json/json.ts';
 import type { Players } from './players.ts';
 import type { Act, ActReply, SearchPage, StepDetail } from '../../frames/protocol.ts';
 
@@ -78,7 +77,7 @@ export function liveDesk(
 }
 
 function readReply(text: string, status: number): ActReply {
-  const value = parsedJson(text);
+  const value = parsedText(text);
   const { ok, session, message } = isJsonObject(value) ? value : {};
   if (ok === true) return { ok, ...(typeof session === 'string' ? { session } : {}) };
   return {

@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, isJsonObject } from '../../../json/json.ts';
+import { type Json, type JsonObject, isJsonObject, parsedText } from '../../../json/json.ts';
 import type { ShownOutput } from '../../../machines/agent/typed-output.ts';
 import { issuesOf } from '../../../parsing/schema/fit.ts';
 import { type Happening, type Story, isOwn, ownerOf, textAt } from '../walk/story.ts';
@@ -126,17 +126,8 @@ function given(
   if (first !== undefined && schema !== undefined)
     return { answer: { fits: issuesOf(first.arguments ?? null, schema).length === 0 }, others };
   if (calls.length > 0) return { answer: null, others };
-  const value = parsed(textAt(reply, 'content'));
+  const value = parsedText(textAt(reply, 'content'));
   return { answer: value === undefined ? null : { fits: issuesOf(value, spec.schema).length === 0 }, others: 0 };
-}
-
-function parsed(text: string): Json | undefined {
-  try {
-    const value: Json = JSON.parse(text);
-    return value;
-  } catch {
-    return undefined;
-  }
 }
 
 function problemOf(checked: Json): string | null {

@@ -1,6 +1,5 @@
-import { parsedJson } from '../../../frames/shared-json.ts';
 import type { Issue } from '../../../../json/errors.ts';
-import { type JsonObject, type Json, isJsonObject } from '../../../../json/json.ts';
+import { type JsonObject, type Json, isJsonObject, parsedText } from '../../../../json/json.ts';
 import { issueText, pointerSteps } from '../../../frames/event-issues.ts';
 import type { SchemaField } from './schema-fields.ts';
 import type { Control } from './field-control.ts';
@@ -190,7 +189,7 @@ function readText({ choices }: SchemaField, control: Control, text: string): Jso
     case 'choice':
       return choices.find(({ key }) => key === text)?.value;
     case 'json':
-      return parsedJson(text);
+      return parsedText(text);
   }
 }
 
@@ -200,6 +199,6 @@ function own(value: JsonObject, name: string): Json | undefined {
 
 /** Reads a JSON object; null for any other text. Nothing at all is an empty one. */
 function readObject(text: string): JsonObject | null {
-  const value = text.trim() === '' ? {} : parsedJson(text);
+  const value = text.trim() === '' ? {} : parsedText(text);
   return isJsonObject(value) ? value : null;
 }
