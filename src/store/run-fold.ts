@@ -62,8 +62,8 @@ function shown(view: RunSnapshot, event: ShownEvent): RunSnapshot {
         limit: event.maxSteps,
         messages: [
           // A message that was queued is the task of the run that it became.
-          ...view.messages.filter(({ isWaiting, text }) => !isWaiting || text !== event.task),
-          said(event.runId, event.task, false),
+          ...view.messages.filter((one) => !one.isWaiting || one.text !== event.task),
+          said(event.runId, event.task),
         ],
       };
     case 'step.started':
@@ -84,8 +84,7 @@ function shown(view: RunSnapshot, event: ShownEvent): RunSnapshot {
     }
     case 'thought':
       // The words beside native calls come as the text, too.
-      if (view.messages.some(({ id, text }) => id === turn && text === event.text)) return view;
-      return edit({ thought: event.text });
+      return messageIn(view, turn)?.text === event.text ? view : edit({ thought: event.text });
     case 'answer':
       return edit({ text: event.text, isPartial: false });
     case 'message.received':
@@ -124,7 +123,7 @@ function ended(view: RunSnapshot, { status, usage, output, error, reason, result
 /** The calls that wait after an event: whatever happens to a call that waits ends its waiting. */
 function pendingAfter(view: RunSnapshot, event: ShownEvent): RunSnapshot {
   if (!('callId' in event)) return view;
-  const others = view.pending.filter(({ callId }) => callId !== event.callId);
+  const others = view.pending.filter((one) => one.callId !== event.callId);
   const pending =
     event.type === 'approval.requested' ? [...others, { ...callIn(event), runId: view.runId ?? '' }] : others;
   return { ...view, pending, status: pending.length > 0 ? 'waiting' : 'working' };
@@ -136,25 +135,26 @@ function callIn<TEvent extends RunEvent>({ type: _type, seq: _seq, replayed: _re
 }
 
 function withoutDraft(view: RunSnapshot): RunSnapshot {
-  const messages = view.messages.filter(({ isPartial, calls }) => !isPartial || calls.length > 0);
+  const messages = view.messages.filter((one) => !one.isPartial || one.calls.length > 0);
   return { ...view, output: null, messages: messages.map((one) => (one.isPartial ? { ...one, ...NO_TEXT } : one)) };
 }
 
 const NO_TEXT = { text: '', thought: '', isPartial: false };
 
-function said(id: string, text: string, isWaiting: boolean): MessageView {
+function said(id: string, text = '', isWaiting = false): MessageView {
   return { ...NO_TEXT, id, role: 'user', text, calls: [], isWaiting };
 }
 
+const messageIn = (view: RunSnapshot, id: string) => view.messages.find((one) => one.id === id);
+
 function withMessage(view: RunSnapshot, id: string, change: Partial<MessageView>): RunSnapshot {
-  const fresh: MessageView = { ...said(id, '', false), role: 'assistant' };
-  const found = view.messages.some((one) => one.id === id);
-  const messages = found ? view.messages : [...view.messages, fresh];
+  const fresh: MessageView = { ...said(id), role: 'assistant' };
+  const messages = messageIn(view, id) === undefined ? [...view.messages, fresh] : view.messages;
   return { ...view, messages: messages.map((one) => (one.id === id ? { ...one, ...change } : one)) };
 }
 
 function withCall(view: RunSnapshot, turn: string, call: CallView): RunSnapshot {
-  const { calls: before = [] } = view.messages.find(({ id }) => id === turn) ?? {};
+  const { calls: before = [] } = messageIn(view, turn) ?? {};
   const calls = before.map((one) => (one.callId === call.callId ? call : one));
   return withMessage(view, turn, { calls: calls.includes(call) ? calls : [...calls, call] });
 }
