@@ -19,6 +19,7 @@ const LAYERS: Readonly<Record<string, RegExp>> = {
   version: /src\/(?:node-version|inspector\/version)\.ts$/,
   // What the command reads before it knows what to do, and nothing else of what is below.
   text: /src\/(?:terminal\/(?:text-width|held-writes)|output\/console\/(?:escaped|terminal))\.ts$/,
+  folders: /src\/security\/folders\.ts$/,
   // Alone: it has a side effect, and its error must come before any other on an old Node.
   platform: /src\/platform\.ts$/,
   // Shapes check options of agents and servers: no machine needs them.

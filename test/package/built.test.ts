@@ -78,7 +78,7 @@ describe('the built command', () => {
       const names = loadedFor(...line.split(' '));
       expect(names).toContain('cli.js');
       expect(
-        names.filter((name) => !/^(?:main|cli|text|json|version|platform|rolldown-runtime)\.js$/.test(name)),
+        names.filter((name) => !/^(?:main|cli|text|folders|json|version|platform|rolldown-runtime)\.js$/.test(name)),
       ).toEqual([]);
     },
   );
