@@ -57,6 +57,9 @@ export interface ModelServer {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** What is known of an endpoint outlasts the test that has met it: a server that is started later is another endpoint. */
+const usedPorts = new Set<number>();
+
 /**
  * Starts a real HTTP server on loopback that speaks Chat Completions and says what the script says: a list is answered
  * in order, one answer a request; a single function answers every request for as long as it is asked.
@@ -109,9 +112,15 @@ export async function startModelServer(
   server.on('connection', () => {
     sockets += 1;
   });
-  server.listen(options.port ?? 0, '127.0.0.1');
-  await once(server, 'listening');
+  await once(server.listen(options.port ?? 0, '127.0.0.1'), 'listening');
+  while (options.port === undefined && usedPorts.has(addressOf(server.address()).port)) {
+    // oxlint-disable-next-line no-await-in-loop -- until the port is a new one
+    await once(server.close(), 'close');
+    // oxlint-disable-next-line no-await-in-loop -- see above
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+  }
   const { port } = addressOf(server.address());
+  usedPorts.add(port);
   const origin = `http://127.0.0.1:${String(port)}`;
 
   const until = async (event: string, isTrue: () => boolean) => {
