@@ -145,6 +145,8 @@ export function callsNatively(model: Model): boolean {
 
 interface TokenIo extends Pick<CallLlmPorts, 'openAt'> {
   readonly note: (note: JsonObject) => void;
+  /** Called for each token, also for one that waits. */
+  readonly heard?: () => void;
 }
 
 /**
@@ -155,7 +157,7 @@ async function complete(
   model: Model,
   input: CallLlmInput,
   signal: AbortSignal,
-  { note, openAt = ({ length }) => length }: TokenIo,
+  { note, heard, openAt = ({ length }) => length }: TokenIo,
 ): Promise<ModelReply> {
   let index = 0;
   let settled = false;
@@ -164,7 +166,7 @@ async function complete(
     const { kind, text, callIndex, tool } = token;
     const ofCall = callIndex === undefined ? {} : { callIndex, ...(tool === undefined ? {} : { tool }) };
     held = to < text.length ? { ...token, text: text.slice(to) } : null;
-    note({ note: 'token', kind, text: text.slice(0, to), index: index++, ...ofCall });
+    if (to > 0 || held === null) note({ note: 'token', kind, text: text.slice(0, to), index: index++, ...ofCall });
   };
   const tellHeld = (): void => {
     if (held !== null) tell(held, held.text.length);
@@ -176,9 +178,10 @@ async function complete(
       ...(input.responseMs === null ? {} : { responseMs: input.responseMs }),
       onToken: (token) => {
         if (settled || signal.aborted) return;
+        heard?.();
         if (held?.kind !== token.kind || held.callIndex !== token.callIndex) tellHeld();
         const text = [held?.text, token.text].join('');
-        tell({ ...token, text }, openAt(text));
+        tell({ ...held, ...token, text }, openAt(text));
       },
     });
     if (!signal.aborted) tellHeld();
@@ -193,7 +196,7 @@ async function withSilenceLimit(
   model: Model,
   input: CallLlmInput,
   owner: AbortSignal,
-  { note, ...io }: TokenIo,
+  io: TokenIo,
 ): Promise<ModelReply> {
   const responseMs = input.responseMs ?? DEFAULT_RESPONSE_MS;
   const silence = new AbortController();
@@ -212,13 +215,12 @@ async function withSilenceLimit(
   let timer = setTimeout(late, limitMs);
   if (owner.aborted) follow();
   else owner.addEventListener('abort', follow, { once: true });
-  const heard = (token: JsonObject): void => {
+  const heard = (): void => {
     clearTimeout(timer);
     timer = setTimeout(late, limitMs);
-    note(token);
   };
   try {
-    return await Promise.race([complete(model, input, silence.signal, { ...io, note: heard }), ended.promise]);
+    return await Promise.race([complete(model, input, silence.signal, { ...io, heard }), ended.promise]);
   } finally {
     clearTimeout(timer);
     owner.removeEventListener('abort', follow);

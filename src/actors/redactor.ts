@@ -32,7 +32,7 @@ const BLOCK = '-----BEGIN ';
 const OPEN_BLOCK = /^-----BEGIN [A-Z ]{0,40}(?:-{1,4}|-----[A-Za-z0-9+/=\s\\]*(?:-{1,5}[A-Z ]*-{0,5})?)?$/;
 
 /** More than this many characters are not kept waiting. */
-const MOST_WAITING = 10_000;
+const MOST_WAITING = 4_000;
 
 /** The shortest text that can hold one. */
 const SHORTEST_KEY = 15;

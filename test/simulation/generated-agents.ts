@@ -22,7 +22,8 @@ const SCHEMAS = [
   z.object({ list: z.array(z.string()), kind: z.enum(['a', 'b']) }),
 ] as const;
 
-const WORK: readonly (() => unknown)[] = [
+/** What tools do. */
+export const WORK: readonly (() => unknown)[] = [
   () => 'done',
   () => ({ status: 'error', error: 'not today' }),
   () => {

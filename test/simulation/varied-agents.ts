@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Agent, type AgentOptions, type Tool, createAgent, recover, skill, tool } from '../../src/index.ts';
 import type { SimulateOptions, simulate } from '../../src/testing/index.ts';
-import { type Draw, drawOf } from './generated-agents.ts';
+import { type Draw, WORK, drawOf } from './generated-agents.ts';
 
 const SCHEMAS = [
   z.object({}),
@@ -11,14 +11,8 @@ const SCHEMAS = [
   z.object({ path: z.string(), o: z.string().optional() }),
 ] as const;
 
-const WORK: readonly (() => unknown)[] = [
-  () => 'done',
-  () => ({ status: 'error', error: 'not today' }),
-  () => {
-    throw new Error('broken');
-  },
-  () => new Promise((resolve) => setTimeout(() => resolve({ late: true }), 2000)),
-  () => ({ status: 'partial', data: [1, 2], instruction: 'Go on.' }),
+const MORE_WORK: readonly (() => unknown)[] = [
+  ...WORK,
   () => undefined,
   () => null,
   () => 10n,
@@ -103,7 +97,7 @@ class Parts {
       timeoutMs: 1000 + this.upTo(60_000),
       polling: this.once(5),
       enabled: !this.once(8),
-      execute: WORK[this.upTo(WORK.length)] ?? (() => 'done'),
+      execute: MORE_WORK[this.upTo(MORE_WORK.length)] ?? (() => 'done'),
       ...(recovers && this.once(3) ? { onError: this.onError(true) } : {}),
       validateArgs: this.once(5) ? notMultiplesOfThree : <T>(args: T): T => args,
     });
