@@ -85,6 +85,26 @@ describe('onEscalation', () => {
     expect(await replay(run.recording(), agent)).toMatchObject({ result: 'It is done.' });
   });
 
+  test('a turn that is asked again is no last one, although it exceeded the budget of calls', async () => {
+    const strong = scriptedModel([calls(['fragile', { n: 7 }])]);
+    const tool = fakeTool('fragile', ['done'], {
+      inputSchema: NUMBER,
+      onError: { deserializationError: recover.escalate() },
+    });
+    const twice = calls(['fragile', { n: 'many' }], ['fragile', { n: 'more' }]);
+    const { agent, model } = make([twice, { content: '{"n":1}' }], (_error, to) => to.retryWithModel('strong'), {
+      models: { strong },
+      tools: [tool],
+      budget: { maxToolCalls: 1 },
+      outputSchema: NUMBER,
+      outputMode: 'prompt',
+    });
+    expect(await agent.run('Go')).toMatchObject({ status: 'answered', output: { n: 1 } });
+    const { messages, tools } = model.requests[0] ?? {};
+    expect(strong.requests[0]).toMatchObject({ messages, tools });
+    expect(tool.calls).toEqual([{ n: 7 }]);
+  });
+
   test('retryWithModel takes the model itself, and tells it what ran when something did', async () => {
     const strong = scriptedModel(['Fixed another way.']);
     const { agent } = make([failing], (_error, to) => to.retryWithModel(strong), { models: { strong } });

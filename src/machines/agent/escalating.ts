@@ -97,12 +97,12 @@ function isOfKind<K extends Verdict['kind']>(
  * the model is told what happened.
  */
 export function askedOfAnotherModel(context: AgentContext): Update {
-  const { failure, messages, override } = context;
+  const { failure, messages, override, stats } = context;
   const model = verdictOf(context, 'retryWithModel')?.model ?? '';
   if (failure === null) return {};
   const turn = messages.findLastIndex(({ role }) => role === 'assistant');
-  const again =
-    failure.ran || turn === -1 ? failureTold(context) : { failure: null, messages: messages.slice(0, turn) };
+  const asItWas = { failure: null, messages: messages.slice(0, turn), stats: { ...stats, lastTurn: null } };
+  const again = failure.ran || turn === -1 ? failureTold(context) : asItWas;
   return { ...again, override: { ...override, model } };
 }
 
