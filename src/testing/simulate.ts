@@ -7,7 +7,14 @@ import type { ScriptedReply } from './scripted-model.ts';
 import { type Faults, ratesOf } from './simulate/simulated-faults.ts';
 import type { OwnChecks } from './simulate/judge.ts';
 import { Search } from './simulate/seed-search.ts';
-import type { AgentMaker, Simulated, SimulatedAgent, Simulation } from './simulate/simulation.ts';
+import {
+  type AgentMaker,
+  type Simulated,
+  type SimulatedAgent,
+  type Simulation,
+  canBeSimulated,
+  otherThanAgent,
+} from './simulate/simulation.ts';
 import { type SimulatedServers, ServerWorld } from './simulate/simulated-servers.ts';
 import { VirtualTime, realNow } from './simulate/virtual-time.ts';
 
@@ -69,15 +76,16 @@ let last: Promise<unknown> = Promise.resolve();
 
 /**
  * Runs an agent in virtual time, once for each seed, under faults and in orders that the seed draws, and checks every run.
- * `agent` is a function that makes the agent with the options that it is given (then its process can crash and the run is
+ * It is given as a function that makes the agent with the options that it is given (then its process can crash and the run is
  * resumed), or an agent (then it cannot). Rejects only for wrong options: what fails is in the result.
  *
  * @example
  * const found = await simulate((options) => createAgent({ tools: [pay], ...options }), { seeds: 500 });
  * expect(found.failures).toEqual([]);
  */
-export async function simulate(agent: AgentMaker | SimulatedAgent, options: SimulateOptions = {}): Promise<Simulation> {
+export async function simulate(given: AgentMaker | SimulatedAgent, options: SimulateOptions = {}): Promise<Simulation> {
   checkOptions(options);
+  const agent = checkedAgent(given);
   const { seeds = 1000, recheck = 0.02, maxFailures = 5, onProgress, check, always } = options;
   checkNumbers({ ...options, seeds, recheck, maxFailures });
   const only = options.only === undefined ? null : new Set(options.only);
@@ -117,6 +125,21 @@ export async function simulate(agent: AgentMaker | SimulatedAgent, options: Simu
     time.restore();
     own.resolve(undefined);
   }
+}
+
+/** Refuses what is no agent, also of a function each time that it is called. */
+function checkedAgent(given: AgentMaker | SimulatedAgent): AgentMaker | SimulatedAgent {
+  const refuse = (what: string): never => {
+    throw new OptionError('wrong-option', `simulate: ${what}.`);
+  };
+  if (typeof given === 'function')
+    return (options) => {
+      const made = given(options);
+      const must = 'the function must return what createAgent() gives, and returned';
+      return canBeSimulated(made) ? made : refuse(`${must} ${otherThanAgent(made)}`);
+    };
+  const must = 'the first argument must be an agent or a function that makes one, and is';
+  return canBeSimulated(given) ? given : refuse(`${must} ${otherThanAgent(given)}`);
 }
 
 /** A number that is worked out wrongly must not make a simulation of nothing, which finds no failure. */

@@ -92,12 +92,16 @@ describe('onEscalation', () => {
       onError: { deserializationError: recover.escalate() },
     });
     const twice = calls(['fragile', { n: 'many' }], ['fragile', { n: 'more' }]);
-    const { agent, model } = make([twice, { content: '{"n":1}' }], (_error, to) => to.retryWithModel('strong'), {
+    const model = scriptedModel([twice, { content: '{"n":1}' }]);
+    const agent = createAgent({
+      model,
       models: { strong },
       tools: [tool],
+      silent: true,
       budget: { maxToolCalls: 1 },
       outputSchema: NUMBER,
       outputMode: 'prompt',
+      onEscalation: (_error, to) => to.retryWithModel('strong'),
     });
     expect(await agent.run('Go')).toMatchObject({ status: 'answered', output: { n: 1 } });
     const { messages, tools } = model.requests[0] ?? {};

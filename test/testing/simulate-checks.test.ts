@@ -22,6 +22,19 @@ test.each<[string, SimulateOptions]>([
   expect(runs).toBe(0);
 });
 
+test.each<[string, unknown, string]>([
+  ['an async function', async () => createAgent({}), 'returned a promise'],
+  ['a function that forgets to return it', () => void createAgent({}), 'returned undefined'],
+  ['a promise', Promise.resolve(createAgent({})), 'is a promise'],
+  ['null', null, 'is null'],
+  ['options', { model: 'practice' }, 'is an object that is none'],
+])('what is no agent is refused, and the clock is real again: %s', async (_what, given, words) => {
+  const now = Date.now();
+  const found: unknown = Reflect.apply(simulate, undefined, [given, plain]);
+  await expect(found).rejects.toMatchObject({ code: 'wrong-option', message: expect.stringContaining(words) });
+  expect(Math.abs(Date.now() - now)).toBeLessThan(60_000);
+});
+
 describe('a check of my own', () => {
   const found = async (options: SimulateOptions) =>
     (await simulate(agent, { ...plain, ...options })).failures.map(({ check, reason }) => `${check}: ${reason}`);

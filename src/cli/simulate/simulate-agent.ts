@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describeThrown } from '../../json/to-json.ts';
 import { makeFolder } from '../../security/folders.ts';
 import type { AgentMaker, SimulateOptions, SimulatedAgent, Simulation } from '../../testing/index.ts';
+import { canBeSimulated, otherThanAgent } from '../../testing/simulate/simulation.ts';
 import { UsageError, loadModule } from '../command/command.ts';
 
 /** What a module gives a simulation. */
@@ -30,7 +31,7 @@ export async function loadSimulated(file: string, wanted: string | undefined): P
     return { agent, exported: named, options };
   }
   const agents = Object.entries(module).flatMap(([exported, agent]) =>
-    (given === undefined || exported === named) && isAgent(agent) ? [{ exported, agent }] : [],
+    (given === undefined || exported === named) && canBeSimulated(agent) ? [{ exported, agent }] : [],
   );
   const [only, ...others] = agents;
   if (only === undefined)
@@ -66,11 +67,6 @@ function madeBy(make: () => unknown, what: string): SimulatedAgent {
   } catch (cause) {
     throw new Error(`${what} made no agent: ${describeThrown(cause).message}`, { cause });
   }
-  if (isAgent(made)) return made;
-  const gave = made instanceof Promise ? 'a promise: it cannot be async here' : made === null ? 'null' : typeof made;
-  throw new UsageError(`${what} must return what createAgent() gives, and returned ${gave}.`);
-}
-
-function isAgent(value: unknown): value is SimulatedAgent {
-  return typeof value === 'object' && value !== null && 'resume' in value && 'configure' in value;
+  if (canBeSimulated(made)) return made;
+  throw new UsageError(`${what} must return what createAgent() gives, and returned ${otherThanAgent(made)}.`);
 }

@@ -23,6 +23,18 @@ export interface SimulatedAgent
   run(input: string, options?: RunOptions): SomeRun;
 }
 
+/** Whether a value is what `createAgent()` gives. */
+export function canBeSimulated(value: unknown): value is SimulatedAgent {
+  return typeof value === 'object' && value !== null && 'resume' in value && 'configure' in value;
+}
+
+/** What a function gave that made no agent, in words. */
+export function otherThanAgent(made: unknown): string {
+  if (made instanceof Promise) return 'a promise: it cannot be async here';
+  if (made === null || made === undefined) return String(made);
+  return typeof made === 'object' ? 'an object that is none' : `a ${typeof made}`;
+}
+
 /** Makes the agent of one run, with the options that the simulation gives it: journal, model, permissions, confirm. */
 export type AgentMaker = (options: AgentOptions) => SimulatedAgent;
 
