@@ -75,6 +75,24 @@ test('several runs of one agent.logic go on at once, beside agent.run, and stopp
   expect(aborted).toBe(2);
 });
 
+test.each<[string, unknown]>([
+  ['history', 'x'],
+  ['history', null],
+  ['history.0', [5]],
+  ['history.1.content', [{ role: 'user', content: 'x' }, { role: 'user' }]],
+])('agent.logic refuses a history that createAgent refuses, and asks no model: %s', async (option, history) => {
+  const model = scriptedModel(['Hi.']);
+  const { logic } = createAgent({ model, silent: true });
+  const input = { task: 'Hello' };
+  Object.assign(input, { history });
+  const actor = createActor(logic, { input });
+  const error = new Promise((resolve) => actor.subscribe({ error: resolve }));
+  actor.start();
+  const message = expect.stringContaining(`agent.logic: input: option '${option}': `);
+  expect(await error).toMatchObject({ code: 'wrong-option', message });
+  expect(model.requests).toEqual([]);
+});
+
 test('the bare machine runs in a plain createActor from a task alone', async () => {
   const agent = createAgent({
     model: script(),
