@@ -45,6 +45,8 @@ describe('a check of my own', () => {
     expect(await found({ check: () => later(false) })).toEqual(['check: it is false']);
     expect(await found({ check: () => later(true) })).toEqual([]);
     expect(await found({ check: async () => undefined })).toEqual([]);
+    const query = () => Object.assign({}, { then: (done: (value: string) => void) => done('always wrong') });
+    expect(await found({ check: query })).toEqual(['check: always wrong']);
     const throws = async () => {
       await later(0);
       throw new Error('no answer');
