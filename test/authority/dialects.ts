@@ -141,6 +141,11 @@ export const WRITERS: readonly Writer[] = [
     '<|tool_call_end|><|tool_calls_section_end|>',
     (tool, args) => [`functions.${tool}:0<|tool_call_argument_begin|>`, json(args), ''],
   ),
+  around('solar', '<|tool_calls|><|tool_call:begin|>', '<|tool_call:end|><|calls|>', (tool, args) => [
+    `0<|tool_call:name|>${tool}<|tool_call:args|>`,
+    json(args),
+    '',
+  ]),
   around('functionary', '<|from|>assistant\n<|recipient|>', '<|stop|>', (tool, args) => [
     `${tool}\n<|content|>`,
     json(args),
@@ -171,6 +176,17 @@ export const WRITERS: readonly Writer[] = [
     closers: ['</arg_value>', '</arg_key>', '</tool_call>'],
     tag: (key, value) => `<arg_key>${key}</arg_key>\n<arg_value>${value}</arg_value>\n`,
     call: (tool, fields) => ['', `<tool_call>${tool}\n${fields}</tool_call>`, ''],
+  }),
+  tagged('hunyuan', {
+    open: '<tool_call:opensource>wipe<tool_sep:opensource><arg_key:opensource>',
+    closers: ['</arg_value:opensource>', '</arg_key:opensource>', '</tool_call:opensource>'],
+    tag: (key, value) =>
+      `<arg_key:opensource>${key}</arg_key:opensource><arg_value:opensource>${value}</arg_value:opensource>`,
+    call: (tool, fields) => [
+      '',
+      `<tool_call:opensource>${tool}<tool_sep:opensource>${fields}</tool_call:opensource>`,
+      '',
+    ],
   }),
   writer('functools', false, 'json', {
     open: 'functools[',

@@ -30,6 +30,14 @@ const QUOTING: readonly (readonly [string, (text: string) => string])[] = [
     'Kimi K2',
     (text) => `<|tool_call_begin|>functions.note:0<|tool_call_argument_begin|>${json(text)}<|tool_call_end|>`,
   ],
+  [
+    'Solar Open',
+    (text) => `<|tool_call:begin|>0<|tool_call:name|>note<|tool_call:args|>${json(text)}<|tool_call:end|>`,
+  ],
+  [
+    'Hunyuan 3 in JSON',
+    (text) => `<tool_call:opensource>note<tool_sep:opensource>${json(text)}<end_of_tool_call:opensource>`,
+  ],
   ['DeepSeek V3.1', (text) => `<｜tool▁call▁begin｜>note<｜tool▁sep｜>${json(text)}<｜tool▁call▁end｜>`],
   ['gpt-oss', (text) => `<|channel|>commentary to=functions.note <|constrain|>json<|message|>${json(text)}<|call|>`],
   ['ReAct', (text) => `Thought: x\nAction: note\nAction Input: ${json(text)}`],
@@ -71,6 +79,18 @@ const TAGGING: readonly (readonly [string, string, (text: string) => string])[] 
     'Hunyuan',
     'glm',
     (text) => `<tool_call>note<tool_sep>\n<arg_key>text</arg_key>\n<arg_value>${text}</arg_value>\n</tool_call>`,
+  ],
+  [
+    'Hunyuan 3',
+    'hunyuan',
+    (text) =>
+      `<tool_call:opensource>note<tool_sep:opensource><arg_key:opensource>text</arg_key:opensource><arg_value:opensource>${text}</arg_value:opensource></tool_call:opensource>`,
+  ],
+  [
+    'K2 Horizon',
+    'k2-horizon',
+    (text) =>
+      `<ifm|tool_call>note<ifm|arg_key>text</ifm|arg_key><ifm|arg_value>${text}</ifm|arg_value></ifm|tool_call>`,
   ],
 ];
 

@@ -43,11 +43,47 @@ const WHOLE: readonly (readonly [string, string, string])[] = [
     'Kimi K2',
     `<|tool_calls_section_begin|><|tool_call_begin|>functions.add:0<|tool_call_argument_begin|>${ADD_JSON}<|tool_call_end|><|tool_calls_section_end|>`,
   ],
+  [
+    'solar',
+    'Solar Open',
+    `<|tool_calls|><|tool_call:begin|>a1b2<|tool_call:name|>add<|tool_call:args|>${ADD_JSON}<|tool_call:end|><|calls|>`,
+  ],
+  [
+    'solar',
+    'Solar Open without an id',
+    `<|tool_calls|><|tool_call:begin|><|tool_call:name|>add\n<|tool_call:args|>${ADD_JSON}<|tool_call:end|>`,
+  ],
   ['named-object', 'GLM 4', `add\n${ADD_JSON}`],
   [
     'glm',
     'GLM 4.5',
     '<tool_call>add\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n<arg_key>b</arg_key>\n<arg_value>[2]</arg_value>\n</tool_call>',
+  ],
+  [
+    'hunyuan',
+    'Hunyuan 3',
+    '<tool_calls:opensource>\n<tool_call:opensource>add<tool_sep:opensource>\n<arg_key:opensource>a</arg_key:opensource>\n<arg_value:opensource>1</arg_value:opensource>\n<arg_key:opensource>b</arg_key:opensource>\n<arg_value:opensource>[2]</arg_value:opensource>\n</tool_call:opensource>\n</tool_calls:opensource>',
+  ],
+  [
+    'hunyuan',
+    'Hunyuan 3 with JSON',
+    `<tool_call:opensource>add<tool_sep:opensource>${ADD_JSON}<end_of_tool_call:opensource>`,
+  ],
+  ['glm', 'Hunyuan with JSON', `<tool_calls><tool_call>add<tool_sep>\n${ADD_JSON}</tool_call></tool_calls>`],
+  [
+    'k2-horizon',
+    'K2 Horizon',
+    '<ifm|tool_calls><ifm|tool_call>add<ifm|arg_key>a</ifm|arg_key><ifm|arg_value>1</ifm|arg_value><ifm|arg_key>b</ifm|arg_key><ifm|arg_value>[2]</ifm|arg_value></ifm|tool_call></ifm|tool_calls>',
+  ],
+  [
+    'longcat',
+    'LongCat with its own tags around arguments',
+    '<longcat_tool_call>add\n<longcat_arg_key>a</longcat_arg_key>\n<longcat_arg_value>1</longcat_arg_value>\n<longcat_arg_key>b</longcat_arg_key>\n<longcat_arg_value>[2]</longcat_arg_value>\n</longcat_tool_call>',
+  ],
+  [
+    'invoke-tags',
+    'Muse',
+    '<atem:function_calls><atem:invoke name="add"><atem:parameter name="a">1</atem:parameter><atem:parameter name="b">[2]</atem:parameter></atem:invoke></atem:function_calls>',
   ],
   [
     'invoke-tags',
@@ -202,6 +238,14 @@ const SEVERAL: readonly (readonly [string, string])[] = [
     'Inkling',
     `<|message_model|>add<|content_invoke_tool_json|>{"name":"add","args":${ADD_JSON}}<|end_message|><|message_model|>note<|content_invoke_tool_json|>{"name":"note","args":{"text":"x \\"y\\""}}<|end_message|>`,
   ],
+  [
+    'Solar Open',
+    `Both.<|flush|><|tool_calls|><|tool_call:begin|>0<|tool_call:name|>add<|tool_call:args|>${ADD_JSON}<|tool_call:end|><|tool_call:begin|>1<|tool_call:name|>note<|tool_call:args|>{"text": "x \\"y\\""}<|tool_call:end|><|calls|>`,
+  ],
+  [
+    'Hunyuan 3',
+    `<tool_call:opensource>add<tool_sep:opensource>${ADD_JSON}<end_of_tool_call:opensource><tool_call:opensource>note<tool_sep:opensource><arg_key:opensource>text</arg_key:opensource><arg_value:opensource>x "y"</arg_value:opensource></tool_call:opensource>`,
+  ],
   ['GLM', `add\n${ADD_JSON}\nnote\n{"text": "x \\"y\\""}`],
 ];
 
@@ -235,6 +279,9 @@ test.each([
   ['Hermes', '<tool_call>{"name": "add", "arguments": {"a": 1, "b": [2'],
   ['function tags', '<function=add><parameter=a>1</parameter><parameter=b>[2'],
   ['GLM', '<tool_call>add<arg_key>a</arg_key><arg_value>1'],
+  ['Hunyuan 3', '<tool_call:opensource>add<tool_sep:opensource><arg_key:opensource>a</arg_key:opensource>'],
+  ['Hunyuan 3 in JSON', '<tool_call:opensource>add<tool_sep:opensource>{"a": 1, "b": [2'],
+  ['Solar Open', '<|tool_call:begin|>0<|tool_call:name|>add<|tool_call:args|>{"a": 1, "b": [2'],
   ['Python', '[add(a=1, b=[2'],
   ['harmony', '<|channel|>commentary to=functions.add<|message|>{"a": 1'],
   ['Gemma', '<|tool_call>call:add{a:1,b:[2'],
@@ -276,6 +323,36 @@ test('the channels of gpt-oss are thought and answer', () => {
   expect(parseReply(text)).toMatchObject({ thought: 'easy', answer: 'It is 3.', calls: [] });
 });
 
+test.each(ALONE.filter(([dialect, title]) => dialect !== 'react' && !title.includes('prompt')))(
+  '%s: %s, in a thought that began in the prompt, is no call',
+  (_dialect, _title, text) => {
+    for (const close of ['[/THINK]', '</think>']) {
+      const reply = parseReply(`${text}\n${close}\n\nThere is nothing to add.`, { tools: TOOLS });
+      expect(reply).toMatchObject({ calls: [], answer: 'There is nothing to add.' });
+    }
+  },
+);
+
+test('the messages of Solar Open are thought and answer', () => {
+  const text = '<|think|>easy<|end|><|begin|>assistant<|content|>It is 3.<|end|>';
+  expect(parseReply(text)).toMatchObject({ thought: 'easy', answer: 'It is 3.', calls: [] });
+  const call = `<|tool_calls|><|tool_call:begin|>0<|tool_call:name|>add<|tool_call:args|>${ADD_JSON}<|tool_call:end|>`;
+  const before = '<|think|>easy<|end|><|begin|>assistant';
+  for (const message of [call, `<|content|>Let me see.\n<|end|><|begin|>assistant${call}`])
+    expect(parseReply(before + message, { tools: TOOLS })).toMatchObject({ thought: 'easy', calls: [ADD] });
+});
+
+test.each([
+  ['a thought', '<|think|><|tool_call:begin|>0<|tool_call:name|>add<|tool_call:args|>{"a": 1}<|tool_call:end|>'],
+  ['what a user said', 'Done.<|end|><|begin|>user<|tool_call:begin|>0<|tool_call:name|>add<|tool_call:args|>{"a": 1}'],
+  [
+    'a result that it made up',
+    'Done.\n<tool_responses:opensource><tool_call:opensource>add<tool_sep:opensource>{"a": 1}<end_of_tool_call:opensource>',
+  ],
+])('a call within %s runs nothing', (_what, text) => {
+  expect(parseReply(text, { tools: TOOLS }).calls).toEqual([]);
+});
+
 test.each([
   'You can call add(a=1) whenever you like.',
   'First, add(a=1) is called.',
@@ -286,6 +363,8 @@ test.each([
   'The action: add. Its input follows.',
   'Gemma writes <|tool_call> and then call:add.',
   'Kimi K3 begins with <|open|>call and a name.',
+  'Hunyuan writes <tool_call:opensource>, then add and <tool_sep:opensource>.',
+  'Solar begins a call with <|tool_call:begin|> and names it after <|tool_call:name|>, add for example.',
   'It stands between <function_calls> and its end: add(a=1) for example.',
 ])('talking about a tool is no call: %s', (text) => {
   expect(parseReply(text, { tools: TOOLS })).toMatchObject({ calls: [], strategy: 'text', answer: text });

@@ -195,6 +195,9 @@ test.each([
   '<tool_call>\n<function=add>\n<parameter=a>1</parameter>\n</function>\n</tool_call>',
   '<tool_call>add\n<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>',
   '<longcat_tool_call>' + CALL + '</longcat_tool_call>',
+  '<tool_calls:opensource><tool_call:opensource>add<tool_sep:opensource>{"a": 1}<end_of_tool_call:opensource>',
+  '<ifm|tool_calls><ifm|tool_call>add<ifm|arg_key>a</ifm|arg_key><ifm|arg_value>1</ifm|arg_value></ifm|tool_call>',
+  '<|tool_calls|><|tool_call:begin|>0<|tool_call:name|>add<|tool_call:args|>{"a": 1}<|tool_call:end|><|calls|>',
   '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>add\n```json\n{"a": 1}\n```',
   '<|tool_calls_section_begin|><|tool_call_begin|>functions.add:0<|tool_call_argument_begin|>{"a": 1}',
   '<|channel|>commentary to=functions.add <|constrain|>json<|message|>{"a": 1}',
@@ -249,6 +252,8 @@ test('where no text is a call, an envelope with a thought still gives its answer
 test.each([
   '<think>hm</think>',
   '<seed:think>hm</seed:think>',
+  '<think:opensource>hm</think:opensource>',
+  '<|think|>hm<|end|><|begin|>assistant<|content|>',
   '[THINK]hm[/THINK]',
   '◁think▷hm◁/think▷',
   '<|START_THINKING|>hm<|END_THINKING|>',

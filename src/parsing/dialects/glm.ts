@@ -1,56 +1,92 @@
 import { type Building, setOwn } from '../../json/json.ts';
-import type { ToolCallRequest } from '../calls/call-forms.ts';
-import type { Dialect, DialectSource } from './dialect.ts';
+import type { Dialect, DialectReading, DialectSource } from './dialect.ts';
 import { closesAgain, parameterValue, valueEnd } from './tag-values.ts';
 
-const OPEN = '<tool_call>';
-const CLOSE = '</tool_call>';
-const KEY = '<arg_key>';
-const VALUE = { open: '<arg_value>', close: '</arg_value>', before: [KEY, CLOSE, OPEN] };
-const NAME = /^\s*([\p{L}_][\p{L}\p{N}_.:/-]{0,199})\s*(?:<tool_sep>\s*)?(?=<)/u;
+interface Row {
+  readonly name: string;
+  /** How the family spells the word of a tag. */
+  readonly spell: (word: string) => string;
+}
+
+const ROWS: readonly Row[] = [
+  // GLM and Hunyuan: `<tool_call>name<arg_key>key</arg_key><arg_value>value</arg_value></tool_call>`.
+  { name: 'glm', spell: (word) => word },
+  // Hunyuan 3: `<tool_call:opensource>name<tool_sep:opensource>…`, with the same tags behind it or with JSON.
+  { name: 'hunyuan', spell: (word) => `${word}:opensource` },
+  // K2 Horizon: `<ifm|tool_call>name<ifm|arg_key>key</ifm|arg_key>…`.
+  { name: 'k2-horizon', spell: (word) => `ifm|${word}` },
+  // LongCat: `<longcat_tool_call>name<longcat_arg_key>key</longcat_arg_key>…`.
+  { name: 'longcat', spell: (word) => `longcat_${word}` },
+];
+
+interface Tags {
+  readonly open: string;
+  readonly close: readonly string[];
+  readonly key: string;
+  readonly keyEnd: string;
+  readonly value: { readonly open: string; readonly close: string; readonly before: readonly string[] };
+  readonly separator: string;
+}
+
+function tagsOf({ spell }: Row): Tags {
+  const open = `<${spell('tool_call')}>`;
+  const key = `<${spell('arg_key')}>`;
+  const close = [`</${spell('tool_call')}>`, `<${spell('end_of_tool_call')}>`];
+  const value = { open: `<${spell('arg_value')}>`, close: `</${spell('arg_value')}>`, before: [key, ...close, open] };
+  return { open, close, key, keyEnd: `</${spell('arg_key')}>`, value, separator: `<${spell('tool_sep')}>` };
+}
+
+/** The formats that name the tool behind the opening tag and write each argument as two elements. */
+export const GLM: readonly Dialect[] = ROWS.map((row) => {
+  const tags = tagsOf(row);
+  return { name: row.name, markers: [tags.open], read: (source, at) => readBlock(source, at, tags) };
+});
+
+const NAME = /^\s*([\p{L}_][\p{L}\p{N}_.:/-]{0,199})\s*(?=<)/u;
 const LONGEST_HEAD = 240;
 
-/** GLM and Hunyuan: `<tool_call>name<arg_key>key</arg_key><arg_value>value</arg_value></tool_call>`. */
-export const glm: Dialect = {
-  name: 'glm',
-  markers: [OPEN],
-  read: (source, at) => {
-    const from = at + OPEN.length;
-    const head = NAME.exec(source.text.slice(from, Math.min(from + LONGEST_HEAD, source.end)));
-    const name = head?.[1];
-    if (head === null || name === undefined) return undefined;
-    const { end, ...call } = readCall(source, name, source.skipSpace(from + head[0].length));
-    if (end === undefined) return undefined;
-    return { calls: [call], complete: call.complete, repairs: [], end };
-  },
-};
+function readBlock(source: DialectSource, at: number, tags: Tags): DialectReading | undefined {
+  const from = at + tags.open.length;
+  const head = NAME.exec(source.text.slice(from, Math.min(from + LONGEST_HEAD, source.end)));
+  const name = head?.[1];
+  if (head === null || name === undefined) return undefined;
+  const separator = from + head[0].length;
+  const start = source.skipSpace(source.past(separator, [tags.separator]));
+  return (start > separator ? readJson(source, name, start, tags) : undefined) ?? readPairs(source, name, start, tags);
+}
 
-/** A call's arguments; no end where neither an argument nor the closing tag follows the name. */
-function readCall(
-  source: DialectSource,
-  name: string,
-  from: number,
-): ToolCallRequest & { readonly end: number | undefined } {
+/** Arguments as one JSON object, which only stands behind the separator. */
+function readJson(source: DialectSource, name: string, from: number, tags: Tags): DialectReading | undefined {
+  const found = source.value(from, ...tags.close, tags.open);
+  if (found === undefined) return undefined;
+  const { value: args, complete, repairs } = found;
+  const end = source.past(source.skipSpace(found.end), tags.close);
+  return { calls: [{ name, args, complete }], complete, repairs, end };
+}
+
+/** A key and a value for each argument; undefined where neither an argument nor the closing tag follows the name. */
+function readPairs(source: DialectSource, name: string, from: number, tags: Tags): DialectReading | undefined {
   const args: Building = {};
+  const reading = (complete: boolean, end: number): DialectReading => {
+    return { calls: [{ name, args, complete }], complete, repairs: [], end };
+  };
   let complete = true;
   let at = from;
-  while (source.text.startsWith(KEY, at)) {
-    const keyEnd = source.next(at, '</arg_key>');
-    const open = source.skipSpace(Math.min(keyEnd + '</arg_key>'.length, source.end));
-    if (!source.text.startsWith(VALUE.open, open)) return { name, args, complete: false, end: Math.max(open, at + 1) };
-    const start = open + VALUE.open.length;
-    const value = valueEnd(source, start, VALUE);
-    const key = source.text.slice(at + KEY.length, keyEnd).trim();
-    setOwn(
-      args,
-      key,
-      parameterValue(source, { tool: name, key, raw: source.text.slice(start, value.end), layout: 'none' }),
-    );
-    if (value.past === value.end) return { name, args, complete: false, end: value.end };
+  while (source.text.startsWith(tags.key, at)) {
+    const keyEnd = source.next(at, tags.keyEnd);
+    const open = source.skipSpace(Math.min(keyEnd + tags.keyEnd.length, source.end));
+    if (!source.text.startsWith(tags.value.open, open)) return reading(false, Math.max(open, at + 1));
+    const start = open + tags.value.open.length;
+    const value = valueEnd(source, start, tags.value);
+    const key = source.text.slice(at + tags.key.length, keyEnd).trim();
+    const raw = source.text.slice(start, value.end);
+    setOwn(args, key, parameterValue(source, { tool: name, key, raw, layout: 'none' }));
+    if (value.past === value.end) return reading(false, value.end);
     complete = complete && value.sure;
     at = source.skipSpace(value.past);
   }
-  if (!source.text.startsWith(CLOSE, at)) return { name, args, complete: false, end: at === from ? undefined : at };
-  const end = at + CLOSE.length;
-  return { name, args, complete: complete && !closesAgain(source, end, [VALUE.close, CLOSE], [KEY, OPEN]), end };
+  const end = source.past(at, tags.close);
+  if (end === at) return at === from ? undefined : reading(false, at);
+  const [close = ''] = tags.close;
+  return reading(complete && !closesAgain(source, end, [tags.value.close, close], [tags.key, tags.open]), end);
 }

@@ -1,6 +1,6 @@
 import type { Dialect } from './dialect.ts';
 import { GEMMA } from './gemma.ts';
-import { glm } from './glm.ts';
+import { GLM } from './glm.ts';
 import { harmony } from './harmony.ts';
 import { MARKED_JSON } from './marked-json.ts';
 import { mistral } from './mistral.ts';
@@ -18,7 +18,7 @@ export const MARKED_DIALECTS: readonly Dialect[] = [
   harmony,
   ...NAMED_BLOCKS,
   ...TAGGED,
-  glm,
+  ...GLM,
   ...GEMMA,
   ...MARKED_PYTHONIC,
   ...MARKED_JSON,

@@ -70,7 +70,8 @@ export const MARKED_JSON: readonly Dialect[] = ROWS.map((row) => ({
 }));
 
 const LONGEST_HEAD = 240;
-const BETWEEN = /^[\s,;]*(?=[{[])/;
+/** Behind it stands another value, not a mark such as `[/THINK]`. */
+const BETWEEN = /^[\s,;]*(?=[{[])(?!\[\/?[A-Z_]+\])/;
 
 function readBlock(source: DialectSource, at: number, row: Row): DialectReading | undefined {
   const calls: ToolCallRequest[] = [];

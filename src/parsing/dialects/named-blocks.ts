@@ -28,6 +28,17 @@ const ROWS: readonly Row[] = [
     close: ['<|tool_call_end|>'],
     head: (id) => ({ id, name: id.replace(/^functions\./, '').replace(/:\d+$/, '') }),
   },
+  // Solar Open: `<|tool_call:begin|>id<|tool_call:name|>name<|tool_call:args|>{…}<|tool_call:end|>`.
+  {
+    name: 'solar',
+    open: ['<|tool_call:begin|>'],
+    separators: ['<|tool_call:args|>'],
+    close: ['<|tool_call:end|>'],
+    head: (text) => {
+      const [id = '', name = ''] = text.split('<|tool_call:name|>', 2);
+      return { name: name.trim(), ...(id === '' ? {} : { id }) };
+    },
+  },
   // DeepSeek V3: `<｜tool▁call▁begin｜>function<｜tool▁sep｜>name` and fenced JSON.
   {
     name: 'deepseek',

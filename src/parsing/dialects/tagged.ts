@@ -29,7 +29,7 @@ interface Row extends Tags {
 const attribute = (tag: string): string => /\b(?:name|tool|key)\s*=\s*["']([^"']*)["']/.exec(tag)?.[1] ?? '';
 
 /** The names that model families put before `invoke` and `parameter`. */
-const PREFIXES = ['', 'steptml:', '｜DSML｜', '|DSML|', 'minimax:', 'antml:'];
+const PREFIXES = ['', 'steptml:', '｜DSML｜', '|DSML|', 'minimax:', 'antml:', 'atem:'];
 /** MiniMax-M3 writes this before every tag. */
 const M3 = ']<]minimax[>[';
 const XML = { tagEnd: '>', prefix: '', layout: 'none', sections: false } as const;

@@ -43,7 +43,8 @@ function closersOf(name: string, barred: boolean): readonly string[] | RegExp {
   const end = name
     .replace(/start/i, (word) => sameCase(word, 'end'))
     .replace(/begin/i, (word) => sameCase(word, 'end'));
-  return end === name ? [`<|/${name}|>`, `</${name}>`, '<|end_message|>'] : [`<|${end}|>`];
+  if (end !== name) return [`<|${end}|>`];
+  return [`<|/${name}|>`, `</${name}>`, '<|end_message|>', ...(name === 'think' ? ['<|end|>'] : [])];
 }
 
 function sameCase(like: string, word: string): string {
@@ -106,7 +107,7 @@ function closeFrom(
 
 /** Elements that stand around calls: their inside is read. */
 const AROUND_CALLS =
-  /^(?:\w+[:_])?(?:(?:tool|function|fn)(?:[_-]?(?:calls?|use|invocations?))?|action|actions|invoke|json|calls?|assistant|answer|final|final_answer|reply|message|root|xml)$/i;
+  /^(?:\w+[:_])?(?:(?:tool|function|fn)(?:[_-]?(?:calls?|use|invocations?))?|action|actions|invoke|json|calls?|assistant|answer|final|final_answer|reply|message|root|xml)(?::\w+)?$/i;
 const OTHERS_WORDS =
   /quot|cite|example|sample|error|result|response|observ|tools|document|schema|pre|code|user|human|system/i;
 
@@ -195,6 +196,9 @@ const TURN_TOKENS = [
   '<|start|>developer',
   '<|start|>tool',
   '<|start|>functions.',
+  '<|begin|>user',
+  '<|begin|>system',
+  '<|begin|>tool',
   '<｜User｜>',
   '<｜end▁of▁sentence｜>',
   '<｜tool▁output▁begin｜>',
@@ -209,12 +213,16 @@ const TURN_TOKENS = [
   '<function_response>',
 ];
 
+/** Solar Open writes a turn as several messages. */
+const NEXT_MESSAGE = '<|end|><|begin|>assistant';
+
 /** Tokens and tags of other roles, and of what tools give back, in whatever template. */
 const OTHERS_TOKEN =
-  /^(?:<[|｜][^<>\n]{0,40}(?:output|result|response|observ|error|user|system|human|ipython|developer)[^<>\n]{0,40}>|<\|tool\|>|<(?:tool|function|fn|api)[\w-]*(?:output|result|response|observation|error|message)s?>)/i;
+  /^(?:<[|｜][^<>\n]{0,40}(?:output|result|response|observ|error|user|system|human|ipython|developer)[^<>\n]{0,40}>|<\|tool\|>|<(?:tool|function|fn|api)[\w-]*(?:output|result|response|observation|error|message)s?(?::\w+)?>)/i;
 
 /** True where this turn ends: what stands behind the token, or in a result that the model makes up, is not its message. */
 export function turnEndsAt(text: string, at: number): boolean {
+  if (text.startsWith(NEXT_MESSAGE, at)) return false;
   for (const token of TURN_TOKENS) if (text.startsWith(token, at)) return true;
   return text.charCodeAt(at) === 60 && OTHERS_TOKEN.test(text.slice(at, at + 90));
 }

@@ -1,9 +1,9 @@
 const LEADING =
-  /\s*(?:<\|im_start\|>(?:assistant(?=\s*\n|\s*$|[{<])|(?!\s*(?:user|system|tool|function)))|<\|start_header_id\|>(?:assistant<\|end_header_id\|>|(?=[[{<]))|<\|assistant\|>|<\|START_RESPONSE\|>|<s>(?!\s*\p{Ll})|\[\/INST\]|<\|begin_of_text\|>|<start_of_turn>model|<bos>(?!\s*\p{Ll})|<\|message_model\|>(?=<\|content_)|<\|content_text\|>|<\|open\|>response<\|sep\|>)/uy;
+  /\s*(?:<\|im_start\|>(?:assistant(?=\s*\n|\s*$|[{<])|(?!\s*(?:user|system|tool|function)))|<\|start_header_id\|>(?:assistant<\|end_header_id\|>|(?=[[{<]))|<\|assistant\|>|<\|START_RESPONSE\|>|<s>(?!\s*\p{Ll})|\[\/INST\]|<\|begin_of_text\|>|<start_of_turn>model|<bos>(?!\s*\p{Ll})|<\|begin\|>assistant|<\|content\|>|<\|message_model\|>(?=<\|content_)|<\|content_text\|>|<\|open\|>response<\|sep\|>)/uy;
 
 /** What ends a turn. Other marks at the end may close a call that a text quotes. */
 const TRAILING =
-  /(?:<\|close\|>\w{1,20}(?:<\|sep\|>)?|<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|end_of_turn|return|eot|END_RESPONSE|END_OF_TURN_TOKEN|user|observation|end_message)\|>|\[\|endofturn\|\]|<\/s>|<end_of_turn>|<eos>|<｜end▁of▁sentence｜>)\s*$/;
+  /(?:<\|close\|>\w{1,20}(?:<\|sep\|>)?|<\|(?:im_end|flush|calls|eot_id|eom_id|end|endoftext|end_of_text|end_of_turn|return|eot|END_RESPONSE|END_OF_TURN_TOKEN|user|observation|end_message)\|>|\[\|endofturn\|\]|<\/s>|<end_of_turn>|<eos>|<｜end▁of▁sentence｜>)\s*$/;
 const MOST = 8;
 
 /** The index behind the special tokens of chat templates that stand at `from`. */

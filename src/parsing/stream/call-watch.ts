@@ -10,6 +10,9 @@ const FILLERS = ['name', 'function', 'functions', 'call', 'tool', 'json', 'assis
 const FARTHEST = 300;
 const PUNCTUATION = new Set(['*', ']', '"', "'", '=', ':', '|', '｜', '`']);
 
+/** Behind this mark of Solar Open stands the id of the call, before the mark of its name. */
+const BEFORE_ID = '<|tool_call:begin|>';
+
 /** Looks at what follows a dialect's mark: a tool's name or its arguments make it a call, anything else a mention. */
 export class MarkWatch {
   private readonly names: NameReader;
@@ -19,9 +22,12 @@ export class MarkWatch {
   private word = '';
   private mayBeName = false;
   private count = 0;
+  /** The latest characters, as many as may be the mark before an id. */
+  private latest: string;
 
   constructor(mark: string, names: NameReader) {
     this.names = names;
+    this.latest = mark;
     this.isStrong = /^[<[\]]|\[$|[▁|]/.test(mark);
     this.inTag = mark.startsWith('<') && !mark.endsWith('>');
   }
@@ -29,6 +35,8 @@ export class MarkWatch {
   take(char: string): WatchResult {
     this.count += 1;
     if (this.count > FARTHEST) return 'text';
+    if (this.latest === BEFORE_ID && char !== '<') return 'open';
+    this.latest = (this.latest + char).slice(-BEFORE_ID.length);
     if (isNameCharacter(char)) return this.takeWord(char);
     const word = this.endWord();
     if (word !== 'open') return word;

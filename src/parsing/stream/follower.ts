@@ -137,7 +137,7 @@ export class Follower {
     switch (means) {
       case 'opens-thinking':
         if (!isFirst) return false;
-        this.thoughts.open('tag');
+        this.thoughts.open(tag.startsWith('<|think') ? 'message' : 'tag');
         this.state = 'thinking';
         return true;
       case 'closes-thinking':

@@ -40,6 +40,9 @@ export class GrowingText {
   }
 }
 
+/** How a block of reasoning ends: with a closing tag, with its channel, or with its message or a closing tag. */
+export type ThoughtForm = 'tag' | 'channel' | 'message';
+
 const ENDS = new Set(['<|end|>', '<|return|>', '<|call|>']);
 
 /** Keeps the reasoning of a message, block after block, as it is written. */
@@ -48,14 +51,14 @@ export class ThoughtReader {
   hasBlock = false;
   private readonly thought = new GrowingText();
   private readonly tags = new TagReader();
-  private form: 'tag' | 'channel' = 'tag';
+  private form: ThoughtForm = 'tag';
 
   get text(): string {
     return this.thought.text;
   }
 
-  /** Begins a block, which ends with a tag or with its channel. */
-  open(form: 'tag' | 'channel'): void {
+  /** Begins a block. */
+  open(form: ThoughtForm): void {
     if (this.thought.text !== '') this.thought.wait('\n');
     this.hasBlock = true;
     this.form = form;
@@ -78,6 +81,7 @@ export class ThoughtReader {
   }
 
   private ends(tag: string): boolean {
-    return this.form === 'tag' ? tagKind(tag) === 'closes-thinking' : ENDS.has(tag) || CHANNELS.has(tag);
+    if (this.form !== 'channel' && tagKind(tag) === 'closes-thinking') return true;
+    return this.form !== 'tag' && (ENDS.has(tag) || CHANNELS.has(tag));
   }
 }

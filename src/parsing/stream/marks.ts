@@ -77,14 +77,14 @@ const CALL_TAG =
 const END_TOKEN =
   /^(?:<\|[^<>|{}"\n]{1,40}\|>|<｜[^<>{}"\n]{1,40}｜>|<\/?s>|\[\/INST\]|<(?:start|end)_of_turn>|<eos>|<bos>)$/;
 const HEAD_TOKEN =
-  /^(?:<\|(?:im_start|start_header_id|end_header_id|assistant|begin_of_text)\|>|<s>|<bos>|<start_of_turn>|\[\/INST\])$/;
+  /^(?:<\|(?:im_start|start_header_id|end_header_id|assistant|begin_of_text|begin|content)\|>|<s>|<bos>|<start_of_turn>|\[\/INST\])$/;
 const THINK = '(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad)';
 const OPEN_THINKING = new RegExp(
-  `^(?:<(?:\\w+:)?${THINK}>|\\[THINK\\]|◁think▷|<\\|START_THINKING\\|>|<\\|channel>thought)$`,
+  `^(?:<(?:\\w+:)?${THINK}(?::\\w+)?>|<\\|think\\|>|\\[THINK\\]|◁think▷|<\\|START_THINKING\\|>|<\\|channel>thought)$`,
   'i',
 );
 const CLOSE_THINKING = new RegExp(
-  `^(?:</(?:\\w+:)?${THINK}>|\\[/THINK\\]|◁/think▷|<\\|END_THINKING\\|>|<channel\\|>)$`,
+  `^(?:</(?:\\w+:)?${THINK}(?::\\w+)?>|<\\|/think\\|>|\\[/THINK\\]|◁/think▷|<\\|END_THINKING\\|>|<channel\\|>)$`,
   'i',
 );
 

@@ -19,7 +19,7 @@ interface TextPosition {
 }
 
 const LONGEST_RUN = 200;
-const ROLE_TOKEN = /^<\|(?:im_start|start_header_id)\|>$|^<start_of_turn>$/;
+const ROLE_TOKEN = /^<\|(?:im_start|start_header_id|begin)\|>$|^<start_of_turn>$/;
 const ROLES = new Set(['assistant', 'model']);
 /** Behind a closing tag that text merely mentions. */
 const CONTINUES = /[ \t.,;:!?)'"`*]/;
