@@ -342,12 +342,26 @@ test('the messages of Solar Open are thought and answer', () => {
     expect(parseReply(before + message, { tools: TOOLS })).toMatchObject({ thought: 'easy', calls: [ADD] });
 });
 
+test.each(['<|end|><|begin|>user\nThanks!', '<|begin|>tool\n3', '<|calls|>', '<tool_responses:opensource>3'])(
+  "a call with a turn behind it that is not the model's stands alone: %s",
+  (behind) => {
+    const call = '<|tool_call:begin|>0<|tool_call:name|>add<|tool_call:args|>{"a": 1}<|tool_call:end|>';
+    expect(parseReply(call + behind, { tools: TOOLS, textCalls: 'whole-reply' }).calls).toHaveLength(1);
+    expect(parseReply(`${call} That is how.`, { tools: TOOLS, textCalls: 'whole-reply' }).calls).toEqual([]);
+  },
+);
+
+test('what ends a message of Solar Open is not part of its answer', () => {
+  for (const token of ['<|flush|>', '<|calls|>', '<|end|>'])
+    expect(parseReply(`It is 3.${token}`).answer).toBe('It is 3.');
+});
+
 test.each([
   ['a thought', '<|think|><|tool_call:begin|>0<|tool_call:name|>add<|tool_call:args|>{"a": 1}<|tool_call:end|>'],
-  ['what a user said', 'Done.<|end|><|begin|>user<|tool_call:begin|>0<|tool_call:name|>add<|tool_call:args|>{"a": 1}'],
+  ['what a user said', 'Done.\n<|begin|>user<|tool_call:begin|>0<|tool_call:name|>add<|tool_call:args|>{"a": 1}'],
   [
-    'a result that it made up',
-    'Done.\n<tool_responses:opensource><tool_call:opensource>add<tool_sep:opensource>{"a": 1}<end_of_tool_call:opensource>',
+    'what follows a result that it made up',
+    '<tool_responses:opensource>3</tool_responses:opensource>\n<tool_call:opensource>add<tool_sep:opensource>{"a": 1}<end_of_tool_call:opensource>',
   ],
 ])('a call within %s runs nothing', (_what, text) => {
   expect(parseReply(text, { tools: TOOLS }).calls).toEqual([]);

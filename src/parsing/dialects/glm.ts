@@ -50,12 +50,11 @@ function readBlock(source: DialectSource, at: number, tags: Tags): DialectReadin
   const head = NAME.exec(source.text.slice(from, Math.min(from + LONGEST_HEAD, source.end)));
   const name = head?.[1];
   if (head === null || name === undefined) return undefined;
-  const separator = from + head[0].length;
-  const start = source.skipSpace(source.past(separator, [tags.separator]));
-  return (start > separator ? readJson(source, name, start, tags) : undefined) ?? readPairs(source, name, start, tags);
+  const start = source.skipSpace(source.past(from + head[0].length, [tags.separator]));
+  return readJson(source, name, start, tags) ?? readPairs(source, name, start, tags);
 }
 
-/** Arguments as one JSON object, which only stands behind the separator. */
+/** Arguments as one JSON object, which stands behind the separator. */
 function readJson(source: DialectSource, name: string, from: number, tags: Tags): DialectReading | undefined {
   const found = source.value(from, ...tags.close, tags.open);
   if (found === undefined) return undefined;
