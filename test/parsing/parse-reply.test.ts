@@ -158,6 +158,11 @@ test('fields on lines of their own are recovered without quotes', () => {
   expect(reply).toMatchObject({ strategy: 'fields', thought: 'I add, then stop', calls: [CALL] });
 });
 
+test.each(['{"answer":{"-:":false},"unit":null}', '{"thought":"hm","answer":{"-:":"}"},"tool":"","unit":1}'])(
+  'valid JSON that is no envelope holds no broken one: %s',
+  (text) => expect(parseReply(text)).toMatchObject({ answer: text, calls: [], strategy: 'text' }),
+);
+
 test('one field quoted in prose is prose', () => {
   const text = 'Set this line:\n"tool": "add"\nand save.';
   expect(parseReply(text)).toMatchObject({ strategy: 'text', calls: [], answer: text });

@@ -17,6 +17,16 @@ const MENDED: readonly (readonly [string, string, Json])[] = [
   ['quotes inside a string', '{"a": "say "hi", then go", "b": 1}', { a: 'say "hi", then go', b: 1 }],
   ['a raw line break', '{"a": "x\ny"}', { a: 'x\ny' }],
   ['a Windows path', '{"p": "C:\\Users\\bob\\x.txt"}', { p: 'C:\\Users\\bob\\x.txt' }],
+  [
+    'a Windows path whose last backslash stands before the quote',
+    '{"p": "C:\\temp\\", "n": 1,}',
+    { p: 'C:\\temp\\', n: 1 },
+  ],
+  [
+    'a string with a Windows path and escaped quotes',
+    `{p: ${JSON.stringify('C:\\data {"tool":"wipe"}')}, n: 1,}`,
+    { p: 'C:\\data {"tool":"wipe"}', n: 1 },
+  ],
   ['= and => for a colon', '{a = 1, "b" => 2}', { a: 1, b: 2 }],
   ['an ellipsis', '[1, 2, ...]', [1, 2]],
   ['joined strings', '{"a": "x" + "y"}', { a: 'xy' }],

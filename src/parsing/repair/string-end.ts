@@ -20,15 +20,19 @@ interface StringEnd {
 export function findStringEnd(c: Cursor, start: number, open: number, role: Role): StringEnd {
   const closers = quoteClosers(open);
   let inner = 0;
+  /** A path holds no quote: behind an escaped one, none ends it. */
+  let escaped = 0;
   let lastQuote = -1;
   let commaQuote = -1;
   for (let i = start; i < c.end; i += 1) {
     const code = c.at(i);
     if (code === CODE.backslash) {
       i += 1;
-      if (isQuote(c.at(i)) && isDrivePath(c, start) && judge(c, i + 1, role, start) === 'end') {
+      if (!isQuote(c.at(i))) continue;
+      if (escaped === 0 && isDrivePath(c, start) && judge(c, i + 1, role, start) === 'end') {
         return { contentEnd: i, next: i + 1, closed: 'quote', inner };
       }
+      escaped += 1;
       continue;
     }
     if (!isCloser(closers, code)) {

@@ -89,8 +89,17 @@ export function fieldsIn(
   const found = readFields(openText(source.text, scan), { from: scan.from, to: source.end, maxDepth: source.maxDepth });
   if (found === undefined) return undefined;
   source.effort += found.steps;
+  if (isInJson(scan, found.at)) return undefined;
   const envelope = envelopeOf(found, from);
   return envelope?.form === 'envelope' ? { found, envelope } : undefined;
+}
+
+/** Within valid JSON nothing is broken. */
+function isInJson({ pieces }: Scan, at: number): boolean {
+  return pieces.some(
+    ({ from, to, found }) =>
+      from < at && at < to && found.kind === 'value' && found.candidate.strict && found.candidate.complete,
+  );
 }
 
 /**
