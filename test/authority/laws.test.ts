@@ -54,13 +54,10 @@ test(
       fc.property(fc.constantFrom(...tagging), mixture, (writer, text) => {
         const calls = whole(writer.write('note', { text }).text, 'lenient');
         expect(calls.map(({ name }) => name).filter((name) => name !== 'note')).toEqual([]);
-        const own = [
-          writer.open,
-          ...writer.closers,
-          ...writer.closers.map((closer) => closer.replace('/', '').replace('>', '')),
-        ];
-        const clear = own.every((piece) => !text.includes(piece));
+        const openers = [writer.open, ...writer.closers.map((closer) => closer.replace('/', '').replace('>', ''))];
+        const clear = [...openers, ...writer.closers].every((piece) => !text.includes(piece));
         if (clear) expect(calls).toHaveLength(1);
+        if (closesAndOpens(text, writer.closers, openers)) return;
         // Without a schema, text that is JSON comes as its value.
         const texts = calls.map(({ args }) => argument(args)).filter((value) => typeof value === 'string');
         expect(texts.map((value) => value.trim())).toEqual(texts.map(() => text.trim()));
@@ -70,6 +67,14 @@ test(
   },
   PATIENCE,
 );
+
+/** A text that closes its element and opens another says what a call of two arguments says. */
+function closesAndOpens(text: string, closers: readonly string[], openers: readonly string[]): boolean {
+  return closers.some((closer) => {
+    const behind = text.split(closer).slice(1);
+    return behind.some((rest) => openers.some((opener) => rest.trimStart().startsWith(opener)));
+  });
+}
 
 test(
   'law 2: where no text may be a call, none is, and the text is the answer',
