@@ -80,7 +80,7 @@ export interface AgentOutput {
   readonly error?: ErrorEntry;
   readonly stepsTaken: number;
   readonly stepsLimit: number;
-  /** Each tool that ran, once, in order of first use. */
+  /** Each tool that ran, once, in order of first use; without calls under way when the run was stopped. */
   readonly toolsUsed: readonly string[];
   readonly planIterations: number;
   readonly usage: RunUsage;

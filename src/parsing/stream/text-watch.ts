@@ -21,6 +21,8 @@ interface TextPosition {
 const LONGEST_RUN = 200;
 const ROLE_TOKEN = /^<\|(?:im_start|start_header_id|begin)\|>$|^<start_of_turn>$/;
 const ROLES = new Set(['assistant', 'model']);
+/** Behind it the text is none of the model's own turn, and its token stays. */
+const OTHERS_ROLE = /^(?:user|system|tool|function)/;
 /** Behind a closing tag that text merely mentions. */
 const CONTINUES = /[ \t.,;:!?)'"`*]/;
 
@@ -44,6 +46,8 @@ export class TextWatch {
   private afterName = false;
   private waitsBehindTag = false;
   private role: string | undefined;
+  /** The special token that was left out at the beginning. */
+  private head = '';
 
   constructor(names: NameReader | undefined, meter: Meter) {
     this.names = names;
@@ -114,6 +118,7 @@ export class TextWatch {
   /** Leaves out a special token at the beginning, and the role behind it. */
   dropHead(tag: string): void {
     this.release();
+    this.head = tag;
     this.role = ROLE_TOKEN.test(tag) ? '' : undefined;
   }
 
@@ -122,6 +127,7 @@ export class TextWatch {
     this.role = isLetter ? role + char : undefined;
     if (isLetter) this.held += char;
     else if (ROLES.has(role)) this.held = '';
+    else if (OTHERS_ROLE.test(role)) this.held = this.head + this.held;
     return isLetter;
   }
 
