@@ -67,7 +67,7 @@ export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOp
               if (then === 'live') live.follow(started, known);
             },
           });
-          if (why !== undefined) void journal.send({ type: 'run.cancelled', reason: why });
+          if (why !== undefined) void journal.send({ type: 'run.cancelled', reason: redactor.redact(why) });
           return journal;
         },
       });

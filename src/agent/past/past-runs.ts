@@ -24,7 +24,7 @@ import { type RunsOf, liveRuns } from './live-runs.ts';
 import { wakeRuns } from './wake-runs.ts';
 import { replayRun } from './replay-run.ts';
 import { resumeRun } from './resume-run.ts';
-import { answerStored, pendingStored, sendStored } from './stored-approvals.ts';
+import { type StoredRun, answerStored, pendingStored, sendStored } from './stored-approvals.ts';
 import { JournalError } from '../../journal/format/journal-error.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import { ResumeError } from '../options/agent-errors.ts';
@@ -88,25 +88,23 @@ export function pastRuns(core: AgentCore, owner: Owner): PastRuns {
     return cancelled;
   };
   const alone = (runId: string, asked: RunRequest): Promise<boolean | Delivery> => {
-    const store = core.journal();
-    const { redact } = core.redactor;
+    const stored: StoredRun = {
+      store: core.journal(),
+      runId,
+      redactorOf: (recording) => core.redaction.redactorOf(recording),
+    };
     switch (asked.do) {
       case 'approve':
-        return answerStored(store, { runId, callId: asked.callId, answer: redact(approvalGiven(asked.how)) });
-      case 'reject': {
-        const { callId, reason } = asked;
-        return answerStored(store, { runId, callId, answer: redact({ type: 'approval.refused', reason }) });
-      }
+        return answerStored(stored, asked.callId, approvalGiven(asked.how));
+      case 'reject':
+        return answerStored(stored, asked.callId, { type: 'approval.refused', reason: asked.reason });
       case 'cancel':
         return cancelStored(runId, asked.reason);
-      case 'queue': {
-        const { id, input } = asked;
-        return sendStored(store, { runId, message: redact(queuedEvent(id, input)) });
-      }
+      case 'queue':
+        return sendStored(stored, queuedEvent(asked.id, asked.input));
       case 'steer': {
         const { id, text, interrupt } = asked;
-        const event = { type: 'message.steered', id, text, ...(interrupt ? { interrupt } : {}) };
-        return sendStored(store, { runId, message: redact(event) });
+        return sendStored(stored, { type: 'message.steered', id, text, ...(interrupt ? { interrupt } : {}) });
       }
     }
   };

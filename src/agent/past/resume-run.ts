@@ -96,7 +96,8 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
               told.onStable?.();
             },
           });
-          if (why !== undefined) cancelled.resolve(journal.send({ type: 'run.cancelled', reason: why }));
+          if (why !== undefined)
+            cancelled.resolve(journal.send({ type: 'run.cancelled', reason: redactor.redact(why) }));
           return isChanged && !migrated ? refusing(journal, runId, () => played) : journal;
         },
       });
