@@ -125,7 +125,6 @@ export class AgentRuns implements LiveConversationPort {
 
   /** Does a task independently of the agent's other work. */
   beside(as: AgentCore, task: string, given: RunOptions): AnyRun {
-    this.checkOpen();
     return this.begin(task, given, { opening: () => ({ history: [], queued: [] }), as }).run;
   }
 
@@ -140,14 +139,12 @@ export class AgentRuns implements LiveConversationPort {
   /** What `agent.logic` begins and resumes its runs by. */
   logicPort(): LogicPort {
     return {
-      begin: ({ task, history = [], context }, runId, { onStable }) => {
-        this.checkOpen();
-        return this.begin(
+      begin: ({ task, history = [], context }, runId, { onStable }) =>
+        this.begin(
           task,
           { context, runId },
           { opening: () => ({ history: repairedHistory(history), queued: [] }), onStable },
-        ).run;
-      },
+        ).run,
       resume: ({ context }, runId, how) => {
         this.checkOpen();
         return this.past.carryOn(runId, { context, ...how });
@@ -197,6 +194,7 @@ export class AgentRuns implements LiveConversationPort {
   }
 
   begin(input: RunInput, given: RunOptions, own: Begun): StartedRun {
+    this.checkOpen();
     const core = this.#core;
     const { as = core, conversation } = own;
     const { maxSteps, runId = newRunId() } = given;

@@ -1,5 +1,6 @@
 import type { Message } from '../actors/model.ts';
 import { JournalError } from '../journal/format/journal-error.ts';
+import { RUN_ID } from '../journal/format/record.ts';
 import type { Recording } from '../journal/format/recording.ts';
 import { saidIn } from '../journal/replay/replay.ts';
 import type { JournalStore } from '../journal/run/run-journal.ts';
@@ -136,7 +137,16 @@ export class KeptConversation implements Keeper {
     if (resumed?.status === 'waiting') throw new ConversationError('conversation-waiting', this.#id, runId);
     // A run whose end could not be written has not ended: nothing may begin after it.
     if (resumed !== null && (await this.last())?.state !== 'ended') throw unended(runId, resumed);
-    return { ...(await this.#behind(runId)), at: last.at, resumed };
+    const behind = await this.#behind(runId);
+    return { ...behind, queued: await this.#wanted(behind.queued), at: last.at, resumed };
+  }
+
+  /** Without those whose runs were cancelled in line when the run that had them could no longer take them out. */
+  async #wanted(queued: readonly SentMessage[]): Promise<readonly SentMessage[]> {
+    const isCancelled = async ({ id }: SentMessage): Promise<boolean> =>
+      RUN_ID.test(id) && (await this.#port.journal().read?.(id))?.head.cancelled !== undefined;
+    const cancelled = await Promise.all(queued.map(isCancelled));
+    return queued.filter((_, at) => cancelled[at] !== true);
   }
 
   async #carriedOn(runId: string, how: Pick<Reopening, 'context' | 'park' | 'next'>): Promise<AnyResult> {
@@ -193,12 +203,22 @@ function withoutMarks(messages: readonly Message[]): readonly Message[] {
   return text.includes('«secret:') ? (JSON.parse(text.replaceAll(/«secret:\d+»/g, '«secret»')) as Message[]) : messages;
 }
 
-/** Runs what an earlier process left, one after the other; returns what the next run starts from, and the first result. */
+/** What an earlier process left has been run. */
+interface CaughtUp {
+  /** What the next run starts from. */
+  readonly behind: Opening;
+  /** The result of the first run. */
+  readonly first: AnyResult | null;
+  /** The run that waits for a person or was released, and has what is left; null: all has been run. */
+  readonly waits: string | null;
+}
+
+/** Runs what an earlier process left, one after the other, until a run has to wait. */
 export async function caughtUp(
   keeper: Keeper,
   how: Reopening,
   run: (message: SentMessage, left: Opening) => PromiseLike<AnyResult>,
-): Promise<{ readonly behind: Opening; readonly first: AnyResult | null }> {
+): Promise<CaughtUp> {
   let before: string | null = null;
   let first: AnyResult | null = null;
   for (;;) {
@@ -206,12 +226,13 @@ export async function caughtUp(
     const { resumed, ...behind } = await keeper.opening(how);
     first ??= resumed;
     const [message, ...queued] = behind.queued;
-    if (message === undefined) return { behind, first };
+    if (message === undefined) return { behind, first, waits: resumed?.status === 'waiting' ? resumed.runId : null };
     if (message.id === before) throw new Error('A message that was queued before could not become a run.');
     before = message.id;
     // oxlint-disable-next-line no-await-in-loop -- see above
     const result = await run(message, { ...behind, queued });
     first ??= result;
+    if (result.status === 'waiting') return { behind, first, waits: result.runId };
   }
 }
 

@@ -153,8 +153,7 @@ export class LiveConversation {
       this.#lastAt = at === undefined ? 0 : Date.parse(at);
     };
     try {
-      const { behind, first } = await caughtUp(keeper, { ...how, next }, ({ id, text, content }, left) => {
-        if (this.#isClosed) throw new AgentClosedError(this.#port.agent);
+      const { behind, first, waits } = await caughtUp(keeper, { ...how, next }, ({ id, text, content }, left) => {
         found(left);
         const opening = this.#now(left.queued);
         const own = { opening: async () => opening, onDone: () => undefined, next };
@@ -162,8 +161,9 @@ export class LiveConversation {
         this.#answer(id, { runId: run.runId });
         return run;
       });
-      if (first?.status === 'waiting') {
-        this.#refuseLine(first.runId);
+      if (waits !== null) {
+        this.#refuseLine(waits);
+        if (!how.waiting) throw new ConversationError('conversation-waiting', this.#port.agent, waits);
         await leave();
       } else {
         found(behind);
@@ -267,8 +267,8 @@ export class LiveConversation {
       for (const message of result.messages.slice(1)) (this.#inside ??= new WeakSet()).add(message);
       this.history = pruneHistory([...history, ...result.messages], this.#port.maxHistory(), this.#inside ?? undefined);
     }
-    const hasNext = result?.undelivered?.some(({ kind }) => kind === 'queue') === true;
-    if (this.#isClosed || (this.#line.length === 0 && !hasNext)) return this.#leaveIfIdle();
+    const hasNext = result?.undelivered?.some(({ id, kind }) => kind === 'queue' && this.#dropped?.has(id) !== true);
+    if (this.#isClosed || (this.#line.length === 0 && hasNext !== true)) return this.#leaveIfIdle();
     // Its queued messages are in line by then.
     setTimeout(() => {
       this.#advance();
