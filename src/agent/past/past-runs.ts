@@ -10,6 +10,7 @@ import {
   type ForkRunOptions,
   type OrphanOptions,
   type ResumedOrphans,
+  type Inherited,
   type ResumeOptions,
   type WakeOptions,
   type WokenRun,
@@ -60,7 +61,7 @@ interface Owner extends RunsOf {
   /** The agent's own conversation. */
   readonly own: {
     /** Starts the runs that queued messages are the inputs of. */
-    readonly next: NextRuns;
+    readonly next: (messages: Parameters<NextRuns>[0], how: Inherited) => ReturnType<NextRuns>;
     /**
      * Makes a run the agent's own; returns a function to call when it is over, with the history that it started from.
      * `null`: there is no result, and the history stays as it is.
@@ -116,7 +117,8 @@ export function pastRuns(core: AgentCore, owner: Owner): PastRuns {
       // A conversation keeps its messages, and what was queued in it.
       let isOwn = true;
       const started = resumeRun(live, runId, options, {
-        next: (messages) => (isOwn ? own.next(messages) : messages.map(() => Promise.resolve('kept' as const))),
+        next: (messages) =>
+          isOwn ? own.next(messages, options) : messages.map(() => Promise.resolve('kept' as const)),
         onTaken: (before, head) => {
           history = before;
           isOwn = ownerIn(head) === undefined;

@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
+import { createAgent } from '../../../src/agent/create-agent.ts';
 import { memoryJournal } from '../../../src/journal/stores/memory.ts';
+import { fakeTool } from '../../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../../src/testing/scripted-model.ts';
+import type { ExecuteContext } from '../../../src/tools/tool.ts';
+import { calls } from '../../support/replies.ts';
 import { echoing, spoken } from './held.ts';
 
 test('a run in line that is cancelled at the moment that ends the run before it is begun by no process', async () => {
@@ -55,4 +60,44 @@ test('an agent that is closed while it catches up with a conversation goes on wi
   freed.free('hold on');
   await later.conversation('c').resume();
   expect(spoken(await later.conversation('c').history)).toEqual(['hold', 'hold/1', 'hold on', 'hold on/2']);
+});
+
+/** An agent that writes down for whom its tool looks, and asks before it pays. */
+function clerk(journal: ReturnType<typeof memoryJournal>, replies: Parameters<typeof scriptedModel>[0]) {
+  const asked: unknown[] = [];
+  const seen = (_args: object, { context }: ExecuteContext): string => {
+    asked.push(context);
+    return 'seen';
+  };
+  const tools = [fakeTool('look', [seen, seen]), fakeTool('pay', ['paid'], { policy: 'confirm' })];
+  return { asked, agent: createAgent({ model: scriptedModel(replies), tools, silent: true, journal }) };
+}
+
+test('what was queued has the context of the resume that runs it, and is parked as well', async () => {
+  const journal = memoryJournal();
+  await leftWith(journal, 'Look and pay.');
+  const { agent, asked } = clerk(journal, ['Done.', calls(['look']), calls(['pay'])]);
+  expect(await agent.conversation('c').resume({ context: 'ada', park: true })).toMatchObject({ result: 'Done.' });
+  expect(asked).toEqual(['ada']);
+  const [, parked] = await agent.conversation('c').runs();
+  expect(parked).toMatchObject({ input: 'Look and pay.', state: 'waiting' });
+  expect(await agent.conversation('c').run('More')).toMatchObject({ error: { code: 'conversation-waiting' } });
+  expect(await agent.conversation('c').pending()).toMatchObject([{ tool: 'pay' }]);
+});
+
+test('a message that is queued in a live run becomes a run with its context, which is parked as well', async () => {
+  const { agent, asked } = clerk(memoryJournal(), [calls(['look']), 'Seen.', calls(['look']), calls(['pay'])]);
+  const run = agent.conversation('c').run('Look.', { context: 'ada', park: true });
+  expect(await run.queue('Look and pay.')).toMatchObject({ delivered: true });
+  await expect.poll(() => agent.conversation('c').runs()).toMatchObject([{}, { state: 'waiting' }]);
+  expect(asked).toEqual(['ada', 'ada']);
+});
+
+test('a run that may be parked parks the interrupted one before it, and is refused', async () => {
+  const journal = memoryJournal();
+  await leftWith(journal, 'More');
+  const { agent } = clerk(journal, [calls(['pay'])]);
+  const run = agent.conversation('c').run('New', { park: true });
+  expect(await run).toMatchObject({ error: { code: 'conversation-waiting' } });
+  expect(await agent.conversation('c').runs()).toMatchObject([{ input: 'hold', state: 'waiting' }]);
 });
