@@ -170,7 +170,7 @@ export class KeptConversation implements Keeper {
     const inside = new Set(messages.slice(recording.head.history.length + 1));
     return {
       history: withoutMarks(pruneHistory(messages, this.#port.maxHistory(), inside)),
-      queued: queuedIn(recording),
+      queued: withoutMarks(queuedIn(recording)),
       warnings: isWhole ? [] : [leftOut(runId)],
     };
   }
@@ -197,10 +197,10 @@ export async function keptBy(run: AnyRun, sent: Promise<Delivery>): Promise<Erro
 }
 
 /** The secret behind a mark of a finished run is no longer known, and another run may use the same mark for something else. */
-function withoutMarks(messages: readonly Message[]): readonly Message[] {
+function withoutMarks<T extends readonly (Message | SentMessage)[]>(messages: T): T {
   const text = JSON.stringify(messages);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nothing but texts is changed
-  return text.includes('«secret:') ? (JSON.parse(text.replaceAll(/«secret:\d+»/g, '«secret»')) as Message[]) : messages;
+  return text.includes('«secret:') ? (JSON.parse(text.replaceAll(/«secret:\d+»/g, '«secret»')) as T) : messages;
 }
 
 /** What an earlier process left has been run. */
@@ -221,17 +221,22 @@ export async function caughtUp(
 ): Promise<CaughtUp> {
   let before: string | null = null;
   let first: AnyResult | null = null;
+  let last: AnyResult | null = null;
   for (;;) {
     // oxlint-disable-next-line no-await-in-loop -- one run after the other
     const { resumed, ...behind } = await keeper.opening(how);
     first ??= resumed;
-    const [message, ...queued] = behind.queued;
+    last = resumed ?? last;
+    // A journal has them without their secrets.
+    const known = last?.undelivered?.flatMap(queuedOf) ?? [];
+    const [message, ...queued] = behind.queued.map((one) => known.find(({ id }) => id === one.id) ?? one);
     if (message === undefined) return { behind, first, waits: resumed?.status === 'waiting' ? resumed.runId : null };
     if (message.id === before) throw new Error('A message that was queued before could not become a run.');
     before = message.id;
     // oxlint-disable-next-line no-await-in-loop -- see above
     const result = await run(message, { ...behind, queued });
     first ??= result;
+    last = result;
     if (result.status === 'waiting') return { behind, first, waits: result.runId };
   }
 }
@@ -241,9 +246,11 @@ function queuedIn({ lines }: Recording): readonly SentMessage[] {
   const end = lines.findLast(({ t }) => t === 'end');
   const output: unknown = end?.t === 'end' ? end.output : null;
   const undelivered: unknown = typeof output === 'object' && output !== null ? Reflect.get(output, 'undelivered') : [];
-  return Array.isArray(undelivered)
-    ? undelivered.flatMap(({ kind, ...message }: UndeliveredMessage) => (kind === 'queue' ? [message] : []))
-    : [];
+  return Array.isArray(undelivered) ? undelivered.flatMap(queuedOf) : [];
+}
+
+function queuedOf({ kind, ...message }: UndeliveredMessage): readonly SentMessage[] {
+  return kind === 'queue' ? [message] : [];
 }
 
 /** What the handle of a conversation needs of its agent. */

@@ -2,7 +2,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import type { ModelReply, ModelRequest } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { fileJournal } from '../../src/journal/stores/file.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
@@ -50,4 +52,43 @@ test('the reason of a cancel is recorded without its secrets, also of a run that
   const second = await asked().agent.run('Log in.', { park: true });
   await clerk().agent.resume(second.runId, { signal: AbortSignal.abort(new Error(`leaked: ${THEIRS}`)) });
   for (const id of [runId, second.runId]) expect(written(id)).toMatch(/"reason":"leaked: «secret:\d+»"/);
+});
+
+/** An agent whose tool keeps what the user said, in conversations of many users. */
+function keeper(options: AgentOptions = {}) {
+  const inputSchema = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] };
+  const keep = fakeTool('keep', Array(9).fill('kept'), { inputSchema });
+  const complete = async ({ messages }: ModelRequest): Promise<ModelReply> => {
+    const last = messages.at(-1);
+    return last?.role === 'user' ? calls(['keep', { text: String(last.content) }]) : { content: 'Done.' };
+  };
+  return { keep, agent: createAgent({ model: { id: 'keeper', complete }, tools: [keep], silent: true, ...options }) };
+}
+
+test('a mark that a user writes stands for no secret of another conversation', async () => {
+  const { agent, keep } = keeper({ journal: fileJournal(folder) });
+  await agent.conversation('ada').run(`My key is ${OURS}.`);
+  const { errorHistory } = await agent.conversation('bob').run('My key is «secret:1».', { maxSteps: 1 });
+  expect(keep.calls).toEqual([{ text: `My key is ${OURS}.` }]);
+  expect(errorHistory).toMatchObject([{ tool: 'keep', message: expect.stringContaining('«secret:1»') }]);
+});
+
+test('a queued message has its own secret in the run that it becomes, whoever runs it', async () => {
+  const journal = fileJournal(folder);
+  const first = await keeper({ journal }).agent.conversation('cy').run(`My key is ${OURS}.`, { park: true });
+  expect(first.status).toBe('answered');
+  const { agent, keep } = keeper({ journal, defaultPolicy: 'confirm' });
+  const parked = await agent.conversation('cy').run(`Or ${OURS}.`, { park: true });
+  await keeper({ journal }).agent.queue(parked.runId, `And ${THEIRS}.`);
+  await keeper({ journal }).agent.queue(parked.runId, `Not ${OURS}.`);
+  await agent.approve(parked.runId, 'c1');
+  const later = keeper({ journal, secrets: ['another-secret'], confirm: () => 'allow-once' });
+  await later.agent.run('Know another-secret.');
+  await later.agent.conversation('cy').resume();
+  expect(keep.calls).toEqual([]);
+  expect(later.keep.calls.slice(1)).toEqual([
+    { text: `Or ${OURS}.` },
+    { text: `And ${THEIRS}.` },
+    { text: `Not ${OURS}.` },
+  ]);
 });
