@@ -13,6 +13,7 @@ import type { AgentCore } from '../core/agent-core.ts';
 import { launchRun } from '../run/launch-run.ts';
 import { type LiveRuns, restartNews } from './live-runs.ts';
 import { replayHead } from '../core/own-port.ts';
+import { checkSignal } from '../options/check-options.ts';
 import { newRunId, withoutConversation, type ForkRunOptions } from '../options/run-options.ts';
 import type { AnyRun } from '../run/run.ts';
 
@@ -20,6 +21,7 @@ import type { AnyRun } from '../run/run.ts';
 export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOptions): AnyRun {
   const { core } = live;
   const { input, outcome, then = 'live', missing = 'live', runId = newRunId(), context, signal, inspect } = options;
+  checkSignal('fork', signal);
   const at = options.at ?? (input === undefined ? Number.NaN : 1);
   if (Number.isNaN(at))
     throw new TypeError("fork: option 'at' must be given: the number of the last record that both runs share.");
