@@ -5,6 +5,7 @@ import { afterAll, expect, test } from 'vitest';
 import type { ModelReply, ModelRequest } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
+import { fork } from '../../src/journal/replay/fork.ts';
 import { fileJournal } from '../../src/journal/stores/file.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
@@ -91,4 +92,14 @@ test('a queued message has its own secret in the run that it becomes, whoever ru
     { text: `And ${THEIRS}.` },
     { text: `Not ${OURS}.` },
   ]);
+});
+
+test('a fork of a run of a conversation gets no secret of another run in the place of one that is gone', async () => {
+  const { agent, keep } = keeper({ journal: fileJournal(folder) });
+  await agent.run(`Their key is ${THEIRS}.`, { runId: 'theirs' });
+  const { runId } = await agent.conversation('di').run(`My key is ${OURS}.`);
+  const forked = fork((await agent.recording(runId)) ?? '', agent, { at: 3 });
+  for await (const { type } of forked) if (type === 'tool.finished') await forked.cancel();
+  expect(keep.calls).toEqual([{ text: `Their key is ${THEIRS}.` }, { text: `My key is ${OURS}.` }]);
+  expect((await forked).errorHistory).toMatchObject([{ message: expect.stringContaining('«secret:1»') }]);
 });
