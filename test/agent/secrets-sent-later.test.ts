@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -102,4 +102,20 @@ test('a fork of a run of a conversation gets no secret of another run in the pla
   for await (const { type } of forked) if (type === 'tool.finished') await forked.cancel();
   expect(keep.calls).toEqual([{ text: `Their key is ${THEIRS}.` }, { text: `My key is ${OURS}.` }]);
   expect((await forked).errorHistory).toMatchObject([{ message: expect.stringContaining('«secret:1»') }]);
+});
+
+test('a run with a journal of its own keeps its secrets there, and is answered there while it is live', async () => {
+  const own = fileJournal(join(folder, 'own'));
+  const { agent } = keeper({ defaultPolicy: 'confirm', confirm: 'wait', journal: fileJournal(folder) });
+  const parked = await agent.run(`My key is ${OURS}.`, { journal: own, park: true });
+  const later = keeper({ journal: own, confirm: () => 'allow-once' });
+  await later.agent.approve(parked.runId, 'c1');
+  expect(await later.agent.resume(parked.runId)).toMatchObject({ status: 'answered' });
+  expect(later.keep.calls).toEqual([{ text: `My key is ${OURS}.` }]);
+  expect(readdirSync(folder).filter((name) => name.endsWith('.vault'))).toEqual([]);
+
+  const live = agent.run('No key.', { journal: own });
+  for await (const { type } of live) if (type === 'approval.requested') break;
+  expect(await keeper({ journal: fileJournal(join(folder, 'own')) }).agent.approve(live.runId, 'c1')).toBe(true);
+  expect(await live).toMatchObject({ status: 'answered' });
 });
