@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { fork } from '../../src/journal/replay/fork.ts';
+import { replay } from '../../src/journal/replay/replay.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';
@@ -80,4 +81,16 @@ test('what is no signal, journal or number is refused by name, and the agent is 
   await expect(call(agent, 'resumeOrphans', { limit: '5' })).rejects.toEqual(wrong('limit'));
   await expect(call(agent, 'resumeOrphans', { olderThan: '5 min' })).rejects.toEqual(wrong('olderThan'));
   expect(await agent.run('Again.')).toMatchObject({ reason: 'llm-error' });
+});
+
+test('what a store has read of a run, and nothing at all, are told from the text of a recording', async () => {
+  const { agent, run, call } = await waiting();
+  await run.cancel();
+  await run;
+  const missing = { code: 'bad-recording', message: expect.stringContaining('agent.recording(runId)') };
+  for (const given of [{ head: {}, lines: [] }, null, undefined, 5]) {
+    expect(() => call({ replay }, 'replay', given, agent)).toThrow(expect.objectContaining(missing));
+    expect(() => call({ fork }, 'fork', given, agent, { at: 1 })).toThrow(expect.objectContaining(missing));
+  }
+  expect(await replay((await agent.recording(run.runId)) ?? '', agent)).toMatchObject({ status: 'cancelled' });
 });
