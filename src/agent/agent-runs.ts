@@ -125,7 +125,6 @@ export class AgentRuns implements LiveConversationPort {
 
   /** Does a task independently of the agent's other work. */
   beside(as: AgentCore, task: string, given: RunOptions): AnyRun {
-    this.checkOpen();
     return this.begin(task, given, { opening: () => ({ history: [], queued: [] }), as }).run;
   }
 
@@ -140,14 +139,12 @@ export class AgentRuns implements LiveConversationPort {
   /** What `agent.logic` begins and resumes its runs by. */
   logicPort(): LogicPort {
     return {
-      begin: ({ task, history = [], context }, runId, { onStable }) => {
-        this.checkOpen();
-        return this.begin(
+      begin: ({ task, history = [], context }, runId, { onStable }) =>
+        this.begin(
           task,
           { context, runId },
           { opening: () => ({ history: repairedHistory(history), queued: [] }), onStable },
-        ).run;
-      },
+        ).run,
       resume: ({ context }, runId, how) => {
         this.checkOpen();
         return this.past.carryOn(runId, { context, ...how });
@@ -197,25 +194,28 @@ export class AgentRuns implements LiveConversationPort {
   }
 
   begin(input: RunInput, given: RunOptions, own: Begun): StartedRun {
+    this.checkOpen();
     const core = this.#core;
     const { as = core, conversation } = own;
     const { maxSteps, runId = newRunId() } = given;
-    const { task, content } = readInput(input);
+    const asked = readInput(input);
     const metadata = metadataOf(given.metadata);
     const journal = (): JournalStore => given.journal ?? core.journal();
     if (given.park === true && journal().take === undefined)
       throw new TypeError("agent.run: option 'park' needs a journal that runs can be resumed from.");
     const output = typedOutput('agent.run', { ...given, timeouts: core.options.timeouts });
     const owner = conversation?.owner;
+    const redactor = conversation === undefined ? core.redactor : core.redaction.separate();
     const remember = owner === undefined ? null : (spec: ToolSpec) => core.remember(spec, owner);
     let opening: Opening | null = null;
     const started = launchRun(core, {
       runId,
-      task,
+      task: asked.task,
       given,
       resumable: journal().take !== undefined,
       ...(own.onStable === undefined ? {} : { onStable: own.onStable }),
       next: own.next,
+      redactor: () => redactor,
       prepare: async (signal) => {
         const opened = await own.opening(signal);
         opening = opened;
@@ -230,7 +230,7 @@ export class AgentRuns implements LiveConversationPort {
           this.runs.set(started, setup.toolset);
           const isOf = conversation !== undefined && opened.isAside !== true;
           const of = isOf ? { ...metadata, ...conversationMetadata(conversation) } : metadata;
-          const head = newHead(core, { runId, input: { task, content }, opened, setup, metadata: of, cancelled: why });
+          const head = newHead(core, { runId, input: asked, opened, setup, metadata: of, cancelled: why, redactor });
           const work = as.work({ output, remember, park: given.park === true });
           return { head, work, journal: (accepts) => journal().open({ head, accepts }) };
         };
@@ -241,7 +241,7 @@ export class AgentRuns implements LiveConversationPort {
         this.rest();
         // A run that never began adds nothing.
         await own.onDone?.(
-          result === null || opening === null ? null : core.redactor.restore(result),
+          result === null || opening === null ? null : redactor.restore(result),
           opening ?? { history: [], queued: [] },
         );
       },

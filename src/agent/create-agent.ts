@@ -42,6 +42,7 @@ import {
   checkListTools,
   checkMessage,
   checkQueued,
+  checkReason,
   checkOrphans,
   checkWake,
 } from './options/check-options.ts';
@@ -146,10 +147,12 @@ class OwnAgent implements Agent<unknown, AnyRun> {
   }
 
   reject(runId: string, callId: string, reason = ''): Promise<boolean> {
+    checkReason('agent.reject', reason);
     return this.#runs.ask(runId, { do: 'reject', callId, reason });
   }
 
   cancel(runId: string, reason = ''): Promise<boolean> {
+    checkReason('agent.cancel', reason);
     return this.#runs.ask(runId, { do: 'cancel', reason });
   }
 

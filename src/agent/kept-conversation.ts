@@ -1,5 +1,6 @@
 import type { Message } from '../actors/model.ts';
 import { JournalError } from '../journal/format/journal-error.ts';
+import { RUN_ID } from '../journal/format/record.ts';
 import type { Recording } from '../journal/format/recording.ts';
 import { saidIn } from '../journal/replay/replay.ts';
 import type { JournalStore } from '../journal/run/run-journal.ts';
@@ -136,7 +137,16 @@ export class KeptConversation implements Keeper {
     if (resumed?.status === 'waiting') throw new ConversationError('conversation-waiting', this.#id, runId);
     // A run whose end could not be written has not ended: nothing may begin after it.
     if (resumed !== null && (await this.last())?.state !== 'ended') throw unended(runId, resumed);
-    return { ...(await this.#behind(runId)), at: last.at, resumed };
+    const behind = await this.#behind(runId);
+    return { ...behind, queued: await this.#wanted(behind.queued), at: last.at, resumed };
+  }
+
+  /** Without those whose runs were cancelled in line when the run that had them could no longer take them out. */
+  async #wanted(queued: readonly SentMessage[]): Promise<readonly SentMessage[]> {
+    const isCancelled = async ({ id }: SentMessage): Promise<boolean> =>
+      RUN_ID.test(id) && (await this.#port.journal().read?.(id))?.head.cancelled !== undefined;
+    const cancelled = await Promise.all(queued.map(isCancelled));
+    return queued.filter((_, at) => cancelled[at] !== true);
   }
 
   async #carriedOn(runId: string, how: Pick<Reopening, 'context' | 'park' | 'next'>): Promise<AnyResult> {
@@ -160,7 +170,7 @@ export class KeptConversation implements Keeper {
     const inside = new Set(messages.slice(recording.head.history.length + 1));
     return {
       history: withoutMarks(pruneHistory(messages, this.#port.maxHistory(), inside)),
-      queued: queuedIn(recording),
+      queued: withoutMarks(queuedIn(recording)),
       warnings: isWhole ? [] : [leftOut(runId)],
     };
   }
@@ -187,31 +197,47 @@ export async function keptBy(run: AnyRun, sent: Promise<Delivery>): Promise<Erro
 }
 
 /** The secret behind a mark of a finished run is no longer known, and another run may use the same mark for something else. */
-function withoutMarks(messages: readonly Message[]): readonly Message[] {
+function withoutMarks<T extends readonly (Message | SentMessage)[]>(messages: T): T {
   const text = JSON.stringify(messages);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nothing but texts is changed
-  return text.includes('«secret:') ? (JSON.parse(text.replaceAll(/«secret:\d+»/g, '«secret»')) as Message[]) : messages;
+  return text.includes('«secret:') ? (JSON.parse(text.replaceAll(/«secret:\d+»/g, '«secret»')) as T) : messages;
 }
 
-/** Runs what an earlier process left, one after the other; returns what the next run starts from, and the first result. */
+/** What an earlier process left has been run. */
+interface CaughtUp {
+  /** What the next run starts from. */
+  readonly behind: Opening;
+  /** The result of the first run. */
+  readonly first: AnyResult | null;
+  /** The run that waits for a person or was released, and has what is left; null: all has been run. */
+  readonly waits: string | null;
+}
+
+/** Runs what an earlier process left, one after the other, until a run has to wait. */
 export async function caughtUp(
   keeper: Keeper,
   how: Reopening,
   run: (message: SentMessage, left: Opening) => PromiseLike<AnyResult>,
-): Promise<{ readonly behind: Opening; readonly first: AnyResult | null }> {
+): Promise<CaughtUp> {
   let before: string | null = null;
   let first: AnyResult | null = null;
+  let last: AnyResult | null = null;
   for (;;) {
     // oxlint-disable-next-line no-await-in-loop -- one run after the other
     const { resumed, ...behind } = await keeper.opening(how);
     first ??= resumed;
-    const [message, ...queued] = behind.queued;
-    if (message === undefined) return { behind, first };
+    last = resumed ?? last;
+    // A journal has them without their secrets.
+    const known = last?.undelivered?.flatMap(queuedOf) ?? [];
+    const [message, ...queued] = behind.queued.map((one) => known.find(({ id }) => id === one.id) ?? one);
+    if (message === undefined) return { behind, first, waits: resumed?.status === 'waiting' ? resumed.runId : null };
     if (message.id === before) throw new Error('A message that was queued before could not become a run.');
     before = message.id;
     // oxlint-disable-next-line no-await-in-loop -- see above
     const result = await run(message, { ...behind, queued });
     first ??= result;
+    last = result;
+    if (result.status === 'waiting') return { behind, first, waits: result.runId };
   }
 }
 
@@ -220,9 +246,11 @@ function queuedIn({ lines }: Recording): readonly SentMessage[] {
   const end = lines.findLast(({ t }) => t === 'end');
   const output: unknown = end?.t === 'end' ? end.output : null;
   const undelivered: unknown = typeof output === 'object' && output !== null ? Reflect.get(output, 'undelivered') : [];
-  return Array.isArray(undelivered)
-    ? undelivered.flatMap(({ kind, ...message }: UndeliveredMessage) => (kind === 'queue' ? [message] : []))
-    : [];
+  return Array.isArray(undelivered) ? undelivered.flatMap(queuedOf) : [];
+}
+
+function queuedOf({ kind, ...message }: UndeliveredMessage): readonly SentMessage[] {
+  return kind === 'queue' ? [message] : [];
 }
 
 /** What the handle of a conversation needs of its agent. */

@@ -4,7 +4,7 @@ import { pruneHistory } from '../machines/llm-call/conversation.ts';
 import type { Message } from '../actors/model.ts';
 import { AgentBusyError, AgentClosedError, ConversationError } from './options/agent-errors.ts';
 import { type RunInput, messageOf, readInput } from './options/input-parts.ts';
-import { type ResumeOptions, type RunOptions, newRunId } from './options/run-options.ts';
+import { type Inherited, type RunOptions, newRunId } from './options/run-options.ts';
 import { ABORTED, type InLine, type Keeper, type LiveConversationPort, type Opening } from './kept-conversation.ts';
 import { type ConversationRun, type Reopening, aborted, caughtUp, keptBy } from './kept-conversation.ts';
 import type { AnyRun } from './run/run.ts';
@@ -57,7 +57,7 @@ export class LiveConversation {
   run(input: RunInput, given: RunOptions): AnyRun {
     const live = this.live ?? this.#line[0]?.started ?? null;
     if (live === null) {
-      this.live = this.#begin(input, given, (signal) => this.#opened(signal));
+      this.live = this.#begin(input, given, (signal) => this.#opened(signal, given));
       return this.live.run;
     }
     if ((given.whenBusy ?? 'refuse') === 'refuse') throw new AgentBusyError(this.#port.agent, live.run.runId);
@@ -65,7 +65,7 @@ export class LiveConversation {
   }
 
   /** Brings what was interrupted to its end, with all that was queued behind it; null where there is nothing. */
-  async resume({ context, park = false }: Pick<ResumeOptions, 'context' | 'park'>): Promise<AnyResult | null> {
+  async resume({ context, park = false }: Inherited): Promise<AnyResult | null> {
     if (this.live !== null) throw new AgentBusyError(this.#port.agent, this.live.run.runId);
     return this.#port.keeper == null ? null : this.#open(this.#port.keeper, { context, park, waiting: true });
   }
@@ -77,7 +77,7 @@ export class LiveConversation {
   }
 
   /** Starts the runs that queued messages are the inputs of, each when it is its turn. */
-  next(messages: readonly SentMessage[]): readonly Promise<NextRun>[] {
+  next(messages: readonly SentMessage[], { context, park = false }: Inherited): readonly Promise<NextRun>[] {
     if (this.#isClosed) return messages.map(() => Promise.resolve(this.#port.keeper == null ? null : 'kept'));
     const isDropped = ({ id }: SentMessage): boolean => this.#dropped?.has(id) === true;
     const mine = messages.filter((message) => !isDropped(message));
@@ -85,7 +85,7 @@ export class LiveConversation {
     const inLine = mine.map(
       (message) =>
         this.#line.find(({ id }) => id === message.id) ??
-        this.#wait({ id: message.id, input: message.content ?? message.text }, {}, false),
+        this.#wait({ id: message.id, input: message.content ?? message.text }, { context, park }, false),
     );
     this.#line = [...inLine, ...this.#line.filter((one) => !inLine.includes(one))];
     const begun = messages.map((one) => (isDropped(one) ? Promise.resolve(null) : this.#begunOf(one.id).promise));
@@ -112,15 +112,15 @@ export class LiveConversation {
 
   #begin(input: RunInput, given: RunOptions, opening: (signal: AbortSignal) => Promise<Opening>): StartedRun {
     const onDone: ConversationRun['onDone'] = (result, from) => this.#over(started, result, from);
-    const started = this.#port.begin(input, given, { opening, onDone, next: (messages) => this.next(messages) });
+    const started = this.#port.begin(input, given, { opening, onDone, next: (messages) => this.next(messages, given) });
     return started;
   }
 
   /** What the next run starts from. */
-  async #opened(signal: AbortSignal, queued: readonly SentMessage[] = []): Promise<Opening> {
+  async #opened(signal: AbortSignal, { park = false }: RunOptions, queued: readonly SentMessage[] = []) {
     const { keeper = null } = this.#port;
     if (keeper !== null && !this.isHeld) {
-      const open = this.#open(keeper, { context: undefined, park: false, waiting: false });
+      const open = this.#open(keeper, { context: undefined, park, waiting: false });
       if ((await Promise.race([open, aborted(signal)])) === ABORTED) return NEVER;
     }
     return this.#now(queued);
@@ -153,17 +153,17 @@ export class LiveConversation {
       this.#lastAt = at === undefined ? 0 : Date.parse(at);
     };
     try {
-      const { behind, first } = await caughtUp(keeper, { ...how, next }, ({ id, text, content }, left) => {
-        if (this.#isClosed) throw new AgentClosedError(this.#port.agent);
+      const { behind, first, waits } = await caughtUp(keeper, { ...how, next }, ({ id, text, content }, left) => {
         found(left);
         const opening = this.#now(left.queued);
         const own = { opening: async () => opening, onDone: () => undefined, next };
-        const { run } = this.#port.begin(content ?? text, {}, own);
+        const { run } = this.#port.begin(content ?? text, { context: how.context, park: how.park }, own);
         this.#answer(id, { runId: run.runId });
         return run;
       });
-      if (first?.status === 'waiting') {
-        this.#refuseLine(first.runId);
+      if (waits !== null) {
+        this.#refuseLine(waits);
+        if (!how.waiting) throw new ConversationError('conversation-waiting', this.#port.agent, waits);
         await leave();
       } else {
         found(behind);
@@ -201,7 +201,7 @@ export class LiveConversation {
     turn.promise.catch(() => undefined);
     const started = this.#begin(input, given, async (signal) => {
       const queued = await Promise.race([turn.promise, aborted(signal)]);
-      if (queued !== ABORTED) return this.#opened(signal, queued);
+      if (queued !== ABORTED) return this.#opened(signal, given, queued);
       this.#drop(id);
       return NEVER;
     });
@@ -267,8 +267,8 @@ export class LiveConversation {
       for (const message of result.messages.slice(1)) (this.#inside ??= new WeakSet()).add(message);
       this.history = pruneHistory([...history, ...result.messages], this.#port.maxHistory(), this.#inside ?? undefined);
     }
-    const hasNext = result?.undelivered?.some(({ kind }) => kind === 'queue') === true;
-    if (this.#isClosed || (this.#line.length === 0 && !hasNext)) return this.#leaveIfIdle();
+    const hasNext = result?.undelivered?.some(({ id, kind }) => kind === 'queue' && this.#dropped?.has(id) !== true);
+    if (this.#isClosed || (this.#line.length === 0 && hasNext !== true)) return this.#leaveIfIdle();
     // Its queued messages are in line by then.
     setTimeout(() => {
       this.#advance();

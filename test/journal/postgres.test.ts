@@ -143,6 +143,20 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
     await store.close();
   });
 
+  test('where the server stays away, a conversation is free when it is there again', async () => {
+    await using own = await startPostgres();
+    const store = postgresJournal(own.url, { migrate: true, leaseMs: 2000, patienceMs: 1500 });
+    const { agentOf } = counting(store);
+    const run = agentOf().conversation('c').run('Count');
+    for await (const event of run) if (event.type === 'tool.finished') break;
+    await own.kill();
+    expect(await run).toMatchObject({ status: 'failed', error: { code: 'store-unreachable' } });
+    await own.start();
+    const resumed = () => agentOf().conversation('c').resume();
+    await expect.poll(() => resumed().catch(String), { timeout: 20_000 }).toMatchObject({ status: 'answered' });
+    await store.close();
+  });
+
   test('a process that was stopped for longer than its lease writes nothing more: its run ended elsewhere', async () => {
     const schema = newSchema();
     await migratePostgres(server.url, { schema });

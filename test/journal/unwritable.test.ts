@@ -13,6 +13,7 @@ import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { interrupted, recordsOf, waiting } from './stored-runs.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
+const sendMail = { content: '', toolCalls: [{ name: 'send_mail', arguments: {} }] };
 const FULL = Object.assign(new Error('the disk is full'), { code: 'ENOSPC' });
 
 function mailer(journal: JournalStore, more: AgentOptions = {}) {
@@ -133,4 +134,25 @@ test('an agent whose journal cannot write is closed all the same', async () => {
   appendFileSync(join(folder.path, 'run.jsonl'), '\n');
   await agent.close();
   expect(await run).toMatchObject({ status: 'failed', error: { code: 'run-lost' } });
+});
+
+test('a run and a conversation of a database that could not be written for a while are free again, also for another process', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  const refuse = (when: string): string =>
+    `create trigger full_${when} before ${when} on progress begin select raise(fail, 'the disk is full'); end`;
+  const full = { update: refuse('update'), delete: refuse('delete') };
+  using database = new DatabaseSync(path);
+  const store = sqliteJournal(path);
+  const agent = mailer(store, { model: scriptedModel([sendMail]) });
+  const run = agent.conversation('c').run('Mail Ada.', { runId: 'run' });
+  for await (const { type } of run) if (type === 'approval.requested') break;
+  for (const sql of Object.values(full)) database.exec(sql);
+  await expect(run.reject('c1')).rejects.toThrow('the disk is full');
+  expect(await run).toMatchObject({ status: 'failed', error: { message: 'the disk is full' } });
+  for (const when of Object.keys(full)) database.exec(`drop trigger full_${when}`);
+
+  const other = mailer(sqliteJournal(path), { model: scriptedModel(['Not sent.']) });
+  await expect.poll(() => other.reject('run', 'c1').catch(() => 'locked'), { timeout: 20_000 }).toBe(true);
+  expect(await other.conversation('c').resume()).toMatchObject({ result: 'Not sent.' });
 });

@@ -93,7 +93,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   change(REDACTOR, '[map(key), mapped(member, map)]', '[key, mapped(member, map)]'),
   change(REDACTOR, '.filter((secret) => secret.length >= SHORTEST)', '.filter((secret) => secret.length > 30)'),
   change(REDACTOR, 'secrets.get(Number(number)) ?? mark', 'mark'),
-  change(REDACTION, 'return this.redactor.redact(head);', 'return head;'),
+  change(REDACTION, 'return redact(head);', 'return head;'),
   change(REDACTION, 'if (secrets === undefined) again.redact(this.#agent.options.secrets ?? []);'),
   // Calls of tools and models.
   change('actors/deadline.ts', 'const clear = (): void => {\n    clearTimeout(timer);', 'const clear = (): void => {'),

@@ -63,12 +63,17 @@ export class Redaction {
     return again;
   }
 
+  /** A redactor for a run of a conversation: marks of other conversations stand for nothing in it. */
+  separate(): OwnRedactor {
+    return this.#redactor();
+  }
+
   /** The first line of a recording with marks for secrets. */
-  redacted(head: RunRecord): RunRecord {
+  redacted(head: RunRecord, { redact }: Pick<OwnRedactor, 'redact'> = this.redactor): RunRecord {
     // What belongs to the agent is numbered first: a replay by an agent like it gets the same marks.
     const local = head.toolset.tools.filter((one) => one.origin.kind === 'local');
-    this.redactor.redact([this.#agent.options.secrets ?? [], head.instructions, local]);
-    return this.redactor.redact(head);
+    redact([this.#agent.options.secrets ?? [], head.instructions, local]);
+    return redact(head);
   }
 
   #redactor(kept?: Readonly<Record<string, string>>): OwnRedactor {

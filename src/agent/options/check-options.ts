@@ -4,7 +4,9 @@
  */
 import { readInput } from './input-parts.ts';
 import { checkRunId } from '../../journal/format/record.ts';
-import { optionsOf } from '../../json/known-options.ts';
+import { OptionError, optionsOf } from '../../json/known-options.ts';
+import { isJsonObject } from '../../json/json.ts';
+import { toJson } from '../../json/to-json.ts';
 import {
   type AgentLogicInput,
   type CloseOptions,
@@ -20,6 +22,24 @@ import {
 } from './run-options.ts';
 
 const DOCS = 'docs/agents.md';
+
+/** Refuses a value of an option, as a mistake of the program. */
+function refuse(what: string, name: string, rule: string): never {
+  throw new OptionError('wrong-option', `${what}: option '${name}' must be ${rule}.`);
+}
+
+/** Refuses what is no signal, such as the controller of one. */
+export function checkSignal(what: string, signal: unknown): void {
+  if (signal === undefined) return;
+  const { aborted, addEventListener }: { readonly aborted?: unknown; readonly addEventListener?: unknown } =
+    Object(signal);
+  if (typeof aborted !== 'boolean' || typeof addEventListener !== 'function') refuse(what, 'signal', 'an AbortSignal');
+}
+
+/** Refuses the reason of a cancel or a denial that is no text, such as an error. */
+export function checkReason(what: string, reason: unknown): void {
+  if (typeof reason !== 'string') throw new OptionError('wrong-option', `${what}: the reason must be a text.`);
+}
 
 /** Refuses options of a run that are not known. */
 export const checkRunOptions = optionsOf<RunOptions>('agent.run', DOCS, {
@@ -39,8 +59,13 @@ export const checkRunOptions = optionsOf<RunOptions>('agent.run', DOCS, {
   park: true,
 });
 
-/** Refuses options of `agent.resume` that are not known. */
-export const checkResume = optionsOf<ResumeOptions>('agent.resume', DOCS, {
+/** Refuses options of `agent.resume` that are not known, and what is no signal. */
+export function checkResume(given: ResumeOptions): void {
+  checkResumeNames(given);
+  checkSignal('agent.resume', given.signal);
+}
+
+const checkResumeNames = optionsOf<ResumeOptions>('agent.resume', DOCS, {
   context: true,
   signal: true,
   trace: true,
@@ -62,18 +87,29 @@ export function checkWake(given: WakeOptions): void {
 
 const checkWakeNames = optionsOf<WakeOptions>('agent.wake', DOCS, { due: true, limit: true, context: true });
 
-/** Refuses options of `agent.resumeOrphans` that are not known. */
-export const checkOrphans = optionsOf<OrphanOptions>('agent.resumeOrphans', DOCS, {
+/** Refuses options of `agent.resumeOrphans` that are not known, and numbers that are none. */
+export function checkOrphans(given: OrphanOptions): void {
+  checkOrphansNames(given);
+  const { olderThan = 0, limit = 1 } = given;
+  if (!Number.isFinite(olderThan)) refuse('agent.resumeOrphans', 'olderThan', 'a number of milliseconds');
+  if (limit !== Number.POSITIVE_INFINITY && !(Number.isInteger(limit) && limit >= 0))
+    refuse('agent.resumeOrphans', 'limit', 'a whole number from 0 on');
+}
+
+const checkOrphansNames = optionsOf<OrphanOptions>('agent.resumeOrphans', DOCS, {
   olderThan: true,
   limit: true,
   context: true,
 });
 
-/** Refuses options of an approval that are not known. */
+/** Refuses options of an approval that are not known, and values that no call can get or that a person did not mean. */
 export function checkApproval(given: ApprovalOptions, what: string): void {
   checkApprovalNames(given, what);
-  if (given.reason !== undefined && typeof given.reason !== 'string')
-    throw new TypeError(`${what}: option 'reason' must be a text.`);
+  const { always = false, args = {}, reason = '' } = given;
+  if (typeof reason !== 'string') refuse(what, 'reason', 'a text');
+  if (typeof always !== 'boolean') refuse(what, 'always', 'true or false');
+  const json = toJson(args);
+  if (!json.ok || !isJsonObject(json.value)) refuse(what, 'args', `a JSON object${json.ok ? '' : `: ${json.reason}`}`);
 }
 
 const checkApprovalNames = optionsOf<ApprovalOptions>('approve', DOCS, { always: true, args: true, reason: true });
@@ -81,8 +117,16 @@ const checkApprovalNames = optionsOf<ApprovalOptions>('approve', DOCS, { always:
 /** Refuses options of a message to a run that are not known. */
 export const checkSteer = optionsOf<SteerOptions>('steer', DOCS, { id: true, interrupt: true });
 
-/** Refuses options of `agent.close` that are not known. */
-export const checkClose = optionsOf<CloseOptions>('agent.close', DOCS, { graceMs: true, runs: true });
+/** Refuses options of `agent.close` that are not known: one that is misspelt would end the runs that it was to keep. */
+export function checkClose(given: CloseOptions): void {
+  checkCloseNames(given);
+  const { graceMs = 0, runs = 'cancel' } = given;
+  if (!(typeof graceMs === 'number' && graceMs >= 0))
+    refuse('agent.close', 'graceMs', 'a number of milliseconds from 0 on');
+  if (runs !== 'cancel' && runs !== 'release') refuse('agent.close', 'runs', "'cancel' or 'release'");
+}
+
+const checkCloseNames = optionsOf<CloseOptions>('agent.close', DOCS, { graceMs: true, runs: true });
 
 /** Refuses options of `agent.listTools` that are not known. */
 export const checkListTools = optionsOf<ListToolsOptions>('agent.listTools', DOCS, { verbose: true });
@@ -106,7 +150,10 @@ export const checkConfigurable = optionsOf<ConfigurableOptions>(
 export function checkRun(given: RunOptions): void {
   checkRunOptions(given);
   checkRunId('agent.run', given.runId);
-  const { maxSteps, whenBusy } = given;
+  checkSignal('agent.run', given.signal);
+  const { maxSteps, whenBusy, journal } = given;
+  if (journal !== undefined && typeof Reflect.get(Object(journal), 'open') !== 'function')
+    refuse('agent.run', 'journal', 'a journal');
   if (whenBusy !== undefined && !WHEN_BUSY.includes(whenBusy))
     throw new TypeError(
       `agent.run: option 'whenBusy' must be one of ${WHEN_BUSY.join(', ')}, and is ${JSON.stringify(whenBusy)}.`,

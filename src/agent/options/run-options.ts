@@ -210,6 +210,9 @@ export interface WokenRun {
   readonly error: Error | null;
 }
 
+/** What the run of a queued message has of the run that the message was sent to. */
+export type Inherited = Pick<RunOptions, 'context' | 'park'>;
+
 /** What to do with a new input while another run is live. */
 export const WHEN_BUSY = ['refuse', 'queue', 'steer', 'interrupt'] as const;
 

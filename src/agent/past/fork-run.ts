@@ -13,13 +13,15 @@ import type { AgentCore } from '../core/agent-core.ts';
 import { launchRun } from '../run/launch-run.ts';
 import { type LiveRuns, restartNews } from './live-runs.ts';
 import { replayHead } from '../core/own-port.ts';
-import { newRunId, withoutConversation, type ForkRunOptions } from '../options/run-options.ts';
+import { checkSignal } from '../options/check-options.ts';
+import { newRunId, ownerIn, withoutConversation, type ForkRunOptions } from '../options/run-options.ts';
 import type { AnyRun } from '../run/run.ts';
 
 /** Starts a separate run from a point of a recorded one. Throws a `TypeError` for an invalid point. */
 export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOptions): AnyRun {
   const { core } = live;
   const { input, outcome, then = 'live', missing = 'live', runId = newRunId(), context, signal, inspect } = options;
+  checkSignal('fork', signal);
   const at = options.at ?? (input === undefined ? Number.NaN : 1);
   if (Number.isNaN(at))
     throw new TypeError("fork: option 'at' must be given: the number of the last record that both runs share.");
@@ -67,7 +69,7 @@ export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOp
               if (then === 'live') live.follow(started, known);
             },
           });
-          if (why !== undefined) void journal.send({ type: 'run.cancelled', reason: why });
+          if (why !== undefined) void journal.send({ type: 'run.cancelled', reason: redactor.redact(why) });
           return journal;
         },
       });
@@ -78,10 +80,14 @@ export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOp
   return started.run;
 }
 
-/** The marks of the parent, where its secrets are still kept; else the agent's, which has them if it made that run. */
+/**
+ * The marks of the parent, where its secrets are still kept; else the agent's, which has them if it made that run outside of
+ * conversations, whose marks stand for nothing any more.
+ */
 function forkRedactor(core: AgentCore, recording: Recording): OwnRedactor {
   const kept = core.options.journal?.secrets?.read(recording.head.runId) ?? {};
-  if (Object.keys(kept).length > 0) return core.redaction.redactorOf(recording);
+  if (Object.keys(kept).length > 0 || ownerIn(recording.head) !== undefined)
+    return core.redaction.redactorOf(recording);
   core.redactor.reserve([recording.head, recording.lines]);
   return core.redactor;
 }

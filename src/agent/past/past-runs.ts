@@ -10,6 +10,7 @@ import {
   type ForkRunOptions,
   type OrphanOptions,
   type ResumedOrphans,
+  type Inherited,
   type ResumeOptions,
   type WakeOptions,
   type WokenRun,
@@ -24,7 +25,7 @@ import { type RunsOf, liveRuns } from './live-runs.ts';
 import { wakeRuns } from './wake-runs.ts';
 import { replayRun } from './replay-run.ts';
 import { resumeRun } from './resume-run.ts';
-import { answerStored, pendingStored, sendStored } from './stored-approvals.ts';
+import { type StoredRun, answerStored, pendingStored, sendStored } from './stored-approvals.ts';
 import { JournalError } from '../../journal/format/journal-error.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import { ResumeError } from '../options/agent-errors.ts';
@@ -60,7 +61,7 @@ interface Owner extends RunsOf {
   /** The agent's own conversation. */
   readonly own: {
     /** Starts the runs that queued messages are the inputs of. */
-    readonly next: NextRuns;
+    readonly next: (messages: Parameters<NextRuns>[0], how: Inherited) => ReturnType<NextRuns>;
     /**
      * Makes a run the agent's own; returns a function to call when it is over, with the history that it started from.
      * `null`: there is no result, and the history stays as it is.
@@ -88,25 +89,23 @@ export function pastRuns(core: AgentCore, owner: Owner): PastRuns {
     return cancelled;
   };
   const alone = (runId: string, asked: RunRequest): Promise<boolean | Delivery> => {
-    const store = core.journal();
-    const { redact } = core.redactor;
+    const stored: StoredRun = {
+      store: core.journal(),
+      runId,
+      redactorOf: (recording) => core.redaction.redactorOf(recording),
+    };
     switch (asked.do) {
       case 'approve':
-        return answerStored(store, { runId, callId: asked.callId, answer: redact(approvalGiven(asked.how)) });
-      case 'reject': {
-        const { callId, reason } = asked;
-        return answerStored(store, { runId, callId, answer: redact({ type: 'approval.refused', reason }) });
-      }
+        return answerStored(stored, asked.callId, approvalGiven(asked.how));
+      case 'reject':
+        return answerStored(stored, asked.callId, { type: 'approval.refused', reason: asked.reason });
       case 'cancel':
         return cancelStored(runId, asked.reason);
-      case 'queue': {
-        const { id, input } = asked;
-        return sendStored(store, { runId, message: redact(queuedEvent(id, input)) });
-      }
+      case 'queue':
+        return sendStored(stored, queuedEvent(asked.id, asked.input));
       case 'steer': {
         const { id, text, interrupt } = asked;
-        const event = { type: 'message.steered', id, text, ...(interrupt ? { interrupt } : {}) };
-        return sendStored(store, { runId, message: redact(event) });
+        return sendStored(stored, { type: 'message.steered', id, text, ...(interrupt ? { interrupt } : {}) });
       }
     }
   };
@@ -118,7 +117,8 @@ export function pastRuns(core: AgentCore, owner: Owner): PastRuns {
       // A conversation keeps its messages, and what was queued in it.
       let isOwn = true;
       const started = resumeRun(live, runId, options, {
-        next: (messages) => (isOwn ? own.next(messages) : messages.map(() => Promise.resolve('kept' as const))),
+        next: (messages) =>
+          isOwn ? own.next(messages, options) : messages.map(() => Promise.resolve('kept' as const)),
         onTaken: (before, head) => {
           history = before;
           isOwn = ownerIn(head) === undefined;

@@ -1,3 +1,5 @@
+import type { OutsideEvent } from '../../actors/journal.ts';
+import type { OwnRedactor } from '../../actors/redactor.ts';
 import { type ResumeOptions, ownerIn } from '../options/run-options.ts';
 import { continuedJournal } from '../../journal/replay/continued-journal.ts';
 import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
@@ -96,7 +98,7 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
               told.onStable?.();
             },
           });
-          if (why !== undefined) cancelled.resolve(journal.send({ type: 'run.cancelled', reason: why }));
+          if (why !== undefined) cancelled.resolve(journal.send(cancelEvent(why, redactor)));
           return isChanged && !migrated ? refusing(journal, runId, () => played) : journal;
         },
       });
@@ -111,6 +113,10 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
   });
   live.add(started);
   return started;
+}
+
+function cancelEvent(reason: string, { redact }: OwnRedactor): OutsideEvent {
+  return redact({ type: 'run.cancelled', reason });
 }
 
 async function takeRun(core: AgentCore, runId: string): Promise<TakenRun> {

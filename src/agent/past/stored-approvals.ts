@@ -3,6 +3,8 @@
  * run's records, and take effect when the run is resumed.
  */
 import type { OutsideEvent } from '../../actors/journal.ts';
+import type { OwnRedactor } from '../../actors/redactor.ts';
+import type { Recording } from '../../journal/format/recording.ts';
 import type { Drive } from '../../journal/run/drive.ts';
 import { playRecording } from '../../journal/replay/replay.ts';
 import type { Playback } from '../../journal/replay/playback.ts';
@@ -20,21 +22,22 @@ export async function pendingStored(store: JournalStore, runId: string): Promise
   return pendingApprovals(runId, driven.actor);
 }
 
+/** Where a stored run is, and the marks that it has for secrets. */
+export interface StoredRun {
+  readonly store: JournalStore;
+  readonly runId: string;
+  readonly redactorOf: (recording: Recording) => OwnRedactor;
+}
+
 /**
  * Stores an answer to a waiting call. False if no such call waits or its time is over. Rejects if another process writes the run.
  */
-export function answerStored(
-  store: JournalStore,
-  { runId, callId, answer }: { readonly runId: string; readonly callId: string; readonly answer: OutsideEvent },
-): Promise<boolean> {
-  return written(store, runId, { event: answer, to: (driven) => waitingPath(driven.actor, callId) });
+export function answerStored(run: StoredRun, callId: string, answer: OutsideEvent): Promise<boolean> {
+  return written(run, { event: answer, to: (driven) => waitingPath(driven.actor, callId) });
 }
 
 /** Stores a message to a run, unless it is already there. Rejects if another process writes the run. */
-export async function sendStored(
-  store: JournalStore,
-  { runId, message }: { readonly runId: string; readonly message: OutsideEvent & { readonly id: string } },
-): Promise<Delivery> {
+export async function sendStored(run: StoredRun, message: OutsideEvent & { readonly id: string }): Promise<Delivery> {
   let mail = NO_MAIL;
   let isOver = true;
   const look = (driven: Drive): null => {
@@ -42,9 +45,9 @@ export async function sendStored(
     isOver = !driven.isActive();
     return null;
   };
-  if (await written(store, runId, { event: message, to: look })) return { delivered: false, reason: 'kept' };
+  if (await written(run, { event: message, to: look })) return { delivered: false, reason: 'kept' };
   const before = mail.delivered.find(({ id }) => id === message.id);
-  if (before !== undefined) return { delivered: true, step: before.step, runId };
+  if (before !== undefined) return { delivered: true, step: before.step, runId: run.runId };
   if (isOver) return { delivered: false, reason: 'over' };
   const isKept = [...mail.waiting, ...mail.queued].some(({ id }) => id === message.id);
   return { delivered: false, reason: isKept ? 'kept' : 'too-many' };
@@ -52,8 +55,7 @@ export async function sendStored(
 
 /** `to`: the addressed actor; null is the root, undefined means that there is none. */
 async function written(
-  store: JournalStore,
-  runId: string,
+  { store, runId, redactorOf }: StoredRun,
   { event, to: find }: { readonly event: OutsideEvent; readonly to: (driven: Drive) => string | null | undefined },
 ): Promise<boolean> {
   const taken = (await store.take?.(runId)) ?? null;
@@ -67,7 +69,11 @@ async function written(
     const age = Math.max(past.at(), Date.now() - Date.parse(recording.head.at));
     fireOverdue(driven, past, age);
     if (!driven.isActive() || !driven.accepts(event, to)) return false;
-    await sink.append([{ t: 'event', at: age, event, ...(to === undefined ? {} : { to }), aside: true }]);
+    const redactor = redactorOf(recording);
+    // Secrets that the run did not have are kept with it.
+    redactor.onMark((mark, secret) => store.secrets?.keep(runId, { [mark]: secret }));
+    const marked = redactor.redact(event);
+    await sink.append([{ t: 'event', at: age, event: marked, ...(to === undefined ? {} : { to }), aside: true }]);
     return true;
   } finally {
     await sink.close();

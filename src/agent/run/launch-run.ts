@@ -3,6 +3,7 @@ import { confirmIn } from '../below/agent-actors.ts';
 import type { OwnRedactor } from '../../actors/redactor.ts';
 import { writtenOutcome } from '../../journal/format/cut-recording.ts';
 import { readRecording } from '../../journal/format/recording.ts';
+import type { RunSecrets } from '../../journal/run/run-journal.ts';
 import { noteDriven } from '../../journal/run/driven-runs.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { isJsonObject } from '../../json/json.ts';
@@ -25,7 +26,7 @@ import { outputListener } from '../../output/output-listener.ts';
 export interface RunToLaunch {
   readonly runId: string;
   readonly task: string;
-  readonly given: Pick<RunOptions, 'context' | 'traceparent' | 'signal' | 'trace' | 'inspect' | 'park'>;
+  readonly given: Pick<RunOptions, 'context' | 'traceparent' | 'signal' | 'trace' | 'inspect' | 'park' | 'journal'>;
   /** As in a run's plan; a run without a past is never replayed. */
   readonly replayed?: () => boolean;
   readonly caughtUp?: Promise<unknown>;
@@ -49,6 +50,7 @@ export interface RunToLaunch {
 export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
   const { runId, task, given, replayed = () => false, caughtUp, redactor = () => core.redactor, prepare, onDone } = run;
   const { resumable, onStable } = run;
+  const store = given.journal ?? core.options.journal;
   const audience = audienceOf(core);
   const prompts: string[] = [];
   let forgetSecrets = (): void => undefined;
@@ -86,11 +88,11 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
       ]);
       return (cancelled) => {
         const start = make(cancelled);
-        forgetSecrets = keepSecrets(core, runId, redactor());
+        forgetSecrets = keepSecrets(store?.secrets, runId, redactor());
         const journal: typeof start.journal = (...machine) => {
           const opened = start.journal(...machine);
-          if (resumable) refuseRequests = serveRequests(core.options.journal, started);
-          forgetRun = noteDriven(core.options.journal, started.run);
+          if (resumable) refuseRequests = serveRequests(store, started);
+          forgetRun = noteDriven(store, started.run);
           return opened;
         };
         return { ...start, journal, inspector };
@@ -159,8 +161,7 @@ function bindSignal(run: Run, signal: AbortSignal | undefined): () => void {
  * Stores the secrets behind a run's marks if its journal keeps secrets, so that another process can resume the run. A
  * failure is a warning; the mark is then lost with this process. Returns a function that stops it.
  */
-function keepSecrets(core: AgentCore, runId: string, redactor: OwnRedactor): () => void {
-  const secrets = core.options.journal?.secrets;
+function keepSecrets(secrets: RunSecrets | undefined, runId: string, redactor: OwnRedactor): () => void {
   if (secrets === undefined) return () => undefined;
   const keep = (marks: Readonly<Record<string, string>>): void => {
     try {

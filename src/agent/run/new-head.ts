@@ -1,4 +1,5 @@
 import type { Message } from '../../actors/model.ts';
+import type { OwnRedactor } from '../../actors/redactor.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import { runRecord, type WholeInput } from '../../journal/format/run-input.ts';
 import type { JsonObject } from '../../json/json.ts';
@@ -19,6 +20,8 @@ interface NewRun {
   readonly metadata: JsonObject;
   /** It was cancelled before it began, and why. */
   readonly cancelled?: string | undefined;
+  /** What makes its marks for secrets. Default: the agent's. */
+  readonly redactor?: OwnRedactor;
 }
 
 /** The first line of a run that begins now, with marks for secrets. */
@@ -37,5 +40,6 @@ export function newHead(core: AgentCore, run: NewRun): RunRecord {
     ...(cancelled === undefined ? {} : { cancelled }),
     ...(refused === null ? {} : { refused }),
   };
-  return core.redaction.redacted(runRecord(whole, { runId, at: opened.at ?? new Date().toISOString(), metadata }));
+  const at = opened.at ?? new Date().toISOString();
+  return core.redaction.redacted(runRecord(whole, { runId, at, metadata }), run.redactor);
 }

@@ -5,7 +5,7 @@ import type { AgentPath, AgentState, ErrorEntry, PendingCall, RunResult } from '
 import type { PlanStep } from '../../parsing/calls/call-forms.ts';
 import type { ToolResult } from '../../tools/result.ts';
 import type { RunInput } from '../options/input-parts.ts';
-import { checkApproval, checkMessage, checkQueued } from '../options/check-options.ts';
+import { checkApproval, checkMessage, checkQueued, checkReason } from '../options/check-options.ts';
 import { RunError, ToolExecutionError } from '../options/agent-errors.ts';
 
 /** Where a run is at this moment. */
@@ -156,13 +156,19 @@ export function runHandle(controls: RunControls): AnyRun {
       if (result.success) return (controls.isTyped() ? result.output : result.result) as never;
       throw result.reason === 'thrown' ? new ToolExecutionError(result) : new RunError(result);
     },
-    cancel: (reason = '') => unawaited(controls.cancel(reason)),
+    cancel: (reason = '') => {
+      checkReason('run.cancel', reason);
+      return unawaited(controls.cancel(reason));
+    },
     release: controls.release,
     approve: (callId, options = {}) => {
       checkApproval(options, 'run.approve');
       return unawaited(controls.approve(callId, options));
     },
-    reject: (callId, reason = '') => unawaited(controls.reject(callId, reason)),
+    reject: (callId, reason = '') => {
+      checkReason('run.reject', reason);
+      return unawaited(controls.reject(callId, reason));
+    },
     steer: (text, options = {}) => {
       checkMessage('run.steer', text, options);
       return unawaited(controls.steer(text, options));

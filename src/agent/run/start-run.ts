@@ -75,7 +75,8 @@ class RunningRun {
       send: (event) => this.sendMessage(event),
       isOver: () => this.#isOver || this.#live?.driven.isActive() === false,
       mail: () => this.#snapshot()?.context.stats.mail,
-      next: (messages) => plan.next?.(messages) ?? [],
+      // The next run makes its own marks.
+      next: (messages) => plan.next?.(plan.redactor.restore(messages)) ?? [],
     });
     this.#ended = this.#lead();
     this.run = this.#handle();

@@ -39,7 +39,8 @@ export function readRecording(
   recording: string | readonly (string | object)[],
   { torn = true }: { readonly torn?: boolean } = {},
 ): Recording {
-  const items = typeof recording === 'string' ? recording.split('\n') : recording;
+  const items: unknown = typeof recording === 'string' ? recording.split('\n') : recording;
+  if (!isList(items)) throw noText();
   const last = torn ? items.length - 1 : items.length;
   const blobs = blobReader();
   const sums = sumReader();
@@ -101,6 +102,17 @@ function readHead(record: object | null): RunRecord {
       `refers to histories/${part.$history}.jsonl in the folder of its file. Read it from there: fileJournal(folder).read('${record.runId}').`,
     );
   return record;
+}
+
+function isList(items: unknown): items is readonly (string | object)[] {
+  return Array.isArray(items);
+}
+
+function noText(): RecordingError {
+  return new RecordingError(
+    1,
+    'is missing: a recording is its text or a list of its lines, as `agent.recording(runId)` gives it.',
+  );
 }
 
 function notBegun(): RecordingError {

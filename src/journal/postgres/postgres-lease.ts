@@ -14,6 +14,8 @@ export class PostgresLease {
   readonly #held = new Set<string>();
   /** Runs by tokens that could not be given back: no other process may wait for this one to end. */
   readonly #abandoned = new Map<string, string>();
+  /** Claimed names by their tokens, likewise. */
+  readonly #abandonedNames = new Map<string, string>();
   #signedAt = Number.NEGATIVE_INFINITY;
   #signing: Promise<void> | null = null;
   #beats: NodeJS.Timeout | undefined;
@@ -25,7 +27,8 @@ export class PostgresLease {
 
   /** Resolves when the lease holds for a while. */
   async alive(): Promise<void> {
-    if (performance.now() - this.#signedAt < this.#leaseMs / 3 && this.#abandoned.size === 0) return;
+    const isOwing = this.#abandoned.size + this.#abandonedNames.size > 0;
+    if (performance.now() - this.#signedAt < this.#leaseMs / 3 && !isOwing) return;
     this.#signing ??= this.#sign().finally(() => {
       this.#signing = null;
     });
@@ -75,8 +78,14 @@ export class PostgresLease {
     if (found?.['token'] !== token && !(await this.#takeOver(name, token, found))) return null;
     this.join(token);
     return async () => {
-      if (this.leave(token))
-        await this.#database.query(null, 'delete from $s.names where name = $1 and token = $2', [name, token]);
+      if (!this.leave(token)) return;
+      try {
+        await this.#free(name, token);
+      } catch (error) {
+        this.#abandonedNames.set(token, name);
+        this.join(token);
+        throw error;
+      }
     };
   }
 
@@ -86,6 +95,10 @@ export class PostgresLease {
     if (this.#signedAt === Number.NEGATIVE_INFINITY) return;
     this.#signedAt = Number.NEGATIVE_INFINITY;
     await this.#database.query(null, 'delete from $s.writers where id = $1', [this.id]).catch(() => undefined);
+  }
+
+  async #free(name: string, token: string): Promise<void> {
+    await this.#database.query(null, 'delete from $s.names where name = $1 and token = $2', [name, token]);
   }
 
   async #takeOver(name: string, token: string, from: Readonly<Record<string, unknown>> | undefined): Promise<boolean> {
@@ -108,6 +121,12 @@ export class PostgresLease {
       [this.id, this.#leaseMs],
     );
     this.#signedAt = at;
+    for (const [token, name] of this.#abandonedNames) {
+      // oxlint-disable-next-line no-await-in-loop -- there is hardly ever more than one
+      await this.#free(name, token);
+      this.#abandonedNames.delete(token);
+      this.leave(token);
+    }
     if (this.#abandoned.size === 0) return;
     const runs = [...this.#abandoned].map(([token, runId]) => ({ token, runId }));
     await this.release(runs);

@@ -123,20 +123,27 @@ type Work = () => void;
 
 interface Waiting {
   readonly work: Work;
+  readonly isOwed: boolean;
   readonly done: () => void;
   readonly failed: (error: unknown) => void;
 }
 
+/** What is owed is tried again after this time at the latest, in milliseconds. */
+const OWED_MS = 5_000;
+
 /**
  * Collects the writes of all runs into one transaction: everything that was requested in one turn of the event loop, or
- * while the previous one was committed. Resolves when it is committed. Work that throws fails alone.
+ * while the previous one was committed. Resolves when it is committed. Work that throws fails alone. What is owed is
+ * done again with each later transaction until it is committed; that it failed is reported once.
  */
-export function sqliteQueue(database: DatabaseSync): (work: Work) => Promise<void> {
+export function sqliteQueue(database: DatabaseSync): (work: Work, isOwed?: boolean) => Promise<void> {
   let waiting: Waiting[] = [];
+  let owed: readonly Waiting[] = [];
   let scheduled = false;
+  let again: NodeJS.Timeout | undefined;
 
   const commit = async (): Promise<void> => {
-    const batch = waiting;
+    const batch = [...owed, ...waiting];
     waiting = [];
     const failures = new Map<Waiting, unknown>();
     try {
@@ -153,17 +160,26 @@ export function sqliteQueue(database: DatabaseSync): (work: Work) => Promise<voi
       if (failures.has(one)) one.failed(failures.get(one));
       else one.done();
     }
+    owed = batch.filter((one) => one.isOwed && failures.has(one));
+    if (owed.length > 0) again ??= setTimeout(retry, OWED_MS).unref();
     if (waiting.length > 0) setImmediate(start);
     else scheduled = false;
   };
   const start = (): void => void commit();
+  const begin = (): void => {
+    if (scheduled) return;
+    scheduled = true;
+    setImmediate(start);
+  };
+  const retry = (): void => {
+    again = undefined;
+    if (owed.length > 0) begin();
+  };
 
-  return (work) =>
+  return (work, isOwed = false) =>
     new Promise((done, failed) => {
-      waiting.push({ work, done, failed });
-      if (scheduled) return;
-      scheduled = true;
-      setImmediate(start);
+      waiting.push({ work, isOwed, done, failed });
+      begin();
     });
 
   /** What a failed piece of work has done already is taken back; the others' stays. */

@@ -24,8 +24,8 @@ export interface SqliteJournalOptions {
 
 interface Connection {
   readonly runs: RunTables;
-  /** Writes in the next transaction, together with the writes of other runs. */
-  readonly write: (work: () => void) => Promise<void>;
+  /** Writes in the next transaction, together with the writes of other runs; what is owed, in a later one if that fails. */
+  readonly write: (work: () => void, isOwed?: boolean) => Promise<void>;
 }
 
 /** How far a run is that is written. */
@@ -156,7 +156,7 @@ class SqliteStore {
       const owned = (): OwnedRun => run;
       this.#join(owned, { runs, write });
       return async () => {
-        if (this.#leave(owned)) await write(() => runs.drop(run));
+        if (this.#leave(owned)) await write(() => runs.drop(run), true);
       };
     } catch (error) {
       if (error instanceof JournalError && error.code === 'run-locked') return null;
@@ -217,7 +217,7 @@ class SqliteStore {
     const close = async (): Promise<void> => {
       if (!this.#leave(owned)) return;
       if (ended) this.#vaults.remove(nameOf(runId));
-      await connection.write(() => connection.runs.release(owned()));
+      await connection.write(() => releaseBegun(connection.runs, owned), true);
     };
     const append = async (records: readonly RecordLine[]): Promise<void> => {
       const lines = records.flatMap((record) => write(record).trimEnd().split('\n'));
@@ -269,13 +269,24 @@ class SqliteStore {
       return read();
     } catch (error) {
       const { runs, write } = this.#connect();
-      await write(() => runs.release(run));
+      await write(() => runs.release(run), true);
       throw error;
     }
   }
 }
 
 const nameOf = encodeURIComponent;
+
+/** A run that could not begin has no row to be released. */
+function releaseBegun(runs: RunTables, owned: () => OwnedRun): void {
+  let run: OwnedRun;
+  try {
+    run = owned();
+  } catch {
+    return;
+  }
+  runs.release(run);
+}
 
 /** The row of a run of which nothing is recorded. */
 function unbegun(runId: string): Tallied {

@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest';
+import { createAgent } from '../../../src/agent/create-agent.ts';
+import { memoryJournal } from '../../../src/journal/stores/memory.ts';
+import { fakeTool } from '../../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../../src/testing/scripted-model.ts';
+import type { ExecuteContext } from '../../../src/tools/tool.ts';
+import { calls } from '../../support/replies.ts';
+import { echoing, spoken } from './held.ts';
+
+test('a run in line that is cancelled at the moment that ends the run before it is begun by no process', async () => {
+  const journal = memoryJournal();
+  const { agent, model } = echoing({ journal });
+  const gone = new AbortController();
+  const first = agent.conversation('c').run('hold', { signal: gone.signal });
+  const second = agent.conversation('c').run('never', { whenBusy: 'queue', signal: gone.signal });
+  await model.asked('hold');
+  await expect.poll(() => first.recording()).toContain('never');
+  gone.abort();
+  expect(await Promise.all([first, second])).toMatchObject([{ status: 'cancelled' }, { status: 'cancelled' }]);
+  await agent.close();
+  await echoing({ journal }).agent.conversation('c').run('now');
+  expect(spoken(await agent.conversation('c').history)).toEqual(['hold', 'now', 'now/2']);
+});
+
+test('a conversation is free as soon as its run and the one in line were cancelled', async () => {
+  const journal = memoryJournal();
+  const { agent, model } = echoing({ journal });
+  const first = agent.conversation('c').run('hold');
+  const second = agent.conversation('c').run('never', { whenBusy: 'queue' });
+  await model.asked('hold');
+  await expect.poll(() => first.recording()).toContain('never');
+  await second.cancel();
+  await first.cancel();
+  await first;
+  expect(await echoing({ journal }).agent.conversation('c').run('now')).toMatchObject({ result: 'now/2' });
+});
+
+/** A conversation whose process let its run go, with a message behind it. */
+async function leftWith(journal: ReturnType<typeof memoryJournal>, queued: string) {
+  const { agent, model } = echoing({ journal });
+  const first = agent.conversation('c').run('hold');
+  void first.queue(queued);
+  await model.asked('hold');
+  await expect.poll(() => first.recording()).toContain(queued);
+  await agent.close({ runs: 'release' });
+}
+
+test('an agent that is closed while it catches up with a conversation goes on with none of its runs', async () => {
+  const journal = memoryJournal();
+  await leftWith(journal, 'hold on');
+  const { agent, model } = echoing({ journal });
+  model.free('hold');
+  const run = agent.conversation('c').run('new');
+  await model.asked('hold on');
+  await agent.close({ runs: 'release' });
+  model.free('hold on');
+  expect(await run).toMatchObject({ error: { code: 'conversation-waiting' }, stepsTaken: 0 });
+  expect(await agent.conversation('c').runs()).toMatchObject([{ state: 'ended' }, { state: 'interrupted' }]);
+  const { agent: later, model: freed } = echoing({ journal });
+  freed.free('hold on');
+  await later.conversation('c').resume();
+  expect(spoken(await later.conversation('c').history)).toEqual(['hold', 'hold/1', 'hold on', 'hold on/2']);
+});
+
+/** An agent that writes down for whom its tool looks, and asks before it pays. */
+function clerk(journal: ReturnType<typeof memoryJournal>, replies: Parameters<typeof scriptedModel>[0]) {
+  const asked: unknown[] = [];
+  const seen = (_args: object, { context }: ExecuteContext): string => {
+    asked.push(context);
+    return 'seen';
+  };
+  const tools = [fakeTool('look', [seen, seen]), fakeTool('pay', ['paid'], { policy: 'confirm' })];
+  return { asked, agent: createAgent({ model: scriptedModel(replies), tools, silent: true, journal }) };
+}
+
+test('what was queued has the context of the resume that runs it, and is parked as well', async () => {
+  const journal = memoryJournal();
+  await leftWith(journal, 'Look and pay.');
+  const { agent, asked } = clerk(journal, ['Done.', calls(['look']), calls(['pay'])]);
+  expect(await agent.conversation('c').resume({ context: 'ada', park: true })).toMatchObject({ result: 'Done.' });
+  expect(asked).toEqual(['ada']);
+  const [, parked] = await agent.conversation('c').runs();
+  expect(parked).toMatchObject({ input: 'Look and pay.', state: 'waiting' });
+  expect(await agent.conversation('c').run('More')).toMatchObject({ error: { code: 'conversation-waiting' } });
+  expect(await agent.conversation('c').pending()).toMatchObject([{ tool: 'pay' }]);
+});
+
+test('a message that is queued in a live run becomes a run with its context, which is parked as well', async () => {
+  const { agent, asked } = clerk(memoryJournal(), [calls(['look']), 'Seen.', calls(['look']), calls(['pay'])]);
+  const run = agent.conversation('c').run('Look.', { context: 'ada', park: true });
+  expect(await run.queue('Look and pay.')).toMatchObject({ delivered: true });
+  await expect.poll(() => agent.conversation('c').runs()).toMatchObject([{}, { state: 'waiting' }]);
+  expect(asked).toEqual(['ada', 'ada']);
+});
+
+test('a run that may be parked parks the interrupted one before it, and is refused', async () => {
+  const journal = memoryJournal();
+  await leftWith(journal, 'More');
+  const { agent } = clerk(journal, [calls(['pay'])]);
+  const run = agent.conversation('c').run('New', { park: true });
+  expect(await run).toMatchObject({ error: { code: 'conversation-waiting' } });
+  expect(await agent.conversation('c').runs()).toMatchObject([{ input: 'hold', state: 'waiting' }]);
+});
