@@ -40,4 +40,13 @@ overEachTransport(() => {
     const { agent } = await agentOn([{ status: 200, body: choice('It is', 'model_length') }]);
     expect(await agent.run('1 + 2?')).toMatchObject({ status: 'stopped', reason: 'length', result: 'It is' });
   });
+
+  test('nothing is lost of a reply that begins with a byte order mark', async () => {
+    const streamed = events('\uFEFF', choice('It is', null), choice(' 3.', 'stop'));
+    const whole: Scripted = { status: 200, body: `\uFEFF${JSON.stringify(choice('It is 3.', 'stop'))}` };
+    for (const marked of [streamed, whole]) {
+      const { agent } = await agentOn([marked], { streaming: marked === streamed });
+      expect(await agent.run('1 + 2?')).toMatchObject({ status: 'answered', result: 'It is 3.' });
+    }
+  });
 });
