@@ -233,10 +233,13 @@ export function faultOf(
 export function notOurProtocol(answer: JsonObject, supported: readonly string[]): LinkFault {
   const result = isJsonObject(answer.result) ? answer.result : {};
   const version = typeof result.protocolVersion === 'string' ? result.protocolVersion : null;
+  const lacks = ['capabilities', 'serverInfo'].filter((name) => !isJsonObject(result[name]));
   const what =
     version === null
       ? 'it did not answer `initialize` as an MCP server does'
-      : `it speaks MCP version ${version}, which is not supported`;
+      : !supported.includes(version)
+        ? `it speaks MCP version ${version}, which is not supported`
+        : `its answer to \`initialize\` is not what the protocol says${lacks.length === 0 ? '' : `: it lacks ${lacks.join(' and ')}`}`;
   return new LinkFault('protocol', what, { delivered: false, data: { answer, version, supported } });
 }
 
