@@ -75,7 +75,7 @@ describe('signalbox mcp doctor', () => {
     [
       'an answer without the name of the server',
       hostileEntry('nameless'),
-      ['not what the protocol says: it lacks serverInfo'],
+      ['its answer to `initialize` lacks serverInfo'],
     ],
     [
       'variables that are not set',

@@ -229,18 +229,30 @@ export function faultOf(
   return new LinkFault('unreachable', `the connection broke (${what})`, { delivered, cause: error });
 }
 
-/** The fault of a server whose answer to `initialize` we cannot use; `supported` are the protocol versions that we support. */
-export function notOurProtocol(answer: JsonObject, supported: readonly string[]): LinkFault {
+/**
+ * The fault of a server whose answer to `initialize` we cannot use, or that refused what follows it, as `error` tells;
+ * `supported` are the protocol versions that we support.
+ */
+export function notOurProtocol(answer: JsonObject, supported: readonly string[], error: unknown): LinkFault {
   const result = isJsonObject(answer.result) ? answer.result : {};
   const version = typeof result.protocolVersion === 'string' ? result.protocolVersion : null;
+  const isKnown = version !== null && supported.includes(version);
+  const what = isKnown ? unusable(result, error) : notSpoken(version);
+  return new LinkFault('protocol', what, { delivered: false, data: { answer, version, supported }, cause: error });
+}
+
+function notSpoken(version: string | null): string {
+  return version === null
+    ? 'it did not answer `initialize` as an MCP server does'
+    : `it speaks MCP version ${version}, which is not supported`;
+}
+
+function unusable(result: JsonObject, error: unknown): string {
   const lacks = ['capabilities', 'serverInfo'].filter((name) => !isJsonObject(result[name]));
-  const what =
-    version === null
-      ? 'it did not answer `initialize` as an MCP server does'
-      : !supported.includes(version)
-        ? `it speaks MCP version ${version}, which is not supported`
-        : `its answer to \`initialize\` is not what the protocol says${lacks.length === 0 ? '' : `: it lacks ${lacks.join(' and ')}`}`;
-  return new LinkFault('protocol', what, { delivered: false, data: { answer, version, supported } });
+  if (lacks.length > 0) return `its answer to \`initialize\` lacks ${lacks.join(' and ')}`;
+  return error instanceof LinkFault
+    ? `after its answer to \`initialize\` it failed: ${error.message}`
+    : 'its answer to `initialize` is not what the protocol says';
 }
 
 /** True if a server answered with 4xx: an older one may support only the SSE transport. */
