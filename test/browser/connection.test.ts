@@ -45,12 +45,15 @@ test.skipIf(noChromium)('runs of a process that has ended wait for nobody once t
     silent: true,
     inspect: first,
   });
-  const run = waiting.run('Pay her');
-  const { page } = await open({ url: first.url });
+  const run = waiting.run(`Pay her${' and him'.repeat(20)}`);
+  const { page } = await open({ url: first.url, width: 1000 });
   await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
   await expect.poll(() => page.title()).toBe('(1) Signalbox');
+  const height = () => page.locator('.bar').evaluate((bar) => bar.getBoundingClientRect().height);
+  const connected = await height();
   await first.close();
   await page.getByText('connection lost').waitFor();
+  expect(await height()).toBe(connected);
 
   const second = await createInspector(address);
   onTestFinished(() => second.close());
