@@ -236,23 +236,19 @@ export function faultOf(
 export function notOurProtocol(answer: JsonObject, supported: readonly string[], error: unknown): LinkFault {
   const result = isJsonObject(answer.result) ? answer.result : {};
   const version = typeof result.protocolVersion === 'string' ? result.protocolVersion : null;
-  const isKnown = version !== null && supported.includes(version);
-  const what = isKnown ? unusable(result, error) : notSpoken(version);
+  const what =
+    version === null
+      ? 'it did not answer `initialize` as an MCP server does'
+      : supported.includes(version)
+        ? unusable(result, error)
+        : `it speaks MCP version ${version}, which is not supported`;
   return new LinkFault('protocol', what, { delivered: false, data: { answer, version, supported }, cause: error });
 }
 
-function notSpoken(version: string | null): string {
-  return version === null
-    ? 'it did not answer `initialize` as an MCP server does'
-    : `it speaks MCP version ${version}, which is not supported`;
-}
-
 function unusable(result: JsonObject, error: unknown): string {
+  if (error instanceof LinkFault) return `after its answer to \`initialize\` it failed: ${error.message}`;
   const lacks = ['capabilities', 'serverInfo'].filter((name) => !isJsonObject(result[name]));
-  if (lacks.length > 0) return `its answer to \`initialize\` lacks ${lacks.join(' and ')}`;
-  return error instanceof LinkFault
-    ? `after its answer to \`initialize\` it failed: ${error.message}`
-    : 'its answer to `initialize` is not what the protocol says';
+  return `its answer to \`initialize\` lacks ${lacks.join(' and ') || 'something'}`;
 }
 
 /** True if a server answered with 4xx: an older one may support only the SSE transport. */

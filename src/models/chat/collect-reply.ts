@@ -61,14 +61,14 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
       if (isJsonObject(message)) addMessage(message);
       else if (typeof choice['text'] === 'string') addText('text', choice['text']);
       const reason = choice['finish_reason'];
-      // Mistral's word where the context is full, not `max_tokens` used up.
+      // Mistral's word where the context is full.
       if (typeof reason === 'string' && reason !== '') finishReason = reason === 'model_length' ? 'length' : reason;
     },
     isFinished: () => finishReason !== undefined,
     reply() {
       if (!hasChoice) throw new ModelError('bad-response', 'the server sent a reply without any choice in it');
       if (finishReason !== undefined && GIVEN_UP.has(finishReason))
-        throw new ModelError('server-error', `The server gave the reply up before it was complete: '${finishReason}'.`);
+        throw new ModelError('server-error', `The reply ended with '${finishReason}'.`);
       const toolCalls = calls.calls();
       const kept = toolCalls.length === 0 ? undefined : state.data();
       // OpenAI's own servers say `stop`, and leave it to the field `refusal`.

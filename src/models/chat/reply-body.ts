@@ -37,7 +37,7 @@ export class ReplyBodyReader {
     if (this.#chars > MAX_REPLY_CHARS)
       throw new ModelError('bad-response', `the reply is longer than ${String(MAX_REPLY_CHARS)} characters`);
     if (this.#events !== undefined) this.#events.feed(text);
-    else this.#text += this.#text === '' ? withoutMark(text) : text;
+    else this.#text += this.#text === '' ? text.replace(/^\uFEFF/, '') : text;
     if (this.#form === 'unknown') this.#recognize();
     return this.#isDone || this.#failure !== undefined;
   }
@@ -102,11 +102,6 @@ export class ReplyBodyReader {
   #excerpt(): string {
     return `${this.#headers.get('content-type') ?? 'no content type'}, '${this.#text.trim().slice(0, 120)}'`;
   }
-}
-
-/** A text without the byte order mark that some servers begin theirs with. */
-function withoutMark(text: string): string {
-  return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
 
 function isErrorBody(value: JsonObject): boolean {
