@@ -1,8 +1,7 @@
 import type { Message, MessageToolCall, ModelRequest, ModelTool, Part } from '../../actors/model.ts';
 import { isJsonObject, type JsonObject, parsedText } from '../../json/json.ts';
 import { sentName } from '../../tools/lookup.ts';
-import { strictForm } from '../chat/strict-schema.ts';
-import { sentSchema } from '../chat/tool-schema.ts';
+import { sentSchema, strictForm } from '../chat/strict-schema.ts';
 import {
   type AiSdkCall,
   type AiSdkLanguageModel,

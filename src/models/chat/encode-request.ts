@@ -1,8 +1,7 @@
 import type { ModelRequest, ModelTool, Message, MessageToolCall, Part } from '../../actors/model.ts';
 import { type Json, type JsonObject, isJsonObject, parsedText } from '../../json/json.ts';
 import { sentName } from '../../tools/lookup.ts';
-import { strictForm } from './strict-schema.ts';
-import { sentSchema } from './tool-schema.ts';
+import { sentSchema, strictForm } from './strict-schema.ts';
 import { type StateSending, wireState } from './returned-state.ts';
 
 /** A request ready to be sent. */
