@@ -60,7 +60,8 @@ export function questionText(question: ConfirmQuestion) {
     const needed = Math.min(boxed(lines, size, NO_LIMITS).rows.length, MAX_ROWS);
     const spare = roomBelow(about.flatMap(({ title }) => own(title))) - needed;
     const least = question.changes === undefined ? FEWEST_ROWS : limits.rows;
-    const sourceLimits = { ...limits, rows: Math.min(limits.rows, Math.max(least, Math.floor(spare / about.length))) };
+    const room = Math.max(least, Math.floor(spare / about.length));
+    const sourceLimits = whole ? NO_LIMITS : { ...limits, rows: Math.min(limits.rows, room) };
     const parts = about.map(({ title, lines: said }) => ({ title, box: boxed(said, size, sourceLimits) }));
     const source = parts.flatMap(({ title, box }) => [...own(title), ...box.rows]);
     const rows = Math.min(Math.max(roomBelow(source), fewest), MAX_ROWS);

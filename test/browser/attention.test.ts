@@ -168,3 +168,19 @@ test.skipIf(noChromium)('a damaged recording of a folder is listed as such', asy
   await expect.poll(() => page.locator('.banner').textContent()).toContain('cannot be read');
   await own.close();
 });
+
+test.skipIf(noChromium)('on a narrow phone the name of a run stays in its button while a call waits', async () => {
+  const { page } = await open({ width: 360, height: 740 });
+  const run = waiting().run('Pay her');
+  await page.getByRole('button', { name: '1 call waits' }).waitFor();
+  const outside = await page.locator('.run-picker').evaluate((picker) => {
+    const { left, right } = picker.getBoundingClientRect();
+    return [...picker.children].flatMap((part) => {
+      const box = part.getBoundingClientRect();
+      return box.left < left || box.right > right ? [`${part.className} at ${box.left} to ${box.right}`] : [];
+    });
+  });
+  expect(outside).toEqual([]);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+  await run.cancel();
+});

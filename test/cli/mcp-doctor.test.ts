@@ -73,6 +73,11 @@ describe('signalbox mcp doctor', () => {
     ['a server that says nothing', hostileEntry('silent'), ['gave no answer in time', '(now 5000)']],
     ['another version', hostileEntry('old-version'), ['It speaks MCP version 1999-01-01; spoken here are 2025-11-25']],
     [
+      'an answer without the name of the server',
+      hostileEntry('nameless'),
+      ['its answer to `initialize` lacks serverInfo'],
+    ],
+    [
       'variables that are not set',
       { command: 'cat', env: { A: '${ONE_THING}', B: '${OTHER_THING:-x}', C: '${THIRD_THING}' } },
       ['needs the environment variables ONE_THING, THIRD_THING, which are not set', 'export ONE_THING=…'],

@@ -244,3 +244,12 @@ test.concurrent('headers of the configuration go with every request', async () =
   expect(server.authorizations.length).toBeGreaterThan(4);
   expect(new Set(server.authorizations)).toEqual(new Set(['Bearer mine']));
 });
+
+test.concurrent('a server that refuses what follows its answer to initialize is told so, not that its version is unknown', async () => {
+  const server = await startHostileHttp({ forgets: true });
+  const { connection } = watched({ url: server.url });
+  expect(await connection.connect()).toBe(false);
+  expect(connection.error?.message).toContain(
+    'after its answer to `initialize` it failed: it does not know our session any more (HTTP 404)',
+  );
+});

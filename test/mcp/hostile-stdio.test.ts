@@ -167,6 +167,7 @@ describe('a server that cannot be used', () => {
   test.concurrent.each([
     ['dies-at-start', 'not-connected', 'cannot open database'],
     ['old-version', 'protocol-error', '1999-01-01'],
+    ['nameless', 'protocol-error', 'its answer to `initialize` lacks serverInfo'],
   ])('%s: %s, and says why', async (mode, code, words) => {
     const { connection } = watched(hostile(mode));
     expect(await connection.connect()).toBe(false);

@@ -157,8 +157,9 @@ function diagnoseEntry({ name, error, missing }: WrongEntry): Finding {
 
 function wrongProtocol({ entry, error: { data, message }, noise }: Symptoms): Finding {
   const evidence = [...noise.map((line) => `stdout: ${line}`), ...lastLines('stderr', data.stderr)];
-  if (typeof data.version === 'string') {
-    const known = Array.isArray(data.supported) ? `; spoken here are ${data.supported.join(', ')}` : '';
+  const supported = Array.isArray(data.supported) ? data.supported : [];
+  if (typeof data.version === 'string' && !supported.includes(data.version)) {
+    const known = supported.length === 0 ? '' : `; spoken here are ${supported.join(', ')}`;
     return {
       kind: 'wrong-version',
       what: `It speaks MCP version ${data.version}${known}.`,

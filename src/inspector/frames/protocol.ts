@@ -153,7 +153,14 @@ export interface StepInfo {
  * actor that is drawn by it, once a session.
  */
 export type Frame =
-  | { readonly t: 'hello'; readonly protocol: number; readonly version: string; readonly live: boolean }
+  | {
+      readonly t: 'hello';
+      readonly protocol: number;
+      readonly version: string;
+      readonly live: boolean;
+      /** The ids of all sessions; left out by a saved page. */
+      readonly sessions?: readonly string[];
+    }
   | { readonly t: 'session'; readonly session: SessionInfo }
   | { readonly t: 'drawing'; readonly drawing: MachineDrawing }
   | { readonly t: 'actor'; readonly session: string; readonly actor: ActorInfo; readonly step: number }

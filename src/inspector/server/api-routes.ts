@@ -127,16 +127,16 @@ async function pageFile(path: string, { page }: RouteWorld): Promise<Response> {
 
 /** The list of sessions: each as it is now, and again whenever it changes. */
 function listStream({ sessions, version }: RouteWorld): Response {
-  const hello: Frame = { t: 'hello', protocol: PROTOCOL, version, live: true };
   async function* batches(signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
-    let greeting: readonly Frame[] = [hello];
+    let isGreeted = false;
     for await (const ids of sessions.follow(signal)) {
+      const hello: Frame = { t: 'hello', protocol: PROTOCOL, version, live: true, sessions: ids };
       const changed = ids.map((id): Frame => {
         const session = sessions.find(id);
         return session === undefined ? { t: 'session-gone', session: id } : { t: 'session', session: session.info() };
       });
-      yield eventBytes([...greeting, ...changed]);
-      greeting = [];
+      yield eventBytes(isGreeted ? changed : [hello, ...changed]);
+      isGreeted = true;
     }
   }
   return eventStream(batches);

@@ -192,7 +192,8 @@ async function handshake(client: Client, wire: Wire<Transport>, signal: AbortSig
   } catch (error) {
     const fault = faultOf(error, wire, wire.requests.latest(), signal);
     const answer = wire.requests.latest()?.answer;
-    if (fault.kind === 'answer' && isJsonObject(answer)) throw notOurProtocol(answer, SUPPORTED_PROTOCOL_VERSIONS);
+    if (fault.kind === 'answer' && isJsonObject(answer))
+      throw notOurProtocol(answer, SUPPORTED_PROTOCOL_VERSIONS, error);
     throw fault;
   }
 }

@@ -229,15 +229,26 @@ export function faultOf(
   return new LinkFault('unreachable', `the connection broke (${what})`, { delivered, cause: error });
 }
 
-/** The fault of a server whose answer to `initialize` we cannot use; `supported` are the protocol versions that we support. */
-export function notOurProtocol(answer: JsonObject, supported: readonly string[]): LinkFault {
+/**
+ * The fault of a server whose answer to `initialize` we cannot use, or that refused what follows it, as `error` tells;
+ * `supported` are the protocol versions that we support.
+ */
+export function notOurProtocol(answer: JsonObject, supported: readonly string[], error: unknown): LinkFault {
   const result = isJsonObject(answer.result) ? answer.result : {};
   const version = typeof result.protocolVersion === 'string' ? result.protocolVersion : null;
   const what =
     version === null
       ? 'it did not answer `initialize` as an MCP server does'
-      : `it speaks MCP version ${version}, which is not supported`;
-  return new LinkFault('protocol', what, { delivered: false, data: { answer, version, supported } });
+      : supported.includes(version)
+        ? unusable(result, error)
+        : `it speaks MCP version ${version}, which is not supported`;
+  return new LinkFault('protocol', what, { delivered: false, data: { answer, version, supported }, cause: error });
+}
+
+function unusable(result: JsonObject, error: unknown): string {
+  if (error instanceof LinkFault) return `after its answer to \`initialize\` it failed: ${error.message}`;
+  const lacks = ['capabilities', 'serverInfo'].filter((name) => !isJsonObject(result[name]));
+  return `its answer to \`initialize\` lacks ${lacks.join(' and ') || 'something'}`;
 }
 
 /** True if a server answered with 4xx: an older one may support only the SSE transport. */

@@ -1,7 +1,7 @@
 import type { Message, MessageToolCall, ModelRequest, ModelTool, Part } from '../../actors/model.ts';
 import { isJsonObject, type JsonObject, parsedText } from '../../json/json.ts';
 import { sentName } from '../../tools/lookup.ts';
-import { strictForm } from '../chat/strict-schema.ts';
+import { sentSchema, strictForm } from '../chat/strict-schema.ts';
 import {
   type AiSdkCall,
   type AiSdkLanguageModel,
@@ -59,8 +59,7 @@ function formatOf({ responseSchema: schema, strictSchema }: ModelRequest) {
 }
 
 function sdkTool({ name, description, inputSchema }: ModelTool): object {
-  const schema = typeof inputSchema === 'object' ? inputSchema : { type: 'object' };
-  return { type: 'function', name: sentName(name), description, inputSchema: schema };
+  return { type: 'function', name: sentName(name), description, inputSchema: sentSchema(inputSchema) };
 }
 
 /** Results that follow each other are one message: some providers require all results of a turn together. */

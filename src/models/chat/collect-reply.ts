@@ -8,9 +8,12 @@ export interface ReplyCollector {
   add(value: JsonObject): void;
   /** True once the server has ended the reply. */
   isFinished(): boolean;
-  /** The reply. Throws a `bad-response` when no choice ever came. */
+  /** The reply. Throws a `bad-response` when no choice ever came, and a `server-error` when the server gave it up. */
   reply(): ModelReply;
 }
+
+/** The finish reasons of a reply that failed half-way: Mistral's and OpenRouter's, vLLM's, DeepSeek's. */
+const GIVEN_UP: ReadonlySet<string> = new Set(['error', 'abort', 'insufficient_system_resource']);
 
 /** Makes a collector. `onToken` receives every piece of the reply as it arrives. */
 export function createReplyCollector(onToken?: (token: ModelToken) => void): ReplyCollector {
@@ -51,19 +54,21 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
     add(value) {
       usage = readUsage(value['usage']) ?? usage;
       stats = readStats(value) ?? stats;
-      const { choices } = value;
-      const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
+      const choice = firstChoice(value);
       if (!isJsonObject(choice)) return;
       hasChoice = true;
       const message = choice['delta'] ?? choice['message'];
       if (isJsonObject(message)) addMessage(message);
       else if (typeof choice['text'] === 'string') addText('text', choice['text']);
       const reason = choice['finish_reason'];
-      if (typeof reason === 'string' && reason !== '') finishReason = reason;
+      // Mistral's word where the context is full.
+      if (typeof reason === 'string' && reason !== '') finishReason = reason === 'model_length' ? 'length' : reason;
     },
     isFinished: () => finishReason !== undefined,
     reply() {
       if (!hasChoice) throw new ModelError('bad-response', 'the server sent a reply without any choice in it');
+      if (finishReason !== undefined && GIVEN_UP.has(finishReason))
+        throw new ModelError('server-error', `The reply ended with '${finishReason}'.`);
       const toolCalls = calls.calls();
       const kept = toolCalls.length === 0 ? undefined : state.data();
       // OpenAI's own servers say `stop`, and leave it to the field `refusal`.
@@ -80,6 +85,11 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
       };
     },
   };
+}
+
+/** The choice of a completion or a chunk that counts. */
+export function firstChoice({ choices }: JsonObject): unknown {
+  return Array.isArray(choices) ? choices[0] : undefined;
 }
 
 /** Mistral's reasoning models send their thoughts as parts of the content. */

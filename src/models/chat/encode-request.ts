@@ -1,7 +1,7 @@
 import type { ModelRequest, ModelTool, Message, MessageToolCall, Part } from '../../actors/model.ts';
 import { type Json, type JsonObject, isJsonObject, parsedText } from '../../json/json.ts';
 import { sentName } from '../../tools/lookup.ts';
-import { strictForm } from './strict-schema.ts';
+import { sentSchema, strictForm } from './strict-schema.ts';
 import { type StateSending, wireState } from './returned-state.ts';
 
 /** A request ready to be sent. */
@@ -80,7 +80,7 @@ function encodeTools(tools: readonly ModelTool[]): string {
   const text = JSON.stringify(
     tools.map(({ name, description, inputSchema }) => ({
       type: 'function',
-      function: { name: sentName(name), description, parameters: inputSchema },
+      function: { name: sentName(name), description, parameters: sentSchema(inputSchema) },
     })),
   );
   if (Object.isFrozen(tools) && tools.every((tool) => Object.isFrozen(tool))) toolTexts.set(tools, text);

@@ -1,7 +1,7 @@
 import { ModelError, type ModelReply, type ModelToken } from '../../actors/model.ts';
-import { isJsonObject, parsedText } from '../../json/json.ts';
+import { isJsonObject, type JsonObject, parsedText } from '../../json/json.ts';
 import type { ResponseHeaders } from './failure.ts';
-import { createReplyCollector, type ReplyCollector } from './collect-reply.ts';
+import { createReplyCollector, firstChoice, type ReplyCollector } from './collect-reply.ts';
 
 /** What a server's reply was read as. `error` is an error that came with HTTP 200, as the server sent it. */
 export type ReplyBody =
@@ -37,7 +37,7 @@ export class ReplyBodyReader {
     if (this.#chars > MAX_REPLY_CHARS)
       throw new ModelError('bad-response', `the reply is longer than ${String(MAX_REPLY_CHARS)} characters`);
     if (this.#events !== undefined) this.#events.feed(text);
-    else this.#text += text;
+    else this.#text += this.#text === '' ? text.replace(/^\uFEFF/, '') : text;
     if (this.#form === 'unknown') this.#recognize();
     return this.#isDone || this.#failure !== undefined;
   }
@@ -74,9 +74,14 @@ export class ReplyBodyReader {
       throw new ModelError('bad-response', `the stream contains something that is not JSON: ${start}`);
     }
     if (event.kind === 'done') this.#isDone = true;
-    else if (event.isError || (isJsonObject(event.value) && isErrorBody(event.value)))
-      this.#failure = { error: event.value };
-    else if (isJsonObject(event.value)) this.#collector.add(event.value);
+    else if (event.isError) this.#failure = { error: event.value };
+    else if (isJsonObject(event.value)) this.#add(event.value);
+  }
+
+  #add(value: JsonObject): void {
+    const error = [value, firstChoice(value)].find((one) => isJsonObject(one) && isErrorBody(one));
+    if (error === undefined) this.#collector.add(value);
+    else this.#failure = { error };
   }
 
   #jsonEvent(): StreamEvent {
@@ -99,7 +104,7 @@ export class ReplyBodyReader {
   }
 }
 
-function isErrorBody(value: { readonly [key: string]: unknown }): boolean {
+function isErrorBody(value: JsonObject): boolean {
   const { error } = value;
   const hasError = isJsonObject(error) || (typeof error === 'string' && error !== '');
   return hasError || value['object'] === 'error' || value['type'] === 'error';

@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../../json/json.ts';
 
 /**
  * The schema in the form that OpenAI enforces strictly (Structured Outputs): every object closed, every member required,
@@ -111,4 +111,13 @@ function strictMap(map: Json): Json | null {
   if (!isJsonObject(map)) return null;
   const entries = Object.entries(map).map(([name, member]) => [name, strictNode(member)] as const);
   return entries.some(([, form]) => form === null) ? null : Object.fromEntries(entries);
+}
+
+/**
+ * The schema of a tool's arguments as it is sent. OpenAI's servers refuse the whole request for one that does not say that it
+ * is an object, or has no `properties`; MCP servers leave these out where a tool takes no arguments.
+ */
+export function sentSchema(schema: JsonSchema): JsonObject {
+  const given = isJsonObject(schema) ? schema : {};
+  return { ...given, type: given['type'] ?? 'object', properties: given['properties'] ?? {} };
 }

@@ -32,6 +32,8 @@ interface Options {
   readonly old?: boolean;
   /** Is a web server that knows nothing of MCP. */
   readonly page?: boolean;
+  /** Has forgotten each session before its first use, as one of several servers without a common store. */
+  readonly forgets?: boolean;
 }
 
 interface Rpc {
@@ -53,6 +55,7 @@ export async function startHostileHttp({
   listens = true,
   old = false,
   page = false,
+  forgets = false,
 }: Options = {}): Promise<HostileHttp> {
   const calls: string[] = [];
   const counts = new Map<string, number>();
@@ -120,7 +123,7 @@ export async function startHostileHttp({
     if (rpc === null) return void response.writeHead(200).end();
     if (rpc.method === 'initialize') {
       issued += 1;
-      sessions.add(`session-${issued}`);
+      if (!forgets) sessions.add(`session-${issued}`);
       response.setHeader('mcp-session-id', `session-${issued}`);
     }
     if (rpc.id === undefined) return void response.writeHead(202).end();

@@ -155,7 +155,7 @@ function initialize(id: number): void {
     id,
     result: {
       protocolVersion,
-      serverInfo,
+      ...(mode === 'nameless' ? {} : { serverInfo }),
       capabilities: { tools: { listChanged: true } },
       instructions: 'Be careful.',
     },

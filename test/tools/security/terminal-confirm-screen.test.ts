@@ -62,9 +62,12 @@ const hostileSource = fc.record({
   title: hostileText,
   description: hostileText,
   annotations: fc.constant({ readOnlyHint: true }),
-  changes: fc.array(fc.record({ what: fc.constant('description' as const), before: hostileText, after: hostileText }), {
-    maxLength: 4,
-  }),
+  changes: fc.option(
+    fc.array(fc.record({ what: fc.constant('description' as const), before: hostileText, after: hostileText }), {
+      maxLength: 4,
+    }),
+    { nil: undefined },
+  ),
 });
 
 const ownCall = fc.record({
@@ -127,10 +130,10 @@ test('no call is so long that the name of its tool, above it and below, leaves t
   );
 });
 
-test('s shows all of a call, sign by sign, and asks again', () => {
+test('s shows all of a call, sign by sign, with all that a server says of its tool, and asks again', () => {
   fc.assert(
-    fc.property(hostileCall, fc.constantFrom(...SIZES), ({ args }, size) => {
-      const { screen, type } = ask({ args }, size);
+    fc.property(hostileCall, fc.constantFrom(...SIZES), (call, size) => {
+      const { screen, type } = ask({ ...call, tool: 'write_file' }, size);
       const isCut = ownWords(screen.written()).includes('s = show everything');
       const before = screen.written().length;
       type('s\r');
@@ -139,7 +142,7 @@ test('s shows all of a call, sign by sign, and asks again', () => {
       expect(ownWords(rows)).toMatch(APPROVAL);
       expect(ownWords(rows)).not.toMatch(/not shown|Not everything/);
       const texts = rows.slice(rows.indexOf('Arguments:') + 1, rows.lastIndexOf('Tool:')).map((row) => row.slice(4));
-      const wanted = JSON.stringify(args, null, 2).split('\n').map(escapeCharacters);
+      const wanted = JSON.stringify(call.args, null, 2).split('\n').map(escapeCharacters);
       expect(texts.join('').replaceAll(' ', '')).toBe(wanted.join('').replaceAll(' ', ''));
       type('n\r');
     }),

@@ -35,6 +35,17 @@ export class PageModel {
     }
   }
 
+  /** What a server that was connected again does not have is gone, with the process or since: nothing can be done with it. */
+  #keepOnly(ids: ReadonlySet<string>): void {
+    for (const [id, session] of this.#sessions) {
+      if (ids.has(id)) continue;
+      this.#gone.add(id);
+      const { info } = session;
+      session.info = { ...info, status: info.status === 'running' ? 'interrupted' : info.status, waiting: 0, can: [] };
+    }
+    this.forgetGone();
+  }
+
   get drawings(): ReadonlyMap<string, MachineDrawing> {
     return this.#drawings;
   }
@@ -49,6 +60,7 @@ export class PageModel {
     switch (frame.t) {
       case 'hello':
         this.server = { version: frame.version, live: frame.live, newer: frame.protocol > PROTOCOL };
+        if (frame.sessions !== undefined) this.#keepOnly(new Set(frame.sessions));
         return;
       case 'drawing':
         this.#drawings.set(frame.drawing.hash, frame.drawing);

@@ -131,6 +131,7 @@ function Approval({ item }: { readonly item: CallItem }) {
   const session = page.state.session.value;
   const draft = useDraft(`${session?.info.id ?? ''}/${item.callId}`);
   const [sent, setSent] = useState(false);
+  void page.state.revision.value;
   const may = page.desk.acts && session?.info.can.includes('approve') === true;
   const isNow = page.state.cursor.value === null;
   const answer = (act: Act): void => {

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { overEachTransport } from '../support/transports.ts';
+import type { Scripted } from '../support/model-server.ts';
+import { agentOn } from './agent-on-server.ts';
+
+const events = (mark: string, ...payloads: readonly unknown[]): Scripted => ({
+  status: 200,
+  headers: { 'content-type': 'text/event-stream' },
+  pieces: [mark, ...payloads.map((payload) => `data: ${JSON.stringify(payload)}\n\n`), 'data: [DONE]\n\n'],
+});
+const choice = (content: string, finish_reason: string | null, more = {}) => ({
+  choices: [{ index: 0, delta: { content }, message: { content }, finish_reason, ...more }],
+});
+
+overEachTransport(() => {
+  test.each(['error', 'abort', 'insufficient_system_resource'])(
+    'a reply that its server ends with %o is asked for again and is never the answer',
+    async (reason) => {
+      const streamed = events('', choice('It is', null), choice('', reason));
+      for (const broken of [streamed, { status: 200, body: choice('It is', reason) }]) {
+        const { agent, server } = await agentOn([broken, 'It is 3.'], { streaming: broken === streamed });
+        expect(await agent.run('1 + 2?')).toMatchObject({ status: 'answered', result: 'It is 3.' });
+        expect(server.requests).toHaveLength(2);
+      }
+    },
+  );
+
+  test('what a server says of an error in a choice is told', async () => {
+    const failed: Scripted = {
+      status: 200,
+      body: choice('', 'error', { error: { code: 502, message: 'upstream is gone' } }),
+    };
+    const { agent } = await agentOn([failed, failed]);
+    const { error } = await agent.run('1 + 2?');
+    expect(error).toMatchObject({ code: 'server-error' });
+    expect(error?.message).toContain('upstream is gone');
+  });
+
+  test('an answer that ended where the context did counts as cut off', async () => {
+    const { agent } = await agentOn([{ status: 200, body: choice('It is', 'model_length') }]);
+    expect(await agent.run('1 + 2?')).toMatchObject({ status: 'stopped', reason: 'length', result: 'It is' });
+  });
+
+  test('nothing is lost of a reply that begins with a byte order mark', async () => {
+    const streamed = events('\uFEFF', choice('It is', null), choice(' 3.', 'stop'));
+    const whole: Scripted = { status: 200, body: `\uFEFF${JSON.stringify(choice('It is 3.', 'stop'))}` };
+    for (const marked of [streamed, whole]) {
+      const { agent } = await agentOn([marked], { streaming: marked === streamed });
+      expect(await agent.run('1 + 2?')).toMatchObject({ status: 'answered', result: 'It is 3.' });
+    }
+  });
+});
