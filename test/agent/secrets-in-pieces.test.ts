@@ -144,7 +144,10 @@ test('what waits is told with what comes next: no piece is empty but one that wa
 test('what waits of a typed answer is still of its tool, where the next piece does not name it', async () => {
   const schema = { type: 'object', properties: { word: { type: 'string' } }, required: ['word'] } as const;
   const call = { kind: 'arguments', callIndex: 0 } as const;
-  const pieces = [{ ...call, tool: 'final_answer', text: '{"word":"gh' }, { ...call, text: 'ost"}' }];
+  const pieces = [
+    { ...call, tool: 'final_answer', text: '{"word":"gh' },
+    { ...call, text: 'ost"}' },
+  ];
   const events = await eventsFor(pieces, { outputSchema: schema, outputMode: 'tool' });
   const partial = events.flatMap((event) => (event.type === 'output.partial' ? [event.output] : []));
   expect(partial).toContainEqual({ word: 'ghost' });

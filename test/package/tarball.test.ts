@@ -20,7 +20,13 @@ beforeAll(() => {
   packed = files.map(({ path }) => path);
 });
 
-test.each(documents().map(({ path }) => path))('links of %s lead somewhere in the installed package', (path) => {
+/** Pages on work in the repository, whose sources and scripts the package does not have. */
+const OF_REPOSITORY = ['CONTRIBUTING.md', 'docs/architecture.md'];
+const shipped = documents()
+  .map(({ path }) => path)
+  .filter((path) => !OF_REPOSITORY.includes(path));
+
+test.each(shipped)('links of %s lead somewhere in the installed package', (path) => {
   expect(packed).toContain(path);
   const prose = readFileSync(join(root, path), 'utf8').replaceAll(/^```[\s\S]*?^```$/gm, '');
   const targets = [...prose.matchAll(/\]\(([^)\s#]+)[^)]*\)/g)]
@@ -28,13 +34,13 @@ test.each(documents().map(({ path }) => path))('links of %s lead somewhere in th
     .filter((link) => !/^https?:/.test(link))
     .map((link) => join(dirname(path), link).replaceAll('\\', '/'));
   // Pictures stay in the repository: they would be a quarter of the package.
-  const [pictures, others] = [targets.filter(isPicture), targets.filter((target) => !isPicture(target))];
+  const [stays, others] = [targets.filter(isOfRepository), targets.filter((target) => !isOfRepository(target))];
   expect(others.filter((target) => !packed.includes(target))).toEqual([]);
-  expect(pictures.filter((target) => packed.includes(target) || !existsSync(join(root, target)))).toEqual([]);
+  expect(stays.filter((target) => packed.includes(target) || !existsSync(join(root, target)))).toEqual([]);
 });
 
-function isPicture(path: string): boolean {
-  return path.startsWith('docs/images/');
+function isOfRepository(path: string): boolean {
+  return path.startsWith('docs/images/') || OF_REPOSITORY.includes(path);
 }
 
 test('the version that the package tells is that of package.json', () => {
