@@ -1,5 +1,6 @@
 import { checkReply } from '../actors/check-reply.ts';
 import type { Model } from '../actors/model.ts';
+import { replaceHomePermissions } from '../agent/tools/granted.ts';
 import { OptionError, optionsOf } from '../json/known-options.ts';
 import { readRecording } from '../journal/format/recording.ts';
 import { hostileModel } from './hostile-model.ts';
@@ -120,6 +121,7 @@ export async function simulate(given: AgentMaker | SimulatedAgent, options: Simu
     };
     return await new Search(simulated, { seeds, recheck, only, maxFailures, onProgress, check, always }).all();
   } finally {
+    replaceHomePermissions(null);
     errors.stop();
     printing.stop();
     time.restore();

@@ -1,6 +1,8 @@
+import { readdir } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { type AgentOptions, createAgent, tool } from '../../src/index.ts';
 import { type SimulateOptions, simulate } from '../../src/testing/index.ts';
+import { temporaryFolder } from '../cli/spawn-cli.ts';
 
 const agent = (options: AgentOptions) => createAgent({ ...options });
 const plain = { seeds: 2, faults: [], model: ['Done.'] } as const;
@@ -109,4 +111,26 @@ describe('what a tool throws when nobody waits for it', () => {
     );
     expect(failures).toEqual([]);
   });
+});
+
+test('what is always allowed while an agent is simulated is not in the home folder, nor read from it', async () => {
+  await using folder = await temporaryFolder();
+  const { HOME } = process.env;
+  process.env['HOME'] = folder.path;
+  const asked: unknown[] = [];
+  const pay = tool({ name: 'pay', description: 'Pays.', policy: 'confirm', execute: () => void asked.push('paid') });
+  const below = (options: AgentOptions) =>
+    createAgent({ name: 'below', description: 'Pays.', tools: [pay], ...options });
+  const above = ({ model, ...options }: AgentOptions) => {
+    const own = model === undefined ? {} : { model };
+    return createAgent({ ...options, ...own, children: [below({ ...own, silent: true })] });
+  };
+  try {
+    expect((await simulate(above, { seeds: 60 })).failures).toEqual([]);
+  } finally {
+    if (HOME === undefined) delete process.env['HOME'];
+    else process.env['HOME'] = HOME;
+  }
+  expect(asked.length).toBeGreaterThan(0);
+  expect(await readdir(folder.path)).not.toContain('.signalbox');
 });

@@ -5,7 +5,7 @@ import { type Model, ModelError } from '../../actors/model.ts';
 import { processEnvironment } from '../../models/endpoint/environment.ts';
 import { resolveModel } from '../../models/chat/chat-model.ts';
 import { checkConfigurable } from '../options/check-options.ts';
-import { memoryPermissions, resolvePermissions } from '../tools/granted.ts';
+import { isHomeReplaced, memoryPermissions, resolvePermissions } from '../tools/granted.ts';
 import type { Permissions } from '../options/option-types.ts';
 import { type TypedOutput, typedOutput } from '../options/output-options.ts';
 import { type AgentOptions, checkOptions } from '../options/agent-options.ts';
@@ -89,7 +89,9 @@ export class Configured {
   /** Where "always allow" is kept, of the agent or of a conversation's owner. */
   permissions(owner?: string): Promise<Permissions | undefined> {
     if (owner !== undefined) return this.#permissionsOf(owner);
-    return (this.#store ??= resolvePermissions(this.options.permissions, this.name));
+    const { permissions } = this.options;
+    if (permissions === undefined && isHomeReplaced()) return resolvePermissions(permissions, this.name);
+    return (this.#store ??= resolvePermissions(permissions, this.name));
   }
 
   /** The store of a conversation's owner. If the given store does not distinguish owners, their decisions are kept in memory. */

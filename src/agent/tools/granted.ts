@@ -64,12 +64,25 @@ async function isAllowed(permissions: Permissions, key: string, spec: ToolSpec):
   }
 }
 
+let standIn: ((agent: string) => Permissions) | null = null;
+
+/** Lets other stores take the place of the one in the user's home, as while an agent is simulated; null: no longer. */
+export function replaceHomePermissions(stores: ((agent: string) => Permissions) | null): void {
+  standIn = stores;
+}
+
+/** Whether an agent without a store of its own has one only for now. */
+export function isHomeReplaced(): boolean {
+  return standIn !== null;
+}
+
 /** The store of always-allow decisions: the given one, bound to the agent's name, else the user's own in their home. */
 export async function resolvePermissions(
   given: Permissions | undefined,
   agent: string,
 ): Promise<Permissions | undefined> {
   if (given !== undefined) return given.forAgent === undefined ? given : given.forAgent(agent);
+  if (standIn !== null) return standIn(agent);
   if (typeof process === 'undefined') return undefined;
   const { permissionStore } = await import('../../security/permissions-store.ts');
   return permissionStore({ agent });

@@ -248,3 +248,13 @@ export function permissionsInMemory(): Permissions {
   const always = new Set<string>();
   return { isAlwaysAllowed: (tool) => always.has(tool), add: (tool) => void always.add(tool) };
 }
+
+/** In the place of the user's own: what is allowed while an agent is simulated is allowed nowhere else. */
+export function homeInMemory(): (agent: string) => Permissions {
+  const stores = new Map<string, Permissions>();
+  return (agent) => {
+    const store = stores.get(agent) ?? permissionsInMemory();
+    stores.set(agent, store);
+    return store;
+  };
+}

@@ -6,13 +6,14 @@
  * I2 Nothing arrives before everything that can happen by itself has happened.
  */
 import type { AgentOptions } from '../../agent/options/agent-options.ts';
+import { replaceHomePermissions } from '../../agent/tools/granted.ts';
 import type { SomeRun } from '../../agent/run/run.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { type Draws, type Only, drawsOf } from './draws.ts';
 import { Leftovers } from './leftovers.ts';
 import { faultyModel, inventingModel } from './simulated-model.ts';
-import { HOUR_MS, Outside, permissionsInMemory } from './simulated-outside.ts';
+import { HOUR_MS, Outside, homeInMemory, permissionsInMemory } from './simulated-outside.ts';
 import type { ServerWorld } from './simulated-servers.ts';
 import { SimulatedStore, nameOf } from './simulated-store.ts';
 import { realNow, reallyWait, settled } from './virtual-time.ts';
@@ -34,6 +35,7 @@ export async function simulatedRun(
   const draws = drawsOf(seed, only);
   time.reset(draws.source('chance'));
   simulated.begin();
+  replaceHomePermissions(homeInMemory());
   return new OneRun(simulated, seed, draws, most).lead();
 }
 
