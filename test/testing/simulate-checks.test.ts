@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
+import type { Model } from '../../src/actors/model.ts';
 import { type AgentOptions, createAgent, tool } from '../../src/index.ts';
 import { type SimulateOptions, simulate } from '../../src/testing/index.ts';
 import { temporaryFolder } from '../cli/spawn-cli.ts';
@@ -113,24 +114,37 @@ describe('what a tool throws when nobody waits for it', () => {
   });
 });
 
-test('what is always allowed while an agent is simulated is not in the home folder, nor read from it', async () => {
-  await using folder = await temporaryFolder();
-  const { HOME } = process.env;
-  process.env['HOME'] = folder.path;
-  const asked: unknown[] = [];
-  const pay = tool({ name: 'pay', description: 'Pays.', policy: 'confirm', execute: () => void asked.push('paid') });
-  const below = (options: AgentOptions) =>
-    createAgent({ name: 'below', description: 'Pays.', tools: [pay], ...options });
-  const above = ({ model, ...options }: AgentOptions) => {
-    const own = model === undefined ? {} : { model };
-    return createAgent({ ...options, ...own, children: [below({ ...own, silent: true })] });
-  };
-  try {
-    expect((await simulate(above, { seeds: 60 })).failures).toEqual([]);
-  } finally {
-    if (HOME === undefined) delete process.env['HOME'];
-    else process.env['HOME'] = HOME;
+describe("the user's own permission file", () => {
+  async function atHome(work: (home: string) => Promise<void>): Promise<void> {
+    await using folder = await temporaryFolder();
+    const { HOME } = process.env;
+    process.env['HOME'] = folder.path;
+    try {
+      await work(folder.path);
+    } finally {
+      if (HOME === undefined) delete process.env['HOME'];
+      else process.env['HOME'] = HOME;
+    }
   }
-  expect(asked.length).toBeGreaterThan(0);
-  expect(await readdir(folder.path)).not.toContain('.signalbox');
+
+  test('has nothing that a simulation allowed to a child agent, and the child uses it again afterwards', () =>
+    atHome(async (home) => {
+      let paid = 0;
+      const pay = tool({ name: 'pay', description: 'Pays.', policy: 'confirm', execute: () => ++paid });
+      const model: Model = {
+        toolCalling: 'native',
+        complete: async ({ messages }) =>
+          messages.at(-1)?.role === 'tool'
+            ? { content: 'Paid.' }
+            : { content: '', toolCalls: [{ name: 'pay', arguments: '{}' }] },
+      };
+      const below = createAgent({ name: 'below', description: 'Pays.', tools: [pay], model, silent: true });
+      const above = (options: AgentOptions) => createAgent({ ...options, children: [below] });
+      expect((await simulate(above, { seeds: 60, faults: ['process.crash'] })).failures).toEqual([]);
+      expect(paid).toBeGreaterThan(0);
+      expect(await readdir(home)).not.toContain('.signalbox');
+      below.configure({ confirm: () => 'always-allow' });
+      expect(await below.run('Pay')).toMatchObject({ status: 'answered', toolsUsed: ['pay'] });
+      expect(await readdir(home)).toContain('.signalbox');
+    }));
 });
