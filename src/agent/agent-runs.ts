@@ -43,6 +43,8 @@ interface Begun {
   readonly as?: AgentCore;
   /** The conversation that it belongs to, and the owner whose "always allow" counts in it. Default: the agent's own. */
   readonly conversation?: ConversationName;
+  /** Marks of other runs stand for nothing in it. Default: it shares those of the agent's own conversation. */
+  readonly hasOwnMarks?: boolean;
 }
 
 /**
@@ -125,7 +127,7 @@ export class AgentRuns implements LiveConversationPort {
 
   /** Does a task independently of the agent's other work. */
   beside(as: AgentCore, task: string, given: RunOptions): AnyRun {
-    return this.begin(task, given, { opening: () => ({ history: [], queued: [] }), as }).run;
+    return this.begin(task, given, { opening: () => ({ history: [], queued: [] }), as, hasOwnMarks: true }).run;
   }
 
   /**
@@ -143,7 +145,7 @@ export class AgentRuns implements LiveConversationPort {
         this.begin(
           task,
           { context, runId },
-          { opening: () => ({ history: repairedHistory(history), queued: [] }), onStable },
+          { opening: () => ({ history: repairedHistory(history), queued: [] }), onStable, hasOwnMarks: true },
         ).run,
       resume: ({ context }, runId, how) => {
         this.checkOpen();
@@ -205,7 +207,7 @@ export class AgentRuns implements LiveConversationPort {
       throw new TypeError("agent.run: option 'park' needs a journal that runs can be resumed from.");
     const output = typedOutput('agent.run', { ...given, timeouts: core.options.timeouts });
     const owner = conversation?.owner;
-    const redactor = conversation === undefined ? core.redactor : core.redaction.separate();
+    const redactor = own.hasOwnMarks === true ? core.redaction.separate() : core.redactor;
     const remember = owner === undefined ? null : (spec: ToolSpec) => core.remember(spec, owner);
     let opening: Opening | null = null;
     const started = launchRun(core, {
@@ -278,7 +280,7 @@ export class AgentRuns implements LiveConversationPort {
       agent: this.agent,
       maxHistory: () => this.maxHistory(),
       keeper,
-      begin: (input, given, own) => this.begin(input, given, { ...own, conversation }),
+      begin: (input, given, own) => this.begin(input, given, { ...own, conversation, hasOwnMarks: true }),
       // A conversation that is kept in a journal is dropped here once no run is live in it.
       onIdle: () => {
         if (keeper !== null) all.delete(conversation.id);

@@ -2,9 +2,11 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { createActor, toPromise } from 'xstate';
 import type { ModelReply, ModelRequest } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
+import type { RunResult } from '../../src/machines/contract/run-result.ts';
 import { fork } from '../../src/journal/replay/fork.ts';
 import { fileJournal } from '../../src/journal/stores/file.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
@@ -72,6 +74,17 @@ test('a mark that a user writes stands for no secret of another conversation', a
   const { errorHistory } = await agent.conversation('bob').run('My key is «secret:1».', { maxSteps: 1 });
   expect(keep.calls).toEqual([{ text: `My key is ${OURS}.` }]);
   expect(errorHistory).toMatchObject([{ tool: 'keep', message: expect.stringContaining('«secret:1»') }]);
+});
+
+test('a mark that a user writes stands for no secret of another run of agent.logic', async () => {
+  const { agent, keep } = keeper();
+  const done = (task: string): Promise<RunResult | undefined> =>
+    toPromise(createActor(agent.logic, { input: { task } }).start());
+  expect(await done(`My key is ${OURS}.`)).toMatchObject({ result: 'Done.' });
+  await agent.run(`Their key is ${THEIRS}.`);
+  const result = await done('My key is «secret:1».');
+  expect(result?.errorHistory[0]).toMatchObject({ tool: 'keep', message: expect.stringContaining('«secret:1»') });
+  expect(keep.calls).toEqual([{ text: `My key is ${OURS}.` }, { text: `Their key is ${THEIRS}.` }]);
 });
 
 test('a queued message has its own secret in the run that it becomes, whoever runs it', async () => {

@@ -56,6 +56,20 @@ describe.skipIf(missing)('an agent on Restate', () => {
     expect(await client.state('approved')).toMatchObject({ status: 'answered', pending: [], path: 'COMPLETION' });
   });
 
+  test('a mark that a user writes stands for no secret of another run', async () => {
+    const { options, look } = mailer();
+    const model = modelByTurn(calls(['look', { key: '«secret:1»' }]), 'Looked.');
+    const { client, endpoint } = await on({ ...options, model });
+    await using _ = endpoint;
+    const key = `sk-${'o'.repeat(30)}`;
+    await client.start('ada', `My key is ${key}.`);
+    await client.result('ada');
+    await client.start('bob', 'My key is «secret:1».');
+    const { errorHistory } = await client.result('bob');
+    expect(look.calls).toEqual([{ key }]);
+    expect(errorHistory[0]).toMatchObject({ tool: 'look', message: expect.stringContaining('«secret:1»') });
+  });
+
   test('an agent of another process reaches runs by their ids', async () => {
     const { options, mail } = mailer();
     const { client, endpoint } = await on(options);

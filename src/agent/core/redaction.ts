@@ -63,7 +63,7 @@ export class Redaction {
     return again;
   }
 
-  /** A redactor for a run of a conversation: marks of other conversations stand for nothing in it. */
+  /** A redactor for a run outside of the agent's own conversation: marks of other runs stand for nothing in it. */
   separate(): OwnRedactor {
     return this.#redactor();
   }

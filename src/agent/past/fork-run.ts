@@ -81,8 +81,8 @@ export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOp
 }
 
 /**
- * The marks of the parent, where its secrets are still kept; else the agent's, which has them if it made that run outside of
- * conversations, whose marks stand for nothing any more.
+ * The marks of the parent, where its secrets are still kept; else the agent's, which has them if that was a run of
+ * `agent.run`. Those of a conversation stand for nothing any more.
  */
 function forkRedactor(core: AgentCore, recording: Recording): OwnRedactor {
   const kept = core.options.journal?.secrets?.read(recording.head.runId) ?? {};

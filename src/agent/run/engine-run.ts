@@ -17,7 +17,7 @@ export function engineRun(core: AgentCore, engine: EngineRun): AnyRun {
   const input = readInput(engine.input);
   const opened = { history: repairedHistory(history), queued: [] };
   const metadata = metadataOf(engine.metadata);
-  let redactor: OwnRedactor = core.redactor;
+  let redactor: OwnRedactor = core.redaction.separate();
   const { run } = launchRun(core, {
     runId,
     task: input.task,
@@ -31,7 +31,7 @@ export function engineRun(core: AgentCore, engine: EngineRun): AnyRun {
       let isNew = false;
       const head = await engine.head(() => {
         isNew = true;
-        return newHead(core, { runId, input, opened, setup: makeSetup(), metadata });
+        return newHead(core, { runId, input, opened, setup: makeSetup(), metadata, redactor });
       });
       // An attempt before this one gave the marks, perhaps in another process.
       if (!isNew) redactor = core.redaction.redactorOf({ head, lines: [] });
