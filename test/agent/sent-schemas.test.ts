@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { tool } from '../../src/tools/tool.ts';
 import { compatible, openaiChat } from '../models/ai-sdk/openai-wires.ts';
 import { agentOver } from '../models/ai-sdk/wire-server.ts';
 import { hostileEntry } from '../support/mcp/hostile-entry.ts';
@@ -35,4 +37,53 @@ test.each([compatible, openaiChat])('the same goes for providers of the AI SDK: 
   const { agent, server } = await agentOver(wire, [{ text: 'Done.' }], { tools, plans: false });
   expect(await agent.run('Go.')).toMatchObject({ status: 'answered' });
   expect(schemasIn(server.requests[0]?.text)).toEqual(wanted);
+});
+
+const shapes = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('circle'), radius: z.number() }),
+  z.object({ kind: z.literal('box'), sides: z.tuple([z.number(), z.number()]), label: z.string().optional() }),
+]);
+
+overEachTransport(() => {
+  test('a tool that takes one of several objects is sent as one object, and its arguments are checked as it says', async () => {
+    const ran: object[] = [];
+    const area = tool({
+      name: 'area',
+      description: 'Area of a shape.',
+      inputSchema: shapes,
+      execute: (one) => ran.push(one),
+    });
+    const toolCalls = [
+      { name: 'area', arguments: { kind: 'circle', sides: [1, 2] } },
+      { name: 'area', arguments: { kind: 'box', sides: [1, 2] } },
+    ];
+    const { agent, server } = await agentOn([{ toolCalls }, 'Done.'], { tools: [area], plans: false });
+    const { errorHistory } = await agent.run('Go.');
+    expect(schemasIn(server.requests[0]?.text)).toEqual([
+      {
+        type: 'object',
+        description: 'One of: {kind: "circle", radius} or {kind: "box", sides}.',
+        properties: {
+          kind: {
+            anyOf: [
+              { type: 'string', const: 'circle' },
+              { type: 'string', const: 'box' },
+            ],
+          },
+          radius: { type: 'number' },
+          sides: {
+            type: 'array',
+            prefixItems: [{ type: 'number' }, { type: 'number' }],
+            items: { type: 'number' },
+            minItems: 2,
+            maxItems: 2,
+          },
+          label: { type: 'string' },
+        },
+        required: ['kind'],
+      },
+    ]);
+    expect(errorHistory).toMatchObject([{ tool: 'area', code: 'deserialization' }]);
+    expect(ran).toEqual([{ kind: 'box', sides: [1, 2] }]);
+  });
 });

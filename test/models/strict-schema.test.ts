@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Json, type JsonObject, isJsonObject } from '../../src/json/json.ts';
-import { strictForm } from '../../src/models/chat/strict-schema.ts';
+import { sentSchema, strictForm } from '../../src/models/chat/strict-schema.ts';
 
 const NODE = z.object({
   name: z.string(),
@@ -114,5 +114,84 @@ describe('the strict form', () => {
     ['a reference that leads elsewhere', { type: 'object', properties: { a: { $ref: '#/properties/b' } } }],
   ])('there is none of %s', (_, schema) => {
     expect(strictForm(schema)).toBe(null);
+  });
+});
+
+const ADDRESS = { type: 'object', properties: { street: { type: 'string' } }, required: ['street'] };
+const PERSON = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] };
+
+describe('the schema of arguments as it is sent', () => {
+  test.each([
+    ['a plain object', PERSON],
+    ['alternatives of a member', { type: 'object', properties: { who: { anyOf: [PERSON, ADDRESS] } } }],
+    ['a list with items', { type: 'object', properties: { all: { type: 'array', items: PERSON } } }],
+    ['members named like keywords', { type: 'object', properties: { anyOf: PERSON, items: { type: 'number' } } }],
+    ['a closed object', { ...PERSON, additionalProperties: false }],
+  ])('%s stays as it is', (_what, schema) => {
+    expect(sentSchema(schema)).toEqual(schema);
+  });
+
+  test.each([
+    ['anyOf', { anyOf: [PERSON, ADDRESS] }, [], 'One of: {name} or {street}.'],
+    ['oneOf', { type: 'object', oneOf: [PERSON, ADDRESS] }, [], 'One of: {name} or {street}.'],
+    [
+      'references',
+      { oneOf: [{ $ref: '#/$defs/a' }, { $ref: '#/$defs/b' }], $defs: { a: PERSON, b: ADDRESS } },
+      [],
+      'One of: {name} or {street}.',
+    ],
+    ['all of several', { allOf: [PERSON, ADDRESS] }, ['name', 'street'], undefined],
+    [
+      'a reference',
+      { $ref: '#/definitions/a', definitions: { a: { allOf: [PERSON, ADDRESS] } } },
+      ['name', 'street'],
+      undefined,
+    ],
+    [
+      'what must be there beside properties',
+      {
+        ...PERSON,
+        description: 'Whom.',
+        properties: { ...PERSON.properties, ...ADDRESS.properties },
+        anyOf: [{ required: ['name'] }, { required: ['street'] }],
+      },
+      ['name'],
+      'Whom. One of: {name} or {street}.',
+    ],
+  ])('%s at the top becomes one object', (_what, schema, required, description) => {
+    const { $defs: _defs, definitions: _definitions, ...sent } = sentSchema(schema);
+    const properties = { ...PERSON.properties, ...ADDRESS.properties };
+    expect(sent).toEqual({
+      type: 'object',
+      properties,
+      required,
+      ...(description === undefined ? {} : { description }),
+    });
+  });
+
+  test('what is excluded at the top is left out, a schema that refers to itself ends, and the same member stands once', () => {
+    expect(sentSchema({ ...PERSON, not: ADDRESS, enum: [{ name: 'Ada' }] })).toEqual(PERSON);
+    const endless = { $ref: '#/$defs/a', $defs: { a: { anyOf: [{ $ref: '#/$defs/a' }, PERSON] } } };
+    expect(sentSchema(endless)).toMatchObject({ type: 'object', properties: PERSON.properties });
+    expect(sentSchema({ anyOf: [PERSON, { ...PERSON, required: [] }] })).toMatchObject({
+      properties: PERSON.properties,
+      required: [],
+    });
+  });
+
+  test('every list has a schema for its items, however deep', () => {
+    const schema = {
+      type: 'object',
+      properties: {
+        any: { type: 'array' },
+        pair: { type: 'array', items: [{ type: 'number' }, { type: 'string' }] },
+        deep: { type: 'object', additionalProperties: { anyOf: [{ type: ['array', 'null'] }] } },
+      },
+    };
+    expect(sentSchema(schema)['properties']).toEqual({
+      any: { type: 'array', items: {} },
+      pair: { type: 'array', items: { anyOf: [{ type: 'number' }, { type: 'string' }] } },
+      deep: { type: 'object', additionalProperties: { anyOf: [{ type: ['array', 'null'], items: {} }] } },
+    });
   });
 });

@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../../json/json.ts';
+import { type Building, type Json, type JsonObject, type JsonSchema, isJsonObject, setOwn } from '../../json/json.ts';
 
 /**
  * The schema in the form that OpenAI enforces strictly (Structured Outputs): every object closed, every member required,
@@ -114,10 +114,113 @@ function strictMap(map: Json): Json | null {
 }
 
 /**
- * The schema of a tool's arguments as it is sent. OpenAI's servers refuse the whole request for one that does not say that it
- * is an object, or has no `properties`; MCP servers leave these out where a tool takes no arguments.
+ * The schema of a tool's arguments as it is sent: it says the same or allows more, and arguments are checked against the
+ * tool's own. OpenAI's servers refuse the whole request for one that is not an object with `properties`, that has
+ * alternatives at its top, as zod's unions have, or a list without `items` anywhere. MCP servers write all of these.
  */
 export function sentSchema(schema: JsonSchema): JsonObject {
-  const given = isJsonObject(schema) ? schema : {};
-  return { ...given, type: given['type'] ?? 'object', properties: given['properties'] ?? {} };
+  if (!isJsonObject(schema)) return { type: 'object', properties: {} };
+  const known = sentForms.get(schema);
+  if (known !== undefined) return known;
+  const given = sentNode(flat(schema, schema, MOST_LEVELS));
+  const form = { ...given, type: given['type'] ?? 'object', properties: given['properties'] ?? {} };
+  sentForms.set(schema, form);
+  return form;
+}
+
+const sentForms = new WeakMap<JsonObject, JsonObject>();
+/** A schema may refer to itself. */
+const MOST_LEVELS = 8;
+
+/** The schema without alternatives at its top: each has its properties there, and the description says which go together. */
+function flat(schema: JsonObject, root: JsonObject, levels: number): JsonObject {
+  const { $ref, anyOf, oneOf, allOf, not: _not, enum: _enum, ...rest } = schema;
+  const meant = definitionOf($ref, root);
+  const groups = [...listOf(allOf).map((one) => [one]), listOf(anyOf), listOf(oneOf), meant === null ? [] : [meant]];
+  if (levels === 0 || ((_not ?? _enum) === undefined && groups.every(({ length }) => length === 0))) return schema;
+  let properties = objectOr(rest['properties']);
+  const required = new Set(listOf(rest['required']));
+  const told = typeof rest['description'] === 'string' ? [rest['description']] : [];
+  for (const group of groups) {
+    const members = group
+      .filter(isJsonObject)
+      .map((one) => flat(one, root, levels - 1))
+      .filter(({ type = 'object' }) => type === 'object');
+    for (const member of members) properties = joined(properties, objectOr(member['properties']));
+    const [first, ...others] = members.map((member) => listOf(member['required']));
+    for (const name of first ?? []) if (others.every((other) => other.includes(name))) required.add(name);
+    if (members.length > 1) told.push(`One of: ${members.map(shortly).join(' or ')}.`);
+    else if (typeof members[0]?.['description'] === 'string') told.push(members[0]['description']);
+  }
+  const { additionalProperties: _open, ...more } = rest;
+  const description = told.length === 0 ? {} : { description: told.join(' ') };
+  return { ...more, type: 'object', properties, required: [...required], ...description };
+}
+
+function definitionOf($ref: Json | undefined, { $defs, definitions }: JsonObject): Json | null {
+  const [, where, name = ''] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(typeof $ref === 'string' ? $ref : '') ?? [];
+  return objectOr(where === 'definitions' ? definitions : $defs)[name] ?? null;
+}
+
+/** What an alternative must have, with the values that are fixed: `{kind: "circle", radius}`. */
+function shortly({ properties, required }: JsonObject): string {
+  const all = objectOr(properties);
+  const names = listOf(required).length > 0 ? listOf(required).map(String) : Object.keys(all);
+  const parts = names.map((name) => {
+    const { const: fixed } = objectOr(all[name]);
+    return fixed === undefined ? name : `${name}: ${JSON.stringify(fixed)}`;
+  });
+  return `{${parts.join(', ')}}`;
+}
+
+function joined(one: JsonObject, other: JsonObject): JsonObject {
+  const both: Building = { ...one };
+  for (const [name, member] of Object.entries(other)) {
+    const known = Object.hasOwn(one, name) ? one[name] : undefined;
+    setOwn(both, name, known === undefined ? member : oneOfThese([...alternativesOf(known), member]));
+  }
+  return both;
+}
+
+function alternativesOf(schema: Json): readonly Json[] {
+  const { anyOf: list, ...rest } = objectOr(schema);
+  return Array.isArray(list) && Object.keys(rest).length === 0 ? list : [schema];
+}
+
+function oneOfThese(list: readonly Json[]): Json {
+  const different = [...new Map(list.map((one) => [JSON.stringify(one), one])).values()];
+  return different.length > 1 ? { anyOf: different } : (different[0] ?? {});
+}
+
+const OF_SCHEMAS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
+const BY_NAME = new Set(['properties', 'patternProperties', '$defs', 'definitions']);
+const OF_ONE = new Set(['items', 'additionalProperties', 'not', 'contains']);
+
+/** Every list in the schema with one schema for its items. */
+function sentNode(schema: JsonObject): JsonObject {
+  const node: Building = {};
+  for (const [key, part] of Object.entries(schema)) {
+    let sent: Json = part;
+    if (OF_SCHEMAS.has(key)) sent = listOf(part).map(sentPart);
+    else if (OF_ONE.has(key)) sent = Array.isArray(part) ? oneOfThese(part.map(sentPart)) : sentPart(part);
+    else if (BY_NAME.has(key) && isJsonObject(part))
+      sent = Object.fromEntries(Object.entries(part).map(([name, one]) => [name, sentPart(one)]));
+    setOwn(node, key, sent);
+  }
+  const { type } = schema;
+  const isList = type === 'array' || (Array.isArray(type) && type.includes('array'));
+  if (!isList || isJsonObject(node['items'] ?? false)) return node;
+  return { ...node, items: node['items'] === false ? oneOfThese(listOf(node['prefixItems'])) : {} };
+}
+
+function sentPart(schema: Json): Json {
+  return isJsonObject(schema) ? sentNode(schema) : schema;
+}
+
+function listOf(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function objectOr(value: Json | undefined): JsonObject {
+  return value !== undefined && isJsonObject(value) ? value : {};
 }
