@@ -126,6 +126,8 @@ function AgChat() {
     return unsubscribe;
   }, []);
   const send = async (content: string): Promise<void> => {
+    // The end of a run sets the client's messages: one that is added before it would be lost.
+    await loaded;
     client.addMessage({ id: crypto.randomUUID(), role: 'user', content });
     await client.runAgent();
   };
