@@ -28,7 +28,7 @@ test('a run that is kept holds each message once: ten times the turns take ten t
 }, 180_000);
 
 test('a conversation in which nothing happens is in no memory: hundreds leave what the list of runs keeps of them', async () => {
-  expect(await bytesOf('a conversation of an agent, after its run')).toBeLessThan(3500);
+  expect(await bytesOf('a conversation of an agent, after its run')).toBeLessThan(3000);
 }, 180_000);
 
 test('an agent that waits for its user takes little, before its first run and after it', async () => {
