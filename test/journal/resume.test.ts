@@ -154,6 +154,7 @@ describe('agent.resume', () => {
     const journal = interruptedAfter(run.recording().replace(/"at":"[^"]+"/, `"at":"${twoMinutesAgo}"`), 99);
     await first.close();
     const later = createAgent({ ...options, journal, model: scriptedModel(['Too late.']) });
+    expect(await later.pending('one')).toEqual([]);
     expect(await later.approve('one', 'c1')).toBe(false);
     expect(await later.resume('one')).toMatchObject({ result: 'Too late.' });
     expect(danger.calls).toEqual([]);

@@ -14,11 +14,12 @@ import type { Delivery } from '../options/run-options.ts';
 import { pendingApprovals, waitingPath } from '../run/pending-approvals.ts';
 import type { PendingApproval } from '../run/run.ts';
 
-/** The calls of a stored run that wait for a person; none for a run that is over or not there. */
+/** The calls of a stored run that wait for a person and can still be answered; none for a run that is over or not there. */
 export async function pendingStored(store: JournalStore, runId: string): Promise<readonly PendingApproval[]> {
   const recording = (await store.read?.(runId)) ?? null;
   if (recording === null) return [];
-  const { driven } = playRecording(recording);
+  const { driven, past } = playRecording(recording);
+  fireOverdue(driven, past, ageOf(recording, past));
   return pendingApprovals(runId, driven.actor);
 }
 
@@ -66,7 +67,7 @@ async function written(
     const found = find(driven);
     const to = found ?? undefined;
     if (found === undefined || !driven.accepts(event, to)) return false;
-    const age = Math.max(past.at(), Date.now() - Date.parse(recording.head.at));
+    const age = ageOf(recording, past);
     fireOverdue(driven, past, age);
     if (!driven.isActive() || !driven.accepts(event, to)) return false;
     const redactor = redactorOf(recording);
@@ -78,6 +79,11 @@ async function written(
   } finally {
     await sink.close();
   }
+}
+
+/** Milliseconds since the run began. */
+function ageOf({ head }: Recording, past: Playback): number {
+  return Math.max(past.at(), Date.now() - Date.parse(head.at));
 }
 
 /** Timers that expired meanwhile, such as the deadline of the approval, come before the new event. Nothing is written. */
