@@ -182,7 +182,7 @@ export interface Agent<TContext = unknown, TRun = Run>
   /** The conversation so far, without the system prompt. */
   readonly history: readonly Message[];
   clearHistory(): void;
-  /** Replaces the conversation. Calls without a result get one. Throws a `TypeError` for what is no list of messages. */
+  /** Replaces the conversation. Calls without a result get one. Throws a `TypeError` for what is not a list of messages. */
   setHistory(messages: readonly Message[]): void;
   readonly tools: ToolRegistry;
   listTools(options?: ListToolsOptions): readonly ListedTool[];

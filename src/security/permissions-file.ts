@@ -23,7 +23,7 @@ export function readPermissions(path: string, onWarning: OnWarning): Permissions
   try {
     return update({ path, onWarning, change: (all) => all });
   } catch (cause) {
-    const message = `The permission file ${path} is no permission file, and could not be set aside (${reason(cause)}). Nothing in it is trusted; delete it.`;
+    const message = `The permission file ${path} is not a permission file, and could not be set aside (${reason(cause)}). Nothing in it is trusted; delete it.`;
     throw new PermissionStoreError('permissions-corrupt', { path, message, cause });
   }
 }
@@ -99,7 +99,7 @@ function updateOnce({ path, onWarning, change }: Update): Permissions | null {
 function setAside(path: string, onWarning: OnWarning): void {
   const aside = `${path}.corrupt-${new Date().toISOString().replaceAll(/[:.]/g, '-')}-${randomUUID().slice(0, 8)}`;
   writing(path, () => renameSync(path, aside));
-  const message = `The permission file ${path} is no permission file of a known version. It was set aside as ${aside}, and nothing in it is trusted: tools that need confirmation are asked about again.`;
+  const message = `The permission file ${path} is not a permission file of a known version. It was set aside as ${aside}, and nothing in it is trusted: tools that need confirmation are asked about again.`;
   onWarning({ code: 'permissions-corrupt', message, path });
 }
 

@@ -129,7 +129,7 @@ export async function simulate(given: AgentMaker | SimulatedAgent, options: Simu
   }
 }
 
-/** Refuses what is no agent, also of a function each time that it is called. */
+/** Refuses what is not an agent, also of a function each time that it is called. */
 function checkedAgent(given: AgentMaker | SimulatedAgent): AgentMaker | SimulatedAgent {
   const refuse = (what: string): never => {
     throw new OptionError('wrong-option', `simulate: ${what}.`);

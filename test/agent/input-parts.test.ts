@@ -110,7 +110,7 @@ describe('an input of text and images', () => {
     [[{ type: 'file', url: 'data:application/pdf;base64,AAAA' }], /needs a mediaType/],
     [[{ type: 'file', data: 'AAAA', mediaType: 'pdf' }], /needs a mediaType/],
     [[{ type: 'file', data: 'not base64!', mediaType: 'application/pdf' }], /bytes or base64/],
-    [[{ type: 'file', data: 'AAAA', mediaType: 'application/pdf', filename: 5 }], /a filename that is no text/],
+    [[{ type: 'file', data: 'AAAA', mediaType: 'application/pdf', filename: 5 }], /a filename that is not text/],
     [[{ type: 'text' }], /part 0 .* must have a text/],
     [[{ type: 'image', url: 'file:///etc/passwd' }], /begins with https:/],
     [[{ type: 'image', url: 'data:text/html,x' }], /begins with https:/],

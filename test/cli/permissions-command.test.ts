@@ -137,7 +137,7 @@ test('a corrupt file is set aside and reported, and allows nothing', async () =>
   await using user = await home('{ "version": 1, "agents": ');
   const ended = await user.permissions('list');
   expect(ended).toMatchObject({ code: 0, stdout: `Nothing is always allowed (${user.file}).\n` });
-  expect(ended.stderr).toContain('is no permission file of a known version. It was set aside as');
+  expect(ended.stderr).toContain('is not a permission file of a known version. It was set aside as');
   expect((await readdir(dirname(user.file))).filter((name) => name.includes('.corrupt-'))).toHaveLength(1);
 });
 

@@ -302,7 +302,7 @@ describe('an onError that cannot mean what it says is refused', () => {
     [{ executionErrors: recover.retry() }, /no slot 'executionErrors'/],
     [{ executionError: [recover.escalate(), recover.retry()] }, /comes after escalate/],
     [{ invalidArgs: recover.retry({ whenUnknown: true }) }, /whenUnknown/],
-    [{ invalidArgs: ['retry'] }, /entry 0 is no step/],
+    [{ invalidArgs: ['retry'] }, /entry 0 is not a step/],
   ])('%j', (onError, message) => {
     expect(make(onError)).toThrow(message);
   });

@@ -81,7 +81,7 @@ export type Children = ReadonlyMap<string, ChildPort>;
 export function portOf(agent: ChildAgent): ChildPort {
   const port = agent[CHILD];
   if (isChildPort(port)) return port;
-  throw new TypeError(`'${agent.name}' is no agent of this version of signalbox. Use one copy of the package.`);
+  throw new TypeError(`'${agent.name}' is not an agent of this version of signalbox. Use one copy of the package.`);
 }
 
 function isChildPort(port: object): port is ChildPort {

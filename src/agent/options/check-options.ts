@@ -28,7 +28,7 @@ function refuse(what: string, name: string, rule: string): never {
   throw new OptionError('wrong-option', `${what}: option '${name}' must be ${rule}.`);
 }
 
-/** Refuses what is no signal, such as the controller of one. */
+/** Refuses what is not a signal, such as the controller of one. */
 export function checkSignal(what: string, signal: unknown): void {
   if (signal === undefined) return;
   const { aborted, addEventListener }: { readonly aborted?: unknown; readonly addEventListener?: unknown } =
@@ -36,7 +36,7 @@ export function checkSignal(what: string, signal: unknown): void {
   if (typeof aborted !== 'boolean' || typeof addEventListener !== 'function') refuse(what, 'signal', 'an AbortSignal');
 }
 
-/** Refuses the reason of a cancel or a denial that is no text, such as an error. */
+/** Refuses the reason of a cancel or a denial that is not text, such as an error. */
 export function checkReason(what: string, reason: unknown): void {
   if (typeof reason !== 'string') throw new OptionError('wrong-option', `${what}: the reason must be a text.`);
 }
@@ -59,7 +59,7 @@ export const checkRunOptions = optionsOf<RunOptions>('agent.run', DOCS, {
   park: true,
 });
 
-/** Refuses options of `agent.resume` that are not known, and what is no signal. */
+/** Refuses options of `agent.resume` that are not known, and what is not a signal. */
 export function checkResume(given: ResumeOptions): void {
   checkResumeNames(given);
   checkSignal('agent.resume', given.signal);

@@ -89,7 +89,7 @@ function readPart(part: unknown, which: string): Part {
   if (typeof mediaType !== 'string' || !(type === 'image' ? IMAGE_TYPE : MEDIA_TYPE).test(mediaType))
     throw wrong(`needs a mediaType, such as '${type === 'image' ? 'image/png' : 'application/pdf'}'`);
   if (type === 'image') return { type, url: dataAddress(data, mediaType, wrong) };
-  if (filename !== undefined && typeof filename !== 'string') throw wrong('has a filename that is no text');
+  if (filename !== undefined && typeof filename !== 'string') throw wrong('has a filename that is not text');
   if (typeof url === 'string' && !/^(?:https?:|data:)/.test(url))
     throw wrong('needs an address that begins with https:, http: or data:');
   const address = typeof url === 'string' ? url : dataAddress(data, mediaType, wrong);

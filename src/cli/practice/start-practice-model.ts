@@ -189,7 +189,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, failed
   const text = await readText(request);
   const chat = readRequest(text);
   if (chat === undefined)
-    return sendError(response, { kind: 'error', status: 400, message: 'this is no chat request' });
+    return sendError(response, { kind: 'error', status: 400, message: 'this is not a chat request' });
 
   const scene = readScene(chat);
   const outage = outageFor(scene, isFirstTry(text, scene, failedOnce));

@@ -213,5 +213,5 @@ export function receiveText(text: string, receive: (event: unknown) => boolean):
   const events: readonly unknown[] = Array.isArray(given) ? given : [given];
   const refused = events.filter((event) => !receive(event)).length;
   if (refused === 0) return { ok: true };
-  return { ok: false, message: `${refused} of ${events.length} are no events of Stately's inspect protocol.` };
+  return { ok: false, message: `${refused} of ${events.length} are not events of Stately's inspect protocol.` };
 }

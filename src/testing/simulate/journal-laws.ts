@@ -60,7 +60,7 @@ function wrongUsage({ lines }: Recording): Problem | null {
   const wrong = isJsonObject(usage)
     ? Object.entries(usage).find(([, count]) => typeof count === 'number' && !(Number.isInteger(count) && count >= 0))
     : undefined;
-  return wrong === undefined ? null : { check: 'usage', message: `${wrong[0]} of the result is no count` };
+  return wrong === undefined ? null : { check: 'usage', message: `${wrong[0]} of the result is not a count` };
 }
 
 /** Watches that the journal performs what is open, stops what is closed, and delivers what has ended, each once. */
