@@ -220,7 +220,7 @@ export class LiveConversation {
   #steer(live: StartedRun, input: RunInput, { whenBusy, ...rest }: RunOptions): AnyRun {
     const { task, content } = readInput(input);
     if (content !== null)
-      throw new TypeError("agent.run: images and files cannot be told to a run that goes on. Use whenBusy: 'queue'.");
+      throw new TypeError("agent.run: images and files cannot be sent to a live run. Use whenBusy: 'queue'.");
     void live.run.steer(task, { interrupt: whenBusy === 'interrupt' }).then(
       (what) => {
         // What it took and could not deliver stands in its result; what it did not take is the next run's input.

@@ -96,7 +96,7 @@ const SUMMARIES = {
   parse: "Show how a model's reply is read, and every repair.",
   verify: 'Prove what an agent can and cannot do.',
   simulate: 'Run an agent a thousand times under faults.',
-  upgrade: 'Check that runs which have not ended can go on with new code.',
+  upgrade: 'Check that runs which have not ended can continue with new code.',
   test: 'Make a failing test of a run that went wrong.',
   permissions: 'Show and revoke "always allow" decisions.',
   mcp: 'List, call and check MCP servers, and sign in.',

@@ -118,7 +118,7 @@ test('takes runs of other machines that play them alike, and refuses what they p
   rewrite(alike, (line) => line.replace(/"hash":"[^"]+"/, '"hash":"0000"'));
   const first = await check(folder.path, SAME);
   expect(first.stdout).toMatch(/^\S+ {2}payer {2}migrates: the machines are others, and play the run alike\n/);
-  expect([first.code, first.stdout]).toEqual([0, expect.stringContaining('1 run checked: all can go on.')]);
+  expect([first.code, first.stdout]).toEqual([0, expect.stringContaining('1 run checked: all can continue.')]);
 
   rewrite(alike, (line) => line.replace('"name":"callTool"', '"name":"callOther"'));
   const second = await check(folder.path, SAME);

@@ -80,7 +80,7 @@ export function checkedText(runs: readonly CheckedRun[]): string {
   });
   const stay = runs.filter(({ verdict }) => verdict === 'must finish on the old version').length;
   const all = `${counted(runs.length, 'run')} checked`;
-  return [...lines, stay === 0 ? `${all}: all can go on.` : `${all}: ${stay} must finish on the old version.`].join(
+  return [...lines, stay === 0 ? `${all}: all can continue.` : `${all}: ${stay} must finish on the old version.`].join(
     '\n',
   );
 }

@@ -10,11 +10,11 @@ export const upgradeCommand: Command = {
     '',
     'Of each run it says:',
     '  compatible                     nothing differs',
-    '  migrates                       it can go on; what differs is listed',
+    '  migrates                       it can continue; what differs is listed',
     '  must finish on the old version these machines play it differently, or the tool of an open call is gone or',
     '                                 no longer takes the recorded arguments',
     '',
-    'Exit codes: 0 every run can go on, 1 one cannot, 2 wrong usage.',
+    'Exit codes: 0 every run can continue, 1 one cannot, 2 wrong usage.',
   ].join('\n'),
   options: [
     { name: 'check', help: 'Check, and change nothing. Must be given.' },

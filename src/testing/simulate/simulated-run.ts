@@ -198,7 +198,7 @@ class OneRun {
       if (this.#outside.hasReleased) await settled();
       const isWriting = this.#store.held.some(({ says }) => says.startsWith('write'));
       if (!isWriting && this.#outside.isHeldBack(this.#steps))
-        this.#wrong('release', 'the run was let go, and goes on');
+        this.#wrong('release', 'the run was released, and continues');
       if (result !== undefined) return result;
       if ((await this.#step(run)) || (await this.#loads(() => result !== undefined))) continue;
       const open = run.state.path;

@@ -122,7 +122,7 @@ async function stop(chat: Chat, reason: string): Promise<Response> {
 
 async function steer(chat: Chat, { text, id }: UiAsk & { readonly kind: 'steer' }): Promise<Response> {
   const last = await chat.last();
-  if (last === null || last.state === 'ended') return refusal(409, 'over', 'No run goes on that could be told this.');
+  if (last === null || last.state === 'ended') return refusal(409, 'over', 'No run is live that could take this.');
   const refused = await chat.steer(last.runId, text, id);
   if (refused !== null) return refusal(409, refused.code, refused.message);
   return Response.json({ runId: last.runId }, { status: 202 });

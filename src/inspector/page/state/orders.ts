@@ -42,7 +42,7 @@ const DONE: { readonly [kind in Act['kind']]: string } = {
   reject: 'Rejected.',
   cancel: 'The run is being cancelled.',
   send: 'The event is sent.',
-  fork: 'A fork of the run goes on from here.',
+  fork: 'A fork of the run continues from here.',
 };
 
 /** Copies a text, and confirms it. */

@@ -28,7 +28,7 @@ export function ForkDialog({ entry, outcome }: { readonly entry: number; readonl
   return (
     <DialogFrame title={`Fork after entry ${entry}`}>
       <p>
-        A new run begins with all that is recorded up to here, and goes on live from there.
+        A new run begins with all that is recorded up to here, and continues live from there.
         {outcome === '' ? '' : ' What came back at this entry may be changed first.'}
       </p>
       {outcome !== '' && (
