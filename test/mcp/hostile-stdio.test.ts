@@ -174,6 +174,13 @@ describe('a server that cannot be used', () => {
     expect(connection.error).toMatchObject({ code, message: expect.stringContaining(words) });
   });
 
+  test.concurrent('messages in a batch are read as if each came alone, and a batch with a broken one is not', async () => {
+    const { connection, oddities } = watched(hostile());
+    await connection.connect();
+    expect(await connection.callTool('batch')).toEqual({ status: 'success', data: 'second' });
+    expect(oddities()).toEqual(['bad-message']);
+  });
+
   test.concurrent('a program that is no server at all is told as noise and times out', async () => {
     const { connection, news } = watched(hostile('garbage', { connectTimeoutMs: 6000 }));
     expect(await connection.connect()).toBe(false);

@@ -45,10 +45,11 @@ export function openStdioWire(target: McpTarget & { readonly kind: 'stdio' }, io
           }
           const fault = tooIntricate(line.text);
           if (fault !== null) return lostLine(cutLine(line.text), requests, { fault, onWarning });
-          const read = readMessage(line.text.replace(BOM, ''));
+          const read = readMessages(line.text.replace(BOM, ''));
           if (!read.ok)
             return void (line.text.trim() !== '' && onWarning({ kind: read.kind, message: excerpt(line.text) }));
-          if (!requests.refused(read.message) && !requests.received(read.message)) transport.onmessage?.(read.message);
+          for (const message of read.messages)
+            if (!requests.refused(message) && !requests.received(message)) transport.onmessage?.(message);
         },
       });
       server = await starting;
@@ -83,14 +84,17 @@ export function openStdioWire(target: McpTarget & { readonly kind: 'stdio' }, io
 const BOM = /^\uFEFF/;
 
 type Read =
-  | { readonly ok: true; readonly message: WireMessage }
+  | { readonly ok: true; readonly messages: readonly WireMessage[] }
   | { readonly ok: false; readonly kind: 'noise' | 'bad-message' };
 
-function readMessage(text: string): Read {
+/** One message, or, in versions of the protocol that have them, a batch of several. */
+function readMessages(text: string): Read {
   try {
     const value: unknown = JSON.parse(text);
-    if (isJsonObject(value) && value.jsonrpc === '2.0') return { ok: true, message: value };
-    return { ok: false, kind: 'bad-message' };
+    const all: readonly unknown[] = Array.isArray(value) ? value : [value];
+    const messages = all.filter(isJsonObject).filter(({ jsonrpc }) => jsonrpc === '2.0');
+    const isWhole = all.length > 0 && messages.length === all.length;
+    return isWhole ? { ok: true, messages } : { ok: false, kind: 'bad-message' };
   } catch {
     return { ok: false, kind: text.trimStart().startsWith('{') ? 'bad-message' : 'noise' };
   }

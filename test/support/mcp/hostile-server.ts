@@ -21,6 +21,7 @@ const names = [
   'hang',
   'freeze',
   'noise',
+  'batch',
   'giant',
   'flood',
   'double',
@@ -112,6 +113,14 @@ function call(id: number, name: string, args: JsonObject, token: unknown): void 
       write({ id: 'text', error: { code: 1, message: 'nobody asked' } });
       write({ method: 'notifications/unheard/of' });
       return answer('still here');
+    case 'batch': {
+      const [first, ...others] = ['first', 'second'].map((text) => ({ type: 'text', text }));
+      const log = { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'in a batch' } };
+      const broken = [log, { id: id + 1, result: { content: [first] } }];
+      const whole = [log, { jsonrpc: '2.0', id, result: { content: others } }];
+      process.stdout.write(`${JSON.stringify(broken)}\n${JSON.stringify(whole)}\n`);
+      return;
+    }
     case 'giant':
       return answer('x'.repeat(11 * 2 ** 20));
     case 'flood':
