@@ -115,9 +115,9 @@ function call(id: number, name: string, args: JsonObject, token: unknown): void 
       return answer('still here');
     case 'batch': {
       const [first, ...others] = ['first', 'second'].map((text) => ({ type: 'text', text }));
-      const log = { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'in a batch' } };
-      const broken = [log, { id: id + 1, result: { content: [first] } }];
-      const whole = [log, { jsonrpc: '2.0', id, result: { content: others } }];
+      const note = { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'in a batch' } };
+      const broken = [note, { id: id + 1, result: { content: [first] } }];
+      const whole = [note, { jsonrpc: '2.0', id, result: { content: others } }];
       process.stdout.write(`${JSON.stringify(broken)}\n${JSON.stringify(whole)}\n`);
       return;
     }
