@@ -125,6 +125,13 @@ describe('what a server writes beside its answers', () => {
     expect(oddities()).toEqual(expect.arrayContaining(['noise', 'bad-message', 'unexpected']));
   });
 
+  test.concurrent('messages in a batch are read as if each came alone, and a batch with a broken one is not', async () => {
+    const { connection, oddities } = watched(hostile());
+    await connection.connect();
+    expect(await connection.callTool('batch')).toEqual({ status: 'success', data: 'second' });
+    expect(oddities()).toEqual(['bad-message']);
+  });
+
   // Alone, as the next one: they keep this process at work.
   test('a line of 11 MB costs only the call it answers, at once', async () => {
     const { connection, oddities, states } = watched(hostile());
@@ -172,13 +179,6 @@ describe('a server that cannot be used', () => {
     const { connection } = watched(hostile(mode));
     expect(await connection.connect()).toBe(false);
     expect(connection.error).toMatchObject({ code, message: expect.stringContaining(words) });
-  });
-
-  test.concurrent('messages in a batch are read as if each came alone, and a batch with a broken one is not', async () => {
-    const { connection, oddities } = watched(hostile());
-    await connection.connect();
-    expect(await connection.callTool('batch')).toEqual({ status: 'success', data: 'second' });
-    expect(oddities()).toEqual(['bad-message']);
   });
 
   test.concurrent('a program that is no server at all is told as noise and times out', async () => {
