@@ -32,6 +32,15 @@ test('a chat streams: what was asked, the reply while it is written, the answer,
   expect(texts(next)).toEqual([...texts(done), 'user: Once more.', 'assistant: Again.']);
 });
 
+test('signs that end a line elsewhere arrive as they were written, and break no stream', async () => {
+  const { url } = await servedChat(['One\u2028data: two\u2029id: 9\u0085three']);
+  const { store, views, until } = followed(`${url}/?id=a`);
+  await store.send('Say\u2028this.');
+  const done = await until(isDone);
+  expect(texts(done)).toEqual(['user: Say\u2028this.', 'assistant: One\u2028data: two\u2029id: 9\u0085three']);
+  expect(views.filter(({ connection }) => connection === 'retrying')).toEqual([]);
+});
+
 test('a call is approved with other arguments, which the tool gets; the run goes on', async () => {
   const { url } = await servedChat([payCall(5), 'Paid.']);
   const { store, until } = followed(`${url}/?id=a`);

@@ -65,6 +65,20 @@ test('a chat streams word by word, and its next message knows what was said befo
   expect(recording?.head.history.map(({ content }) => content)).toEqual(['How warm?', 'It is warm.']);
 });
 
+test('signs that end a line elsewhere arrive as they were written', async () => {
+  const journal = memoryJournal();
+  const url = await served(
+    createAgent({ model: scriptedModel(['One\u2028data: two\u2029.']), silent: true, journal }),
+    journal,
+  );
+  const { chat, transport } = tab(url, 'trip');
+  await chat.sendMessage({ text: 'Say\u2028this.' });
+  expect(chat.messages.map(textOf)).toEqual(['Say\u2028this.', 'One\u2028data: two\u2029.']);
+  expect((await transport.messages('trip')).map(({ parts }) => Reflect.get(Object(parts.at(-1)), 'text'))).toEqual(
+    chat.messages.map(textOf),
+  );
+});
+
 test('a tab that is opened in mid-run shows the run, and one that is closed stops nothing', async () => {
   const journal = memoryJournal();
   const { model, allow, asked } = slowModel(['One ', 'two ', 'three.']);
