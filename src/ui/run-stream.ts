@@ -163,12 +163,14 @@ function refused(code: string, message: string): RequestAnswer {
   return { ok: false, error: { code, message } };
 }
 
-/** A run that waits for the end of another begins when that is over. */
+/** While a run goes on, in whatever process, its journal keeps what is to follow it. */
 async function sent(chat: Chat, last: RunSummary | null, text: string): Promise<RequestAnswer> {
-  const started = chat.run(text, {});
-  started.catch(() => undefined);
-  if (last?.state === 'running') return { ok: true };
-  const start = await started;
+  if (last?.state === 'running') {
+    const wrong = await chat.queue(last.runId, text);
+    if (wrong === null) return { ok: true };
+    if (wrong.code !== 'over') return refused(wrong.code, wrong.message);
+  }
+  const start = await chat.run(text, {});
   return start.ok ? { ok: true } : refused(start.code, start.message);
 }
 

@@ -239,6 +239,39 @@ test('what is sent while a run goes on waits for its end, and is shown once all 
   for (const { messages } of views) expect(messages.filter(({ text }) => text === 'And then?').length).toBeLessThan(2);
 });
 
+test('what is sent to another process than the one that drives the run is the next run, once', async () => {
+  const { promise: continues, resolve: goOn } = Promise.withResolvers<void>();
+  const { url, process, journal } = await servedChat([
+    { content: 'One two three.', stallAfter: 2, continues },
+    'Next.',
+  ]);
+  const { store, until } = followed(`${url}/?id=a`);
+  await store.send('Count.');
+  const { runId } = await until(({ messages }) => messages.some(({ isPartial }) => isPartial));
+  const other = followed(`${(await process()).url}/?id=a`);
+  await other.until((view) => view.runId === runId);
+  expect(await other.store.send('And then?')).toBe(true);
+  expect(other.store.getSnapshot().error).toBeNull();
+  goOn();
+  const both = await Promise.all(
+    [until, other.until].map((seen) => seen((view) => isDone(view) && view.runId !== runId)),
+  );
+  for (const done of both) expect(texts(done).slice(2)).toEqual(['user: And then?', 'assistant: Next.']);
+  expect(await runsIn(journal)).toBe(2);
+});
+
+test('what was sent while a run goes on is not lost when its server is closed: the next one runs it', async () => {
+  const { url, process, agent } = await servedChat([{ content: 'One two three.', stallAfter: 2 }, 'Three.', 'Next.']);
+  const { store, until } = followed(`${url}/?id=a`);
+  await store.send('Count.');
+  await until(({ messages }) => messages.some(({ isPartial }) => isPartial));
+  expect(await store.send('And then?')).toBe(true);
+  await agent.close({ runs: 'release' });
+  const next = followed(`${(await process()).url}/?id=a`);
+  const done = await next.until((view) => isDone(view) && view.messages.length === 4);
+  expect(texts(done)).toEqual(['user: Count.', 'assistant: Three.', 'user: And then?', 'assistant: Next.']);
+});
+
 test('what is sent while a run waits for a person is refused: that is answered first', async () => {
   const { url } = await servedChat([payCall(5), 'Paid.']);
   const { store, until } = followed(`${url}/?id=a`);

@@ -9,6 +9,7 @@ import type {
   ApprovalOptions,
   ConversationOptions,
   Delivery,
+  QueueOptions,
   RunOptions,
   SteerOptions,
 } from '../../agent/options/run-options.ts';
@@ -27,6 +28,7 @@ export interface ServedAgent {
   reject(runId: string, callId: string, reason?: string): Promise<boolean>;
   cancel(runId: string, reason?: string): Promise<boolean>;
   steer(runId: string, text: string, options?: SteerOptions): Promise<Delivery>;
+  queue(runId: string, input: RunInput, options?: QueueOptions): Promise<Delivery>;
 }
 
 /** What of a conversation is served. */

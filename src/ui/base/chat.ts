@@ -6,6 +6,7 @@
  * I2 What a chat is asked to do lasts longer than the request.
  */
 import type { RunInput } from '../../agent/options/input-parts.ts';
+import type { Delivery } from '../../agent/options/run-options.ts';
 import type { JsonObject } from '../../json/json.ts';
 import type { RunSummary } from '../../journal/format/tally.ts';
 import { followRun } from '../../journal/run/follow-run.ts';
@@ -32,7 +33,7 @@ export type ChatStart =
   | { readonly ok: false; readonly code: string; readonly message: string };
 
 /** Why a run does not accept a message. */
-export interface NotSteered {
+export interface NotTold {
   readonly code: 'over' | 'too-many';
   readonly message: string;
 }
@@ -103,9 +104,18 @@ export class Chat {
   }
 
   /** Sends a run's model a message. Resolves with null once it is recorded, or with the reason if it is not accepted. */
-  async steer(runId: string, text: string, id: string = crypto.randomUUID()): Promise<NotSteered | null> {
+  steer(runId: string, text: string, id: string = crypto.randomUUID()): Promise<NotTold | null> {
+    return this.#told(runId, id, this.#agent.steer(runId, text, { id }));
+  }
+
+  /** Keeps a message for the run after this one, whichever process drives it. Resolves as `steer` does. */
+  queue(runId: string, text: string): Promise<NotTold | null> {
+    const id = crypto.randomUUID();
+    return this.#told(runId, id, this.#agent.queue(runId, text, { id }));
+  }
+
+  async #told(runId: string, id: string, answer: Promise<Delivery>): Promise<NotTold | null> {
     const enough = new AbortController();
-    const answer = this.#agent.steer(runId, text, { id });
     // It resolves when the model has it, which may be much later.
     const written = recorded(this.#options.journal, runId, { id, signal: enough.signal });
     answer.catch(() => undefined);
@@ -133,7 +143,7 @@ async function recorded(
   { id, signal }: { readonly id: string; readonly signal: AbortSignal },
 ): Promise<'written'> {
   for await (const lines of followRun(journal, runId, { signal, everyMs: LOOK_MS }))
-    if (lines.some(({ line }) => line.t === 'event' && line.event.type === 'message.steered' && line.event.id === id))
+    if (lines.some(({ line }) => line.t === 'event' && line.event.type.startsWith('message.') && line.event.id === id))
       return 'written';
   return new Promise(() => undefined);
 }
