@@ -9,11 +9,12 @@ import type { RunInput } from '../../agent/options/input-parts.ts';
 import type { Delivery } from '../../agent/options/run-options.ts';
 import type { JsonObject } from '../../json/json.ts';
 import type { RunSummary } from '../../journal/format/tally.ts';
+import { drivenRun } from '../../journal/run/driven-runs.ts';
 import { followRun } from '../../journal/run/follow-run.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { ServedAgent } from './answer-approvals.ts';
 import { conversationId, lastRunOf } from './owned-runs.ts';
-import { begun } from './run-feed.ts';
+import { type RunRefused, begun } from './run-feed.ts';
 
 /** What a server of chats is given. */
 export interface ChatOptions {
@@ -78,23 +79,36 @@ export class Chat {
     return { ok: false, code: error?.code ?? 'not-begun', message: error?.message ?? result };
   }
 
-  /** Continues the last run if no process drives it. It then runs by itself. */
-  resume(): void {
-    void this.#resumed();
-  }
-
-  /** A run that is being parked at this moment can be resumed a moment later. */
-  async #resumed(): Promise<void> {
+  /**
+   * Continues the last run if no process drives it; it then runs by itself. Resolves when it does not go on here any more:
+   * with the reason if it cannot. A run that is being parked at this moment can be resumed a moment later.
+   */
+  async resume(): Promise<RunRefused | null> {
     for (const ms of RETRIES_MS) {
       try {
         // oxlint-disable-next-line no-await-in-loop -- one try after the other
         await this.#conversation.resume({ context: this.#options.context, park: true });
-        return;
+        return null;
       } catch (error) {
-        if (!/^(?:agent|conversation)-busy$/.test(String(Reflect.get(Object(error), 'code')))) return;
+        const { code = 'internal', message = String(error) }: Partial<RunRefused> = Object(error);
+        if (code === 'agent-closed') return null;
+        if (!/^(?:agent|conversation)-busy$/.test(code)) return { code, message };
       }
       // oxlint-disable-next-line no-await-in-loop -- see above
       await new Promise((resolve) => setTimeout(resolve, ms));
+    }
+    return null;
+  }
+
+  /** Continues a run as `resume` does, and resolves as soon as it goes on. */
+  async goesOn(runId: string): Promise<RunRefused | null> {
+    let isOver = false;
+    const over = this.resume().finally(() => (isOver = true));
+    for (;;) {
+      if (isOver) return over;
+      if (drivenRun(this.#options.journal, runId) !== null) return null;
+      // oxlint-disable-next-line no-await-in-loop -- looks until it is there
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     }
   }
 
