@@ -55,8 +55,11 @@ export async function serveAgUi(agent: ServedAgent, request: Request, options: A
   const last = await chat.last();
   if (input.resume.length > 0) return answered(agent, { chat, last, input, options });
   const resumed = last?.state === 'interrupted' ? chat.resume() : null;
-  if (last !== null && last.metadata[AG_RUN] === input.runId)
-    return streamOf(input, { ...options, resumed }, last.runId, positionOf(request));
+  const again = await chat.last({ [AG_RUN]: input.runId });
+  if (again !== null) {
+    const how = again.runId === last?.runId ? { ...options, resumed } : options;
+    return streamOf(input, how, again.runId, positionOf(request));
+  }
   if (input.messages.length === 0) return shown(input, last, { ...options, resumed });
   if (last !== null && last.state !== 'ended' && (await standingOf(options.journal, last.runId))?.isWaiting === true)
     return failed(input, 'conversation-waiting', 'The last run waits for a person. Answer its interrupts first.');
@@ -154,7 +157,7 @@ function eventStream(events: readonly AgEvent[]): Response {
 function readInput(body: unknown): AgInput | null {
   if (!isJsonObject(body)) return null;
   const { threadId, runId, messages, resume = [], state } = body;
-  if (typeof threadId !== 'string' || threadId === '' || typeof runId !== 'string') return null;
+  if (typeof threadId !== 'string' || threadId === '' || typeof runId !== 'string' || runId === '') return null;
   if (!Array.isArray(messages) || !Array.isArray(resume) || !resume.every(isJsonObject)) return null;
   return { threadId, runId, messages: messages.filter(isJsonObject), resume, state: isJsonObject(state) ? state : {} };
 }

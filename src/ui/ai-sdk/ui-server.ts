@@ -4,6 +4,7 @@
  * I1 A client that disconnects cancels nothing: only an explicit stop ends a run.
  * I2 The same message posted again is the same run.
  */
+import { readInput } from '../../agent/options/input-parts.ts';
 import { ownedHead, conversationId, lastRunOf } from '../base/owned-runs.ts';
 import { type ServedAgent, refusedReplies, shownUntil, standingOf, writeReplies } from '../base/answer-approvals.ts';
 import { Chat, type ChatOptions } from '../base/chat.ts';
@@ -95,9 +96,11 @@ function chatIn(request: Request): readonly [string | null, string | undefined] 
 }
 
 async function begin(chat: Chat, ask: UiAsk & { readonly kind: 'run' }, options: ServeOptions): Promise<Response> {
+  const again = ask.message === '' ? null : await chat.last({ [MESSAGE]: ask.message });
+  if (again !== null && again.input !== readInput(ask.input).task && !again.input.includes('«secret'))
+    return refusal(400, 'bad-request', 'A message that was sent stays in the history as it was. Send a new one.');
+  if (again !== null) return streamOf(options, again.runId, FROM_START);
   const last = await chat.last();
-  if (last !== null && ask.message !== '' && last.metadata[MESSAGE] === ask.message)
-    return streamOf(options, last.runId, FROM_START);
   if (last !== null && last.state !== 'ended' && (await standingOf(options.journal, last.runId))?.isWaiting === true)
     return refusal(409, 'conversation-waiting', 'The last run waits for a person. Answer that first, or stop it.');
   const started = await chat.run(ask.input, ask.message === '' ? {} : { [MESSAGE]: ask.message });

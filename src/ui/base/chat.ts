@@ -65,9 +65,9 @@ export class Chat {
     return id === null ? null : new Chat(agent, options, { id, chatId });
   }
 
-  /** Its last run; null before the first. */
-  last(): Promise<RunSummary | null> {
-    return lastRunOf(this.#options.journal, this.#chatId, this.#options.owner);
+  /** Its last run, or the last with this metadata; null where there is none. */
+  last(metadata: JsonObject = {}): Promise<RunSummary | null> {
+    return lastRunOf(this.#options.journal, this.#chatId, this.#options.owner, metadata);
   }
 
   /** Begins a run, queued behind a live one. `metadata` identifies it. */
