@@ -7,7 +7,7 @@
 import type { Usage } from '../actors/model.ts';
 import type { AnyResult } from '../machines/contract/run-result.ts';
 import type { RunEvent } from '../machines/events/run-events.ts';
-import type { CallView, MessageView, RunSnapshot } from './view-types.ts';
+import type { CallView, MessageView, PendingView, RunSnapshot } from './view-types.ts';
 
 /** A view and how far it has come. */
 export interface RunFold {
@@ -69,7 +69,7 @@ function shown(view: RunSnapshot, event: ShownEvent): RunSnapshot {
     case 'step.started':
       return { ...withoutDraft(view), step: event.step, limit: event.limit };
     case 'state.changed':
-      return { ...view, state: event.to };
+      return { ...view, state: event.to, messages: withQuestionEnded(view.messages, questionEnd(event)) };
     case 'model.token':
       if (event.answer === '' && event.thought === '') return view;
       return edit({ text: event.answer, thought: event.thought, isPartial: true });
@@ -120,10 +120,36 @@ function ended(view: RunSnapshot, { status, usage, output, error, reason, result
   };
 }
 
+/** Whether a call that waits is a question of an escalation, which no tool runs for. */
+export function isQuestionCall(callId: string): boolean {
+  return /q\d+$/.test(callId);
+}
+
+/**
+ * What becomes of an agent's question by an event, if anything does: it has no event of its own, but the agent goes on. `none`:
+ * nobody answered it.
+ */
+export function questionEnd(event: RunEvent): 'yes' | 'no' | 'none' | null {
+  if (event.type !== 'state.changed' || event.from !== 'ERROR_RECOVERY') return null;
+  if (event.event === 'approval.refused') return 'no';
+  return event.event === 'approval.given' || event.event === 'askApproval.done' ? 'yes' : 'none';
+}
+
+function withQuestionEnded(messages: readonly MessageView[], end: ReturnType<typeof questionEnd>) {
+  if (end === null) return messages;
+  const settle = (call: CallView): CallView =>
+    call.status === 'waiting' && isQuestionCall(call.callId)
+      ? { ...call, status: end === 'none' ? 'stopped' : 'answered' }
+      : call;
+  return messages.map((one) => ({ ...one, calls: one.calls.map(settle) }));
+}
+
 /** The calls that wait after an event: whatever happens to a call that waits ends its waiting. */
 function pendingAfter(view: RunSnapshot, event: ShownEvent): RunSnapshot {
-  if (!('callId' in event)) return view;
-  const others = view.pending.filter((one) => one.callId !== event.callId);
+  const isOver = ({ callId, child }: PendingView): boolean =>
+    'callId' in event ? callId === event.callId : child === event.child && isQuestionCall(callId);
+  if (!('callId' in event) && (questionEnd(event) === null || !view.pending.some(isOver))) return view;
+  const others = view.pending.filter((one) => !isOver(one));
   const pending =
     event.type === 'approval.requested' ? [...others, { ...callIn(event), runId: view.runId ?? '' }] : others;
   return { ...view, pending, status: pending.length > 0 ? 'waiting' : 'working' };
