@@ -34,8 +34,13 @@ export const NO_EVENTS: RunFold = {
   },
 };
 
-/** An event as a server sends it: of a call that waits, with the digest of the arguments that are shown. */
-export type ShownEvent = RunEvent & { readonly digest?: string };
+/** An event as a server sends it. */
+export type ShownEvent = RunEvent & {
+  /** Of a call that waits: of the arguments that are shown. */
+  readonly digest?: string;
+  /** Of a token: how much of what was shown stays, in characters; its `thought` and `answer` are what follows. */
+  readonly kept?: { readonly thought: number; readonly answer: number };
+};
 
 /** The view after one more event. */
 export function foldEvent(before: RunFold, event: ShownEvent): RunFold {
@@ -70,9 +75,16 @@ function shown(view: RunSnapshot, event: ShownEvent): RunSnapshot {
       return { ...withoutDraft(view), step: event.step, limit: event.limit };
     case 'state.changed':
       return { ...view, state: event.to, messages: withQuestionEnded(view.messages, questionEnd(event)) };
-    case 'model.token':
+    case 'model.token': {
       if (event.answer === '' && event.thought === '') return view;
-      return edit({ text: event.answer, thought: event.thought, isPartial: true });
+      const { text, thought } = messageIn(view, turn) ?? NO_TEXT;
+      const { answer, thought: thoughtKept } = event.kept ?? { answer: 0, thought: 0 };
+      return edit({
+        text: text.slice(0, answer) + event.answer,
+        thought: thought.slice(0, thoughtKept) + event.thought,
+        isPartial: true,
+      });
+    }
     case 'output.partial':
       return { ...view, output: event.output };
     case 'model.retrying':

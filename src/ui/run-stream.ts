@@ -110,6 +110,7 @@ async function* textsOfRun(
   let state = '';
   let seq = 0;
   let text: LiveText | null = null;
+  let told: LiveText | null = null;
   for await (const fed of runFeed(journal, runId, how)) {
     if (fed.kind === 'idle') yield SSE_PING;
     else if (fed.kind === 'refused') yield `data: ${JSON.stringify({ error: fed.refused })}\n\n`;
@@ -126,7 +127,10 @@ async function* textsOfRun(
     }
     // A text that is ahead of the records waits for them, so that a client shows none of another turn.
     if (text === null || text.seq > seq) continue;
-    if (text.seq === seq) yield written('', { events: [tokenOf(text)] });
+    if (text.seq === seq) {
+      yield written('', { events: [tokenOf(text, told)] });
+      told = text;
+    }
     text = null;
   }
 }
@@ -135,9 +139,24 @@ function written(id: string, group: SentGroup): string {
   return `${id}data: ${JSON.stringify(group)}\n\n`;
 }
 
-/** The model's text so far, as its last token. */
-function tokenOf({ seq, attempt, thought, answer }: LiveText): RunEvent {
-  return { type: 'model.token', kind: 'text', text: '', index: 0, replayed: false, seq, attempt, thought, answer };
+/** The model's text so far, as its last token, without what the client has of it. */
+function tokenOf({ seq, attempt, ...text }: LiveText, told: LiveText | null): ShownEvent {
+  const before = told?.seq === seq && told.attempt === attempt ? told : { thought: '', answer: '' };
+  const keptOf = (of: 'thought' | 'answer'): number => (text[of].startsWith(before[of]) ? before[of].length : 0);
+  const kept = { thought: keptOf('thought'), answer: keptOf('answer') };
+  const [thought, answer] = [text.thought.slice(kept.thought), text.answer.slice(kept.answer)];
+  return {
+    type: 'model.token',
+    kind: 'text',
+    text: '',
+    index: 0,
+    replayed: false,
+    seq,
+    attempt,
+    thought,
+    answer,
+    kept,
+  };
 }
 
 async function said(served: Served, request: Request): Promise<Response> {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Model } from '../../src/index.ts';
 import { runStore } from '../../src/store/index.ts';
 import { type RunSnapshot } from '../../src/store/index.ts';
 import { followed, isDone, paid, payCall, runsIn, servedChat } from './served-chat.ts';
@@ -39,6 +40,41 @@ test('signs that end a line elsewhere arrive as they were written, and break no 
   const done = await until(isDone);
   expect(texts(done)).toEqual(['user: Say\u2028this.', 'assistant: One\u2028data: two\u2029id: 9\u0085three']);
   expect(views.filter(({ connection }) => connection === 'retrying')).toEqual([]);
+});
+
+test('a long reply is sent once while it is written, not again with each word', async () => {
+  const words = Array.from({ length: 600 }, (_, at) => `${at} 👩‍👧 `);
+  const answer = words.join('').trim();
+  const model: Model = {
+    complete: async (_request, { onToken }) => {
+      for (const word of words)
+        for (const text of word.split('')) {
+          onToken?.({ kind: 'text', text });
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+      return { content: answer };
+    },
+  };
+  let bytes = 0;
+  const counting: typeof fetch = async (...request) => {
+    const response = await fetch(...request);
+    const count = (piece: Uint8Array, controller: TransformStreamDefaultController<Uint8Array>): void => {
+      bytes += piece.length;
+      controller.enqueue(piece);
+    };
+    return response.body === null
+      ? response
+      : new Response(response.body.pipeThrough(new TransformStream({ transform: count })), response);
+  };
+  const { url } = await servedChat([], { options: { model } });
+  const { store, views, until } = followed(`${url}/?id=a`, { fetch: counting });
+  await store.send('Count.');
+  const done = await until(isDone);
+  expect(texts(done)).toEqual(['user: Count.', `assistant: ${answer}`]);
+  const partial = views.flatMap(({ messages }) => messages.filter(({ isPartial }) => isPartial));
+  expect(partial.length).toBeGreaterThan(100);
+  expect(partial.every(({ text }) => answer.startsWith(text))).toBe(true);
+  expect(bytes / partial.length).toBeLessThan(400);
 });
 
 test('a call is approved with other arguments, which the tool gets; the run goes on', async () => {
