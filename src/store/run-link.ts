@@ -101,15 +101,15 @@ export function linkToUrl(
           if (response.status === 204) return;
           if (response.status >= 400 && response.status < 500)
             return take({ error: (await answerOf(response)).error ?? null });
-          if (!response.ok || response.body === null) throw new Error(String(response.status));
+          if (!response.ok) throw new Error(String(response.status));
           take({ connection: 'open' });
-          await readMessages(response.body, ({ id, data }) => {
+          for await (const { id, data } of messagesIn(response.body)) {
             if (signal.aborted) return;
             take(JSON.parse(data));
-            if (id === undefined) return;
+            if (id === undefined) continue;
             position = id;
             failures = -1;
-          });
+          }
         } catch {
           // It is opened again.
         }
@@ -134,23 +134,34 @@ export function errorOf(reason: unknown): ViewError {
   return { code, message };
 }
 
-/** The messages of a body, as they arrive. What was cut off in the middle of a message is left out. */
-async function readMessages(
-  body: ReadableStream<Uint8Array>,
-  take: (message: { readonly id: string | undefined; readonly data: string }) => void,
-): Promise<void> {
+/** A message of a server, without an id where it is not recorded. */
+interface ServerMessage {
+  readonly id: string | undefined;
+  readonly data: string;
+}
+
+/**
+ * The server-sent events of a body, as they arrive; one that was cut off is left out. Only a line feed ends a line: JSON may hold
+ * the other signs that a regular expression takes for ends of lines (U+2028, U+2029).
+ */
+export async function* messagesIn(body: ReadableStream<Uint8Array> | null): AsyncGenerator<ServerMessage> {
+  if (body === null) return;
   const reader = body.getReader();
   const decoder = new TextDecoder();
   let rest = '';
-  for (;;) {
-    // oxlint-disable-next-line no-await-in-loop -- one piece after the other
-    const { done, value } = await reader.read();
-    if (done) return;
-    const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n');
-    rest = blocks.pop() ?? '';
-    for (const block of blocks) {
-      const [, id, data] = /^(?:id: (.*)\n)?data: (.*)/.exec(block) ?? [];
-      if (data !== undefined) take({ id, data });
+  try {
+    for (;;) {
+      // oxlint-disable-next-line no-await-in-loop -- one piece after the other
+      const { done, value } = await reader.read();
+      if (done) return;
+      const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n');
+      rest = blocks.pop() ?? '';
+      for (const block of blocks) {
+        const [, id, data] = /^(?:id: ([^\n]*)\n)?data: ([^\n]*)/.exec(block) ?? [];
+        if (data !== undefined) yield { id, data };
+      }
     }
+  } finally {
+    await reader.cancel().catch(() => undefined);
   }
 }

@@ -16,7 +16,7 @@ import { type ServedAgent, refusedReplies, standingOf, writeReplies } from './ba
 import { Chat, type ChatOptions } from './base/chat.ts';
 import { OpenApprovals, globalCallId } from './base/open-approvals.ts';
 import { newChatId, runsOfChat } from './base/owned-runs.ts';
-import { type LiveText, runFeed } from './base/run-feed.ts';
+import { type FeedOptions, type LiveText, runFeed } from './base/run-feed.ts';
 import { jsonOf, SSE_PING, readPosition, refusal, sseResponse, unknownId } from './base/sse.ts';
 
 /** Serves chats to `runStore` and `useRun`. `newChatId` makes ids that cannot be guessed. */
@@ -46,9 +46,11 @@ async function serve(agent: ServedAgent, request: Request, options: ChatOptions)
 }
 
 async function followed(served: Served, request: Request): Promise<Response> {
-  if ((await served.chat.last())?.state === 'interrupted') served.chat.resume();
+  const last = await served.chat.last();
+  const resumed = last?.state === 'interrupted' ? { [last.runId]: served.chat.resume() } : {};
   const gone = new AbortController();
-  const texts = textsOf(served, request.headers.get('last-event-id') ?? '', gone.signal);
+  const after = request.headers.get('last-event-id') ?? '';
+  const texts = textsOf(served, { after, resumed, signal: gone.signal });
   const first = await texts.next();
   if (first.done === true) return new Response(null, { status: 204 });
   const all = async function* (): AsyncGenerator<string> {
@@ -62,9 +64,17 @@ async function followed(served: Served, request: Request): Promise<Response> {
   return sseResponse(all(), { onGone });
 }
 
+/** What comes of resuming runs, by their ids. */
+interface Resumed {
+  readonly [runId: string]: FeedOptions['resumed'];
+}
+
 /** All runs of a chat after a position, one after the other, and the live events of the last. */
-async function* textsOf(served: Served, last: string, signal: AbortSignal): AsyncGenerator<string> {
-  const [lastRunId = '', line = ''] = last.split(':');
+async function* textsOf(
+  served: Served,
+  { after, resumed, signal }: { readonly after: string; readonly resumed: Resumed; readonly signal: AbortSignal },
+): AsyncGenerator<string> {
+  const [lastRunId = '', line = ''] = after.split(':');
   const runsOf = () => runsOfChat(served.journal, served.chatId, { owner: served.owner });
   const known = await runsOf();
   let at = Math.max(
@@ -79,6 +89,7 @@ async function* textsOf(served: Served, last: string, signal: AbortSignal): Asyn
     yield* textsOfRun(served, run.runId, {
       after: run.runId === lastRunId ? (readPosition(line)?.line ?? 0) : 0,
       signal,
+      resumed: resumed[run.runId] ?? null,
     });
   }
 }
@@ -86,7 +97,7 @@ async function* textsOf(served: Served, last: string, signal: AbortSignal): Asyn
 async function* textsOfRun(
   { journal }: Served,
   runId: string,
-  { after, signal }: { readonly after: number; readonly signal: AbortSignal },
+  { after, ...how }: Pick<FeedOptions, 'signal' | 'resumed'> & { readonly after: number },
 ): AsyncGenerator<string> {
   const approvals = new OpenApprovals();
   const shown = (event: RunEvent): ShownEvent => {
@@ -99,8 +110,10 @@ async function* textsOfRun(
   let state = '';
   let seq = 0;
   let text: LiveText | null = null;
-  for await (const fed of runFeed(journal, runId, { signal })) {
+  let told: LiveText | null = null;
+  for await (const fed of runFeed(journal, runId, how)) {
     if (fed.kind === 'idle') yield SSE_PING;
+    else if (fed.kind === 'refused') yield `data: ${JSON.stringify({ error: fed.refused })}\n\n`;
     else if (fed.kind === 'text') text = fed.text;
     else {
       seq = fed.batch.groups.at(-1)?.events.at(-1)?.seq ?? seq;
@@ -114,7 +127,10 @@ async function* textsOfRun(
     }
     // A text that is ahead of the records waits for them, so that a client shows none of another turn.
     if (text === null || text.seq > seq) continue;
-    if (text.seq === seq) yield written('', { events: [tokenOf(text)] });
+    if (text.seq === seq) {
+      yield written('', { events: [tokenOf(text, told)] });
+      told = text;
+    }
     text = null;
   }
 }
@@ -123,9 +139,24 @@ function written(id: string, group: SentGroup): string {
   return `${id}data: ${JSON.stringify(group)}\n\n`;
 }
 
-/** The model's text so far, as its last token. */
-function tokenOf({ seq, attempt, thought, answer }: LiveText): RunEvent {
-  return { type: 'model.token', kind: 'text', text: '', index: 0, replayed: false, seq, attempt, thought, answer };
+/** The model's text so far, as its last token, without what the client has of it. */
+function tokenOf({ seq, attempt, ...text }: LiveText, told: LiveText | null): ShownEvent {
+  const before = told?.seq === seq && told.attempt === attempt ? told : { thought: '', answer: '' };
+  const keptOf = (of: 'thought' | 'answer'): number => (text[of].startsWith(before[of]) ? before[of].length : 0);
+  const kept = { thought: keptOf('thought'), answer: keptOf('answer') };
+  const [thought, answer] = [text.thought.slice(kept.thought), text.answer.slice(kept.answer)];
+  return {
+    type: 'model.token',
+    kind: 'text',
+    text: '',
+    index: 0,
+    replayed: false,
+    seq,
+    attempt,
+    thought,
+    answer,
+    kept,
+  };
 }
 
 async function said(served: Served, request: Request): Promise<Response> {
@@ -163,12 +194,14 @@ function refused(code: string, message: string): RequestAnswer {
   return { ok: false, error: { code, message } };
 }
 
-/** A run that waits for the end of another begins when that is over. */
+/** While a run goes on, in whatever process, its journal keeps what is to follow it. */
 async function sent(chat: Chat, last: RunSummary | null, text: string): Promise<RequestAnswer> {
-  const started = chat.run(text, {});
-  started.catch(() => undefined);
-  if (last?.state === 'running') return { ok: true };
-  const start = await started;
+  if (last?.state === 'running') {
+    const wrong = await chat.queue(last.runId, text);
+    if (wrong === null) return { ok: true };
+    if (wrong.code !== 'over') return refused(wrong.code, wrong.message);
+  }
+  const start = await chat.run(text, {});
   return start.ok ? { ok: true } : refused(start.code, start.message);
 }
 
@@ -191,6 +224,6 @@ async function reply({ agent, chat, journal }: Served, runId: string, answer: Re
   if (wrong !== null) return refused(wrong.code, wrong.message);
   if ((await writeReplies(agent, runId, standing, replies)) > 0)
     return refused('approval-closed', 'The call was answered otherwise meanwhile.');
-  chat.resume();
-  return { ok: true };
+  const over = await chat.goesOn(runId);
+  return over === null ? { ok: true } : refused(over.code, over.message);
 }

@@ -29,6 +29,17 @@ test('frames travel as they were told, each with its number', () => {
   ]);
 });
 
+test('signs that end a line elsewhere are read back as they were written', () => {
+  const log = new FrameLog(100 * KB);
+  const odd = gone('a\u2028data: null\u2029b');
+  log.push(odd, true);
+  log.push(gone('c'), false);
+  expect(log.kept()).toEqual([
+    { number: 1, frame: odd },
+    { number: null, frame: gone('c') },
+  ]);
+});
+
 test('who goes on after a frame is sent what followed it, what has no number too', () => {
   const log = new FrameLog(10_000 * KB);
   for (let n = 0; n < 3000; n += 1) log.push(gone(`${n}-${'x'.repeat(200)}`), n % 3 !== 2);

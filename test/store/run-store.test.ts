@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Model } from '../../src/index.ts';
 import { runStore } from '../../src/store/index.ts';
 import { type RunSnapshot } from '../../src/store/index.ts';
 import { followed, isDone, paid, payCall, runsIn, servedChat } from './served-chat.ts';
@@ -30,6 +31,50 @@ test('a chat streams: what was asked, the reply while it is written, the answer,
   expect(await store.send('Once more.')).toBe(true);
   const next = await until((view) => isDone(view) && view.runId !== done.runId);
   expect(texts(next)).toEqual([...texts(done), 'user: Once more.', 'assistant: Again.']);
+});
+
+test('signs that end a line elsewhere arrive as they were written, and break no stream', async () => {
+  const { url } = await servedChat(['One\u2028data: two\u2029id: 9\u0085three']);
+  const { store, views, until } = followed(`${url}/?id=a`);
+  await store.send('Say\u2028this.');
+  const done = await until(isDone);
+  expect(texts(done)).toEqual(['user: Say\u2028this.', 'assistant: One\u2028data: two\u2029id: 9\u0085three']);
+  expect(views.filter(({ connection }) => connection === 'retrying')).toEqual([]);
+});
+
+test('a long reply is sent once while it is written, not again with each word', async () => {
+  const words = Array.from({ length: 600 }, (_, at) => `${at} 👩‍👧 `);
+  const answer = words.join('').trim();
+  const model: Model = {
+    complete: async (_request, { onToken }) => {
+      for (const word of words)
+        for (const text of word.split('')) {
+          onToken?.({ kind: 'text', text });
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+      return { content: answer };
+    },
+  };
+  let bytes = 0;
+  const counting: typeof fetch = async (...request) => {
+    const response = await fetch(...request);
+    const count = (piece: Uint8Array, controller: TransformStreamDefaultController<Uint8Array>): void => {
+      bytes += piece.length;
+      controller.enqueue(piece);
+    };
+    return response.body === null
+      ? response
+      : new Response(response.body.pipeThrough(new TransformStream({ transform: count })), response);
+  };
+  const { url } = await servedChat([], { options: { model } });
+  const { store, views, until } = followed(`${url}/?id=a`, { fetch: counting });
+  await store.send('Count.');
+  const done = await until(isDone);
+  expect(texts(done)).toEqual(['user: Count.', `assistant: ${answer}`]);
+  const partial = views.flatMap(({ messages }) => messages.filter(({ isPartial }) => isPartial));
+  expect(partial.length).toBeGreaterThan(100);
+  expect(partial.every(({ text }) => answer.startsWith(text))).toBe(true);
+  expect(bytes / partial.length).toBeLessThan(400);
 });
 
 test('a call is approved with other arguments, which the tool gets; the run goes on', async () => {
@@ -228,6 +273,39 @@ test('what is sent while a run goes on waits for its end, and is shown once all 
     'assistant: Next.',
   ]);
   for (const { messages } of views) expect(messages.filter(({ text }) => text === 'And then?').length).toBeLessThan(2);
+});
+
+test('what is sent to another process than the one that drives the run is the next run, once', async () => {
+  const { promise: continues, resolve: goOn } = Promise.withResolvers<void>();
+  const { url, process, journal } = await servedChat([
+    { content: 'One two three.', stallAfter: 2, continues },
+    'Next.',
+  ]);
+  const { store, until } = followed(`${url}/?id=a`);
+  await store.send('Count.');
+  const { runId } = await until(({ messages }) => messages.some(({ isPartial }) => isPartial));
+  const other = followed(`${(await process()).url}/?id=a`);
+  await other.until((view) => view.runId === runId);
+  expect(await other.store.send('And then?')).toBe(true);
+  expect(other.store.getSnapshot().error).toBeNull();
+  goOn();
+  const both = await Promise.all(
+    [until, other.until].map((seen) => seen((view) => isDone(view) && view.runId !== runId)),
+  );
+  for (const done of both) expect(texts(done).slice(2)).toEqual(['user: And then?', 'assistant: Next.']);
+  expect(await runsIn(journal)).toBe(2);
+});
+
+test('what was sent while a run goes on is not lost when its server is closed: the next one runs it', async () => {
+  const { url, process, agent } = await servedChat([{ content: 'One two three.', stallAfter: 2 }, 'Three.', 'Next.']);
+  const { store, until } = followed(`${url}/?id=a`);
+  await store.send('Count.');
+  await until(({ messages }) => messages.some(({ isPartial }) => isPartial));
+  expect(await store.send('And then?')).toBe(true);
+  await agent.close({ runs: 'release' });
+  const next = followed(`${(await process()).url}/?id=a`);
+  const done = await next.until((view) => isDone(view) && view.messages.length === 4);
+  expect(texts(done)).toEqual(['user: Count.', 'assistant: Three.', 'user: And then?', 'assistant: Next.']);
 });
 
 test('what is sent while a run waits for a person is refused: that is answered first', async () => {

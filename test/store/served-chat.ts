@@ -47,24 +47,28 @@ export async function servedChat(
   onTestFinished(model.close);
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-chat-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const journal = fileJournal(folder);
-  const agent = createAgent({
-    model: modelAt({ baseURL: model.baseURL, model: 'scripted', apiKey: 'none' }),
-    tools: [pay],
-    confirm: 'wait',
-    streaming: true,
-    silent: true,
-    journal,
-    ...options,
-  });
-  onTestFinished(() => agent.close());
-  const url = await onHttp((request) => {
-    const by = owner(request);
-    return around(request, () =>
-      runStream.serve(agent, request, { journal, ...(by === undefined ? {} : { owner: by }) }),
-    );
-  });
-  return { model, agent, journal, url };
+  /** An agent with a journal of its own in the same folder, as each process has. */
+  const process = async () => {
+    const journal = fileJournal(folder);
+    const agent = createAgent({
+      model: modelAt({ baseURL: model.baseURL, model: 'scripted', apiKey: 'none' }),
+      tools: [pay],
+      confirm: 'wait',
+      streaming: true,
+      silent: true,
+      journal,
+      ...options,
+    });
+    onTestFinished(() => agent.close());
+    const url = await onHttp((request) => {
+      const by = owner(request);
+      return around(request, () =>
+        runStream.serve(agent, request, { journal, ...(by === undefined ? {} : { owner: by }) }),
+      );
+    });
+    return { agent, journal, url };
+  };
+  return { model, process, ...(await process()) };
 }
 
 /** Serves requests on loopback; gives the address. */

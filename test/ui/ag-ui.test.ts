@@ -91,6 +91,27 @@ test('a reply arrives word by word, and each message once', async () => {
   expect((await journal.read?.(last?.runId ?? ''))?.head.history).toHaveLength(2);
 });
 
+test('a run that is asked for again is shown again, and not made a second time, whatever came after it', async () => {
+  const journal = memoryJournal();
+  const open = await served(
+    createAgent({ model: scriptedModel(['One.', 'Two.', 'Three.']), silent: true, journal }),
+    journal,
+  );
+  const [tab, other] = [open('trip'), open('trip')];
+  tab.addMessage({ id: 'u1', role: 'user', content: 'First' });
+  await tab.runAgent({ runId: 'first' });
+  other.addMessage({ id: 'u2', role: 'user', content: 'Second' });
+  await other.runAgent({ runId: 'second' });
+  // Its connection broke before the answer.
+  const back = open('trip', 'ada', [{ id: 'u1', role: 'user', content: 'First' }]);
+  await back.runAgent({ runId: 'first' });
+  expect([tab, other, back].map(textOf)).toEqual(['One.', 'Two.', 'One.']);
+  expect((await journal.list?.())?.length).toBe(2);
+  tab.addMessage({ id: 'u3', role: 'user', content: 'First' });
+  await tab.runAgent({ runId: 'third' });
+  expect(textOf(tab)).toBe('Three.');
+});
+
 test('a call that waits is an interrupt; its answer continues the run with the result of the same call', async () => {
   const journal = memoryJournal();
   const open = await served(payingAgent(journal, calling('printer')), journal);

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DefaultChatTransport } from 'ai';
+import { DefaultChatTransport, type UIMessage } from 'ai';
 import { afterEach, expect, test } from 'vitest';
 import { type Agent, type JournalStore, type Model, createAgent } from '../../src/index.ts';
 import { fileJournal, memoryJournal } from '../../src/journal/index.ts';
@@ -63,6 +63,20 @@ test('a chat streams word by word, and its next message knows what was said befo
   const [last] = (await journal.list?.({ limit: 1 })) ?? [];
   const recording = await journal.read?.(last?.runId ?? '');
   expect(recording?.head.history.map(({ content }) => content)).toEqual(['How warm?', 'It is warm.']);
+});
+
+test('signs that end a line elsewhere arrive as they were written', async () => {
+  const journal = memoryJournal();
+  const url = await served(
+    createAgent({ model: scriptedModel(['One\u2028data: two\u2029.']), silent: true, journal }),
+    journal,
+  );
+  const { chat, transport } = tab(url, 'trip');
+  await chat.sendMessage({ text: 'Say\u2028this.' });
+  expect(chat.messages.map(textOf)).toEqual(['Say\u2028this.', 'One\u2028data: two\u2029.']);
+  expect((await transport.messages('trip')).map(({ parts }) => Reflect.get(Object(parts.at(-1)), 'text'))).toEqual(
+    chat.messages.map(textOf),
+  );
 });
 
 test('a tab that is opened in mid-run shows the run, and one that is closed stops nothing', async () => {
@@ -231,6 +245,29 @@ test('what a client says of the past counts for nothing', async () => {
   expect([head?.history, head?.input]).toEqual([[], 'Hello']);
   for (const messages of [undefined, [], [{ role: 'user', parts: [] }], forged.slice(0, 2), forged.slice(0, 1)])
     expect((await post(messages)).status).toBe(400);
+});
+
+test('a message that was edited is refused, for the history cannot be changed; sent again as it was, it is the same run', async () => {
+  const journal = memoryJournal();
+  const url = await served(
+    createAgent({ model: scriptedModel(['Grey.', 'Warm.', 'So.']), silent: true, journal }),
+    journal,
+  );
+  const { chat, transport } = tab(url, 'trip');
+  await chat.sendMessage({ text: 'Bern?' });
+  await chat.sendMessage({ text: 'Rome?' });
+  const [first, , second] = chat.messages.map(({ id }) => id);
+  for (const messageId of [second, first]) {
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    await chat.sendMessage({ text: 'Oslo?', ...(messageId === undefined ? {} : { messageId }) });
+    expect(chat.error?.message).toBe('A message that was sent stays in the history as it was. Send a new one.');
+  }
+  const said = async (): Promise<string[]> => (await transport.messages<UIMessage>('trip')).map(textOf);
+  expect(await said()).toEqual(['Bern?', 'Grey.', 'Rome?', 'Warm.']);
+  await chat.sendMessage({ text: 'Bern?', ...(first === undefined ? {} : { messageId: first }) });
+  expect(textOf(chat.lastMessage)).toBe('Grey.');
+  await chat.sendMessage({ text: 'Oslo?' });
+  expect(await said()).toEqual(['Bern?', 'Grey.', 'Rome?', 'Warm.', 'Oslo?', 'So.']);
 });
 
 test('without an owner only chats are served whose ids nobody guesses', async () => {

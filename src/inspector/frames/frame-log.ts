@@ -153,9 +153,9 @@ function summed(lengths: readonly number[]): readonly number[] {
   return lengths.map((length) => (end += length));
 }
 
-/** Parses events that we wrote. */
+/** Parses events that we wrote. Their JSON may hold what a regular expression takes for the end of a line (U+2028). */
 function readEvents(text: string): readonly NumberedFrame[] {
-  return [...text.matchAll(/^(?:id: (\d+)\n)?data: (.*)$/gm)].map(([, id, data = 'null']) => ({
+  return [...text.matchAll(/(?:id: (\d+)\n)?data: ([^\n]*)\n\n/gy)].map(([, id, data = 'null']) => ({
     number: id === undefined ? null : Number(id),
     frame: JSON.parse(data),
   }));

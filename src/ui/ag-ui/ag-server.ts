@@ -16,6 +16,7 @@ import {
   writeReplies,
 } from '../base/answer-approvals.ts';
 import { Chat, type ChatOptions } from '../base/chat.ts';
+import type { ClientRun } from '../base/client-texts.ts';
 import { FROM_START, type SsePosition, jsonOf, positionOf, refusal, sseResponse, unknownId } from '../base/sse.ts';
 import type { AgEvent } from './ag-event.ts';
 import { AG_MESSAGE, readAgMessages } from './ag-messages.ts';
@@ -53,10 +54,13 @@ export async function serveAgUi(agent: ServedAgent, request: Request, options: A
   if (chat === null) return unknownId();
   const last = await chat.last();
   if (input.resume.length > 0) return answered(agent, { chat, last, input, options });
-  if (last?.state === 'interrupted') chat.resume();
-  if (last !== null && last.metadata[AG_RUN] === input.runId)
-    return streamOf(input, options, last.runId, positionOf(request));
-  if (input.messages.length === 0) return shown(input, last, options);
+  const resumed = last?.state === 'interrupted' ? chat.resume() : null;
+  const again = await chat.last({ [AG_RUN]: input.runId });
+  if (again !== null) {
+    const how = again.runId === last?.runId ? { ...options, resumed } : options;
+    return streamOf(input, how, again.runId, positionOf(request));
+  }
+  if (input.messages.length === 0) return shown(input, last, { ...options, resumed });
   if (last !== null && last.state !== 'ended' && (await standingOf(options.journal, last.runId))?.isWaiting === true)
     return failed(input, 'conversation-waiting', 'The last run waits for a person. Answer its interrupts first.');
   const message = input.messages.at(-1);
@@ -78,7 +82,7 @@ export async function serveAgUi(agent: ServedAgent, request: Request, options: A
 }
 
 /** A thread for a client that has nothing of it: its messages, and its live run. */
-async function shown(input: AgInput, last: RunSummary | null, options: AgServeOptions): Promise<Response> {
+async function shown(input: AgInput, last: RunSummary | null, options: Sending): Promise<Response> {
   const { threadId, runId } = input;
   const messages = await readAgMessages(options.journal, threadId, options);
   // What belongs to the live run comes with that run.
@@ -106,13 +110,16 @@ async function answered(agent: ServedAgent, { chat, last, input, options }: Aske
   if (refused !== null) return failed(input, refused.code, refused.message);
   if ((await writeReplies(agent, last.runId, standing, replies)) > 0)
     return failed(input, 'approval-closed', 'The call was answered otherwise meanwhile.');
-  chat.resume();
-  return streamOf(input, options, last.runId, { line: shownUntil(standing, replies), messages: null });
+  const resumed = chat.resume();
+  return streamOf(input, { ...options, resumed }, last.runId, { line: shownUntil(standing, replies), messages: null });
 }
+
+/** How a run is sent. */
+interface Sending extends AgServeOptions, Pick<ClientRun, 'resumed'> {}
 
 function streamOf(
   input: AgInput,
-  { journal, state = false }: AgServeOptions,
+  { journal, state = false, resumed = null }: Sending,
   runId: string,
   after: SsePosition,
   isNew = false,
@@ -127,6 +134,7 @@ function streamOf(
     posted: messages,
     isNew,
     signal: gone.signal,
+    resumed,
     state: state ? known : null,
   });
   return sseResponse(texts, { onGone: () => gone.abort() });
@@ -149,7 +157,7 @@ function eventStream(events: readonly AgEvent[]): Response {
 function readInput(body: unknown): AgInput | null {
   if (!isJsonObject(body)) return null;
   const { threadId, runId, messages, resume = [], state } = body;
-  if (typeof threadId !== 'string' || threadId === '' || typeof runId !== 'string') return null;
+  if (typeof threadId !== 'string' || threadId === '' || typeof runId !== 'string' || runId === '') return null;
   if (!Array.isArray(messages) || !Array.isArray(resume) || !resume.every(isJsonObject)) return null;
   return { threadId, runId, messages: messages.filter(isJsonObject), resume, state: isJsonObject(state) ? state : {} };
 }

@@ -1,18 +1,15 @@
-import type { Followed } from '../../journal/run/follow-run.ts';
 import type { EventGroup } from '../base/event-groups.ts';
 import type { GroupBatch } from '../base/follow-groups.ts';
-import type { LiveText } from '../base/run-feed.ts';
+import type { LiveText, RunRefused } from '../base/run-feed.ts';
 import { type RunView, RunViewer } from '../base/run-view.ts';
 import { type SsePosition, sseText, sseTextAfter } from '../base/sse.ts';
-import { type RunClient, clientTexts } from '../base/client-texts.ts';
+import { type ClientRun, type RunClient, clientTexts } from '../base/client-texts.ts';
 import { AgDocument } from './ag-document.ts';
 import { type AgEvent, interruptOf } from './ag-event.ts';
 import { AgUiFold, type AgNames } from './ag-ui-fold.ts';
 
 /** What of a run is sent to a client, from where on. */
-export interface AgTextsOptions {
-  readonly journal: Followed;
-  readonly runId: string;
+export interface AgTextsOptions extends ClientRun {
   readonly names: Required<AgNames>;
   /** How far the client is. */
   readonly after: SsePosition;
@@ -20,7 +17,6 @@ export interface AgTextsOptions {
   readonly posted: readonly object[];
   /** It has none of them yet: they are sent first. Default false. */
   readonly isNew?: boolean;
-  readonly signal: AbortSignal;
   /** Where the run is, in the client's state; null: it is not sent. */
   readonly state: object | null;
 }
@@ -29,8 +25,8 @@ export interface AgTextsOptions {
  * A run as a stream of AG-UI, which is whole by itself: it begins with RUN_STARTED, opens again what is open, and ends with the
  * run, or with an interrupt where that waits for people only.
  */
-export function agTexts({ journal, runId, signal, ...client }: AgTextsOptions): AsyncGenerator<string> {
-  return clientTexts(new AgClient(runId, client), { journal, runId, signal });
+export function agTexts({ journal, runId, signal, resumed = null, ...client }: AgTextsOptions): AsyncGenerator<string> {
+  return clientTexts(new AgClient(runId, client), { journal, runId, signal, resumed });
 }
 
 /** What one client is sent. */
@@ -53,10 +49,7 @@ class AgClient implements RunClient {
   #view: RunView | null = null;
   #isOver = false;
 
-  constructor(
-    runId: string,
-    { names, after, posted, state, isNew = false }: Omit<AgTextsOptions, 'journal' | 'runId' | 'signal'>,
-  ) {
+  constructor(runId: string, { names, after, posted, state, isNew = false }: Omit<AgTextsOptions, keyof ClientRun>) {
     this.#names = names;
     this.#fold = new AgUiFold(names);
     this.#viewer = state === null ? null : new RunViewer();
@@ -85,6 +78,10 @@ class AgClient implements RunClient {
       ...this.#document.suspended(interrupts),
       { type: 'RUN_FINISHED', ...this.#names, outcome: { type: 'interrupt', interrupts } },
     ]);
+  }
+
+  refused(why: RunRefused): string {
+    return this.#begun() + unrecorded([...this.#takenBack(), { type: 'RUN_ERROR', ...why }]);
   }
 
   batch({ groups, run }: GroupBatch): string {

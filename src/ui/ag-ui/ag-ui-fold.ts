@@ -10,6 +10,7 @@ import type { RunEvent } from '../../machines/events/run-events.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { BEFORE_TEXT } from '../base/event-groups.ts';
 import { OpenApprovals, globalCallId, shownResult } from '../base/open-approvals.ts';
+import { questionEnd } from '../../store/run-fold.ts';
 import type { AgEvent, AgUsage } from './ag-event.ts';
 
 type Of<TType extends RunEvent['type']> = Extract<RunEvent, { readonly type: TType }>;
@@ -144,9 +145,9 @@ export class AgUiFold {
         return [...this.#shown(event, parent), ...this.#worked(event), ...this.#result(event.callId, content)];
       }
       case 'state.changed':
-        return this.approvals.list
-          .filter(({ isQuestion, child }) => isQuestion && child === event.child && event.from === 'ERROR_RECOVERY')
-          .flatMap(({ callId }) => this.#result(callId, 'The question was answered.'));
+        return this.approvals
+          .endedBy(event)
+          .flatMap(({ callId }) => this.#result(callId, QUESTION_ENDS[questionEnd(event) ?? 'none']));
       default:
         return [];
     }
@@ -259,6 +260,12 @@ export class AgUiFold {
     ];
   }
 }
+
+const QUESTION_ENDS = {
+  yes: 'The question was answered.',
+  no: 'The answer was no.',
+  none: 'The question was not answered.',
+} as const;
 
 function message(messageId: string, role: 'assistant' | 'user', text: string): readonly AgEvent[] {
   if (text === '') return [];

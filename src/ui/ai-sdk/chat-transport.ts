@@ -5,6 +5,7 @@
  * I2 Leaving a page stops nothing: a run is stopped by `stop`, which is recorded like any other event.
  */
 import { parsedText } from '../../json/json.ts';
+import { messagesIn } from '../../store/run-link.ts';
 import { readPosition } from '../base/sse.ts';
 import type { UiChunk } from './ui-chunk.ts';
 import type { UiMessage } from './ui-messages.ts';
@@ -203,10 +204,10 @@ class ChatServer {
           response = await this.request(url, { headers: after, signal });
           if (response.status === 204) return;
         }
-        for await (const { id, data } of messagesIn(response)) {
+        for await (const { id = '', data } of messagesIn(response.body)) {
           if (data === '[DONE]') return;
           const chunk: UiChunk = JSON.parse(data);
-          if (id !== '') last = id;
+          if (readPosition(id) !== null) last = id;
           this.#seen(chatId, chunk);
           failures = 0;
           yield chunk;
@@ -222,30 +223,6 @@ class ChatServer {
       // oxlint-disable-next-line no-await-in-loop -- see above
       await new Promise((resolve) => setTimeout(resolve, ms));
     }
-  }
-}
-
-/** The messages of a stream of server-sent events. Incomplete ones are not returned. */
-async function* messagesIn(response: Response): AsyncGenerator<{ readonly id: string; readonly data: string }> {
-  if (response.body === null) return;
-  const reader = response.body.getReader();
-  const decoder = new TextDecoder();
-  let rest = '';
-  try {
-    for (;;) {
-      // oxlint-disable-next-line no-await-in-loop -- one piece after the other
-      const { done, value } = await reader.read();
-      if (done) return;
-      const texts = (rest + decoder.decode(value, { stream: true })).split('\n\n');
-      rest = texts.pop() ?? '';
-      for (const text of texts) {
-        const id = /^id: ?(.*)$/m.exec(text)?.[1] ?? '';
-        const data = /^data: ?(.*)$/m.exec(text)?.[1];
-        if (data !== undefined) yield { id: readPosition(id) === null ? '' : id, data };
-      }
-    }
-  } finally {
-    await reader.cancel().catch(() => undefined);
   }
 }
 

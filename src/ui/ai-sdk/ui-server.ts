@@ -4,9 +4,11 @@
  * I1 A client that disconnects cancels nothing: only an explicit stop ends a run.
  * I2 The same message posted again is the same run.
  */
+import { readInput } from '../../agent/options/input-parts.ts';
 import { ownedHead, conversationId, lastRunOf } from '../base/owned-runs.ts';
 import { type ServedAgent, refusedReplies, shownUntil, standingOf, writeReplies } from '../base/answer-approvals.ts';
 import { Chat, type ChatOptions } from '../base/chat.ts';
+import type { ClientRun } from '../base/client-texts.ts';
 import { FROM_START, type SsePosition, jsonOf, positionOf, refusal, sseResponse, unknownId } from '../base/sse.ts';
 import { type UiAsk, readAsk } from './ui-requests.ts';
 import { MESSAGE, readUiMessages } from './ui-messages.ts';
@@ -34,8 +36,8 @@ export async function serveUiStream(agent: ServedAgent, request: Request, option
     if (what === 'messages') return Response.json(await readUiMessages(options.journal, chatId, options));
     const chat = Chat.of(agent, chatId, options);
     // Its process has died: this one continues it.
-    if ((await chat?.last())?.state === 'interrupted') chat?.resume();
-    return resumeUiStream(options.journal, chatId, { ...options, request });
+    const resumed = chat !== null && (await chat.last())?.state === 'interrupted' ? chat.resume() : null;
+    return streamAsked(chatId, { ...options, request, resumed });
   }
   if (request.method !== 'POST') return refusal(405, 'method', 'Only GET and POST are served.');
   const { json, refused } = await jsonOf(request, options.maxRequestBytes);
@@ -60,18 +62,26 @@ export async function serveUiStream(agent: ServedAgent, request: Request, option
 export async function resumeUiStream(
   journal: ChatOptions['journal'],
   chatId: string,
-  { owner, state = false, request }: ResumeStreamOptions = {},
+  options: ResumeStreamOptions = {},
 ): Promise<Response> {
+  return streamAsked(chatId, { ...options, journal });
+}
+
+async function streamAsked(
+  chatId: string,
+  { owner, request, ...sending }: ResumeStreamOptions & Sending,
+): Promise<Response> {
+  const { journal } = sending;
   const after = request === undefined ? FROM_START : positionOf(request);
   const named = request === undefined ? null : new URL(request.url).searchParams.get('run');
   if (named === null) {
     const last = await lastRunOf(journal, chatId, owner);
     if (last === null || (last.state === 'ended' && after.line === 0)) return new Response(null, { status: 204 });
-    return streamOf({ journal, state }, last.runId, after);
+    return streamOf(sending, last.runId, after);
   }
   const head = await ownedHead(journal, named, owner);
   const isOfChat = head?.metadata.conversation === conversationId(chatId, owner);
-  return head === null || !isOfChat ? new Response(null, { status: 204 }) : streamOf({ journal, state }, named, after);
+  return head === null || !isOfChat ? new Response(null, { status: 204 }) : streamOf(sending, named, after);
 }
 
 /** The chat that a path such as `/api/chat/<id>/stream` or `/api/chat/<id>/messages` names, and what is requested. */
@@ -86,9 +96,11 @@ function chatIn(request: Request): readonly [string | null, string | undefined] 
 }
 
 async function begin(chat: Chat, ask: UiAsk & { readonly kind: 'run' }, options: ServeOptions): Promise<Response> {
+  const again = ask.message === '' ? null : await chat.last({ [MESSAGE]: ask.message });
+  if (again !== null && again.input !== readInput(ask.input).task && !again.input.includes('«secret'))
+    return refusal(400, 'bad-request', 'A message that was sent stays in the history as it was. Send a new one.');
+  if (again !== null) return streamOf(options, again.runId, FROM_START);
   const last = await chat.last();
-  if (last !== null && ask.message !== '' && last.metadata[MESSAGE] === ask.message)
-    return streamOf(options, last.runId, FROM_START);
   if (last !== null && last.state !== 'ended' && (await standingOf(options.journal, last.runId))?.isWaiting === true)
     return refusal(409, 'conversation-waiting', 'The last run waits for a person. Answer that first, or stop it.');
   const started = await chat.run(ask.input, ask.message === '' ? {} : { [MESSAGE]: ask.message });
@@ -108,10 +120,10 @@ async function answer(
   if (refused !== null) return refusal(409, refused.code, refused.message);
   if ((await writeReplies(agent, last.runId, standing, replies)) > 0)
     return refusal(409, 'approval-closed', 'The call was answered otherwise meanwhile.');
-  chat.resume();
+  const resumed = chat.resume();
   if (!isStreamed) return Response.json({ runId: last.runId });
   const line = at !== null && at.runId === last.runId ? at.position : shownUntil(standing, replies);
-  return streamOf(options, last.runId, { line, messages: null });
+  return streamOf({ ...options, resumed }, last.runId, { line, messages: null });
 }
 
 async function stop(chat: Chat, reason: string): Promise<Response> {
@@ -128,12 +140,11 @@ async function steer(chat: Chat, { text, id }: UiAsk & { readonly kind: 'steer' 
   return Response.json({ runId: last.runId }, { status: 202 });
 }
 
-function streamOf(
-  { journal, state = false }: Pick<ServeOptions, 'journal' | 'state'>,
-  runId: string,
-  after: SsePosition,
-): Response {
+/** How a run is sent. */
+interface Sending extends Pick<ServeOptions, 'journal' | 'state'>, Pick<ClientRun, 'resumed'> {}
+
+function streamOf({ journal, state = false, resumed = null }: Sending, runId: string, after: SsePosition): Response {
   const gone = new AbortController();
-  const texts = uiTexts({ journal, runId, after, signal: gone.signal, state });
+  const texts = uiTexts({ journal, runId, after, signal: gone.signal, state, resumed });
   return sseResponse(texts, { headers: HEADERS, onGone: () => gone.abort() });
 }

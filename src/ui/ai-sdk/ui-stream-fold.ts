@@ -10,6 +10,7 @@ import type { RunEvent } from '../../machines/events/run-events.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { BEFORE_TEXT } from '../base/event-groups.ts';
 import { OpenApprovals, globalCallId, shownResult } from '../base/open-approvals.ts';
+import { questionEnd } from '../../store/run-fold.ts';
 import { FINISH_REASONS, type UiChunk } from './ui-chunk.ts';
 
 type Of<TType extends RunEvent['type']> = Extract<RunEvent, { readonly type: TType }>;
@@ -120,10 +121,15 @@ export class UiStreamFold {
           ...this.#answered(event.callId, true),
           ...this.#end(event.callId, event.ok ? 'output' : 'error', shownResult(event.result), event.result.error),
         ];
-      case 'state.changed':
-        return this.approvals.list
-          .filter(({ isQuestion, child }) => isQuestion && child === event.child && event.from === 'ERROR_RECOVERY')
-          .flatMap(({ callId }) => [...this.#answered(callId, true), ...this.#end(callId, 'output', null)]);
+      case 'state.changed': {
+        const isYes = questionEnd(event) === 'yes';
+        return this.approvals
+          .endedBy(event)
+          .flatMap(({ callId }) => [
+            ...this.#answered(callId, isYes),
+            ...this.#end(callId, isYes ? 'output' : 'denied'),
+          ]);
+      }
       default:
         return [];
     }

@@ -1,21 +1,16 @@
-import type { Followed } from '../../journal/run/follow-run.ts';
 import type { EventGroup } from '../base/event-groups.ts';
 import type { GroupBatch } from '../base/follow-groups.ts';
-import { type RunClient, clientTexts } from '../base/client-texts.ts';
-import type { LiveText } from '../base/run-feed.ts';
+import { type ClientRun, type RunClient, clientTexts } from '../base/client-texts.ts';
+import type { LiveText, RunRefused } from '../base/run-feed.ts';
 import { RunViewer } from '../base/run-view.ts';
 import { type SsePosition, sseText, sseTextAfter } from '../base/sse.ts';
 import type { UiChunk } from './ui-chunk.ts';
 import { UiStreamFold } from './ui-stream-fold.ts';
 
 /** What of a run is sent to a client, from where on. */
-export interface UiTextsOptions {
-  readonly journal: Followed;
-  readonly runId: string;
+export interface UiTextsOptions extends ClientRun {
   /** How far the client is. */
   readonly after: SsePosition;
-  /** It is gone. */
-  readonly signal: AbortSignal;
   /** Sends where the run is, too (`data-signalbox-state`). */
   readonly state: boolean;
 }
@@ -24,8 +19,8 @@ export interface UiTextsOptions {
 const DONE = 'data: [DONE]\n\n';
 
 /** A run as a UI message stream. It ends with the run, and for now where that waits for people only. */
-export async function* uiTexts({ journal, runId, after, signal, state }: UiTextsOptions): AsyncGenerator<string> {
-  yield* clientTexts(new UiClient(after, state), { journal, runId, signal });
+export async function* uiTexts({ after, state, ...run }: UiTextsOptions): AsyncGenerator<string> {
+  yield* clientTexts(new UiClient(after, state), run);
   yield DONE;
 }
 
@@ -58,6 +53,10 @@ class UiClient implements RunClient {
   ended(): string {
     const messageMetadata = this.#fold.waitingAt(this.#position);
     return unrecorded([{ type: 'finish', finishReason: 'tool-calls', messageMetadata }]);
+  }
+
+  refused({ message }: RunRefused): string {
+    return unrecorded([{ type: 'error', errorText: message }]);
   }
 
   batch({ groups, run }: GroupBatch): string {

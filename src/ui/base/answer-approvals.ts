@@ -9,6 +9,7 @@ import type {
   ApprovalOptions,
   ConversationOptions,
   Delivery,
+  QueueOptions,
   RunOptions,
   SteerOptions,
 } from '../../agent/options/run-options.ts';
@@ -16,6 +17,8 @@ import type { JsonObject } from '../../json/json.ts';
 import { type Followed, followRun } from '../../journal/run/follow-run.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { DrivenRun } from '../../journal/run/driven-runs.ts';
+import type { RunEvent } from '../../machines/events/run-events.ts';
+import { questionEnd } from '../../store/run-fold.ts';
 import { GroupPlayer } from './event-groups.ts';
 import { type OpenApproval, OpenApprovals } from './open-approvals.ts';
 
@@ -27,6 +30,7 @@ export interface ServedAgent {
   reject(runId: string, callId: string, reason?: string): Promise<boolean>;
   cancel(runId: string, reason?: string): Promise<boolean>;
   steer(runId: string, text: string, options?: SteerOptions): Promise<Delivery>;
+  queue(runId: string, input: RunInput, options?: QueueOptions): Promise<Delivery>;
 }
 
 /** What of a conversation is served. */
@@ -75,13 +79,17 @@ export async function standingOf(journal: Followed, runId: string): Promise<RunS
     for (const event of player.feed(line)?.events ?? []) {
       const before = approvals.list;
       approvals.take(event);
-      for (const one of before)
-        if (!approvals.list.some(({ id }) => id === one.id)) answered.set(one.id, event.type !== 'tool.denied');
+      for (const one of before) if (!approvals.list.some(({ id }) => id === one.id)) answered.set(one.id, isYes(event));
     }
     if (player.isWaiting) for (const { id } of approvals.list) waitedAt.set(id, line.number);
   }
   const { position, isOver, isWaiting } = player;
   return { open: approvals.list, answered, waitedAt, position, isOver, isWaiting };
+}
+
+/** Whether an event that ends the waiting of a call follows from a yes. */
+function isYes(event: RunEvent): boolean {
+  return event.type === 'tool.started' || event.type === 'tool.finished' || questionEnd(event) === 'yes';
 }
 
 /** Behind which line a client continues that was shown these questions. */

@@ -6,13 +6,15 @@
  * I2 What a chat is asked to do lasts longer than the request.
  */
 import type { RunInput } from '../../agent/options/input-parts.ts';
+import type { Delivery } from '../../agent/options/run-options.ts';
 import type { JsonObject } from '../../json/json.ts';
 import type { RunSummary } from '../../journal/format/tally.ts';
+import { drivenRun } from '../../journal/run/driven-runs.ts';
 import { followRun } from '../../journal/run/follow-run.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { ServedAgent } from './answer-approvals.ts';
 import { conversationId, lastRunOf } from './owned-runs.ts';
-import { begun } from './run-feed.ts';
+import { type RunRefused, begun } from './run-feed.ts';
 
 /** What a server of chats is given. */
 export interface ChatOptions {
@@ -32,7 +34,7 @@ export type ChatStart =
   | { readonly ok: false; readonly code: string; readonly message: string };
 
 /** Why a run does not accept a message. */
-export interface NotSteered {
+export interface NotTold {
   readonly code: 'over' | 'too-many';
   readonly message: string;
 }
@@ -63,9 +65,9 @@ export class Chat {
     return id === null ? null : new Chat(agent, options, { id, chatId });
   }
 
-  /** Its last run; null before the first. */
-  last(): Promise<RunSummary | null> {
-    return lastRunOf(this.#options.journal, this.#chatId, this.#options.owner);
+  /** Its last run, or the last with this metadata; null where there is none. */
+  last(metadata: JsonObject = {}): Promise<RunSummary | null> {
+    return lastRunOf(this.#options.journal, this.#chatId, this.#options.owner, metadata);
   }
 
   /** Begins a run, queued behind a live one. `metadata` identifies it. */
@@ -77,23 +79,36 @@ export class Chat {
     return { ok: false, code: error?.code ?? 'not-begun', message: error?.message ?? result };
   }
 
-  /** Continues the last run if no process drives it. It then runs by itself. */
-  resume(): void {
-    void this.#resumed();
-  }
-
-  /** A run that is being parked at this moment can be resumed a moment later. */
-  async #resumed(): Promise<void> {
+  /**
+   * Continues the last run if no process drives it; it then runs by itself. Resolves when it does not go on here any more:
+   * with the reason if it cannot. A run that is being parked at this moment can be resumed a moment later.
+   */
+  async resume(): Promise<RunRefused | null> {
     for (const ms of RETRIES_MS) {
       try {
         // oxlint-disable-next-line no-await-in-loop -- one try after the other
         await this.#conversation.resume({ context: this.#options.context, park: true });
-        return;
+        return null;
       } catch (error) {
-        if (!/^(?:agent|conversation)-busy$/.test(String(Reflect.get(Object(error), 'code')))) return;
+        const { code = 'internal', message = String(error) }: Partial<RunRefused> = Object(error);
+        if (code === 'agent-closed') return null;
+        if (!/^(?:agent|conversation)-busy$/.test(code)) return { code, message };
       }
       // oxlint-disable-next-line no-await-in-loop -- see above
       await new Promise((resolve) => setTimeout(resolve, ms));
+    }
+    return null;
+  }
+
+  /** Continues a run as `resume` does, and resolves as soon as it goes on. */
+  async goesOn(runId: string): Promise<RunRefused | null> {
+    let isOver = false;
+    const over = this.resume().finally(() => (isOver = true));
+    for (;;) {
+      if (isOver) return over;
+      if (drivenRun(this.#options.journal, runId) !== null) return null;
+      // oxlint-disable-next-line no-await-in-loop -- looks until it is there
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     }
   }
 
@@ -103,9 +118,18 @@ export class Chat {
   }
 
   /** Sends a run's model a message. Resolves with null once it is recorded, or with the reason if it is not accepted. */
-  async steer(runId: string, text: string, id: string = crypto.randomUUID()): Promise<NotSteered | null> {
+  steer(runId: string, text: string, id: string = crypto.randomUUID()): Promise<NotTold | null> {
+    return this.#told(runId, id, this.#agent.steer(runId, text, { id }));
+  }
+
+  /** Keeps a message for the run after this one, whichever process drives it. Resolves as `steer` does. */
+  queue(runId: string, text: string): Promise<NotTold | null> {
+    const id = crypto.randomUUID();
+    return this.#told(runId, id, this.#agent.queue(runId, text, { id }));
+  }
+
+  async #told(runId: string, id: string, answer: Promise<Delivery>): Promise<NotTold | null> {
     const enough = new AbortController();
-    const answer = this.#agent.steer(runId, text, { id });
     // It resolves when the model has it, which may be much later.
     const written = recorded(this.#options.journal, runId, { id, signal: enough.signal });
     answer.catch(() => undefined);
@@ -133,7 +157,7 @@ async function recorded(
   { id, signal }: { readonly id: string; readonly signal: AbortSignal },
 ): Promise<'written'> {
   for await (const lines of followRun(journal, runId, { signal, everyMs: LOOK_MS }))
-    if (lines.some(({ line }) => line.t === 'event' && line.event.type === 'message.steered' && line.event.id === id))
+    if (lines.some(({ line }) => line.t === 'event' && line.event.type.startsWith('message.') && line.event.id === id))
       return 'written';
   return new Promise(() => undefined);
 }

@@ -1,6 +1,6 @@
 import type { Followed } from '../../journal/run/follow-run.ts';
 import type { GroupBatch } from './follow-groups.ts';
-import { type LiveText, type RunFed, runFeed } from './run-feed.ts';
+import { type FeedOptions, type LiveText, type RunFed, type RunRefused, runFeed } from './run-feed.ts';
 import { SSE_PING } from './sse.ts';
 
 /** What one client of a run is sent, in its protocol. */
@@ -11,6 +11,8 @@ export interface RunClient {
   said(latest: LiveText): string;
   /** The end for now: the run waits for people only. */
   ended(): string;
+  /** The end: the run cannot go on. */
+  refused(why: RunRefused): string;
   /** The run is over, and all of it was sent. */
   readonly isOver: boolean;
 }
@@ -18,13 +20,19 @@ export interface RunClient {
 /** How long a run must have waited for people before a stream is ended for now: code that answers at once comes before. */
 const WAITING_MS = 60;
 
+/** Which run a client is sent. */
+export interface ClientRun extends Pick<FeedOptions, 'signal' | 'resumed'> {
+  readonly journal: Followed;
+  readonly runId: string;
+}
+
 /** A run as the texts for one client. They end with the run, and for now where that waits for people only. */
 export async function* clientTexts(
   client: RunClient,
-  { journal, runId, signal }: { journal: Followed; runId: string; signal: AbortSignal },
+  { journal, runId, signal, ...how }: ClientRun,
 ): AsyncGenerator<string> {
   const left = new AbortController();
-  const feed = runFeed(journal, runId, { signal: AbortSignal.any([signal, left.signal]) });
+  const feed = runFeed(journal, runId, { ...how, signal: AbortSignal.any([signal, left.signal]) });
   let isWaiting = false;
   let latest: LiveText | null = null;
   let next = feed.next();
@@ -41,6 +49,10 @@ export async function* clientTexts(
         return;
       }
       if (fed.done === true) return;
+      if (fed.value.kind === 'refused') {
+        yield client.refused(fed.value.refused);
+        return;
+      }
       isWaiting = fed.value.kind === 'batch' ? fed.value.batch.run.isWaiting : isWaiting;
       if (fed.value.kind === 'text') latest = fed.value.text;
       const text = fed.value.kind === 'batch' ? client.batch(fed.value.batch) : '';

@@ -1,6 +1,7 @@
 import { digest } from '../../json/digest.ts';
 import type { Json } from '../../json/json.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
+import { isQuestionCall, questionEnd } from '../../store/run-fold.ts';
 import type { Policy } from '../../tools/spec.ts';
 
 /** A call that waits for a person. */
@@ -42,6 +43,11 @@ export class OpenApprovals {
     return this.#open.get(callId) ?? null;
   }
 
+  /** The questions that are over by an event. */
+  endedBy(event: RunEvent): readonly OpenApproval[] {
+    return questionEnd(event) === null ? [] : this.list.filter((one) => one.isQuestion && one.child === event.child);
+  }
+
   take(event: RunEvent): void {
     switch (event.type) {
       case 'run.started':
@@ -56,8 +62,7 @@ export class OpenApprovals {
         this.#open.delete(event.callId);
         break;
       case 'state.changed':
-        for (const { callId, isQuestion, child } of this.list)
-          if (isQuestion && child === event.child && event.from === 'ERROR_RECOVERY') this.#open.delete(callId);
+        for (const { callId } of this.endedBy(event)) this.#open.delete(callId);
         break;
       case 'run.finished':
         this.#open.clear();
@@ -78,7 +83,7 @@ export class OpenApprovals {
       ...(policy === undefined ? {} : { policy }),
       ...(limitMs === undefined ? {} : { limitMs }),
       ...(child === undefined ? {} : { child }),
-      isQuestion: /q\d+$/.test(callId),
+      isQuestion: isQuestionCall(callId),
     });
   }
 }

@@ -44,15 +44,16 @@ export async function ownedHead(journal: Followed, runId: string, owner?: string
   return null;
 }
 
-/** The last run of a chat; null before the first, and where the chat is another owner's. */
+/** The last run of a chat, or the last with this metadata; null where there is none, and where the chat is another owner's. */
 export async function lastRunOf(
   journal: Pick<JournalStore, 'list'>,
   chatId: string,
   owner?: string,
+  metadata: JsonObject = {},
 ): Promise<RunSummary | null> {
   const conversation = conversationId(chatId, owner);
   if (conversation === null) return null;
-  const [last] = (await journal.list?.({ metadata: { conversation }, limit: 1 })) ?? [];
+  const [last] = (await journal.list?.({ metadata: { ...metadata, conversation }, limit: 1 })) ?? [];
   // A conversation with this id that the app has begun for another owner, or for none, is not a chat of this owner.
   return last !== undefined && isOwnedBy(last, owner) ? last : null;
 }

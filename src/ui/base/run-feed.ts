@@ -20,8 +20,15 @@ export interface LiveText {
   readonly answer: string;
 }
 
-/** Something that a client receives; `idle`: nothing has happened for a while. */
+/** Why a run cannot go on. */
+export interface RunRefused {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Something that a client receives; `idle`: nothing has happened for a while; `refused`: nothing more will. */
 export type RunFed =
+  | { readonly kind: 'refused'; readonly refused: RunRefused }
   | { readonly kind: 'batch'; readonly batch: GroupBatch }
   | { readonly kind: 'text'; readonly text: LiveText }
   | { readonly kind: 'idle' };
@@ -94,11 +101,13 @@ const IDLE_MS = 15_000;
 export async function* runFeed(
   journal: Followed,
   runId: string,
-  { signal, everyMs, idleMs = IDLE_MS }: FeedOptions,
+  { signal, everyMs, idleMs = IDLE_MS, resumed = null }: FeedOptions,
 ): AsyncGenerator<RunFed> {
   const batches = followGroups(journal, runId, { signal, ...(everyMs === undefined ? {} : { everyMs }) });
   let coming = batches.next();
   let given: LiveText | null = null;
+  let isWhole = false;
+  const refusal = resumed?.then((refused) => (refused === null ? new Promise<never>(() => undefined) : { refused }));
   try {
     for (;;) {
       const texts = textsOf(journal, runId);
@@ -106,15 +115,20 @@ export async function* runFeed(
       const idle = pause(idleMs);
       // What is recorded comes first.
       const changes = texts === null ? [] : [isNew ? Promise.resolve('text' as const) : texts.changed];
-      // oxlint-disable-next-line no-await-in-loop -- one thing after the other
-      const first = await Promise.race([coming, ...changes, idle.over]);
+      const first: IteratorResult<GroupBatch, unknown> | 'text' | 'idle' | { readonly refused: RunRefused } =
+        // oxlint-disable-next-line no-await-in-loop -- one thing after the other
+        await Promise.race([coming, ...changes, idle.over, ...(isWhole && refusal !== undefined ? [refusal] : [])]);
       idle.stop();
       if (first === 'idle') yield { kind: 'idle' };
       else if (first === 'text') {
         given = texts?.latest ?? null;
         if (given !== null) yield { kind: 'text', text: given };
+      } else if ('refused' in first) {
+        yield { kind: 'refused', refused: first.refused };
+        return;
       } else if (first.done === true) return;
       else {
+        ({ isWhole } = first.value);
         yield { kind: 'batch', batch: first.value };
         coming = batches.next();
       }
@@ -133,6 +147,8 @@ export interface FeedOptions {
   readonly everyMs?: number;
   /** Default 15,000. */
   readonly idleMs?: number;
+  /** What comes of resuming the run, where that is tried. */
+  readonly resumed?: Promise<RunRefused | null> | null;
 }
 
 function pause(ms: number): { readonly over: Promise<'idle'>; readonly stop: () => void } {

@@ -1,0 +1,97 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createAgent, recover, tool } from '../../src/index.ts';
+import { memoryJournal } from '../../src/journal/index.ts';
+import { scriptedModel } from '../../src/testing/index.ts';
+import { agUi, runStream, uiStream } from '../../src/ui/index.ts';
+import { followed, isDone } from '../store/served-chat.ts';
+import { tab } from './chat-tabs.ts';
+import { serveWeb } from './http-chat.ts';
+
+const broken = tool({
+  name: 'broken',
+  description: 'Fails.',
+  effects: 'none',
+  execute: () => {
+    throw new Error('no disk');
+  },
+  onError: { executionError: recover.escalate('needs help', 'high') },
+});
+
+/** Chats of an agent that asks a person what to do, once in each run. */
+async function asking() {
+  const journal = memoryJournal();
+  const script = [
+    { content: '', toolCalls: [{ name: 'broken' }] },
+    { content: 'Well.', delayMs: 100 },
+  ];
+  const agent = createAgent({
+    model: scriptedModel([...script, ...script, ...script]),
+    tools: [broken],
+    silent: true,
+    confirm: 'wait',
+    journal,
+    onEscalation: (_error, to) => to.askHuman('What now?'),
+  });
+  onTestFinished(() => agent.close());
+  const { url, close } = await serveWeb(async (request) => {
+    const { pathname } = new URL(request.url);
+    const kind = pathname === '/run' ? runStream : pathname === '/ag' ? agUi : uiStream;
+    return kind.serve(agent, request, { journal, owner: 'ada' });
+  });
+  onTestFinished(close);
+  return url;
+}
+
+test('useChat shows a yes, a no and no answer to a question as what they are', async () => {
+  const url = await asking();
+  const { chat, transport } = tab(url, 'ask');
+  const question = () => {
+    const part = chat.lastMessage?.parts.findLast(({ type }) => type === 'tool-broken');
+    const approval: unknown = Reflect.get(Object(part), 'approval');
+    return { id: String(Reflect.get(Object(approval), 'id')), state: Reflect.get(Object(part), 'state'), approval };
+  };
+  for (const approved of [true, false]) {
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    await chat.sendMessage({ text: `Go, ${approved}.` });
+    // oxlint-disable-next-line no-await-in-loop -- see above
+    await transport.answer('ask', [{ id: question().id, approved }]);
+    // oxlint-disable-next-line no-await-in-loop -- see above
+    await chat.resumeStream();
+    expect(question()).toMatchObject({
+      state: approved ? 'output-available' : 'output-denied',
+      approval: { approved },
+    });
+  }
+  await chat.sendMessage({ text: 'Go.' });
+  const { id } = question();
+  await transport.stop('ask');
+  const messages = await transport.messages('ask');
+  expect(messages.at(-1)?.parts.at(-1)).toMatchObject({ state: 'output-denied', approval: { approved: false } });
+  await expect(transport.answer('ask', [{ id, approved: true }])).rejects.toThrow('answered otherwise');
+});
+
+test('a store shows a question no longer once it is answered, while the model goes on', async () => {
+  const url = await asking();
+  const { store, views, until } = followed(`${url}/run?id=ask`);
+  await store.send('Go.');
+  const { pending } = await until((view) => view.pending.length > 0);
+  expect(pending).toMatchObject([{ args: { question: 'What now?' } }]);
+  expect(await store.approve(pending[0]?.callId ?? '', { answer: 'Wait.' })).toBe(true);
+  const done = await until(isDone);
+  const after = views.filter((view) => view.step === 2);
+  expect(after.map((view) => [view.status, view.pending]).filter(([status]) => status === 'waiting')).toEqual([]);
+  expect(after.some(({ status }) => status === 'working')).toBe(true);
+  expect(done.messages.flatMap(({ calls }) => calls.map(({ status }) => status))).toEqual(['finished', 'answered']);
+});
+
+test('a client of AG-UI is not told of an answer that nobody gave', async () => {
+  const url = await asking();
+  const ask = async (body: object): Promise<string> =>
+    (
+      await fetch(`${url}/ag`, { method: 'POST', body: JSON.stringify({ threadId: 'ask', messages: [], ...body }) })
+    ).text();
+  const said = await ask({ runId: 'one', messages: [{ id: 'm', role: 'user', content: 'Go.' }] });
+  const interruptId = /"interrupts":\[\{"id":"([^"]+)"/.exec(said)?.[1];
+  const resume = [{ interruptId, status: 'cancelled' }];
+  expect(await ask({ runId: 'two', resume })).toContain('"content":"The answer was no."');
+});
