@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../json/json.ts';
+import { type Json, type JsonObject, isJsonObject } from '../json/json.ts';
 import type { Effects } from '../tools/spec.ts';
 
 /** Why a leaf failed: a stable code, a message for people, and data such as a status or issues. */
@@ -30,6 +30,13 @@ export interface Effect {
 /** The key of a leaf's effect, of its id, which is actor path and ordinal, and of its digest. */
 export function effectKey(id: string, digest: string): string {
   return `${id.slice(0, id.lastIndexOf('#'))}@${digest}`;
+}
+
+/** The outcome of an effect that an earlier process began and that must not be repeated. */
+export function unknownOutcome({ name, request }: Effect): Outcome {
+  const tool = isJsonObject(request) && typeof request['tool'] === 'string' ? `'${request['tool']}'` : name;
+  const message = `The process ended while ${tool} was running, and it must not be repeated: nobody knows whether it took effect.`;
+  return { ok: false, error: { code: 'unknown-outcome', message } };
 }
 
 /** A timer of at least this many milliseconds is long: a run that waits for nothing shorter can be parked. */
@@ -87,4 +94,38 @@ export interface Journal {
   next(): Promise<Entry | null>;
   /** Called once, when the machine is done. */
   end(output: Json): void | Promise<void>;
+}
+
+const names = new WeakMap<object, string>();
+
+/**
+ * The name of an actor system without a journal, in place of a run's id: nothing else in any process has it, so that two
+ * runs never share an idempotency key. A system that is restored keeps the one it had.
+ */
+export function systemName(system: object, kept?: string): string {
+  const name = names.get(system) ?? kept ?? freshName();
+  names.set(system, name);
+  return name;
+}
+
+function freshName(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(20)), (byte) => (byte % 32).toString(32)).join('');
+}
+
+/** Performs an effect at once, for a machine in a caller's own actor system; gives what stops it. */
+export function performDirectly(
+  system: object,
+  { effect, perform, settle }: { readonly effect: Effect; readonly perform: Perform; settle(out: Outcome): void },
+): () => void {
+  const controller = new AbortController();
+  const io = new EffectIo(
+    controller.signal,
+    () => undefined,
+    // The id of a root actor changes when it is restored.
+    () => `${systemName(system)}:${effect.key.slice(effect.key.indexOf('/') + 1)}`,
+  );
+  void perform(io).then((out) => {
+    if (!controller.signal.aborted) settle(out);
+  });
+  return () => controller.abort(new Error(`${effect.name} is no longer needed: its state was left.`));
 }

@@ -7,7 +7,7 @@
  * I4 Without a host (a bare machine in a caller's own actor system) it performs directly and records nothing.
  */
 import type { ActorLogic, ActorRef, AnyActorRef, EventObject, Snapshot } from 'xstate';
-import { type Json, isJsonObject } from '../json/json.ts';
+import { type Json, deepFreeze, isJsonObject } from '../json/json.ts';
 import type { Effects } from '../tools/spec.ts';
 import { digest } from '../json/digest.ts';
 import {
@@ -18,6 +18,9 @@ import {
   type Perform,
   type PerformIo,
   effectKey,
+  performDirectly,
+  systemName,
+  unknownOutcome,
 } from './journal.ts';
 import { describeThrown, toJson } from '../json/to-json.ts';
 import { NO_REDACTOR, type Redactor } from './redactor.ts';
@@ -49,8 +52,15 @@ export interface LeafHost {
 /** What a leaf understands: its outcome, and being stopped. */
 export type LeafEvent = { readonly type: 'leaf.settled'; readonly out: Outcome } | { readonly type: 'xstate.stop' };
 
-/** The snapshot of a leaf: its input, and then its output or a {@link LeafError}. */
-export type LeafSnapshot<TInput, TOutput> = Snapshot<TOutput> & { readonly input: TInput };
+/**
+ * The snapshot of a leaf: its input, and then its output or a {@link LeafError}. A persisted one has the name of its actor
+ * system, and so has what is restored from it.
+ */
+export type LeafSnapshot<TInput, TOutput> = Snapshot<TOutput> & {
+  readonly input: TInput;
+  readonly of?: string;
+  readonly [SYSTEM]?: object;
+};
 
 /** The actor logic of a leaf, to be invoked or provided by a machine. */
 export type LeafLogic<TInput, TOutput> = ActorLogic<LeafSnapshot<TInput, TOutput>, LeafEvent, TInput>;
@@ -76,6 +86,7 @@ type LeafFunction = (input: never, io: LeafIo) => unknown;
 // Properties of the objects themselves: what a WeakMap refers to, such as an agent and its run, lives until a full collection.
 const HOST = Symbol('host');
 const WORK = Symbol('work');
+const SYSTEM = Symbol('system');
 
 /** What leaves without a host stop by. */
 const direct = new WeakMap<AnyActorRef, () => void>();
@@ -118,8 +129,15 @@ export function leaf<TInput, TOutput>(
   }: LeafOptions<TInput> = typeof options === 'string' ? { effects: options } : options;
   const logic: LeafLogic<TInput, TOutput> = {
     config: { leaf: name },
-    getInitialSnapshot: (_scope, input) => ({ status: 'active', output: undefined, error: undefined, input }),
-    getPersistedSnapshot: (snapshot) => snapshot,
+    getInitialSnapshot: ({ system }, input) => ({
+      status: 'active',
+      output: undefined,
+      error: undefined,
+      input,
+      [SYSTEM]: system,
+    }),
+    getPersistedSnapshot: ({ [SYSTEM]: system, ...kept }) =>
+      system === undefined ? kept : { ...kept, of: systemName(system) },
     start: (snapshot, { self, system }) => {
       const input = deepFreeze(snapshot.input);
       const asked = deepFreeze(request(input)) as Json;
@@ -137,7 +155,13 @@ export function leaf<TInput, TOutput>(
       const perform: Perform = async (io) =>
         redactor.redact(await settled(() => work(given(), new RunIo(io, host)), yieldsJson));
       const settle = (out: Outcome): void => self.send({ type: 'leaf.settled', out });
-      if (host === undefined) return void direct.set(self, performDirectly(effect, perform, settle));
+      if (host === undefined) {
+        const isRestored = snapshot.of !== undefined;
+        systemName(system, snapshot.of);
+        const lost: Perform = async () => unknownOutcome(effect);
+        const own = { effect, perform: isRestored && effect.effects === 'once' ? lost : perform, settle };
+        return void direct.set(self, performDirectly(system, own));
+      }
       host.started.set(self, effect.id);
       host.open(effect, perform, settle);
     },
@@ -227,19 +251,6 @@ function toLeafError(thrown: unknown): LeafError {
   return { code: code ?? 'error', message, data: { name, ...given } };
 }
 
-function performDirectly(effect: Effect, perform: Perform, settle: (out: Outcome) => void): () => void {
-  const controller = new AbortController();
-  const io = new EffectIo(
-    controller.signal,
-    () => undefined,
-    () => effect.key,
-  );
-  void perform(io).then((out) => {
-    if (!controller.signal.aborted) settle(out);
-  });
-  return () => controller.abort(new Error(`${effect.name} is no longer needed: its state was left.`));
-}
-
 /** The ids from the root actor down to this one, joined with `/`. */
 export function actorPath(actor: AnyActorRef): string {
   const parent = (actor as AnyActorRef & { readonly _parent?: AnyActorRef })._parent;
@@ -255,33 +266,6 @@ export function leafErrorOf(event: unknown): LeafError {
       : { code: error.code, message: error.message, data: error.data };
   }
   return toLeafError(error);
-}
-
-/** Freezes a value and all it holds; what is frozen already is taken to be frozen throughout. */
-export function deepFreeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
-  Object.freeze(value);
-  if (Array.isArray(value)) freezeItems(value);
-  else for (const member of Object.values(value)) deepFreeze(member);
-  return value;
-}
-
-/** For the first item of a list: the latest list that began with it and whose items are frozen. */
-const frozenLists = new WeakMap<object, WeakRef<readonly unknown[]>>();
-
-/** From here on a list is compared with the one before rather than looked through. */
-const LONG = 16;
-
-/** A conversation is long, and its list a new one in each turn: only what is new in it has to be frozen. */
-function freezeItems(list: readonly unknown[]): void {
-  const first = list.length < LONG ? undefined : list[0];
-  const key = typeof first === 'object' && first !== null ? first : undefined;
-  const before = key && frozenLists.get(key)?.deref();
-  const grew = before !== undefined && before.length <= list.length;
-  let at = 0;
-  if (grew) while (at < before.length && list[at] === before[at]) at += 1;
-  for (; at < list.length; at += 1) deepFreeze(list[at]);
-  if (key !== undefined) frozenLists.set(key, new WeakRef(list));
 }
 
 /** The actor at a path below `root`, the root's own id first; undefined if there is none now. */

@@ -20,14 +20,41 @@ export function isList(value: unknown): value is readonly Json[] {
   return Array.isArray(value);
 }
 
-/** Valid JSON, exactly as `JSON.parse` reads it; undefined for anything else and for what is nested too deep. */
-export function parseStrict(text: string, maxDepth: number): { readonly value: Json } | undefined {
+/**
+ * Valid JSON, with its numbers as {@link writtenNumber}s or, if it `rounds`, as `JSON.parse` reads them; undefined for anything
+ * else and for what is nested too deep.
+ */
+export function parseStrict(text: string, maxDepth: number, rounds = false): { readonly value: Json } | undefined {
   try {
-    const value: Json = JSON.parse(text);
+    const value: Json = !rounds && LONG.test(text) ? JSON.parse(text, exact) : JSON.parse(text);
     return isWithinDepth(value, maxDepth) ? { value } : undefined;
   } catch {
     return undefined;
   }
+}
+
+/**
+ * The number that stands in a text. A whole number that JavaScript cannot hold, such as an id of 19 digits, stays the text
+ * of its digits, until a schema asks for a number: rounded it would be another one.
+ */
+export function writtenNumber(text: string): number | string {
+  return isTooLong(text) ? text : Number(text);
+}
+
+const LONG = /\d{16}/;
+const WHOLE = /^\s*[+-]?\d+\s*$/;
+
+/** Whether a text spells a whole number that JavaScript would round. */
+export function isTooLong(text: Json): boolean {
+  if (typeof text !== 'string' || !LONG.test(text) || !WHOLE.test(text)) return false;
+  const number = Number(text);
+  if (Number.isSafeInteger(number) || String(number) === text) return false;
+  return !Number.isFinite(number) || BigInt(number) !== BigInt(text);
+}
+
+/** A reviver; where the platform does not give the source, the value stays rounded. */
+function exact(_key: string, value: Json, context?: { readonly source?: string }): Json {
+  return typeof value === 'number' ? writtenNumber(context?.source ?? String(value)) : value;
 }
 
 /** True for what JSON can hold: no dates, functions, cycles or infinities, and nothing nested deeper than `depth`. */

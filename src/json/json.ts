@@ -35,3 +35,30 @@ export function parsedText(text: string): Json | undefined {
     return undefined;
   }
 }
+
+/** Freezes a value and all it holds; what is frozen already is taken to be frozen throughout. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  Object.freeze(value);
+  if (Array.isArray(value)) freezeItems(value);
+  else for (const member of Object.values(value)) deepFreeze(member);
+  return value;
+}
+
+/** For the first item of a list: the latest list that began with it and whose items are frozen. */
+const frozenLists = new WeakMap<object, WeakRef<readonly unknown[]>>();
+
+/** From here on a list is compared with the one before rather than looked through. */
+const LONG = 16;
+
+/** A conversation is long, and its list a new one in each turn: only what is new in it has to be frozen. */
+function freezeItems(list: readonly unknown[]): void {
+  const first = list.length < LONG ? undefined : list[0];
+  const key = typeof first === 'object' && first !== null ? first : undefined;
+  const before = key && frozenLists.get(key)?.deref();
+  const grew = before !== undefined && before.length <= list.length;
+  let at = 0;
+  if (grew) while (at < before.length && list[at] === before[at]) at += 1;
+  for (; at < list.length; at += 1) deepFreeze(list[at]);
+  if (key !== undefined) frozenLists.set(key, new WeakRef(list));
+}

@@ -6,7 +6,7 @@ import {
   handlers,
   workflow,
 } from '@restatedev/restate-sdk';
-import type { AgentOptions } from '../agent/options/agent-options.ts';
+import { type AgentOptions, checkOptions as checkAgentOptions } from '../agent/options/agent-options.ts';
 import type { RunInput } from '../agent/options/input-parts.ts';
 import { type Drivable, ENGINE, type EngineView } from '../agent/run/engine-port.ts';
 import type { Message } from '../actors/model.ts';
@@ -97,6 +97,13 @@ const checkRetry = optionsOf<NonNullable<RestateAgentOptions['retry']>>('restate
   longestWaitMs: true,
 });
 
+const checkRequest = optionsOf<Exclude<RestateRequest, string>>('run', 'docs/restate.md', {
+  input: true,
+  history: true,
+  maxSteps: true,
+  metadata: true,
+});
+
 /** Behind this many characters a page of a recording ends. */
 const PAGE = 4 * 2 ** 20;
 const HOUR_MS = 3_600_000;
@@ -159,13 +166,12 @@ interface Asked {
 async function attempt(agent: Drivable, ctx: WorkflowContext, { request, context }: Asked): Promise<RestateResult> {
   if (!hasInternals(ctx)) throw new TerminalError('This version of the Restate SDK has no explicit cancellation.');
   const runId = ctx.key;
-  const given = typeof request === 'string' ? { input: request } : request;
   const { attemptCompletedSignal: ended } = ctx.request();
   let result: AnyResult | null = null;
   let broken: { readonly error: unknown } | null = null;
   await refusing(() =>
     agent[ENGINE]({
-      ...given,
+      ...requested(request),
       runId,
       context: context?.({ runId, request }),
       head: (make) => Promise.race([ctx.run<RunRecord>('head', make), over(ended)]),
@@ -190,6 +196,15 @@ async function attempt(agent: Drivable, ctx: WorkflowContext, { request, context
     }),
   );
   return resultOf(result, broken);
+}
+
+/** What a run is asked, by whoever reaches Restate: a wrong member would fail in each attempt, or lift a limit. */
+function requested(request: RestateRequest): Exclude<RestateRequest, string> {
+  const given = typeof request === 'string' ? { input: request } : { ...request };
+  checkRequest(given);
+  const { input: _input, metadata: _metadata, ...options } = given;
+  checkAgentOptions(options, 'run');
+  return given;
 }
 
 /** The result for the caller. The engine retries what broke the journal, and a released attempt has no result. */

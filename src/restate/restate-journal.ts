@@ -9,13 +9,19 @@
  * I4 A dead attempt journals nothing: its work is aborted and its steps never settle.
  */
 import { RestatePromise, type WorkflowContext, type internal } from '@restatedev/restate-sdk';
-import type { Effect, Entry, Outcome, OutsideEvent, Perform } from '../actors/journal.ts';
+import {
+  type Effect,
+  type Entry,
+  type Outcome,
+  type OutsideEvent,
+  type Perform,
+  unknownOutcome,
+} from '../actors/journal.ts';
 import { type EngineHead, type EngineView, WAITS } from '../agent/run/engine-port.ts';
 import { lineWriter } from '../journal/format/blobs.ts';
 import { deltaWriter } from '../journal/format/deltas.ts';
 import { type RecordLine, entryRecord, startRecord } from '../journal/format/record.ts';
 import type { CarriedEffect, RunJournal } from '../journal/run/run-journal.ts';
-import { unknownOutcome } from '../journal/replay/continued-journal.ts';
 import { type Json, isJsonObject } from '../json/json.ts';
 import type { RunStatus } from '../machines/contract/run-result.ts';
 

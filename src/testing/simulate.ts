@@ -138,7 +138,11 @@ function checkedAgent(given: AgentMaker | SimulatedAgent): AgentMaker | Simulate
     return (options) => {
       const made = given(options);
       const must = 'the function must return what createAgent() gives, and returned';
-      return canBeSimulated(made) ? made : refuse(`${must} ${otherThanAgent(made)}`);
+      if (!canBeSimulated(made)) return refuse(`${must} ${otherThanAgent(made)}`);
+      const passes = made.options.journal === options.journal;
+      return passes
+        ? made
+        : refuse('the function must pass on the options that it gets: createAgent({ …, ...options })');
     };
   const must = 'the first argument must be an agent or a function that makes one, and is';
   return canBeSimulated(given) ? given : refuse(`${must} ${otherThanAgent(given)}`);

@@ -151,6 +151,29 @@ test('the bare machine without actors ends as failed and says what to do', async
   expect(output?.result).toContain('agentMachine.provide({ actors: agent.actors })');
 });
 
+test('the bare machine obeys settings that it knows only once it has asked the agent', async () => {
+  const look = fakeTool('look', ['nothing']);
+  const model = scriptedModel(Array.from({ length: 5 }, () => calls(['look'])));
+  const { machine } = createAgent({ tools: [look], model, maxConsecutiveRepeats: 2, silent: true });
+  const actor = createActor(machine, { input: { task: 'Look' } }).start();
+  const { output } = await waitFor(actor, ({ status }) => status === 'done');
+  expect(output).toMatchObject({ reason: 'loop' });
+  expect(look.calls).toHaveLength(1);
+
+  const json = scriptedModel(['Seen.'], { toolCalling: 'json' });
+  const history = [
+    { role: 'user', content: 'Look' },
+    { role: 'assistant', content: '', toolCalls: [{ id: 'a', name: 'look', arguments: '{}' }] },
+    { role: 'tool', toolCallId: 'a', name: 'look', content: 'nothing' },
+  ] as const;
+  const asked = createAgent({ tools: [look], model: json, toolCalling: 'json', silent: true });
+  const again = createActor(asked.machine, { input: { task: 'And now?', history } }).start();
+  await waitFor(again, ({ status }) => status === 'done');
+  const { messages = [] } = json.requests[0] ?? {};
+  expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user', 'user']);
+  expect(JSON.stringify(messages)).not.toContain('toolCalls');
+});
+
 test('close cancels runs of agent.logic too, and a closed agent starts none', async () => {
   const agent = createAgent({
     model: scriptedModel([calls(['slow'])]),

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import { replay } from '../../src/journal/replay/replay.ts';
 import type { JsonObject } from '../../src/json/json.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import type { OnError } from '../../src/recovery/steps.ts';
@@ -96,6 +97,52 @@ test.each<[Effects, number, boolean]>([
     expect(told.includes('Nobody knows whether')).toBe(warned);
   },
 );
+
+describe('code of onError that throws', () => {
+  const boom = () => {
+    throw new TypeError("Cannot read 'size' of sekret-0815");
+  };
+  const warned = async (onError: OnError, execute = boom as () => unknown) => {
+    const given = { inputSchema: { type: 'object', properties: { n: { type: 'integer' } } }, onError, execute };
+    const write = tool({ name: 'write', description: 'Writes.', ...given });
+    const model = scriptedModel([calls(['write', { n: 'x' }]), 'Done.']);
+    const agent = createAgent({ model, tools: [write], secrets: ['sekret-0815'], silent: true });
+    const warnings: string[] = [];
+    const run = agent.run('Write');
+    for await (const event of run) if (event.type === 'warning') warnings.push(event.message);
+    const again: string[] = [];
+    for await (const event of replay(run.recording(), agent)) if (event.type === 'warning') again.push(event.message);
+    expect(again).toEqual(warnings);
+    return { warnings, result: await run };
+  };
+
+  test.each<[string, OnError]>([
+    ['chooseSteps', { deserializationError: boom }],
+    ['fix', { deserializationError: recover.fix(boom) }],
+    ['sanitize', { deserializationError: recover.sanitize(boom) }],
+    ['substitute', { deserializationError: recover.substitute(boom) }],
+    ['repairAgent', { deserializationError: recover.fix(createAgent({ name: 'clerk', implementedBy: boom })) }],
+  ])('is told by a warning, without secrets, and the call goes on: %s', async (step, onError) => {
+    const { warnings, result } = await warned(onError);
+    expect(warnings).toEqual([
+      expect.stringMatching(new RegExp(`^onError of 'write' failed \\(${step}\\): .*Cannot read 'size' of «secret`)),
+    ]);
+    expect(result).toMatchObject({ status: 'answered', errorHistory: [{ code: 'deserialization' }] });
+  });
+
+  test('is told once, whatever steps follow it', async () => {
+    const steps = [recover.fix(boom), recover.sanitize(() => null), recover.sanitize(() => ({ n: 1 }))];
+    const { warnings } = await warned({ deserializationError: steps }, () => 'written');
+    expect(warnings).toHaveLength(1);
+  });
+
+  test('a tool that fails, and a step that finds nothing, are not', async () => {
+    const none = recover.fix(() => null);
+    expect((await warned({ executionError: none, deserializationError: none })).warnings).toEqual([]);
+    const mended = { deserializationError: recover.fix(() => ({ n: 1 })), executionError: none };
+    expect((await warned(mended)).warnings).toEqual([]);
+  });
+});
 
 describe('a step that gives nothing', () => {
   const failing = () => {

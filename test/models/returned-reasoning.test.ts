@@ -1,7 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { deepFreeze } from '../../src/actors/leaf.ts';
 import type { Message, ProviderState } from '../../src/actors/model.ts';
-import type { JsonObject } from '../../src/json/json.ts';
+import { deepFreeze, type JsonObject } from '../../src/json/json.ts';
 import { ask } from './ask.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';

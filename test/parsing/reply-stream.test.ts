@@ -295,3 +295,17 @@ test('special tokens at the beginning and the end are not shown, in the middle t
     expect(shown('Yes <|im_end|> no', mode)).toBe('Yes <|im_end|> no');
   }
 });
+
+test.each([
+  `{"tool": "add", "tool_args": {"a": 1,},}`,
+  `{'thought': 'hm', 'tool': 'add', 'tool_args': {'a': 1}}`,
+  `{"tool": "add", "tool_args": {"a": 1}}`,
+  `{"tool": "add"}`,
+])('a call that is shown as complete has the arguments that it ends with: %s', (text) => {
+  const stream = createReplyStream({ tools: ['add'], textCalls: 'lenient' });
+  const complete = text.split('').flatMap((char) => stream.push(char).calls.filter((call) => call.complete));
+  const { calls } = stream.end();
+  expect(calls).toHaveLength(1);
+  for (const call of complete) expect(calls).toContainEqual(call);
+  expect(stream.partial.calls).toEqual(calls);
+});

@@ -129,6 +129,32 @@ describe.skipIf(missing)('an agent on Restate', () => {
     await expect(client.send('first', wrong as { type: 'cancel' })).rejects.toMatchObject({ status: 400 });
   });
 
+  test('a request that no run can be made of is refused at once, and begins nothing', async () => {
+    const { options, look } = mailer({ model: modelByTurn(calls(['look']), 'Seen.'), maxSteps: 3 });
+    const { client, endpoint } = await on(options);
+    await using _ = endpoint;
+    const said = { role: 'user', content: 'Hello' };
+    const wrong: readonly object[] = [
+      { input: 'Look', history: [{ role: 'bogus' }] },
+      { input: 'Look', history: [5] },
+      { input: 'Look', history: null },
+      { input: 'Look', maxSteps: 'many' },
+      { input: 'Look', maxSteps: 0 },
+      { input: 'Look', maxStep: 1 },
+      { input: 'Look', tools: [] },
+    ];
+    const refused = wrong.map(async (request, at) => {
+      const ended = client.run(`wrong-${at}`, request as { input: string });
+      await expect(ended, JSON.stringify(request)).rejects.toMatchObject({ status: 400 });
+      expect(await client.state(`wrong-${at}`)).toBeNull();
+    });
+    await Promise.all(refused);
+    expect(look.calls).toEqual([]);
+    const right = { input: 'Look', history: [said], maxSteps: 2, metadata: { ticket: 1 } };
+    expect(await client.run('right', right as { input: string })).toMatchObject({ result: 'Seen.', stepsLimit: 2 });
+    expect(await client.recording('right')).toContain('Hello');
+  });
+
   test('a word on a call that does not wait is not taken, and one that was answered is not asked again', async () => {
     const { options } = mailer({ model: modelByTurn(calls(['mail']), calls(['mail', { to: 'Bo' }]), 'Mailed.') });
     const { client, endpoint } = await on(options);

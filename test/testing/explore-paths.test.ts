@@ -89,6 +89,18 @@ describe('exploring an agent as it is configured', () => {
   });
 });
 
+test('a claim that is async is refused: what it gives would count as true', async () => {
+  const agent = agentWith({ tools: [look] });
+  const claim: (view: View) => unknown = async () => false;
+  const given = claim as (view: View) => boolean;
+  const wrong = { code: 'wrong-option', message: expect.stringContaining('gives a promise') };
+  await expect(explorePaths(agent, { always: { answers: given } })).rejects.toMatchObject(wrong);
+  await expect(explorePaths(agent, { never: given })).rejects.toMatchObject(wrong);
+  await expect(canReach(agent, given)).rejects.toMatchObject(wrong);
+  const { ok } = await explorePaths(agent, { always: () => true, never: { nothing: () => false }, maxPaths: 20 });
+  expect(ok).toBe(true);
+});
+
 describe('canReach', () => {
   test('is true where there is a way, and false where none exists', async () => {
     const agent = agentWith({ tools: [look, wipe], maxSteps: cases(1, 2) });

@@ -2,7 +2,8 @@ import { readdir } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import type { Model } from '../../src/actors/model.ts';
 import { type AgentOptions, createAgent, tool } from '../../src/index.ts';
-import { type SimulateOptions, simulate } from '../../src/testing/index.ts';
+import { memoryJournal } from '../../src/journal/index.ts';
+import { type SimulateOptions, scriptedModel, simulate } from '../../src/testing/index.ts';
 import { temporaryFolder } from '../cli/spawn-cli.ts';
 
 const agent = (options: AgentOptions) => createAgent({ ...options });
@@ -37,6 +38,22 @@ test.each<[string, unknown, string]>([
   await expect(found).rejects.toMatchObject({ code: 'wrong-option', message: expect.stringContaining(words) });
   expect(Math.abs(Date.now() - now)).toBeLessThan(60_000);
 });
+
+test.each<[string, (options: AgentOptions) => ReturnType<typeof createAgent>]>([
+  ['leaves them out', () => createAgent({ silent: true })],
+  ['has a journal of its own behind them', (options) => createAgent({ ...options, journal: memoryJournal() })],
+])(
+  'a function that makes an agent without the options that it gets is refused, and no run begins: it %s',
+  async (_what, given) => {
+    let runs = 0;
+    const found = simulate(given, { ...plain, onProgress: () => void runs++ });
+    const message = expect.stringContaining('must pass on the options that it gets');
+    await expect(found).rejects.toMatchObject({ code: 'wrong-option', message });
+    expect(runs).toBe(0);
+    const own = (options: AgentOptions) => createAgent({ ...options, silent: true, model: scriptedModel(['Mine.']) });
+    expect((await simulate(own, { ...plain, seeds: 1 })).failures).toEqual([]);
+  },
+);
 
 describe('a check of my own', () => {
   const found = async (options: SimulateOptions) =>

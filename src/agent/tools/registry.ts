@@ -5,7 +5,7 @@ import type { Shape } from '../../json/shape.ts';
 import { z } from '../../json/shapes.ts';
 import type { Confirm } from '../../actors/ask-approval.ts';
 import { McpError, type McpCalls } from '../../actors/mcp/mcp-calls.ts';
-import { deepFreeze } from '../../actors/leaf.ts';
+import { deepFreeze } from '../../json/json.ts';
 import {
   type AgentSettings,
   DEFAULT_SETTINGS,

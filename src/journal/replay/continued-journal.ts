@@ -10,7 +10,14 @@
  * I5 A working run that was resumed too often in a short time, without any progress, is ended.
  */
 import type { KnownOutcome } from '../format/cut-recording.ts';
-import type { Effect, Entry, Outcome, OutsideEvent, Perform } from '../../actors/journal.ts';
+import {
+  type Effect,
+  type Entry,
+  type Outcome,
+  type OutsideEvent,
+  type Perform,
+  unknownOutcome,
+} from '../../actors/journal.ts';
 import type { Restart } from '../../machines/contract/agent-setup.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import { deltaWriter } from '../format/deltas.ts';
@@ -277,11 +284,4 @@ type Known = NonNullable<Continuation['known']>;
 
 function always(out: Outcome): Perform {
   return () => Promise.resolve(out);
-}
-
-/** The outcome of an effect that an earlier process began and that must not be repeated. */
-export function unknownOutcome({ name, request }: Effect): Outcome {
-  const tool = isJsonObject(request) && typeof request['tool'] === 'string' ? `'${request['tool']}'` : name;
-  const message = `The process ended while ${tool} was running, and it must not be repeated: nobody knows whether it took effect.`;
-  return { ok: false, error: { code: 'unknown-outcome', message } };
 }

@@ -195,11 +195,7 @@ const NO_OVERRIDE: RunOverride = { model: '', skill: null };
 
 /** The memory that a run starts with. */
 export function initialContext(input: AgentInput): AgentContext {
-  const given = input.history ?? [];
-  // With several models, each request is worded for the one that gets it.
-  const isWorded = input.setup?.toolCalling === 'json' && input.setup.models === undefined;
-  const history = isWorded ? toJsonMode(given) : given;
-  const settings = input.setup?.settings ?? DEFAULT_SETTINGS;
+  const history = wordedFor(input.setup, input.history ?? []);
   // A refused message was not sent, and is not sent with later ones.
   const content = input.refused === undefined ? input.content : undefined;
   const task: Message = { role: 'user', content: content ?? input.task };
@@ -212,7 +208,6 @@ export function initialContext(input: AgentInput): AgentContext {
     step: null,
     batch: null,
     failure: null,
-    loop: loopBegun(settings.maxConsecutiveRepeats),
     stepsTaken: 0,
     stats: { ...NEW_STATS, historyLength: history.length, mail: { ...NO_MAIL, queued: input.queued ?? [] } },
     ending: endingBeforeStart(input),
@@ -221,11 +216,23 @@ export function initialContext(input: AgentInput): AgentContext {
   };
 }
 
+/** Takes the setup that a run without one has asked for. */
+export function setupTaken({ messages }: AgentContext, setup: AgentSetup): Partial<AgentContext> {
+  return { ...fromSetup(setup), messages: wordedFor(setup, messages) };
+}
+
+/** The messages as an agent's model takes them. With several models, each request is worded for the one that gets it. */
+function wordedFor(setup: AgentSetup | undefined, messages: readonly Message[]): readonly Message[] {
+  return setup?.toolCalling === 'json' && setup.models === undefined ? toJsonMode(messages) : messages;
+}
+
 /** What follows from an agent's setup; a run without one asks for it first. */
-export function fromSetup(setup: AgentSetup | null) {
+function fromSetup(setup: AgentSetup | null) {
   const toolset = setup?.toolset ?? NOTHING;
+  const settings = setup?.settings ?? DEFAULT_SETTINGS;
   return {
-    settings: setup?.settings ?? DEFAULT_SETTINGS,
+    settings,
+    loop: loopBegun(settings.maxConsecutiveRepeats),
     runInfo: setup === null ? null : runInfoOf(setup),
     toolset,
     shown: fromToolset(setup?.instructions ?? '', toolset, setup?.settings, setup?.output),

@@ -9,7 +9,7 @@ import {
 import { type CheckOutputResult, checkOutput } from '../../actors/check-output.ts';
 import { describeAgent, type PromptTexts, composePrompt } from '../../actors/compose-prompt.ts';
 import { leafErrorOf } from '../../actors/leaf.ts';
-import { type AgentContext, cancelledEnding, fromSetup } from './agent-context.ts';
+import { type AgentContext, cancelledEnding, setupTaken } from './agent-context.ts';
 import type { AgentInput, AgentSetup, OutputSpec, ToolsChanged, Toolset } from '../contract/agent-setup.ts';
 import type { CallOutcome } from '../tool-call/call-request.ts';
 import { type AgentOutput, type AgentState, childAgent } from '../contract/run-result.ts';
@@ -184,7 +184,7 @@ export const agentParts = setup({
       const { totalMs } = context.settings;
       if (totalMs !== null) enqueue.raise({ type: 'run.expired' }, { id: 'totalTime', delay: totalMs });
     }),
-    takeSetup: assign((_, given: AgentSetup) => fromSetup(given)),
+    takeSetup: assign(({ context }, given: AgentSetup) => setupTaken(context, given)),
     takePrompts: assign({
       shown: ({ context }, texts: PromptTexts) => ({ ...context.shown, prompts: promptsOf(texts) }),
     }),

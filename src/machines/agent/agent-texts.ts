@@ -1,4 +1,4 @@
-import { deepFreeze } from '../../actors/leaf.ts';
+import { deepFreeze } from '../../json/json.ts';
 import type { Message, ProviderState } from '../../actors/model.ts';
 import { cutMiddle, type ToolResult, imagesOf, withoutMedia } from '../../tools/result.ts';
 import { mayHaveHappened } from '../../tools/error-text.ts';

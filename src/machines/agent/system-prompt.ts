@@ -1,6 +1,5 @@
-import { deepFreeze } from '../../actors/leaf.ts';
 import type { Message, ModelTool, ToolCalling } from '../../actors/model.ts';
-import { type JsonSchema, isJsonObject } from '../../json/json.ts';
+import { deepFreeze, type JsonSchema, isJsonObject } from '../../json/json.ts';
 import { sentName } from '../../tools/lookup.ts';
 import type { ToolSpec } from '../../tools/spec.ts';
 import type { AgentSettings, OutputSpec, ServerNote, SkillNote, Toolset } from '../contract/agent-setup.ts';

@@ -2,10 +2,9 @@
  * Owns: answers that have a schema: how the model is asked for them, and what it receives about those that do not fit. Does
  * not own: how they are read out of replies (`read-answer.ts`), when all this happens (`agent.ts`), or the check by code.
  */
-import { deepFreeze } from '../../actors/leaf.ts';
 import type { ModelTool, ToolCalling } from '../../actors/model.ts';
 import type { Issue } from '../../json/errors.ts';
-import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../../json/json.ts';
+import { deepFreeze, type Json, type JsonObject, type JsonSchema, isJsonObject } from '../../json/json.ts';
 import type { Repair } from '../../parsing/repair/repairs.ts';
 import { toolSlug } from '../../tools/lookup.ts';
 import type { OutputSpec } from '../contract/agent-setup.ts';

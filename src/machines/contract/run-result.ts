@@ -146,11 +146,15 @@ export const childAgent: ChildAgentLogic = {
   config: { nests: 'agent' },
   transition: (snapshot, event, scope) => machineAbove(scope.self).transition(snapshot, event, scope),
   getInitialSnapshot: (scope, input) => machineAbove(scope.self).getInitialSnapshot(scope, input),
-  start: (snapshot, scope) => machineAbove(scope.self).start?.(snapshot, scope),
-  getPersistedSnapshot: (snapshot) => snapshot,
+  start: (snapshot, scope) => machineAbove(scope.self).start(snapshot, scope),
+  getPersistedSnapshot: (snapshot, options) => {
+    const machine: unknown = Reflect.get(snapshot, 'machine');
+    return isAgentMachine(machine) ? machine.getPersistedSnapshot(snapshot, options) : snapshot;
+  },
+  restoreSnapshot: (kept, scope) => machineAbove(scope.self).restoreSnapshot(kept, scope),
 };
 
-function machineAbove(self: AnyActorRef): ChildAgentLogic {
+function machineAbove(self: AnyActorRef): Required<ChildAgentLogic> {
   for (let actor: unknown = self; typeof actor === 'object' && actor !== null; actor = Reflect.get(actor, '_parent')) {
     const logic: unknown = Reflect.get(actor, 'logic');
     if (isAgentMachine(logic)) return logic;
@@ -158,7 +162,7 @@ function machineAbove(self: AnyActorRef): ChildAgentLogic {
   throw new Error('A child agent was started without an agent above it.');
 }
 
-function isAgentMachine(logic: unknown): logic is ChildAgentLogic {
+function isAgentMachine(logic: unknown): logic is Required<ChildAgentLogic> {
   return typeof logic === 'object' && logic !== null && 'transition' in logic && Reflect.get(logic, 'id') === 'agent';
 }
 

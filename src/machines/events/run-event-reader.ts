@@ -12,6 +12,7 @@ import { mailNews } from '../contract/mail.ts';
 import { AGENT_STATES, type AgentOutput, type AgentState, runResultOf } from '../contract/run-result.ts';
 import { permissionKey, sourceOf } from '../../tools/server-tool.ts';
 import { type ToolCallContext, askedBecause, limitOf } from '../tool-call/tool-call-context.ts';
+import { troubleOfCode } from '../tool-call/tool-recovery.ts';
 import { type Microstep, type PathOf, isAt } from './transition-log.ts';
 import type { agentMachine } from '../agent/agent.ts';
 import type { toolCallMachine } from '../tool-call/tool-call.ts';
@@ -165,11 +166,10 @@ class AgentReader {
         attempt: context.progress.taken,
         error: context.progress.attempts.at(-1)?.error ?? '',
       });
-    if (hasReached('AWAITING_APPROVAL.APPROVED') && microstep.event.type === 'xstate.error.actor.rememberPermission')
-      this.#emit({
-        type: 'warning',
-        message: `"Always allow" for '${call.tool}' could not be stored, so you will be asked again: ${leafErrorOf(microstep.event).message}`,
-      });
+    const trouble = microstep.taken.some(({ eventType }) => eventType === microstep.event.type)
+      ? troubleOfCode(microstep.event, call.tool)
+      : null;
+    if (trouble !== null) this.#emit({ type: 'warning', message: trouble });
     if (microstep.snapshot.status === 'done') {
       const started = this.#running.get(microstep.path);
       this.#running.delete(microstep.path);

@@ -1,6 +1,6 @@
 import { callLlm } from '../../actors/call-llm.ts';
 import type { LeafError } from '../../actors/journal.ts';
-import { deepFreeze, leafErrorOf } from '../../actors/leaf.ts';
+import { leafErrorOf } from '../../actors/leaf.ts';
 import {
   type Message,
   ModelError,
@@ -9,7 +9,7 @@ import {
   type ModelTool,
   type ToolCalling,
 } from '../../actors/model.ts';
-import { isJsonObject, type JsonObject, type JsonSchema } from '../../json/json.ts';
+import { deepFreeze, isJsonObject, type JsonObject, type JsonSchema } from '../../json/json.ts';
 import { type AgentSettings, MOST_MICROSTEPS } from '../contract/agent-setup.ts';
 import { shortenOlderResults, toJsonMode, withoutImages } from './conversation.ts';
 import {

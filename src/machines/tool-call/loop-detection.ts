@@ -90,17 +90,22 @@ export const loopDetectionMachine = setup({
   },
 });
 
-/** The state of the detection: a value, kept by its caller. */
-export type LoopSnapshot = SnapshotFrom<typeof loopDetectionMachine>;
+/** The state of the detection: plain data, kept by its caller. */
+export type LoopSnapshot = Pick<SnapshotFrom<typeof loopDetectionMachine>, 'value' | 'context'>;
 
 /** The detection before the first call. */
 export function loopBegun(limit: number): LoopSnapshot {
-  return loopDetectionMachine.getInitialSnapshot(scope, { limit });
+  return plain(loopDetectionMachine.getInitialSnapshot(scope, { limit }));
 }
 
 /** One step, pure. XState's own `transition` does the same, but makes an actor for every step, which costs more. */
 export function loopStepped(loop: LoopSnapshot, event: CallProposed | RoundSettled): LoopSnapshot {
-  return loopDetectionMachine.transition(loop, event, scope);
+  return plain(loopDetectionMachine.transition(loopDetectionMachine.resolveState(loop), event, scope));
+}
+
+/** A snapshot holds its machine, which no persisted snapshot can. */
+function plain({ value, context }: SnapshotFrom<typeof loopDetectionMachine>): LoopSnapshot {
+  return { value, context };
 }
 
 const never = createActor(loopDetectionMachine, { input: { limit: 2 } });

@@ -1,3 +1,4 @@
+import { leafErrorOf } from '../../actors/leaf.ts';
 import type { RunFixerInput, RunFixerOutput } from '../../actors/tool-call/run-fixer.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { parseToolCallArguments } from '../../parsing/calls/arguments.ts';
@@ -147,4 +148,14 @@ function numberOf(callId: string): number {
 /** The arguments as text: as the model wrote them where they could not be read. */
 function rawText({ unreadable, args }: CallRequest): string {
   return unreadable === null ? JSON.stringify(args) : unreadable.raw;
+}
+
+const OF_ON_ERROR: ReadonlySet<string> = new Set(['chooseSteps', 'fix', 'sanitize', 'repairAgent', 'substitute']);
+
+/** What is said of the author's code when it failed beside a call: the call itself goes on without it. */
+export function troubleOfCode(event: { readonly type: string }, tool: string): string | null {
+  const what = event.type.replace('xstate.error.actor.', '');
+  if (what === 'rememberPermission')
+    return `"Always allow" for '${tool}' could not be stored, so you will be asked again: ${leafErrorOf(event).message}`;
+  return OF_ON_ERROR.has(what) ? `onError of '${tool}' failed (${what}): ${leafErrorOf(event).message}` : null;
 }

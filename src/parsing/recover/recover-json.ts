@@ -45,7 +45,7 @@ function problemOf(options: RecoverJsonOptions | undefined): string | null {
 }
 
 function recoverPlain(text: string, limits: Limits): RecoveredJson {
-  const strict = parseStrict(text, limits.maxDepth);
+  const strict = parseStrict(text, limits.maxDepth, true);
   if (strict !== undefined && typeof strict.value === 'object' && strict.value !== null) {
     return { ok: true, value: strict.value, complete: true, repairs: [] };
   }

@@ -1,3 +1,4 @@
+import { writtenNumber } from '../../json/depth.ts';
 import type { Json } from '../../json/json.ts';
 import { CODE, isComma, isDigit, isQuote, isSpace } from './characters.ts';
 import type { Cursor } from './cursor.ts';
@@ -87,7 +88,7 @@ function quoteEnds(c: Cursor, index: number, code: number): boolean {
 
 function readBare(c: Cursor, text: string, at: number): Json {
   if (c.pos >= c.end) c.cutInside = true;
-  if (JSON_NUMBER.test(text)) return Number(text);
+  if (JSON_NUMBER.test(text)) return writtenNumber(text);
   const literal = LITERALS.get(text);
   if (literal !== undefined) {
     if (!JSON_LITERALS.has(text)) c.repair('literal', `${text} is not JSON`, 0, at);

@@ -1,3 +1,4 @@
+import { writtenNumber } from '../../json/depth.ts';
 import { type Building, type Json, setOwn } from '../../json/json.ts';
 
 /**
@@ -186,7 +187,7 @@ class Reader {
       if (found === '') return this.fail();
     }
     this.pos = end;
-    return Number(found);
+    return writtenNumber(found);
   }
 
   private space(): number {

@@ -1,4 +1,4 @@
-import { isList, parseStrict } from '../../json/depth.ts';
+import { isList, isTooLong, parseStrict } from '../../json/depth.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import { DEFAULT_LIMITS } from '../repair/repairs.ts';
 import { readAt } from '../repair/values-in-text.ts';
@@ -6,7 +6,7 @@ import type { FitContext } from './fit-context.ts';
 
 /**
  * The value as the schema's type clearly means it, with the repair listed; undefined when there is no safe reading.
- * Never: boolean to number, fraction to integer, anything to null.
+ * Never: boolean to number, fraction or rounded digits to integer, anything to null.
  */
 export function coerceTo(type: Json, value: Json, context: FitContext): Json | undefined {
   const unwrapped = unwrap(type, value);
@@ -45,7 +45,7 @@ function unwrap(type: Json, value: Json): Json | undefined {
 function toNumber(type: 'integer' | 'number', value: Json, context: FitContext): Json | undefined {
   if (typeof value !== 'string') return undefined;
   const number = readNumber(value);
-  if (number === undefined || (type === 'integer' && !Number.isInteger(number))) return undefined;
+  if (number === undefined || (type === 'integer' && (!Number.isInteger(number) || isTooLong(value)))) return undefined;
   context.repair('text-to-number', `the text ${JSON.stringify(value)} was read as the number ${number}`, 1);
   return number;
 }

@@ -1,4 +1,4 @@
-import { isList } from '../../json/depth.ts';
+import { isList, isTooLong } from '../../json/depth.ts';
 import type { Issue } from '../../json/errors.ts';
 import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../../json/json.ts';
 import { checkBounds } from './check-bounds.ts';
@@ -99,6 +99,7 @@ function describe(value: Json): string {
   if (value === null || typeof value === 'boolean') return String(value);
   const type = typeOf(value);
   if (type === 'array' || type === 'object') return articled(type);
+  if (isTooLong(value)) return 'more digits than a number can hold';
   const text = JSON.stringify(value);
   return `${articled(type)} (${text.length > 60 ? `${text.slice(0, 57)}…` : text})`;
 }

@@ -67,7 +67,8 @@ class PartialEnvelope {
     const args = key === undefined ? undefined : this.lexer.members.get(key);
     const closed = this.lexer.state === 'closed';
     const source = args === undefined ? undefined : sourceOf(args);
-    if (source === undefined) return [{ name, args: {}, complete: closed }];
+    // Arguments that only a repair can read are known at the end.
+    if (source === undefined) return [{ name, args: {}, complete: closed && args === undefined }];
     return this.remember(`calls ${String(closed)}`, () => ({ calls: [makeCall(name, source.value, closed)] })).calls;
   }
 

@@ -1,7 +1,7 @@
 import type { OutsideEvent } from '../../actors/journal.ts';
 import type { Explorable } from '../../journal/replay/replay.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
-import { optionsOf } from '../../json/known-options.ts';
+import { OptionError, optionsOf } from '../../json/known-options.ts';
 import type { Law } from './laws/law.ts';
 import type { OutcomesOf } from './outcomes/outcome.ts';
 import type { View } from './walk/exploration.ts';
@@ -77,8 +77,8 @@ export const checkExploreOptions = optionsOf<ExploreOptions>('explorePaths', 'do
 /** Claims as laws. */
 export function lawsOf({ never, always }: ExploreOptions): readonly Law[] {
   return [
-    ...entriesOf('never', never).map(([name, holds]) => claim(name, 'must hold nowhere', (view) => !holds(view))),
-    ...entriesOf('always', always).map(([name, holds]) => claim(name, 'must hold everywhere', holds)),
+    ...entriesOf('never', never).map(([name, holds]) => claim(name, 'must hold nowhere', holds, false)),
+    ...entriesOf('always', always).map(([name, holds]) => claim(name, 'must hold everywhere', holds, true)),
   ];
 }
 
@@ -87,13 +87,19 @@ function entriesOf(kind: string, claims: Claims | undefined): readonly [string, 
   return typeof claims === 'function' ? [[kind, claims]] : Object.entries(claims);
 }
 
-function claim(name: string, says: string, holds: (view: View) => boolean): Law {
+function claim(name: string, says: string, holds: (view: View) => boolean, wanted: boolean): Law {
   return {
     name,
     says: `'${name}' ${says}.`,
     check: ({ run }) => {
       const view = run.view();
-      return holds(view) ? null : `'${name}' ${says}, and was broken in ${view.state}`;
+      const held: unknown = holds(view);
+      if (held instanceof Promise)
+        throw new OptionError(
+          'wrong-option',
+          `explorePaths: the claim '${name}' must give true or false, and gives a promise.`,
+        );
+      return Boolean(held) === wanted ? null : `'${name}' ${says}, and was broken in ${view.state}`;
     },
   };
 }

@@ -129,7 +129,7 @@ function checkActors(machine: AnyStateMachine, where: string): void {
     else if (!isHarmless(Reflect.get(logic, 'config')))
       throw new ExplorationError(
         'not-a-leaf',
-        `The actor '${name}' of the machine '${where}' is neither a machine nor made by leaf(), so that it would really act. Provide a leaf in its place.`,
+        `The actor '${name}' of the machine '${where}' is neither a machine nor one of an agent's 'actors', so that it would really act. Provide a machine in its place.`,
       );
   }
 }
