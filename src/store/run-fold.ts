@@ -7,7 +7,7 @@
 import type { Usage } from '../actors/model.ts';
 import type { AnyResult } from '../machines/contract/run-result.ts';
 import type { RunEvent } from '../machines/events/run-events.ts';
-import type { CallView, MessageView, PendingView, RunSnapshot } from './view-types.ts';
+import type { CallView, MessageView, RunSnapshot } from './view-types.ts';
 
 /** A view and how far it has come. */
 export interface RunFold {
@@ -38,8 +38,8 @@ export const NO_EVENTS: RunFold = {
 export type ShownEvent = RunEvent & {
   /** Of a call that waits: of the arguments that are shown. */
   readonly digest?: string;
-  /** Of a token: how much of what was shown stays, in characters; its `thought` and `answer` are what follows. */
-  readonly kept?: { readonly thought: number; readonly answer: number };
+  /** Of a token: its `thought` and `answer` follow what is shown, instead of replacing it. */
+  readonly more?: boolean;
 };
 
 /** The view after one more event. */
@@ -74,16 +74,11 @@ function shown(view: RunSnapshot, event: ShownEvent): RunSnapshot {
     case 'step.started':
       return { ...withoutDraft(view), step: event.step, limit: event.limit };
     case 'state.changed':
-      return { ...view, state: event.to, messages: withQuestionEnded(view.messages, questionEnd(event)) };
+      return { ...view, state: event.to };
     case 'model.token': {
-      if (event.answer === '' && event.thought === '') return view;
-      const { text, thought } = messageIn(view, turn) ?? NO_TEXT;
-      const { answer, thought: thoughtKept } = event.kept ?? { answer: 0, thought: 0 };
-      return edit({
-        text: text.slice(0, answer) + event.answer,
-        thought: thought.slice(0, thoughtKept) + event.thought,
-        isPartial: true,
-      });
+      if (event.answer + event.thought === '') return view;
+      const { text, thought } = (event.more && messageIn(view, turn)) || NO_TEXT;
+      return edit({ text: text + event.answer, thought: thought + event.thought, isPartial: true });
     }
     case 'output.partial':
       return { ...view, output: event.output };
@@ -132,36 +127,10 @@ function ended(view: RunSnapshot, { status, usage, output, error, reason, result
   };
 }
 
-/** Whether a call that waits is a question of an escalation, which no tool runs for. */
-export function isQuestionCall(callId: string): boolean {
-  return /q\d+$/.test(callId);
-}
-
-/**
- * What becomes of an agent's question by an event, if anything does: it has no event of its own, but the agent goes on. `none`:
- * nobody answered it.
- */
-export function questionEnd(event: RunEvent): 'yes' | 'no' | 'none' | null {
-  if (event.type !== 'state.changed' || event.from !== 'ERROR_RECOVERY') return null;
-  if (event.event === 'approval.refused') return 'no';
-  return event.event === 'approval.given' || event.event === 'askApproval.done' ? 'yes' : 'none';
-}
-
-function withQuestionEnded(messages: readonly MessageView[], end: ReturnType<typeof questionEnd>) {
-  if (end === null) return messages;
-  const settle = (call: CallView): CallView =>
-    call.status === 'waiting' && isQuestionCall(call.callId)
-      ? { ...call, status: end === 'none' ? 'stopped' : 'answered' }
-      : call;
-  return messages.map((one) => ({ ...one, calls: one.calls.map(settle) }));
-}
-
 /** The calls that wait after an event: whatever happens to a call that waits ends its waiting. */
 function pendingAfter(view: RunSnapshot, event: ShownEvent): RunSnapshot {
-  const isOver = ({ callId, child }: PendingView): boolean =>
-    'callId' in event ? callId === event.callId : child === event.child && isQuestionCall(callId);
-  if (!('callId' in event) && (questionEnd(event) === null || !view.pending.some(isOver))) return view;
-  const others = view.pending.filter((one) => !isOver(one));
+  if (!('callId' in event)) return view;
+  const others = view.pending.filter((one) => one.callId !== event.callId);
   const pending =
     event.type === 'approval.requested' ? [...others, { ...callIn(event), runId: view.runId ?? '' }] : others;
   return { ...view, pending, status: pending.length > 0 ? 'waiting' : 'working' };

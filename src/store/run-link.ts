@@ -71,7 +71,7 @@ export function linkToRun(run: SomeRun): RunLink {
       }
     },
     request: async ({ type, callId = '', args, text = '' }) => {
-      if (type === 'approve') return { ok: await run.approve(callId, args === undefined ? {} : { args }) };
+      if (type === 'approve') return { ok: await run.approve(callId, args && { args }) };
       if (type === 'reject') return { ok: await run.reject(callId, text) };
       if (type === 'stop') return { ok: await run.cancel() };
       // What becomes of it, events say.
@@ -86,7 +86,7 @@ export function linkToUrl(
   url: string,
   { headers, credentials = 'same-origin', fetch: ask = fetch, retryMs = 500 }: RunStoreOptions,
 ): RunLink {
-  let position: string | null = null;
+  let position: string | undefined;
   const send = async (init: RequestInit, own: RequestHeaders): Promise<Response> => {
     const given = typeof headers === 'function' ? await headers() : headers;
     return ask(url, { ...init, headers: { ...given, ...own }, credentials });
@@ -96,14 +96,14 @@ export function linkToUrl(
       for (let failures = 0; !signal.aborted; failures++) {
         take({ connection: failures === 0 ? 'connecting' : 'retrying' });
         try {
-          const last = position === null ? null : { 'last-event-id': position };
+          const last = position && { 'last-event-id': position };
           const response = await send({ signal }, { accept: 'text/event-stream', ...last });
           if (response.status === 204) return;
           if (response.status >= 400 && response.status < 500)
             return take({ error: (await answerOf(response)).error ?? null });
-          if (!response.ok) throw new Error(String(response.status));
+          if (!response.ok || response.body === null) throw new Error('closed');
           take({ connection: 'open' });
-          for await (const { id, data } of messagesIn(response.body)) {
+          for await (const [data, id] of messagesIn(response.body.getReader())) {
             if (signal.aborted) return;
             take(JSON.parse(data));
             if (id === undefined) continue;
@@ -114,7 +114,7 @@ export function linkToUrl(
           // It is opened again.
         }
         if (failures >= 0) {
-          const ms = retryMs * Math.min(2 ** failures, 30) * (0.5 + Math.random() / 2);
+          const ms = (retryMs / 2) * Math.min(2 ** failures, 30) * (1 + Math.random());
           await new Promise((resolve) => setTimeout(resolve, ms));
         }
       }
@@ -134,34 +134,22 @@ export function errorOf(reason: unknown): ViewError {
   return { code, message };
 }
 
-/** A message of a server, without an id where it is not recorded. */
-interface ServerMessage {
-  readonly id: string | undefined;
-  readonly data: string;
-}
+/** A message of a server; it has no id where it is not recorded. */
+type ServerMessage = readonly [data: string, id: string | undefined];
 
-/**
- * The server-sent events of a body, as they arrive; one that was cut off is left out. Only a line feed ends a line: JSON may hold
- * the other signs that a regular expression takes for ends of lines (U+2028, U+2029).
- */
-export async function* messagesIn(body: ReadableStream<Uint8Array> | null): AsyncGenerator<ServerMessage> {
-  if (body === null) return;
-  const reader = body.getReader();
+/** The server-sent events of a body, as they arrive; one that was cut off is left out. JSON may hold any sign but a line feed. */
+export async function* messagesIn(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<ServerMessage> {
   const decoder = new TextDecoder();
   let rest = '';
-  try {
-    for (;;) {
-      // oxlint-disable-next-line no-await-in-loop -- one piece after the other
-      const { done, value } = await reader.read();
-      if (done) return;
-      const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n');
-      rest = blocks.pop() ?? '';
-      for (const block of blocks) {
-        const [, id, data] = /^(?:id: ([^\n]*)\n)?data: ([^\n]*)/.exec(block) ?? [];
-        if (data !== undefined) yield { id, data };
-      }
+  for (;;) {
+    // oxlint-disable-next-line no-await-in-loop -- one piece after the other
+    const { done, value } = await reader.read();
+    if (done) return;
+    const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n');
+    rest = blocks.pop() ?? '';
+    for (const block of blocks) {
+      const [, id, data] = /^(?:id: (.*?)\n)?data: (.*)/s.exec(block) ?? [];
+      if (data !== undefined) yield [data, id];
     }
-  } finally {
-    await reader.cancel().catch(() => undefined);
   }
 }

@@ -15,14 +15,11 @@ type EventOf<TSource> = RunOf<TSource> extends AsyncIterable<infer TEvent> ? TEv
 
 type OutputOfRun<TSource> = RunOf<TSource> extends Run<infer _TEvent, infer _TLast, infer TOutput> ? TOutput : unknown;
 
-/** A call that has begun, one that waits for a person, and how calls end. `stopped`: the run ended, or went on, without it. */
+/** A call that has begun, one that waits for a person, and how calls end. `stopped`: the run ended before the call did. */
 type CallOf<TEvent> = TEvent extends { readonly type: 'tool.started' }
   ? Pick<TEvent, Named<TEvent>> & { readonly status: 'running' | 'stopped' }
   : TEvent extends { readonly type: 'approval.requested' }
-    ? Pick<TEvent, Named<TEvent> | Extract<keyof TEvent, 'reason'>> & {
-        /** `answered`: it was a question. */
-        readonly status: 'waiting' | 'answered' | 'stopped';
-      }
+    ? Pick<TEvent, Named<TEvent> | Extract<keyof TEvent, 'reason'>> & { readonly status: 'waiting' | 'stopped' }
     : TEvent extends { readonly type: 'tool.finished' }
       ? Pick<TEvent, Named<TEvent> | Extract<keyof TEvent, 'result' | 'ok'>> & { readonly status: 'finished' }
       : TEvent extends { readonly type: 'tool.denied' }

@@ -14,7 +14,7 @@ import type { RequestAnswer, SentGroup } from '../store/run-link.ts';
 import type { ShownEvent } from '../store/run-fold.ts';
 import { type ServedAgent, refusedReplies, standingOf, writeReplies } from './base/answer-approvals.ts';
 import { Chat, type ChatOptions } from './base/chat.ts';
-import { OpenApprovals, globalCallId } from './base/open-approvals.ts';
+import { type OpenApproval, OpenApprovals, QUESTION_ENDS, globalCallId, questionEnd } from './base/open-approvals.ts';
 import { newChatId, runsOfChat } from './base/owned-runs.ts';
 import { type FeedOptions, type LiveText, runFeed } from './base/run-feed.ts';
 import { jsonOf, SSE_PING, readPosition, refusal, sseResponse, unknownId } from './base/sse.ts';
@@ -100,12 +100,13 @@ async function* textsOfRun(
   { after, ...how }: Pick<FeedOptions, 'signal' | 'resumed'> & { readonly after: number },
 ): AsyncGenerator<string> {
   const approvals = new OpenApprovals();
-  const shown = (event: RunEvent): ShownEvent => {
+  const shown = (event: RunEvent): readonly ShownEvent[] => {
+    const ended = approvals.endedBy(event).map((one) => questionEnded(one, event));
     approvals.take(event);
     const digest = event.type === 'approval.requested' ? approvals.of(event.callId)?.digest : undefined;
     // The text is in the events before.
-    if (event.type === 'run.finished') return { ...event, result: { ...event.result, messages: [] } };
-    return digest === undefined ? event : { ...event, digest };
+    if (event.type === 'run.finished') return [{ ...event, result: { ...event.result, messages: [] } }];
+    return [...ended, digest === undefined ? event : { ...event, digest }];
   };
   let state = '';
   let seq = 0;
@@ -118,7 +119,7 @@ async function* textsOfRun(
     else {
       seq = fed.batch.groups.at(-1)?.events.at(-1)?.seq ?? seq;
       const { groups, run } = fed.batch;
-      const all = groups.map(({ position, events }) => ({ position, events: events.map(shown) }));
+      const all = groups.map(({ position, events }) => ({ position, events: events.flatMap(shown) }));
       const fresh = all.filter(({ position }) => position > after);
       for (const { position, events } of fresh) yield written(`id: ${runId}:${position}\n`, { events });
       const isPast = run.position < after || (run.isOver && fresh.length === 0);
@@ -139,24 +140,35 @@ function written(id: string, group: SentGroup): string {
   return `${id}data: ${JSON.stringify(group)}\n\n`;
 }
 
-/** The model's text so far, as its last token, without what the client has of it. */
-function tokenOf({ seq, attempt, ...text }: LiveText, told: LiveText | null): ShownEvent {
-  const before = told?.seq === seq && told.attempt === attempt ? told : { thought: '', answer: '' };
-  const keptOf = (of: 'thought' | 'answer'): number => (text[of].startsWith(before[of]) ? before[of].length : 0);
-  const kept = { thought: keptOf('thought'), answer: keptOf('answer') };
-  const [thought, answer] = [text.thought.slice(kept.thought), text.answer.slice(kept.answer)];
-  return {
-    type: 'model.token',
-    kind: 'text',
-    text: '',
-    index: 0,
-    replayed: false,
-    seq,
-    attempt,
-    thought,
-    answer,
-    kept,
+/** The end of a question, which has no event, as that of its call: between that event by which it ended and the one before. */
+function questionEnded({ callId, tool, args, child }: OpenApproval, event: RunEvent): RunEvent {
+  const of = {
+    callId,
+    tool,
+    args,
+    seq: event.seq - 0.5,
+    replayed: event.replayed,
+    ...(child === undefined ? {} : { child }),
   };
+  const end = questionEnd(event) ?? 'none';
+  if (end !== 'yes') return { ...of, type: 'tool.denied', reason: QUESTION_ENDS[end] };
+  return {
+    ...of,
+    type: 'tool.finished',
+    result: { status: 'success', message: QUESTION_ENDS.yes },
+    ok: true,
+    durationMs: 0,
+  };
+}
+
+/** The model's text so far, as its last token: what is new in it, where it has grown. */
+function tokenOf({ seq, attempt, thought, answer }: LiveText, told: LiveText | null): ShownEvent {
+  const token = { type: 'model.token', kind: 'text', text: '', index: 0, replayed: false, seq, attempt } as const;
+  const grew = told?.seq === seq && told.attempt === attempt;
+  if (!grew || !thought.startsWith(told.thought) || !answer.startsWith(told.answer))
+    return { ...token, thought, answer };
+  const more = { thought: thought.slice(told.thought.length), answer: answer.slice(told.answer.length) };
+  return { ...token, ...more, more: true };
 }
 
 async function said(served: Served, request: Request): Promise<Response> {

@@ -9,8 +9,7 @@ import type { Json } from '../../json/json.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { BEFORE_TEXT } from '../base/event-groups.ts';
-import { OpenApprovals, globalCallId, shownResult } from '../base/open-approvals.ts';
-import { questionEnd } from '../../store/run-fold.ts';
+import { OpenApprovals, QUESTION_ENDS, globalCallId, questionEnd, shownResult } from '../base/open-approvals.ts';
 import type { AgEvent, AgUsage } from './ag-event.ts';
 
 type Of<TType extends RunEvent['type']> = Extract<RunEvent, { readonly type: TType }>;
@@ -260,12 +259,6 @@ export class AgUiFold {
     ];
   }
 }
-
-const QUESTION_ENDS = {
-  yes: 'The question was answered.',
-  no: 'The answer was no.',
-  none: 'The question was not answered.',
-} as const;
 
 function message(messageId: string, role: 'assistant' | 'user', text: string): readonly AgEvent[] {
   if (text === '') return [];

@@ -195,6 +195,7 @@ class ChatServer {
     let last = '';
     let failures = 0;
     for (;;) {
+      let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
       try {
         if (response === null) {
           const after = new Headers(headers);
@@ -204,7 +205,8 @@ class ChatServer {
           response = await this.request(url, { headers: after, signal });
           if (response.status === 204) return;
         }
-        for await (const { id = '', data } of messagesIn(response.body)) {
+        reader = response.body?.getReader();
+        for await (const [data, id = ''] of reader === undefined ? [] : messagesIn(reader)) {
           if (data === '[DONE]') return;
           const chunk: UiChunk = JSON.parse(data);
           if (readPosition(id) !== null) last = id;
@@ -215,6 +217,8 @@ class ChatServer {
       } catch (error) {
         if (signal?.aborted === true) throw error;
         if (failures >= RETRIES_MS.length) throw error;
+      } finally {
+        void reader?.cancel().catch(() => undefined);
       }
       if (failures >= RETRIES_MS.length) throw new TypeError('network error: the stream ended early');
       const ms = RETRIES_MS[failures] ?? 0;

@@ -9,8 +9,7 @@ import type { Json } from '../../json/json.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { BEFORE_TEXT } from '../base/event-groups.ts';
-import { OpenApprovals, globalCallId, shownResult } from '../base/open-approvals.ts';
-import { questionEnd } from '../../store/run-fold.ts';
+import { OpenApprovals, globalCallId, questionEnd, shownResult } from '../base/open-approvals.ts';
 import { FINISH_REASONS, type UiChunk } from './ui-chunk.ts';
 
 type Of<TType extends RunEvent['type']> = Extract<RunEvent, { readonly type: TType }>;

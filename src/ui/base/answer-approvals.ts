@@ -18,9 +18,8 @@ import { type Followed, followRun } from '../../journal/run/follow-run.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { DrivenRun } from '../../journal/run/driven-runs.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
-import { questionEnd } from '../../store/run-fold.ts';
 import { GroupPlayer } from './event-groups.ts';
-import { type OpenApproval, OpenApprovals } from './open-approvals.ts';
+import { type OpenApproval, OpenApprovals, questionEnd } from './open-approvals.ts';
 
 /** What of an agent is served. Any agent fits, whatever its tools get and its answer is. */
 export interface ServedAgent {

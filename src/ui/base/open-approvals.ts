@@ -1,7 +1,6 @@
 import { digest } from '../../json/digest.ts';
 import type { Json } from '../../json/json.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
-import { isQuestionCall, questionEnd } from '../../store/run-fold.ts';
 import type { Policy } from '../../tools/spec.ts';
 
 /** A call that waits for a person. */
@@ -27,6 +26,23 @@ export interface OpenApproval {
 export function globalCallId(runId: string, callId: string): string {
   return `${runId}:${callId}`;
 }
+
+/**
+ * What becomes of an agent's question by an event, if anything does: it has no event of its own, but the agent goes on. `none`:
+ * nobody answered it.
+ */
+export function questionEnd(event: RunEvent): 'yes' | 'no' | 'none' | null {
+  if (event.type !== 'state.changed' || event.from !== 'ERROR_RECOVERY') return null;
+  if (event.event === 'approval.refused') return 'no';
+  return event.event === 'approval.given' || event.event === 'askApproval.done' ? 'yes' : 'none';
+}
+
+/** What is said of the end of a question. */
+export const QUESTION_ENDS = {
+  yes: 'The question was answered.',
+  no: 'The answer was no.',
+  none: 'The question was not answered.',
+} as const;
 
 /** Follows which calls of a run wait for a person. */
 export class OpenApprovals {
@@ -83,7 +99,7 @@ export class OpenApprovals {
       ...(policy === undefined ? {} : { policy }),
       ...(limitMs === undefined ? {} : { limitMs }),
       ...(child === undefined ? {} : { child }),
-      isQuestion: isQuestionCall(callId),
+      isQuestion: /q\d+$/.test(callId),
     });
   }
 }
