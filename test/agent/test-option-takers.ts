@@ -1,11 +1,12 @@
-import { createAgent } from '../../src/index.ts';
+import { type AgentOptions, createAgent } from '../../src/index.ts';
 import * as parsing from '../../src/parsing/index.ts';
 import CoverageReporter from '../../src/testing/coverage/index.ts';
 import * as testing from '../../src/testing/index.ts';
 import { type Taker, given, untyped } from './option-takers.ts';
 
 const { scriptedModel } = testing;
-const small = () => createAgent({ model: scriptedModel(['Done.']), silent: true, maxSteps: 1 });
+const small = (options: AgentOptions = {}) =>
+  createAgent({ ...options, model: scriptedModel(['Done.']), silent: true, maxSteps: 1 });
 const nothing = (): undefined => undefined;
 const EXPLORED = { maxPaths: 1, maxDepth: 3 };
 
