@@ -76,7 +76,7 @@ export interface RunSnapshot<TSource = SomeRun> {
   readonly pending: readonly PendingView<TSource>[];
   /** The tokens of the run so far, agents below included. */
   readonly usage: RunUsage;
-  /** The typed answer; while it streams, the part so far. */
+  /** The typed answer; while it streams, of a run of the same process, the part so far. */
   readonly output: OutputOfRun<TSource> | null;
   /** Why the run did not end with an answer, why the last request was refused, or why the connection was closed for good. */
   readonly error: ViewError | null;

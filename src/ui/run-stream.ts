@@ -13,7 +13,7 @@ import type { RunEvent } from '../machines/events/run-events.ts';
 import type { RequestAnswer, SentGroup } from '../store/run-link.ts';
 import type { ShownEvent } from '../store/run-fold.ts';
 import { type ServedAgent, refusedReplies, standingOf, writeReplies } from './base/answer-approvals.ts';
-import { Chat, type ChatOptions } from './base/chat.ts';
+import { Chat, type ChatOptions, checkServing } from './base/chat.ts';
 import { type OpenApproval, OpenApprovals, QUESTION_ENDS, globalCallId, questionEnd } from './base/open-approvals.ts';
 import { newChatId, runsOfChat } from './base/owned-runs.ts';
 import { type FeedOptions, type LiveText, runFeed } from './base/run-feed.ts';
@@ -36,6 +36,7 @@ interface Served extends ChatOptions {
  * @example app.all('/api/run', (context) => runStream.serve(agent, context.req.raw, { journal, owner }));
  */
 async function serve(agent: ServedAgent, request: Request, options: ChatOptions): Promise<Response> {
+  checkServing('runStream.serve', options);
   const chatId = new URL(request.url).searchParams.get('id') ?? '';
   const chat = Chat.of(agent, chatId, options);
   if (chat === null) return unknownId();

@@ -6,7 +6,7 @@ import { afterEach, expect, test } from 'vitest';
 import { type Agent, type JournalStore, type Model, createAgent } from '../../src/index.ts';
 import { fileJournal, memoryJournal } from '../../src/journal/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
-import { uiStream } from '../../src/ui/index.ts';
+import { agUi, runStream, uiStream } from '../../src/ui/index.ts';
 import { type TestChat, chatOver, tab, textOf, until } from './chat-tabs.ts';
 import { serveWeb } from './http-chat.ts';
 import { PAY, pay, payingAgent } from './paying-agent.ts';
@@ -268,6 +268,58 @@ test('a message that was edited is refused, for the history cannot be changed; s
   expect(textOf(chat.lastMessage)).toBe('Grey.');
   await chat.sendMessage({ text: 'Oslo?' });
   expect(await said()).toEqual(['Bern?', 'Grey.', 'Rome?', 'Warm.', 'Oslo?', 'So.']);
+});
+
+test('wrong options are refused at the first request, whatever it asks for', async () => {
+  const journal = memoryJournal();
+  const agent = createAgent({ model: scriptedModel(['Hi.']), silent: true, journal });
+  const request = () => new Request('http://x/api/chat/trip/messages');
+  // What a route of Next gives its handlers beside the request.
+  const params = { params: Promise.resolve({ path: [] }) };
+  const wrong: readonly (readonly [object, string])[] = [
+    [{ journal, owner: params }, "option 'owner' must be a text that is not empty"],
+    [{ journal, owner: null }, "option 'owner' must be"],
+    [{ journal, owner: '' }, "option 'owner' must be"],
+    [{ journal, onwer: 'ada' }, "there is no option 'onwer'. Did you mean 'owner'?"],
+    [{ owner: 'ada' }, "option 'journal' must be the agent's journal"],
+    [{ journal: 'runs.sqlite', owner: 'ada' }, "option 'journal' must be"],
+    [{ journal, owner: 'ada', maxRequestBytes: '1mb' }, "option 'maxRequestBytes' must be a number"],
+  ];
+  for (const [options, message] of wrong)
+    for (const { serve } of [uiStream, agUi, runStream])
+      // oxlint-disable-next-line no-await-in-loop, typescript/no-unsafe-type-assertion -- one after the other; it is wrong
+      await expect(serve(agent, request(), options as { journal: JournalStore })).rejects.toThrow(message);
+  expect(await journal.list?.()).toEqual([]);
+});
+
+test('a journal that is not the agent’s is called that; its answer is not an error by itself', async () => {
+  const agent = createAgent({ model: scriptedModel(['Hi.']), silent: true, journal: memoryJournal() });
+  const body = JSON.stringify({ id: 'trip', messages: [{ role: 'user', parts: [{ type: 'text', text: 'Hello' }] }] });
+  const request = new Request('http://x/api/chat', { method: 'POST', body });
+  const response = await uiStream.serve(agent, request, { journal: memoryJournal(), owner: 'ada' });
+  const message = "It is not in the journal that is served, which must be that of agent 'agent': Hi.";
+  expect([response.status, await response.json()]).toEqual([409, { error: { code: 'not-begun', message } }]);
+});
+
+test('a message in line is looked for now and then, not all the time', async () => {
+  let reads = 0;
+  const journal = new Proxy(memoryJournal(), {
+    get: (store, name) => {
+      if (name === 'read') reads += 1;
+      return Reflect.get(store, name);
+    },
+  });
+  const { model, allow, asked } = slowModel(['One.']);
+  const url = await served(createAgent({ model, silent: true, journal }), journal);
+  const [one, two] = [tab(url, 'count'), tab(url, 'count')];
+  const first = one.chat.sendMessage({ text: 'Count.' });
+  await until(() => asked() === 1);
+  const second = two.chat.sendMessage({ text: 'Again.' });
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  expect(reads).toBeLessThan(150);
+  allow(1);
+  await Promise.all([first, second]);
+  expect([one, two].map(({ chat }) => textOf(chat.lastMessage))).toEqual(['One.', 'One.']);
 });
 
 test('without an owner only chats are served whose ids nobody guesses', async () => {

@@ -15,7 +15,7 @@ import {
   standingOf,
   writeReplies,
 } from '../base/answer-approvals.ts';
-import { Chat, type ChatOptions } from '../base/chat.ts';
+import { Chat, type ChatOptions, checkServing } from '../base/chat.ts';
 import type { ClientRun } from '../base/client-texts.ts';
 import { FROM_START, type SsePosition, jsonOf, positionOf, refusal, sseResponse, unknownId } from '../base/sse.ts';
 import type { AgEvent } from './ag-event.ts';
@@ -45,6 +45,7 @@ const AG_RUN = 'agUiRun';
  * answer is the thread so far, and its live run.
  */
 export async function serveAgUi(agent: ServedAgent, request: Request, options: AgServeOptions): Promise<Response> {
+  checkServing('agUi.serve', options);
   if (request.method !== 'POST') return refusal(405, 'method', 'Only POST is served.');
   const { json, refused } = await jsonOf(request, options.maxRequestBytes);
   if (refused !== undefined) return refused;

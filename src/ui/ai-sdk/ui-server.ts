@@ -7,7 +7,7 @@
 import { readInput } from '../../agent/options/input-parts.ts';
 import { ownedHead, conversationId, lastRunOf } from '../base/owned-runs.ts';
 import { type ServedAgent, refusedReplies, shownUntil, standingOf, writeReplies } from '../base/answer-approvals.ts';
-import { Chat, type ChatOptions } from '../base/chat.ts';
+import { Chat, type ChatOptions, checkServing } from '../base/chat.ts';
 import type { ClientRun } from '../base/client-texts.ts';
 import { FROM_START, type SsePosition, jsonOf, positionOf, refusal, sseResponse, unknownId } from '../base/sse.ts';
 import { type UiAsk, readAsk } from './ui-requests.ts';
@@ -30,6 +30,7 @@ const HEADERS = { 'x-vercel-ai-ui-message-stream': 'v1' };
 
 /** Answers a request of a chat: a message, answers to approvals, a stop, a steer, or (`GET`) its messages or its stream. */
 export async function serveUiStream(agent: ServedAgent, request: Request, options: ServeOptions): Promise<Response> {
+  checkServing('uiStream.serve', options);
   if (request.method === 'GET') {
     const [chatId, what] = chatIn(request);
     if (chatId === null) return unknownId();

@@ -8,6 +8,7 @@
 import type { RunInput } from '../../agent/options/input-parts.ts';
 import type { Delivery } from '../../agent/options/run-options.ts';
 import type { JsonObject } from '../../json/json.ts';
+import { OptionError, optionsOf } from '../../json/known-options.ts';
 import type { RunSummary } from '../../journal/format/tally.ts';
 import { drivenRun } from '../../journal/run/driven-runs.ts';
 import { followRun } from '../../journal/run/follow-run.ts';
@@ -26,6 +27,26 @@ export interface ChatOptions {
   readonly context?: unknown;
   /** Larger requests are refused with status 413, in bytes. Default 16 MB: a chat posts its messages, with their images. */
   readonly maxRequestBytes?: number;
+}
+
+const checkNames = optionsOf<ChatOptions & { readonly state?: boolean }>('serve', 'docs/ui.md', {
+  journal: true,
+  owner: true,
+  context: true,
+  maxRequestBytes: true,
+  state: true,
+});
+
+/** Checks how chats are served. An owner that is misspelt, or no text, would be a mistake in whose chats they are. */
+export function checkServing(what: string, options: ChatOptions): void {
+  checkNames(options, what);
+  const { journal, owner, maxRequestBytes }: { readonly [name: string]: unknown } = { ...options };
+  const must = (holds: boolean, name: string, be: string): void => {
+    if (!holds) throw new OptionError('wrong-option', `${what}: option '${name}' must be ${be}.`);
+  };
+  must(typeof Reflect.get(Object(journal), 'open') === 'function', 'journal', "the agent's journal");
+  must(owner === undefined || (typeof owner === 'string' && owner !== ''), 'owner', 'a text that is not empty');
+  must(maxRequestBytes === undefined || Number(maxRequestBytes) === maxRequestBytes, 'maxRequestBytes', 'a number');
 }
 
 /** The outcome of a request to begin a run. */
@@ -76,7 +97,8 @@ export class Chat {
     const run = this.#conversation.run(input, { whenBusy: 'queue', context, metadata, park: true });
     if (await begun(journal, run)) return { ok: true, runId: run.runId };
     const { error, result } = await run;
-    return { ok: false, code: error?.code ?? 'not-begun', message: error?.message ?? result };
+    const otherwise = `It is not in the journal that is served, which must be that of agent '${this.#agent.name}': ${result}`;
+    return { ok: false, code: error?.code ?? 'not-begun', message: error?.message ?? otherwise };
   }
 
   /**

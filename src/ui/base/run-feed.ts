@@ -84,13 +84,14 @@ export async function begun(journal: Followed, run: DrivenRun & PromiseLike<unkn
     isOver = true;
   };
   run.then(over, over);
-  for (;;) {
+  // It may stand in line for minutes.
+  for (let ms = 2; ; ms = Math.min(ms * 1.2, 200)) {
     const mayCome = !isOver;
     // oxlint-disable-next-line no-await-in-loop -- looks until it is there
     if ((await journal.read?.(run.runId)) != null) return true;
     if (!mayCome) return false;
     // oxlint-disable-next-line no-await-in-loop -- see above
-    await new Promise((resolve) => setTimeout(resolve, 2));
+    await new Promise((resolve) => setTimeout(resolve, ms));
   }
 }
 
