@@ -62,15 +62,18 @@ function selecting(store: RunStore) {
       [lastView, lastSelector] = [view, selector];
       const run = { ...store, ...view };
       const next = selector === undefined ? run : selector(run);
-      if (!isSame(value, next)) value = next;
+      if (!isAlike(value, next)) value = next;
       return value;
     },
   };
 }
 
-/** Whether two values are one, or are lists or objects of the same members. */
-function isSame(one: unknown, other: unknown): boolean {
-  if (Object.is(one, other)) return true;
-  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
-  return Object.keys({ ...one, ...other }).every((key) => Object.is(Reflect.get(one, key), Reflect.get(other, key)));
+/** Whether two lists or plain objects have the same members. Others, such as a `Map`, hide what they hold. */
+function isAlike(one: unknown, other: unknown): boolean {
+  if (!isPlain(one) || !isPlain(other)) return false;
+  return Object.keys({ ...one, ...other }).every((key) => Object.is(one[key], other[key]));
+}
+
+function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
+  return value?.constructor === Object || value?.constructor === Array;
 }
