@@ -46,6 +46,15 @@ export function optionsOf<T extends object>(what: string, docs: string, known: N
   };
 }
 
+/** Throws an {@link OptionError} for one of these options that is given and is not a function. */
+export function checkFunctions<T extends object>(what: string, options: T, names: readonly (keyof T & string)[]): void {
+  for (const name of names) {
+    const given: unknown = options[name];
+    if (given === undefined || typeof given === 'function') continue;
+    throw new OptionError('wrong-option', `${what}: option '${name}' must be a function, and is ${described(given)}.`);
+  }
+}
+
 /** What to say of a name that is not among those that are known: the nearest, else all of them where they are few. */
 export function hint(written: string, names: readonly string[]): string {
   const meant = didYouMean(written, names);
@@ -76,5 +85,6 @@ export function named(kind: string, definition: unknown): string | undefined {
 /** What was given in the place of an object. */
 export function described(given: unknown): string {
   if (given === null) return 'null';
-  return Array.isArray(given) ? 'a list' : `a ${typeof given}`;
+  if (Array.isArray(given)) return 'a list';
+  return typeof given === 'object' ? 'an object' : `a ${typeof given}`;
 }

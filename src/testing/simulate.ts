@@ -1,7 +1,7 @@
 import { checkReply } from '../actors/check-reply.ts';
 import type { Model } from '../actors/model.ts';
 import { replaceHomePermissions } from '../agent/tools/granted.ts';
-import { OptionError, optionsOf } from '../json/known-options.ts';
+import { OptionError, checkFunctions, optionsOf } from '../json/known-options.ts';
 import { readRecording } from '../journal/format/recording.ts';
 import { hostileModel } from './hostile-model.ts';
 import type { ScriptedReply } from './scripted-model.ts';
@@ -86,6 +86,7 @@ let last: Promise<unknown> = Promise.resolve();
  */
 export async function simulate(given: AgentMaker | SimulatedAgent, options: SimulateOptions = {}): Promise<Simulation> {
   checkOptions(options);
+  checkFunctions('simulate', options, ['begin', 'check', 'always', 'onProgress']);
   const agent = checkedAgent(given);
   const { seeds = 1000, recheck = 0.02, maxFailures = 5, onProgress, check, always } = options;
   checkNumbers({ ...options, seeds, recheck, maxFailures });

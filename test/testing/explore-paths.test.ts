@@ -101,6 +101,17 @@ test('a claim that is async is refused: what it gives would count as true', asyn
   expect(ok).toBe(true);
 });
 
+test.each([
+  ['events', { events: [{ type: 'run.cancelled' }] }],
+  ['distinguish', { distinguish: 'steps' }],
+  ['answers', { always: { answers: true } }],
+  ['fails', { never: { fails: null } }],
+])('what is not a function is refused as %s', async (name, options) => {
+  const given = [agentWith({ tools: [look] }), options];
+  const message = expect.stringContaining(`explorePaths: option '${name}' must be a function`);
+  await expect(Reflect.apply(explorePaths, undefined, given)).rejects.toMatchObject({ code: 'wrong-option', message });
+});
+
 describe('canReach', () => {
   test('is true where there is a way, and false where none exists', async () => {
     const agent = agentWith({ tools: [look, wipe], maxSteps: cases(1, 2) });

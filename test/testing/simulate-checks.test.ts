@@ -26,6 +26,16 @@ test.each<[string, SimulateOptions]>([
   expect(runs).toBe(0);
 });
 
+test.each(['always', 'check', 'begin', 'onProgress'])(
+  'what is not a function is refused as %s, and is no failure',
+  async (name) => {
+    const given = [agent, { ...plain, [name]: { claims: () => true } }];
+    const found: unknown = Reflect.apply(simulate, undefined, given);
+    const message = `simulate: option '${name}' must be a function, and is an object.`;
+    await expect(found).rejects.toMatchObject({ code: 'wrong-option', message });
+  },
+);
+
 test.each<[string, unknown, string]>([
   ['an async function', async () => createAgent({}), 'returned a promise'],
   ['a function that forgets to return it', () => void createAgent({}), 'returned undefined'],

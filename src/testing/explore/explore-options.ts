@@ -1,7 +1,7 @@
 import type { OutsideEvent } from '../../actors/journal.ts';
 import type { Explorable } from '../../journal/replay/replay.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
-import { OptionError, optionsOf } from '../../json/known-options.ts';
+import { OptionError, checkFunctions, optionsOf } from '../../json/known-options.ts';
 import type { Law } from './laws/law.ts';
 import type { OutcomesOf } from './outcomes/outcome.ts';
 import type { View } from './walk/exploration.ts';
@@ -53,8 +53,15 @@ export interface ExploreOptions {
   readonly terminates?: boolean;
 }
 
-/** Rejects unknown options of an exploration. */
-export const checkExploreOptions = optionsOf<ExploreOptions>('explorePaths', 'docs/proof.md', {
+/** Rejects unknown options of an exploration, and what is not a function where one is needed. */
+export function checkExploreOptions(options: ExploreOptions, called = 'explorePaths'): void {
+  checkNames(options, called);
+  checkFunctions(called, options, ['events', 'distinguish', 'onProgress']);
+  for (const kind of ['never', 'always'] as const)
+    if (typeof options[kind] === 'object') checkFunctions(called, options[kind], Object.keys(options[kind]));
+}
+
+const checkNames = optionsOf<ExploreOptions>('explorePaths', 'docs/proof.md', {
   task: true,
   input: true,
   agent: true,
