@@ -48,6 +48,12 @@ describe('a run, its result and its recording are all accepted', () => {
 });
 
 describe('toHaveVisited', () => {
+  test('a state that no machine has is refused, so that no run is said not to have visited it', async () => {
+    const misspelt = /No machine of a run has a state 'BACKING_OF'. Did you mean 'BACKING_OFF'\?/;
+    expect(await failureOf(() => expect(travel()).not.toHaveVisited('BACKING_OF'))).toMatch(misspelt);
+    expect(await failureOf(() => expect(travel()).toHaveVisited('ASKING', 'RUNNING.BACKING_OF'))).toMatch(misspelt);
+  });
+
   test('looks at the order, and into the parts of a run', async () => {
     const run = travel([calls(['broken']), 'Sorry.']);
     await expect(run).toHaveVisited('DIRECT_EXECUTION', 'ERROR_RECOVERY', 'PLANNING.ASKING');

@@ -1,3 +1,6 @@
+import type { AnyStateNode } from 'xstate';
+import { OWN_MACHINES } from '../../inspector/diagram/own-machines.ts';
+import { didYouMean } from '../../json/nearest-name.ts';
 import { ROOT_ID } from '../../journal/format/run-input.ts';
 import { AGENT_STATES } from '../../machines/contract/run-result.ts';
 import { type Evidence, type Judgement, endingLines, pathLine, topLevelTransitions } from './evidence.ts';
@@ -19,6 +22,7 @@ export function judgeVisited(evidence: Evidence, states: readonly string[]): Jud
       `A result keeps the agent's five states only, not ${states.filter(isInner).join(', ')}. Give the Run or its recording.`,
     );
   }
+  checkNames(states);
   const visits = visitsOf(evidence);
   let from = 0;
   let missing: string | undefined;
@@ -31,6 +35,20 @@ export function judgeVisited(evidence: Evidence, states: readonly string[]): Jud
     from = found + 1;
   }
   return { pass: missing === undefined, message: () => visitedText(evidence, states, missing) };
+}
+
+/** A misspelt state is visited by no run: an expectation that it is not would hold for ever. */
+function checkNames(states: readonly string[]): void {
+  const known = (names ??= new Set([...OWN_MACHINES.values()].flatMap((machine) => namesIn(machine.root))));
+  const unknown = states.flatMap((state) => state.split('.')).find((name) => !known.has(name));
+  if (unknown !== undefined)
+    throw new TypeError(`No machine of a run has a state '${unknown}'.${didYouMean(unknown, [...known])}`);
+}
+
+let names: ReadonlySet<string> | undefined;
+
+function namesIn({ states }: Pick<AnyStateNode, 'states'>): readonly string[] {
+  return Object.entries(states).flatMap(([name, state]) => [name, ...namesIn(state)]);
 }
 
 function visitedText(evidence: Evidence, states: readonly string[], missing: string | undefined): string {
