@@ -134,7 +134,9 @@ function checkSteps(where: string, slot: SlotName, value: unknown): void {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
   const steps = list.map((step, index) => {
     if (!isStep(step))
-      throw new TypeError(`${where}: entry ${index} is not a step. Make steps with recover.fix, recover.retry and so on.`);
+      throw new TypeError(
+        `${where}: entry ${index} is not a step. Make steps with recover.fix, recover.retry and so on.`,
+      );
     return step;
   });
   stepsOf(steps).forEach((step, index) => {

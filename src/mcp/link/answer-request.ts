@@ -66,7 +66,9 @@ function readQuestion(server: string, params: JsonObject, odd: (text: string) =>
   if (mode === 'url') {
     const question = readPageRequest(server, params);
     if (question !== null) return question;
-    odd(`it wants a person to open ${JSON.stringify(url ?? null).slice(0, 300)}, which is not a page to send anybody to`);
+    odd(
+      `it wants a person to open ${JSON.stringify(url ?? null).slice(0, 300)}, which is not a page to send anybody to`,
+    );
     throw rpcRefusal(REFUSAL.invalidParams, 'elicitation/create needs a message and an https url without a password');
   }
   if (mode !== 'form')
