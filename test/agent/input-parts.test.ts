@@ -265,10 +265,11 @@ describe('images that wait for the next run', () => {
     expect(model.requests.map(({ messages }) => messages.at(-1)?.content)).toEqual(['Go', asked, [image]]);
   });
 
-  test('are checked like those of a run', () => {
+  test('are checked like those of a run', async () => {
     const run = createAgent({ model: seeing('One.'), silent: true }).run('Go');
     const queue = (input: unknown): unknown => Reflect.apply(run.queue, run, [input]);
     expect(() => queue([{ type: 'image', url: 'file:///etc/passwd' }])).toThrow(/^run.queue: part 0 .* begins with/);
     expect(() => queue(' ')).toThrow(/^run.queue: the input must be a text that is not blank/);
+    await run;
   });
 });

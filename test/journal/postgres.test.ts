@@ -143,6 +143,14 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
     await store.close();
   });
 
+  test('what is tried again is given up when the journal is closed', async () => {
+    const store = postgresJournal('postgres://127.0.0.1:1/none', { patienceMs: 600_000 });
+    const listed = store.list().catch((error: unknown) => error);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await store.close();
+    expect(await listed).toMatchObject({ code: 'store-unreachable' });
+  });
+
   test('where the server stays away, a conversation is free when it is there again', async () => {
     await using own = await startPostgres();
     const store = postgresJournal(own.url, { migrate: true, leaseMs: 2000, patienceMs: 1500 });
@@ -296,6 +304,7 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
     await own.end();
     expect(performance.now() - began).toBeLessThan(900);
     await expect.poll(listening).toBe(0);
+    await journal.close();
   });
 
   test('a process that closes nothing ends by itself', async () => {

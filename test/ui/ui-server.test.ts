@@ -395,6 +395,7 @@ test('a reply after an approval streams word by word, too', async () => {
   allow(3);
   await until(() => textOf(chat.lastMessage) === 'It is paid.');
   expect(chat.messages).toHaveLength(2);
+  await until(() => chat.status === 'ready');
 });
 
 test('what is said to a run while it works stands in its message, between what it did before and after', async () => {

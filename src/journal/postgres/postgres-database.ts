@@ -73,6 +73,8 @@ export class PostgresDatabase {
   #own: OwnPool | null = null;
   #pool: Promise<PostgresPool> | null = null;
   #ready: Promise<void> | null = null;
+  /** How often it was closed: what is tried again then is given up. */
+  #closings = 0;
 
   constructor(at: PostgresPool | string, options: DatabaseOptions) {
     this.schema = `"${options.schema}"`;
@@ -125,6 +127,7 @@ export class PostgresDatabase {
   }
 
   async close(): Promise<void> {
+    this.#closings += 1;
     await this.#pool?.catch(() => undefined);
     await this.#own?.end();
     [this.#own, this.#pool, this.#ready] = [null, null, null];
@@ -154,16 +157,18 @@ export class PostgresDatabase {
     values: readonly unknown[] = [],
   ): Promise<readonly PostgresRow[]> {
     const until = performance.now() + this.#options.patienceMs;
+    const closings = this.#closings;
     for (let wait = 20; ; wait = Math.min(wait * 2, 1000)) {
       try {
         // oxlint-disable-next-line no-await-in-loop -- one try after the other
         return await this.#once(name, text, values);
       } catch (error) {
         if (!isPassing(error)) throw error;
-        if (performance.now() + wait > until) throw new JournalError('store-unreachable', null, this.place, error);
+        const isLate = performance.now() + wait > until;
+        // oxlint-disable-next-line no-await-in-loop -- as above
+        if (!isLate) await new Promise((resolve) => setTimeout(resolve, wait));
+        if (isLate || closings !== this.#closings) throw new JournalError('store-unreachable', null, this.place, error);
       }
-      // oxlint-disable-next-line no-await-in-loop -- as above
-      await new Promise((resolve) => setTimeout(resolve, wait));
     }
   }
 
