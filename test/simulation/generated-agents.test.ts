@@ -36,6 +36,7 @@ describe('what is right is no failure', () => {
     ['a model that says something else when it is asked again', variedAgent, 88, 5],
     ['a repair agent for which no tokens are left', variedAgent, 104, 17],
     ['a call of a server that may be sent again', variedAgent, 8, 13],
+    ['unusable replies with answers between them that do not fit their schema', variedAgent, 1587, 15],
   ])('%s', async (_what, agentOf, number, seed) => {
     const { agent, options } = agentOf(number);
     expect((await simulate(agent, { ...options, seeds: [seed] })).failures).toEqual([]);

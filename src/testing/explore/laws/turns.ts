@@ -70,10 +70,13 @@ function isCorrection(one: Happening): boolean {
   return isTransition(one, 'agent') && one.from === 'PLANNING.DECIDING' && one.to === 'PLANNING.CHECKING_BUDGET';
 }
 
-/** A message that arrives together with an answer is handled like a correction, and the count restarts after it. */
+/**
+ * What is used, a call, a plan or an answer that is held against its schema, ends a row. A message that arrives together
+ * with an answer is handled like a correction, and the count restarts after it.
+ */
 function corrections({ story }: Situation) {
   const used = story.findLastIndex(
-    (one) => isTransition(one, 'agent') && /^(EXECUTING_PLAN|DIRECT_EXECUTION)/.test(one.to),
+    (one) => isTransition(one, 'agent') && /^(EXECUTING_PLAN|DIRECT_EXECUTION|PLANNING\.DELIVERING)/.test(one.to),
   );
   const row = story.slice(used + 1);
   const steered = row.findLastIndex((one) => one.kind === 'told' && textAt(one.event, 'type') === 'message.steered');
