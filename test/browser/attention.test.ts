@@ -143,7 +143,11 @@ test.skipIf(noChromium)('the page drops runs that the server let go of, except t
   const { page } = await open({ url: own.url });
   await page.locator('.answer-text').waitFor();
   await page.keyboard.press('Home');
-  for (const n of [2, 3, 4, 5]) await answer(n);
+  for (const n of [2, 3, 4, 5]) {
+    // Runs stand in the order of the milliseconds in which they began.
+    await page.waitForTimeout(5);
+    await answer(n);
+  }
   await page.keyboard.press('r');
   const rows = page.getByRole('dialog').locator('.session-row');
 
