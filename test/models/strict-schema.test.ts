@@ -179,6 +179,19 @@ describe('the schema of arguments as it is sent', () => {
     });
   });
 
+  test('a schema whose definitions refer to each other many times costs no more than its size', () => {
+    const names = Array.from({ length: 40 }, (_, at) => `d${at}`);
+    const all = names.map((name) => ({ $ref: `#/$defs/${name}` }));
+    const $defs = Object.fromEntries(
+      names.map((name) => [name, { type: 'object', properties: { [name]: { type: 'string' } }, anyOf: all }]),
+    );
+    const members = Object.fromEntries(Array.from({ length: 3000 }, (_, at) => [`m${at}`, { type: 'string' }]));
+    const wide = { type: 'object', properties: members, required: Object.keys(members) };
+    const wrapped = Array.from({ length: 3000 }, () => ({ allOf: [{ $ref: '#/$defs/wide' }] }));
+    expect(Object.keys(Object(sentSchema({ anyOf: all, $defs })['properties'])).toSorted()).toEqual(names.toSorted());
+    expect(sentSchema({ anyOf: wrapped, $defs: { wide } })).toMatchObject({ type: 'object', properties: {} });
+  });
+
   test('every list has a schema for its items, however deep', () => {
     const schema = {
       type: 'object',

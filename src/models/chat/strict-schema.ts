@@ -122,39 +122,86 @@ export function sentSchema(schema: JsonSchema): JsonObject {
   if (!isJsonObject(schema)) return { type: 'object', properties: {} };
   const known = sentForms.get(schema);
   if (known !== undefined) return known;
-  const given = sentNode(flat(schema, schema, MOST_LEVELS));
+  const given = sentNode(flat(schema, schema));
   const form = { ...given, type: given['type'] ?? 'object', properties: given['properties'] ?? {} };
   sentForms.set(schema, form);
   return form;
 }
 
 const sentForms = new WeakMap<JsonObject, JsonObject>();
-/** A schema may refer to itself. */
-const MOST_LEVELS = 8;
+/** So many alternatives are listed for the model, with so many names each. */
+const MOST_TOLD = 30;
+
+/** What is flattened together: each schema once, and no more members than a server's schema may cost. */
+class Flattening {
+  readonly known = new Map<JsonObject, JsonObject>();
+  #left = 20_000;
+
+  /** As many of a list as may still be looked at. */
+  counted<T>(list: () => readonly T[]): readonly T[] {
+    if (this.#left === 0) return [];
+    const some = list().slice(0, this.#left);
+    this.#left -= some.length;
+    return some;
+  }
+}
 
 /** The schema without alternatives at its top: each has its properties there, and the description says which go together. */
-function flat(schema: JsonObject, root: JsonObject, levels: number): JsonObject {
+function flat(schema: JsonObject, root: JsonObject, of = new Flattening()): JsonObject {
+  const { known } = of;
+  const before = known.get(schema);
+  if (before !== undefined) return before;
+  // Where it refers to itself it adds nothing.
+  known.set(schema, {});
   const { $ref, anyOf, oneOf, allOf, not: _not, enum: _enum, ...rest } = schema;
   const meant = definitionOf($ref, root);
-  const groups = [...listOf(allOf).map((one) => [one]), listOf(anyOf), listOf(oneOf), meant === null ? [] : [meant]];
-  if (levels === 0 || ((_not ?? _enum) === undefined && groups.every(({ length }) => length === 0))) return schema;
-  let properties = objectOr(rest['properties']);
+  const groups = [
+    ...listOf(allOf).map((one) => [one]),
+    listOf(anyOf),
+    listOf(oneOf),
+    meant === null ? [] : [meant],
+  ].map((group) =>
+    group
+      .filter(isJsonObject)
+      .map((one) => flat(one, root, of))
+      .filter(({ type = 'object' }) => type === 'object'),
+  );
+  const isFlat = [$ref === undefined || meant === null ? undefined : $ref, anyOf, oneOf, allOf, _not, _enum].every(
+    (part) => part === undefined,
+  );
+  const form = isFlat ? schema : merged(rest, groups, of);
+  known.set(schema, form);
+  return form;
+}
+
+/** A schema with the properties of all; those that every alternative of a group requires are required. */
+function merged(rest: JsonObject, groups: readonly (readonly JsonObject[])[], of: Flattening): JsonObject {
+  const properties = new Map<string, Json[]>();
   const required = new Set(listOf(rest['required']));
   const told = typeof rest['description'] === 'string' ? [rest['description']] : [];
-  for (const group of groups) {
-    const members = group
-      .filter(isJsonObject)
-      .map((one) => flat(one, root, levels - 1))
-      .filter(({ type = 'object' }) => type === 'object');
-    for (const member of members) properties = joined(properties, objectOr(member['properties']));
-    const [first, ...others] = members.map((member) => listOf(member['required']));
-    for (const name of first ?? []) if (others.every((other) => other.includes(name))) required.add(name);
-    if (members.length > 1) told.push(`One of: ${members.map(shortly).join(' or ')}.`);
+  for (const one of [rest, ...groups.flat()])
+    for (const [name, member] of of.counted(() => Object.entries(objectOr(one['properties'])))) {
+      const list = properties.get(name) ?? [];
+      list.push(...alternativesOf(member));
+      properties.set(name, list);
+    }
+  for (const members of groups) {
+    const times = new Map<Json, number>();
+    for (const member of members)
+      for (const name of new Set(of.counted(() => listOf(member['required']))))
+        times.set(name, (times.get(name) ?? 0) + 1);
+    for (const [name, count] of times) if (count === members.length) required.add(name);
+    if (members.length > 1) told.push(`One of: ${members.slice(0, MOST_TOLD).map(shortly).join(' or ')}.`);
     else if (typeof members[0]?.['description'] === 'string') told.push(members[0]['description']);
   }
   const { additionalProperties: _open, ...more } = rest;
-  const description = told.length === 0 ? {} : { description: told.join(' ') };
-  return { ...more, type: 'object', properties, required: [...required], ...description };
+  return {
+    ...more,
+    type: 'object',
+    properties: Object.fromEntries([...properties].map(([name, list]) => [name, oneOfThese(list)])),
+    required: [...required],
+    ...(told.length === 0 ? {} : { description: told.join(' ') }),
+  };
 }
 
 function definitionOf($ref: Json | undefined, { $defs, definitions }: JsonObject): Json | null {
@@ -166,20 +213,11 @@ function definitionOf($ref: Json | undefined, { $defs, definitions }: JsonObject
 function shortly({ properties, required }: JsonObject): string {
   const all = objectOr(properties);
   const names = listOf(required).length > 0 ? listOf(required).map(String) : Object.keys(all);
-  const parts = names.map((name) => {
+  const parts = names.slice(0, MOST_TOLD).map((name) => {
     const { const: fixed } = objectOr(all[name]);
     return fixed === undefined ? name : `${name}: ${JSON.stringify(fixed)}`;
   });
   return `{${parts.join(', ')}}`;
-}
-
-function joined(one: JsonObject, other: JsonObject): JsonObject {
-  const both: Building = { ...one };
-  for (const [name, member] of Object.entries(other)) {
-    const known = Object.hasOwn(one, name) ? one[name] : undefined;
-    setOwn(both, name, known === undefined ? member : oneOfThese([...alternativesOf(known), member]));
-  }
-  return both;
 }
 
 function alternativesOf(schema: Json): readonly Json[] {
