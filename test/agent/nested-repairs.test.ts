@@ -195,6 +195,32 @@ describe('a repair agent runs below the call that it mends', () => {
     }
   });
 
+  test('what one that takes too long has used counts, and nothing is left of the budget for others', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const usage = { inputTokens: 7, outputTokens: 0, totalTokens: 7 };
+      let asked = 0;
+      const model: Model = {
+        id: 'slow',
+        complete: () =>
+          asked++ === 0 ? Promise.resolve({ ...calls(['look_up', {}]), usage }) : new Promise<never>(() => undefined),
+      };
+      const again = ['nonsense', { path: '/a' }, { path: '/b' }].map((args) => calls(['write', args]));
+      const { agent, lookUp, write } = writer({
+        fixer: { model, timeouts: { responseMs: 1_000_000 } },
+        agent: { model: answering(...again).model, budget: { maxToolCalls: 2 } },
+      });
+      const run = agent.run('Write');
+      const output = run.then((result) => result);
+      await vi.advanceTimersByTimeAsync(181_000);
+      expect(await output).toMatchObject({ reason: 'budget', usage: { totalTokens: 7 } });
+      expect([lookUp.calls.length, write.calls]).toEqual([1, [{ path: '/a' }]]);
+      expect(await replay(run.recording(), agent)).toEqual(await output);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   test('its secrets stay out of the recording', async () => {
     const { agent, write } = writer({ fixer: { secrets: ['/found'] } });
     const run = agent.run('Write');

@@ -37,6 +37,8 @@ describe('what is right is no failure', () => {
     ['a repair agent for which no tokens are left', variedAgent, 104, 17],
     ['a call of a server that may be sent again', variedAgent, 8, 13],
     ['unusable replies with answers between them that do not fit their schema', variedAgent, 1587, 15],
+    ['a repair agent that runs into its time limit', variedAgent, 2492, 8],
+    ['a child whose first call has ended when the run is given up, and whose second has not', variedAgent, 119, 10],
   ])('%s', async (_what, agentOf, number, seed) => {
     const { agent, options } = agentOf(number);
     expect((await simulate(agent, { ...options, seeds: [seed] })).failures).toEqual([]);

@@ -1,11 +1,21 @@
-import type { SnapshotFrom } from 'xstate';
+import type { ActorRefFrom, SnapshotFrom } from 'xstate';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import type { agentMachine } from '../../machines/agent/agent.ts';
+import type { AgentContext } from '../../machines/agent/agent-context.ts';
 import { openCallsSettled, outputOf } from '../../machines/agent/endings.ts';
-import { AGENT_STATES, type AgentOutput, type AgentPath, type AgentState } from '../../machines/contract/run-result.ts';
+import { stoppedCounted } from '../../machines/agent/escalating.ts';
+import {
+  AGENT_STATES,
+  type AgentOutput,
+  type AgentPath,
+  type AgentState,
+  type AnyResult,
+  runResultOf,
+} from '../../machines/contract/run-result.ts';
 import { stateText } from '../../machines/events/transition-log.ts';
-import type { RunState } from './run.ts';
+import { pendingApprovals } from './pending-approvals.ts';
+import type { PendingApproval, RunState } from './run.ts';
 
 type AgentSnapshot = SnapshotFrom<typeof agentMachine>;
 
@@ -49,28 +59,44 @@ function pathOf(snapshot: AgentSnapshot): AgentPath {
   return inner === '' ? state : `${state}.${inner}`;
 }
 
-/** The state of a run that was released: its calls stay open, since it has not ended. */
-export function releasedOutput(
-  { runId, task, reason }: { readonly runId: string; readonly task: string; readonly reason: 'released' | 'parked' },
-  snapshot: AgentSnapshot | undefined,
-): AgentOutput {
+/** What there was of a run when its machine was stopped before the end. */
+export interface Stopped {
+  readonly context: AgentContext;
+  /** The same with nothing left at work. */
+  readonly settled: AgentContext;
+  readonly pending: readonly PendingApproval[];
+}
+
+/** Read before the machine is stopped: a stopped actor has no children any more. */
+export function stoppedAt(runId: string, actor: ActorRefFrom<typeof agentMachine>): Stopped {
+  const snapshot = actor.getSnapshot();
+  return { context: snapshot.context, settled: settledNow(snapshot), pending: pendingApprovals(runId, actor) };
+}
+
+/** The result of a run that was released: its calls stay open, since it has not ended. */
+export function releasedResult(
+  run: Pick<AnyResult, 'runId' | 'durationMs'> & { readonly task: string; readonly reason: 'released' | 'parked' },
+  stopped: Stopped | undefined,
+): AnyResult {
+  const { runId, durationMs, task, reason } = run;
   const result = `The run was ${reason} and can be resumed by its id, ${runId}.`;
-  if (snapshot !== undefined) return outputOf({ ...snapshot.context, ending: { reason, result, error: null } });
-  const { error: _none, ...output } = failedOutput(task, snapshot);
-  return { ...output, result, status: 'waiting', reason, errorHistory: [], states: ['PLANNING'] };
+  if (stopped === undefined) {
+    const { error: _none, ...nothing } = failedOutput(task, undefined, undefined);
+    const waiting = { result, status: 'waiting', reason, errorHistory: [], states: ['PLANNING'] } as const;
+    return runResultOf({ ...nothing, ...waiting }, { runId, durationMs, pending: [] });
+  }
+  const { context, settled, pending } = stopped;
+  const output = outputOf({ ...context, stats: settled.stats, ending: { reason, result, error: null } });
+  return runResultOf(output, { runId, durationMs, pending });
 }
 
 /** The output of a run that could not come to its end by itself: its journal failed, or Signalbox did. */
-export function failedOutput(
-  task: string,
-  snapshot: AgentSnapshot | undefined,
-  thrown: unknown = snapshot?.error,
-): AgentOutput {
+export function failedOutput(task: string, settled: AgentContext | undefined, thrown: unknown): AgentOutput {
   const { message, code } = describeThrown(thrown ?? new Error('the machine stopped without an output'));
-  const step = snapshot?.context.stepsTaken ?? 0;
+  const step = settled?.stepsTaken ?? 0;
   const error = { code: code ?? 'internal', message, step };
   const result = `Unable to complete task: ${message}`;
-  if (snapshot === undefined) {
+  if (settled === undefined) {
     const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
     const nothing = {
       stepsTaken: 0,
@@ -84,13 +110,19 @@ export function failedOutput(
     };
     return { result, success: false, status: 'failed', reason: 'thrown', error, ...nothing };
   }
-  const context = { ...snapshot.context, ...openCallsSettled(snapshot.context) };
-  const { stats } = context;
+  const { stats } = settled;
   return outputOf({
-    ...context,
+    ...settled,
     stats: { ...stats, states: [...stats.states, 'COMPLETION'], errorHistory: [...stats.errorHistory, error] },
     ending: { reason: 'thrown', result, error },
   });
+}
+
+/** The run as if everything at work were stopped now: what that has used counts, and each open call has a result. */
+export function settledNow(snapshot: AgentSnapshot): AgentContext {
+  const self = { getSnapshot: () => snapshot };
+  const context = { ...snapshot.context, ...stoppedCounted(snapshot.context, self) };
+  return { ...context, ...openCallsSettled(context, self) };
 }
 
 /** The system prompt of a request to a model. */

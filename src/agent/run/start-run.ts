@@ -16,14 +16,14 @@ import type { RunJournal } from '../../journal/run/run-journal.ts';
 import { ROOT_ID, inputOf } from '../../journal/format/run-input.ts';
 import type { agentMachine } from '../../machines/agent/agent.ts';
 import type { RunEventBody } from '../../machines/events/run-events.ts';
-import { type AgentOutput, type AnyResult, runResultOf } from '../../machines/contract/run-result.ts';
+import { type AnyResult, runResultOf } from '../../machines/contract/run-result.ts';
 import { stateText } from '../../machines/events/transition-log.ts';
 import { pendingApprovals, waitingPath } from './pending-approvals.ts';
-import { failedOutput, promptOf, releasedOutput, stateOf } from './run-state.ts';
+import { type Stopped, failedOutput, promptOf, releasedResult, settledNow, stateOf, stoppedAt } from './run-state.ts';
 import { Messages } from './messages.ts';
 import type { RunPlan, StartedRun } from './run-plan.ts';
 import { quietly, runWatch } from './run-watch.ts';
-import { type AnyRun, type PendingApproval, approvalGiven, runHandle } from './run.ts';
+import { type AnyRun, approvalGiven, runHandle } from './run.ts';
 import { RunReaders, countEffect, runMachine } from './run-reader.ts';
 
 /** Starts a run at once. */
@@ -56,7 +56,7 @@ class RunningRun {
   #isOver = false;
   #isReleased = false;
   #isParked = false;
-  #pendingAtEnd: readonly PendingApproval[] = [];
+  #stopped: Stopped | undefined;
   #cancelled: string | undefined;
   readonly #readers: RunReaders;
   readonly #messages: Messages;
@@ -106,7 +106,7 @@ class RunningRun {
         this.#readers.close(error instanceof Error ? error : new Error(String(error)));
         throw error;
       }
-      const output = failedOutput(plan.task, this.#snapshot(), error);
+      const output = failedOutput(plan.task, this.#stopped?.settled ?? this.#snapshot()?.context, error);
       const failed = plan.redactor.redact(runResultOf(output, { runId: plan.runId, durationMs: 0 }));
       [result, isKept] = [failed, plan.resumable === true && this.#live !== null];
       this.#readers.remark((reader) => reader.emit({ type: 'run.finished', result: failed }));
@@ -160,17 +160,15 @@ class RunningRun {
     const durationMs = await this.#loop(live);
     const snapshot = this.#snapshot();
     if (durationMs === null) {
-      const { elapsed } = recording;
-      const { runId, task } = plan;
-      const released = releasedOutput({ runId, task, reason: this.#isParked ? 'parked' : 'released' }, snapshot);
-      const result = runResultOf(released, { runId, durationMs: elapsed, pending: this.#pendingAtEnd });
+      const reason = this.#isParked ? 'parked' : 'released';
+      const result = releasedResult({ ...plan, reason, durationMs: recording.elapsed }, this.#stopped);
       // Nothing more comes; no resumed run counts this event.
       this.#readers.remark((reader) => reader.announce({ type: 'run.finished', result }, '', false));
       return result;
     }
-    const output: AgentOutput | undefined = snapshot?.output;
-    if (output !== undefined) return runResultOf(output, { runId: plan.runId, durationMs });
-    return runResultOf(failedOutput(plan.task, snapshot), { runId: plan.runId, durationMs: 0 });
+    const ended = { runId: plan.runId, durationMs };
+    if (snapshot?.output !== undefined) return runResultOf(snapshot.output, ended);
+    return runResultOf(failedOutput(plan.task, snapshot && settledNow(snapshot), snapshot?.error), ended);
   }
 
   #onNote(effect: Effect, note: JsonObject): void {
@@ -200,14 +198,11 @@ class RunningRun {
       }
       onStable();
     } catch (error) {
-      driven.actor.stop();
-      await journal.abandon?.();
+      await this.#stop(live);
       throw error;
     }
     if (driven.isActive()) {
-      this.#pendingAtEnd = pendingApprovals(this.#plan.runId, driven.actor);
-      driven.actor.stop();
-      await journal.abandon?.();
+      await this.#stop(live);
       return null;
     }
     const { elapsed } = recording;
@@ -215,6 +210,12 @@ class RunningRun {
     recording.end(output);
     await journal.end(output);
     return elapsed;
+  }
+
+  async #stop({ driven, journal }: Live): Promise<void> {
+    this.#stopped = stoppedAt(this.#plan.runId, driven.actor);
+    driven.actor.stop();
+    await journal.abandon?.();
   }
 
   #snapshot(): SnapshotFrom<typeof agentMachine> | undefined {
@@ -265,9 +266,8 @@ class RunningRun {
       queue: (input, options) => this.#messages.queue(input, options),
       pending: () => {
         const root = this.#live?.driven;
-        return root?.isActive() === true
-          ? [...pendingApprovals(runId, root.actor), ...(logins?.list(runId) ?? [])]
-          : [];
+        if (root?.isActive() !== true) return [];
+        return [...pendingApprovals(runId, root.actor), ...(logins?.list(runId) ?? [])];
       },
       recording: () => this.#live?.recording.text() ?? '',
       transitions: () => [...this.#readers.reader().transitions],

@@ -45,6 +45,7 @@ import {
   limitedToSkill,
   partialEnding,
   stoppedByVerdict,
+  stoppedCounted,
   toolsTaken,
   verdictMissed,
   verdictOf,
@@ -233,20 +234,14 @@ export const agentParts = setup({
     takeOutcome: assign(({ context }, outcome: CallOutcome) => outcomeTaken(context, outcome)),
     closeBatch: assign(({ context }) => batchClosed(context)),
     startCalls: enqueueActions(({ context, enqueue }) => {
-      const { batch } = context;
+      const { batch, settings, toolset } = context;
       if (batch === null) return;
       // One by one: this is called at the start and after each outcome, so none runs now.
-      const upTo = context.settings.parallelToolCalls ? batch.runnable : Math.min(batch.runnable, batch.started + 1);
+      const upTo = settings.parallelToolCalls ? batch.runnable : Math.min(batch.runnable, batch.started + 1);
       if (upTo <= batch.started) return;
       const caller = callerOf(context);
       for (const { request, verdict } of batch.calls.slice(batch.started, upTo)) {
-        const input: ToolCallInput = {
-          request,
-          verdict,
-          tools: context.toolset.tools,
-          settings: context.settings,
-          caller,
-        };
+        const input: ToolCallInput = { request, verdict, tools: toolset.tools, settings, caller };
         enqueue.spawnChild('toolCall', { id: request.callId, input });
       }
       enqueue(assign({ batch: { ...batch, started: upTo } }));
@@ -286,14 +281,15 @@ export const agentParts = setup({
     addDecision: assign(({ context }, { decision }: ApprovalAnswer) =>
       answerTold(context, decision === 'deny' ? 'no' : 'yes'),
     ),
-    startDeadline: enqueueActions(({ context, enqueue }) => {
-      const { approvalMs } = context.settings;
+    startDeadline: enqueueActions(({ context: { settings }, enqueue }) => {
+      const { approvalMs } = settings;
       if (approvalMs !== null)
         enqueue.raise({ type: 'approval.expired' }, { id: 'approvalDeadline', delay: approvalMs });
     }),
     stopDeadline: cancel('approvalDeadline'),
     endPartially: assign({ ending: ({ context }) => partialEnding(context) }),
     endByVerdict: assign({ ending: ({ context }) => stoppedByVerdict(context) }),
-    settleOpenCalls: assign(({ context }) => openCallsSettled(context)),
+    settleOpenCalls: assign(({ context, self }) => openCallsSettled(context, self)),
+    countStopped: assign(({ context, self }) => stoppedCounted(context, self)),
   },
 });

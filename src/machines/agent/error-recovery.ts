@@ -38,6 +38,7 @@ export const errorRecovery = agentParts.createStateConfig({
       ],
     },
     HANDING_OVER: {
+      exit: 'countStopped',
       on: { 'tools.changed': { actions: ['takeTools', 'forwardToChild'] } },
       invoke: {
         id: 'childAgent',

@@ -4,7 +4,7 @@ import type { Message } from '../../actors/model.ts';
 import type { EscalationError } from '../../json/errors.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { higher, type Verdict } from '../../recovery/verdicts.ts';
-import { type AgentContext, type RunInfo, type Ending, shownBy } from './agent-context.ts';
+import { type AgentContext, type RunInfo, type RunStats, type Ending, shownBy } from './agent-context.ts';
 import {
   type AgentInput,
   type PromptChange,
@@ -16,10 +16,10 @@ import {
 import { recoveryText, userMessage, withMessages } from './agent-texts.ts';
 import { toJsonMode } from '../llm-call/conversation.ts';
 import type { ModelList } from '../llm-call/model-list.ts';
-import { childInput, spentBy } from '../tool-call/delegation.ts';
+import { type Stopping, childInput, spentBy, withSpentByStopped } from '../tool-call/delegation.ts';
 import { failureTold } from './execution.ts';
 import { batchRejudged, budgetLeft } from './planning.ts';
-import { type AgentOutput, endingInWords, usageTogether } from '../contract/run-result.ts';
+import { type AgentOutput, NOTHING_SPENT, type Spent, endingInWords, usageTogether } from '../contract/run-result.ts';
 
 type Update = Partial<AgentContext>;
 
@@ -237,10 +237,19 @@ export function handOverFailed(context: AgentContext, output: AgentOutput): Upda
 }
 
 export function childCounted({ stats }: AgentContext, output: AgentOutput): Update {
-  const { usage, toolCalls } = spentBy(output);
-  return {
-    stats: { ...stats, usage: usageTogether(stats.usage, usage), toolCallsRun: stats.toolCallsRun + toolCalls },
-  };
+  return { stats: withSpent(stats, spentBy(output)) };
+}
+
+/** Counts what the agent that was to take over has used, if it is stopped. */
+export function stoppedCounted({ stats }: AgentContext, self: Stopping): Update {
+  return { stats: withSpent(stats, withSpentByStopped(NOTHING_SPENT, self, ['childAgent'])) };
+}
+
+/** What a run has counted, with what agents and calls below it have used. */
+export function withSpent(stats: RunStats, spent: Spent): RunStats {
+  if (spent === NOTHING_SPENT) return stats;
+  const { usage, toolCalls } = spent;
+  return { ...stats, usage: usageTogether(stats.usage, usage), toolCallsRun: stats.toolCallsRun + toolCalls };
 }
 
 /** The ending of a run that keeps what there is. */

@@ -1,8 +1,18 @@
+import type { AnyActorRef } from 'xstate';
 import type { RunFixerOutput } from '../../actors/tool-call/run-fixer.ts';
 import type { ToolError } from '../../json/errors.ts';
+import { isJsonObject } from '../../json/json.ts';
 import type { ToolResult } from '../../tools/result.ts';
 import type { AgentInput, AgentSettings, ChildSetup, ToolsChanged } from '../contract/agent-setup.ts';
-import { type AgentOutput, type Spent, endingInWords, spentTogether } from '../contract/run-result.ts';
+import {
+  type AgentOutput,
+  NOTHING_SPENT,
+  type RunUsage,
+  type Spent,
+  endingInWords,
+  spentTogether,
+} from '../contract/run-result.ts';
+import type { CallOutcome } from './call-request.ts';
 import type { ToolCallContext } from './tool-call-context.ts';
 
 /** What an agent receives when another delegates a task to it. `budget` is what is left for it. */
@@ -52,6 +62,54 @@ function least(one: number | null, other: number | null): number | null {
 /** What a child used, its own children included. */
 export function spentBy({ usage, nested }: AgentOutput): Spent {
   return { usage, toolCalls: nested?.toolCalls ?? 0 };
+}
+
+/** Adds what these children of an actor have used so far, if they are stopped without an output, and all below them. */
+export function withSpentByStopped(spent: Spent, self: Stopping, ids: readonly string[]): Spent {
+  const snapshot: unknown = ids.length === 0 ? null : self.getSnapshot();
+  if (!isSnapshot(snapshot)) return spent;
+  return ids.reduce((sum, id) => withSpentUntilNow(sum, snapshot.children?.[id]), spent);
+}
+
+function withSpentUntilNow(sum: Spent, actor: AnyActorRef | undefined): Spent {
+  const snapshot: unknown = actor?.getSnapshot();
+  if (!isSnapshot(snapshot) || snapshot.output !== undefined) return sum;
+  const { context, children = {} } = snapshot;
+  const own =
+    'stats' in context
+      ? Object.values(context.batch?.outcomes ?? {}).reduce(withOutcome, spentInTurns(context.stats))
+      : withOutcome(NOTHING_SPENT, { ran: context.ran.times > 0, spent: context.spent });
+  return Object.values(children).reduce(withSpentUntilNow, spentTogether(sum, own));
+}
+
+function spentInTurns({ usage, toolCallsRun }: StoppableAgent['stats']): Spent {
+  return { usage, toolCalls: toolCallsRun };
+}
+
+/** Adds a call, and what agents below it have used. */
+function withOutcome(sum: Spent, { ran, spent = NOTHING_SPENT }: Pick<CallOutcome, 'ran' | 'spent'>): Spent {
+  return spentTogether(sum, { usage: spent.usage, toolCalls: spent.toolCalls + (ran ? 1 : 0) });
+}
+
+/** An actor whose children are stopped. */
+export type Stopping = Pick<AnyActorRef, 'getSnapshot'>;
+
+/** What is read of the snapshot of an agent, or of a call. */
+interface Stoppable {
+  readonly context: StoppableAgent | Pick<ToolCallContext, 'ran' | 'spent'>;
+  readonly children?: { readonly [id: string]: AnyActorRef | undefined };
+  readonly output?: object;
+}
+
+interface StoppableAgent {
+  readonly stats: { readonly usage: RunUsage; readonly toolCallsRun: number };
+  /** Calls of a turn that is not over: none of them is in `stats` yet. */
+  readonly batch: { readonly outcomes: { readonly [callId: string]: CallOutcome } } | null;
+}
+
+function isSnapshot(value: unknown): value is Stoppable {
+  if (!isJsonObject(value) || !isJsonObject(value.context)) return false;
+  return 'stats' in value.context || 'ran' in value.context;
 }
 
 /** The result of a call whose child answered, or stopped with a partial result. */

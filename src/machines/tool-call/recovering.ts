@@ -111,6 +111,7 @@ export const recovering = toolCallParts.createStateConfig({
       },
     },
     RUNNING_REPAIR_AGENT: {
+      exit: 'countStopped',
       on: { 'tools.changed': { actions: ['applyStricterPolicy', 'forwardToRepairer'] } },
       after: { repairTime: 'CHOOSING_STEP' },
       invoke: {

@@ -12,7 +12,15 @@ import { type ToolResult, isErrorResult } from '../../tools/result.ts';
 import type { AgentSetup, ToolsChanged } from '../contract/agent-setup.ts';
 import type { CallOutcome } from './call-request.ts';
 import { type AgentOutput, childAgent, spentTogether } from '../contract/run-result.ts';
-import { areTokensSpent, changeBelow, childError, childResult, repairCounted, spentBy } from './delegation.ts';
+import {
+  areTokensSpent,
+  changeBelow,
+  childError,
+  childResult,
+  repairCounted,
+  spentBy,
+  withSpentByStopped,
+} from './delegation.ts';
 import { advanced, chosen, isToBeChosen } from './recovery-progress.ts';
 import { failureTakenUp, givenUp, givenUpAsTold, givenUpWithChild, pauseOf, repaired } from './tool-recovery.ts';
 import { executionError, failedCheck, reportedError, shapeError, shapeOf, unreadableError } from './tool-outcome.ts';
@@ -163,6 +171,9 @@ export const toolCallParts = setup({
     countRepair: assign({ spent: ({ context }, output: FixerOutput) => repairCounted(context, output) }),
     countSpent: assign({
       spent: ({ context }, output: AgentOutput) => spentTogether(context.spent, spentBy(output)),
+    }),
+    countStopped: assign({
+      spent: ({ context: { spent }, self }) => withSpentByStopped(spent, self, ['childAgent']),
     }),
     takeChildResult: assign({ result: (_, output: AgentOutput) => childResult(output) }),
     failWithChild: assign({ error: ({ context }, output: AgentOutput) => childError(context, output) }),

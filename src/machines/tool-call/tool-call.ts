@@ -218,6 +218,7 @@ const machine = toolCallParts.createMachine({
     },
     DELEGATING: {
       entry: 'countRun',
+      exit: 'countStopped',
       on: {
         'tools.changed': [
           { guard: 'mustBeCheckedAgain', target: 'RESOLVING', actions: 'applyStricterPolicy' },

@@ -63,7 +63,8 @@ export function inventingModel(draws: Draws, hostile: HostileMaker): Model {
     id: 'inventing',
     complete: async (request, io) => {
       const reply = await inventing.complete(request, io);
-      return draws.happens('reply', `${++count}`, 1, `reply ${count} is invented`) ? reply : { content: 'Done.' };
+      const said = draws.happens('reply', `${++count}`, 1, `reply ${count} is invented`) ? reply : { content: 'Done.' };
+      return { ...said, usage: { inputTokens: 40, outputTokens: 10, totalTokens: 50 } };
     },
   };
 }

@@ -1,5 +1,7 @@
 import { assign } from 'xstate';
+import { createAgent } from '../../../src/agent/create-agent.ts';
 import { agentMachine } from '../../../src/machines/agent/agent.ts';
+import { openCallsSettled } from '../../../src/machines/agent/endings.ts';
 import { type Mutant, no, nothing, yes } from './mutant.ts';
 import { look, asking, throwing, escalating } from './tools.ts';
 
@@ -8,6 +10,9 @@ type AgentActions = Parameters<typeof agentMachine.provide>[0]['actions'];
 
 const agentGuard = (guards: NonNullable<AgentGuards>) => agentMachine.provide({ guards });
 const agentAction = (actions: NonNullable<AgentActions>) => agentMachine.provide({ actions });
+
+const child = createAgent({ name: 'child', description: 'Helps.', tools: [look], maxSteps: 2, silent: true });
+const below = { children: [child], maxSteps: 2 };
 
 /** What must not happen to the agent itself. */
 export const AGENT_MUTANTS: readonly Mutant[] = [
@@ -135,6 +140,14 @@ export const AGENT_MUTANTS: readonly Mutant[] = [
     wrong: 'the token budget is ignored',
     machine: agentGuard({ tokenBudgetSpent: no }),
     agent: { tools: [look], maxSteps: 5, budget: { maxTokens: 9 } },
+    law: 'spending',
+  },
+  {
+    wrong: 'what a stopped child has used does not count',
+    machine: agentAction({
+      settleOpenCalls: assign(({ context }) => openCallsSettled(context, { getSnapshot: () => undefined })),
+    }),
+    agent: { ...below, budget: { maxTokens: 9 } },
     law: 'spending',
   },
   { wrong: 'a failed turn counts as a reply', machine: agentGuard({ modelFailed: no }), agent: {}, law: 'honesty' },

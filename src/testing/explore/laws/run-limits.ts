@@ -37,7 +37,7 @@ export const planLimit: Law = {
 /** The option `budget`. */
 export const spending: Law = {
   name: 'spending',
-  says: 'No call runs beyond budget.maxToolCalls, and no model turn begins once budget.maxTokens is spent.',
+  says: 'No call runs beyond budget.maxToolCalls, no model turn begins once budget.maxTokens is spent, and usage counts every reply.',
   check: ({ story, settings, fresh, output, schema }) => {
     if (settings === null) return null;
     const { maxToolCalls, maxTokens } = settings.budget;
@@ -48,6 +48,8 @@ export const spending: Law = {
     ).size;
     if (maxToolCalls !== null && calls > maxToolCalls) return `call ${calls} ran, and maxToolCalls is ${maxToolCalls}`;
     const spent = tokensSpent(story);
+    if (output !== null && output.usage.totalTokens !== spent)
+      return `the run used ${spent} tokens, and its usage counts ${output.usage.totalTokens}`;
     const isEarly = maxToolCalls === null && (maxTokens === null || spent < maxTokens);
     if (output?.reason === 'budget' && isEarly && !wasHandedOver(story))
       return `the run ended at its budget after ${calls} calls and ${spent} tokens`;
