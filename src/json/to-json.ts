@@ -8,7 +8,7 @@ const MAX_DEPTH = 500;
 /**
  * Copies any value into plain JSON, so that a live machine gets exactly what a replay will get. Dates and whatever has
  * `toJSON` are asked for it, undefined members are left out, NaN and Infinity become null as in `JSON.stringify`.
- * What would be lost without a word (functions, BigInt, symbols, Map, Set, cycles) is refused with its path.
+ * What would be lost without a word (functions, BigInt, symbols, Map, Response, generators, cycles) is refused with its path.
  */
 export function toJson(value: unknown, limits: { readonly maxChars: number } = { maxChars: Infinity }): JsonResult {
   const state: CopyState = { left: limits.maxChars, path: [], open: new Set() };
@@ -90,8 +90,8 @@ function copyMembers(value: object, state: CopyState): Json {
   const own: unknown = Reflect.get(value, 'toJSON');
   if (typeof own === 'function') return copy(Reflect.apply(own, value, ['']) ?? null, state);
   if (value instanceof Error) return copy({ ...describeThrown(value) }, state);
-  if (value instanceof Map || value instanceof Set) throw refuse(`a ${value.constructor.name}`, state);
-  if (value instanceof Promise) throw refuse('a promise that was not awaited', state);
+  const hidden = Object.getPrototypeOf(value) === Object.prototype ? null : hiddenContent(value);
+  if (hidden !== null) throw refuse(hidden, state);
   // Loops, not Object.fromEntries: results of a megabyte pass here.
   const result: { [key: string]: Json } = {};
   for (const key of Object.keys(value)) {
@@ -101,6 +101,16 @@ function copyMembers(value: object, state: CopyState): Json {
     setOwn(result, key, at(key, member, state));
   }
   return result;
+}
+
+/** The kind of an object whose content no member shows, such as a Map, a Response, a generator or an ArrayBuffer. */
+function hiddenContent(value: object): string | null {
+  if (value instanceof Promise) return 'a promise that was not awaited';
+  if (value instanceof RegExp) return 'a RegExp';
+  const kind: unknown = Reflect.get(value, Symbol.toStringTag);
+  if (typeof kind !== 'string' || ArrayBuffer.isView(value)) return null;
+  const isCollection = value instanceof Map || value instanceof Set;
+  return isCollection || Object.keys(value).length === 0 ? `a ${kind}` : null;
 }
 
 function copyList(list: readonly unknown[], state: CopyState): Json {

@@ -19,25 +19,36 @@ const STATUSES: ReadonlySet<unknown> = new Set(['success', 'error', 'partial']);
 export function isErrorResult(value: Json | ToolResult): boolean {
   if (!isJsonObject(value)) return false;
   if (value.status === 'error' || value.isError === true) return true;
-  return value.status === undefined && typeof value.error === 'string' && value.error !== '';
+  const { status, error } = value;
+  if (status !== undefined) return false;
+  if (typeof error === 'string') return error !== '';
+  // Of an object with more members, only what is made like an error is one.
+  const isBare = Object.keys(value).length === 1;
+  return isJsonObject(error) && (typeof error.message === 'string' || (isBare && Object.keys(error).length > 0));
 }
 
 /** Brings whatever a tool returned into the result format. Never throws. */
 export function toToolResult(value: Json): ToolResult {
   if (!isJsonObject(value)) return { status: 'success', data: value };
-  if (isToolResult(value)) return value;
   if (isErrorResult(value)) return { ...value, status: 'error', error: errorText(value) };
-  return { status: 'success', data: value };
+  return isToolResult(value) ? value : { status: 'success', data: value };
 }
 
 function isToolResult(value: JsonObject): value is JsonObject & ToolResult {
   return STATUSES.has(value.status);
 }
 
-function errorText(value: JsonObject): string {
-  if (typeof value.error === 'string') return value.error;
-  if (typeof value.message === 'string') return value.message;
-  return 'the tool reported an error without a message';
+function errorText({ error, message, content }: JsonObject): string {
+  if (typeof error === 'string') return error;
+  if (isJsonObject(error) && typeof error.message === 'string') {
+    const { message: said, code } = error;
+    return typeof code === 'string' || typeof code === 'number' ? `${said} (${code})` : said;
+  }
+  if (error !== undefined && error !== null) return JSON.stringify(error);
+  if (typeof message === 'string') return message;
+  const parts = (isList(content) ? content : []).flatMap((part) => (isJsonObject(part) ? (part.text ?? []) : []));
+  const text = parts.filter((part) => typeof part === 'string').join('\n');
+  return text === '' ? 'the tool reported an error without a message' : text;
 }
 
 /** Cuts a long text in its middle, so that head and tail stay, and says how much is missing. */

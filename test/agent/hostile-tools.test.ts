@@ -110,6 +110,18 @@ describe('a result that has no JSON form is an error of the tool, not of the run
     ['a symbol', () => Symbol('x')],
     ['a getter that throws', () => throwsWhenRead],
     ['a promise inside', () => ({ later: Promise.resolve(1) })],
+    ['a response that was not read', () => new Response('{"a":1}')],
+    [
+      'a generator',
+      () =>
+        (async function* () {
+          yield 1;
+        })(),
+    ],
+    ['an expression', () => ({ found: /x/ })],
+    ['search parameters', () => new URLSearchParams('a=1')],
+    ['a stream', () => new Blob(['x']).stream()],
+    ['a buffer without a view', () => new ArrayBuffer(8)],
     ['50 MB of text', () => 'x'.repeat(50_000_000)],
     ['a nest of 100 000 lists', () => Array.from({ length: 100_000 }).reduce<unknown>((inner) => [inner], 1)],
   ])('%s', async (_what, behave) => {
@@ -137,6 +149,11 @@ describe('a result that has no JSON form is an error of the tool, not of the run
       })(),
       { grams: 3 },
     ],
+    ['bytes', new Uint8Array([1, 2]), { 0: 1, 1: 2 }],
+    ['an object without a prototype', Object.assign(Object.create(null), { a: 1 }), { a: 1 }],
+    ['an error among other members', { error: { at: 3 }, id: 5 }, { error: { at: 3 }, id: 5 }],
+    ['no error', { error: null, id: 5 }, { error: null, id: 5 }],
+    ['an empty error', { error: {} }, { error: {} }],
     ['a status of its own words', { status: 'active', id: 5 }, { status: 'active', id: 5 }],
   ])('%s is wrapped as the data of a success', async (_what, value, data) => {
     const { told, result } = await runOnce(() => value);
@@ -155,6 +172,27 @@ describe('a result that has no JSON form is an error of the tool, not of the run
     expect(JSON.parse(told)).toMatchObject(value);
     expect(result.errorHistory).toHaveLength(good ? 0 : 1);
     if (!good) expect(result.errorHistory[0]?.message).toContain('no tea');
+  });
+});
+
+describe('an error that is no text is one for the model, and none of the run', () => {
+  test.each([
+    [{ status: 'error', error: { code: 'card_declined', message: 'no tea' } }, 'no tea (card_declined)'],
+    [{ status: 'error', error: 42 }, '42'],
+    [{ status: 'error', message: 'no tea' }, 'no tea'],
+    [{ status: 'error', message: { text: 'no tea' } }, 'the tool reported an error without a message'],
+    [{ error: { message: 'no tea' } }, 'no tea'],
+    [{ error: { message: 'no tea', code: 500 }, id: 5 }, 'no tea (500)'],
+    [{ error: { reason: 'no tea' } }, '{"reason":"no tea"}'],
+    [
+      { isError: true, content: [{ type: 'text', text: 'no' }, { type: 'image' }, { type: 'text', text: 'tea' }] },
+      'no\ntea',
+    ],
+  ])('%j', async (value, text) => {
+    const { told, result } = await runOnce(() => value);
+    expect(result).toMatchObject({ status: 'answered', result: 'I see.' });
+    expect(result.errorHistory[0]?.message).toBe(`Tool execution failed: ${text}`);
+    expect(JSON.parse(told)).toMatchObject({ status: 'error', error: text });
   });
 });
 

@@ -69,7 +69,7 @@ export function executionError({ args, spec, request }: ToolCallContext, error: 
 
 /** The tool ran and reported its own failure. */
 export function reportedError({ args, spec, request }: ToolCallContext, result: ToolResult): ToolError {
-  const message = result.error ?? result.message ?? 'the tool reported an error without a message';
+  const { error: message = 'the tool reported an error without a message' } = result;
   return {
     kind: 'execution',
     tool: spec?.name ?? request.tool,
