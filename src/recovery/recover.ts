@@ -1,6 +1,8 @@
 import { type Json, isJsonObject } from '../json/json.ts';
 import { optionsOf } from '../json/known-options.ts';
+import { parseStrict } from '../json/depth.ts';
 import { recoverJson } from '../parsing/recover/recover-json.ts';
+import { DEFAULT_LIMITS } from '../parsing/repair/repairs.ts';
 import type { Backoff } from './backoff.ts';
 import type { FixFunction, RecoveryStep, Repairer, SanitizeFunction, SubstituteFunction } from './steps.ts';
 import { checkSeverity } from './verdicts.ts';
@@ -126,8 +128,9 @@ function trailingCommas(text: string): string | null {
   return result === text ? null : result;
 }
 
-/** The parser's own repair of JSON; null when it finds no object, or only a part of one. */
+/** The parser's own repair of JSON; null when there is nothing to repair, no object, or only a part of one. */
 function repairJson(text: string): { readonly [key: string]: Json } | null {
+  if (parseStrict(text.trim(), DEFAULT_LIMITS.maxDepth) !== undefined) return null;
   const recovered = recoverJson(text);
   return recovered.ok && recovered.complete && isJsonObject(recovered.value) ? recovered.value : null;
 }

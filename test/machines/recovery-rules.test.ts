@@ -368,3 +368,46 @@ test("a registry without an agent takes its tools' steps, and a registry of an a
   tools.register(fakeTool('write', [new Error('busy'), 1], { onError: { executionError: recover.retry() } }));
   expect(await tools.execute('write')).toEqual({ status: 'success', data: 1 });
 });
+
+describe('arguments that were cut off', () => {
+  const cut = (value: unknown): string => {
+    const text = JSON.stringify({ thought: 'I write it.', tool: 'write', tool_args: value });
+    return text.slice(0, text.lastIndexOf('END'));
+  };
+
+  test.each([
+    ['in a text', { path: '/notes.tEND' }],
+    ['in a list in an object', { path: '/a', more: { list: ['x', 'yEND'] } }],
+    ['behind a quote that belongs to the text', { path: 'say "hi"END' }],
+  ])('%s stay open for onError, so that no repair takes them for whole', async (_where, value) => {
+    const seen: string[] = [];
+    const write = fakeTool('write', [{ ok: 1 }], {
+      inputSchema: SCHEMA,
+      onError: {
+        invalidArgs: [
+          recover.fix(recover.json),
+          recover.fix((raw) => {
+            seen.push(raw);
+            return null;
+          }),
+        ],
+      },
+    });
+    const model = scriptedModel([cut(value), '{"answer": "I could not."}']);
+    const result = await createAgent({ model, tools: [write], toolCalling: 'json', silent: true }).run('Write it');
+    expect(write.calls).toEqual([]);
+    expect(result.errorHistory).toMatchObject([{ tool: 'write', code: 'invalid-args' }]);
+    expect(seen).toHaveLength(1);
+    expect(() => JSON.parse(seen[0] ?? '')).toThrow(SyntaxError);
+  });
+
+  test('are run once a function of onError has completed them', async () => {
+    const write = fakeTool('write', [{ ok: 1 }], {
+      inputSchema: SCHEMA,
+      onError: { invalidArgs: recover.fix(() => ({ path: '/notes.txt' })) },
+    });
+    const model = scriptedModel([cut({ path: '/notes.tEND' }), '{"answer": "Done."}']);
+    await createAgent({ model, tools: [write], toolCalling: 'json', silent: true }).run('Write it');
+    expect(write.calls).toEqual([{ path: '/notes.txt' }]);
+  });
+});

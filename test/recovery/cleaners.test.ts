@@ -42,6 +42,8 @@ describe('recover.json', () => {
     ['{"a": 1, "b": "cut o', null],
     ['[1, 2]', null],
     ['nothing at all', null],
+    // Valid already: whatever was wrong with it, JSON was not.
+    [' {"a": 1} ', null],
   ])('%j → %j', (text, value) => {
     expect(recover.json(text)).toEqual(value);
   });

@@ -6,7 +6,7 @@ import { readPlan, type PlanStep, type ToolCallRequest } from '../../parsing/cal
 import { type ToolCallArguments, parseToolCallArguments } from '../../parsing/calls/arguments.ts';
 import type { Repair } from '../../parsing/repair/repairs.ts';
 import type { Strategy } from '../../parsing/reply/envelope.ts';
-import { type Json, isJsonObject } from '../../json/json.ts';
+import { isJsonObject } from '../../json/json.ts';
 import type { CallRequest } from '../tool-call/call-request.ts';
 import { envelopeOf } from '../llm-call/conversation.ts';
 import type { ToolSpec } from '../../tools/spec.ts';
@@ -112,7 +112,7 @@ function whyOpen(reply: ModelReply, whose: 'it was' | 'they were'): string {
 function limited(call: CallRequest, maxChars: number): CallRequest {
   if (call.unreadable !== null || JSON.stringify(call.args).length <= maxChars) return call;
   const reason = `they are larger than the limit of ${maxChars} bytes`;
-  return { ...call, args: null, unreadable: { raw: rawText(call.args).slice(0, RAW_KEPT), reason, truncated: false } };
+  return { ...call, args: null, unreadable: { raw: rawText({ args: call.args, complete: true }).slice(0, RAW_KEPT), reason, truncated: false } };
 }
 
 const RAW_KEPT = 1000;
@@ -168,7 +168,7 @@ function fromText(call: ToolCallRequest, callId: string, reply: ModelReply): Cal
     callId,
     tool: call.name,
     args: call.args,
-    unreadable: whole ? null : { raw: rawText(call.args), reason, truncated: !call.complete && isLong(reply) },
+    unreadable: whole ? null : { raw: rawText(call), reason, truncated: !call.complete && isLong(reply) },
     toolCallId: null,
   };
 }
@@ -246,11 +246,13 @@ function argumentsOf(
       args: null,
       unreadable: { raw: typeof raw === 'string' ? raw : '', reason: parsed.reason, truncated: false },
     };
-  if (!parsed.complete)
+  if (!parsed.complete) {
+    const text = typeof raw === 'string' ? raw : rawText({ args: parsed.value, complete: false });
     return {
       args: parsed.value,
-      unreadable: { raw: rawText(parsed.value), reason: whyOpen(reply, 'they were'), truncated: isLong(reply) },
+      unreadable: { raw: text, reason: whyOpen(reply, 'they were'), truncated: isLong(reply) },
     };
+  }
   return { args: parsed.value, unreadable: null };
 }
 
@@ -261,8 +263,10 @@ function freshId(given: string | undefined, made: string, isTaken: (id: string) 
   return id;
 }
 
-function rawText(args: Json): string {
-  return typeof args === 'string' ? args : JSON.stringify(args);
+/** Arguments as text. What was cut off stays open: no function of `onError` may take it for whole. */
+function rawText({ args, complete }: Pick<ToolCallRequest, 'args' | 'complete'>): string {
+  const text = typeof args === 'string' ? args : JSON.stringify(args);
+  return complete ? text : text.replace(/["}\]]+$/, '');
 }
 
 /** Reasoning at the head of a reply is not sent back: it costs tokens and models are not trained on it. */
