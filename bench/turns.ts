@@ -1,10 +1,12 @@
 // CPU of the client process for one model turn, the same job for everybody, side by side in one run.
-// Run with: node bench/turns.ts [passes] [--all]
+// Run with: node bench/turns.ts [passes] [--warm] [--all]
 import { CONTENDERS, type ContenderName, NAMES, isAll } from './contenders/index.ts';
 import { numberOf, runChild, withModelServer } from './harness/child.ts';
 import { median, numberGiven, printTable, spread, times } from './harness/figures.ts';
 
 const PASSES = numberGiven(5);
+/** Of processes that have served for a while, rather than young ones whose garbage is collected before each round. */
+const isWarm = process.argv.includes('--warm');
 const CALLS: readonly number[] = isAll ? [10, 200, 1000] : [10, 200];
 
 interface Figures {
@@ -19,7 +21,7 @@ const figures = await withModelServer(async (baseURL) => {
     for (const calls of CALLS) {
       for (const name of NAMES) {
         // oxlint-disable-next-line no-await-in-loop -- side by side they would disturb each other
-        const printed = await runChild('turns', [name, String(calls), baseURL]);
+        const printed = await runChild('turns', [name, String(calls), baseURL, isWarm ? 'warm' : '']);
         const one = { turnMs: numberOf(printed, 'turnMs'), growth: numberOf(printed, 'growth') };
         const before = found.get(`${name} ${String(calls)}`) ?? { turnMs: [], growth: [] };
         found.set(`${name} ${String(calls)}`, {
@@ -37,7 +39,7 @@ const of = (name: ContenderName, calls: number): Figures =>
 
 for (const calls of CALLS) {
   console.log(
-    `\nCPU of a model turn, ${String(calls)} tool calls a run (median of ${String(PASSES)} processes, lowest–highest)\n`,
+    `\nCPU of a model turn, ${String(calls)} tool calls a run (median of ${String(PASSES)} ${isWarm ? 'warm ' : ''}processes, lowest–highest)\n`,
   );
   printTable(
     ['', 'ms', 'spread', '× f)', '× b)', '× a)', ...(calls >= 100 ? ['late / early'] : [])],

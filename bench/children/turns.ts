@@ -1,11 +1,13 @@
-// CPU of the turns of one contender. Arguments: contender, calls a run, address of the model server, 'short' for a rough figure.
+// CPU of the turns of one contender. Arguments: contender, calls a run, address of the model server, and how: 'short' for a
+// rough figure, 'warm' for a process that has served for a while and collects garbage when V8 thinks fit.
 import { loadContender } from '../contenders/index.ts';
 import { collectGarbage, cpuMs, median } from '../harness/figures.ts';
 import { ANSWER } from '../harness/job.ts';
 
 /** Turns before the first figure, until the code is compiled, and turns behind each figure. */
 const [name, callsText, baseURL = '', how] = process.argv.slice(2);
-const [WARM_UP_TURNS, ROUND_TURNS, ROUNDS] = how === 'short' ? [300, 150, 3] : [800, 200, 5];
+const [WARM_UP_TURNS, ROUND_TURNS, ROUNDS] =
+  how === 'warm' ? [6000, 400, 5] : how === 'short' ? [300, 150, 3] : [800, 200, 5];
 const calls = Number(callsText);
 const quarter = Math.floor(calls / 4);
 let call = 0;
@@ -47,7 +49,7 @@ await runFor(WARM_UP_TURNS);
 const rounds: number[] = [];
 const growths: number[] = [];
 for (let round = 0; round < ROUNDS; round += 1) {
-  collectGarbage();
+  if (how !== 'warm') collectGarbage();
   // oxlint-disable-next-line no-await-in-loop -- one round at a time
   const runs = await runFor(ROUND_TURNS);
   rounds.push(runs.reduce((sum, { cpu }) => sum + cpu, 0) / (runs.length * (calls + 1)));
