@@ -1,6 +1,6 @@
 import { type Model, type ModelIo, type ModelReply, type ModelRequest, ModelError } from '../actors/model.ts';
 import { optionsOf } from '../json/known-options.ts';
-import { type ScriptedReply, scriptedReply } from './scripted-model.ts';
+import { MANY_RUNS, type ManyRuns, type ScriptedReply, begunAnew, scriptedReply } from './scripted-model.ts';
 import {
   JSON_MISTAKES,
   OUTPUT_MISTAKES,
@@ -68,8 +68,8 @@ export type MistakeName = keyof typeof MISTAKES;
 
 /** The replies of a hostile model, and its mistakes. */
 export interface HostileModelOptions {
-  /** The same seed makes the same mistakes. */
-  readonly seed: number;
+  /** The same seed makes the same mistakes. Default 1; in a simulation it is the seed of each run. */
+  readonly seed?: number;
   /** The intended replies, one per request; the last is repeated. One lost to a mistake is sent again at the next request. */
   readonly replies?: readonly ScriptedReply[];
   /** Or a model that gives them. With neither it calls random offered tools. */
@@ -111,9 +111,13 @@ export interface HostileModel extends Model {
  * const model = hostileModel({ seed: 7, replies: [{ content: '', toolCalls: [{ name: 'look' }] }, 'Done.'] });
  * const result = await createAgent({ model, tools: [look], silent: true }).run('Look around');
  */
-export function hostileModel(options: HostileModelOptions): HostileModel {
-  checkOptions(options ?? null);
-  const { seed, replies, model, rate = 0.5, toolCalling = model?.toolCalling } = options;
+export function hostileModel(options: HostileModelOptions = {}): HostileModel {
+  checkOptions(options);
+  return hostile(options);
+}
+
+function hostile(options: HostileModelOptions): HostileModel & ManyRuns {
+  const { seed = 1, replies, model, rate = 0.5, toolCalling = model?.toolCalling } = options;
   const names = checkedNames(options.mistakes);
   const requests: ModelRequest[] = [];
   const mistakesMade: MistakeMade[] = [];
@@ -131,6 +135,11 @@ export function hostileModel(options: HostileModelOptions): HostileModel {
     ...(toolCalling === undefined ? {} : { toolCalling }),
     requests,
     mistakesMade,
+    [MANY_RUNS]: {
+      replies: replies?.length ?? null,
+      begin: (run) =>
+        hostile({ ...options, seed: run, ...(model === undefined ? {} : { model: begunAnew(model, run) }) }),
+    },
     complete: async (request, io) => {
       io.signal.throwIfAborted();
       const number = requests.push(request);

@@ -40,17 +40,26 @@ const checkOptions = optionsOf<ScriptedModelOptions>('scriptedModel', 'docs/test
  */
 export function scriptedModel(replies: readonly ScriptedReply[], options: ScriptedModelOptions = {}): ScriptedModel {
   checkOptions(options);
+  return fromScript(replies, options, false);
+}
+
+function fromScript(
+  replies: readonly ScriptedReply[],
+  options: ScriptedModelOptions,
+  repeatsLast: boolean,
+): ScriptedModel & ManyRuns {
   const requests: ModelRequest[] = [];
   return {
     id: 'scripted',
     ...options,
     requests,
+    [MANY_RUNS]: { replies: replies.length, begin: () => fromScript(replies, options, true) },
     complete: async (request, { signal, onToken }) => {
       signal.throwIfAborted();
       requests.push(request);
-      const scripted = replies[requests.length - 1];
-      if (scripted === undefined) throw new Error(beyondScript(replies.length, request));
-      const reply = await scriptedReply(scripted, request);
+      const next = replies[requests.length - 1] ?? (repeatsLast ? replies.at(-1) : undefined);
+      if (next === undefined) throw new Error(beyondScript(replies.length, request));
+      const reply = await scriptedReply(next, request);
       if (request.stream)
         for (const text of reply.content.match(/\S+\s*|\s+/g) ?? []) onToken?.({ kind: 'text', text });
       return reply;
@@ -62,6 +71,23 @@ export function scriptedModel(replies: readonly ScriptedReply[], options: Script
       if (left.length > 0) throw new Error(leftOver(replies.length, left, requests.at(-1)));
     },
   };
+}
+
+/** How a model of the tests takes part in many runs. */
+export const MANY_RUNS = Symbol('many runs');
+
+/** A model that begins anew with each run of a simulation. */
+export interface ManyRuns {
+  readonly [MANY_RUNS]: {
+    /** How many replies it has before the last is repeated; null for one that invents them. */
+    readonly replies: number | null;
+    readonly begin: (seed: number) => Model;
+  };
+}
+
+/** A model for the run of a seed: those of the tests begin anew, any other is the same for all runs. */
+export function begunAnew(model: Model & Partial<ManyRuns>, seed: number): Model {
+  return model[MANY_RUNS]?.begin(seed) ?? model;
 }
 
 /** The reply for a script entry; rejects with the entry's error. */

@@ -1,10 +1,10 @@
 import { checkReply } from '../actors/check-reply.ts';
 import type { Model } from '../actors/model.ts';
 import { replaceHomePermissions } from '../agent/tools/granted.ts';
-import { OptionError, checkFunctions, optionsOf } from '../json/known-options.ts';
+import { OptionError, checkFunctions, described, optionsOf } from '../json/known-options.ts';
 import { readRecording } from '../journal/format/recording.ts';
 import { hostileModel } from './hostile-model.ts';
-import type { ScriptedReply } from './scripted-model.ts';
+import { MANY_RUNS, type ManyRuns, type ScriptedReply, begunAnew } from './scripted-model.ts';
 import { type Faults, ratesOf } from './simulate/simulated-faults.ts';
 import type { OwnChecks } from './simulate/judge.ts';
 import { Search } from './simulate/seed-search.ts';
@@ -29,10 +29,12 @@ export interface SimulateOptions extends OwnChecks {
    */
   readonly seeds?: number | readonly number[];
   /**
-   * What the model means to say: a list of replies (the last again and again), a recording whose replies it gives, or a
-   * function that makes a model for a seed. Default: it calls whatever is offered, at random. Faults come on top.
+   * What the model means to say: a list of replies (the last again and again), a recording whose replies it gives, a model,
+   * or a function that makes one for a seed. `scriptedModel` (its last reply again and again) and `hostileModel` (with the
+   * run's seed) begin anew with each run; any other model is the same for all of them. Default: it calls whatever is offered,
+   * at random. Faults come on top.
    */
-  readonly model?: readonly ScriptedReply[] | string | ((seed: number) => Model);
+  readonly model?: readonly ScriptedReply[] | string | Model | ((seed: number) => Model);
   /** Called before each run: what your tools keep outside of the agent begins anew. A crash does not call it. */
   readonly begin?: () => void;
   /**
@@ -186,8 +188,17 @@ async function serversOf(
 function modelOf(given: SimulateOptions['model']): Pick<Simulated, 'model' | 'replies'> {
   if (given === undefined) return { model: null, replies: null };
   if (typeof given === 'function') return { model: given, replies: null };
+  if (isModel(given)) return { model: (seed) => begunAnew(given, seed), replies: given[MANY_RUNS]?.replies ?? null };
   const replies = typeof given === 'string' ? repliesIn(given) : given;
+  if (!Array.isArray(replies)) {
+    const must = 'a list of replies, a recording as text, a model, or a function that makes a model for a seed';
+    throw new OptionError('wrong-option', `simulate: option 'model' must be ${must}, and is ${described(given)}.`);
+  }
   return { model: (seed) => hostileModel({ seed, replies, rate: 0 }), replies: replies.length };
+}
+
+function isModel(given: unknown): given is Model & Partial<ManyRuns> {
+  return typeof given === 'object' && given !== null && 'complete' in given && typeof given.complete === 'function';
 }
 
 /** What the model of a recorded run said, in order. */

@@ -112,7 +112,11 @@ function whyOpen(reply: ModelReply, whose: 'it was' | 'they were'): string {
 function limited(call: CallRequest, maxChars: number): CallRequest {
   if (call.unreadable !== null || JSON.stringify(call.args).length <= maxChars) return call;
   const reason = `they are larger than the limit of ${maxChars} bytes`;
-  return { ...call, args: null, unreadable: { raw: rawText({ args: call.args, complete: true }).slice(0, RAW_KEPT), reason, truncated: false } };
+  return {
+    ...call,
+    args: null,
+    unreadable: { raw: rawText({ args: call.args, complete: true }).slice(0, RAW_KEPT), reason, truncated: false },
+  };
 }
 
 const RAW_KEPT = 1000;
