@@ -1,3 +1,4 @@
+import { noteSpelling } from '../../json/depth.ts';
 import { type Building, type Json, isJsonObject, setOwn } from '../../json/json.ts';
 import type { ToolCallRequest } from '../calls/call-forms.ts';
 import { CODE, isComma, isWordCode } from '../repair/characters.ts';
@@ -185,8 +186,10 @@ function readArguments(c: Cursor): Json {
     }
     const key = keyword(c);
     const at = c.pos;
-    if (key === undefined) positions.push(parseValue(c, 'item'));
-    else setOwn(named, key, parseValue(c, 'argument'));
+    const value = parseValue(c, key === undefined ? 'item' : 'argument');
+    if (key === undefined) positions.push(value);
+    else setOwn(named, key, value);
+    if (key !== undefined) noteSpelling(named, key, value, c.written);
     if (c.refused) break;
     if (c.pos === at) c.pos += 1;
   }

@@ -47,6 +47,8 @@ export class Cursor {
   quoted = 0;
   /** Unquoted words taken as text. */
   bareWords = 0;
+  /** The number that was read last, as it stands in the text. */
+  written = '';
   /** How often a string may still be ended where its quote is missing, at the price of reading on from there again. */
   secondLooks = 8;
   private readonly landmarks: Landmarks;

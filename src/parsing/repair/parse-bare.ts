@@ -88,6 +88,7 @@ function quoteEnds(c: Cursor, index: number, code: number): boolean {
 
 function readBare(c: Cursor, text: string, at: number): Json {
   if (c.pos >= c.end) c.cutInside = true;
+  c.written = text;
   if (JSON_NUMBER.test(text)) return writtenNumber(text);
   const literal = LITERALS.get(text);
   if (literal !== undefined) {

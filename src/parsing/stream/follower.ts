@@ -27,6 +27,7 @@ const BETWEEN = '`,;]';
 export class Follower {
   private readonly meter: Meter;
   private readonly mode: TextCalls;
+  private readonly tools: unknown;
   private readonly names: NameReader | undefined;
   private readonly answer = new GrowingText();
   private readonly thoughts = new ThoughtReader();
@@ -41,10 +42,10 @@ export class Follower {
 
   constructor(options?: ParseReplyOptions, meter: Meter = { steps: 0 }) {
     this.meter = meter;
-    const tools: unknown = options?.tools;
+    this.tools = options?.tools;
     const { textCalls = 'lenient' } = options ?? {};
     this.mode = textCalls === 'narrated' ? 'lenient' : textCalls;
-    this.names = Array.isArray(tools) ? new NameReader(options?.tools ?? []) : undefined;
+    this.names = Array.isArray(this.tools) ? new NameReader(options?.tools ?? []) : undefined;
     this.watch = new TextWatch(this.names, this.meter);
   }
 
@@ -120,7 +121,7 @@ export class Follower {
         return true;
       case 'object':
         this.hold('object');
-        this.object = new ObjectWatch(this.mode, this.names);
+        this.object = new ObjectWatch(this.mode, this.names, this.tools);
         return true;
       case 'tag':
         return this.takeTag(found.tag, found.means);
