@@ -51,7 +51,7 @@ export class Cursor {
   written = '';
   /** How often a string may still be ended where its quote is missing, at the price of reading on from there again. */
   secondLooks = 8;
-  private readonly landmarks: Landmarks;
+  readonly landmarks: Landmarks;
 
   constructor(text: string, span: CursorSpan) {
     this.text = text;
@@ -200,6 +200,8 @@ export class Landmarks {
   steps = 0;
   /** How often the rest of the text may still be read with one level of escaping removed. */
   unescapings = 3;
+  /** How often brackets in bare words may still turn out to be closed nowhere. */
+  nestings = 16;
 
   constructor(text: string) {
     this.text = text;
