@@ -31,7 +31,7 @@ test.each(SPELLINGS)('a text is %s as it was written, a number its value', (n) =
     value: { text: n, list: [n, '5', n], inner: { text: n }, number: value, either: value, any: value },
   });
   const listed = read.ok ? read.repairs.filter(({ kind }) => kind === 'number-to-text').map(({ path }) => path) : [];
-  expect(listed.toSorted()).toEqual(['/inner/text', '/list/0', '/list/1', '/list/2', '/text']);
+  expect(listed).toEqual(['/text', '/list/0', '/list/2', '/inner/text', '/list/1']);
 });
 
 test.each([...SPELLINGS, ...LOOSE])('broken JSON keeps %s, too', (n) => {

@@ -23,7 +23,10 @@ export interface PartialReply {
   readonly thought: string;
   readonly goal: string;
   readonly answer?: string;
-  /** The call being written: its name as soon as it is whole, its arguments (`complete`) once they are. */
+  /**
+   * The call being written: its name as soon as it is whole, its arguments (`complete`) once they are. Only the end says
+   * whether it is one: behind it another may follow that differs, or, unless `textCalls` is `lenient`, text.
+   */
   readonly calls: readonly ToolCallRequest[];
   readonly plan?: readonly PlanStep[];
 }
