@@ -42,8 +42,8 @@ export function writtenNumber(text: string): number | string {
 }
 
 const LONG = /\d{16}/;
-/** What a number may hold that JavaScript writes in another way: `3.10`, `1e3`, `-0`. */
-const REWRITTEN = /\d{16}|\d[eE]|\.\d*0(?!\d)|\.0{6}|-0/;
+/** A number that JavaScript may write in another way: `3.10`, `1e3`, `-0`. */
+const REWRITTEN = /\d{16}|[:,[\s](?:-0|-?\d+(?:\.\d*0(?!\d)|\.0{6}|(?:\.\d+)?[eE][+-]?\d))/;
 const WHOLE = /^\s*[+-]?\d+\s*$/;
 
 /** Whether a text spells a whole number that JavaScript would round. */
