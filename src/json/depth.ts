@@ -26,7 +26,7 @@ export function isList(value: unknown): value is readonly Json[] {
  */
 export function parseStrict(text: string, maxDepth: number, rounds = false): { readonly value: Json } | undefined {
   try {
-    const value: Json = !rounds && LONG.test(text) ? JSON.parse(text, exact) : JSON.parse(text);
+    const value: Json = !rounds && REWRITTEN.test(text) ? JSON.parse(text, exact) : JSON.parse(text);
     return isWithinDepth(value, maxDepth) ? { value } : undefined;
   } catch {
     return undefined;
@@ -42,6 +42,8 @@ export function writtenNumber(text: string): number | string {
 }
 
 const LONG = /\d{16}/;
+/** A number that JavaScript may write in another way: `3.10`, `1e3`, `-0`. */
+const REWRITTEN = /\d{16}|[:,[\s](?:-0|-?\d+(?:\.\d*0(?!\d)|\.0{6}|(?:\.\d+)?[eE][+-]?\d))/;
 const WHOLE = /^\s*[+-]?\d+\s*$/;
 
 /** Whether a text spells a whole number that JavaScript would round. */
@@ -53,8 +55,34 @@ export function isTooLong(text: Json): boolean {
 }
 
 /** A reviver; where the platform does not give the source, the value stays rounded. */
-function exact(_key: string, value: Json, context?: { readonly source?: string }): Json {
-  return typeof value === 'number' ? writtenNumber(context?.source ?? String(value)) : value;
+function exact(this: unknown, key: string, value: Json, context?: { readonly source?: string }): Json {
+  if (typeof value !== 'number') return value;
+  const written = context?.source ?? String(value);
+  const number = writtenNumber(written);
+  return typeof this === 'object' && this !== null ? noteSpelling(this, key, number, written) : number;
+}
+
+/** How numbers of lists and objects were written, by their keys, where JavaScript writes them in another way. */
+const spellings = new WeakMap<object, Map<string, string>>();
+
+/** Gives the value, and remembers how a number was written for a schema that takes it as text. */
+export function noteSpelling(holder: object, key: string | number, value: Json, written: string): Json {
+  if (typeof value !== 'number' || Number(written) !== value || String(value) === written) return value;
+  const known = spellings.get(holder);
+  if (known === undefined) spellings.set(holder, new Map([[String(key), written]]));
+  else known.set(String(key), written);
+  return value;
+}
+
+/** How the number at a key was written, where JavaScript writes it in another way. */
+export function spellingOf(holder: Json, key: string): string | undefined {
+  return typeof holder === 'object' && holder !== null ? spellings.get(holder)?.get(key) : undefined;
+}
+
+/** Whether a value holds a number that JavaScript writes in another way than its text did. */
+export function hasSpelling(value: Json): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return spellings.has(value) || Object.values(value).some(hasSpelling);
 }
 
 /** True for what JSON can hold: no dates, functions, cycles or infinities, and nothing nested deeper than `depth`. */

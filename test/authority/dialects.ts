@@ -129,6 +129,7 @@ export const WRITERS: readonly Writer[] = [
     '<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
     (tool, args) => [`function<｜tool▁sep｜>${tool}\n\`\`\`json\n`, json(args), '\n```'],
   ),
+  around('named-hermes', '<tool_call>', '</tool_call>', (tool, args) => [`${tool}\n`, json(args), '\n']),
   around(
     'deepseek-v3.1',
     '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>',
@@ -159,6 +160,12 @@ export const WRITERS: readonly Writer[] = [
   invoke('minimax', '', 'minimax:tool_call'),
   invoke('step3', 'steptml:', 'steptml:toolcall'),
   invoke('dsml', '｜DSML｜', '｜DSML｜function_calls'),
+  tagged('solar-open-2', {
+    open: '<|tool_call:start|>wipe\n<|tool_arg:start|>',
+    closers: ['<|tool_arg:end|>', '<|tool_call:end|>'],
+    tag: (key, value) => `<|tool_arg:start|>${key}<|tool_arg:value|>${value}<|tool_arg:end|>\n`,
+    call: (tool, fields) => ['', `<|tool_call:start|>${tool}\n${fields}<|tool_call:end|>`, ''],
+  }),
   tagged('function-tags', {
     open: '<function=wipe>',
     closers: ['</parameter>', '</function>', '</tool_call>'],

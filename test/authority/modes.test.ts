@@ -50,6 +50,20 @@ test('json: of an object with fields of its own, narrated, nothing runs', async 
   expect(wrong).toEqual(NONE_WRONG);
 });
 
+test('json: a call that the user is asked about is proposed, and does not run', async () => {
+  const judge = agentIn('json');
+  const writers = [...MARKED, ENVELOPE].filter(({ name }) => name !== 'functionary');
+  const wrong = await wrongOnes(writers, async (writer) => {
+    const { text } = writer.write('wipe', WIPE);
+    const bare = ran(await judge(`I would clear the notes.\n\n${text}\n\nShall I do that?`, 'stop'));
+    const fenced = ran(await judge(`I would do this:\n\`\`\`\n${text}\n\`\`\`\n**Is that right?**\n`, 'stop'));
+    const told = ran(await judge(`Which ones? The old ones.\n\n${text}\n\nThat clears them.`, 'stop'));
+    const asked = ran(await judge(`Should I do this?\n\n${text}\n\nPlease confirm.`, 'stop'));
+    return bare.length + fenced.length + asked.length === 0 && told.length === 1 ? undefined : writer.name;
+  });
+  expect(wrong).toEqual(NONE_WRONG);
+});
+
 const PLANS = [{ plan: [{ tool: 'wipe', tool_args: WIPE }] }, { steps: [{ tool: 'wipe' }], plan: [{ tool: 'wipe' }] }];
 
 test.each(['native', 'held to native'] as const)('%s: a plan in text is an answer', async (mode) => {

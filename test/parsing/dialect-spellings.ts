@@ -40,6 +40,11 @@ const QUOTING: readonly (readonly [string, (text: string) => string])[] = [
   ],
   ['DeepSeek V3.1', (text) => `<｜tool▁call▁begin｜>note<｜tool▁sep｜>${json(text)}<｜tool▁call▁end｜>`],
   ['gpt-oss', (text) => `<|channel|>commentary to=functions.note <|constrain|>json<|message|>${json(text)}<|call|>`],
+  [
+    'distilled DeepSeek',
+    (text) => `<｜tool calls begin｜>function<｜tool sep｜>note\n\`\`\`json\n${json(text)}\n\`\`\`<｜tool call end｜>`,
+  ],
+  ['Llama 3 with its own tools', (text) => `<|python_tag|>note.call(text=${JSON.stringify(text)})<|eom_id|>`],
   ['ReAct', (text) => `Thought: x\nAction: note\nAction Input: ${json(text)}`],
   ['Olmo', (text) => `<function_calls>note(text=${JSON.stringify(text)})</function_calls>`],
   ['LFM2', (text) => `<|tool_call_start|>[note(text=${JSON.stringify(text)})]<|tool_call_end|>`],
@@ -63,6 +68,24 @@ const TAGGING: readonly (readonly [string, string, (text: string) => string])[] 
   ['elements', 'elements', (text) => `<invoke name="note"><text>${text}</text></invoke>`],
   ['MiniMax-M3', 'elements', (text) => `${M3}<invoke name="note">${M3}<text>${text}${M3}</text>${M3}</invoke>`],
   ['MiniCPM', 'minicpm', (text) => `<function name="note"><param name="text">${text}</param></function>`],
+  [
+    'GigaChat 3.5',
+    'gcml',
+    (text) =>
+      `<｜GCML｜tool_calls>\n<｜GCML｜invoke name="note">\n<｜GCML｜parameter name="text" string="true">${text}</｜GCML｜parameter>\n</｜GCML｜invoke>\n</｜GCML｜tool_calls>`,
+  ],
+  [
+    'dots',
+    'invoke',
+    (text) =>
+      `<dots_function_call>\n<invoke name=note>\n<parameter name=text>${text}</parameter>\n</invoke>\n</dots_function_call>`,
+  ],
+  [
+    'Solar Open 2',
+    'solar-open-2',
+    (text) =>
+      `<|tool_call:start|>note\n<|tool_arg:start|>text<|tool_arg:value|>${text}<|tool_arg:end|>\n<|tool_call:end|>`,
+  ],
   [
     'MiniCPM sections',
     'minicpm',

@@ -177,3 +177,16 @@ describe('jsonrepair, the last resort', () => {
     expect(read.ok && read.repairs.map(({ kind }) => kind)).not.toContain('jsonrepair');
   });
 });
+
+test.each(['"["', '"{"', '"}"', '"a {b} c"', '"a [ b"'])('%s holds nothing: a bracket in a string is text', (text) => {
+  expect(recoverJson(text).ok).toBe(false);
+});
+
+test.each([
+  ['"{\\"a\\": [1, \\"x\\"]}"', { a: [1, 'x'] }, true],
+  ['"[\\"x\\", 1]"', ['x', 1], true],
+  ['"It is {\\"a\\": 1}."', { a: 1 }, true],
+  ['"{\\"a\\": 1"', { a: 1 }, false],
+])('JSON that is written as a string is what it spells: %s', (text, value, complete) => {
+  expect(recoverJson(text)).toMatchObject({ ok: true, value, complete, repairs: [{ kind: 'escaped' }] });
+});

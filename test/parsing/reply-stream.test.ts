@@ -36,6 +36,34 @@ test('a tool is named when its name is whole, its arguments come when they are',
   expect(stream.push('}').calls).toEqual([{ name: 'add', args: { a: 1 }, complete: true }]);
 });
 
+const ENVELOPE = '{"tool": "add", "tool_args": {"a": 1}}';
+const PLANNED = '{"thought": "x", "plan": [{"tool": "add"}]}';
+
+test.each(['whole-reply', 'narrated'] as const)('%s: nothing is complete before the end, which may be text', (mode) => {
+  const stream = createReplyStream({ tools: ['add'], textCalls: mode });
+  expect(stream.push(ENVELOPE).calls).toEqual([{ name: 'add', args: { a: 1 }, complete: false }]);
+  expect(stream.push(' is what I would write, or so.')).toMatchObject({
+    phase: mode === 'narrated' ? 'envelope' : 'text',
+  });
+  expect(stream.end()).toMatchObject({ calls: [], strategy: 'text' });
+  const plan = createReplyStream({ tools: ['add'], textCalls: mode });
+  expect(plan.push(PLANNED).plan).toEqual([{ tool: 'add', args: {}, complete: false }]);
+  plan.end();
+  expect(plan.partial.plan).toEqual([{ tool: 'add', args: {}, complete: true }]);
+});
+
+test('whole-reply: a call in another form is announced at the end', () => {
+  const stream = createReplyStream({ tools: ['add'], textCalls: 'whole-reply' });
+  expect(stream.push('{"name": "add", "arguments": {}}').phase).toBe('waiting');
+  expect(stream.push(' is a call.').phase).toBe('text');
+});
+
+test('a call behind prose may be a part of it until the end', () => {
+  const stream = createReplyStream({ tools: ['add'] });
+  expect(stream.push(`1. ${ENVELOPE}`).calls).toEqual([{ name: 'add', args: { a: 1 }, complete: false }]);
+  expect(stream.end().calls).toEqual([]);
+});
+
 test('plain text is shown as it comes, without trailing space', () => {
   expect(watch('Hello  there! ', 4, ({ answer }) => answer)).toEqual([
     'Hell',

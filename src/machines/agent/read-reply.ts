@@ -1,6 +1,6 @@
 import type { MessageToolCall, ModelReply, ToolCalling } from '../../actors/model.ts';
 import { type CallNotRun, readReplyText } from '../../parsing/reply/parse-reply.ts';
-import type { TextCalls } from '../../parsing/reply/reply-source.ts';
+import { type TextCalls, withSpellings } from '../../parsing/reply/reply-source.ts';
 import type { ToolName } from '../../parsing/calls/registered-tools.ts';
 import { readPlan, type PlanStep, type ToolCallRequest } from '../../parsing/calls/call-forms.ts';
 import { type ToolCallArguments, parseToolCallArguments } from '../../parsing/calls/arguments.ts';
@@ -177,7 +177,8 @@ function fromText(call: ToolCallRequest, callId: string, reply: ModelReply): Cal
   };
 }
 
-function readNative({ reply, firstCall, callPrefix, isKnownId }: ReadInput): Reading {
+function readNative(input: ReadInput): Reading {
+  const { reply, firstCall, callPrefix, isKnownId } = input;
   const used = new Set<string>();
   const isTaken = (id: string): boolean => used.has(id) || isKnownId(id);
   const read = (reply.toolCalls ?? []).map((call, index) => {
@@ -188,21 +189,28 @@ function readNative({ reply, firstCall, callPrefix, isKnownId }: ReadInput): Rea
   });
   const planned = read.find((call) => call.tool === MAKE_PLAN);
   const plan = planned === undefined ? null : planOf(planned.parsed, reply);
-  const calls = read
-    .filter((call) => call !== planned)
-    .map(({ id, tool, parsed, raw }, index) => ({
-      callId: `${callPrefix}${firstCall + index}`,
-      tool,
-      ...argumentsOf(parsed, raw, reply),
-      toolCallId: id,
-    }));
+  const asked = read.filter((call) => call !== planned);
+  const spelled = withSpellings(
+    {
+      calls: asked.map(({ tool, parsed }) => ({ name: tool, args: parsed.ok ? parsed.value : null, complete: true })),
+      ...(plan?.steps === null || plan === null ? {} : { plan: plan.steps }),
+      repairs: read.flatMap(({ parsed }) => (parsed.ok ? parsed.repairs : [])),
+    },
+    toolsOf(input),
+  );
+  const calls = asked.map(({ id, tool, parsed, raw }, index) => ({
+    callId: `${callPrefix}${firstCall + index}`,
+    tool,
+    ...argumentsOf(parsed.ok ? { ...parsed, value: spelled.calls[index]?.args ?? null } : parsed, raw, reply),
+    toolCallId: id,
+  }));
   return {
     thought: reply.reasoning ?? withoutThinking(reply.content),
     goal: '',
     answer: null,
     cut: false,
     calls,
-    plan: plan?.steps ?? null,
+    plan: spelled.plan ?? null,
     planError: plan?.error ?? null,
     ambiguous: false,
     malformed: false,
@@ -214,7 +222,7 @@ function readNative({ reply, firstCall, callPrefix, isKnownId }: ReadInput): Rea
     planCallId: planned?.id ?? null,
     strategy: 'native',
     dialect: null,
-    repairs: read.flatMap(({ parsed }) => (parsed.ok ? parsed.repairs : [])),
+    repairs: spelled.repairs,
     form: null,
     notRun: null,
     text: withoutThinking(reply.content),

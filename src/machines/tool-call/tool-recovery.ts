@@ -1,7 +1,7 @@
 import { leafErrorOf } from '../../actors/leaf.ts';
 import type { RunFixerInput, RunFixerOutput } from '../../actors/tool-call/run-fixer.ts';
 import { isJsonObject } from '../../json/json.ts';
-import { parseToolCallArguments } from '../../parsing/calls/arguments.ts';
+import { asWritten, parseToolCallArguments } from '../../parsing/calls/arguments.ts';
 import { backoffMs } from '../../recovery/backoff.ts';
 import { describeToolError, issueLines } from '../../tools/error-text.ts';
 import type { Repaired, RepairTask } from '../../recovery/steps.ts';
@@ -92,7 +92,7 @@ export function repairedBy(by: string, output: Omit<AgentOutput, 'output'>): Rep
 export function repaired(context: ToolCallContext, output: RunFixerOutput): Partial<ToolCallContext> {
   if (output.kind !== 'arguments' || output.value === null) return {};
   return {
-    request: withArguments(context.request, output.value),
+    request: withArguments(context, output.value),
     approved: false,
     approvalReason: undefined,
     error: null,
@@ -100,13 +100,17 @@ export function repaired(context: ToolCallContext, output: RunFixerOutput): Part
   };
 }
 
-function withArguments(request: CallRequest, value: string | object): CallRequest {
+function withArguments({ request, spec }: ToolCallContext, value: string | object): CallRequest {
   if (typeof value !== 'string') return isJsonObject(value) ? { ...request, args: value, unreadable: null } : request;
   const read = parseToolCallArguments(value);
   if (!read.ok) return { ...request, args: null, unreadable: { raw: value, reason: read.reason, truncated: false } };
   const unreadable = read.complete ? null : { raw: value, reason: 'they were cut off', truncated: true };
   // A fixer that returns null has found nothing; only in a model's own call null means no arguments.
-  return { ...request, args: value.trim() === 'null' ? null : read.value, unreadable };
+  return {
+    ...request,
+    args: value.trim() === 'null' ? null : asWritten(read.value, spec?.inputSchema ?? true).value,
+    unreadable,
+  };
 }
 
 /** Stops as the current step says: it escalates, or ends the run. */

@@ -1,11 +1,11 @@
-import { isJson, parseStrict } from '../../json/depth.ts';
+import { hasSpelling, isJson, isList, parseStrict, spellingOf } from '../../json/depth.ts';
 import type { DeserializationError, InvalidArgs, Issue } from '../../json/errors.ts';
-import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../../json/json.ts';
+import { type Building, type Json, type JsonObject, type JsonSchema, isJsonObject, setOwn } from '../../json/json.ts';
 import { parsePrefix } from '../repair/parse-prefix.ts';
 import { type Repair, DEFAULT_LIMITS } from '../repair/repairs.ts';
 import { findCandidates } from '../repair/values-in-text.ts';
 import { coerceTo } from '../schema/coerce.ts';
-import { FitContext, schemaMap } from '../schema/fit-context.ts';
+import { FitContext, pointer, schemaMap } from '../schema/fit-context.ts';
 import { fit } from '../schema/fit.ts';
 import { jsonEquals } from '../schema/json-types.ts';
 import { type SchemaLike, readSchema, validationIssues } from '../schema/schema-like.ts';
@@ -83,7 +83,8 @@ export function recoverArguments(raw: unknown, schema: SchemaLike): CheckedArgum
   if (!read.ok) return { ok: false, error: invalid(raw, json, read.reason, false) };
   if (!read.complete)
     return { ok: false, error: invalid(raw, json, 'the arguments were cut off before they were complete', true) };
-  const checked = checkArguments(read.value, json);
+  const written = asWritten(read.value, json);
+  const checked = checkArguments(written.value, json);
   if (!checked.ok)
     return checked.error.kind === 'invalid-args'
       ? { ok: false, error: { ...checked.error, rawArgs: textOf(raw) } }
@@ -91,7 +92,7 @@ export function recoverArguments(raw: unknown, schema: SchemaLike): CheckedArgum
   const { value } = checked;
   const { issues, repairs: unchecked } = validationIssues(validate, value);
   if (issues.length > 0) return { ok: false, error: deserializationError(value, issues, json) };
-  return { ok: true, value, repairs: [...read.repairs, ...checked.repairs, ...unchecked] };
+  return { ok: true, value, repairs: [...read.repairs, ...written.repairs, ...checked.repairs, ...unchecked] };
 }
 
 function invalid(raw: unknown, expectedSchema: JsonSchema, parseError: string, truncated: boolean): InvalidArgs {
@@ -112,6 +113,43 @@ function textOf(raw: unknown): string {
 export type CheckedArguments =
   | { readonly ok: true; readonly value: JsonObject; readonly repairs: readonly Repair[] }
   | { readonly ok: false; readonly error: InvalidArgs | DeserializationError };
+
+/**
+ * A value that was read from text, with the numbers that its schema takes as text as they stood there: `3.10` and not
+ * `3.1`. Each of them is listed as a repair.
+ */
+export function asWritten(
+  value: Json,
+  schema: JsonSchema,
+): { readonly value: Json; readonly repairs: readonly Repair[] } {
+  if (!hasSpelling(value)) return { value, repairs: [] };
+  const context = new FitContext(schema, { coerce: coerceTo });
+  fit(value, schema, context);
+  const texts = context.repairs.filter(({ kind }) => kind === 'number-to-text');
+  const repairs: Repair[] = [];
+  return { value: spelled(value, '', { texts: new Set(texts.map(({ path }) => path)), repairs }), repairs };
+}
+
+/** Puts the spelling of those numbers that are taken as text, by their paths, in their place. */
+function spelled(
+  value: Json,
+  at: string,
+  taken: { readonly texts: ReadonlySet<string | undefined>; readonly repairs: Repair[] },
+): Json {
+  const member = (key: string, inner: Json): Json => {
+    const path = at + pointer([key]);
+    if (typeof inner !== 'number') return spelled(inner, path, taken);
+    const text = taken.texts.has(path) ? spellingOf(value, key) : undefined;
+    if (text === undefined || Number(text) !== inner) return inner;
+    taken.repairs.push({ kind: 'number-to-text', message: `the number ${text} was read as text`, path, cost: 1 });
+    return text;
+  };
+  if (isList(value)) return value.map((item, i) => member(String(i), item));
+  if (!isJsonObject(value)) return value;
+  const out: Building = {};
+  for (const key of Object.keys(value)) setOwn(out, key, member(key, value[key] ?? null));
+  return out;
+}
 
 /**
  * Holds decoded arguments against a tool's schema. What the schema clearly means is put right and listed (`"42"` where

@@ -1,4 +1,4 @@
-import { parseStrict } from '../../json/depth.ts';
+import { noteSpelling, parseStrict } from '../../json/depth.ts';
 import { type Building, type Json, setOwn } from '../../json/json.ts';
 import type { Dialect, DialectReading, DialectSource } from './dialect.ts';
 import { PYTHON_WORDS } from './tag-values.ts';
@@ -48,6 +48,7 @@ const BARE_END = /[,{}[\]:<"\n]/g;
 class GemmaReader {
   pos: number;
   broken = false;
+  private written = '';
   private readonly source: DialectSource;
   private readonly row: Row;
 
@@ -62,7 +63,7 @@ class GemmaReader {
     this.members('}', () => {
       const key = this.text() ?? this.bare();
       if (key === '' || !this.takes(':')) this.broken = true;
-      else setOwn(out, key, this.value(depth));
+      else setOwn(out, key, this.member(out, key, depth));
     });
     return out;
   }
@@ -75,8 +76,12 @@ class GemmaReader {
     if (char === '{') return this.object(depth + 1);
     if (char !== '[') return this.scalar();
     const items: Json[] = [];
-    this.members(']', () => items.push(this.value(depth + 1)));
+    this.members(']', () => items.push(this.member(items, items.length, depth + 1)));
     return items;
+  }
+
+  private member(holder: object, key: string | number, depth: number): Json {
+    return noteSpelling(holder, key, this.value(depth), this.written);
   }
 
   /** What stands between two brackets, separated by commas. */
@@ -95,6 +100,7 @@ class GemmaReader {
   /** A number, a word, or a text that the model left bare. */
   private scalar(): Json {
     const bare = this.bare();
+    this.written = bare;
     if (bare === '') return this.fail();
     const read = PYTHON_WORDS.has(bare) ? { value: PYTHON_WORDS.get(bare) ?? null } : parseStrict(bare, 1);
     return read === undefined ? bare : read.value;

@@ -23,6 +23,7 @@ interface Tags {
   readonly open: string;
   readonly close: readonly string[];
   readonly key: string;
+  /** Empty where the value's own tag ends the key. */
   readonly keyEnd: string;
   readonly value: { readonly open: string; readonly close: string; readonly before: readonly string[] };
   readonly separator: string;
@@ -36,13 +37,27 @@ function tagsOf({ spell }: Row): Tags {
   return { open, close, key, keyEnd: `</${spell('arg_key')}>`, value, separator: `<${spell('tool_sep')}>` };
 }
 
-/** The formats that name the tool behind the opening tag and write each argument as two elements. */
-export const GLM: readonly Dialect[] = ROWS.map((row) => {
-  const tags = tagsOf(row);
-  return { name: row.name, markers: [tags.open], read: (source, at) => readBlock(source, at, tags) };
-});
+/** Solar Open 2: `<|tool_call:start|>name`, then `<|tool_arg:start|>key<|tool_arg:value|>value<|tool_arg:end|>`…. */
+const SOLAR_OPEN_2: Tags = {
+  open: '<|tool_call:start|>',
+  close: ['<|tool_call:end|>'],
+  key: '<|tool_arg:start|>',
+  keyEnd: '',
+  value: {
+    open: '<|tool_arg:value|>',
+    close: '<|tool_arg:end|>',
+    before: ['<|tool_arg:start|>', '<|tool_call:end|>', '<|tool_call:start|>'],
+  },
+  separator: '<|tool_sep|>',
+};
 
-const NAME = /^\s*([\p{L}_][\p{L}\p{N}_.:/-]{0,199})\s*(?=<)/u;
+/** The formats that name the tool behind the opening tag and write each argument as two elements. */
+export const GLM: readonly Dialect[] = [
+  ...ROWS.map((row) => ({ name: row.name, tags: tagsOf(row) })),
+  { name: 'solar', tags: SOLAR_OPEN_2 },
+].map(({ name, tags }) => ({ name, markers: [tags.open], read: (source, at) => readBlock(source, at, tags) }));
+
+const NAME = /^\s*([\p{L}_][\p{L}\p{N}_.:/-]{0,199})\s*(?=[<{])/u;
 const LONGEST_HEAD = 240;
 
 function readBlock(source: DialectSource, at: number, tags: Tags): DialectReading | undefined {
@@ -54,7 +69,7 @@ function readBlock(source: DialectSource, at: number, tags: Tags): DialectReadin
   return readJson(source, name, start, tags) ?? readPairs(source, name, start, tags);
 }
 
-/** Arguments as one JSON object, which stands behind the separator. */
+/** Arguments as one JSON object, which stands behind the separator or right behind the name. */
 function readJson(source: DialectSource, name: string, from: number, tags: Tags): DialectReading | undefined {
   const found = source.value(from, ...tags.close, tags.open);
   if (found === undefined) return undefined;
@@ -72,7 +87,7 @@ function readPairs(source: DialectSource, name: string, from: number, tags: Tags
   let complete = true;
   let at = from;
   while (source.text.startsWith(tags.key, at)) {
-    const keyEnd = source.next(at, tags.keyEnd);
+    const keyEnd = source.next(at, tags.keyEnd === '' ? tags.value.open : tags.keyEnd);
     const open = source.skipSpace(Math.min(keyEnd + tags.keyEnd.length, source.end));
     if (!source.text.startsWith(tags.value.open, open)) return reading(false, Math.max(open, at + 1));
     const start = open + tags.value.open.length;

@@ -13,12 +13,11 @@ interface Row {
 }
 
 /** The tokens of DeepSeek, whose bars and blocks also come as ASCII. */
-const deepseekTokens = (name: string): readonly string[] => [
-  `<｜${name.replaceAll(' ', '▁')}｜>`,
-  `<｜${name.replaceAll(' ', '_')}｜>`,
-  `<|${name.replaceAll(' ', '▁')}|>`,
-  `<|${name.replaceAll(' ', '_')}|>`,
-];
+const deepseekTokens = (name: string): readonly string[] =>
+  ['▁', '_', ' ', '\\_'].flatMap((space) => {
+    const word = name.replaceAll(' ', space);
+    return [`<｜${word}｜>`, `<|${word}|>`];
+  });
 const ROWS: readonly Row[] = [
   // Kimi K2: `<|tool_call_begin|>functions.name:0<|tool_call_argument_begin|>{…}<|tool_call_end|>`.
   {
@@ -39,11 +38,11 @@ const ROWS: readonly Row[] = [
       return { name: name.trim(), ...(id === '' ? {} : { id }) };
     },
   },
-  // DeepSeek V3: `<｜tool▁call▁begin｜>function<｜tool▁sep｜>name` and fenced JSON.
+  // DeepSeek V3: `<｜tool▁call▁begin｜>function<｜tool▁sep｜>name` and fenced JSON. Distilled models leave out its first mark.
   {
     name: 'deepseek',
-    open: deepseekTokens('tool call begin').flatMap((token) =>
-      deepseekTokens('tool sep').map((separator) => `${token}function${separator}`),
+    open: ['tool call begin', 'tool calls begin'].flatMap((begin) =>
+      deepseekTokens(begin).map((token, style) => `${token}function${deepseekTokens('tool sep')[style] ?? ''}`),
     ),
     separators: ['\n'],
     close: deepseekTokens('tool call end'),
@@ -89,7 +88,14 @@ function readBlock(source: DialectSource, at: number, row: Row): DialectReading 
   if (found === undefined && bound >= source.end && source.skipSpace(start) < source.end) return undefined;
   const call =
     found === undefined
-      ? makeCall(name, source.text.slice(start, bound).trim(), bound < source.end)
+      ? makeCall(
+          name,
+          source.text
+            .slice(start, bound)
+            .trim()
+            .replace(/\s*```$/, ''),
+          bound < source.end,
+        )
       : makeCall(name, found.value, found.complete);
   const end = found === undefined ? bound : pastFence(source, found.end);
   return {

@@ -1,3 +1,4 @@
+import { noteSpelling } from '../../json/depth.ts';
 import { type Building, type Json, isJsonObject, setOwn } from '../../json/json.ts';
 import type { ToolCallRequest } from '../calls/call-forms.ts';
 import { CODE, isComma, isWordCode } from '../repair/characters.ts';
@@ -28,6 +29,8 @@ interface Row {
   readonly name: string;
   readonly open: string;
   readonly close: string;
+  /** Behind the mark may stand code of any kind: only a call of a registered tool is one. */
+  readonly code?: boolean;
 }
 
 const ROWS: readonly Row[] = [
@@ -35,6 +38,8 @@ const ROWS: readonly Row[] = [
   { name: 'olmo', open: '<function_calls>', close: '</function_calls>' },
   // LFM2: `<|tool_call_start|>[f(a=1)]<|tool_call_end|>`.
   { name: 'lfm2', open: '<|tool_call_start|>', close: '<|tool_call_end|>' },
+  // Llama 3, tools that come with it: `<|python_tag|>brave_search.call(query="x")`.
+  { name: 'llama', open: '<|python_tag|>', close: '<|eom_id|>', code: true },
   // Llama 4: `<|python_start|>[f(a=1)]<|python_end|>`.
   { name: 'llama4', open: '<|python_start|>', close: '<|python_end|>' },
 ];
@@ -48,7 +53,7 @@ export const MARKED_PYTHONIC: readonly Dialect[] = ROWS.map((row) => ({
     if (source.text.charCodeAt(from) === CODE.openBracket) from = source.skipSpace(from + 1);
     const paren = source.next(from, '(');
     const head = paren - from > LONGEST_NAME ? undefined : headBefore(source, paren, isName);
-    if (paren >= source.end || head?.from !== from) return undefined;
+    if (paren >= source.end || head?.from !== from || (row.code === true && !source.has(head.name))) return undefined;
     const group = readGroup(source, { name: head.name, paren }, isName);
     const bracket = source.skipSpace(group.end);
     const end = source.text.charCodeAt(bracket) === CODE.closeBracket ? bracket + 1 : group.end;
@@ -115,8 +120,12 @@ function headBefore(source: DialectSource, paren: number, isCall: (name: string)
   const name = source.text.slice(from, paren).replaceAll('\\_', '_');
   if (name === '') return undefined;
   const tail = name.replace(/^(?:functions|tools|default_api|api)\./, '');
-  if (source.has(name) || (isCall(name) && !source.has(tail))) return { name, from };
-  return tail !== name && isCall(tail) ? { name: tail, from } : undefined;
+  if (source.has(name)) return { name, from };
+  if (source.has(tail)) return { name: tail, from };
+  // In running text `f.call(…)` is JavaScript.
+  const called = isCall === isName ? name.replace(/\.call$/, '') : name;
+  if (source.has(called)) return { name: called, from };
+  return isCall(name) ? { name, from } : undefined;
 }
 
 function isNameCode(code: number): boolean {
@@ -185,8 +194,10 @@ function readArguments(c: Cursor): Json {
     }
     const key = keyword(c);
     const at = c.pos;
-    if (key === undefined) positions.push(parseValue(c, 'item'));
-    else setOwn(named, key, parseValue(c, 'argument'));
+    const value = parseValue(c, key === undefined ? 'item' : 'argument');
+    if (key === undefined) positions.push(value);
+    else setOwn(named, key, value);
+    if (key !== undefined) noteSpelling(named, key, value, c.written);
     if (c.refused) break;
     if (c.pos === at) c.pos += 1;
   }

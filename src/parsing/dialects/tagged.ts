@@ -26,10 +26,14 @@ interface Row extends Tags {
   readonly dialect: string;
 }
 
-const attribute = (tag: string): string => /\b(?:name|tool|key)\s*=\s*["']([^"']*)["']/.exec(tag)?.[1] ?? '';
+/** dots writes its names without quotes. */
+const attribute = (tag: string): string => {
+  const found = /\b(?:name|tool|key)\s*=\s*(?:["']([^"']*)["']|([\p{L}\p{N}_.:-]+)\s*\/?$)/u.exec(tag);
+  return found?.[1] ?? found?.[2] ?? '';
+};
 
-/** The names that model families put before `invoke` and `parameter`. */
-const PREFIXES = ['', 'steptml:', '｜DSML｜', '|DSML|', 'minimax:', 'antml:', 'atem:'];
+/** The names that model families put before `invoke` and `parameter`: DSML is DeepSeek's, GCML is GigaChat 3.5's. */
+const PREFIXES = ['', 'steptml:', '｜DSML｜', '|DSML|', '｜GCML｜', '|GCML|', 'minimax:', 'antml:', 'atem:'];
 /** MiniMax-M3 writes this before every tag. */
 const M3 = ']<]minimax[>[';
 const XML = { tagEnd: '>', prefix: '', layout: 'none', sections: false } as const;

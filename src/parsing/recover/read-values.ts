@@ -20,6 +20,7 @@ export interface Values {
 export function readValues(text: string, limits: Limits, how: { readonly trimsLayout: boolean }): Values {
   const masked = maskReply(text);
   const found = valuesIn(masked, limits, how);
+  if ('masked' in found) return found;
   if (masked.repairs.length === 0) return { ...found, masked };
   const candidates = found.candidates.map((candidate) => ({
     ...candidate,
@@ -32,7 +33,7 @@ function valuesIn(
   masked: Masked,
   { maxDepth }: Limits,
   how: { readonly trimsLayout: boolean },
-): Omit<Values, 'masked'> {
+): Omit<Values, 'masked'> | Values {
   const from = firstVisible(masked.text);
   const prefix = parsePrefix(masked.text, from, { to: masked.end, maxDepth });
   const isObject = prefix.kind !== 'invalid' && typeof prefix.value === 'object' && prefix.value !== null;
@@ -42,9 +43,24 @@ function valuesIn(
   const whole = prefix.kind === 'whole' && masked.text.slice(prefix.end, masked.end).trim() === '';
   if (prefix.kind === 'whole' && whole) {
     if (isObject) return { candidates: [plainCandidate(prefix, from, true)], whole: true };
+    if (typeof prefix.value === 'string') return valuesInString(prefix.value, { maxDepth, ...how }, from);
   }
   const candidates = findCandidates(masked.text, { from: 0, to: masked.end, maxDepth, ...how });
   return { candidates: candidates.map(withHoistedName), whole: false };
+}
+
+/** What a message holds that is one JSON string: JSON that was written as text, or words around some. */
+function valuesInString(
+  text: string,
+  how: { readonly maxDepth: number; readonly trimsLayout: boolean },
+  at: number,
+): Values {
+  const repair: Repair = { kind: 'escaped', message: 'one level of escaping was removed', at: at + 1, cost: 1 };
+  const found = findCandidates(text, { from: 0, to: text.length, ...how });
+  const candidates = found
+    .filter(({ complete, value }) => complete || Object.keys(value ?? {}).length > 0)
+    .map((one) => ({ ...one, strict: false, repairs: [repair, ...one.repairs], cost: one.cost + repair.cost }));
+  return { candidates: candidates.map(withHoistedName), whole: false, masked: { text, end: text.length, repairs: [] } };
 }
 
 /** The first character that is neither white space nor an invisible mark. */

@@ -2,6 +2,7 @@ import { jsonrepair } from 'jsonrepair';
 import { isList, parseStrict } from '../../json/depth.ts';
 import type { Issue } from '../../json/errors.ts';
 import { type Json, type JsonSchema, isJsonObject } from '../../json/json.ts';
+import { asWritten } from '../calls/arguments.ts';
 import type { Limits, Repair } from '../repair/repairs.ts';
 import type { Candidate } from '../repair/values-in-text.ts';
 import { coerceTo, readNumber } from '../schema/coerce.ts';
@@ -38,11 +39,16 @@ const SEVERAL: readonly Issue[] = [
   { path: '', message: 'the text holds several different values that fit the schema' },
 ];
 
-type Reading = Pick<Candidate, 'value' | 'complete' | 'repairs' | 'fenced'>;
+type Reading = Pick<Candidate, 'value' | 'complete' | 'repairs' | 'fenced'> & {
+  /** The whole text, where it is the value. */
+  readonly text?: string;
+};
 
-function fitReading({ value, complete, repairs, fenced }: Reading, schema: ReadSchema): Fitted {
+function fitReading({ value, complete, repairs, fenced, text }: Reading, schema: ReadSchema): Fitted {
+  const written = asWritten(value, schema.json);
   const context = new FitContext(schema.json, { coerce: coerceTo, partial: !complete });
-  const fitted = fit(value, schema.json, context);
+  const coerced = fit(written.value, schema.json, context);
+  const fitted = typeof value === 'number' && typeof coerced === 'string' ? (text ?? coerced) : coerced;
   const verdict =
     context.issues.length > 0 || !complete
       ? { issues: context.issues, repairs: [] }
@@ -50,7 +56,7 @@ function fitReading({ value, complete, repairs, fenced }: Reading, schema: ReadS
   return {
     value: fitted,
     complete,
-    repairs: [...repairs, ...context.repairs, ...verdict.repairs],
+    repairs: [...repairs, ...written.repairs, ...context.repairs, ...verdict.repairs],
     issues: verdict.issues,
     fenced,
   };
@@ -58,7 +64,9 @@ function fitReading({ value, complete, repairs, fenced }: Reading, schema: ReadS
 
 function readWhole(text: string, limits: Limits): readonly Reading[] {
   const strict = parseStrict(text, limits.maxDepth);
-  return strict === undefined ? [] : [{ value: strict.value, complete: true, repairs: [], fenced: false }];
+  return strict === undefined
+    ? []
+    : [{ value: strict.value, complete: true, repairs: [], fenced: false, text: text.trim() }];
 }
 
 /** jsonrepair is slower than linear and recursive: it is asked about short and shallow texts only. */

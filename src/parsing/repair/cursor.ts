@@ -47,9 +47,11 @@ export class Cursor {
   quoted = 0;
   /** Unquoted words taken as text. */
   bareWords = 0;
+  /** The number that was read last, as it stands in the text. */
+  written = '';
   /** How often a string may still be ended where its quote is missing, at the price of reading on from there again. */
   secondLooks = 8;
-  private readonly landmarks: Landmarks;
+  readonly landmarks: Landmarks;
 
   constructor(text: string, span: CursorSpan) {
     this.text = text;
@@ -198,6 +200,8 @@ export class Landmarks {
   steps = 0;
   /** How often the rest of the text may still be read with one level of escaping removed. */
   unescapings = 3;
+  /** How often brackets in bare words may still turn out to be closed nowhere. */
+  nestings = 16;
 
   constructor(text: string) {
     this.text = text;

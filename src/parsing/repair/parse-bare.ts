@@ -8,9 +8,10 @@ import type { Role } from './string-end.ts';
 /** Reads what stands at the cursor without quotes: a number, a literal of JSON, JavaScript or Python, or plain words. */
 export function parseBare(c: Cursor, role: Role): Json {
   const from = c.pos;
-  let end = bareEnd(c, role, true);
+  let end = bareEnd(c, role, c.landmarks.nestings > 0);
   if (end < 0) {
     c.secondLooks -= 1;
+    c.landmarks.nestings -= 1;
     end = bareEnd(c, role, false);
   }
   c.pos = Math.max(end, from + 1);
@@ -88,6 +89,7 @@ function quoteEnds(c: Cursor, index: number, code: number): boolean {
 
 function readBare(c: Cursor, text: string, at: number): Json {
   if (c.pos >= c.end) c.cutInside = true;
+  c.written = text;
   if (JSON_NUMBER.test(text)) return writtenNumber(text);
   const literal = LITERALS.get(text);
   if (literal !== undefined) {

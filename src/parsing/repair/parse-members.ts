@@ -1,3 +1,4 @@
+import { noteSpelling } from '../../json/depth.ts';
 import { type Building, type Json, setOwn } from '../../json/json.ts';
 import { CODE, isColon, isComma, isQuote, isSpace, isWordCode } from './characters.ts';
 import type { Cursor } from './cursor.ts';
@@ -78,7 +79,7 @@ export function parseMembers(c: Cursor, parseValue: ParseValue): Json {
     }
     if (separator || key.quoted || isQuote(c.at(c.pos))) c.pairs += 1;
     members += 1;
-    setOwn(out, key.text, parseValue(c, 'member'));
+    setOwn(out, key.text, noteSpelling(out, key.text, parseValue(c, 'member'), c.written));
     if (c.refused) break;
   }
   if (members === 0 && loneKeys.length > 0 && c.complete) {

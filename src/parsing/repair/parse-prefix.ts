@@ -1,4 +1,4 @@
-import { writtenNumber } from '../../json/depth.ts';
+import { noteSpelling, writtenNumber } from '../../json/depth.ts';
 import { type Building, type Json, setOwn } from '../../json/json.ts';
 
 /**
@@ -50,6 +50,8 @@ class Reader {
   /** True when the text ended where a value had to come, or within a number or a literal. */
   hanging = false;
   depth = 0;
+  /** The number that was read last, as it stands in the text. */
+  private written = '';
 
   constructor(text: string, from: number, to: number, maxDepth: number) {
     this.text = text;
@@ -92,7 +94,7 @@ class Reader {
       }
       if (colon !== 58) return this.fail();
       this.pos += 1;
-      setOwn(out, key, this.value());
+      setOwn(out, key, noteSpelling(out, key, this.value(), this.written));
       if (this.invalid || this.cut) return out;
       const next = this.space();
       if (next === 125) return this.close(out);
@@ -107,7 +109,7 @@ class Reader {
     if (this.space() === 93) return this.close(items);
     for (;;) {
       if (this.space() === -1) return this.hang(items);
-      items.push(this.value());
+      items.push(noteSpelling(items, items.length, this.value(), this.written));
       if (this.invalid || this.cut) return items;
       const next = this.space();
       if (next === 93) return this.close(items);
@@ -187,6 +189,7 @@ class Reader {
       if (found === '') return this.fail();
     }
     this.pos = end;
+    this.written = found;
     return writtenNumber(found);
   }
 

@@ -1,3 +1,4 @@
+import { noteSpelling } from '../../json/depth.ts';
 import type { Json } from '../../json/json.ts';
 import { CODE, isColon, isComma, isDigit, isQuote, isWordCode } from './characters.ts';
 import type { Container, Cursor } from './cursor.ts';
@@ -125,7 +126,8 @@ function parseList(c: Cursor, frame: 'list' | 'tuple'): Json {
     if (isEllipsis(c)) continue;
     if (!separated) c.repair('missing-comma', 'a comma is missing between two items', 1);
     separated = false;
-    items.push(quotedKeyWithColon(c, c.pos) ? parseImpliedObject(c) : parseValue(c, 'item'));
+    const item = quotedKeyWithColon(c, c.pos) ? parseImpliedObject(c) : parseValue(c, 'item');
+    items.push(noteSpelling(items, items.length, item, c.written));
     if (c.refused) break;
   }
   if (separated && commas > 0) c.repair('trailing-comma', 'a trailing comma was left out', 0, at);

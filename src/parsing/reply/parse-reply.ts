@@ -12,6 +12,7 @@ import {
   type ReplySource,
   checkReplyOptions,
   replySource,
+  withSpellings,
 } from './reply-source.ts';
 import { type Scan, scanReply } from './scan.ts';
 import { stripTokens } from './special-tokens.ts';
@@ -60,6 +61,11 @@ const REACHES: readonly Reach[] = ['never', 'whole-reply', 'narrated'];
 
 /** Reads a reply in one pass over its text. */
 export function readReplyText(raw: unknown, options: ReadReplyOptions = {}): ReplyReading {
+  const read = readTextOnce(raw, options);
+  return { ...read, reply: withSpellings(read.reply, options.tools) };
+}
+
+function readTextOnce(raw: unknown, options: ReadReplyOptions): ReplyReading {
   const text = typeof raw === 'string' ? raw : '';
   const { textCalls } = options;
   const reach = textCalls === undefined ? 'lenient' : (REACHES.find((one) => one === textCalls) ?? 'lenient');

@@ -86,17 +86,24 @@ const LABEL = /^\s*(?:json|assistant[ \t]*:)\s*$/i;
 const PARAGRAPH_END = /\n[ \t]*\r?\n\s*$/;
 const HEADING = /(?:^|\n)[ \t]*(?:#{1,6} [^\n]*|[^\n]*\r?\n[=-]{3,})\s*$/;
 const LOOK_BACK = 160;
+/** At the end of a message: who asks the user about a call does not make it. */
+const QUESTION = /[?？؟]["'”’»)*_`\s]*$/;
 
 /**
  * True for a call that a sentence introduces and another may follow: in a fence on lines of its own, or bare behind a
- * sentence that has ended. Within a running sentence it is mentioned.
+ * sentence that has ended. Within a running sentence it is mentioned, and before a question it is proposed.
  */
 export function isNarrated(source: DialectSource, scan: Scan, first: Piece, last: Piece): boolean {
   const { text, end } = source;
   const before = text.slice(Math.max(scan.from, first.from - LOOK_BACK), first.from);
   const after = text.slice(last.to, Math.min(end, last.to + LOOK_BACK));
+  if (QUESTION.test(text.slice(Math.max(last.to, end - LOOK_BACK), end))) return false;
   const fence = scan.fences.get(first.fence);
-  if (fence === undefined) return hasEnded(before) && beginsAnew(after);
+  if (fence === undefined) {
+    const proposed =
+      QUESTION.test(before.replace(OPENING_TAGS, '')) && /[\p{L}\p{N}]/u.test(after.replace(/<[^<>]{1,60}>/g, ''));
+    return hasEnded(before) && beginsAnew(after) && !proposed;
+  }
   const opens = /(?:^|\n)[ \t]*$/.test(text.slice(Math.max(0, fence.at - 20), fence.at));
   const alone = text.slice(fence.from, first.from).trim() === '' && /\n\s*$/.test(before);
   return opens && alone && DATA_FENCES.has(fence.language) && CLOSING_FENCE.test(after);

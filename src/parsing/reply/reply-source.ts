@@ -1,7 +1,11 @@
+import { hasSpelling } from '../../json/depth.ts';
+import type { Json } from '../../json/json.ts';
 import { optionsOf } from '../../json/known-options.ts';
+import { asWritten } from '../calls/arguments.ts';
 import { type RegisteredTools, type ToolName, NO_TOOLS, registeredTools } from '../calls/registered-tools.ts';
 import { DialectSource } from '../dialects/dialect.ts';
 import { type Limits, type Repair, checkLimits, resolveLimits } from '../repair/repairs.ts';
+import type { Reply } from './envelope.ts';
 import { messageEnd } from './special-tokens.ts';
 
 /**
@@ -62,4 +66,23 @@ export function replySource(raw: string, options: ParseReplyOptions | undefined)
 
 function cutAt(maxChars: number): Repair {
   return { kind: 'too-long', message: `only the first ${maxChars} characters were read`, at: maxChars, cost: 5 };
+}
+
+/** What was read, with the numbers that tools take as text as they were written. */
+export function withSpellings<R extends Pick<Reply, 'calls' | 'plan' | 'repairs'>>(read: R, given: unknown): R {
+  const { calls, plan } = read;
+  if (!calls.some(({ args }) => hasSpelling(args)) && plan?.some(({ args }) => hasSpelling(args)) !== true) return read;
+  const tools = registeredTools(given) ?? NO_TOOLS;
+  const repairs: Repair[] = [...read.repairs];
+  const written = (name: string, args: Json): Json => {
+    const spelled = asWritten(args, tools.schema(name) ?? true);
+    repairs.push(...spelled.repairs);
+    return spelled.value;
+  };
+  return {
+    ...read,
+    calls: calls.map((call) => ({ ...call, args: written(call.name, call.args) })),
+    ...(plan === undefined ? {} : { plan: plan.map((step) => ({ ...step, args: written(step.tool, step.args) })) }),
+    repairs,
+  };
 }

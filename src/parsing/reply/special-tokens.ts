@@ -42,7 +42,9 @@ function opensElement(text: string): boolean {
   return opened > text.lastIndexOf('</s>') && text.charAt(opened + 3) !== '`';
 }
 
-const END_MARKS = /(?:\s|<\|[^<>|{}"\n]{1,40}\|>|<\/s>|<｜[^<>{}"\n]{1,40}｜>|\[\/INST\]|<end_of_turn>|<eos>)+$/;
+/** Not those of Solar Open 2, without which a value has no end. */
+const END_MARKS =
+  /(?:\s|<\|(?!tool_(?:arg|call):)[^<>|{}"\n]{1,40}\|>|<\/s>|<｜[^<>{}"\n]{1,40}｜>|\[\/INST\]|<end_of_turn>|<eos>)+$/;
 const TAIL = 400;
 
 /** Special tokens at the very end are not part of the message; white space before them may be part of a cut string. */

@@ -27,6 +27,8 @@ const BETWEEN = '`,;]';
 export class Follower {
   private readonly meter: Meter;
   private readonly mode: TextCalls;
+  private readonly isLenient: boolean;
+  private readonly tools: unknown;
   private readonly names: NameReader | undefined;
   private readonly answer = new GrowingText();
   private readonly thoughts = new ThoughtReader();
@@ -41,10 +43,11 @@ export class Follower {
 
   constructor(options?: ParseReplyOptions, meter: Meter = { steps: 0 }) {
     this.meter = meter;
-    const tools: unknown = options?.tools;
+    this.tools = options?.tools;
     const { textCalls = 'lenient' } = options ?? {};
+    this.isLenient = textCalls === 'lenient';
     this.mode = textCalls === 'narrated' ? 'lenient' : textCalls;
-    this.names = Array.isArray(tools) ? new NameReader(options?.tools ?? []) : undefined;
+    this.names = Array.isArray(this.tools) ? new NameReader(options?.tools ?? []) : undefined;
     this.watch = new TextWatch(this.names, this.meter);
   }
 
@@ -63,14 +66,22 @@ export class Follower {
 
   read(): PartialReply {
     const thought = this.thoughts.text;
-    if (this.object?.verdict === 'envelope') return this.object.read(thought);
+    if (this.object?.verdict === 'envelope') return this.open(this.object.read(thought));
     const phase = this.phase();
     const answer = phase === 'calls' ? '' : this.answer.text;
     return { phase, thought, goal: '', calls: [], ...(answer === '' ? {} : { answer }) };
   }
 
+  /** Where text stands before an envelope, or only a whole message is a call, nothing is complete before the end. */
+  private open(partial: PartialReply): PartialReply {
+    if (this.isLenient && this.answer.text === '') return partial;
+    const { calls, plan } = partial;
+    const opened = <T>(one: T): T & { complete: boolean } => ({ ...one, complete: false });
+    return { ...partial, calls: calls.map(opened), ...(plan === undefined ? {} : { plan: plan.map(opened) }) };
+  }
+
   private phase(): PartialReply['phase'] {
-    if (this.state === 'called' || this.object?.verdict === 'call') return 'calls';
+    if (this.state === 'called' || (this.mode === 'lenient' && this.object?.verdict === 'call')) return 'calls';
     if (this.state === 'thinking') return 'thinking';
     return this.answer.text === '' ? 'waiting' : 'text';
   }
@@ -120,7 +131,7 @@ export class Follower {
         return true;
       case 'object':
         this.hold('object');
-        this.object = new ObjectWatch(this.mode, this.names);
+        this.object = new ObjectWatch(this.mode, this.names, this.tools);
         return true;
       case 'tag':
         return this.takeTag(found.tag, found.means);

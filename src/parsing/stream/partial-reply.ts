@@ -9,7 +9,7 @@ import {
   STEP_ARGUMENT_KEYS,
 } from '../calls/call-forms.ts';
 import { DEFAULT_LIMITS } from '../repair/repairs.ts';
-import type { TextCalls } from '../reply/reply-source.ts';
+import { type TextCalls, withSpellings } from '../reply/reply-source.ts';
 import { type Member, EnvelopeLexer } from './envelope-lexer.ts';
 import type { NameReader } from './name-reader.ts';
 
@@ -23,7 +23,10 @@ export interface PartialReply {
   readonly thought: string;
   readonly goal: string;
   readonly answer?: string;
-  /** The call being written: its name as soon as it is whole, its arguments (`complete`) once they are. */
+  /**
+   * The call being written: its name as soon as it is whole, its arguments (`complete`) once they are. Only the end says
+   * whether it is one: behind it another may follow that differs, or, unless `textCalls` is `lenient`, text.
+   */
   readonly calls: readonly ToolCallRequest[];
   readonly plan?: readonly PlanStep[];
 }
@@ -36,8 +39,11 @@ class PartialEnvelope {
     { readonly calls: readonly ToolCallRequest[]; readonly plan?: readonly PlanStep[] }
   >();
 
-  constructor(lexer: EnvelopeLexer) {
+  private readonly tools: unknown;
+
+  constructor(lexer: EnvelopeLexer, tools: unknown) {
     this.lexer = lexer;
+    this.tools = tools;
   }
 
   read(thinking: string): PartialReply {
@@ -87,7 +93,7 @@ class PartialEnvelope {
   ): { readonly calls: readonly ToolCallRequest[]; readonly plan?: readonly PlanStep[] } {
     const known = this.parsed.get(key);
     if (known !== undefined) return known;
-    const made = read();
+    const made = withSpellings({ ...read(), repairs: [] }, this.tools);
     this.parsed.set(key, made);
     return made;
   }
@@ -117,11 +123,12 @@ const CALL_KEYS = new Set([...ENVELOPE_KEYS, ...NAME_KEYS, ...LIST_KEYS, ...CALL
 export class ObjectWatch {
   verdict: ObjectKind = 'open';
   private readonly lexer = new EnvelopeLexer();
-  private readonly envelope = new PartialEnvelope(this.lexer);
+  private readonly envelope: PartialEnvelope;
   private readonly mode: TextCalls;
   private readonly names: NameReader | undefined;
 
-  constructor(mode: TextCalls, names: NameReader | undefined) {
+  constructor(mode: TextCalls, names: NameReader | undefined, tools: unknown) {
+    this.envelope = new PartialEnvelope(this.lexer, tools);
     this.mode = mode;
     this.names = names;
   }
