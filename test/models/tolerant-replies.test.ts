@@ -226,6 +226,30 @@ overEachTransport(() => {
     });
   });
 
+  test('of several choices only the first counts, whole and streamed, wherever it stands', async () => {
+    const other = { index: 1, message: { content: 'no' }, delta: { content: 'no' }, finish_reason: 'length' };
+    const first = { index: 0, message: { content: 'yes' }, finish_reason: 'stop' };
+    const piece = (content: string, finish_reason: string | null = null) => ({
+      choices: [{ index: 0, delta: { content }, finish_reason }],
+    });
+    const broken = { index: 1, error: { message: 'out of memory' } };
+    const model = await serve(
+      { status: 200, body: { choices: [other, first] } },
+      events(
+        { choices: [other] },
+        piece('y'),
+        { choices: [broken] },
+        piece('es', 'stop'),
+        { choices: [other] },
+        '[DONE]',
+      ),
+      events(piece('half'), { choices: [other] }),
+    );
+    expect(await ask(model)).toMatchObject({ content: 'yes', finishReason: 'stop' });
+    expect(await ask(model, streamed)).toMatchObject({ content: 'yes', finishReason: 'stop' });
+    expect((await askInVain(model, streamed)).code).toBe('bad-response');
+  });
+
   test('speed is taken from servers that tell it', async () => {
     const model = await serve(whole({ content: 'ok' }, { timings: { predicted_per_second: 42, prompt_ms: 80 } }));
     expect((await ask(model)).stats).toEqual({ tokensPerSecond: 42, timeToFirstTokenMs: 80 });

@@ -87,9 +87,10 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
   };
 }
 
-/** The choice of a completion or a chunk that counts. */
+/** The choice of a completion or a chunk that counts: the one numbered 0, or without a number. Others come with `n`. */
 export function firstChoice({ choices }: JsonObject): unknown {
-  return Array.isArray(choices) ? choices[0] : undefined;
+  if (!Array.isArray(choices)) return undefined;
+  return choices.find((choice) => isJsonObject(choice) && (choice['index'] ?? 0) === 0);
 }
 
 /** Mistral's reasoning models send their thoughts as parts of the content. */
