@@ -102,6 +102,14 @@ overEachTransport(() => {
       ],
     ],
     [
+      'with an index in later pieces alone',
+      [
+        calls({ id: 'a', function: { name: 'f', arguments: '{"x"' } }),
+        calls({ index: 0, function: { arguments: ':1' } }),
+        calls({ index: 0, id: 'a', function: { arguments: '}' } }),
+      ],
+    ],
+    [
       'whole in one piece',
       [calls({ index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } })],
     ],
@@ -142,15 +150,20 @@ overEachTransport(() => {
         calls({ id: 'a', function: { name: 'g', arguments: '{}' } }),
       ],
     ],
-    [
-      'interleaved',
+    ...(
       [
-        calls({ index: 0, id: 'a', function: { name: 'f' } }),
-        calls({ index: 1, id: 'b', function: { name: 'g', arguments: '{' } }),
-        calls({ index: 0, function: { arguments: '{"x":1}' } }),
-        calls({ index: 1, function: { arguments: '}' } }),
+        [0, 1],
+        ['0', '1'],
+      ] as const
+    ).map(([first, second]): [string, unknown[]] => [
+      `interleaved, numbered with a ${typeof first}`,
+      [
+        calls({ index: first, id: 'a', function: { name: 'f' } }),
+        calls({ index: second, id: 'b', function: { name: 'g', arguments: '{' } }),
+        calls({ index: first, function: { arguments: '{"x":1}' } }),
+        calls({ index: second, function: { arguments: '}' } }),
       ],
-    ],
+    ]),
   ])('two streamed calls %s are two calls', async (_how, pieces) => {
     const model = await serve(events(...pieces, end, '[DONE]'));
     const { toolCalls } = await ask(model, streamed);
