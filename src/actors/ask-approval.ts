@@ -3,7 +3,7 @@ import type { JsonObject } from '../json/json.ts';
 import type { Verdict } from '../recovery/verdicts.ts';
 import type { ToolSource } from '../tools/server-tool.ts';
 import type { ToolSpec } from '../tools/spec.ts';
-import { deadline } from './deadline.ts';
+import { withinLimit } from './deadline.ts';
 import { leaf } from './leaf.ts';
 
 /**
@@ -94,11 +94,6 @@ export const askEscalation = (ports: {
     { effects: 'none', request: ({ error }) => error },
     async ({ agent, error, timeoutMs }, { signal }) => {
       const late = () => new Error(`onEscalation did not decide within ${timeoutMs} ms`);
-      const limit = deadline(timeoutMs, signal, late);
-      try {
-        return { verdict: await Promise.race([ports.decide(agent, error), limit.passed]) };
-      } finally {
-        limit.clear();
-      }
+      return { verdict: await withinLimit(timeoutMs, signal, late, () => ports.decide(agent, error)) };
     },
   );
