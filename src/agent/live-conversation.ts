@@ -22,6 +22,8 @@ const NEVER: Opening = { history: [], queued: [], isAside: true };
  */
 export class LiveConversation {
   history: readonly Message[] = NOTHING;
+  /** The history as the live run found it: another one since then is the caller's, and the run adds to that. */
+  #found: readonly Message[] = NOTHING;
   readonly #port: LiveConversationPort;
   /** Messages that were added within an exchange, so that pruning never cuts there. */
   #inside: WeakSet<Message> | null = null;
@@ -73,6 +75,7 @@ export class LiveConversation {
   /** Makes a run that was begun elsewhere the live one; returns a function to call when it is over. */
   occupy(started: StartedRun): (result: AnyResult | null, before: readonly Message[]) => Promise<unknown> | undefined {
     this.live = started;
+    this.#found = this.history;
     return (result, before) => this.#over(started, result, { history: before, queued: [] });
   }
 
@@ -131,6 +134,7 @@ export class LiveConversation {
     this.#lastAt = Math.max(Date.now(), this.#lastAt + 1);
     const warnings = this.#warnings;
     this.#warnings = NOTHING;
+    this.#found = this.history;
     return { history: this.history, queued, at: new Date(this.#lastAt).toISOString(), warnings };
   }
 
@@ -265,7 +269,8 @@ export class LiveConversation {
     if (result?.status === 'waiting') this.#refuseLine(result.runId);
     else if (result !== null && !isAside) {
       for (const message of result.messages.slice(1)) (this.#inside ??= new WeakSet()).add(message);
-      this.history = pruneHistory([...history, ...result.messages], this.#port.maxHistory(), this.#inside ?? undefined);
+      const before = this.history === this.#found ? history : this.history;
+      this.history = pruneHistory([...before, ...result.messages], this.#port.maxHistory(), this.#inside ?? undefined);
     }
     const hasNext = result?.undelivered?.some(({ id, kind }) => kind === 'queue' && this.#dropped?.has(id) !== true);
     if (this.#isClosed || (this.#line.length === 0 && hasNext !== true)) return this.#leaveIfIdle();

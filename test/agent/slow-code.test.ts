@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { createToolRegistry } from '../../src/agent/tools/registry.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
@@ -61,7 +62,7 @@ test('so does one of a registry without an agent', async () => {
   expect(ran).toEqual([]);
 });
 
-test.each([
+test.each<[string, AgentOptions]>([
   ['instructions', { instructions: forever }],
   ['systemPrompt', { instructions: () => 'Be brief.', systemPrompt: forever }],
 ])('%s that never settle end the run after the time limit of tools', async (_which, options) => {
