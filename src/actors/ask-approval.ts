@@ -62,13 +62,17 @@ function asked({ agent, source: _source, ...request }: AskApprovalInput) {
   return agent === '' ? request : { ...request, agent };
 }
 
+/** A store of permissions that takes longer has not kept the decision; the call runs all the same. */
+const LONGEST_KEEPING_MS = 10_000;
+
 /** Stores an "always allow" for later runs, for the tool as it was when the question was asked. */
 export const rememberPermission = (ports: { readonly add: (tool: ToolSpec, agent: string) => void | Promise<void> }) =>
   leaf<{ readonly tool: ToolSpec | null; readonly agent: string }, null>(
     'rememberPermission',
     { effects: 'idempotent', request: ({ tool }) => ({ tool: tool?.name ?? '' }) },
-    async ({ tool, agent }) => {
-      if (tool !== null) await ports.add(tool, agent);
+    async ({ tool, agent }, { signal }) => {
+      const late = () => new Error(`the store of permissions did not answer within ${LONGEST_KEEPING_MS} ms`);
+      if (tool !== null) await withinLimit(LONGEST_KEEPING_MS, signal, late, () => ports.add(tool, agent));
       return null;
     },
   );

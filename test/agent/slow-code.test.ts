@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { createToolRegistry } from '../../src/agent/tools/registry.ts';
@@ -71,4 +72,59 @@ test.each<[string, AgentOptions]>([
   expect(result).toMatchObject({ status: 'failed', error: { code: 'timeout' } });
   expect(result.error?.message).toContain('30 ms');
   expect(model.requests).toEqual([]);
+});
+
+describe('a store of permissions that never answers', () => {
+  function agentWith(permissions: NonNullable<AgentOptions['permissions']>) {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const asked: string[] = [];
+    const warned: string[] = [];
+    const agent = createAgent({
+      model: scriptedModel([calls(['pay']), 'Paid.']),
+      tools: [tool({ name: 'pay', description: 'Pays.', policy: 'confirm', execute: () => 'paid' })],
+      silent: true,
+      permissions,
+      confirm: (request) => {
+        asked.push(request.tool);
+        return 'always-allow';
+      },
+      onEvent: (event) => void (event.type === 'warning' && warned.push(event.message)),
+    });
+    return { agent, asked, warned };
+  }
+
+  /** Lets time pass until the run is over. */
+  async function over<T>(run: PromiseLike<T>): Promise<T> {
+    let isOver = false;
+    void run.then(() => (isOver = true));
+    while (!isOver) {
+      // oxlint-disable-next-line no-await-in-loop -- a step after the other
+      await vi.advanceTimersByTimeAsync(1000);
+      // oxlint-disable-next-line no-await-in-loop -- see above
+      await nextTurn();
+    }
+    return run;
+  }
+
+  test('allows nothing: the run begins, and a person is asked', async () => {
+    const { agent, asked } = agentWith({ isAlwaysAllowed: forever, add: () => undefined });
+    expect((await over(agent.run('Pay'))).toolsUsed).toEqual(['pay']);
+    expect(asked).toEqual(['pay']);
+  });
+
+  test('does not hold a run that is cancelled before it began', async () => {
+    const { agent, asked } = agentWith({ isAlwaysAllowed: forever, add: () => undefined });
+    const run = agent.run('Pay');
+    await nextTurn();
+    expect(await run.cancel('too slow')).toBe(true);
+    expect((await run).status).toBe('cancelled');
+    expect(asked).toEqual([]);
+  });
+
+  test('keeps no decision: the call runs all the same, with a warning', async () => {
+    const { agent, warned } = agentWith({ isAlwaysAllowed: () => false, add: forever });
+    expect((await over(agent.run('Pay'))).toolsUsed).toEqual(['pay']);
+    expect(warned).toEqual([expect.stringContaining('"Always allow" for \'pay\' could not be stored')]);
+  });
 });
