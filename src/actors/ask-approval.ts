@@ -3,7 +3,7 @@ import type { JsonObject } from '../json/json.ts';
 import type { Verdict } from '../recovery/verdicts.ts';
 import type { ToolSource } from '../tools/server-tool.ts';
 import type { ToolSpec } from '../tools/spec.ts';
-import { deadline } from './deadline.ts';
+import { withinLimit } from './deadline.ts';
 import { leaf } from './leaf.ts';
 
 /**
@@ -62,13 +62,17 @@ function asked({ agent, source: _source, ...request }: AskApprovalInput) {
   return agent === '' ? request : { ...request, agent };
 }
 
+/** A store of permissions that takes longer has not kept the decision; the call runs all the same. */
+const LONGEST_KEEPING_MS = 10_000;
+
 /** Stores an "always allow" for later runs, for the tool as it was when the question was asked. */
 export const rememberPermission = (ports: { readonly add: (tool: ToolSpec, agent: string) => void | Promise<void> }) =>
   leaf<{ readonly tool: ToolSpec | null; readonly agent: string }, null>(
     'rememberPermission',
     { effects: 'idempotent', request: ({ tool }) => ({ tool: tool?.name ?? '' }) },
-    async ({ tool, agent }) => {
-      if (tool !== null) await ports.add(tool, agent);
+    async ({ tool, agent }, { signal }) => {
+      const late = () => new Error(`the store of permissions did not answer within ${LONGEST_KEEPING_MS} ms`);
+      if (tool !== null) await withinLimit(LONGEST_KEEPING_MS, signal, late, () => ports.add(tool, agent));
       return null;
     },
   );
@@ -94,11 +98,6 @@ export const askEscalation = (ports: {
     { effects: 'none', request: ({ error }) => error },
     async ({ agent, error, timeoutMs }, { signal }) => {
       const late = () => new Error(`onEscalation did not decide within ${timeoutMs} ms`);
-      const limit = deadline(timeoutMs, signal, late);
-      try {
-        return { verdict: await Promise.race([ports.decide(agent, error), limit.passed]) };
-      } finally {
-        limit.clear();
-      }
+      return { verdict: await withinLimit(timeoutMs, signal, late, () => ports.decide(agent, error)) };
     },
   );

@@ -1,6 +1,6 @@
 import type { Issue } from '../json/errors.ts';
 import type { Json } from '../json/json.ts';
-import { deadline } from './deadline.ts';
+import { withinLimit } from './deadline.ts';
 import { leaf } from './leaf.ts';
 
 /** An answer that fits its JSON Schema, to be checked by the author's own code. */
@@ -34,11 +34,8 @@ export const checkOutput = (ports: { readonly check: (agent: string, ofRun: bool
       if (check === null) return { ok: true, value };
       const late = () =>
         Object.assign(new Error(`The check of the answer took longer than ${timeoutMs} ms.`), { code: 'timeout' });
-      const limit = deadline(timeoutMs, signal, late);
-      try {
-        return await Promise.race([check(structuredClone(value), { context, signal: limit.signal }), limit.passed]);
-      } finally {
-        limit.clear();
-      }
+      return withinLimit(timeoutMs, signal, late, (limit) =>
+        check(structuredClone(value), { context, signal: limit.signal }),
+      );
     },
   );

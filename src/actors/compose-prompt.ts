@@ -1,4 +1,5 @@
 import type { ToolResult } from '../tools/result.ts';
+import { withinLimit } from './deadline.ts';
 import { leaf } from './leaf.ts';
 import type { ToolCalling } from './model.ts';
 
@@ -40,11 +41,18 @@ export const composePrompt = <TToolset, TOutput>(ports: {
   readonly compose: (
     input: ComposePromptInput & PromptContents<TToolset, TOutput> & { readonly context: unknown },
   ) => PromptTexts | Promise<PromptTexts>;
+  /** How long that may take. */
+  readonly timeoutMs: (agent: string) => number;
 }) =>
   leaf<ComposePromptInput & PromptContents<TToolset, TOutput>, PromptTexts>(
     'composePrompt',
     { effects: 'none', request: ({ task, state }) => ({ task, step: state.step }) },
-    (input, { context }) => ports.compose({ ...input, context }),
+    (input, { context, signal }) => {
+      const ms = ports.timeoutMs(input.agent);
+      const text = `The functions that make the prompt (instructions, systemPrompt) took longer than ${ms} ms.`;
+      const late = () => Object.assign(new Error(text), { code: 'timeout' });
+      return withinLimit(ms, signal, late, () => ports.compose({ ...input, context }));
+    },
   );
 
 /**

@@ -53,3 +53,18 @@ export function deadline(ms: number | null, owner: AbortSignal, late: () => Erro
     clear,
   };
 }
+
+/** Waits for work until its time is over, then rejects with what `late` makes. The work gets the limit, for its signal. */
+export async function withinLimit<T>(
+  ms: number,
+  owner: AbortSignal,
+  late: () => Error,
+  work: (limit: Deadline) => T | Promise<T>,
+): Promise<T> {
+  const limit = deadline(ms, owner, late);
+  try {
+    return await Promise.race([work(limit), limit.passed]);
+  } finally {
+    limit.clear();
+  }
+}

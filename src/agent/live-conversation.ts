@@ -6,7 +6,7 @@ import { AgentBusyError, AgentClosedError, ConversationError } from './options/a
 import { type RunInput, messageOf, readInput } from './options/input-parts.ts';
 import { type Inherited, type RunOptions, newRunId } from './options/run-options.ts';
 import { ABORTED, type InLine, type Keeper, type LiveConversationPort, type Opening } from './kept-conversation.ts';
-import { type ConversationRun, type Reopening, aborted, caughtUp, keptBy } from './kept-conversation.ts';
+import { type ConversationRun, type Reopening, type Waiting, aborted, caughtUp, keptBy } from './kept-conversation.ts';
 import type { AnyRun } from './run/run.ts';
 import type { NextRun, NextRuns, StartedRun } from './run/run-plan.ts';
 
@@ -22,6 +22,8 @@ const NEVER: Opening = { history: [], queued: [], isAside: true };
  */
 export class LiveConversation {
   history: readonly Message[] = NOTHING;
+  /** The history as the live run found it: one that was set since then is what the run is added to. */
+  #found: readonly Message[] = NOTHING;
   readonly #port: LiveConversationPort;
   /** Messages that were added within an exchange, so that pruning never cuts there. */
   #inside: WeakSet<Message> | null = null;
@@ -73,6 +75,7 @@ export class LiveConversation {
   /** Makes a run that was begun elsewhere the live one; returns a function to call when it is over. */
   occupy(started: StartedRun): (result: AnyResult | null, before: readonly Message[]) => Promise<unknown> | undefined {
     this.live = started;
+    this.#found = this.history;
     return (result, before) => this.#over(started, result, { history: before, queued: [] });
   }
 
@@ -131,6 +134,7 @@ export class LiveConversation {
     this.#lastAt = Math.max(Date.now(), this.#lastAt + 1);
     const warnings = this.#warnings;
     this.#warnings = NOTHING;
+    this.#found = this.history;
     return { history: this.history, queued, at: new Date(this.#lastAt).toISOString(), warnings };
   }
 
@@ -192,11 +196,7 @@ export class LiveConversation {
     return waiting.started.run;
   }
 
-  #wait(
-    { id, input }: { readonly id: string; readonly input: RunInput },
-    given: RunOptions,
-    isHandled: boolean,
-  ): InLine {
+  #wait({ id, input }: Waiting, given: RunOptions, isHandled: boolean): InLine {
     const turn = Promise.withResolvers<readonly SentMessage[]>();
     turn.promise.catch(() => undefined);
     const started = this.#begin(input, given, async (signal) => {
@@ -256,16 +256,16 @@ export class LiveConversation {
 
   /** Its result is awaited before the run's result is delivered: others may then continue the conversation. */
   #over(started: StartedRun, result: AnyResult | null, from: Opening): Promise<unknown> | undefined {
-    const { history, isAside = false } = from;
     // A run that was cancelled while it waited adds nothing.
     if (this.live !== started) return undefined;
     this.#lastState = started.run.state.state;
     this.live = null;
     // A run that continues elsewhere has not ended, and has what waits behind it.
     if (result?.status === 'waiting') this.#refuseLine(result.runId);
-    else if (result !== null && !isAside) {
+    else if (result !== null && from.isAside !== true) {
       for (const message of result.messages.slice(1)) (this.#inside ??= new WeakSet()).add(message);
-      this.history = pruneHistory([...history, ...result.messages], this.#port.maxHistory(), this.#inside ?? undefined);
+      const before = this.history === this.#found ? from.history : this.history;
+      this.history = pruneHistory([...before, ...result.messages], this.#port.maxHistory(), this.#inside ?? undefined);
     }
     const hasNext = result?.undelivered?.some(({ id, kind }) => kind === 'queue' && this.#dropped?.has(id) !== true);
     if (this.#isClosed || (this.#line.length === 0 && hasNext !== true)) return this.#leaveIfIdle();

@@ -66,6 +66,20 @@ describe('the conversation of an agent', () => {
     expect(model.requests[1]?.messages).toHaveLength(2);
   });
 
+  test.each<[string, readonly Message[]]>([
+    ['cleared', []],
+    ['replaced', [user('Only this.')]],
+  ])('%s during a run, it stays so, and the run is added to it', async (how, now) => {
+    const change = () => (how === 'cleared' ? agent.clearHistory() : agent.setHistory(now));
+    const { agent, model } = agentWith(['My secret.', () => (change(), 'Hi.'), 'Hi again.']);
+    await agent.run('Tell me');
+    const { messages } = await agent.run('Hello');
+    expect(shape(messages)).toEqual(['user: Hello', 'assistant: Hi.']);
+    expect(agent.history).toEqual([...now, ...messages]);
+    await agent.run('Hello again');
+    expect(JSON.stringify(model.requests[2])).not.toContain('secret');
+  });
+
   test('can be taken from elsewhere when the agent is made', async () => {
     const before: readonly Message[] = [
       { role: 'system', content: 'old' },

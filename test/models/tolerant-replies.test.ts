@@ -102,6 +102,14 @@ overEachTransport(() => {
       ],
     ],
     [
+      'with an index in later pieces alone',
+      [
+        calls({ id: 'a', function: { name: 'f', arguments: '{"x"' } }),
+        calls({ index: 0, function: { arguments: ':1' } }),
+        calls({ index: 0, id: 'a', function: { arguments: '}' } }),
+      ],
+    ],
+    [
       'whole in one piece',
       [calls({ index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } })],
     ],
@@ -142,15 +150,20 @@ overEachTransport(() => {
         calls({ id: 'a', function: { name: 'g', arguments: '{}' } }),
       ],
     ],
-    [
-      'interleaved',
+    ...(
       [
-        calls({ index: 0, id: 'a', function: { name: 'f' } }),
-        calls({ index: 1, id: 'b', function: { name: 'g', arguments: '{' } }),
-        calls({ index: 0, function: { arguments: '{"x":1}' } }),
-        calls({ index: 1, function: { arguments: '}' } }),
+        [0, 1],
+        ['0', '1'],
+      ] as const
+    ).map(([first, second]): [string, unknown[]] => [
+      `interleaved, numbered with a ${typeof first}`,
+      [
+        calls({ index: first, id: 'a', function: { name: 'f' } }),
+        calls({ index: second, id: 'b', function: { name: 'g', arguments: '{' } }),
+        calls({ index: first, function: { arguments: '{"x":1}' } }),
+        calls({ index: second, function: { arguments: '}' } }),
       ],
-    ],
+    ]),
   ])('two streamed calls %s are two calls', async (_how, pieces) => {
     const model = await serve(events(...pieces, end, '[DONE]'));
     const { toolCalls } = await ask(model, streamed);
@@ -224,6 +237,30 @@ overEachTransport(() => {
       content: 'ok',
       usage: { inputTokens: 5, outputTokens: 2, totalTokens: 7 },
     });
+  });
+
+  test('of several choices only the first counts, whole and streamed, wherever it stands', async () => {
+    const other = { index: 1, message: { content: 'no' }, delta: { content: 'no' }, finish_reason: 'length' };
+    const first = { index: 0, message: { content: 'yes' }, finish_reason: 'stop' };
+    const piece = (content: string, finish_reason: string | null = null) => ({
+      choices: [{ index: 0, delta: { content }, finish_reason }],
+    });
+    const broken = { index: 1, error: { message: 'out of memory' } };
+    const model = await serve(
+      { status: 200, body: { choices: [other, first] } },
+      events(
+        { choices: [other] },
+        piece('y'),
+        { choices: [broken] },
+        piece('es', 'stop'),
+        { choices: [other] },
+        '[DONE]',
+      ),
+      events(piece('half'), { choices: [other] }),
+    );
+    expect(await ask(model)).toMatchObject({ content: 'yes', finishReason: 'stop' });
+    expect(await ask(model, streamed)).toMatchObject({ content: 'yes', finishReason: 'stop' });
+    expect((await askInVain(model, streamed)).code).toBe('bad-response');
   });
 
   test('speed is taken from servers that tell it', async () => {

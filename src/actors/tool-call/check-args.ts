@@ -1,6 +1,7 @@
 import type { Issue } from '../../json/errors.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
-import { copyOf } from '../../json/to-json.ts';
+import { copyOf, describeThrown } from '../../json/to-json.ts';
+import { type Deadline, withinLimit } from '../deadline.ts';
 import { leaf } from '../leaf.ts';
 
 /** Arguments that fit the JSON Schema, to be checked by the tool's own code. */
@@ -8,6 +9,8 @@ export interface CheckArgsInput {
   readonly callId: string;
   readonly tool: string;
   readonly args: JsonObject;
+  /** How long the check may take. */
+  readonly timeoutMs: number;
   /** The agent that asks, by its path in the tree; empty for the root. */
   readonly agent: string;
 }
@@ -23,21 +26,42 @@ export type ArgsCheck = (
   io: { readonly tool: string; readonly callId: string; readonly context: unknown; readonly signal: AbortSignal },
 ) => Promise<{ readonly ok: true; readonly args: Json } | Extract<CheckArgsOutput, { readonly ok: false }>>;
 
-/** Runs a tool's own check of its arguments, where it has one. */
+/** Runs a tool's own check of its arguments, where it has one. A check that takes too long has not accepted them. */
 export const checkArgs = (ports: { readonly check: (tool: string, agent: string) => ArgsCheck | undefined }) =>
-  leaf<CheckArgsInput, CheckArgsOutput>('checkArgs', OWN_PART, async ({ agent, ...input }, { signal, context }) => {
-    const { callId, tool, args } = input;
+  leaf<CheckArgsInput, CheckArgsOutput>('checkArgs', OWN_PART, async (input, { signal, context }) => {
+    const { callId, tool, args, agent, timeoutMs } = input;
     const check = ports.check(tool, agent);
     if (check === undefined) return { ok: true, args };
-    const checked = await check(copyOf(args), { tool, callId, context, signal });
-    if (!checked.ok) return checked;
-    if (isJsonObject(checked.args)) return { ok: true, args: checked.args };
-    return {
-      ok: false,
-      issues: [{ path: '', message: 'the check must return the arguments to use, as an object' }],
-      own: true,
+    let isLate = false;
+    const late = () => {
+      isLate = true;
+      return new Error(`the check of the arguments did not finish within ${timeoutMs} ms`);
     };
+    // Like a tool's, its signal is made when it is first asked for.
+    const run = (limit: Deadline) =>
+      check(copyOf(args), {
+        tool,
+        callId,
+        context,
+        get signal() {
+          return limit.signal;
+        },
+      });
+    try {
+      const checked = await withinLimit(timeoutMs, signal, late, run);
+      if (!checked.ok) return checked;
+      return isJsonObject(checked.args)
+        ? { ok: true, args: checked.args }
+        : refused('the check must return the arguments to use, as an object');
+    } catch (error) {
+      if (!isLate) throw error;
+      return refused(describeThrown(error).message);
+    }
   });
+
+function refused(message: string): CheckArgsOutput {
+  return { ok: false, issues: [{ path: '', message }], own: true };
+}
 
 const OWN_PART = {
   effects: 'none' as const,

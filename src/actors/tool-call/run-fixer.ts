@@ -4,7 +4,7 @@ import { toJson } from '../../json/to-json.ts';
 import { type ResolvedSlot, type StepData, stepData, stepsOf } from '../../recovery/plan-data.ts';
 import type { RecoveryStep, Repaired, Repairer, RepairTask, SlotName } from '../../recovery/steps.ts';
 import { type ToolResult, toToolResult } from '../../tools/result.ts';
-import { deadline } from '../deadline.ts';
+import { withinLimit } from '../deadline.ts';
 import { leaf } from '../leaf.ts';
 
 /** One question to the code behind an `onError` slot. */
@@ -56,14 +56,9 @@ export const runFixer = <TSetup>(ports: RunFixerPorts<TSetup>) =>
       // The author's own functions get secrets as tools do; an agent may hand what it receives to a model.
       keepsMarks: ({ ask }) => ask === 'fix-agent',
     },
-    async (input, { signal }) => {
+    (input, { signal }) => {
       const late = () => new Error(`The recovery of '${input.tool}' did not finish within ${input.timeoutMs} ms`);
-      const limit = deadline(input.timeoutMs, signal, late);
-      try {
-        return await Promise.race([answer(ports, input, limit.signal), limit.passed]);
-      } finally {
-        limit.clear();
-      }
+      return withinLimit(input.timeoutMs, signal, late, (limit) => answer(ports, input, limit.signal));
     },
   );
 

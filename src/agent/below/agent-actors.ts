@@ -14,7 +14,12 @@ import {
   composePrompt,
 } from '../../actors/compose-prompt.ts';
 import { runFixer } from '../../actors/tool-call/run-fixer.ts';
-import type { AgentSetup, OutputSpec, Toolset } from '../../machines/contract/agent-setup.ts';
+import {
+  type AgentSetup,
+  DEFAULT_SETTINGS,
+  type OutputSpec,
+  type Toolset,
+} from '../../machines/contract/agent-setup.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import { type LlmCallMachine, llmCallMachine } from '../../machines/llm-call/llm-call.ts';
 import { type ToolCallMachine, toolCallMachine } from '../../machines/tool-call/tool-call.ts';
@@ -55,6 +60,7 @@ export function agentLeaves(root: AgentPorts) {
     describeAgent: describeAgent<AgentSetup>({ setup: (signal) => root.setup(signal) }),
     composePrompt: composePrompt<Toolset, OutputSpec>({
       compose: (input) => composeByCode(of(input.agent).options, input),
+      timeoutMs: (agent) => of(agent).options.timeouts?.toolMs ?? DEFAULT_SETTINGS.fixMs,
     }),
   };
 }
@@ -168,14 +174,22 @@ async function composeByCode(
   },
 ): Promise<PromptTexts> {
   const { task, state, context, toolset, output } = input;
-  const text = typeof instructions === 'string' ? instructions : await instructions({ input: task, context, state });
+  const own = typeof instructions === 'string' ? instructions : await instructions({ input: task, context, state });
+  const text = textOf('instructions', own);
   const compose = async (mode: 'native' | 'json'): Promise<string> => {
     const parts = promptParts(text, toolset, {
       mode,
       plans,
       output: output === null ? null : shownOutput(output, toolNames(toolset)),
     });
-    return systemPrompt === undefined ? joinParts(parts) : systemPrompt(parts);
+    return systemPrompt === undefined ? joinParts(parts) : textOf('systemPrompt', await systemPrompt(parts));
   };
   return { native: await compose('native'), json: await compose('json') };
+}
+
+function textOf(option: string, given: unknown): string {
+  if (typeof given === 'string') return given;
+  throw new TypeError(
+    `The function ${option} must return text, and returned ${given === null ? 'null' : typeof given}.`,
+  );
 }

@@ -103,9 +103,9 @@ export class AgentCore extends Configured implements AgentPorts {
   }
 
   /** The permission store's decisions about the tools as they are now. */
-  async granted(owner?: string): Promise<Granted> {
+  async granted(owner?: string, signal?: AbortSignal): Promise<Granted> {
     return this.registry.needsConfirmation()
-      ? grantedBy(this.registry, await this.permissions(owner))
+      ? grantedBy(this.registry, await this.permissions(owner), signal)
       : NOTHING_GRANTED;
   }
 
@@ -138,7 +138,7 @@ export class AgentCore extends Configured implements AgentPorts {
     const timeoutMs = this.options.timeouts?.connectMs ?? DEFAULT_SETTINGS.connectMs;
     const connecting = signal.aborted ? undefined : this.mcp.ready({ timeoutMs, signal });
     const [makeBelow] = await Promise.all([preparedChildren(this.children, signal), connecting]);
-    const granted = await this.granted(owner);
+    const granted = await this.granted(owner, signal);
     return () => this.#setupOf({ granted, told: this.facts.atStart(), below: makeBelow(), maxSteps, output });
   }
 

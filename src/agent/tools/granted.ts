@@ -27,22 +27,42 @@ export function grantOf(
   return { alwaysAllowed: keys.has(key), ...(changes === undefined ? {} : { changes }) };
 }
 
-/** The tools that are always allowed. A store that cannot be read allows nothing. */
-export async function grantedBy(registry: Specified, permissions: Permissions | undefined): Promise<Granted> {
+/** What a store has not answered by then, it does not allow. */
+const LONGEST_ANSWER_MS = 10_000;
+
+/**
+ * The tools that are always allowed. A store that cannot be read allows nothing; neither does one that has not answered in
+ * time, or when the signal aborts.
+ */
+export async function grantedBy(
+  registry: Specified,
+  permissions: Permissions | undefined,
+  signal?: AbortSignal,
+): Promise<Granted> {
   if (permissions === undefined) return NOTHING_GRANTED;
   const asked = registry.specs(NOTHING_GRANTED).filter((spec) => spec.policy === 'confirm');
   const keys = new Set<string>();
   const outdated = new Map<string, readonly ToolChange[]>();
-  await Promise.all(
-    asked.map(async (spec) => {
-      const key = permissionKey(spec);
-      const of = serverToolOf(spec);
-      if (await isAllowed(permissions, key, spec)) return void keys.add(key);
-      const changes = of === null ? null : await permissions.changesOf?.(of);
-      if (changes != null) outdated.set(key, changes);
-    }),
-  );
-  return { keys, outdated };
+  const answers = asked.map(async (spec) => {
+    const key = permissionKey(spec);
+    const of = serverToolOf(spec);
+    if (await isAllowed(permissions, key, spec)) return void keys.add(key);
+    const changes = of === null ? null : await permissions.changesOf?.(of);
+    if (changes != null) outdated.set(key, changes);
+  });
+  const { promise: over, resolve: stop } = Promise.withResolvers<void>();
+  const timer = setTimeout(stop, LONGEST_ANSWER_MS);
+  const abort = (): void => stop();
+  signal?.addEventListener('abort', abort, { once: true });
+  if (signal?.aborted === true) stop();
+  try {
+    await Promise.race([Promise.all(answers), over]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
+  }
+  // Answers that come later change nothing.
+  return { keys: new Set(keys), outdated: new Map(outdated) };
 }
 
 /** Stores that a tool is always allowed, as it was at the time of the decision. */

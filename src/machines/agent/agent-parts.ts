@@ -119,7 +119,10 @@ export const agentParts = setup({
     askEscalation: askEscalation({ decide: () => null }),
     askApproval: askApproval({ confirm: () => undefined }),
     childAgent,
-    composePrompt: composePrompt<Toolset, OutputSpec>({ compose: () => Promise.reject(new Error(NOT_PROVIDED)) }),
+    composePrompt: composePrompt<Toolset, OutputSpec>({
+      compose: () => Promise.reject(new Error(NOT_PROVIDED)),
+      timeoutMs: () => 1,
+    }),
   },
   guards: {
     endedBeforeStart: ({ context }) => context.ending !== null,

@@ -80,6 +80,7 @@ const machine = toolCallParts.createMachine({
               callId: context.request.callId,
               tool: context.spec?.name ?? '',
               args: context.args,
+              timeoutMs: context.spec?.timeoutMs ?? 1,
               agent: context.caller.agent,
             }),
             onDone: [

@@ -87,9 +87,10 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
   };
 }
 
-/** The choice of a completion or a chunk that counts. */
+/** The choice of a completion or a chunk that counts: the one numbered 0, or without a number. Others come with `n`. */
 export function firstChoice({ choices }: JsonObject): unknown {
-  return Array.isArray(choices) ? choices[0] : undefined;
+  if (!Array.isArray(choices)) return undefined;
+  return choices.find((choice) => isJsonObject(choice) && (choice['index'] ?? 0) === 0);
 }
 
 /** Mistral's reasoning models send their thoughts as parts of the content. */
@@ -160,7 +161,7 @@ function firstText(...values: readonly unknown[]): string {
 export type ReplyCalls = NonNullable<ModelReply['toolCalls']>;
 
 interface OpenCall {
-  readonly index: number | undefined;
+  index: number | undefined;
   id: string | undefined;
   name: string;
   /** Text while it is pieced together; an object where a server sent one. */
@@ -185,6 +186,7 @@ export function createCallCollector(): CallCollector {
       if (!isJsonObject(entry)) return -1;
       const piece = readPiece(entry);
       const call = findCall(open, piece) ?? begin(open, piece);
+      call.index ??= piece.index;
       call.id ??= piece.id;
       if (piece.name !== '' && call.name !== piece.name) call.name += piece.name;
       if (typeof piece.args !== 'string') call.args = piece.args;
@@ -211,18 +213,24 @@ function readPiece(entry: JsonObject): Piece {
   const { id } = entry;
   const args = source['arguments'];
   return {
-    index: typeof entry['index'] === 'number' ? entry['index'] : undefined,
+    index: indexOf(entry['index']),
     id: typeof id === 'string' && id !== '' ? id : undefined,
     name: typeof source['name'] === 'string' ? source['name'] : '',
     args: typeof args === 'string' || isJsonObject(args) ? args : '',
   };
 }
 
+/** Some servers send the number as text. */
+function indexOf(index: unknown): number | undefined {
+  if (typeof index === 'number') return index;
+  return typeof index === 'string' && /^\d+$/.test(index) ? Number(index) : undefined;
+}
+
 /** The call that a piece continues; undefined when the piece begins a new one. */
 function findCall(open: readonly OpenCall[], piece: Piece): OpenCall | undefined {
   const candidate =
     piece.index !== undefined
-      ? open.findLast((call) => call.index === piece.index)
+      ? (open.findLast((call) => call.index === piece.index) ?? begunWithoutIndex(open, piece))
       : piece.id !== undefined
         ? open.findLast((call) => call.id === piece.id)
         : open.at(-1);
@@ -231,6 +239,12 @@ function findCall(open: readonly OpenCall[], piece: Piece): OpenCall | undefined
   if (piece.id !== undefined && candidate.id !== undefined && piece.id !== candidate.id) return undefined;
   // A name after arguments that are already whole begins the next call, whatever its number or id.
   return isWhole(candidate.args) ? undefined : candidate;
+}
+
+/** The latest call, if it has no number yet and the piece is neither named nor another's: its first piece may lack what later ones have. */
+function begunWithoutIndex(open: readonly OpenCall[], { id, name }: Piece): OpenCall | undefined {
+  const last = open.at(-1);
+  return last?.index === undefined && name === '' && (id ?? last?.id) === last?.id ? last : undefined;
 }
 
 function begin(open: OpenCall[], { index, id }: Piece): OpenCall {

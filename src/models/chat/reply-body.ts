@@ -18,6 +18,8 @@ const MAX_REPLY_CHARS = 64_000_000;
 export class ReplyBodyReader {
   readonly #headers: ResponseHeaders;
   readonly #collector: ReplyCollector;
+  /** How many events have come; comments are none. */
+  events = 0;
   #form: 'unknown' | 'json' | 'events' = 'unknown';
   #events: EventReader | undefined;
   #chars = 0;
@@ -66,6 +68,7 @@ export class ReplyBodyReader {
   }
 
   #take(event: StreamEvent): void {
+    this.events += 1;
     if (this.#isDone || this.#failure !== undefined) return;
     if (event.kind === 'garbage') {
       // Half a line at the very end: whether the reply was complete before it decides.

@@ -49,6 +49,12 @@ export function sendRequest(input: RequestInput): Promise<RequestOutcome> {
 /** A connection that the server leaves open after the last event is closed after this time. */
 const LINGER_MS = 1000;
 
+/** Once a reply has its `finish_reason`, a stream that does not end is waited for as long as this after each event. */
+const GRACE_MS = 2000;
+
+/** A timer that comes later than this tells of a busy process. */
+const LATE_MS = 20;
+
 const LONGEST_TIMER_MS = 2_147_483_647;
 
 /** Longer error bodies are cut: what matters stands at their beginning. */
@@ -67,6 +73,8 @@ class RequestUnderWay implements ResponseListener {
   #errorText = '';
   #isSettled = false;
   #heardAt = performance.now();
+  /** The timer came late, because the process was busy: what was received meanwhile is read before silence counts. */
+  #isLastLook = false;
   /** Of the silence; of lingering once the outcome is there. */
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -83,7 +91,7 @@ class RequestUnderWay implements ResponseListener {
       return;
     }
     io.signal.addEventListener('abort', this.#onAbort, { once: true });
-    this.#timer = setTimeout(this.#onSilence, Math.min(responseMs, LONGEST_TIMER_MS));
+    this.#waitFor(responseMs);
     this.#stop = client.send(body, this);
   }
 
@@ -98,9 +106,9 @@ class RequestUnderWay implements ResponseListener {
 
   onText(text: string): void {
     if (this.#isSettled) return;
-    this.#heardAt = performance.now();
     if (this.#reader !== undefined) this.#readReply(this.#reader, text);
     else {
+      this.#heardAt = performance.now();
       this.#errorText += text;
       if (this.#errorText.length <= MAX_ERROR_CHARS) return;
       this.#endErrorBody();
@@ -128,8 +136,14 @@ class RequestUnderWay implements ResponseListener {
   }
 
   #readReply(reader: ReplyBodyReader, text: string): void {
+    const { events } = reader;
     try {
-      if (!reader.feed(text)) return;
+      if (!reader.feed(text)) {
+        // Comments keep a reply alive, not one that is complete.
+        if (!reader.isComplete() || reader.events > events) this.#heardAt = performance.now();
+        if (reader.isComplete() && reader.events > events) this.#waitFor(this.#longestSilence());
+        return;
+      }
     } catch (error) {
       this.#fail(error);
       return;
@@ -165,12 +179,28 @@ class RequestUnderWay implements ResponseListener {
     this.#fail(new ModelError('aborted', `The request to ${endpointText(endpoint)} was aborted.`, { cause }));
   };
 
+  #longestSilence(): number {
+    const { responseMs } = this.#input;
+    return this.#reader?.isComplete() === true ? Math.min(responseMs, GRACE_MS) : responseMs;
+  }
+
+  #waitFor(ms: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(this.#onSilence, Math.max(0, Math.min(ms, LONGEST_TIMER_MS)));
+  }
+
   /** One recurring timer costs less than resetting one with every piece. */
   readonly #onSilence = (): void => {
     const { endpoint, responseMs } = this.#input;
-    const left = this.#heardAt + responseMs - performance.now();
-    if (left > 0) {
-      this.#timer = setTimeout(this.#onSilence, Math.min(Math.ceil(left), LONGEST_TIMER_MS));
+    const left = this.#heardAt + this.#longestSilence() - performance.now();
+    this.#isLastLook = left < -LATE_MS && !this.#isLastLook;
+    if (left > 0 || this.#isLastLook) {
+      this.#waitFor(Math.ceil(left));
+      return;
+    }
+    if (this.#reader?.isComplete() === true) {
+      this.#endReply(this.#reader);
+      this.#stop(undefined);
       return;
     }
     const text = `${endpointText(endpoint)} was silent for ${seconds(responseMs)}; raise timeouts.responseMs if the model is that slow.`;

@@ -1,0 +1,130 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
+import { createToolRegistry } from '../../src/agent/tools/registry.ts';
+import { replay } from '../../src/journal/replay/replay.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { tool } from '../../src/tools/tool.ts';
+import { calls } from '../support/replies.ts';
+
+function forever(): Promise<never> {
+  return new Promise<never>(() => undefined);
+}
+
+/** A tool whose own check never settles, and the signals that the check was given. */
+function slowToCheck(more: { readonly timeoutMs?: number } = {}) {
+  const signals: AbortSignal[] = [];
+  const ran: unknown[] = [];
+  const refund = tool({
+    name: 'refund',
+    description: 'Refunds an order.',
+    policy: 'confirm',
+    validateArgs: (_args, { signal }) => {
+      signals.push(signal);
+      return forever();
+    },
+    execute: (args) => void ran.push(args),
+    ...more,
+  });
+  return { refund, signals, ran };
+}
+
+test.each([
+  ['the time limit of tools', {}, { toolMs: 30 }, 30],
+  ['the time limit of its tool', { timeoutMs: 20 }, {}, 20],
+])('a check of arguments that never settles rejects them after %s', async (_which, more, timeouts, ms) => {
+  const { refund, signals, ran } = slowToCheck(more);
+  const asked: unknown[] = [];
+  const agent = createAgent({
+    model: scriptedModel([calls(['refund', { order: 'A-1' }]), 'I could not.']),
+    tools: [refund],
+    silent: true,
+    timeouts,
+    confirm: (request) => {
+      asked.push(request);
+      return 'allow-once';
+    },
+  });
+  const run = agent.run('Refund A-1');
+  const { status, errorHistory, toolsUsed } = await run;
+  expect({ status, toolsUsed, asked, ran }).toEqual({ status: 'answered', toolsUsed: [], asked: [], ran: [] });
+  expect(errorHistory).toMatchObject([{ code: 'deserialization', tool: 'refund' }]);
+  expect(errorHistory[0]?.message).toContain(`did not finish within ${ms} ms`);
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  expect((await replay(run.recording(), agent)).errorHistory).toEqual(errorHistory);
+});
+
+test('so does one of a registry without an agent', async () => {
+  const { refund, ran } = slowToCheck();
+  const tools = createToolRegistry({ timeouts: { toolMs: 20 }, confirm: () => 'allow-once' });
+  tools.register(refund);
+  expect(await tools.execute('refund', {})).toMatchObject({ status: 'error' });
+  expect(ran).toEqual([]);
+});
+
+test.each<[string, AgentOptions]>([
+  ['instructions', { instructions: forever }],
+  ['systemPrompt', { instructions: () => 'Be brief.', systemPrompt: forever }],
+])('%s that never settle end the run after the time limit of tools', async (_which, options) => {
+  const model = scriptedModel(['never asked for']);
+  const result = await createAgent({ model, silent: true, timeouts: { toolMs: 30 }, ...options }).run('Hello');
+  expect(result).toMatchObject({ status: 'failed', error: { code: 'timeout' } });
+  expect(result.error?.message).toContain('30 ms');
+  expect(model.requests).toEqual([]);
+});
+
+describe('a store of permissions that never answers', () => {
+  function agentWith(permissions: NonNullable<AgentOptions['permissions']>) {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const asked: string[] = [];
+    const warned: string[] = [];
+    const agent = createAgent({
+      model: scriptedModel([calls(['pay']), 'Paid.']),
+      tools: [tool({ name: 'pay', description: 'Pays.', policy: 'confirm', execute: () => 'paid' })],
+      silent: true,
+      permissions,
+      confirm: (request) => {
+        asked.push(request.tool);
+        return 'always-allow';
+      },
+      onEvent: (event) => void (event.type === 'warning' && warned.push(event.message)),
+    });
+    return { agent, asked, warned };
+  }
+
+  /** Lets time pass until the run is over. */
+  async function over<T>(run: PromiseLike<T>): Promise<T> {
+    let isOver = false;
+    void run.then(() => (isOver = true));
+    while (!isOver) {
+      // oxlint-disable-next-line no-await-in-loop -- a step after the other
+      await vi.advanceTimersByTimeAsync(1000);
+      // oxlint-disable-next-line no-await-in-loop -- see above
+      await nextTurn();
+    }
+    return run;
+  }
+
+  test('allows nothing: the run begins, and a person is asked', async () => {
+    const { agent, asked } = agentWith({ isAlwaysAllowed: forever, add: () => undefined });
+    expect((await over(agent.run('Pay'))).toolsUsed).toEqual(['pay']);
+    expect(asked).toEqual(['pay']);
+  });
+
+  test('does not hold a run that is cancelled before it began', async () => {
+    const { agent, asked } = agentWith({ isAlwaysAllowed: forever, add: () => undefined });
+    const run = agent.run('Pay');
+    await nextTurn();
+    expect(await run.cancel('too slow')).toBe(true);
+    expect((await run).status).toBe('cancelled');
+    expect(asked).toEqual([]);
+  });
+
+  test('keeps no decision: the call runs all the same, with a warning', async () => {
+    const { agent, warned } = agentWith({ isAlwaysAllowed: () => false, add: forever });
+    expect((await over(agent.run('Pay'))).toolsUsed).toEqual(['pay']);
+    expect(warned).toEqual([expect.stringContaining('"Always allow" for \'pay\' could not be stored')]);
+  });
+});
