@@ -2,6 +2,7 @@ import type { OutsideEvent } from '../../actors/journal.ts';
 import type { OwnRedactor } from '../../actors/redactor.ts';
 import { type ResumeOptions, ownerIn } from '../options/run-options.ts';
 import { continuedJournal } from '../../journal/replay/continued-journal.ts';
+import { JournalError } from '../../journal/format/journal-error.ts';
 import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
 import { liveJournal } from '../../journal/run/live-journal.ts';
 import { lastKnown, runnable } from '../../journal/format/recorded-tools.ts';
@@ -29,6 +30,8 @@ interface Resumption extends Pick<RunToLaunch, 'onStable' | 'next'> {
   readonly after?: Promise<unknown>;
   /** It is resumed only to be ended: changed tools and instructions do not matter. */
   readonly onlyEnds?: boolean;
+  /** Whether it is still to be resumed, now that no other process can change it; otherwise it counts as another's. */
+  readonly isWanted?: ((recording: Recording) => boolean) | undefined;
   readonly onTaken: (history: readonly Message[], head: RunRecord) => void;
   readonly onDone: (result: AnyResult | null) => Promise<unknown> | undefined;
 }
@@ -56,6 +59,7 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
       await told.after;
       taken = await takeRun(core, runId);
       const held = taken;
+      if (told.isWanted?.(held.recording) === false) throw new JournalError('run-locked', runId, 'the journal');
       const isChanged = held.recording.head.machine.hash !== definitionHash();
       const migrated = isChanged && given.migrate !== undefined;
       const past = runnable(migrated ? migrate(held.recording, given.migrate) : held.recording);
@@ -94,7 +98,7 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
             onLive: () => {
               played = false;
               caughtUp.resolve(undefined);
-              if (upgraded.tools === 'now') live.follow(started, known);
+              if (upgraded.tools === 'now') live.follow(started, known, redactor);
               told.onStable?.();
             },
           });
