@@ -13,7 +13,6 @@ import {
   ALL,
   type Row,
   type StoredLines,
-  conversationIn,
   headOf,
   isIntact,
   isWritten,
@@ -22,7 +21,15 @@ import {
   tallyOf,
   columnText,
 } from './sqlite-rows.ts';
-import { type Tallied, matches, selectRuns, summaryOf, type RunSummary, type RunQuery } from '../format/tally.ts';
+import {
+  type Tallied,
+  conversationIn,
+  matches,
+  selectRuns,
+  summaryOf,
+  type RunSummary,
+  type RunQuery,
+} from '../format/tally.ts';
 
 /** The writer of a run, as stored in the row. */
 export interface RunWriter {
