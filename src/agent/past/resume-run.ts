@@ -8,7 +8,7 @@ import { liveJournal } from '../../journal/run/live-journal.ts';
 import { lastKnown, runnable } from '../../journal/format/recorded-tools.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import { definitionHash } from '../../journal/format/run-input.ts';
-import type { RunHead, RunJournal, TakenRun } from '../../journal/run/run-journal.ts';
+import type { RunHead, RunJournal, Sink, TakenRun } from '../../journal/run/run-journal.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { ToolSpec } from '../../tools/spec.ts';
 import type { Message } from '../../actors/model.ts';
@@ -57,9 +57,8 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
     redactor: () => redactor,
     prepare: async (signal) => {
       await told.after;
-      taken = await takeRun(core, runId);
+      taken = await takeRun(core, runId, told.isWanted);
       const held = taken;
-      if (told.isWanted?.(held.recording) === false) throw new JournalError('run-locked', runId, 'the journal');
       const isChanged = held.recording.head.machine.hash !== definitionHash();
       const migrated = isChanged && given.migrate !== undefined;
       const past = runnable(migrated ? migrate(held.recording, given.migrate) : held.recording);
@@ -123,12 +122,14 @@ function cancelEvent(reason: string, { redact }: OwnRedactor): OutsideEvent {
   return redact({ type: 'run.cancelled', reason });
 }
 
-async function takeRun(core: AgentCore, runId: string): Promise<TakenRun> {
+async function takeRun(core: AgentCore, runId: string, isWanted: Resumption['isWanted']): Promise<TakenRun> {
   const store = core.journal();
   if (store.take === undefined) throw new ResumeError('journal-cannot-resume', runId);
   const taken = await store.take(runId);
   if (taken === null) throw new ResumeError('run-unknown', runId);
-  return taken;
+  if (isWanted?.(taken.recording) !== false) return taken;
+  await taken.sink.close();
+  throw new JournalError('run-locked', runId, 'the journal');
 }
 
 function migrate(recording: Recording, change: ResumeOptions['migrate']): Recording {
@@ -136,8 +137,15 @@ function migrate(recording: Recording, change: ResumeOptions['migrate']): Record
   return { head: { ...head, machine: { ...head.machine, hash: definitionHash() } }, lines };
 }
 
-/** Begins the run again under its id, replacing the one that was taken. */
+/** Writes the run again, in the place of the one that was taken. */
 async function reopened(core: AgentCore, { sink, recording }: TakenRun, run: RunHead): Promise<RunJournal> {
+  let write = sink.replace;
+  const append: Sink['append'] = (records) => {
+    const written = (write ?? sink.append)(records);
+    write = undefined;
+    return written;
+  };
+  if (write !== undefined) return liveJournal(run, { ...sink, append });
   const store = core.journal();
   const { runId } = recording.head;
   const secrets = store.secrets?.read(runId) ?? {};

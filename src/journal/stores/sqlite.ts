@@ -209,9 +209,10 @@ class SqliteStore {
     return { headAs, placed: () => stored };
   }
 
-  #sinkOf(owned: () => OwnedRun, runId: string, { tally, write, written, placed }: Begun): Sink {
+  #sinkOf(owned: () => OwnedRun, runId: string, { written, placed, ...begun }: Begun): Sink {
     const connection = this.#connect();
     this.#join(owned, connection);
+    let { tally, write } = begun;
     let next = written + 1;
     let ended = false;
     const close = async (): Promise<void> => {
@@ -219,20 +220,29 @@ class SqliteStore {
       if (ended) this.#vaults.remove(nameOf(runId));
       await connection.write(() => releaseBegun(connection.runs, owned), true);
     };
-    const append = async (records: readonly RecordLine[]): Promise<void> => {
+    const append = async (records: readonly RecordLine[], isAnew = false): Promise<void> => {
       const lines = records.flatMap((record) => write(record).trimEnd().split('\n'));
       for (const record of records) tally.add(record);
       const more = { lines, from: next, tallied: tally.read(), history: next === 1 ? placed() : null };
       next += lines.length;
       try {
-        await connection.write(() => connection.runs.append(owned(), more));
+        await connection.write(() => {
+          if (isAnew) connection.runs.cut(owned(), 1, more.tallied);
+          connection.runs.append(owned(), more);
+        });
       } catch (error) {
         await close().catch(() => undefined);
         throw error;
       }
       ended ||= more.tallied.ended;
     };
-    return { append, close };
+    const replace = (records: readonly RecordLine[]): Promise<void> => {
+      const [head] = records;
+      if (head?.t !== 'run') throw new TypeError('A recording begins with a run record.');
+      [tally, write, next] = [runTally(head), lineWriter(undefined, 0), 1];
+      return append(records, true);
+    };
+    return { append: (records) => append(records), replace, close };
   }
 
   #join(owned: () => OwnedRun, { runs, write }: Connection): void {
