@@ -80,7 +80,6 @@ describe('whatever becomes of the index, no run is hidden', () => {
   beforeAll(async () => {
     await listed();
     whole = readFileSync(index());
-    expect(whole.toString().trimEnd().split('\n')).toHaveLength(RUNS);
   });
   beforeEach(() => {
     rmSync(index(), { recursive: true, force: true });
@@ -105,6 +104,7 @@ describe('whatever becomes of the index, no run is hidden', () => {
   });
 
   test('one byte of it is another', async () => {
+    expect(whole.toString().trimEnd().split('\n')).toHaveLength(RUNS);
     const at = whole.indexOf(ours[0] ?? '');
     for (let offset = 0; offset < 70; offset += 3) {
       const damaged = Buffer.from(whole);

@@ -160,3 +160,9 @@ export function metadataIn(value: SQLOutputValue | undefined): JsonObject {
   const parsed: unknown = JSON.parse(columnText(value));
   return isJsonObject(parsed) ? parsed : {};
 }
+
+/** The row of a run of which nothing is recorded. */
+export function unbegun(runId: string): Tallied {
+  const ending = { status: null, reason: null, errorCode: null, ended: false, waiting: false, due: undefined };
+  return { runId, agent: '', at: '', input: '', metadata: {}, toolsUsed: [], steps: 0, records: 0, ...ending };
+}

@@ -12,7 +12,7 @@ import { PolledRequests } from '../run/run-requests.ts';
 import { requestFiles } from './request-files.ts';
 import { type SecretFiles, secretFiles } from './secret-files.ts';
 import { openDatabase, openToRead, sqliteQueue } from './sqlite-database.ts';
-import { readStored, tallyOf, tooShort } from './sqlite-rows.ts';
+import { readStored, tallyOf, tooShort, unbegun } from './sqlite-rows.ts';
 import { type OwnedRun, type RunWriter, RunTables } from './sqlite-runs.ts';
 import { BEAT_MS, newWriter } from './writer.ts';
 
@@ -226,10 +226,7 @@ class SqliteStore {
       const more = { lines, from: next, tallied: tally.read(), history: next === 1 ? placed() : null };
       next += lines.length;
       try {
-        await connection.write(() => {
-          if (isAnew) connection.runs.cut(owned(), 1, more.tallied);
-          connection.runs.append(owned(), more);
-        });
+        await connection.write(() => connection.runs.append(owned(), more, isAnew));
       } catch (error) {
         await close().catch(() => undefined);
         throw error;
@@ -296,12 +293,6 @@ function releaseBegun(runs: RunTables, owned: () => OwnedRun): void {
     return;
   }
   runs.release(run);
-}
-
-/** The row of a run of which nothing is recorded. */
-function unbegun(runId: string): Tallied {
-  const ending = { status: null, reason: null, errorCode: null, ended: false, waiting: false, due: undefined };
-  return { runId, agent: '', at: '', input: '', metadata: {}, toolsUsed: [], steps: 0, records: 0, ...ending };
 }
 
 const writerOf = (runId: string): RunWriter => ({ runId, writer: JSON.stringify(newWriter()) });
