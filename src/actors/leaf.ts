@@ -227,7 +227,7 @@ class RunIo extends EffectIo implements LeafIo {
 function revealed<T>(redactor: Redactor, name: string, input: T): T {
   const lost = redactor.lostMark(input);
   if (lost === null) return redactor.restore(input);
-  const text = `${name} was not run: the secret behind ${lost} is not known any more. Give it again, in the option secrets or in the conversation.`;
+  const text = `${name} was not run: the secret behind ${lost} is not known any more. Give it again, in the conversation.`;
   throw Object.assign(new Error(text), { code: 'secret-lost' });
 }
 

@@ -124,6 +124,10 @@ export class OwnRedactor implements Redactor {
     return text.length - at > MOST_WAITING ? text.length : at;
   }
 
+  get hasMarks(): boolean {
+    return this.#secrets !== undefined;
+  }
+
   /** The secret of each mark. */
   marks(): Readonly<Record<string, string>> {
     return Object.fromEntries([...(this.#secrets ?? [])].map(([number, secret]) => [markText(number), secret]));

@@ -107,16 +107,6 @@ test('a queued message has its own secret in the run that it becomes, whoever ru
   ]);
 });
 
-test('a fork of a run of a conversation gets no secret of another run in the place of one that is gone', async () => {
-  const { agent, keep } = keeper({ journal: fileJournal(folder) });
-  await agent.run(`Their key is ${THEIRS}.`, { runId: 'theirs' });
-  const { runId } = await agent.conversation('di').run(`My key is ${OURS}.`);
-  const forked = fork((await agent.recording(runId)) ?? '', agent, { at: 3 });
-  for await (const { type } of forked) if (type === 'tool.finished') await forked.cancel();
-  expect(keep.calls).toEqual([{ text: `Their key is ${THEIRS}.` }, { text: `My key is ${OURS}.` }]);
-  expect((await forked).errorHistory).toMatchObject([{ message: expect.stringContaining('«secret:1»') }]);
-});
-
 test('a run with a journal of its own keeps its secrets there, and is answered there while it is live', async () => {
   const own = fileJournal(join(folder, 'own'));
   const { agent } = keeper({ defaultPolicy: 'confirm', confirm: 'wait', journal: fileJournal(folder) });
@@ -131,4 +121,58 @@ test('a run with a journal of its own keeps its secrets there, and is answered t
   for await (const { type } of live) if (type === 'approval.requested') break;
   expect(await keeper({ journal: fileJournal(join(folder, 'own')) }).agent.approve(live.runId, 'c1')).toBe(true);
   expect(await live).toMatchObject({ status: 'answered' });
+});
+
+/** A run of agent.logic: gives its recording. */
+async function logicRun({ logic, recording }: ReturnType<typeof keeper>['agent'], task: string): Promise<string> {
+  const result = await toPromise(createActor(logic, { input: { task } }).start());
+  return (await recording(result?.runId ?? '')) ?? '';
+}
+
+test('a fork has the secrets of a run that this agent made, whatever that belonged to and although it has ended', async () => {
+  const { agent, keep } = keeper({ journal: fileJournal(folder) });
+  await agent.run(`Their key is ${THEIRS}.`);
+  const runs = [
+    await agent.conversation('eve').run(`My key is ${OURS}.`),
+    await agent.run(`My key is ${OURS}.`),
+    await keeper({ journal: fileJournal(folder) }).agent.run('No key.', { runId: 'elsewhere' }),
+  ].map(async ({ runId }) => (await agent.recording(runId)) ?? '');
+  const texts = [...(await Promise.all(runs)), await logicRun(agent, `My key is ${OURS}.`)];
+  const before = keep.calls.length;
+  const forked = texts.map((text) => fork(text, agent, { at: 3 }));
+  expect((await Promise.all(forked)).map(({ status }) => status)).toEqual(Array(4).fill('answered'));
+  const again = fork((await agent.recording(forked[0]?.runId ?? '')) ?? '', agent, { at: 3, input: `Not ${THEIRS}.` });
+  expect(await again).toMatchObject({ status: 'answered' });
+  const said = keep.calls
+    .slice(before)
+    .map(({ text }) => String(text))
+    .toSorted();
+  expect(said).toEqual([...Array(4).fill(`My key is ${OURS}.`), 'No key.']);
+  expect(readdirSync(folder).filter((name) => name.endsWith('.vault'))).toEqual([]);
+});
+
+test('a fork gets no secret of this process in the place of one of another process', async () => {
+  const theirs = keeper({ journal: fileJournal(folder) }).agent;
+  const { runId } = await theirs.conversation('di').run(`My key is ${THEIRS}.`);
+  const texts = [await logicRun(theirs, `My key is ${THEIRS}.`), (await theirs.recording(runId)) ?? ''];
+  for (const text of texts) {
+    const { agent, keep } = keeper({ journal: fileJournal(folder) });
+    // oxlint-disable-next-line no-await-in-loop -- one process after the other
+    await agent.run(`My key is ${OURS}.`);
+    const forked = fork(text, agent, { at: 3 });
+    // oxlint-disable-next-line no-await-in-loop -- see above
+    for await (const { type } of forked) if (type === 'tool.finished') await forked.cancel();
+    expect(keep.calls).toEqual([{ text: `My key is ${OURS}.` }]);
+    // oxlint-disable-next-line no-await-in-loop -- see above
+    expect((await forked).errorHistory).toMatchObject([{ message: expect.stringContaining('«secret:1»') }]);
+  }
+});
+
+test('what a fork is asked instead has its own marks', async () => {
+  const { agent, keep } = keeper({ journal: fileJournal(folder) });
+  await agent.run(`Their key is ${THEIRS}.`);
+  const { runId } = await agent.conversation('fay').run(`My key is ${OURS}.`);
+  const other = `sk-${'x'.repeat(30)}`;
+  const forked = await fork((await agent.recording(runId)) ?? '', agent, { input: `Rather ${other}.` });
+  expect([forked.status, keep.calls.at(-1)]).toEqual(['answered', { text: `Rather ${other}.` }]);
 });

@@ -1,11 +1,13 @@
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { startModelServer } from '../support/model-server.ts';
 import { openScreen } from '../support/screen.ts';
 import { withoutSums } from '../support/without-sums.ts';
-import { runCli, startInTerminal, temporaryFolder } from './spawn-cli.ts';
+import { MAIN, runCli, startInTerminal, temporaryFolder } from './spawn-cli.ts';
 
 const hasTerminal = process.platform === 'linux' && existsSync('/usr/bin/script');
 
@@ -96,6 +98,36 @@ test('runs recover finishes all that was interrupted, and nothing else', async (
   expect(rest).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+: answered\n$/) });
   const listed = await runCli(['runs', 'list', '--json'], here);
   expect(JSON.parse(listed.stdout)).toMatchObject([{ state: 'ended' }, { state: 'ended' }]);
+});
+
+test('runs recover ends at a run that cannot be written, and names those that it was refused', async () => {
+  await using folder = await temporaryFolder();
+  const here = { cwd: folder.path };
+  const ids: string[] = [];
+  for (const asked of ['Which file is the largest?', 'Which file is the smallest?']) {
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    await runCli(['run', asked, ...PRACTICE], here);
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    const run = await newestRun(folder.path);
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    await cutFile(join(folder.path, '.signalbox/runs', run), 7);
+    ids.push(run.replace('.jsonl', ''));
+  }
+  const [older = '', newer = ''] = ids;
+  const file = join(folder.path, '.signalbox/runs', `${older}.jsonl`);
+  const text = await readFile(file, 'utf8');
+  await writeFile(file, withoutSums(text).replace('"name":"callTool"', '"name":"another"'));
+  const limited = ['-c', 'ulimit -f 1; exec "$0" "$@"', process.execPath, MAIN, 'runs', 'recover', ...PRACTICE];
+  const full = await promisify(execFile)('bash', limited, { cwd: folder.path, timeout: 60_000 }).catch(
+    (error: { readonly code: number; readonly stdout: string }) => error,
+  );
+  expect(full).toMatchObject({ code: 1, stdout: expect.stringMatching(`^${newer}: failed: .*\n${older}: refused: `) });
+
+  const recovered = await runCli(['runs', 'recover', '--limit', '1', ...PRACTICE], here);
+  expect(recovered).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(`^${newer}: answered\n${older}: refused: `),
+  });
 });
 
 test.skipIf(!hasTerminal)(

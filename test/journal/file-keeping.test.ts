@@ -71,6 +71,20 @@ test('secrets of a run whose process died as it ended, or before it began, are g
   expect(folder.left().filter((name) => name.endsWith('.vault'))).toEqual(['beginning.vault', 'cut.vault']);
 });
 
+test.each([['keys.vault'], ['my notes.vault'], ['.vault'], ['%zz.vault'], ['folder.vault/']])(
+  'what is not of runs, such as %s, stays in their folder and is in the way of none',
+  async (stray) => {
+    await using folder = await folderOf(['one']);
+    const path = join(folder.path, stray);
+    await (stray.endsWith('/') ? mkdir(path) : writeFile(path, 'mine'));
+    await utimes(path, 1, 1);
+    await writeFile(join(folder.path, 'figures.jsonl'), '{"sold":7}\n{"sold":9}\n');
+    await utimes(join(folder.path, 'figures.jsonl'), 1, 1);
+    await answered(fileJournal(folder.path, { maxAgeDays: 2, maxRuns: 1 }), 'two');
+    expect(folder.left()).toEqual([stray.replace('/', ''), 'figures.jsonl', 'two.jsonl'].toSorted());
+  },
+);
+
 test('a lock that a full disk could not take does not stay', async () => {
   await using folder = await folderOf(['one']);
   const script = join(import.meta.dirname, 'children/write-runs.ts');

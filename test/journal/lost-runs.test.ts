@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync, rmSync } from 'node:fs';
+import { readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
@@ -8,6 +8,7 @@ import { transitions } from '../../src/journal/replay/replay.ts';
 import { newWriter } from '../../src/journal/stores/writer.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { calls } from '../support/replies.ts';
 import { start } from './store-processes.ts';
 import { interrupted, recordsOf, taken } from './stored-runs.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -87,6 +88,27 @@ test('who took a run that its former owner has written to all the same does not 
   await mine.sink.append([NOTE]);
   expect(() => theirs.sink.append([NOTE])).toThrow(LOST);
   expect((await recordsOf(fileJournal(folder.path), 'cut')).filter(({ t }) => t === 'note')).toHaveLength(1);
+});
+
+test.each<[string, (folder: string) => void]>([
+  ['folder was removed', (folder) => rmSync(folder, { recursive: true })],
+  ['file was removed', (folder) => rmSync(join(folder, 'run.jsonl'))],
+  ['file was replaced', (folder) => renameSync(join(folder, 'other.jsonl'), join(folder, 'run.jsonl'))],
+])('a run whose %s does not continue as if it were recorded', async (_what, remove) => {
+  await using folder = await temporaryFolder();
+  const place = join(folder.path, 'runs');
+  const paid = fakeTool('pay', ['paid']);
+  const model = scriptedModel([
+    () => {
+      writeFileSync(join(place, 'other.jsonl'), readFileSync(join(place, 'run.jsonl')));
+      remove(place);
+      return calls(['pay']);
+    },
+    'Paid.',
+  ]);
+  const agent = createAgent({ tools: [paid], model, silent: true, journal: fileJournal(place) });
+  expect(await agent.run('Pay.', { runId: 'run' })).toMatchObject({ status: 'failed', error: { code: 'run-lost' } });
+  expect(paid.calls).toEqual([]);
 });
 
 test('a process that wakes up after a pause looks at its lock before it writes, whatever its timers have done', async () => {

@@ -25,3 +25,20 @@ test('a request is answered once, whatever else lies in the folder, and what a d
   expect(served).toHaveLength(2);
   expect(readdirSync(path).toSorted()).toEqual([`%zz~${ID}.ask`, 'notes.txt', `run~${ID}.taken`].toSorted());
 });
+
+test('what a process asked that has died is not done when the run is driven again much later', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'requests');
+  mkdirSync(path);
+  const [old, notes] = [join(path, `run~${ID}.ask`), join(path, 'notes')];
+  writeFileSync(old, '{"do":"cancel","reason":"at once"}');
+  mkdirSync(notes);
+  for (const one of [old, notes]) utimesSync(one, new Date(0), new Date(0));
+  const served: unknown[] = [];
+  const requests = new PolledRequests(requestFiles(path));
+  const stop = requests.serve('run', async (request) => ({ value: served.push(request) }));
+  expect(await requests.ask('run', { do: 'approve' }, 2000)).toEqual({ value: 1 });
+  stop();
+  expect(served).toEqual([{ do: 'approve' }]);
+  expect(readdirSync(path)).toEqual(['notes']);
+});

@@ -1,3 +1,4 @@
+import type { OwnRedactor } from '../../actors/redactor.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import type { AgentSetup, Toolset } from '../../machines/contract/agent-setup.ts';
@@ -70,10 +71,15 @@ export function policiesFor({ head, lines }: Recording): Policies {
  * The first line of a recording as this agent would have written it: its own instructions and local tools, everything
  * else as recorded. Equal to the recorded one unless the agent was changed.
  */
-export function replayHead(recorded: RunRecord, core: AgentCore, policies: Policies): RunRecord {
+export function replayHead(
+  recorded: RunRecord,
+  core: AgentCore,
+  policies: Policies,
+  redactor: OwnRedactor = core.redactor,
+): RunRecord {
   const { instructions = '', systemPrompt } = core.options;
   const { output, ...rest } = recorded;
-  return core.redaction.redacted({
+  const now = {
     ...rest,
     instructions: typeof instructions === 'string' ? instructions : '',
     promptByCode: typeof instructions === 'function' || systemPrompt !== undefined,
@@ -82,7 +88,8 @@ export function replayHead(recorded: RunRecord, core: AgentCore, policies: Polic
     ...(recorded.children === undefined
       ? {}
       : { children: replayedChildren(recorded.children, core.children, policies) }),
-  });
+  };
+  return core.redaction.redacted(now, redactor);
 }
 
 /** A child's recorded setup as it would give it now. */

@@ -17,6 +17,9 @@ interface RedactedAgent extends Pick<Configured, 'options' | 'listed' | 'models'
 
 const NOTHING: readonly never[] = [];
 
+/** The marks of so many runs are remembered, the newest. */
+const MOST_RUNS = 1000;
+
 /** What of an agent, and of those below it, no model, recording or log may hold. */
 export class Redaction {
   readonly redactor: OwnRedactor;
@@ -24,6 +27,8 @@ export class Redaction {
   readonly #fixed: readonly string[];
   /** What people typed as secrets for servers. */
   #typed: Set<string> | null = null;
+  /** What made the marks of runs in this process. A run is named by its id and its beginning: ids are used again elsewhere. */
+  readonly #madeBy = new Map<string, OwnRedactor>();
   /** What is being listed: a function may have chosen an agent to repair for itself, or for another that repairs for it. */
   #listing: readonly ('secrets' | 'hidden')[] = NOTHING;
 
@@ -53,10 +58,25 @@ export class Redaction {
     return this.#once('hidden', (below) => (this.#typed === null ? below : [...this.#typed, ...below]));
   }
 
-  /** A redactor for a resumed run, with the marks that it had. */
+  /**
+   * Remembers what makes the marks of a run, so that a fork of it has its secrets when its journal has forgotten them. Returns
+   * a function to call when the run is over: one without secrets is not remembered.
+   */
+  remember(head: RunRecord, redactor: OwnRedactor): () => void {
+    const name = nameOf(head);
+    this.#madeBy.delete(name);
+    this.#madeBy.set(name, redactor);
+    for (const oldest of this.#madeBy.keys()) if (this.#madeBy.size > MOST_RUNS) this.#madeBy.delete(oldest);
+    return () => {
+      if (this.#madeBy.get(name) === redactor && !redactor.hasMarks) this.#madeBy.delete(name);
+    };
+  }
+
+  /** A redactor for a run that continues a recording, with the marks of that run and of no other. */
   redactorOf(recording: Recording): OwnRedactor {
     const { secrets } = this.#agent.journal();
-    const again = this.#redactor(secrets?.read(recording.head.runId));
+    const made = this.#madeBy.get(nameOf(recording.head))?.marks();
+    const again = this.#redactor({ ...made, ...secrets?.read(recording.head.runId) });
     // A journal that keeps no secrets leaves only those of the options, which have the first marks.
     if (secrets === undefined) again.redact(this.#agent.options.secrets ?? []);
     again.reserve([recording.head, recording.lines]);
@@ -95,4 +115,8 @@ export class Redaction {
     this.#listing = before;
     return list(below);
   }
+}
+
+function nameOf({ runId, at }: RunRecord): string {
+  return `${runId} ${at}`;
 }

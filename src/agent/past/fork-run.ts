@@ -9,12 +9,11 @@ import { lastKnown, runnable } from '../../journal/format/recorded-tools.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import { definitionHash } from '../../journal/format/run-input.ts';
 import { isJsonObject } from '../../json/json.ts';
-import type { AgentCore } from '../core/agent-core.ts';
 import { launchRun } from '../run/launch-run.ts';
 import { type LiveRuns, restartNews } from './live-runs.ts';
 import { replayHead } from '../core/own-port.ts';
 import { checkSignal } from '../options/check-options.ts';
-import { newRunId, ownerIn, withoutConversation, type ForkRunOptions } from '../options/run-options.ts';
+import { newRunId, withoutConversation, type ForkRunOptions } from '../options/run-options.ts';
 import type { AnyRun } from '../run/run.ts';
 
 /** Starts a separate run from a point of a recorded one. Throws a `TypeError` for an invalid point. */
@@ -26,8 +25,9 @@ export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOp
   if (Number.isNaN(at))
     throw new TypeError("fork: option 'at' must be given: the number of the last record that both runs share.");
   const cut = cutRecording(runnable(recording), at, outcome);
-  const head = forkHead(live, recording.head, { ...options, runId, at: cut.past.lines.at(-1), entry: cut.entry });
-  const redactor = forkRedactor(live.core, recording);
+  const redactor = core.redaction.redactorOf(recording);
+  const place = { at: cut.past.lines.at(-1), entry: cut.entry };
+  const head = forkHead(live, recording.head, { ...options, ...place, runId, redactor });
   const past: Recording = { head, lines: cut.past.lines };
   let known = lastKnown(past);
   let played = true;
@@ -66,7 +66,7 @@ export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOp
             },
             onLive: () => {
               played = false;
-              if (then === 'live') live.follow(started, known);
+              if (then === 'live') live.follow(started, known, redactor);
             },
           });
           if (why !== undefined) void journal.send({ type: 'run.cancelled', reason: redactor.redact(why) });
@@ -80,36 +80,29 @@ export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOp
   return started.run;
 }
 
-/**
- * The marks of the parent, where its secrets are still kept; else the agent's, which has them if that was a run of
- * `agent.run`. Those of a conversation stand for nothing any more.
- */
-function forkRedactor(core: AgentCore, recording: Recording): OwnRedactor {
-  const kept = core.options.journal?.secrets?.read(recording.head.runId) ?? {};
-  if (Object.keys(kept).length > 0 || ownerIn(recording.head) !== undefined)
-    return core.redaction.redactorOf(recording);
-  core.redactor.reserve([recording.head, recording.lines]);
-  return core.redactor;
-}
-
 interface ForkHead extends Pick<ForkOptions, 'input' | 'metadata'> {
   readonly runId: string;
   /** The last record of the shared part. */
   readonly at: Recording['lines'][number] | undefined;
   readonly entry: number;
+  readonly redactor: OwnRedactor;
 }
 
-function forkHead({ core }: LiveRuns, recorded: RunRecord, { runId, at, entry, input, metadata }: ForkHead): RunRecord {
+function forkHead(
+  { core }: LiveRuns,
+  recorded: RunRecord,
+  { runId, at, entry, input, metadata, redactor }: ForkHead,
+): RunRecord {
   const {
     cancelled: _cancelled,
     refused: _refused,
     ...rest
-  } = replayHead(recorded, core, at === undefined ? 'stricter' : 'recorded');
+  } = replayHead(recorded, core, at === undefined ? 'stricter' : 'recorded', redactor);
   const json = toJson(metadata ?? {});
   if (!json.ok || !isJsonObject(json.value)) throw new TypeError("fork: option 'metadata' must be a JSON object.");
   // Time continues from the cut, so that waits that began before it last as long as they should.
   const age = at === undefined || at.t === 'run' ? 0 : at.at;
-  return core.redaction.redacted({
+  const forked = {
     ...rest,
     runId,
     at: new Date(Date.now() - age).toISOString(),
@@ -117,5 +110,6 @@ function forkHead({ core }: LiveRuns, recorded: RunRecord, { runId, at, entry, i
     input: input ?? rest.input,
     metadata: withoutConversation(metadata === undefined ? rest.metadata : json.value),
     parent: { runId: recorded.runId, entry },
-  });
+  };
+  return core.redaction.redacted(forked, redactor);
 }

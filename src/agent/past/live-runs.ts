@@ -1,5 +1,6 @@
 import { digest } from '../../json/digest.ts';
 import type { OutsideEvent } from '../../actors/journal.ts';
+import type { OwnRedactor } from '../../actors/redactor.ts';
 import { toJson } from '../../json/to-json.ts';
 import { type KnownTools, lastKnown, repairSetups } from '../../journal/format/recorded-tools.ts';
 import type { Recording } from '../../journal/format/recording.ts';
@@ -16,7 +17,7 @@ export interface LiveRuns {
   readonly core: AgentCore;
   add(run: StartedRun): void;
   /** A run continues with the tools that were reported to it; any changes since then are reported to it. */
-  follow(run: StartedRun, known: KnownTools): void;
+  follow(run: StartedRun, known: KnownTools, redactor: OwnRedactor): void;
   forget(run: StartedRun): void;
   /** Waits for what a run needs, like a new run does, at most until the signal aborts; returns what it would start with. */
   ready(signal: AbortSignal): Promise<AgentSetup>;
@@ -33,11 +34,11 @@ export interface RunsOf {
 export function liveRuns(core: AgentCore, of: RunsOf): LiveRuns {
   const { runs } = of;
   const unfollow = new Map<StartedRun, () => void>();
-  const tellDifference = async (run: StartedRun, known: KnownTools): Promise<void> => {
+  const tellDifference = async (run: StartedRun, known: KnownTools, { redact }: OwnRedactor): Promise<void> => {
     const toolset = core.toolset(await (run.granted?.() ?? core.granted()));
     if (!runs.has(run)) return;
     runs.set(run, toolset);
-    const now = toJson(core.redactor.redact(toolset));
+    const now = toJson(redact(toolset));
     if (now.ok && !isSameJson(known.toolset, now.value)) await run.send({ type: 'tools.changed', toolset: now.value });
   };
   return {
@@ -47,7 +48,7 @@ export function liveRuns(core: AgentCore, of: RunsOf): LiveRuns {
       unfollow.set(run, of.news.follow());
     },
     // If it cannot be written the run has ended, and reports why.
-    follow: (run, known) => void tellDifference(run, known).catch(() => undefined),
+    follow: (run, known, redactor) => void tellDifference(run, known, redactor).catch(() => undefined),
     forget: (run) => {
       runs.delete(run);
       unfollow.get(run)?.();

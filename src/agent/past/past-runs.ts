@@ -22,7 +22,7 @@ import { type AnyRun, type PendingApproval, approvalGiven } from '../run/run.ts'
 import type { NextRuns, StartedRun } from '../run/run-plan.ts';
 import { forkRun } from './fork-run.ts';
 import { type RunsOf, liveRuns } from './live-runs.ts';
-import { wakeRuns } from './wake-runs.ts';
+import { type Sleeper, wakeRuns } from './wake-runs.ts';
 import { replayRun } from './replay-run.ts';
 import { resumeRun } from './resume-run.ts';
 import { type StoredRun, answerStored, pendingStored, sendStored } from './stored-approvals.ts';
@@ -51,6 +51,7 @@ interface CarryOn {
   readonly context: unknown;
   /** As in the options of a run. Default false. */
   readonly park?: boolean;
+  readonly isWanted?: ((recording: Recording) => boolean) | undefined;
   readonly after: Promise<unknown> | undefined;
   readonly onStable: () => void;
   /** Default: no one. */
@@ -75,8 +76,8 @@ export function pastRuns(core: AgentCore, owner: Owner): PastRuns {
   const { runs, own } = owner;
   const live = liveRuns(core, owner);
   const nobody = { onTaken: () => undefined, onDone: () => undefined };
-  const carryOn: PastRuns['carryOn'] = (runId, { context, park = false, after, onStable, next: then }) => {
-    const told = { ...nobody, onStable, next: then };
+  const carryOn: PastRuns['carryOn'] = (runId, { context, park = false, isWanted, after, onStable, next: then }) => {
+    const told = { ...nobody, onStable, isWanted, next: then };
     return resumeRun(live, runId, { context, park }, after === undefined ? told : { ...told, after }).run;
   };
   /** The run is resumed only to be ended: nothing of it is started again. */
@@ -131,7 +132,7 @@ export function pastRuns(core: AgentCore, owner: Owner): PastRuns {
     carryOn,
     wake: (given) => {
       const how = { context: given.context, park: true, after: undefined, onStable: () => undefined };
-      const resume = (runId: string): AnyRun => carryOn(runId, how);
+      const resume: Sleeper['resume'] = (runId, isWanted) => carryOn(runId, { ...how, isWanted });
       return wakeRuns({ agent: core.name, store: core.journal(), resume }, given);
     },
     orphans: (options) => resumeOrphans({ agent: core.name, journal: core.journal(), carryOn }, options),

@@ -2,12 +2,13 @@ import type { OutsideEvent } from '../../actors/journal.ts';
 import type { OwnRedactor } from '../../actors/redactor.ts';
 import { type ResumeOptions, ownerIn } from '../options/run-options.ts';
 import { continuedJournal } from '../../journal/replay/continued-journal.ts';
+import { JournalError } from '../../journal/format/journal-error.ts';
 import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
 import { liveJournal } from '../../journal/run/live-journal.ts';
 import { lastKnown, runnable } from '../../journal/format/recorded-tools.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import { definitionHash } from '../../journal/format/run-input.ts';
-import type { RunHead, RunJournal, TakenRun } from '../../journal/run/run-journal.ts';
+import type { RunHead, RunJournal, Sink, TakenRun } from '../../journal/run/run-journal.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { ToolSpec } from '../../tools/spec.ts';
 import type { Message } from '../../actors/model.ts';
@@ -29,6 +30,8 @@ interface Resumption extends Pick<RunToLaunch, 'onStable' | 'next'> {
   readonly after?: Promise<unknown>;
   /** It is resumed only to be ended: changed tools and instructions do not matter. */
   readonly onlyEnds?: boolean;
+  /** Whether it is still to be resumed, now that no other process can change it; otherwise it counts as another's. */
+  readonly isWanted?: ((recording: Recording) => boolean) | undefined;
   readonly onTaken: (history: readonly Message[], head: RunRecord) => void;
   readonly onDone: (result: AnyResult | null) => Promise<unknown> | undefined;
 }
@@ -54,7 +57,7 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
     redactor: () => redactor,
     prepare: async (signal) => {
       await told.after;
-      taken = await takeRun(core, runId);
+      taken = await takeRun(core, runId, told.isWanted);
       const held = taken;
       const isChanged = held.recording.head.machine.hash !== definitionHash();
       const migrated = isChanged && given.migrate !== undefined;
@@ -94,7 +97,7 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
             onLive: () => {
               played = false;
               caughtUp.resolve(undefined);
-              if (upgraded.tools === 'now') live.follow(started, known);
+              if (upgraded.tools === 'now') live.follow(started, known, redactor);
               told.onStable?.();
             },
           });
@@ -119,12 +122,14 @@ function cancelEvent(reason: string, { redact }: OwnRedactor): OutsideEvent {
   return redact({ type: 'run.cancelled', reason });
 }
 
-async function takeRun(core: AgentCore, runId: string): Promise<TakenRun> {
+async function takeRun(core: AgentCore, runId: string, isWanted: Resumption['isWanted']): Promise<TakenRun> {
   const store = core.journal();
   if (store.take === undefined) throw new ResumeError('journal-cannot-resume', runId);
   const taken = await store.take(runId);
   if (taken === null) throw new ResumeError('run-unknown', runId);
-  return taken;
+  if (isWanted?.(taken.recording) !== false) return taken;
+  await taken.sink.close();
+  throw new JournalError('run-locked', runId, 'the journal');
 }
 
 function migrate(recording: Recording, change: ResumeOptions['migrate']): Recording {
@@ -132,8 +137,15 @@ function migrate(recording: Recording, change: ResumeOptions['migrate']): Record
   return { head: { ...head, machine: { ...head.machine, hash: definitionHash() } }, lines };
 }
 
-/** Begins the run again under its id, replacing the one that was taken. */
+/** Writes the run again, in the place of the one that was taken. */
 async function reopened(core: AgentCore, { sink, recording }: TakenRun, run: RunHead): Promise<RunJournal> {
+  let write = sink.replace;
+  const append: Sink['append'] = (records) => {
+    const written = (write ?? sink.append)(records);
+    write = undefined;
+    return written;
+  };
+  if (write !== undefined) return liveJournal(run, { ...sink, append });
   const store = core.journal();
   const { runId } = recording.head;
   const secrets = store.secrets?.read(runId) ?? {};

@@ -2,7 +2,8 @@
  * Owns: which stored runs can continue, and continuing them. Does not own: how a run is resumed.
  *
  * I1 The store lists at least the runs that may continue; whether one can, its machines say.
- * I2 A run that only waits for people, or for a time that has not come, is left alone, and so is one that a process drives.
+ * I2 Of several that wake a run at the same time, one continues it and reports it.
+ * I3 A run that only waits for people, or for a time that has not come, is left alone, and so is one that a process drives.
  */
 import { JournalError } from '../../journal/format/journal-error.ts';
 import type { Recording } from '../../journal/format/recording.ts';
@@ -15,10 +16,11 @@ import type { WakeOptions, WokenRun } from '../options/run-options.ts';
 import type { AnyRun } from '../run/run.ts';
 
 /** What waking runs needs of their agent. */
-interface Sleeper {
+export interface Sleeper {
   readonly agent: string;
   readonly store: JournalStore;
-  readonly resume: (runId: string) => AnyRun;
+  /** Rejects with a `JournalError` (`run-locked`) if the run, once it was taken, is not to be continued. */
+  readonly resume: (runId: string, isWanted: (recording: Recording) => boolean) => AnyRun;
 }
 
 /** Continues the stored runs of an agent that can, the oldest first, one after the other. */
@@ -51,7 +53,10 @@ async function wake(
   try {
     const recording = (await store.read?.(runId)) ?? null;
     if (recording === null || !canContinue(recording, due)) return null;
-    const result: AnyResult = await resume(runId);
+    const known = recording.lines.length;
+    // Another may have continued it meanwhile: to its end, or to where it waits again.
+    const isWanted = (taken: Recording): boolean => taken.lines.length === known || canContinue(taken, due);
+    const result: AnyResult = await resume(runId, isWanted);
     return { runId, result, error: null };
   } catch (error) {
     if (error instanceof JournalError && error.code === 'run-locked') return null;

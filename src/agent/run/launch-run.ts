@@ -88,7 +88,9 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
       ]);
       return (cancelled) => {
         const start = make(cancelled);
-        forgetSecrets = keepSecrets(store?.secrets, runId, redactor());
+        const forget = keepSecrets(store?.secrets, runId, redactor());
+        const over = core.redaction.remember(start.head, redactor());
+        forgetSecrets = () => [forget, over].forEach((end) => end());
         const journal: typeof start.journal = (...machine) => {
           const opened = start.journal(...machine);
           if (resumable) refuseRequests = serveRequests(store, started);

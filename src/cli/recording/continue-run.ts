@@ -1,7 +1,7 @@
 import type { LeafError, Outcome } from '../../actors/journal.ts';
 import { fork } from '../../journal/replay/fork.ts';
 import { isJsonObject } from '../../json/json.ts';
-import { toJson } from '../../json/to-json.ts';
+import { describeThrown, toJson } from '../../json/to-json.ts';
 import { type AgentChoices, readAgentChoices } from '../agent/agent-flags.ts';
 import { type ChosenJournal, makeAgent } from '../agent/make-agent.ts';
 import { answerOnConsole, reportEnd, runOnce } from '../agent/run-once.ts';
@@ -89,30 +89,25 @@ export async function recoverKeptRuns(args: Arguments): Promise<number> {
   const json = args.flags.has('json');
   const cli = await makeAgent(choices, { answerOnConsole: false, journal: journalAt(place) });
   const ended: { readonly runId: string; readonly status: string; readonly error?: string }[] = [];
+  const refused = new Map<string, string>();
   try {
     while (ended.length < limit) {
       // oxlint-disable-next-line no-await-in-loop -- one run after the other: each may need a terminal
-      const { runs, refused } = await cli.agent.resumeOrphans({ limit: 1, olderThan: seconds * 1000 });
-      const [run] = runs;
-      if (run === undefined) {
-        ended.push(
-          ...refused.map(({ runId, error }) => ({
-            runId,
-            status: 'refused',
-            error: error instanceof Error ? error.message : String(error),
-          })),
-        );
-        break;
-      }
+      const found = await cli.agent.resumeOrphans({ limit: 1, olderThan: seconds * 1000 });
+      for (const { runId, error } of found.refused) refused.set(runId, describeThrown(error).message);
+      const [run] = found.runs;
+      if (run === undefined) break;
       // oxlint-disable-next-line no-await-in-loop -- as above
       const { status, error } = await run;
       ended.push({ runId: run.runId, status, ...(error === undefined ? {} : { error: error.message }) });
       // A run that waits or could not be written is still listed: it would be found again.
-      if (status === 'waiting' || error?.code === 'store-unreachable' || error?.code === 'run-lost') break;
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      if (!(await hasEnded(place, run.runId))) break;
     }
   } finally {
     await cli.close();
   }
+  ended.push(...[...refused].map(([runId, error]) => ({ runId, status: 'refused', error })));
   if (json) console.log(JSON.stringify(ended));
   else if (ended.length === 0) console.log(`No run in ${escaped(place.path)} needs to be recovered.`);
   else
@@ -121,6 +116,15 @@ export async function recoverKeptRuns(args: Arguments): Promise<number> {
   return ended.some(({ status }) => status === 'failed' || status === 'refused')
     ? EXIT_CODE.failed
     : EXIT_CODE.answered;
+}
+
+/** False also where that cannot be known now. */
+async function hasEnded({ store }: RunsPlace, runId: string): Promise<boolean> {
+  try {
+    return (await store.read(runId))?.lines.at(-1)?.t === 'end';
+  } catch {
+    return false;
+  }
 }
 
 /** The runs of a place as an agent's journal. */

@@ -168,6 +168,11 @@ export function beginsAs(run: Pick<RunSummary, 'agent' | 'metadata'>, { agent, m
   return (agent === undefined || run.agent === agent) && (metadata === undefined || holds(run.metadata, metadata));
 }
 
+/** The conversation that a run belongs to, by its metadata; null for one that belongs to none. */
+export function conversationIn({ conversation }: JsonObject): string | null {
+  return typeof conversation === 'string' ? conversation : null;
+}
+
 function holds(found: Json | undefined, wanted: Json): boolean {
   if (isJsonObject(wanted))
     return isJsonObject(found) && Object.entries(wanted).every(([name, value]) => holds(found[name], value));

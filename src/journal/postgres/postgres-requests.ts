@@ -115,9 +115,10 @@ export class PostgresRequests implements RunRequests {
   }
 
   async #look(): Promise<void> {
+    // Behind a request that was not taken for so long, no process stands any more.
     const waiting = await this.#database.query(
       null,
-      'select id, run_id, request from $s.requests where taken_by is null',
+      `select id, run_id, request from $s.requests where taken_by is null and at > now() - interval '1 minute'`,
     );
     await Promise.all(
       waiting.map(async ({ id, run_id: runId, request }) => {

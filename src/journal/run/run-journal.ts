@@ -121,5 +121,10 @@ export interface TakenRun {
 /** Where a live journal writes. A promise means: not durable before it resolves. */
 export interface Sink {
   append(records: readonly RecordLine[]): void | Promise<void>;
+  /**
+   * Puts these records, the head first, in the place of all that is recorded, in one step: after a crash there is the one
+   * or the other. Without it, a run that is migrated is removed and begun again.
+   */
+  replace?(records: readonly RecordLine[]): void | Promise<void>;
   close(): void | Promise<void>;
 }

@@ -14,7 +14,7 @@ interface FileSinkOptions {
   readonly flush?: () => Promise<void>;
   /** The length of the file, according to its writer. Default: its current length. */
   readonly length?: number;
-  /** Called before each write; throws if it is not allowed. `doubtful`: another process has written. */
+  /** Called before each write; throws if it is not allowed. `doubtful`: another process has written to it, or removed it. */
   readonly check?: (doubtful: boolean) => void;
   /** Called once, after the file was closed, whether by `close` or because a write has failed. */
   readonly onClose?: () => void | Promise<void>;
@@ -27,8 +27,9 @@ interface FileSinkOptions {
 export function fileSink(options: FileSinkOptions): Sink {
   const { file, write, flush, check, onClose } = options;
   const commit = flush === undefined ? null : groupCommit(flush);
+  const begun = fstatSync(file);
   const size = (): number => fstatSync(file).size;
-  let length = options.length ?? size();
+  let length = options.length ?? begun.size;
   let open = true;
   let flushing = 0;
 
@@ -61,7 +62,9 @@ export function fileSink(options: FileSinkOptions): Sink {
   };
   const mayWrite = (): void => {
     try {
-      check?.(size() !== length);
+      const now = fstatSync(file);
+      // Some file systems count no names.
+      check?.(now.size !== length || (now.nlink === 0 && begun.nlink > 0));
     } catch (error) {
       void close();
       throw error;

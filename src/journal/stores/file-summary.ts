@@ -60,8 +60,14 @@ const RECENT_MS = 2000;
  * has not ended counts as unchanged only if it was not written to shortly before it was read.
  */
 export class FileSummaries {
+  readonly #onRead: (path: string, file: string, summary: Tallied) => void;
   readonly #known = new Map<string, KnownFile>();
   readonly #reading = new Map<string, { readonly version: string; readonly summary: Promise<Tallied | null> }>();
+
+  /** `onRead` receives what was read. */
+  constructor(onRead: (path: string, file: string, summary: Tallied) => void) {
+    this.#onRead = onRead;
+  }
 
   /** Null also for a run that the query leaves out by its beginning. Throws as {@link summarizeFile}, and without a file. */
   async of(path: string, query: RunQuery): Promise<Tallied | null> {
@@ -73,6 +79,7 @@ export class FileSummaries {
     if (isSame && known.content === content && (known.summary.ended || known.isOld)) return known.summary;
     const isOld = Date.now() - mtimeMs > RECENT_MS;
     const summary = await this.#read(path, `${file} ${content}`);
+    if (summary !== null) this.#onRead(path, file, summary);
     if (summary !== null && (known !== undefined || this.#known.size < MOST_KEPT))
       this.#known.set(path, { file, content, summary, isOld });
     return summary;
@@ -90,9 +97,9 @@ export class FileSummaries {
   }
 
   /** Forgets all but these. */
-  keep(paths: readonly string[]): void {
-    if (this.#known.size <= paths.length) return;
-    const there = new Set(paths);
+  keep(runIds: readonly string[], pathOf: (runId: string) => string): void {
+    if (this.#known.size <= runIds.length) return;
+    const there = new Set(runIds.map(pathOf));
     for (const path of this.#known.keys()) if (!there.has(path)) this.#known.delete(path);
   }
 }

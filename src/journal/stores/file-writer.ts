@@ -7,7 +7,10 @@ import {
   ftruncateSync,
   openSync,
   readFileSync,
+  renameSync,
+  rmSync,
   truncateSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -47,6 +50,7 @@ export function createRunFile(writing: FileWriting, runId: string): Sink {
     const file = openSync(path, 'a', 0o600);
     if (there !== null) ftruncateSync(file, 0);
     return runSink(writing, {
+      path,
       file,
       length: 0,
       write: lineWriter(undefined, 0, writing.histories.store),
@@ -73,6 +77,7 @@ export function continueRunFile(writing: FileWriting, runId: string): TakenRun |
     return {
       recording,
       sink: runSink(writing, {
+        path,
         file,
         length,
         write: lineWriter(recording.payloads, recording.sums ?? null),
@@ -146,6 +151,7 @@ interface Ending {
 }
 
 interface OpenFile {
+  readonly path: string;
   readonly file: number;
   readonly length: number;
   readonly write: LineWriter;
@@ -154,32 +160,57 @@ interface OpenFile {
   readonly finish: Finish;
 }
 
-function runSink({ durability }: FileWriting, { file, length, write, folders, finish }: OpenFile): Sink {
+function runSink({ durability }: FileWriting, { path, folders, finish, ...begun }: OpenFile): Sink {
   let unsynced = folders;
   let ending: Ending | null = null;
-  const flush = async (): Promise<void> => {
-    await sync(file);
-    for (const folder of unsynced) syncFolder(folder);
-    unsynced = [];
+  const opened = (
+    { file, length, write }: Pick<OpenFile, 'file' | 'length' | 'write'>,
+    onClose: () => void | Promise<void>,
+  ): Sink => {
+    const flush = async (): Promise<void> => {
+      await sync(file);
+      for (const folder of unsynced) syncFolder(folder);
+      unsynced = [];
+    };
+    const durable = durability === 'power' ? { flush } : {};
+    return fileSink({ file, length, write, check: finish.check, onClose, ...durable });
   };
-  const sink = fileSink({
-    file,
-    length,
-    write,
-    check: finish.check,
-    onClose: () => finish.close(ending),
-    ...(durability === 'power' ? { flush } : {}),
-  });
+  let isMoved = false;
+  let sink = opened(begun, () => (isMoved ? undefined : finish.close(ending)));
+  const remember = (records: readonly RecordLine[]): void => {
+    ending ??= endingOf(records);
+  };
   return {
     append: (records) => {
       const written = sink.append(records);
-      const remember = (): void => {
-        ending ??= endingOf(records);
-      };
-      return written === undefined ? remember() : written.then(remember);
+      return written === undefined ? remember(records) : written.then(() => remember(records));
+    },
+    replace: (records) => {
+      finish.check(false);
+      const write = lineWriter(undefined, 0);
+      const text = records.map(write).join('');
+      replaceFile(path, text, durability === 'power');
+      const file = openSync(path, 'a');
+      isMoved = true;
+      void sink.close();
+      sink = opened({ file, length: Buffer.byteLength(text), write }, () => finish.close(ending));
+      remember(records);
     },
     close: () => sink.close(),
   };
+}
+
+/** Whoever reads the file has the one text or the other. */
+function replaceFile(path: string, text: string, isFlushed: boolean): void {
+  const next = `${path}.new`;
+  try {
+    writeFileSync(next, text, { mode: 0o600, flush: isFlushed });
+    renameSync(next, path);
+  } catch (error) {
+    rmSync(next, { force: true });
+    throw error;
+  }
+  if (isFlushed) syncFolder(dirname(path));
 }
 
 function endingOf(records: readonly RecordLine[]): Ending | null {

@@ -8,6 +8,7 @@ import { type RunQuery, selectRuns, summaryOf, type RunSummary } from '../format
 import { liveJournal } from '../run/live-journal.ts';
 import type { JournalStore } from '../run/run-journal.ts';
 import { fileSink, readFileContent } from './file-sink.ts';
+import { FileConversations } from './file-conversations.ts';
 import { FileSummaries } from './file-summary.ts';
 import { continueRunFile, createRunFile, type FileWriting, repairRunFile } from './file-writer.ts';
 import { historiesIn, historyFiles, isUnreadable, type RunFiles, runFiles } from './run-files.ts';
@@ -16,7 +17,7 @@ import { PolledRequests } from '../run/run-requests.ts';
 import { type PruneLimits, runPruner } from './prune-runs.ts';
 import { closeSync, openSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 /** How durably {@link fileJournal} writes, and what it keeps. */
 export interface FileJournalOptions extends PruneLimits {
@@ -44,7 +45,10 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
   const { durability = 'process', keep = 'all' } = options;
   const histories = historyFiles(dir, { synced: durability === 'power' });
   const files = runFiles(dir, histories);
-  const summaries = new FileSummaries();
+  const conversations = new FileConversations(files);
+  const summaries = new FileSummaries((path, file, { metadata }) =>
+    conversations.learn(basename(path, '.jsonl'), file, metadata),
+  );
   let swept = false;
   const pruneRuns = runPruner(files, options);
   const prune = (): Promise<void> | undefined => {
@@ -71,10 +75,12 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
     list: async (query = {}) => {
       const runs: RunSummary[] = [];
       const ids = files.ids();
-      summaries.keep(ids.map((runId) => files.pathOf(runId)));
+      summaries.keep(ids, files.pathOf);
       // One after the other: a folder may hold more files than a process may open.
-      // oxlint-disable-next-line no-await-in-loop -- see above
-      for (const runId of ids) runs.push(...(await summaryOfFile(files, runId, { summaries, query })));
+      for (const runId of conversations.among(ids, query))
+        // oxlint-disable-next-line no-await-in-loop -- see above
+        runs.push(...(await summaryOfFile(files, runId, { summaries, query })));
+      conversations.keep(ids, query);
       return selectRuns(runs, query);
     },
     remove: async (runId) => files.remove(runId),

@@ -15,7 +15,7 @@ export interface MemoryJournalOptions {
 
 /** A run in memory. Its records hold requests and outcomes by reference: nothing is written out. */
 interface KeptRun {
-  readonly head: RunRecord;
+  head: RunRecord;
   /** What follows the head; null as long as nothing was recorded, not even the head. */
   lines: RecordLine[] | null;
   /** It is being written now. */
@@ -47,6 +47,9 @@ export function memoryJournal(options: MemoryJournalOptions = {}): JournalStore 
     append: (records) => {
       run.lines ??= [];
       run.lines.push(...records.filter(({ t }) => t !== 'run'));
+    },
+    replace: ([head, ...lines]) => {
+      if (head?.t === 'run') [run.head, run.lines] = [head, lines];
     },
     close: () => {
       run.written = false;

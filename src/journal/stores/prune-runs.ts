@@ -64,7 +64,7 @@ function* pruned(files: RunFiles, maxRuns: number, oldest: number): Generator<vo
   let ended = 0;
   for (const { runId, at } of found.toSorted((a, b) => b.at - a.at)) {
     if (counts && hasEnded(files, runId)) ended += 1;
-    if (at < oldest || (ended > maxRuns && hasEnded(files, runId))) remove(files, runId);
+    if ((at < oldest && files.isRun(runId)) || (ended > maxRuns && hasEnded(files, runId))) remove(files, runId);
     yield;
   }
 }

@@ -4,13 +4,16 @@ import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import { makeFolder, systemCode } from '../../security/folders.ts';
 import type { KeptRequest, RequestTable } from '../run/run-requests.ts';
 
-const NAME = /^(.+)~([0-9a-f-]{36})\.ask$/;
+const NAME = /^(.+)~([0-9a-f-]{36})\.(ask|taken|answer|new)$/;
 
 /** A folder that was changed so recently may change again within the same tick of the file system's clock. */
 const TICK_MS = 100;
 
 /** What a dead process has left of a request is removed after this time. */
 const LEFT_MS = 3_600_000;
+
+/** A process waits a second for its request to be taken: behind one that is much older, no one stands any more. */
+const STALE_MS = 60_000;
 
 /**
  * Requests as files in a folder: `<runId>~<id>.ask` until one is taken, `.taken` while it is answered, and `.answer`.
@@ -36,10 +39,12 @@ export function requestFiles(folder: string): RequestTable {
       changedAt = changed;
       lookedAt = Date.now();
       return readdirSync(folder).flatMap((name) => {
-        const kept = namedIn(name);
-        if (kept !== null) return [kept];
-        const left = statSync(join(folder, name), { throwIfNoEntry: false });
-        if (left !== undefined && Date.now() - left.mtimeMs > LEFT_MS) rmSync(join(folder, name), { force: true });
+        const [, runId = '', id = '', kind] = NAME.exec(name) ?? [];
+        const at = kind === undefined ? undefined : statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs;
+        if (at === undefined) return [];
+        const age = Date.now() - at;
+        if (age > (kind === 'ask' ? STALE_MS : LEFT_MS)) rmSync(join(folder, name), { force: true, recursive: true });
+        else if (kind === 'ask') return requestOf(runId, id);
         return [];
       });
     },
@@ -58,14 +63,11 @@ export function requestFiles(folder: string): RequestTable {
   };
 }
 
-/** The request that a file is named by; null for any other file. */
-function namedIn(name: string): KeptRequest | null {
-  const [, runId, id] = NAME.exec(name) ?? [];
-  if (runId === undefined || id === undefined) return null;
+function requestOf(runId: string, id: string): readonly KeptRequest[] {
   try {
-    return { runId: decodeURIComponent(runId), id };
+    return [{ runId: decodeURIComponent(runId), id }];
   } catch {
-    return null;
+    return [];
   }
 }
 

@@ -42,6 +42,8 @@ export interface RunFiles {
   /** The lock of a name that does not belong to a run; null while another process has it. Creates the folder. */
   claim(name: string): RunLock | null;
   isThere(runId: string): boolean;
+  /** Whether its file begins as that of a run does, or as a crash leaves one: others may keep JSON lines in the folder too. */
+  isRun(runId: string): boolean;
   /** Whether the run has ended, according to the last line of its file. */
   hasEnded(runId: string): boolean;
   /** Removes what is recorded of a run whose lock the caller has, and the history that no other run begins with. */
@@ -51,6 +53,7 @@ export interface RunFiles {
 }
 
 const EXTENSION = '.jsonl';
+const BEGINNING = '{"t":"run"';
 
 /** The files of the runs in a folder, which need not exist yet. Throws a `TypeError` for ids that can name no file. */
 export function runFiles(dir: string, histories: Pick<HistoryFiles, 'remove'>): RunFiles {
@@ -110,9 +113,13 @@ export function runFiles(dir: string, histories: Pick<HistoryFiles, 'remove'>): 
       return takeRunLock(join(dir, `.${createHash('sha256').update(name).digest('hex').slice(0, 32)}.lock`));
     },
     isThere: (runId) => existsSync(pathOf(runId)),
+    isRun: (runId) => {
+      const begins = bytesOf(pathOf(runId), BEGINNING.length, 'first').toString('latin1');
+      return BEGINNING.startsWith(begins);
+    },
     isLocked: (runId) => isLocked(named(runId, '.lock')),
     hasEnded: (runId) => {
-      if (!ended.has(runId) && endsIn(tailOf(pathOf(runId)))) ended.add(runId);
+      if (!ended.has(runId) && endsIn(bytesOf(pathOf(runId), TAIL, 'last'))) ended.add(runId);
       return ended.has(runId);
     },
     remove: (runId) => {
@@ -187,13 +194,14 @@ function firstLineOf(path: string): string | null | undefined {
 /** More than the last line of a run that has ended is long, or all that there is. */
 const TAIL = 65_536;
 
-function tailOf(path: string): Buffer {
+/** The first or the last bytes of a file, at most so many. */
+function bytesOf(path: string, most: number, which: 'first' | 'last'): Buffer {
   const file = opened(path);
   if (typeof file !== 'number') return Buffer.alloc(0);
   try {
-    const size = statSync(path).size;
-    const tail = Buffer.alloc(Math.min(size, TAIL));
-    return tail.subarray(0, readSync(file, tail, 0, tail.length, size - tail.length));
+    const { size } = fstatSync(file);
+    const bytes = Buffer.alloc(Math.min(size, most));
+    return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, which === 'first' ? 0 : size - bytes.length));
   } finally {
     closeSync(file);
   }

@@ -37,9 +37,14 @@ export function secretFiles(dir: string): SecretFiles {
     },
     sweep: (isOver) => {
       for (const name of namesIn(dir)) {
-        const runId = name.slice(0, -EXTENSION.length);
-        const at = statSync(join(dir, name), { throwIfNoEntry: false })?.mtimeMs ?? Infinity;
-        if (Date.now() - at > YOUNG_MS && isOver(runId)) rmSync(join(dir, name), { force: true });
+        const file = join(dir, name);
+        try {
+          const at = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Infinity;
+          if (Date.now() - at > YOUNG_MS && isVault(file) && isOver(name.slice(0, -EXTENSION.length)))
+            rmSync(file, { force: true });
+        } catch {
+          // No run may fail because of what else is in the folder. The next process tries again.
+        }
       }
     },
   };
@@ -47,6 +52,12 @@ export function secretFiles(dir: string): SecretFiles {
 
 function namesIn(dir: string): readonly string[] {
   return existsSync(dir) ? readdirSync(dir).filter((name) => name.endsWith(EXTENSION)) : [];
+}
+
+/** Whether it holds secrets of a run: a file of someone else may have such a name. */
+function isVault(path: string): boolean {
+  const [mark] = Object.keys(readSecrets(path));
+  return mark?.startsWith('«secret:') === true;
 }
 
 function readSecrets(path: string): Readonly<Record<string, string>> {

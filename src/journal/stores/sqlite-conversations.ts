@@ -6,7 +6,8 @@
  *    found is damaged or another conversation's, all rows are looked at.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import { type Row, conversationIn, isIntact, metadataIn } from './sqlite-rows.ts';
+import { conversationIn } from '../format/tally.ts';
+import { type Row, isIntact, metadataIn } from './sqlite-rows.ts';
 
 /** The index, and the numbers of runs, which the database keeps by itself whatever adds or removes a run. */
 export const CONVERSATION_TABLES = `

@@ -3,7 +3,15 @@ import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite';
 import { checksum } from '../../json/digest.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import { type Recording, readRecording } from '../format/recording.ts';
-import { type Tallied, type Tally, runTally, summaryOf, type RunSummary, textOrNull } from '../format/tally.ts';
+import {
+  type Tallied,
+  type Tally,
+  conversationIn,
+  runTally,
+  summaryOf,
+  type RunSummary,
+  textOrNull,
+} from '../format/tally.ts';
 import { isGone, readWriter } from './writer.ts';
 
 /** A row of both tables as the database gives it, its integers as bigints: a damaged one may be too large for a number. */
@@ -148,12 +156,13 @@ export function columnText(value: SQLOutputValue | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The conversation that a run belongs to, by its metadata; null for one that belongs to none. */
-export function conversationIn({ conversation }: JsonObject): string | null {
-  return typeof conversation === 'string' ? conversation : null;
-}
-
 export function metadataIn(value: SQLOutputValue | undefined): JsonObject {
   const parsed: unknown = JSON.parse(columnText(value));
   return isJsonObject(parsed) ? parsed : {};
+}
+
+/** The row of a run of which nothing is recorded. */
+export function unbegun(runId: string): Tallied {
+  const ending = { status: null, reason: null, errorCode: null, ended: false, waiting: false, due: undefined };
+  return { runId, agent: '', at: '', input: '', metadata: {}, toolsUsed: [], steps: 0, records: 0, ...ending };
 }

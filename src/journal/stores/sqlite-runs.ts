@@ -13,7 +13,6 @@ import {
   ALL,
   type Row,
   type StoredLines,
-  conversationIn,
   headOf,
   isIntact,
   isWritten,
@@ -22,7 +21,15 @@ import {
   tallyOf,
   columnText,
 } from './sqlite-rows.ts';
-import { type Tallied, matches, selectRuns, summaryOf, type RunSummary, type RunQuery } from '../format/tally.ts';
+import {
+  type Tallied,
+  conversationIn,
+  matches,
+  selectRuns,
+  summaryOf,
+  type RunSummary,
+  type RunQuery,
+} from '../format/tally.ts';
 
 /** The writer of a run, as stored in the row. */
 export interface RunWriter {
@@ -140,8 +147,13 @@ export class RunTables {
     return changes === 1;
   }
 
-  /** Adds lines, the first with number `from`, and new messages of the run's history. Throws a `JournalError` (`run-lost`). */
-  append({ runId, id, writer }: OwnedRun, { lines, from, tallied, history }: MoreOfRun): void {
+  /**
+   * Adds lines, the first with number `from`, and new messages of the run's history; `isAnew`: in the place of all that is
+   * there. Throws a `JournalError` (`run-lost`).
+   */
+  append(run: OwnedRun, { lines, from, tallied, history }: MoreOfRun, isAnew = false): void {
+    const { runId, id, writer } = run;
+    if (isAnew) this.cut(run, from, tallied);
     const { update, add, say, name } = this.#sql;
     const { changes } = update.run({ ...progressOf(tallied), run: id, writer, beat: Date.now() });
     if (changes !== 1) throw new JournalError('run-lost', runId, this.#path);

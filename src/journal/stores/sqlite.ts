@@ -12,7 +12,7 @@ import { PolledRequests } from '../run/run-requests.ts';
 import { requestFiles } from './request-files.ts';
 import { type SecretFiles, secretFiles } from './secret-files.ts';
 import { openDatabase, openToRead, sqliteQueue } from './sqlite-database.ts';
-import { readStored, tallyOf, tooShort } from './sqlite-rows.ts';
+import { readStored, tallyOf, tooShort, unbegun } from './sqlite-rows.ts';
 import { type OwnedRun, type RunWriter, RunTables } from './sqlite-runs.ts';
 import { BEAT_MS, newWriter } from './writer.ts';
 
@@ -209,9 +209,10 @@ class SqliteStore {
     return { headAs, placed: () => stored };
   }
 
-  #sinkOf(owned: () => OwnedRun, runId: string, { tally, write, written, placed }: Begun): Sink {
+  #sinkOf(owned: () => OwnedRun, runId: string, { written, placed, ...begun }: Begun): Sink {
     const connection = this.#connect();
     this.#join(owned, connection);
+    let { tally, write } = begun;
     let next = written + 1;
     let ended = false;
     const close = async (): Promise<void> => {
@@ -219,20 +220,26 @@ class SqliteStore {
       if (ended) this.#vaults.remove(nameOf(runId));
       await connection.write(() => releaseBegun(connection.runs, owned), true);
     };
-    const append = async (records: readonly RecordLine[]): Promise<void> => {
+    const append = async (records: readonly RecordLine[], isAnew = false): Promise<void> => {
       const lines = records.flatMap((record) => write(record).trimEnd().split('\n'));
       for (const record of records) tally.add(record);
       const more = { lines, from: next, tallied: tally.read(), history: next === 1 ? placed() : null };
       next += lines.length;
       try {
-        await connection.write(() => connection.runs.append(owned(), more));
+        await connection.write(() => connection.runs.append(owned(), more, isAnew));
       } catch (error) {
         await close().catch(() => undefined);
         throw error;
       }
       ended ||= more.tallied.ended;
     };
-    return { append, close };
+    const replace = (records: readonly RecordLine[]): Promise<void> => {
+      const [head] = records;
+      if (head?.t !== 'run') throw new TypeError('A recording begins with a run record.');
+      [tally, write, next] = [runTally(head), lineWriter(undefined, 0), 1];
+      return append(records, true);
+    };
+    return { append: (records) => append(records), replace, close };
   }
 
   #join(owned: () => OwnedRun, { runs, write }: Connection): void {
@@ -286,12 +293,6 @@ function releaseBegun(runs: RunTables, owned: () => OwnedRun): void {
     return;
   }
   runs.release(run);
-}
-
-/** The row of a run of which nothing is recorded. */
-function unbegun(runId: string): Tallied {
-  const ending = { status: null, reason: null, errorCode: null, ended: false, waiting: false, due: undefined };
-  return { runId, agent: '', at: '', input: '', metadata: {}, toolsUsed: [], steps: 0, records: 0, ...ending };
 }
 
 const writerOf = (runId: string): RunWriter => ({ runId, writer: JSON.stringify(newWriter()) });

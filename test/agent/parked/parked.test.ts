@@ -30,6 +30,17 @@ function paying(journal: JournalStore, replies: Parameters<typeof scriptedModel>
   return { agent, pay, look, model, reasons };
 }
 
+/** A store whose runs are taken a while after they were read. */
+function slowlyTaken(store: JournalStore, ms: number): JournalStore {
+  return {
+    ...store,
+    take: async (runId) => {
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      return (await store.take?.(runId)) ?? null;
+    },
+  };
+}
+
 describe.each(['memory', 'file', 'sqlite'])('a run that may be parked, in a journal of the kind %s', (kind) => {
   const opened = async () => {
     const folder = await temporaryFolder();
@@ -102,6 +113,23 @@ describe.each(['memory', 'file', 'sqlite'])('a run that may be parked, in a jour
     // Its own clock says that it is not due yet: it is parked again, and nothing is lost.
     expect(woken).toMatchObject({ runId, result: { reason: 'parked' } });
     expect(later.pay.calls).toEqual([]);
+  });
+
+  test('is continued and reported by one of several that wake it at the same time, to its end or until it waits again', async () => {
+    await using place = await opened();
+    const { runId } = await paying(place.open(), [calls(['pay'])]).agent.run('Pay.', { park: true });
+    const wokenByAll = async (callId: string, reply: Parameters<typeof scriptedModel>[0][number]) => {
+      await paying(place.open(), []).agent.approve(runId, callId);
+      const all = Array.from({ length: 4 }, (_, n) => paying(slowlyTaken(place.open(), n * 80), [reply]));
+      const woken = (await Promise.all(all.map(({ agent }) => agent.wake()))).flat();
+      return { woken, paid: all.reduce((sum, { pay }) => sum + pay.calls.length, 0) };
+    };
+    const first = await wokenByAll('c1', calls(['pay', { again: true }]));
+    expect(first).toMatchObject({ woken: [{ runId, error: null, result: { reason: 'parked' } }], paid: 1 });
+    const callId = first.woken[0]?.result?.pending?.[0]?.callId ?? '';
+    const second = await wokenByAll(callId, 'Done.');
+    expect(second).toMatchObject({ woken: [{ runId, error: null, result: { status: 'answered' } }], paid: 1 });
+    expect((await place.open().read?.(runId))?.lines.filter(({ t }) => t === 'restart')).toHaveLength(2);
   });
 
   test('is cancelled where it lies, once, and nothing of it runs', async () => {
