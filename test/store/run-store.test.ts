@@ -7,7 +7,7 @@ import { followed, isDone, paid, payCall, runsIn, servedChat } from './served-ch
 const texts = ({ messages }: RunSnapshot): readonly string[] => messages.map(({ role, text }) => `${role}: ${text}`);
 
 test('a chat streams: what was asked, the reply while it is written, the answer, and the next run behind it', async () => {
-  const { url } = await servedChat([{ content: 'One two three.', paceMs: 30 }, 'Again.']);
+  const { url } = await servedChat([{ content: 'One two three.', paceMs: 200 }, 'Again.']);
   const { store, views, until } = followed(`${url}/?id=a`);
   await until(({ connection }) => connection === 'closed');
   expect(store.getSnapshot()).toMatchObject({ status: 'idle', runId: null, messages: [], error: null });

@@ -201,6 +201,23 @@ test('an answer that comes too late is refused, and what became of the run is sh
   expect(again.messages.find(({ role }) => role === 'tool')?.content).toContain('nobody');
 });
 
+test('edited arguments that are no object are refused: the call does not run with those from before', async () => {
+  const journal = memoryJournal();
+  const client = (await served(payingAgent(journal, calling('printer')), journal))('bills');
+  client.addMessage({ id: 'u1', role: 'user', content: 'Pay.' });
+  await client.runAgent();
+  const interruptId = client.pendingInterrupts[0]?.id;
+  for (const payload of [{ editedArgs: '{"to":"printer","euros":1}' }, { editedArgs: [] }, { answer: { euros: 1 } }]) {
+    const resume = [{ interruptId, status: 'resolved', payload: { approved: true, ...payload } }];
+    const body = JSON.stringify({ threadId: 'bills', runId: 'r', messages: [], resume });
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    const answer = await client.fetch(client.url, { method: 'POST', body, headers: { user: 'ada' } });
+    // oxlint-disable-next-line no-await-in-loop -- see above
+    expect(await answer.text()).toContain('"code":"bad-request"');
+  }
+  expect((await journal.list?.())?.[0]).toMatchObject({ toolsUsed: [], status: null });
+});
+
 test('all open calls are answered at once, or none is', async () => {
   const journal = memoryJournal();
   const open = await served(payingAgent(journal, calling('printer', 'casino')), journal);
