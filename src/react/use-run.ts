@@ -52,16 +52,17 @@ export function useRun(
 
 /** Selects once for each view and selector. The selected value keeps its identity while the next one is equal. */
 function selecting(store: RunStore) {
-  let lastView: RunSnapshot | null = null;
+  let lastView: RunSnapshot | undefined;
   let lastSelector: ((run: UsedRun) => unknown) | undefined;
   let value: unknown;
   return {
     store,
     read: (view: RunSnapshot, selector?: (run: UsedRun) => unknown): unknown => {
       if (view === lastView && selector === lastSelector) return value;
-      [lastView, lastSelector] = [view, selector];
+      lastView = view;
+      lastSelector = selector;
       const run = { ...store, ...view };
-      const next = selector === undefined ? run : selector(run);
+      const next = selector ? selector(run) : run;
       if (!isAlike(value, next)) value = next;
       return value;
     },
@@ -70,8 +71,9 @@ function selecting(store: RunStore) {
 
 /** Whether two lists or plain objects have the same members. Others, such as a `Map`, hide what they hold. */
 function isAlike(one: unknown, other: unknown): boolean {
-  if (!isPlain(one) || !isPlain(other)) return false;
-  return Object.keys({ ...one, ...other }).every((key) => Object.is(one[key], other[key]));
+  return (
+    isPlain(one) && isPlain(other) && Object.keys({ ...one, ...other }).every((key) => Object.is(one[key], other[key]))
+  );
 }
 
 function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -7,7 +7,7 @@
 import type { Usage } from '../actors/model.ts';
 import type { AnyResult } from '../machines/contract/run-result.ts';
 import type { RunEvent } from '../machines/events/run-events.ts';
-import type { CallView, MessageView, RunSnapshot } from './view-types.ts';
+import type { CallView, MessageView, PendingView, RunSnapshot } from './view-types.ts';
 
 /** A view and how far it has come. */
 export interface RunFold {
@@ -51,12 +51,11 @@ export function foldEvent(before: RunFold, event: ShownEvent): RunFold {
   return { seq: event.seq, view: pendingAfter(shown(before.view, event), event) };
 }
 
-function shown(view: RunSnapshot, event: ShownEvent): RunSnapshot {
+function shown(before: RunSnapshot, event: ShownEvent): RunSnapshot {
+  const view = event.type === 'model.replied' ? { ...before, usage: sum(before.usage, event.usage) } : before;
   // The actions of an agent below are shown; its texts are left to its parent.
-  if (event.child !== undefined)
-    return event.type === 'model.replied' ? { ...view, usage: sum(view.usage, event.usage) } : view;
+  if (event.child) return view;
   const turn = `${view.runId}:${view.step}`;
-  const edit = (change: Partial<MessageView>): RunSnapshot => withMessage(view, turn, change);
   switch (event.type) {
     case 'run.started':
       return {
@@ -73,27 +72,29 @@ function shown(view: RunSnapshot, event: ShownEvent): RunSnapshot {
       };
     case 'step.started':
       return { ...withoutDraft(view), step: event.step, limit: event.limit };
-    case 'state.changed':
-      return { ...view, state: event.to };
+    case 'state.changed': {
+      const asked = view.pending.find((one) => one.callId === event.callId);
+      const next = { ...view, state: event.to };
+      return asked ? withCall(next, turn, answered(asked, event.answer)) : next;
+    }
     case 'model.token': {
-      if (event.answer + event.thought === '') return view;
+      if (!(event.answer + event.thought)) return view;
       const { text, thought } = (event.more && messageIn(view, turn)) || NO_TEXT;
-      return edit({ text: text + event.answer, thought: thought + event.thought, isPartial: true });
+      return withMessage(view, turn, { text: text + event.answer, thought: thought + event.thought, isPartial: true });
     }
     case 'output.partial':
       return { ...view, output: event.output };
     case 'model.retrying':
       return withoutDraft(view);
     case 'model.replied': {
-      const spent = { ...withoutDraft(view), usage: sum(view.usage, event.usage) };
-      const text = event.strategy === 'native' ? event.text : '';
-      return text === '' ? spent : withMessage(spent, turn, { text });
+      const read = withoutDraft(view);
+      return event.strategy === 'native' && event.text ? withMessage(read, turn, { text: event.text }) : read;
     }
     case 'thought':
       // The words beside native calls come as the text, too.
-      return messageIn(view, turn)?.text === event.text ? view : edit({ thought: event.text });
+      return messageIn(view, turn)?.text === event.text ? view : withMessage(view, turn, { thought: event.text });
     case 'answer':
-      return edit({ text: event.text, isPartial: false });
+      return withMessage(view, turn, { text: event.text, isPartial: false });
     case 'message.received':
       return { ...view, messages: [...view.messages, said(event.id, event.text, true)] };
     case 'message.delivered':
@@ -133,7 +134,14 @@ function pendingAfter(view: RunSnapshot, event: ShownEvent): RunSnapshot {
   const others = view.pending.filter((one) => one.callId !== event.callId);
   const pending =
     event.type === 'approval.requested' ? [...others, { ...callIn(event), runId: view.runId ?? '' }] : others;
-  return { ...view, pending, status: pending.length > 0 ? 'waiting' : 'working' };
+  return { ...view, pending, status: pending.length ? 'waiting' : 'working' };
+}
+
+/** A question that was waited for, as a call. */
+function answered(asked: PendingView, answer = ''): CallView {
+  return answer === 'yes'
+    ? { ...asked, status: 'finished', ok: true, result: { status: 'success' } }
+    : { ...asked, status: 'denied', reason: answer };
 }
 
 /** The data of an event about its call. */
@@ -142,7 +150,7 @@ function callIn<TEvent extends RunEvent>({ type: _type, seq: _seq, replayed: _re
 }
 
 function withoutDraft(view: RunSnapshot): RunSnapshot {
-  const messages = view.messages.filter((one) => !one.isPartial || one.calls.length > 0);
+  const messages = view.messages.filter((one) => !one.isPartial || one.calls.length);
   return { ...view, output: null, messages: messages.map((one) => (one.isPartial ? { ...one, ...NO_TEXT } : one)) };
 }
 
@@ -156,18 +164,18 @@ const messageIn = (view: RunSnapshot, id: string) => view.messages.find((one) =>
 
 function withMessage(view: RunSnapshot, id: string, change: Partial<MessageView>): RunSnapshot {
   const fresh: MessageView = { ...said(id), role: 'assistant' };
-  const messages = messageIn(view, id) === undefined ? [...view.messages, fresh] : view.messages;
+  const messages = messageIn(view, id) ? view.messages : [...view.messages, fresh];
   return { ...view, messages: messages.map((one) => (one.id === id ? { ...one, ...change } : one)) };
 }
 
 function withCall(view: RunSnapshot, turn: string, call: CallView): RunSnapshot {
   const { calls: before = [] } = messageIn(view, turn) ?? {};
-  const calls = before.map((one) => (one.callId === call.callId ? call : one));
-  return withMessage(view, turn, { calls: calls.includes(call) ? calls : [...calls, call] });
+  const calls = before.some((one) => one.callId === call.callId) ? before : [...before, call];
+  return withMessage(view, turn, { calls: calls.map((one) => (one.callId === call.callId ? call : one)) });
 }
 
 function sum(one: Usage, other: Usage | null): Usage {
-  if (other === null) return one;
+  if (!other) return one;
   return {
     inputTokens: one.inputTokens + other.inputTokens,
     outputTokens: one.outputTokens + other.outputTokens,

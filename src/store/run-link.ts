@@ -70,45 +70,59 @@ export function linkToRun(run: SomeRun): RunLink {
         take({ error: errorOf(error) });
       }
     },
-    request: async ({ type, callId = '', args, text = '' }) => {
-      if (type === 'approve') return { ok: await run.approve(callId, args && { args }) };
-      if (type === 'reject') return { ok: await run.reject(callId, text) };
-      if (type === 'stop') return { ok: await run.cancel() };
-      // What becomes of it, events say.
-      void (type === 'steer' ? run.steer(text) : run.queue(text));
-      return { ok: true };
+    request: async (request) => {
+      const ok = await isTaken(run, request);
+      return ok ? { ok } : { ok, error: { code: 'over', message: 'It is over.' } };
     },
   };
+}
+
+async function isTaken(run: SomeRun, { type, callId = '', args, text = '' }: StoreRequest): Promise<boolean> {
+  if (type === 'approve') return run.approve(callId, args && { args });
+  if (type === 'reject') return run.reject(callId, text);
+  if (type === 'stop') return run.cancel();
+  const id = String(Math.random());
+  const delivery = run[type === 'steer' ? type : 'queue'](text, { id });
+  const known = delivery.then((one) => one.delivered || one.reason === 'kept');
+  // It may be delivered much later.
+  const received = async (): Promise<boolean> => {
+    for await (const event of run) if ('id' in event && event.id === id) return true;
+    return known;
+  };
+  return Promise.race([known, received()]);
 }
 
 /** A chat behind a URL: GET follows it, POST sends it a request. */
 export function linkToUrl(
   url: string,
-  { headers, credentials = 'same-origin', fetch: ask = fetch, retryMs = 500 }: RunStoreOptions,
+  { headers, credentials, fetch: ask = fetch, retryMs = 500 }: RunStoreOptions,
 ): RunLink {
   let position: string | undefined;
-  const send = async (init: RequestInit, own: RequestHeaders): Promise<Response> => {
+  const send = async (own: RequestHeaders, init: RequestInit): Promise<Response> => {
     const given = typeof headers === 'function' ? await headers() : headers;
-    return ask(url, { ...init, headers: { ...given, ...own }, credentials });
+    return ask(url, { ...init, headers: { ...given, ...own }, ...(credentials && { credentials }) });
   };
   return {
     follow: async (take, signal) => {
       for (let failures = 0; !signal.aborted; failures++) {
-        take({ connection: failures === 0 ? 'connecting' : 'retrying' });
+        take({ connection: failures ? 'retrying' : 'connecting' });
         try {
           const last = position && { 'last-event-id': position };
-          const response = await send({ signal }, { accept: 'text/event-stream', ...last });
-          if (response.status === 204) return;
-          if (response.status >= 400 && response.status < 500)
-            return take({ error: (await answerOf(response)).error ?? null });
-          if (!response.ok || response.body === null) throw new Error('closed');
-          take({ connection: 'open' });
-          for await (const [data, id] of messagesIn(response.body.getReader())) {
-            if (signal.aborted) return;
-            take(JSON.parse(data));
-            if (id === undefined) continue;
-            position = id;
-            failures = -1;
+          const response = await send({ accept: 'text/event-stream', ...last }, { signal });
+          // Nothing is new and no run is live, or it is refused.
+          if (/^4|204/.test(`${response.status}`)) {
+            const { error } = await answerOf(response);
+            return error && take({ error });
+          }
+          if (response.ok && response.body) {
+            take({ connection: 'open' });
+            for await (const [data, id] of messagesIn(response.body.getReader())) {
+              if (signal.aborted) return;
+              take(JSON.parse(data));
+              if (!id) continue;
+              position = id;
+              failures = -1;
+            }
           }
         } catch {
           // It is opened again.
@@ -120,13 +134,14 @@ export function linkToUrl(
       }
     },
     request: async (request) =>
-      answerOf(await send({ method: 'POST', body: JSON.stringify(request) }, { 'content-type': 'application/json' })),
+      answerOf(await send({ 'content-type': 'application/json' }, { method: 'POST', body: JSON.stringify(request) })),
   };
 }
 
 async function answerOf(response: Response): Promise<RequestAnswer> {
-  const { ok = response.ok, error }: Partial<RequestAnswer> = await response.json().catch(() => ({}));
-  return ok && response.ok ? { ok } : { ok: false, error: error ?? errorOf(`HTTP ${response.status}`) };
+  const read: Partial<RequestAnswer> = await response.json().catch(() => ({}));
+  const { ok = true, error = errorOf(`HTTP ${response.status}`) } = read;
+  return ok && response.ok ? { ok } : { ok: false, error };
 }
 
 export function errorOf(reason: unknown): ViewError {
@@ -149,7 +164,7 @@ export async function* messagesIn(reader: ReadableStreamDefaultReader<Uint8Array
     rest = blocks.pop() ?? '';
     for (const block of blocks) {
       const [, id, data] = /^(?:id: (.*?)\n)?data: (.*)/s.exec(block) ?? [];
-      if (data !== undefined) yield [data, id];
+      if (data) yield [data, id];
     }
   }
 }

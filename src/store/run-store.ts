@@ -4,19 +4,17 @@
  * I1 One connection for all subscribers. It is closed when the last has gone, which never ends the run.
  * I2 A lost connection continues after the last position received.
  */
-import type { JsonObject } from '../json/json.ts';
 import type { SomeRun } from '../agent/run/run.ts';
 import {
   type RunNews,
   type RequestAnswer,
-  type RunLink,
   type StoreRequest,
   type RunStoreOptions,
   errorOf,
   linkToRun,
   linkToUrl,
 } from './run-link.ts';
-import { NO_EVENTS, type RunFold, foldEvent } from './run-fold.ts';
+import { NO_EVENTS, foldEvent } from './run-fold.ts';
 import type { RunActions, RunSnapshot, ViewError } from './view-types.ts';
 
 /** A run or a chat for a user interface, without React: for Vue, Svelte and plain pages. */
@@ -38,105 +36,81 @@ export function runStore<TSource = SomeRun>(url: string, options?: RunStoreOptio
 export function runStore<TRun extends SomeRun>(run: TRun): RunStore<TRun>;
 export function runStore(source: string | SomeRun, options?: RunStoreOptions): RunStore;
 export function runStore(source: string | SomeRun, options: RunStoreOptions = {}): RunStore {
-  return new FollowedRun(typeof source === 'string' ? linkToUrl(source, options) : linkToRun(source));
-}
-
-class FollowedRun implements RunStore {
-  readonly #link: RunLink;
-  readonly #listeners = new Set<() => void>();
-  #fold: RunFold = NO_EVENTS;
-  #open: AbortController | null = null;
-  #isAskedAgain = false;
+  // Variables, not members of a class: those keep their names on a page.
+  const link = typeof source === 'string' ? linkToUrl(source, options) : linkToRun(source);
+  const listeners = new Set<() => void>();
+  let fold = NO_EVENTS;
+  let opened: AbortController | null = null;
+  let isAskedAgain: boolean;
   /** Why the last request was refused. */
-  #refusal: ViewError | null = null;
+  let refusal: ViewError | null = null;
 
-  constructor(link: RunLink) {
-    this.#link = link;
-  }
-
-  readonly getSnapshot = (): RunSnapshot => this.#fold.view;
-
-  readonly subscribe = (listener: () => void): (() => void) => {
-    // A separate listener: the same function may be given twice.
-    const own = (): void => listener();
-    this.#listeners.add(own);
-    if (this.#listeners.size === 1) {
-      globalThis.document?.addEventListener('visibilitychange', this.#look);
-      if (this.#open === null) this.#follow();
-    }
-    return () => {
-      this.#listeners.delete(own);
-      // Subscribing again at once, as effects do in strict mode, keeps the connection.
-      setTimeout(() => this.#leaveIfUnused());
-    };
-  };
-
-  readonly approve = (callId: string, args?: JsonObject): Promise<boolean> =>
-    this.#answer({ type: 'approve', callId, args });
-
-  readonly reject = (callId: string, text = ''): Promise<boolean> => this.#answer({ type: 'reject', callId, text });
-
-  readonly send = (text: string): Promise<boolean> => this.#ask({ type: 'send', text });
-
-  readonly steer = (text: string): Promise<boolean> => this.#ask({ type: 'steer', runId: this.#runId(), text });
-
-  readonly stop = (): Promise<boolean> => this.#ask({ type: 'stop', runId: this.#runId() });
-
-  readonly #take = ({ events = [], ...rest }: RunNews): void => {
-    const fold = events.reduce(foldEvent, this.#fold);
-    this.#fold = { ...fold, view: { ...fold.view, ...rest } };
-    for (const listener of this.#listeners) listener();
+  const take = ({ events = [], ...rest }: RunNews): void => {
+    const { view, seq } = events.reduce(foldEvent, fold);
+    fold = { seq, view: { ...view, ...rest } };
+    for (const listener of listeners) listener();
   };
 
   /** Opens the connection, or makes sure that an open one is reopened after its end: there may be more by then. */
-  #follow(): void {
-    this.#isAskedAgain = this.#open !== null;
-    if (this.#open !== null || this.#listeners.size === 0) return;
+  const follow = (): void => {
+    isAskedAgain = Boolean(opened);
+    if (opened || !listeners.size) return;
     const own = new AbortController();
-    this.#open = own;
-    const take = (news: RunNews): void => {
-      if (this.#open === own) this.#take(news);
-    };
-    void this.#link.follow(take, own.signal).then(() => {
-      if (this.#open !== own) return;
-      this.#open = null;
-      if (this.#isAskedAgain) this.#follow();
-      else this.#take({ connection: 'closed' });
+    opened = own;
+    const takeOwn = (news: RunNews): unknown => opened === own && take(news);
+    void link.follow(takeOwn, own.signal).then(() => {
+      if (opened !== own) return;
+      opened = null;
+      if (isAskedAgain) follow();
+      else take({ connection: 'closed' });
     });
-  }
-
-  readonly #look = (): void => {
-    if (document.visibilityState === 'visible' && this.#open === null) this.#follow();
   };
 
-  #leaveIfUnused(): void {
-    if (this.#listeners.size > 0) return;
-    globalThis.document?.removeEventListener('visibilitychange', this.#look);
-    this.#open?.abort();
-    this.#open = null;
-  }
-
-  /** The live run; empty if there is none. */
-  #runId(): string {
-    const { runId, status } = this.#fold.view;
-    return status === 'working' || status === 'waiting' ? (runId ?? '') : '';
-  }
-
-  #answer(request: StoreRequest): Promise<boolean> {
-    const { runId = '', digest } = this.#fold.view.pending.find(({ callId }) => callId === request.callId) ?? {};
-    return this.#ask({ ...request, runId, digest });
-  }
+  const look = (): unknown => document.visibilityState === 'visible' && follow();
 
   /** Nothing is sent if there is no run or call to send it to. */
-  async #ask(request: StoreRequest): Promise<boolean> {
+  const ask = async (request: StoreRequest): Promise<boolean> => {
     if (request.runId === '') return false;
-    const { ok, error = null } = await this.#link
+    const { ok, error = null } = await link
       .request(request)
       .catch((reason: unknown): RequestAnswer => ({ ok: false, error: errorOf(reason) }));
     // An error of the run itself stays.
-    if (error !== null || this.#fold.view.error === this.#refusal) this.#take({ error });
-    this.#refusal = error;
-    if (ok) this.#follow();
+    if (error || fold.view.error === refusal) take({ error });
+    refusal = error;
+    if (ok) follow();
     return ok;
-  }
+  };
+
+  const answer = (request: StoreRequest): Promise<boolean> => {
+    const { runId = '', digest } = fold.view.pending.find((one) => one.callId === request.callId) ?? {};
+    return ask({ ...request, runId, digest });
+  };
+
+  return {
+    getSnapshot: () => fold.view,
+    subscribe: (listener) => {
+      // A separate listener: the same function may be given twice.
+      const own = (): void => listener();
+      listeners.add(own);
+      if (listeners.size === 1) {
+        globalThis.document?.addEventListener('visibilitychange', look);
+        if (!opened) follow();
+      }
+      return () => {
+        listeners.delete(own);
+        // Subscribing again at once, as effects do in strict mode, keeps the connection.
+        setTimeout(() => {
+          if (listeners.size) return;
+          globalThis.document?.removeEventListener('visibilitychange', look);
+          opened?.abort();
+          opened = null;
+        });
+      };
+    },
+    approve: (callId, args) => answer({ type: 'approve', callId, args }),
+    reject: (callId, text = '') => answer({ type: 'reject', callId, text }),
+    send: (text) => ask({ type: 'send', text }),
+    steer: (text) => ask({ type: 'steer', runId: fold.view.runId ?? '', text }),
+    stop: () => ask({ type: 'stop', runId: fold.view.runId ?? '' }),
+  };
 }

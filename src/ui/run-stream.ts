@@ -10,11 +10,11 @@
 import { isJsonObject } from '../json/json.ts';
 import type { RunSummary } from '../journal/format/tally.ts';
 import type { RunEvent } from '../machines/events/run-events.ts';
-import type { RequestAnswer, SentGroup } from '../store/run-link.ts';
+import type { RequestAnswer, SentGroup, StoreRequest } from '../store/run-link.ts';
 import type { ShownEvent } from '../store/run-fold.ts';
 import { type ServedAgent, refusedReplies, standingOf, writeReplies } from './base/answer-approvals.ts';
 import { Chat, type ChatOptions, checkServing } from './base/chat.ts';
-import { type OpenApproval, OpenApprovals, QUESTION_ENDS, globalCallId, questionEnd } from './base/open-approvals.ts';
+import { OpenApprovals, globalCallId } from './base/open-approvals.ts';
 import { newChatId, runsOfChat } from './base/owned-runs.ts';
 import { type FeedOptions, type LiveText, runFeed } from './base/run-feed.ts';
 import { jsonOf, SSE_PING, readPosition, refusal, sseResponse, unknownId } from './base/sse.ts';
@@ -70,6 +70,9 @@ interface Resumed {
   readonly [runId: string]: FeedOptions['resumed'];
 }
 
+/** A client that has nothing of a chat receives its latest runs. */
+const MOST_RUNS = 100;
+
 /** All runs of a chat after a position, one after the other, and the live events of the last. */
 async function* textsOf(
   served: Served,
@@ -78,10 +81,8 @@ async function* textsOf(
   const [lastRunId = '', line = ''] = after.split(':');
   const runsOf = () => runsOfChat(served.journal, served.chatId, { owner: served.owner });
   const known = await runsOf();
-  let at = Math.max(
-    0,
-    known.findIndex(({ runId }) => runId === lastRunId),
-  );
+  const from = lastRunId === '' ? known.length - MOST_RUNS : known.findIndex(({ runId }) => runId === lastRunId);
+  let at = Math.max(0, from);
   for (let runs = known; !signal.aborted; at += 1) {
     // oxlint-disable-next-line no-await-in-loop -- the runs that came meanwhile
     if (at >= runs.length) runs = await runsOf();
@@ -102,12 +103,11 @@ async function* textsOfRun(
 ): AsyncGenerator<string> {
   const approvals = new OpenApprovals();
   const shown = (event: RunEvent): readonly ShownEvent[] => {
-    const ended = approvals.endedBy(event).map((one) => questionEnded(one, event));
     approvals.take(event);
     const digest = event.type === 'approval.requested' ? approvals.of(event.callId)?.digest : undefined;
     // The text is in the events before.
     if (event.type === 'run.finished') return [{ ...event, result: { ...event.result, messages: [] } }];
-    return [...ended, digest === undefined ? event : { ...event, digest }];
+    return [digest === undefined ? event : { ...event, digest }];
   };
   let state = '';
   let seq = 0;
@@ -141,27 +141,6 @@ function written(id: string, group: SentGroup): string {
   return `${id}data: ${JSON.stringify(group)}\n\n`;
 }
 
-/** The end of a question, which has no event, as that of its call: between that event by which it ended and the one before. */
-function questionEnded({ callId, tool, args, child }: OpenApproval, event: RunEvent): RunEvent {
-  const of = {
-    callId,
-    tool,
-    args,
-    seq: event.seq - 0.5,
-    replayed: event.replayed,
-    ...(child === undefined ? {} : { child }),
-  };
-  const end = questionEnd(event) ?? 'none';
-  if (end !== 'yes') return { ...of, type: 'tool.denied', reason: QUESTION_ENDS[end] };
-  return {
-    ...of,
-    type: 'tool.finished',
-    result: { status: 'success', message: QUESTION_ENDS.yes },
-    ok: true,
-    durationMs: 0,
-  };
-}
-
 /** The model's text so far, as its last token: what is new in it, where it has grown. */
 function tokenOf({ seq, attempt, thought, answer }: LiveText, told: LiveText | null): ShownEvent {
   const token = { type: 'model.token', kind: 'text', text: '', index: 0, replayed: false, seq, attempt } as const;
@@ -175,32 +154,50 @@ function tokenOf({ seq, attempt, thought, answer }: LiveText, told: LiveText | n
 async function said(served: Served, request: Request): Promise<Response> {
   const { json, refused: tooLarge } = await jsonOf(request, served.maxRequestBytes);
   if (tooLarge !== undefined) return tooLarge;
-  if (!isJsonObject(json)) return refusal(400, 'bad-request', 'The body must be a JSON object.');
-  const answer = await answered(served, json);
+  const asked = readRequest(json);
+  if (typeof asked === 'string') return refusal(400, 'bad-request', asked);
+  const answer = await answered(served, asked);
   return Response.json(answer, { status: answer.ok ? 200 : 409 });
 }
 
-async function answered(served: Served, body: Readonly<Record<string, unknown>>): Promise<RequestAnswer> {
+const TYPES = ['approve', 'reject', 'send', 'steer', 'stop'] as const;
+
+/** A request as `StoreRequest` has it; a sentence that says what is wrong with it. */
+function readRequest(body: unknown): StoreRequest | string {
+  if (!isJsonObject(body)) return 'The body must be a JSON object.';
+  const { type, runId, callId, digest, args, text } = body;
+  const known = TYPES.find((one) => one === type);
+  if (known === undefined) return `'type' must be one of ${TYPES.map((one) => `'${one}'`).join(', ')}.`;
+  for (const [name, value] of Object.entries({ runId, callId, digest, text }))
+    if (value !== undefined && typeof value !== 'string') return `'${name}' must be a text.`;
+  const asText = (value: unknown): string => (typeof value === 'string' ? value : '');
+  const isAnswer = known === 'approve' || known === 'reject';
+  if (known !== 'send' && !runId) return `'runId' must name the run.`;
+  if (isAnswer && !callId) return `'callId' must name the call.`;
+  if (!isAnswer && known !== 'stop' && asText(text).trim() === '') return `'text' must be a text that is not blank.`;
+  if (args !== undefined && !isJsonObject(args)) return `'args' must be a JSON object.`;
+  return {
+    type: known,
+    runId: asText(runId),
+    callId: asText(callId),
+    digest: asText(digest),
+    text: asText(text),
+    args,
+  };
+}
+
+async function answered(served: Served, asked: StoreRequest): Promise<RequestAnswer> {
   const { chat } = served;
-  const { type, runId } = body;
-  const text = typeof body.text === 'string' ? body.text : '';
-  if ((type === 'send' || type === 'steer') && text.trim() === '') return refused('bad-request', 'There is no text.');
+  const { type, runId, text = '' } = asked;
   const last = await chat.last();
   if (type === 'send') return sent(chat, last, text);
   if (last === null || last.runId !== runId || last.state === 'ended') return refused('over', 'The run is over.');
-  switch (type) {
-    case 'steer': {
-      const wrong = await chat.steer(last.runId, text);
-      return wrong === null ? { ok: true } : refused(wrong.code, wrong.message);
-    }
-    case 'stop':
-      return (await chat.stop(last.runId, 'stopped by the user')) ? { ok: true } : refused('over', 'The run is over.');
-    case 'approve':
-    case 'reject':
-      return reply(served, last.runId, { ...body, text, type });
-    default:
-      return refused('bad-request', 'There is no such request.');
+  if (type === 'steer') {
+    const wrong = await chat.steer(last.runId, text);
+    return wrong === null ? { ok: true } : refused(wrong.code, wrong.message);
   }
+  if (type !== 'stop') return reply(served, last.runId, asked);
+  return (await chat.stop(last.runId, 'stopped by the user')) ? { ok: true } : refused('over', 'The run is over.');
 }
 
 function refused(code: string, message: string): RequestAnswer {
@@ -218,20 +215,11 @@ async function sent(chat: Chat, last: RunSummary | null, text: string): Promise<
   return start.ok ? { ok: true } : refused(start.code, start.message);
 }
 
-interface Reply {
-  readonly type: 'approve' | 'reject';
-  readonly callId?: unknown;
-  readonly digest?: unknown;
-  readonly args?: unknown;
-  readonly text: string;
-}
-
-async function reply({ agent, chat, journal }: Served, runId: string, answer: Reply): Promise<RequestAnswer> {
-  const { type, args, text, callId, digest } = answer;
-  if (args !== undefined && !isJsonObject(args)) return refused('bad-request', 'The arguments must be a JSON object.');
+async function reply({ agent, chat, journal }: Served, runId: string, asked: StoreRequest): Promise<RequestAnswer> {
+  const { type, args, text = '', callId = '', digest = '' } = asked;
   const standing = await standingOf(journal, runId);
   if (standing === null) return refused('over', 'The run is over.');
-  const id = `${globalCallId(runId, String(callId))}:${String(digest)}`;
+  const id = `${globalCallId(runId, callId)}:${digest}`;
   const replies = [{ id, approved: type === 'approve', reason: text, ...(args === undefined ? {} : { args }) }];
   const wrong = refusedReplies(standing, replies);
   if (wrong !== null) return refused(wrong.code, wrong.message);

@@ -28,6 +28,14 @@ function forking(replies: readonly string[], more: AgentOptions = {}) {
 }
 
 describe('fork', () => {
+  test('names the tool that the run has called and this agent has not', async () => {
+    const agent = createAgent({ ...OPTIONS, tools: [fakeTool('look', ['a dog'])], model: never });
+    const started = fork(await recorded(), agent, { at: 7 });
+    await expect(started).rejects.toMatchObject({ code: 'replay-divergence', cause: 'toolset-changed' });
+    await expect(started).rejects.toThrow("(callTool of 'smell') is started");
+    await expect(started).rejects.toThrow('a tool was added or removed');
+  });
+
   test('goes on live behind the cut, as a run of its own that knows its parent and replays as one', async () => {
     const { agent, tools, model, journal } = forking(['Another answer.']);
     const run = fork(await recorded(), agent, { at: 7, runId: 'child' });

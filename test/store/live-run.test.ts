@@ -1,6 +1,6 @@
 import { expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
-import { createAgent, tool } from '../../src/index.ts';
+import { createAgent, recover, tool } from '../../src/index.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
 import { runStore } from '../../src/store/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
@@ -69,4 +69,76 @@ test('a store knows the names, arguments and results of its agent', () => {
   expectTypeOf(store.approve).parameter(1).toEqualTypeOf<{ readonly grams: number } | undefined>();
   // @ts-expect-error -- the tool takes a number
   void store.approve('c1', { grams: 'many' });
+});
+
+test('a run of this process that is over takes no message, and the view says so; one that works takes it at once', async () => {
+  const { promise: continues, resolve: goOn } = Promise.withResolvers<void>();
+  const slow = tool({ name: 'slow', description: 'Waits.', execute: () => continues });
+  const agent = createAgent({
+    model: scriptedModel([{ content: '', toolCalls: [{ name: 'slow' }] }, 'Done.', 'Next.']),
+    tools: [slow],
+    silent: true,
+  });
+  const run = agent.run('Go.');
+  const { store, until } = followed(runStore(run));
+  await until(({ messages }) => messages.some(({ calls }) => calls.length > 0));
+  expect(await store.steer('Hurry.')).toBe(true);
+  expect(await store.send('And then?')).toBe(true);
+  expect(store.getSnapshot().status).toBe('working');
+  goOn();
+  await until(isDone);
+  for (const told of [await store.send('Hello?'), await store.steer('Hello?'), await store.stop()])
+    expect([told, store.getSnapshot().error?.code]).toEqual([false, 'over']);
+  expect(store.getSnapshot().messages.filter(({ text }) => text === 'Hello?')).toEqual([]);
+});
+
+test('a run of this process that takes no more messages says so while it works', async () => {
+  const agent = createAgent({
+    model: scriptedModel([call]),
+    tools: [weigh],
+    confirm: 'wait',
+    silent: true,
+    maxSteers: 1,
+  });
+  const run = agent.run('Weigh it.');
+  const { store, until } = followed(runStore(run));
+  await until(({ status }) => status === 'waiting');
+  expect(await store.steer('One.')).toBe(true);
+  expect(await store.steer('Two.')).toBe(false);
+  await run.cancel();
+});
+
+test('a question that was answered waits no longer in the view of a run of this process, and is shown as answered', async () => {
+  const broken = tool({
+    name: 'broken',
+    description: 'Fails.',
+    effects: 'none',
+    execute: () => {
+      throw new Error('no disk');
+    },
+    onError: { executionError: recover.escalate('needs help', 'high') },
+  });
+  const fails = { content: '', toolCalls: [{ name: 'broken' }] };
+  const slowly = () => new Promise<string>((resolve) => setTimeout(() => resolve('Well.'), 50));
+  for (const [approved, status] of [
+    [true, 'finished'],
+    [false, 'denied'],
+  ] as const) {
+    const agent = createAgent({
+      model: scriptedModel([fails, slowly]),
+      tools: [broken],
+      confirm: 'wait',
+      silent: true,
+      onEscalation: (_error, to) => to.askHuman('What now?'),
+    });
+    const { store, until, views } = followed(runStore(agent.run('Go.')));
+    const { pending } = await until((view) => view.pending.length > 0);
+    const { callId = '' } = pending[0] ?? {};
+    expect(await (approved ? store.approve(callId, { answer: 'Wait.' }) : store.reject(callId))).toBe(true);
+    const done = await until(isDone);
+    const after = views.filter(({ step, status: at }) => step === 2 && at !== 'answered');
+    expect(new Set(after.map((view) => `${view.status} ${view.pending.length}`))).toEqual(new Set(['working 0']));
+    expect(done.messages.flatMap(({ calls }) => calls.map((one) => one.status))).toEqual(['finished', status]);
+    expect(await store.approve(callId)).toBe(false);
+  }
 });

@@ -7,7 +7,7 @@ import { followed, isDone, paid, payCall, runsIn, servedChat } from './served-ch
 const texts = ({ messages }: RunSnapshot): readonly string[] => messages.map(({ role, text }) => `${role}: ${text}`);
 
 test('a chat streams: what was asked, the reply while it is written, the answer, and the next run behind it', async () => {
-  const { url } = await servedChat([{ content: 'One two three.', paceMs: 30 }, 'Again.']);
+  const { url } = await servedChat([{ content: 'One two three.', paceMs: 200 }, 'Again.']);
   const { store, views, until } = followed(`${url}/?id=a`);
   await until(({ connection }) => connection === 'closed');
   expect(store.getSnapshot()).toMatchObject({ status: 'idle', runId: null, messages: [], error: null });
@@ -176,13 +176,59 @@ test('an answer to other arguments than those that were shown, to another call, 
   );
   expect(await post({ type: 'approve', runId, callId })).toMatchObject(refused('approval-changed'));
   expect(await post({ type: 'approve', runId, callId: 'c9', digest })).toMatchObject(refused('approval-unknown'));
-  expect(await post({ type: 'approve', runId, callId, digest, args: 3 })).toMatchObject({ ok: false });
+  expect(await post({ type: 'approve', runId, callId, digest, args: 3 })).toMatchObject({
+    error: { code: 'bad-request' },
+  });
   expect(await post({ type: 'approve', runId: 'other', callId, digest })).toMatchObject({ ok: false });
   expect(paid).toEqual([]);
   expect(await post({ type: 'approve', runId, callId, digest })).toEqual({ ok: true });
   await until(isDone);
   expect(paid).toEqual([5]);
   expect(await post({ type: 'approve', runId, callId, digest })).toMatchObject({ ok: false, error: { code: 'over' } });
+});
+
+test('a page that is loaded receives the latest 100 runs of a long chat', async () => {
+  const { url, agent } = await servedChat([], { options: { model: { complete: async () => ({ content: 'Yes.' }) } } });
+  const chat = agent.conversation('ann/a', { owner: 'ann' });
+  // oxlint-disable-next-line no-await-in-loop -- one run after the other
+  for (let at = 1; at <= 103; at += 1) await chat.run(`Is it ${at}?`);
+  const { until } = followed(`${url}/?id=a`);
+  const { messages } = await until(isDone);
+  expect(messages.length).toBe(200);
+  expect([messages[0]?.text, messages.at(-2)?.text]).toEqual(['Is it 4?', 'Is it 103?']);
+});
+
+test('a request that is none is refused with what is wrong with it, and changes nothing', async () => {
+  const { url, journal } = await servedChat([payCall(5), 'Paid.']);
+  const { store, until } = followed(`${url}/?id=a`);
+  await store.send('Pay 5.');
+  const { runId } = await until(({ status }) => status === 'waiting');
+  const wrong: readonly (readonly [unknown, string])[] = [
+    ['', 'The body must be a JSON object.'],
+    [[], 'The body must be a JSON object.'],
+    [{}, "'type' must be one of 'approve', 'reject', 'send', 'steer', 'stop'."],
+    [{ type: 'cancel', runId }, "'type' must be one of 'approve', 'reject', 'send', 'steer', 'stop'."],
+    [{ type: 'send', text: ' ' }, "'text' must be a text that is not blank."],
+    [{ type: 'send', text: 5 }, "'text' must be a text."],
+    [{ type: 'steer', runId }, "'text' must be a text that is not blank."],
+    [{ type: 'stop' }, "'runId' must name the run."],
+    [{ type: 'stop', runId: 7 }, "'runId' must be a text."],
+    [{ type: 'approve', runId }, "'callId' must name the call."],
+    [{ type: 'reject', runId, callId: 'c1', args: 3 }, "'args' must be a JSON object."],
+  ];
+  for (const [body, message] of wrong) {
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    const response = await fetch(`${url}/?id=a`, { method: 'POST', body: JSON.stringify(body) });
+    // oxlint-disable-next-line no-await-in-loop -- see above
+    expect([response.status, await response.json()]).toEqual([400, { error: { code: 'bad-request', message } }]);
+  }
+  expect(await store.send('')).toBe(false);
+  expect(store.getSnapshot().error).toEqual({
+    code: 'bad-request',
+    message: "'text' must be a text that is not blank.",
+  });
+  expect(await runsIn(journal)).toBe(1);
+  expect(store.getSnapshot().status).toBe('waiting');
 });
 
 test('a chat of another owner is as if it were not there; without an owner only ids that nobody guesses are served', async () => {

@@ -169,6 +169,55 @@ test('an interrupt says its policy and until when it can be answered, the same t
   expect(unlimited.pendingInterrupts[0]).not.toHaveProperty('expiresAt');
 });
 
+test('a person is asked, and can answer, also where there is less than a minute for it', async () => {
+  const journal = memoryJournal();
+  const open = await served(payingAgent(journal, calling('printer'), { timeouts: { approvalMs: 20_000 } }), journal);
+  const client = open('bills');
+  client.addMessage({ id: 'u1', role: 'user', content: 'Pay.' });
+  await client.runAgent();
+  const [asked] = client.pendingInterrupts;
+  expect(Date.parse(asked?.expiresAt ?? '') - Date.now()).toBeLessThan(20_000);
+  await client.runAgent({
+    resume: [{ interruptId: asked?.id ?? '', status: 'resolved', payload: { approved: true } }],
+  });
+  expect(textOf(client)).toBe('Done.');
+});
+
+test('an answer that comes too late is refused, and what became of the run is shown', async () => {
+  const journal = memoryJournal();
+  const agent = payingAgent(journal, calling('printer'), { timeouts: { approvalMs: 1000 } });
+  const client = (await served(agent, journal))('bills');
+  client.addMessage({ id: 'u1', role: 'user', content: 'Pay.' });
+  await client.runAgent();
+  const [asked] = client.pendingInterrupts;
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  const resume = [{ interruptId: asked?.id ?? '', status: 'resolved', payload: { approved: true } }];
+  const body = JSON.stringify({ threadId: 'bills', runId: 'r', messages: [], resume });
+  const late = await client.fetch(client.url, { method: 'POST', body, headers: { user: 'ada' } });
+  expect(await late.text()).toContain('"code":"approval-closed"');
+  const again = (await served(agent, journal))('bills');
+  await again.runAgent();
+  expect(textOf(again)).toBe('Done.');
+  expect(again.messages.find(({ role }) => role === 'tool')?.content).toContain('nobody');
+});
+
+test('edited arguments that are no object are refused: the call does not run with those from before', async () => {
+  const journal = memoryJournal();
+  const client = (await served(payingAgent(journal, calling('printer')), journal))('bills');
+  client.addMessage({ id: 'u1', role: 'user', content: 'Pay.' });
+  await client.runAgent();
+  const interruptId = client.pendingInterrupts[0]?.id;
+  for (const payload of [{ editedArgs: '{"to":"printer","euros":1}' }, { editedArgs: [] }, { answer: { euros: 1 } }]) {
+    const resume = [{ interruptId, status: 'resolved', payload: { approved: true, ...payload } }];
+    const body = JSON.stringify({ threadId: 'bills', runId: 'r', messages: [], resume });
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    const answer = await client.fetch(client.url, { method: 'POST', body, headers: { user: 'ada' } });
+    // oxlint-disable-next-line no-await-in-loop -- see above
+    expect(await answer.text()).toContain('"code":"bad-request"');
+  }
+  expect((await journal.list?.())?.[0]).toMatchObject({ toolsUsed: [], status: null });
+});
+
 test('all open calls are answered at once, or none is', async () => {
   const journal = memoryJournal();
   const open = await served(payingAgent(journal, calling('printer', 'casino')), journal);

@@ -1,8 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createAgent, recover, tool } from '../../src/index.ts';
+import { type RunEvent, createAgent, recover, tool } from '../../src/index.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { agUi, runStream, uiStream } from '../../src/ui/index.ts';
+import { followGroups } from '../../src/ui/base/follow-groups.ts';
 import { followed, isDone } from '../store/served-chat.ts';
 import { tab } from './chat-tabs.ts';
 import { serveWeb } from './http-chat.ts';
@@ -94,4 +95,54 @@ test('a client of AG-UI is not told of an answer that nobody gave', async () => 
   const interruptId = /"interrupts":\[\{"id":"([^"]+)"/.exec(said)?.[1];
   const resume = [{ interruptId, status: 'cancelled' }];
   expect(await ask({ runId: 'two', resume })).toContain('"content":"The answer was no."');
+});
+
+test('of two child agents of one name that ask at the same time, the answer to one leaves the question of the other open', async () => {
+  const journal = memoryJournal();
+  const fails = { content: '', toolCalls: [{ name: 'broken' }] };
+  const helper = createAgent({
+    name: 'helper',
+    description: 'Helps.',
+    model: scriptedModel([fails, fails, 'One is done.', 'Two is done.']),
+    tools: [broken],
+    silent: true,
+    confirm: 'wait',
+    onEscalation: (_error, to) => to.askHuman('What now?'),
+  });
+  const delegate = (task: string) => ({ name: 'helper', arguments: { task } });
+  const agent = createAgent({
+    model: scriptedModel([{ content: '', toolCalls: [delegate('one'), delegate('two')] }, 'Both are done.']),
+    children: [helper],
+    silent: true,
+    confirm: 'wait',
+    journal,
+  });
+  onTestFinished(() => agent.close());
+  const { url, close } = await serveWeb((request) => runStream.serve(agent, request, { journal, owner: 'ada' }));
+  onTestFinished(close);
+  const { store, until } = followed(`${url}/run?id=two`);
+  await store.send('Go.');
+  const { pending, runId } = await until((view) => view.pending.length === 2);
+  const events: RunEvent[] = [];
+  const [first, second] = pending.map(({ callId }) => callId);
+  expect(await store.approve(first ?? '', { answer: 'Wait.' })).toBe(true);
+  const left = await until((view) => view.pending.length < 2);
+  expect(left.pending.map(({ callId }) => callId)).toEqual([second]);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(store.getSnapshot()).toMatchObject({ status: 'waiting', pending: [{ callId: second }] });
+  for await (const { groups, isWhole } of followGroups(journal, runId ?? '', { signal: AbortSignal.timeout(5000) })) {
+    for (const group of groups) events.push(...group.events);
+    if (isWhole) break;
+  }
+  const shown = [...agUi(events), ...uiStream(events)].map((one) => JSON.stringify(one)).join('\n');
+  expect(shown).toContain(`:${first}`);
+  const endOf = (callId = '') =>
+    [...agUi(events)].filter((one) => one.type === 'TOOL_CALL_RESULT' && one.toolCallId.endsWith(`:${callId}`)).length;
+  expect([endOf(first), endOf(second)]).toEqual([1, 0]);
+  const deniedOf = (callId = '') =>
+    uiStream(events).filter((one) => one.type.startsWith('tool-output') && JSON.stringify(one).includes(`:${callId}"`))
+      .length;
+  expect([deniedOf(first), deniedOf(second)]).toEqual([1, 0]);
+  expect(await store.approve(second ?? '', { answer: 'Wait.' })).toBe(true);
+  expect((await until(isDone)).status).toBe('answered');
 });

@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { type JournalStore, type Model, createAgent } from '../../src/index.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
-import { runStream, uiStream } from '../../src/ui/index.ts';
+import { chatTransport, runStream, uiStream } from '../../src/ui/index.ts';
 
 /** A model that waits until it is let, and a chat of it. */
 async function talk(journal: JournalStore, maxSteers = 20) {
@@ -27,8 +27,21 @@ async function talk(journal: JournalStore, maxSteers = 20) {
     ((await journal.read?.(runId))?.lines ?? []).flatMap((line) => (line.t === 'event' ? [line.event.text] : []));
   const steer = async (text: string, id: unknown = text): Promise<Response> =>
     post({ id: 'trip', action: 'steer', text, message: id });
-  return { agent, ask, steer, steered, runId, answer: allowed.resolve };
+  const serve = (request: Request): Promise<Response> => uiStream.serve(agent, request, options);
+  return { agent, ask, serve, steer, steered, runId, answer: allowed.resolve };
 }
+
+test('a page without TLS, whose browser makes no UUIDs, can steer', async () => {
+  const { agent, steered, answer, serve } = await talk(memoryJournal());
+  const { randomUUID } = crypto;
+  onTestFinished(() => void Object.defineProperty(crypto, 'randomUUID', { value: randomUUID, configurable: true }));
+  const transport = chatTransport({ api: 'http://x/api', fetch: (input, init) => serve(new Request(input, init)) });
+  Object.defineProperty(crypto, 'randomUUID', { value: undefined, configurable: true });
+  await transport.steer('trip', 'In metric units.');
+  expect(await steered()).toEqual(['In metric units.']);
+  answer();
+  await agent.close();
+});
 
 /** A journal that shows what is written after a while, as a store far away does. */
 function slowly(journal: JournalStore, ms: number): JournalStore {

@@ -184,6 +184,25 @@ test('edited arguments are run instead, and are checked again', async () => {
   }
 });
 
+test('edited arguments that are no object are refused: the call does not run with those from before', async () => {
+  const journal = memoryJournal();
+  const url = await served(payingAgent(journal), journal);
+  const { chat } = tab(url, 'bills');
+  await chat.sendMessage({ text: 'Pay.' });
+  const id = approvalOf(chat);
+  const args = '{"to":"printer","euros":1}';
+  const part = { type: 'tool-pay', state: 'approval-responded', approval: { id, approved: true } };
+  for (const body of [
+    { action: 'answer', answers: [{ id, approved: true, args }] },
+    { messages: [{ id: 'm', role: 'assistant', parts: [part] }], edits: { [id]: args } },
+  ]) {
+    const answer = { method: 'POST', headers: { user: 'ada' }, body: JSON.stringify({ id: 'bills', ...body }) };
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    expect((await fetch(`${url}/api/chat`, answer)).status).toBe(400);
+  }
+  expect((await journal.list?.())?.[0]).toMatchObject({ toolsUsed: [], status: null });
+});
+
 test('an answer to other arguments, to another call, or of another owner is refused, and nothing runs', async () => {
   const journal = memoryJournal();
   const url = await served(payingAgent(journal), journal);

@@ -51,7 +51,7 @@ export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOp
           const journal = continuedJournal({
             past,
             state: () => started.run.state.state,
-            tolerance: { allow: [], anyRequest: true, now: head },
+            tolerance: { allow: [], anyRequest: true, now: head, recorded: recording.head },
             kind: 'copied',
             known: outcomesOf(cut.rest),
             news: async (restart) => {

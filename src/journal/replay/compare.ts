@@ -91,6 +91,8 @@ export interface Tolerance {
   readonly noDigests?: boolean;
   /** The head as this agent would have written it. */
   readonly now: RunRecord | null;
+  /** The head that `now` is compared with, where a recording is played with another. Default: the recording's. */
+  readonly recorded?: RunRecord;
 }
 
 /** Whether two different requests are equal except for what is allowed. */

@@ -154,7 +154,7 @@ class RecordingPlayback implements Playback {
     const [wanted] = this.#fresh.values();
     return this.#diverged(
       'nothing more: the recording ends here, before its run did',
-      wanted === undefined ? `the machine waits in ${waitsIn}` : `${wanted.effect.id} is started`,
+      wanted === undefined ? `the machine waits in ${waitsIn}` : describeStart(wanted.effect),
     );
   }
 
@@ -199,7 +199,7 @@ class RecordingPlayback implements Playback {
 
   #compareStart(recorded: RecordLine, effect: Effect): void {
     if (recorded.t !== 'start' || recorded.id !== effect.id || recorded.name !== effect.name)
-      throw this.#diverged(describeRecord(recorded), `${effect.id} (${effect.name}) is started`);
+      throw this.#diverged(describeRecord(recorded), describeStart(effect));
     this.#requests.pass(recorded);
     const isLeftOut = recorded.digest === '' && this.#tolerance.noDigests === true;
     if ((isLeftOut || recorded.digest === effect.digest) && recorded.ms === effect.ms) return;
@@ -219,7 +219,7 @@ class RecordingPlayback implements Playback {
       difference,
       diff: difference === '' ? '' : readableDiff(recorded, asked),
       cause: likelyCause({
-        recorded: this.#recording.head,
+        recorded: this.#tolerance.recorded ?? this.#recording.head,
         now: this.#tolerance.now,
         difference,
         atEnd: this.#recording.lines[this.#cursor] === undefined,
@@ -265,12 +265,18 @@ function compared(recorded: StartRecord, request: Json, effect: Effect): readonl
     : [{ ms: recorded.ms ?? null }, { ms: effect.ms ?? null }];
 }
 
+/** `agent/c1/callTool#1 (callTool of 'weigh') is started`. */
+function describeStart({ id, name, request }: { id: string; name: string; request?: Json }): string {
+  const tool: unknown = Reflect.get(Object(request), 'tool');
+  return `${id} (${name}${typeof tool === 'string' ? ` of '${tool}'` : ''}) is started`;
+}
+
 /** A record in words, for the report of a divergence. */
 function describeRecord(record: RecordLine | undefined): string {
   if (record === undefined) return 'nothing more: the recording ends here';
   switch (record.t) {
     case 'start':
-      return `${record.id} (${record.name}) is started`;
+      return describeStart(record);
     case 'outcome':
       return `the outcome of ${record.id}`;
     case 'timer':

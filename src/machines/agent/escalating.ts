@@ -185,6 +185,15 @@ export function answerOf(event: { readonly type: string }): string {
   return typeof args.answer === 'string' ? args.answer : JSON.stringify(args);
 }
 
+/** What an event says to a question: of a person, or of the function that decides about calls. */
+export function answerGiven(event: { readonly type: string }): 'yes' | 'no' | 'none' {
+  if (event.type === 'approval.given') return 'yes';
+  if (event.type === 'approval.refused') return 'no';
+  const decision: unknown = Reflect.get(Object(Reflect.get(event, 'output')), 'decision');
+  if (decision === undefined || decision === 'nobody') return 'none';
+  return decision === 'deny' ? 'no' : 'yes';
+}
+
 /** Hands a person's answer to the model, beside the failure that it was asked about. */
 export function answerTold(context: AgentContext, answer: string): Update {
   const { failure, task, messages } = context;

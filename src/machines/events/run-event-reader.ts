@@ -3,7 +3,7 @@ import type { ModelReply } from '../../actors/model.ts';
 import { isJsonObject } from '../../json/json.ts';
 import type { AgentContext, PlannedCall } from '../agent/agent-context.ts';
 import type { CallOutcome } from '../tool-call/call-request.ts';
-import { toolHandedUp } from '../agent/escalating.ts';
+import { answerGiven, toolHandedUp } from '../agent/escalating.ts';
 import type { LlmCallContext, LlmCallOutput, llmCallMachine } from '../llm-call/llm-call.ts';
 import { askedModel } from '../llm-call/model-list.ts';
 import type { ReadReply } from '../agent/read-reply.ts';
@@ -13,7 +13,7 @@ import { AGENT_STATES, type AgentOutput, type AgentState, runResultOf } from '..
 import { permissionKey, sourceOf } from '../../tools/server-tool.ts';
 import { type ToolCallContext, askedBecause, limitOf } from '../tool-call/tool-call-context.ts';
 import { troubleOfCode } from '../tool-call/tool-recovery.ts';
-import { type Microstep, type PathOf, isAt } from './transition-log.ts';
+import { type Microstep, type PathOf, isAt, isIn } from './transition-log.ts';
 import type { agentMachine } from '../agent/agent.ts';
 import type { toolCallMachine } from '../tool-call/tool-call.ts';
 
@@ -67,6 +67,8 @@ class AgentReader {
   #state: AgentState = 'PLANNING';
   /** The place of the agent in the tree. */
   #place = '';
+  /** The question that was asked last in this recovery. */
+  #asked: Pick<RunEventBody & { readonly type: 'state.changed' }, 'callId' | 'answer'> = {};
 
   constructor(options: ReaderOptions) {
     this.#options = options;
@@ -100,10 +102,13 @@ class AgentReader {
     if (context.reply !== null && context.reply !== this.#before?.reply)
       readReplied(context, context.reply, microstep.event, this.#emit);
     readPlans(this.#before, context, this.#emit);
-    const current = topState(microstep.transition?.to);
+    const current = AGENT_STATES.find((state) => state === microstep.transition?.to.split('.')[0]);
+    if (isIn<typeof agentMachine>(microstep.transition?.from ?? '', 'ERROR_RECOVERY.ASKING_HUMAN'))
+      this.#asked = { ...this.#asked, answer: answerGiven(microstep.event) };
     if (current !== undefined && current !== this.#state) {
-      this.#emit({ type: 'state.changed', from: this.#state, to: current, event: microstep.transition?.event ?? '' });
-      this.#state = current;
+      const event = microstep.transition?.event ?? '';
+      this.#emit({ type: 'state.changed', from: this.#state, to: current, event, ...this.#asked });
+      [this.#state, this.#asked] = [current, {}];
     }
     this.#readEscalation(microstep, context);
     this.#before = context;
@@ -124,6 +129,7 @@ class AgentReader {
       const question = verdict.kind === 'askHuman' ? verdict.question : '';
       const asked = { callId, tool, args: { question }, reason: question, ...limitOf(settings) };
       this.#emit({ type: 'approval.requested', ...asked });
+      this.#asked = { callId };
     }
     if (!isAt<typeof agentMachine>(transition, 'ERROR_RECOVERY.JUDGED')) return;
     const step = verdict === null || verdict === 'unhandled' ? 'unhandled' : verdict.kind;
@@ -291,9 +297,4 @@ function outputOfModel(event: Microstep['event']): LlmCallOutput | null {
 function readPlans(before: AgentContext | null, context: AgentContext, emit: Emit): void {
   if (context.plan === null || context.stats.planIterations === (before?.stats.planIterations ?? 0)) return;
   emit({ type: 'plan.made', steps: context.plan.steps, iteration: context.stats.planIterations });
-}
-
-function topState(to: string | undefined): AgentState | undefined {
-  const name = to?.split('.')[0];
-  return AGENT_STATES.find((state) => state === name);
 }

@@ -17,7 +17,15 @@ export type RunEventBody =
     }
   /** `kind`: a turn of the model, or a step of a plan. */
   | { readonly type: 'step.started'; readonly step: number; readonly limit: number; readonly kind: 'model' | 'plan' }
-  | { readonly type: 'state.changed'; readonly from: AgentState; readonly to: AgentState; readonly event: string }
+  | {
+      readonly type: 'state.changed';
+      readonly from: AgentState;
+      readonly to: AgentState;
+      readonly event: string;
+      /** The question of an escalation that was waited for, and how that ended; `none`: nobody answered. */
+      readonly callId?: string;
+      readonly answer?: 'yes' | 'no' | 'none';
+    }
   /**
    * A piece of a reply. `seq` is that of the event before it; a new `attempt` voids the pieces of the one before.
    * `thought` and `answer` are the reply so far, without its envelope.

@@ -107,6 +107,8 @@ async function answered(agent: ServedAgent, { chat, last, input, options }: Aske
   const standing = last === null ? null : await standingOf(options.journal, last.runId);
   if (last === null || standing === null) return failed(input, 'approval-unknown', 'No call of this id waits.');
   const replies = input.resume.map(replyOf);
+  const unread = input.resume.flatMap(({ payload }) => unreadIn(payload) ?? [])[0];
+  if (unread !== undefined) return failed(input, 'bad-request', unread);
   const refused = refusedReplies(standing, replies, { all: true });
   if (refused !== null) return failed(input, refused.code, refused.message);
   if ((await writeReplies(agent, last.runId, standing, replies)) > 0)
@@ -161,6 +163,13 @@ function readInput(body: unknown): AgInput | null {
   if (typeof threadId !== 'string' || threadId === '' || typeof runId !== 'string' || runId === '') return null;
   if (!Array.isArray(messages) || !Array.isArray(resume) || !resume.every(isJsonObject)) return null;
   return { threadId, runId, messages: messages.filter(isJsonObject), resume, state: isJsonObject(state) ? state : {} };
+}
+
+/** What of an answer cannot be used: without it, the call would run as it was before a person edited it. */
+function unreadIn(payload: unknown): string | null {
+  const { editedArgs, answer }: JsonObject = isJsonObject(payload) ? payload : {};
+  if (editedArgs != null && !isJsonObject(editedArgs)) return "'editedArgs' must be an object.";
+  return answer != null && typeof answer !== 'string' ? "'answer' must be a text." : null;
 }
 
 function replyOf({ interruptId, status, payload }: JsonObject): ApprovalReply {

@@ -9,7 +9,7 @@ import type { Json } from '../../json/json.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { BEFORE_TEXT } from '../base/event-groups.ts';
-import { OpenApprovals, QUESTION_ENDS, globalCallId, questionEnd, shownResult } from '../base/open-approvals.ts';
+import { OpenApprovals, QUESTION_ENDS, globalCallId, shownResult } from '../base/open-approvals.ts';
 import type { AgEvent, AgUsage } from './ag-event.ts';
 
 type Of<TType extends RunEvent['type']> = Extract<RunEvent, { readonly type: TType }>;
@@ -126,7 +126,7 @@ export class AgUiFold {
     const isFirst = !this.#children.has(child);
     this.#children.add(child);
     const begun = isFirst ? [...this.#running.keys()].flatMap((callId) => this.#delegated(callId)) : [];
-    const callId = 'callId' in event ? event.callId : '';
+    const callId = ('callId' in event && event.callId) || '';
     return [...begun, ...this.#call(event, callId.slice(0, Math.max(0, callId.lastIndexOf('.'))))];
   }
 
@@ -144,9 +144,7 @@ export class AgUiFold {
         return [...this.#shown(event, parent), ...this.#worked(event), ...this.#result(event.callId, content)];
       }
       case 'state.changed':
-        return this.approvals
-          .endedBy(event)
-          .flatMap(({ callId }) => this.#result(callId, QUESTION_ENDS[questionEnd(event) ?? 'none']));
+        return this.#result(event.callId ?? '', QUESTION_ENDS[event.answer ?? 'none']);
       default:
         return [];
     }

@@ -98,8 +98,7 @@ export function chatTransport(options: ChatTransportOptions = {}): SignalboxTran
       const said = await server.tell(chatId, { action: 'stop', reason });
       return typeof said === 'object' && said !== null && Reflect.get(said, 'stopped') === true;
     },
-    steer: async (chatId, text) =>
-      void (await server.tell(chatId, { action: 'steer', text, message: crypto.randomUUID() })),
+    steer: async (chatId, text) => void (await server.tell(chatId, { action: 'steer', text, message: freshId() })),
     answer: async (chatId, answers) => void (await server.tell(chatId, { action: 'answer', answers })),
   };
 }
@@ -228,6 +227,11 @@ class ChatServer {
       await new Promise((resolve) => setTimeout(resolve, ms));
     }
   }
+}
+
+/** Not `crypto.randomUUID`: a page without TLS, on another machine of the network, does not have it. */
+function freshId(): string {
+  return crypto.getRandomValues(new Uint32Array(4)).join('-');
 }
 
 async function messageOf(response: Response): Promise<string> {

@@ -57,11 +57,13 @@ function readReply(answer: unknown): ApprovalReply | null {
   if (!isJsonObject(answer)) return null;
   const { id, approved, reason, args, always } = answer;
   if (typeof id !== 'string' || typeof approved !== 'boolean') return null;
+  // The call would run with the arguments that were edited.
+  if (args !== undefined && !isJsonObject(args)) return null;
   return {
     id,
     approved,
     ...(typeof reason === 'string' ? { reason } : {}),
-    ...(isJsonObject(args) ? { args } : {}),
+    ...(args === undefined ? {} : { args }),
     ...(always === true ? { always } : {}),
   };
 }
@@ -69,6 +71,8 @@ function readReply(answer: unknown): ApprovalReply | null {
 /** `edits`: other arguments, by the ids of the approvals. */
 function readAnswers(chat: string, message: JsonObject, parts: readonly JsonObject[], edits: unknown): UiAsk {
   const edited = isJsonObject(edits) ? edits : {};
+  if (edits !== undefined && (!isJsonObject(edits) || !Object.values(edits).every(isJsonObject)))
+    return wrong("'edits' must hold objects, the arguments by the ids of their approvals.");
   const replies = parts.flatMap(({ state, approval }) => {
     if (state !== 'approval-responded' || !isJsonObject(approval)) return [];
     const args = typeof approval.id === 'string' ? edited[approval.id] : undefined;

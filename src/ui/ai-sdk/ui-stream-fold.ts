@@ -9,7 +9,7 @@ import type { Json } from '../../json/json.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { BEFORE_TEXT } from '../base/event-groups.ts';
-import { OpenApprovals, globalCallId, questionEnd, shownResult } from '../base/open-approvals.ts';
+import { OpenApprovals, globalCallId, shownResult } from '../base/open-approvals.ts';
 import { FINISH_REASONS, type UiChunk } from './ui-chunk.ts';
 
 type Of<TType extends RunEvent['type']> = Extract<RunEvent, { readonly type: TType }>;
@@ -121,13 +121,9 @@ export class UiStreamFold {
           ...this.#end(event.callId, event.ok ? 'output' : 'error', shownResult(event.result), event.result.error),
         ];
       case 'state.changed': {
-        const isYes = questionEnd(event) === 'yes';
-        return this.approvals
-          .endedBy(event)
-          .flatMap(({ callId }) => [
-            ...this.#answered(callId, isYes),
-            ...this.#end(callId, isYes ? 'output' : 'denied'),
-          ]);
+        const { callId = '', answer } = event;
+        const isYes = answer === 'yes';
+        return [...this.#answered(callId, isYes), ...this.#end(callId, isYes ? 'output' : 'denied')];
       }
       default:
         return [];

@@ -14,12 +14,11 @@ import type {
   SteerOptions,
 } from '../../agent/options/run-options.ts';
 import type { JsonObject } from '../../json/json.ts';
-import { type Followed, followRun } from '../../journal/run/follow-run.ts';
+import type { Followed } from '../../journal/run/follow-run.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { DrivenRun } from '../../journal/run/driven-runs.ts';
-import type { RunEvent } from '../../machines/events/run-events.ts';
-import { GroupPlayer } from './event-groups.ts';
-import { type OpenApproval, OpenApprovals, questionEnd } from './open-approvals.ts';
+import type { GroupStanding } from './event-groups.ts';
+import { followGroups } from './follow-groups.ts';
 
 /** What of an agent is served. Any agent fits, whatever its tools get and its answer is. */
 export interface ServedAgent {
@@ -53,46 +52,15 @@ export interface ApprovalReply {
   readonly always?: boolean;
 }
 
-/** How a run stands: which calls wait, and which were answered. */
-export interface RunStanding {
-  readonly open: readonly OpenApproval[];
-  /** The ids of those that are open no more, with whether they were let run. */
-  readonly answered: ReadonlyMap<string, boolean>;
-  /** For each question, the last line after which the run waited with it: what follows is new to anyone who was shown that. */
-  readonly waitedAt: ReadonlyMap<string, number>;
-  /** The last line. */
-  readonly position: number;
-  readonly isOver: boolean;
-  readonly isWaiting: boolean;
-}
-
 /** How a run stands now; null where there is none. */
-export async function standingOf(journal: Followed, runId: string): Promise<RunStanding | null> {
-  const player = new GroupPlayer();
-  const approvals = new OpenApprovals();
-  const answered = new Map<string, boolean>();
-  const waitedAt = new Map<string, number>();
-  const lines = await followRun(journal, runId, { signal: new AbortController().signal }).next();
-  if (lines.done === true) return null;
-  for (const line of lines.value) {
-    for (const event of player.feed(line)?.events ?? []) {
-      const before = approvals.list;
-      approvals.take(event);
-      for (const one of before) if (!approvals.list.some(({ id }) => id === one.id)) answered.set(one.id, isYes(event));
-    }
-    if (player.isWaiting) for (const { id } of approvals.list) waitedAt.set(id, line.number);
-  }
-  const { position, isOver, isWaiting } = player;
-  return { open: approvals.list, answered, waitedAt, position, isOver, isWaiting };
-}
-
-/** Whether an event that ends the waiting of a call follows from a yes. */
-function isYes(event: RunEvent): boolean {
-  return event.type === 'tool.started' || event.type === 'tool.finished' || questionEnd(event) === 'yes';
+export async function standingOf(journal: Followed, runId: string): Promise<GroupStanding | null> {
+  for await (const { run, isWhole } of followGroups(journal, runId, { signal: new AbortController().signal }))
+    if (isWhole || run.problem !== null) return run;
+  return null;
 }
 
 /** Behind which line a client continues that was shown these questions. */
-export function shownUntil({ waitedAt, position }: RunStanding, replies: readonly ApprovalReply[]): number {
+export function shownUntil({ waitedAt, position }: GroupStanding, replies: readonly ApprovalReply[]): number {
   const lines = replies.flatMap(({ id }) => waitedAt.get(id) ?? []);
   return lines.length === 0 ? position : Math.max(...lines);
 }
@@ -105,7 +73,7 @@ export interface RefusedReplies {
 
 /** Checks answers without writing any: null where all of them fit. `all`: none that is open may be left out. */
 export function refusedReplies(
-  { open, answered }: RunStanding,
+  { approvals: open, answered }: GroupStanding,
   replies: readonly ApprovalReply[],
   { all = false }: { readonly all?: boolean } = {},
 ): RefusedReplies | null {
@@ -126,7 +94,7 @@ export function refusedReplies(
 export async function writeReplies(
   agent: Pick<ServedAgent, 'approve' | 'reject'>,
   runId: string,
-  { open }: RunStanding,
+  { approvals: open }: GroupStanding,
   replies: readonly ApprovalReply[],
 ): Promise<number> {
   let failed = 0;

@@ -9,6 +9,7 @@ import type { RunRecord } from '../../journal/format/record.ts';
 import { RecordingPlayer } from '../../journal/replay/recording-player.ts';
 import type { NumberedLine } from '../../journal/run/follow-run.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
+import { type OpenApproval, OpenApprovals } from './open-approvals.ts';
 
 /** The events that follow from one record. */
 export interface EventGroup {
@@ -32,22 +33,38 @@ export interface GroupStanding {
   readonly path: string;
   /** The run has ended. */
   readonly isOver: boolean;
-  /** Nothing is under way but questions to people, and timers that are long. */
+  /** Nothing is under way but questions to people, their deadlines, and timers that are long. */
   readonly isWaiting: boolean;
   /** Why nothing more can be read of this run: another version recorded it. Null while it can. */
   readonly problem: string | null;
+  /** The calls that wait for a person. */
+  readonly approvals: readonly OpenApproval[];
+  /** The ids of those that are open no more, with whether they were let run. */
+  readonly answered: ReadonlyMap<string, boolean>;
+  /** For each question, the last line after which the run waited with it: what follows is new to anyone who was shown that. */
+  readonly waitedAt: ReadonlyMap<string, number>;
 }
 
 /** Makes groups of a run's records as they come. The first must be the head. */
-export class GroupPlayer implements GroupStanding {
+export class GroupPlayer {
   readonly #player: RecordingPlayer;
+  /** How long the questions may wait: timers of these milliseconds are deadlines, and nothing that is under way. */
+  readonly #limits = new Set<number>();
+  readonly #approvals = new OpenApprovals();
+  readonly #answered = new Map<string, boolean>();
+  readonly #waitedAt = new Map<string, number>();
   #events: RunEvent[] = [];
   #head: RunRecord | null = null;
   #isOver = false;
   #position = 0;
 
   constructor() {
-    this.#player = new RecordingPlayer({ onEvent: (event) => this.#events.push(event) });
+    this.#player = new RecordingPlayer({
+      onEvent: (event) => {
+        this.#events.push(event);
+        this.#take(event);
+      },
+    });
   }
 
   /** The group of a record; null where nothing follows from it. */
@@ -56,9 +73,16 @@ export class GroupPlayer implements GroupStanding {
     if (line.t === 'end') this.#isOver = true;
     this.#position = number;
     this.#player.feed(line);
+    const asked = this.#approvals.list;
+    if (asked.length > 0 && this.isWaiting) for (const { id } of asked) this.#waitedAt.set(id, number);
     const events = this.#events;
     this.#events = [];
     return events.length === 0 ? null : { position: number, at: this.#player.at, events };
+  }
+
+  #take(event: RunEvent): void {
+    if (event.type === 'approval.requested' && event.limitMs !== undefined) this.#limits.add(event.limitMs);
+    for (const { id } of this.#approvals.take(event)) this.#answered.set(id, isYes(event));
   }
 
   /** The first record; null before it. */
@@ -81,11 +105,12 @@ export class GroupPlayer implements GroupStanding {
     return this.#isOver;
   }
 
-  /** Nothing is under way but questions to people, and timers that are long. */
+  /** Nothing is under way but questions to people, their deadlines, and timers that are long. */
   get isWaiting(): boolean {
     const open = this.#player.open;
     const asks = open.some(({ name }) => name === 'askApproval');
-    return asks && open.every(({ name, ms = 0 }) => name === 'askApproval' || ms >= LONG_TIMER_MS);
+    const isLong = (ms: number): boolean => ms >= LONG_TIMER_MS || this.#limits.has(ms);
+    return asks && open.every(({ name, ms = 0 }) => name === 'askApproval' || isLong(ms));
   }
 
   /** Why nothing more can be read of this run: another version recorded it. Null while it can. */
@@ -96,6 +121,13 @@ export class GroupPlayer implements GroupStanding {
   /** How the run stands now; it does not change with what is fed later. */
   get standing(): GroupStanding {
     const { head, position, path, isOver, isWaiting, problem } = this;
-    return { head, position, path, isOver, isWaiting, problem };
+    const [answered, waitedAt] = [new Map(this.#answered), new Map(this.#waitedAt)];
+    return { head, position, path, isOver, isWaiting, problem, approvals: this.#approvals.list, answered, waitedAt };
   }
+}
+
+/** Whether an event that ends the waiting of a call follows from a yes. */
+function isYes(event: RunEvent): boolean {
+  if (event.type === 'state.changed') return event.answer === 'yes';
+  return event.type === 'tool.started' || event.type === 'tool.finished';
 }

@@ -27,16 +27,6 @@ export function globalCallId(runId: string, callId: string): string {
   return `${runId}:${callId}`;
 }
 
-/**
- * What becomes of an agent's question by an event, if anything does: it has no event of its own, but the agent goes on. `none`:
- * nobody answered it.
- */
-export function questionEnd(event: RunEvent): 'yes' | 'no' | 'none' | null {
-  if (event.type !== 'state.changed' || event.from !== 'ERROR_RECOVERY') return null;
-  if (event.event === 'approval.refused') return 'no';
-  return event.event === 'approval.given' || event.event === 'askApproval.done' ? 'yes' : 'none';
-}
-
 /** What is said of the end of a question. */
 export const QUESTION_ENDS = {
   yes: 'The question was answered.',
@@ -59,35 +49,36 @@ export class OpenApprovals {
     return this.#open.get(callId) ?? null;
   }
 
-  /** The questions that are over by an event. */
-  endedBy(event: RunEvent): readonly OpenApproval[] {
-    return questionEnd(event) === null ? [] : this.list.filter((one) => one.isQuestion && one.child === event.child);
-  }
-
-  take(event: RunEvent): void {
+  /** Gives those that are open no more by this event. */
+  take(event: RunEvent): readonly OpenApproval[] {
     switch (event.type) {
       case 'run.started':
         this.#runId = event.runId;
-        break;
+        return [];
       case 'approval.requested':
-        this.#ask(event);
-        break;
+        return this.#ask(event);
       case 'tool.started':
       case 'tool.finished':
       case 'tool.denied':
-        this.#open.delete(event.callId);
-        break;
       case 'state.changed':
-        for (const { callId } of this.endedBy(event)) this.#open.delete(callId);
-        break;
+        return event.callId === undefined ? [] : this.#close([event.callId]);
       case 'run.finished':
-        this.#open.clear();
-        break;
+        return this.#close([...this.#open.keys()]);
+      default:
+        return [];
     }
   }
 
-  #ask(event: RunEvent & { readonly type: 'approval.requested' }): void {
+  #close(callIds: readonly string[]): readonly OpenApproval[] {
+    const closed = callIds.flatMap((callId) => this.#open.get(callId) ?? []);
+    for (const callId of callIds) this.#open.delete(callId);
+    return closed;
+  }
+
+  /** A call may be asked about again, with other arguments. */
+  #ask(event: RunEvent & { readonly type: 'approval.requested' }): readonly OpenApproval[] {
     const { callId, tool, args, reason, policy, limitMs, child } = event;
+    const before = this.#open.get(callId);
     const sum = digest(args).slice(0, 16);
     this.#open.set(callId, {
       id: `${globalCallId(this.#runId, callId)}:${sum}`,
@@ -101,6 +92,7 @@ export class OpenApprovals {
       ...(child === undefined ? {} : { child }),
       isQuestion: /q\d+$/.test(callId),
     });
+    return before === undefined || before.digest === sum ? [] : [before];
   }
 }
 

@@ -229,6 +229,15 @@ test('what is asked about an escalation is no call that waits for ever', () => {
   expect(waitingCalls(session.talk)).toHaveLength(1);
   add({ type: 'state.changed', from: 'ERROR_RECOVERY', to: 'PLANNING', event: 'always' });
   expect(waitingCalls(session.talk)).toEqual([]);
+  for (const [callId, answer, status] of [
+    ['cq2', 'yes', 'ok'],
+    ['cq3', 'no', 'denied'],
+    ['cq4', 'none', 'denied'],
+  ]) {
+    add({ type: 'approval.requested', ...question, callId });
+    add({ type: 'state.changed', from: 'ERROR_RECOVERY', to: 'PLANNING', event: 'always', callId, answer });
+    expect(session.talk.items.at(-1)).toMatchObject({ kind: 'call', callId, status });
+  }
 });
 
 test('a plan of an agent is not touched by what a child does', () => {

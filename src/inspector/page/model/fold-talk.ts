@@ -87,7 +87,7 @@ function fold(draft: TalkDraft, told: SaidEvent): void {
     }
     case 'state.changed':
       if (event.from === 'EXECUTING_PLAN') draft.closePlan(told);
-      if (event.from === 'ERROR_RECOVERY') draft.closeQuestions(told);
+      if (event.from === 'ERROR_RECOVERY') draft.closeQuestions(told, event.answer);
       return;
     case 'message.received': {
       const { id, text, kind: way } = event;

@@ -71,10 +71,12 @@ export class TalkDraft implements TalkLog {
     this.#changeOpen(({ callId }) => callId.startsWith(prefix), { status: 'dropped', last: step });
   }
 
-  /** What was asked about a turn of this agent is answered. */
-  closeQuestions(told: SaidEvent): void {
+  /** What was asked about a turn of this agent is over. */
+  closeQuestions(told: SaidEvent, answer: 'yes' | 'no' | 'none' = 'yes'): void {
     const { by } = this.#agentOf(told);
-    this.#changeOpen((item) => item.by === by && isQuestion(item.callId), { status: 'ok', last: told.step });
+    const denied = { status: 'denied', reason: answer === 'no' ? 'The answer was no.' : 'Nobody answered.' } as const;
+    const end = answer === 'yes' ? { status: 'ok' as const } : denied;
+    this.#changeOpen((item) => item.by === by && isQuestion(item.callId), { ...end, last: told.step });
   }
 
   /** Changes the step of the running plan that a call belongs to: its own, else the first of that tool that waits. */
