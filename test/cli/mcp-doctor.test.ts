@@ -29,6 +29,13 @@ describe('signalbox mcp doctor', () => {
     expect(processesNaming(folder)).toEqual([]);
   });
 
+  test('names a breach of the protocol once, though it lists the tools twice', async () => {
+    const { mcp } = await withFile({ it: hostileEntry('bad-tools') });
+    const { code, stdout } = await mcp('doctor');
+    expect(code).toBe(0);
+    expect(stdout.split('{"name":7}')).toHaveLength(2);
+  });
+
   // All in one run, as they would stand in one file: what is wrong with one disturbs no other.
   const cases: readonly (readonly [title: string, config: object, parts: readonly string[]])[] = [
     [

@@ -54,7 +54,8 @@ async function tryOut(entry: UsableEntry, { timeoutMs }: Trying): Promise<Report
   const connection = createMcpConnection(name, open, { limits: { maxFailures: 1 }, offersLogin: false });
   const noise: string[] = [];
   connection.on('mcp.warning', ({ message }) => {
-    if (noise.length < MAX_NOISE) noise.push(message);
+    // The tools are listed twice.
+    if (noise.length < MAX_NOISE && !noise.includes(message)) noise.push(message);
   });
   const since = performance.now();
   try {
