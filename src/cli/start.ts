@@ -68,7 +68,7 @@ async function showHelp(name: string | undefined): Promise<number> {
 }
 
 function unknownCommand(name: string): number {
-  console.error(`signalbox: there is no command '${name}'.${didYouMean(name, Object.keys(COMMANDS))}`);
+  console.error(`signalbox: there is no command '${name}'.${didYouMean(name, [...Object.keys(COMMANDS), 'help'])}`);
   console.error('');
   console.error(programUsage());
   return EXIT_CODE.usage;

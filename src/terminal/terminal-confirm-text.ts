@@ -37,7 +37,8 @@ const FEWEST_ROWS = 3;
  */
 export function questionText(question: ConfirmQuestion) {
   const { tool, args, reason } = question;
-  const lines = pretty(args);
+  const lines = pretty(args, 2);
+  const dense = pretty(args, 0);
   const fewest = question.server === undefined ? MIN_ROWS : FEWEST_ROWS;
   return (size: ScreenSize, { whole }: { readonly whole: boolean }): ShownQuestion => {
     const own = (text: string): readonly string[] => ownRows(text, size.columns);
@@ -61,11 +62,14 @@ export function questionText(question: ConfirmQuestion) {
     const spare = roomBelow(about.flatMap(({ title }) => own(title))) - needed;
     const least = question.changes === undefined ? FEWEST_ROWS : limits.rows;
     const room = Math.max(least, Math.floor(spare / about.length));
-    const sourceLimits = whole ? NO_LIMITS : { ...limits, rows: Math.min(limits.rows, room) };
-    const parts = about.map(({ title, lines: said }) => ({ title, box: boxed(said, size, sourceLimits) }));
+    const sourceLimits = { ...limits, rows: Math.min(limits.rows, room) };
+    const parts = about.map(({ title, lines: said }) => {
+      const box = boxed(said, size, NO_LIMITS);
+      return { title, box: whole || box.rows.length <= room ? box : boxed(said, size, sourceLimits) };
+    });
     const source = parts.flatMap(({ title, box }) => [...own(title), ...box.rows]);
     const rows = Math.min(Math.max(roomBelow(source), fewest), MAX_ROWS);
-    const shown = whole ? boxed(lines, size, NO_LIMITS) : fitted(lines, size, rows);
+    const shown = whole ? boxed(lines, size, NO_LIMITS) : fitted(lines, dense, size, rows);
     const hidden = hiddenText([name, ...parts.map(({ box }) => box), why, shown]);
     const place = hidden === null ? 'Allow? [y/a/N] ' : 'Allow? [y/a/s/N] ';
     return { text: ['', ...above(source), ...shown.rows, ...below(hidden), place].join('\n'), isCut: hidden !== null };
@@ -79,8 +83,13 @@ const LONGEST_NOTE = '! Not everything is shown: 999,999,999 more characters, 99
 /** The empty row at the top, and the place to type. */
 const OWN_ROWS = 2;
 
-/** Long lines are shortened before any is left out: what stands behind a long text is seen then. */
-function fitted(lines: readonly string[], size: ScreenSize, rows: number): Boxed {
+/**
+ * Short arguments are joined to one line before any of it is left out. Long lines are shortened before any is left out: what
+ * stands behind a long text is seen then.
+ */
+function fitted(lines: readonly string[], dense: readonly string[], size: ScreenSize, rows: number): Boxed {
+  const joined = boxed(dense, size, NO_LIMITS);
+  if (boxed(lines, size, NO_LIMITS).rows.length > rows && joined.rows.length <= Math.min(rows, MIN_ROWS)) return joined;
   const shown = (lineChars: number): Boxed => boxed(lines, size, { rows, lineChars });
   return shown(LINE_CHARS.find((lineChars) => shown(lineChars).hiddenLines === 0) ?? SHORTEST);
 }
@@ -116,7 +125,7 @@ function showAll(hidden: string | null): string {
   return hidden === null ? '' : ', s = show everything';
 }
 
-function pretty(args: unknown): readonly string[] {
-  const json: unknown = JSON.stringify(args, null, 2);
+function pretty(args: unknown, indent: number): readonly string[] {
+  const json: unknown = JSON.stringify(args, null, indent);
   return typeof json === 'string' ? json.split('\n') : ['none'];
 }

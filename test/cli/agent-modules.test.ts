@@ -57,6 +57,7 @@ const MUST = "'default' of 'agent.ts' must return what createAgent() gives, and 
 
 test.each([
   ['async (options) => createAgent({ ...options })', 2, `${MUST} a promise: it cannot be async here.`],
+  ["async () => { throw new Error('broken'); }", 2, `${MUST} a promise: it cannot be async here.`],
   ['() => 5', 2, `${MUST} a number.`],
   ['() => null', 2, `${MUST} null.`],
   ["() => { throw new Error('broken'); }", 1, "'default' of 'agent.ts' made no agent: broken"],

@@ -15,6 +15,13 @@ async function doctor(config: object, env: Readonly<Record<string, string>> = {}
   return withEnv(env, 'doctor', '--timeout', '3');
 }
 
+/** A server that answers everything with an error. */
+const REFUSING = `
+  require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+    const error = { code: -32000, message: 'the licence has expired' };
+    console.log(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(line).id, error }));
+  });`;
+
 describe('signalbox mcp doctor', () => {
   test('finds nothing wrong with good servers, exit code 0, and leaves no process', async () => {
     const { folder, mcp } = await withFile((path) => ({
@@ -27,6 +34,33 @@ describe('signalbox mcp doctor', () => {
       /^ok +files: connected in [\d.]+ s: secure-filesystem-server .* over stdio, 14 tools$/m,
     );
     expect(processesNaming(folder)).toEqual([]);
+  });
+
+  test('names a breach of the protocol once, though it lists the tools twice', async () => {
+    const { mcp } = await withFile({ it: hostileEntry('bad-tools') });
+    const { code, stdout } = await mcp('doctor');
+    expect(code).toBe(0);
+    expect(stdout.split('{"name":7}')).toHaveLength(2);
+  });
+
+  test('says what a server itself says, and what to do about a list that is too long; one of which a few are wanted is not', async () => {
+    const { mcp } = await withFile({
+      refusing: { command: process.execPath, args: ['-e', REFUSING] },
+      listless: hostileEntry('no-list'),
+      long: hostileEntry('many-tools'),
+      shorter: hostileEntry('many-tools', { exclude: ['tool_1'] }),
+      chosen: hostileEntry('many-tools', { tools: ['tool_7'] }),
+    });
+    const { code, stdout } = await mcp('doctor');
+    const about = Object.groupBy(stdout.split(/^(?=ok |WRONG )/m), (text) => /^\w+ +(\w+)/.exec(text)?.[1] ?? '');
+    expect(code).toBe(1);
+    expect(about.refusing?.[0]).toMatch(
+      /it refused `initialize`: the licence has expired\.\n.*It speaks MCP, but refuses/,
+    );
+    expect(about.listless?.[0]).toMatch(/the disk is gone\.\n.*It speaks MCP, but refuses/);
+    expect(about.long?.[0]).toMatch(/allows \(1000\)\.\n.*Name those that you need with "tools"/);
+    expect(about.shorter?.[0]).toMatch(/1199 of its tools are wanted.*\n.*Name those that you need with "tools"/);
+    expect(about.chosen?.[0]).toMatch(/^ok .*1200 tools/);
   });
 
   // All in one run, as they would stand in one file: what is wrong with one disturbs no other.

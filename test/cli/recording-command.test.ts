@@ -158,7 +158,9 @@ test.each([
   [['shw', 'a'], 2, /there is no 'shw'.*Did you mean 'show'\?/],
   [['show', 'none.jsonl'], 2, /there is no file 'none\.jsonl'/],
   [['show', '.'], 2, /'\.' is a folder\. Name a file in it, or see 'signalbox runs list'/],
-  [['show', 'small.txt'], 1, /Line 1 of the recording/],
+  [['show', 'small.txt'], 1, /^signalbox: small\.txt: Line 1 of the recording/],
+  [['normalize', 'small.txt'], 1, /^signalbox: small\.txt: Line 1 of the recording/],
+  [['diff', 'small.txt', 'large.log'], 1, /^signalbox: small\.txt: Line 1 of the recording/],
 ])('what cannot be done is told: %j, exit code %i', async (args, code, message) => {
   await using folder = await temporaryFolder();
   const ended = await runCli(['recording', ...args], { cwd: folder.path });

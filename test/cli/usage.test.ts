@@ -1,11 +1,22 @@
+import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createRequire } from 'node:module';
 import { expect, test } from 'vitest';
 import { runCli, runCliProcess, temporaryFolder } from './spawn-cli.ts';
 
-test.each([
+/** To open a pipe that no one reads, or writes, would block the process: not even Ctrl-C would end it. */
+const PIPES: readonly (readonly [title: string, args: readonly string[], says: string])[] =
+  process.platform === 'win32'
+    ? []
+    : [
+        ['a pipe as recording', ['run', 'Hello?', '--record', 'pipe'], "--record: 'pipe' is a pipe that no one reads."],
+        ['a pipe of runs', ['runs', 'list', '--in', 'pipe'], "--in: 'pipe' is neither a folder nor a file."],
+      ];
+
+test.each<readonly [title: string, args: readonly string[], says: string]>([
   ['an unknown command', ['rnu', 'Hello?'], "there is no command 'rnu'. Did you mean 'run'?"],
+  ['a misspelt help', ['hlep'], "there is no command 'hlep'. Did you mean 'help'?"],
   ['an unknown option', ['run', 'Hello?', '--jsno'], "There is no option '--jsno'. Did you mean '--json'?"],
   ['an unknown letter', ['run', 'Hello?', '-z'], "There is no option '-z'."],
   ['no question', ['run'], 'the question is missing.'],
@@ -40,9 +51,11 @@ test.each([
     "--record: 'no/run.jsonl' cannot be written",
   ],
   ['a folder as recording', ['run', 'Hello?', '--record', 'folder'], "--record: 'folder' is a folder"],
+  ...PIPES,
 ])('%s is wrong usage: said on standard error with a hint, exit code 2', async (_title, args, said) => {
   await using folder = await temporaryFolder();
   await mkdir(join(folder.path, 'folder'));
+  if (PIPES.length > 0) execFileSync('mkfifo', [join(folder.path, 'pipe')]);
   await writeFile(join(folder.path, 'broken.json'), '{ "mcpServers": ');
   await writeFile(join(folder.path, 'empty.json'), '{}');
   await writeFile(join(folder.path, 'server.json'), '{ "mcpServers": { "files": {} } }');

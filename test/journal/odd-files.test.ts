@@ -89,6 +89,19 @@ test('with them a journal keeps to its limits', async () => {
   expect(seen.filter((warning) => !warning.includes('left out of the list'))).toEqual([]);
 });
 
+test('a folder or a pipe under the name of a run is not a run to resume, to show or to repair, and none begins there', async () => {
+  await using folder = await oddFolder();
+  const agent = createAgent({ model: scriptedModel(['Hello.']), journal: folder.store, silent: true });
+  for (const runId of process.platform === 'win32' ? ['folder'] : ['folder', 'pipe']) {
+    // oxlint-disable no-await-in-loop -- one after the other
+    await expect(async () => agent.resume(runId)).rejects.toThrow(`has no run ${runId}.`);
+    expect(await folder.store.read(runId)).toBeNull();
+    expect(await fileJournal(folder.path).repair?.(runId)).toBeNull();
+    expect(await agent.run('Hi', { runId })).toMatchObject({ error: { code: 'run-exists' } });
+    // oxlint-enable no-await-in-loop
+  }
+});
+
 test('a link to the file of a run is the run, and a head that knows more than this version is read', async () => {
   await using folder = await oddFolder();
   warnings();

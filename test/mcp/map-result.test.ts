@@ -32,6 +32,12 @@ test('several parts, images and resources are a list of parts', () => {
   ]);
 });
 
+test('a text part whose text is something else is kept as it came', () => {
+  const odd = { type: 'text', text: { celsius: 21 } };
+  expect(mapResult({ content: [odd] })).toEqual({ status: 'success', data: [odd] });
+  expect(mapResult({ content: [odd], isError: true })).toMatchObject({ status: 'error', data: [odd] });
+});
+
 test('isError is an error in the words of the tool', () => {
   expect(mapResult({ content: [text('no such'), text('file')], isError: true })).toEqual({
     status: 'error',

@@ -17,7 +17,7 @@ import { readMcpConfigFile } from '../../mcp/config/config-file.ts';
 import { readMcpServers } from '../../mcp/config/read-config.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { UsageError } from '../command/command.ts';
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, openSync, statSync } from 'node:fs';
 import { fileJournal, singleFileJournal } from '../../journal/stores/file.ts';
 import { memoryJournal } from '../../journal/stores/memory.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
@@ -193,7 +193,10 @@ function checkWritable(file: string): void {
   if (there?.isDirectory() === true) throw new UsageError(`--record: '${file}' is a folder. Name a file.`);
   try {
     accessSync(there === undefined ? dirname(file) : file, constants.W_OK);
-  } catch {
+    // Stays open: to open a pipe blocks the process until another one reads it, and a reader ends with its last writer.
+    if (there?.isFIFO() === true) openSync(file, constants.O_WRONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    if (systemCode(error) === 'ENXIO') throw new UsageError(`--record: '${file}' is a pipe that no one reads.`);
     throw new UsageError(`--record: '${file}' cannot be written. Is there such a folder, and may you write there?`);
   }
 }

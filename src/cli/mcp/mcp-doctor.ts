@@ -1,10 +1,12 @@
 import type { McpServerConfig, McpToolOverride } from '../../mcp/config/config.ts';
 import type { McpConnection } from '../../mcp/connection-types.ts';
+import { DEFAULT_MCP_LIMITS } from '../../mcp/config/server-limits.ts';
 import { createMcpConnection } from '../../mcp/create-connection.ts';
 import { escaped } from '../../output/console/escaped.ts';
 import { EXIT_CODE } from '../command/command.ts';
 import type { Trying, McpEntry, UsableEntry, WrongEntry } from './mcp-servers.ts';
 import { type Finding, type Symptoms, lastLines } from './mcp-finding.ts';
+import { isJsonObject } from '../../json/json.ts';
 import { nearestName } from '../../json/nearest-name.ts';
 import { diagnoseHttp, diagnoseProcess, diagnoseStart } from './mcp-diagnosis.ts';
 
@@ -51,10 +53,13 @@ async function tryOut(entry: UsableEntry, { timeoutMs }: Trying): Promise<Report
   const timed = timeoutMs === undefined ? config : { ...config, connectTimeoutMs: timeoutMs };
   // Without its filters, so that a name that no tool has can be reported.
   const open: McpServerConfig = { ...timed, tools: undefined, exclude: undefined };
-  const connection = createMcpConnection(name, open, { limits: { maxFailures: 1 }, offersLogin: false });
+  const filtered = config.tools !== undefined || config.exclude !== undefined;
+  const mcp = filtered ? { tools: Number.MAX_SAFE_INTEGER } : {};
+  const connection = createMcpConnection(name, open, { limits: { maxFailures: 1, mcp }, offersLogin: false });
   const noise: string[] = [];
   connection.on('mcp.warning', ({ message }) => {
-    if (noise.length < MAX_NOISE) noise.push(message);
+    // The tools are listed twice.
+    if (noise.length < MAX_NOISE && !noise.includes(message)) noise.push(message);
   });
   const since = performance.now();
   try {
@@ -79,7 +84,8 @@ async function tryOut(entry: UsableEntry, { timeoutMs }: Trying): Promise<Report
     }
     const remarks =
       noise.length === 0 ? [] : [`It breaks the protocol in ways that are tolerated: ${noise.join(' | ')}`];
-    return report(name, summaryOf(connection, seconds), unknownTools(entry, connection), remarks);
+    const findings = [...tooManyTools(entry, connection), ...unknownTools(entry, connection)];
+    return report(name, summaryOf(connection, seconds), findings, remarks);
   } finally {
     await connection.disconnect();
   }
@@ -90,6 +96,18 @@ function summaryOf({ info, tools }: McpConnection, seconds: string): string {
     info === null ? '' : `: ${info.title} ${info.version}, MCP ${info.protocolVersion} over ${info.transport}`;
   return `connected in ${seconds} s${who}, ${tools.length} tool${tools.length === 1 ? '' : 's'}`;
 }
+
+/** What is left of a long list once `tools` and `exclude` are applied may still be too long. */
+function tooManyTools({ server: { settings } }: UsableEntry, { tools }: McpConnection): readonly Finding[] {
+  const left = tools.filter(
+    (tool) => (settings.tools?.includes(tool.name) ?? true) && !settings.exclude.includes(tool.name),
+  );
+  if (left.length <= DEFAULT_MCP_LIMITS.tools) return [];
+  const what = `${left.length} of its tools are wanted, and limits.mcp.tools allows ${DEFAULT_MCP_LIMITS.tools}.`;
+  return [{ kind: 'limit-exceeded', what, fix: FEWER_TOOLS, evidence: [] }];
+}
+
+const FEWER_TOOLS = 'Name those that you need with "tools" in its entry, or raise limits.mcp.tools of your agent.';
 
 /** Names in the entry that no tool of the server has: a misspelt `exclude` excludes nothing. */
 function unknownTools({ server: { settings } }: UsableEntry, { tools }: McpConnection): readonly Finding[] {
@@ -129,6 +147,12 @@ function diagnose(symptoms: Symptoms): Finding {
   const { entry, error } = symptoms;
   if (error.code === 'spawn-failed') return diagnoseStart(symptoms);
   if (error.code === 'protocol-error') return wrongProtocol(symptoms);
+  if (error.code === 'limit-exceeded') {
+    const { limit } = error.data;
+    const fix =
+      limit === 'tools' ? FEWER_TOOLS : `Raise limits.mcp.${String(limit)} of your agent, if it may be so large.`;
+    return { kind: 'limit-exceeded', what: error.message, fix, evidence: [] };
+  }
   const found = entry.server.target.kind === 'stdio' ? diagnoseProcess(symptoms) : diagnoseHttp(symptoms);
   return (
     found ?? {
@@ -166,6 +190,13 @@ function wrongProtocol({ entry, error: { data, message }, noise }: Symptoms): Fi
       fix: 'Update the server; if it is newer than Signalbox, update Signalbox.',
       evidence,
     };
+  }
+  // Without an answer to `initialize` in it, the error is that of a later request.
+  const { answer } = data;
+  const refusal = isJsonObject(answer) && isJsonObject(answer.error) ? answer.error : {};
+  if (!isJsonObject(answer) || (typeof refusal.message === 'string' && refusal.code !== -32_601)) {
+    const fix = 'It speaks MCP, but refuses, or answers wrongly. Its log or documentation may say why.';
+    return { kind: 'server-error', what: message, fix, evidence };
   }
   const fix =
     entry.server.target.kind === 'stdio'

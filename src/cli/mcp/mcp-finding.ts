@@ -28,6 +28,8 @@ export type FindingKind =
   | 'auth-failed'
   | 'unreachable'
   | 'http-status'
+  | 'limit-exceeded'
+  | 'server-error'
   | 'not-connected'
   | 'unknown-tool';
 

@@ -13,6 +13,7 @@ import { lineWriter } from '../../journal/format/blobs.ts';
 import { historiesIn } from '../../journal/stores/run-files.ts';
 import { withHistory } from '../../journal/format/histories.ts';
 import { systemCode } from '../../security/folders.ts';
+import { RecordingError } from '../../journal/format/journal-error.ts';
 
 type WholeStore = Required<Omit<JournalStore, 'changes'>>;
 
@@ -40,7 +41,9 @@ export function openRuns(named: string | undefined, option = 'in'): RunsPlace {
   const path = named ?? join('.signalbox', 'runs');
   const there = statSync(path, { throwIfNoEntry: false });
   if (there === undefined && named !== undefined)
-    throw new UsageError(`--${option}: there is no folder or file '${path}'.`);
+    throw new UsageError(`--${option}: there is no folder or file '${escaped(path)}'.`);
+  if (there !== undefined && !there.isFile() && !there.isDirectory())
+    throw new UsageError(`--${option}: '${escaped(path)}' is neither a folder nor a file.`);
   return { path, store: whole(there?.isFile() === true ? sqliteJournal(path) : fileJournal(path)) };
 }
 
@@ -135,6 +138,16 @@ export async function wholeRunId(place: RunsPlace, wanted: string): Promise<stri
   const found = await findRun(place, wanted);
   if (found.runId === null) console.error(found.why);
   return found.runId;
+}
+
+/** Does what reads a recording. An error about one of its lines names the recording: several may have been given. */
+export function ofRecording<T>(named: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    if (cause instanceof RecordingError) throw new Error(`${escaped(named)}: ${cause.message}`, { cause });
+    throw cause;
+  }
 }
 
 /** A recording that was named on the command line. */

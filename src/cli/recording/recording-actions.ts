@@ -11,7 +11,7 @@ import { type Paint, painter } from '../../output/console/paint.ts';
 import { openTerminal } from '../../output/console/terminal.ts';
 import { type Arguments, EXIT_CODE, UsageError } from '../command/command.ts';
 import { counted, textTable } from '../../terminal/text-width.ts';
-import { type NamedRecording, readRecordingOf } from './kept-runs.ts';
+import { type NamedRecording, ofRecording, readRecordingOf } from './kept-runs.ts';
 import { recordedSteps, recordingText } from './recording-text.ts';
 import { renameSync, writeFileSync } from 'node:fs';
 
@@ -19,7 +19,8 @@ import { renameSync, writeFileSync } from 'node:fs';
 export async function showRecording({ values, flags, positionals: [named = ''] }: Arguments): Promise<number> {
   const { text } = await readRecordingOf(named, values.get('in'));
   const terminal = openTerminal(process.stdout, undefined, process.env);
-  console.log(recordingText(readRecording(text), terminal, { full: flags.has('full') }));
+  const recording = ofRecording(named, () => readRecording(text));
+  console.log(recordingText(recording, terminal, { full: flags.has('full') }));
   return EXIT_CODE.answered;
 }
 
@@ -31,10 +32,10 @@ export type RecordedVerdict = 'same' | 'changed' | 'failed';
  * else 1.
  */
 export async function diffRecordings({ values, flags, positionals: [a = '', b = ''] }: Arguments): Promise<number> {
-  const side = async (named: string): Promise<Side> => ({
-    name: escaped(named),
-    recording: readRecording((await readRecordingOf(named, values.get('in'))).text),
-  });
+  const side = async (named: string): Promise<Side> => {
+    const { text } = await readRecordingOf(named, values.get('in'));
+    return { name: escaped(named), recording: ofRecording(named, () => readRecording(text)) };
+  };
   const left = await side(a);
   const right = await side(b);
   const differences = compareRecordings(left.recording, right.recording);
@@ -107,7 +108,7 @@ export async function normalizeRecordings({ values, flags, positionals }: Argume
     const { text: before, file } = await readRecordingOf(named, values.get('in'));
     if (write && file === null && named !== '-')
       throw new UsageError(`--write changes files, and '${escaped(named)}' is a run of a database.`);
-    const after = normalizeRecording(before, { times: flags.has('keep-times') });
+    const after = ofRecording(named, () => normalizeRecording(before, { times: flags.has('keep-times') }));
     if (!write || file === null) process.stdout.write(after);
     else if (after !== before) {
       // A concurrent reader gets the one or the other.

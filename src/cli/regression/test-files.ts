@@ -49,7 +49,9 @@ export async function writeTest(test: TestText, place: TestPlace): Promise<reado
   const file = join(place.folder, `${place.name}.test.ts`);
   const { recording } = test;
   const kept = recording === null ? null : join(place.folder, recording.name);
-  for (const path of [file, kept]) if (path !== null && existsSync(path)) throw new UsageError(`'${path}' is there.`);
+  for (const path of [file, kept])
+    if (path !== null && existsSync(path))
+      throw new UsageError(`'${path}' is there, and is not replaced. Remove it, or choose another folder with --out.`);
   makeFolder(place.folder);
   if (kept !== null && recording !== null) await writeFile(kept, recording.text);
   await writeFile(file, testText(test, place));

@@ -16,10 +16,10 @@ import {
 import { dirname, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { isJsonObject } from '../../json/json.ts';
-import { systemCode, makeFolder } from '../../security/folders.ts';
+import { makeFolder } from '../../security/folders.ts';
 import { type LineWriter, lineWriter } from '../format/blobs.ts';
 import { fileSink, isUnbegun, readFileContent } from './file-sink.ts';
-import { historiesIn, type HistoryFiles, type RunFiles } from './run-files.ts';
+import { contentOf, historiesIn, type HistoryFiles, type RunFiles } from './run-files.ts';
 import { JournalError } from '../format/journal-error.ts';
 import type { RecordLine } from '../format/record.ts';
 import { type RepairedRun, wholePart } from '../format/cut-recording.ts';
@@ -45,10 +45,11 @@ export function createRunFile(writing: FileWriting, runId: string): Sink {
   const path = files.pathOf(runId);
   const made = makeFolder(files.dir);
   return locked(writing, runId, (finish) => {
-    const there = files.isThere(runId) ? contentOf(path) : null;
-    if (there !== null && !isUnbegun(there)) throw new JournalError('run-exists', runId, files.dir);
+    const isThere = files.isThere(runId);
+    const content = isThere ? contentOf(path) : null;
+    if (isThere && (content === null || !isUnbegun(content))) throw new JournalError('run-exists', runId, files.dir);
     const file = openSync(path, 'a', 0o600);
-    if (there !== null) ftruncateSync(file, 0);
+    if (isThere) ftruncateSync(file, 0);
     return runSink(writing, {
       path,
       file,
@@ -216,15 +217,6 @@ function replaceFile(path: string, text: string, isFlushed: boolean): void {
 function endingOf(records: readonly RecordLine[]): Ending | null {
   const end = records.find((record) => record.t === 'end');
   return end === undefined ? null : { answered: isJsonObject(end.output) && end.output.status === 'answered' };
-}
-
-function contentOf(path: string): Buffer | null {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return null;
-    throw error;
-  }
 }
 
 /** The folder of the new file, and the parents of those that were made for it: a name is kept by the folder it is in. */

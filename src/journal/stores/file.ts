@@ -11,7 +11,7 @@ import { fileSink, readFileContent } from './file-sink.ts';
 import { FileConversations } from './file-conversations.ts';
 import { FileSummaries } from './file-summary.ts';
 import { continueRunFile, createRunFile, type FileWriting, repairRunFile } from './file-writer.ts';
-import { historiesIn, historyFiles, isUnreadable, type RunFiles, runFiles } from './run-files.ts';
+import { historiesIn, historyFiles, isFile, isUnreadable, type RunFiles, runFiles } from './run-files.ts';
 import { requestFiles } from './request-files.ts';
 import { PolledRequests } from '../run/run-requests.ts';
 import { type PruneLimits, runPruner } from './prune-runs.ts';
@@ -105,8 +105,9 @@ export function singleFileJournal(path: string): JournalStore {
 }
 
 async function contentOf(files: RunFiles, runId: string): Promise<Buffer> {
+  const path = files.pathOf(runId);
   try {
-    return await readFile(files.pathOf(runId));
+    return isFile(path) ? await readFile(path) : Buffer.alloc(0);
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return Buffer.alloc(0);
     throw error;

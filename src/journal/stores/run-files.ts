@@ -149,11 +149,22 @@ function entriesOf(dir: string): readonly string[] {
   }
 }
 
-function isFile(path: string): boolean {
+export function isFile(path: string): boolean {
   try {
     return statSync(path).isFile();
   } catch {
     return false;
+  }
+}
+
+/** What a file holds; null if there is none, or something that is not a file: to read a pipe can take forever. */
+export function contentOf(path: string): Buffer | null {
+  if (!isFile(path)) return null;
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null;
+    throw error;
   }
 }
 

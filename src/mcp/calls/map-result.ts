@@ -19,10 +19,10 @@ export function mapResult(raw: JsonObject): ToolResult {
     .filter((item) => !isForUser(item))
     .map(toPart);
   const kept = forUser.length === 0 ? {} : { forUser };
-  const text = parts
-    .flatMap((part) => (part.type === 'text' && typeof part.text === 'string' ? [part.text] : []))
-    .join('\n');
-  const others = parts.filter((part) => part.type !== 'text');
+  const textOfPart = ({ type, text: own }: JsonObject): string | null =>
+    type === 'text' && typeof own === 'string' ? own : null;
+  const text = parts.flatMap((part) => textOfPart(part) ?? []).join('\n');
+  const others = parts.filter((part) => textOfPart(part) === null);
   if (raw.isError === true) {
     const data = raw.structuredContent ?? (others.length === 0 ? undefined : others);
     const wordless = forUser.length === 0 ? 'the tool reported an error without a message' : ALL_FOR_USER;

@@ -236,14 +236,21 @@ export function faultOf(
 export function notOurProtocol(answer: JsonObject, supported: readonly string[], error: unknown): LinkFault {
   const result = isJsonObject(answer.result) ? answer.result : {};
   const version = typeof result.protocolVersion === 'string' ? result.protocolVersion : null;
+  const { code, message } = isJsonObject(answer.error) ? answer.error : {};
+  // A program that does not know `initialize`, or that echoes what it reads, speaks another protocol.
+  const refused = typeof message === 'string' && code !== METHOD_NOT_FOUND;
   const what =
     version === null
-      ? 'it did not answer `initialize` as an MCP server does'
+      ? refused
+        ? `it refused \`initialize\`: ${message}`
+        : 'it did not answer `initialize` as an MCP server does'
       : supported.includes(version)
         ? unusable(result, error)
         : `it speaks MCP version ${version}, which is not supported`;
   return new LinkFault('protocol', what, { delivered: false, data: { answer, version, supported }, cause: error });
 }
+
+const METHOD_NOT_FOUND = -32_601;
 
 function unusable(result: JsonObject, error: unknown): string {
   if (error instanceof LinkFault) return `after its answer to \`initialize\` it failed: ${error.message}`;

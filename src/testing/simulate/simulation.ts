@@ -28,9 +28,12 @@ export function canBeSimulated(value: unknown): value is SimulatedAgent {
   return typeof value === 'object' && value !== null && 'resume' in value && 'configure' in value;
 }
 
-/** What a function gave that made no agent, in words. */
+/** What a function gave that made no agent, in words. If it is a promise, no one else waits for it: a rejection ends here. */
 export function otherThanAgent(made: unknown): string {
-  if (made instanceof Promise) return 'a promise: it cannot be async here';
+  if (made instanceof Promise) {
+    made.catch(() => undefined);
+    return 'a promise: it cannot be async here';
+  }
   if (made === null || made === undefined) return String(made);
   return typeof made === 'object' ? 'an object that is none' : `a ${typeof made}`;
 }

@@ -57,6 +57,10 @@ function list(params: JsonObject): object {
     }));
     return { tools: page.slice(0, 250 - from), ...(from < 200 ? { nextCursor: String(from + 100) } : {}) };
   }
+  if (mode === 'many-tools')
+    return {
+      tools: Array.from({ length: 1200 }, (_, at) => ({ name: `tool_${at}`, inputSchema: { type: 'object' } })),
+    };
   if (mode === 'endless-pages') return { tools: tools(), nextCursor: 'again' };
   if (mode === 'bad-tools') {
     return {
@@ -191,7 +195,11 @@ createInterface({ input: process.stdin }).on('line', (line) => {
     case 'initialize':
       return initialize(id);
     case 'tools/list':
-      write({ id, result: list(params) });
+      write(
+        mode === 'no-list'
+          ? { id, error: { code: -32_000, message: 'the disk is gone' } }
+          : { id, result: list(params) },
+      );
       if (mode === 'dies-after-listing') process.exit(5);
       return;
     case 'tools/call': {

@@ -111,3 +111,28 @@ test('on a small screen the arguments are shown whole before what a server says 
   for (const line of JSON.stringify(args, null, 2).split('\n')) expect(rows).toContain(`  | ${line}`);
   expect(rows).toContain('  | write of notes');
 });
+
+describe('short arguments', () => {
+  const asked = questionText({
+    tool: 'files_write_file',
+    args: { path: 'notes.txt', content: 'hello there' },
+    reason: "The policy of 'files_write_file' is confirm.",
+    server: 'files',
+    serverTool: 'write_file',
+    address: `node ${'/a/long/way/to/it'.repeat(6)}`,
+    description: 'Creates a new file or completely overwrites an existing file. '.repeat(10),
+  });
+
+  test('are shown whole on a screen that is so low that each on its own line has no room', () => {
+    const { text } = asked({ columns: 40, rows: 24 }, { whole: false });
+    expect(text.split('\n').length).toBeLessThanOrEqual(24);
+    expect(text).toContain('  | {"path":"notes.txt","content":"hell\n  | o there"}\n');
+  });
+
+  test('leave the rest of a large screen to what a server says, so that nothing is hidden', () => {
+    const { text, isCut } = asked({ columns: 80, rows: 44 }, { whole: false });
+    expect(isCut).toBe(false);
+    expect(text).toContain('  |   "path": "notes.txt",\n');
+    expect(text).not.toContain('not shown');
+  });
+});
