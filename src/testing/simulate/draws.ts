@@ -54,6 +54,7 @@ export function drawsOf(seed: number, only: Only): Draws {
   const replies = new Map<number, number>();
   const left = leftOut(only);
   const at = (key: string): number => drawnAt(seed, hashed(key));
+  const isDrawn = (place: number, rate: number): boolean => drawnAt(seed, place) < rate * eager(seed, place);
   const note = (kind: string, key: string): void => {
     const since = `${kind} after ${[...replies.keys()].at(-1) ?? 0}`;
     const count = (counts.get(since) ?? 0) + 1;
@@ -66,12 +67,12 @@ export function drawsOf(seed: number, only: Only): Draws {
     asked,
     replies,
     happens: (kind, place, rate, says) => {
-      const key = `${kind} ${place}`;
       if (rate <= 0) return false;
+      const key = `${kind} ${place}`;
       if (only !== null) note(kind, key);
       const isForced = only?.has(`${key}!`) === true;
       if (!isForced && only !== null && !only.has(key)) return false;
-      if (!isForced && at(key) >= rate * eager(seed, hashed(key))) return false;
+      if (!isForced && !isDrawn(hashed(key), rate)) return false;
       drawn.push({ key: isForced ? `${key}!` : key, kind, says });
       return true;
     },

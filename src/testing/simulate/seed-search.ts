@@ -61,8 +61,10 @@ export class Search {
   readonly #found = new Map<string, Found>();
   readonly #faults = new Map<string, number>();
   readonly #endings: { [reason: string]: number } = {};
-  /** What runs were like: see `patternsIn`. */
-  readonly #steps = new Set<string>();
+  /** What runs were like: see `notePatterns`. */
+  readonly #steps = new Set<number>();
+  /** The shapes of records, each with its number. */
+  readonly #shapes = new Map<string, number>();
   readonly #parents: number[] = [];
   #runs = 0;
   #effects = 0;
@@ -129,7 +131,7 @@ export class Search {
   #isThorough({ seed, recording }: SimulatedOutcome): boolean {
     if (recording === null) return true;
     const known = this.#steps.size;
-    for (const step of patternsIn(recording)) this.#steps.add(step);
+    notePatterns(recording, this.#shapes, this.#steps);
     return this.#steps.size > known || drawsOf(seed, null).below('recheck', 1000) < this.#options.recheck * 1000;
   }
 
@@ -238,17 +240,20 @@ function kindOf({ check, message }: Problem): string {
  * What a run was like, without its contents: each three records in a row, by what was started, which tool, how it ended
  * and what came from outside. A run without a new one takes the machines a known way, but for rare guards.
  */
-function patternsIn({ lines }: Recording): ReadonlySet<string> {
-  const steps = new Set<string>();
-  let [last, before, owner] = ['', '', ''];
+function notePatterns({ lines }: Recording, shapes: Map<string, number>, steps: Set<number>): void {
+  let [last, before, owner] = [0, 0, ''];
   for (const line of lines) {
     const own = ownerOfLine(line);
-    const shape = `${own === owner ? '' : '/'}${shapeOf(line)}`;
-    steps.add(`${before} ${last} ${shape}`);
+    const text = `${own === owner ? '' : '/'}${shapeOf(line)}`;
+    const shape = shapes.get(text) ?? shapes.size + 1;
+    shapes.set(text, shape);
+    steps.add((before * MOST_SHAPES + last) * MOST_SHAPES + shape);
     [before, last, owner] = [last, shape, own];
   }
-  return steps;
 }
+
+/** So many shapes, and three in a row are one safe integer; runs have a few hundred. */
+const MOST_SHAPES = 2 ** 17;
 
 function ownerOfLine(line: RecordLine): string {
   if (line.t === 'event') return line.to ?? '';

@@ -11,14 +11,14 @@ export type HostileMaker = (options: { readonly seed: number; readonly rate: num
  * answered the same: after a crash it is asked again.
  */
 export function faultyModel(base: Model, draws: Draws, rates: FaultRates, hostile: HostileMaker): Model {
-  const answered = new Map<string, ModelReply>();
+  const answered: { readonly messages: ModelRequest['messages']; readonly reply: ModelReply }[] = [];
   let count = 0;
   const next = async (request: ModelRequest, io: ModelIo): Promise<string> => {
     while (draws.leavesOut(`request ${++count}`)) await passedOver(base, request, io);
     draws.replies.set(count, 0);
     return `${count}`;
   };
-  const spoilt = hostile({ seed: draws.below('model', 2 ** 30), model: base, rate: 1 });
+  let spoilt: Model | undefined;
   const answer = async (request: ModelRequest, io: ModelIo): Promise<ModelReply> => {
     const place = await next(request, io);
     const is = (name: FaultName, says: string): boolean =>
@@ -27,7 +27,10 @@ export function faultyModel(base: Model, draws: Draws, rates: FaultRates, hostil
       throw new ModelError('rate-limited', 'too many requests (simulated)', { status: 429, retryAfterMs: 1500 });
     if (is('model.error', 'status 500')) throw new ModelError('server-error', 'failed (simulated)', { status: 500 });
     if (is('model.stall', 'no answer')) return untilAborted(io.signal);
-    if (is('model.malformed', 'a malformed reply')) return spoilt.complete(request, io);
+    if (is('model.malformed', 'a malformed reply')) {
+      spoilt ??= hostile({ seed: draws.below('model', 2 ** 30), model: base, rate: 1 });
+      return spoilt.complete(request, io);
+    }
     const reply = withoutCalls(await base.complete(request, io), draws, Number(place));
     if (is('model.broken-stream', 'an error in the middle of the stream')) {
       io.onToken?.({ kind: 'text', text: reply.content.slice(0, 5) });
@@ -45,14 +48,19 @@ export function faultyModel(base: Model, draws: Draws, rates: FaultRates, hostil
     ...(base.takesFiles === undefined ? {} : { takesFiles: base.takesFiles }),
     complete: async (request, io) => {
       io.signal.throwIfAborted();
-      const key = JSON.stringify(request.messages);
-      const before = answered.get(key);
-      if (before !== undefined) return before;
+      const { messages } = request;
+      const before = answered.findLast((one) => isSameList(one.messages, messages));
+      if (before !== undefined) return before.reply;
       const reply = await answer(request, io);
-      answered.set(key, reply);
+      answered.push({ messages, reply });
       return reply;
     },
   };
+}
+
+/** Most requests have more messages than those before them: only the others are compared as text. */
+function isSameList(one: readonly unknown[], other: readonly unknown[]): boolean {
+  return one.length === other.length && JSON.stringify(one) === JSON.stringify(other);
 }
 
 /** A model that has no idea: it calls whatever is offered, and can answer at every request. */

@@ -211,7 +211,7 @@ class OneRun {
     const { time, until } = this.#simulated;
     for (let turn = 0; turn < PATIENCE_TURNS && realNow() < until; turn++) {
       await reallyWait(1);
-      if (isOver() || this.#store.held.length > 0 || time.pending.length > 0) return true;
+      if (isOver() || this.#store.held.length > 0 || time.count > 0) return true;
     }
     return false;
   }
@@ -240,7 +240,7 @@ class OneRun {
       ...waiting.map((asked) => () => this.#outside.answer(run, asked)),
     ];
     if (ready.length === 0 && (await this.#reallyWaits())) return true;
-    const count = ready.length + (time.pending.length > 0 && this.#atWork().length === 0 ? 1 : 0);
+    const count = ready.length + (time.count > 0 && this.#atWork().length === 0 ? 1 : 0);
     const at = this.#steps;
     if (count > 1 && this.#draws.happens('order', `${at}`, 0.4, `step ${at}: another order`)) {
       const chosen = ready[this.#draws.below(`order ${at}`, count)];
@@ -281,7 +281,7 @@ class OneRun {
     const { time, until, hanging, waited } = this.#simulated;
     const before = this.#atWork();
     // A call has one time limit. Whatever timer there is beside those and the machines' belongs to a tool.
-    if (before.length === 0 || time.pending.length > before.length + this.#store.timers.size) return false;
+    if (before.length === 0 || time.count > before.length + this.#store.timers.size) return false;
     let turns = 0;
     const isNews = (): boolean => this.#store.held.length > 0 || this.#atWork().length < before.length;
     await settled();

@@ -6,14 +6,39 @@ export interface PendingTimer {
   readonly isRef: boolean;
 }
 
-interface Timer extends PendingTimer {
+interface Timer {
+  readonly due: number;
+  readonly ms: number;
+  readonly handle: Handle;
   readonly fire: () => void;
 }
 
 /** What a program holds of a timer; that of an interval has the number of its next round. */
-interface Handle {
-  number: number;
-  isRef: boolean;
+class Handle {
+  number = 0;
+  isRef = true;
+
+  ref(): this {
+    this.isRef = true;
+    return this;
+  }
+
+  unref(): this {
+    this.isRef = false;
+    return this;
+  }
+
+  hasRef(): boolean {
+    return this.isRef;
+  }
+
+  refresh(): this {
+    return this;
+  }
+
+  [Symbol.toPrimitive](): number {
+    return this.number;
+  }
 }
 
 /** When every run begins. */
@@ -94,7 +119,12 @@ export class VirtualTime {
 
   /** The timers that are set, with how long each was set for. */
   get pending(): readonly PendingTimer[] {
-    return [...this.#timers.values()];
+    return Array.from(this.#timers.values(), ({ due, ms, handle: { isRef } }) => ({ due, ms, isRef }));
+  }
+
+  /** How many there are. */
+  get count(): number {
+    return this.#timers.size;
   }
 
   /** Lets time pass without firing anything: what has become due fires next. */
@@ -111,18 +141,10 @@ export class VirtualTime {
     for (const undo of this.#undone) undo();
   }
 
-  #set(fire: () => void, ms: number, handle: Handle = { number: 0, isRef: true }): Handle {
+  #set(fire: () => void, ms: number, handle = new Handle()): Handle {
     const delay = ms >= 0 ? ms : 0;
-    const timer: Timer = {
-      due: this.#now + delay,
-      ms: delay,
-      fire,
-      get isRef() {
-        return handle.isRef;
-      },
-    };
     handle.number = ++this.#count;
-    this.#timers.set(handle.number, timer);
+    this.#timers.set(handle.number, { due: this.#now + delay, ms: delay, handle, fire });
     return handle;
   }
 
@@ -139,16 +161,16 @@ export class VirtualTime {
     };
     return [
       replaced(globalThis, 'setTimeout', (fire: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) =>
-        handleOf(this.#set(() => fire(...args), ms)),
+        this.#set(() => fire(...args), ms),
       ),
       replaced(globalThis, 'setInterval', (fire: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => {
-        const handle: Handle = { number: 0, isRef: true };
+        const handle = new Handle();
         const tick = (): void => {
           arm();
           fire(...args);
         };
         const arm = (): Handle => this.#set(tick, Math.max(1, ms), handle);
-        return handleOf(arm());
+        return arm();
       }),
       replaced(globalThis, 'clearTimeout', clear),
       replaced(globalThis, 'clearInterval', clear),
@@ -181,25 +203,6 @@ export class VirtualTime {
       }),
     ];
   }
-}
-
-/** What programs do with a timer beside clearing it. */
-function handleOf(timer: Handle): object {
-  const referred = (isRef: boolean) => (): object => {
-    timer.isRef = isRef;
-    return handle;
-  };
-  const handle = {
-    get number() {
-      return timer.number;
-    },
-    ref: referred(true),
-    unref: referred(false),
-    hasRef: () => timer.isRef,
-    refresh: () => handle,
-    [Symbol.toPrimitive]: () => handle.number,
-  };
-  return handle;
 }
 
 /** Replaces a member of an object; gives back how to undo it. */
