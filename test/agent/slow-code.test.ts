@@ -96,9 +96,9 @@ describe('a store of permissions that never answers', () => {
 
   /** Lets time pass until the run is over. */
   async function over<T>(run: PromiseLike<T>): Promise<T> {
-    let isOver = false;
-    void run.then(() => (isOver = true));
-    while (!isOver) {
+    const ended = vi.fn<() => void>();
+    void run.then(() => ended());
+    while (ended.mock.calls.length === 0) {
       // oxlint-disable-next-line no-await-in-loop -- a step after the other
       await vi.advanceTimersByTimeAsync(1000);
       // oxlint-disable-next-line no-await-in-loop -- see above
