@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
@@ -9,6 +9,7 @@ import { newWriter } from '../../src/journal/stores/writer.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';
+import { openStore } from './open-store.ts';
 import { start } from './store-processes.ts';
 import { interrupted, recordsOf, taken } from './stored-runs.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -90,25 +91,32 @@ test('who took a run that its former owner has written to all the same does not 
   expect((await recordsOf(fileJournal(folder.path), 'cut')).filter(({ t }) => t === 'note')).toHaveLength(1);
 });
 
-test.each<[string, (folder: string) => void]>([
-  ['folder was removed', (folder) => rmSync(folder, { recursive: true })],
-  ['file was removed', (folder) => rmSync(join(folder, 'run.jsonl'))],
-  ['file was replaced', (folder) => renameSync(join(folder, 'other.jsonl'), join(folder, 'run.jsonl'))],
-])('a run whose %s does not continue as if it were recorded', async (_what, remove) => {
+test.each<[string, (place: string) => void, 'file' | 'sqlite']>([
+  ['folder was removed', (place) => rmSync(place, { recursive: true }), 'file'],
+  ['file was removed', (place) => rmSync(join(place, 'run.jsonl')), 'file'],
+  ['file was replaced', (place) => renameSync(join(place, 'other.jsonl'), join(place, 'run.jsonl')), 'file'],
+  ['database was removed', (place) => rmSync(place), 'sqlite'],
+  ['database was replaced', (place) => renameSync(`${place}.other`, place), 'sqlite'],
+])('a run whose %s does not continue as if it were recorded', async (_what, remove, kind) => {
   await using folder = await temporaryFolder();
   const place = join(folder.path, 'runs');
   const paid = fakeTool('pay', ['paid']);
   const model = scriptedModel([
     () => {
-      writeFileSync(join(place, 'other.jsonl'), readFileSync(join(place, 'run.jsonl')));
+      const [from, to] =
+        kind === 'file' ? [join(place, 'run.jsonl'), join(place, 'other.jsonl')] : [place, `${place}.other`];
+      copyFileSync(from, to);
       remove(place);
       return calls(['pay']);
     },
-    'Paid.',
+    'Next.',
   ]);
-  const agent = createAgent({ tools: [paid], model, silent: true, journal: fileJournal(place) });
+  const agent = createAgent({ tools: [paid], model, silent: true, journal: openStore(kind, place) });
   expect(await agent.run('Pay.', { runId: 'run' })).toMatchObject({ status: 'failed', error: { code: 'run-lost' } });
   expect(paid.calls).toEqual([]);
+  // Beside what is left of a database, no other is made.
+  const next = await agent.run('Once more.', { runId: 'next' });
+  expect(next).toMatchObject(kind === 'file' ? { result: 'Next.' } : { error: { code: 'run-lost' } });
 });
 
 test('a process that wakes up after a pause looks at its lock before it writes, whatever its timers have done', async () => {

@@ -1,4 +1,4 @@
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { dirname } from 'node:path';
 import { makeFolder } from '../../security/folders.ts';
@@ -87,6 +87,14 @@ export function openDatabase(path: string, durability: 'process' | 'power'): Dat
   return database;
 }
 
+/** A check that throws once the file of a database was removed or replaced: SQLite writes on, and all of it is lost. */
+export function remainsAt(path: string): () => void {
+  const { ino } = statSync(path);
+  return () => {
+    if (statSync(path, { throwIfNoEntry: false })?.ino !== ino) throw new JournalError('run-lost', null, path);
+  };
+}
+
 /** Another connection to a database that is there, to read in while others write. Close it soon. */
 export function openToRead(path: string): DatabaseSync {
   const { DatabaseSync: Database } = process.getBuiltinModule('node:sqlite');
@@ -134,9 +142,13 @@ const OWED_MS = 5_000;
 /**
  * Collects the writes of all runs into one transaction: everything that was requested in one turn of the event loop, or
  * while the previous one was committed. Resolves when it is committed. Work that throws fails alone. What is owed is
- * done again with each later transaction until it is committed; that it failed is reported once.
+ * done again with each later transaction until it is committed; that it failed is reported once. `check` throws where
+ * nothing may be written.
  */
-export function sqliteQueue(database: DatabaseSync): (work: Work, isOwed?: boolean) => Promise<void> {
+export function sqliteQueue(
+  database: DatabaseSync,
+  check: () => void,
+): (work: Work, isOwed?: boolean) => Promise<void> {
   let waiting: Waiting[] = [];
   let owed: readonly Waiting[] = [];
   let scheduled = false;
@@ -148,6 +160,7 @@ export function sqliteQueue(database: DatabaseSync): (work: Work, isOwed?: boole
     const failures = new Map<Waiting, unknown>();
     try {
       await patientlyLater(() => {
+        check();
         failures.clear();
         inTransaction(database, () => {
           for (const one of batch) attempt(one, failures);

@@ -11,7 +11,7 @@ import type { JournalStore, RunHead, RunJournal, RunSecrets, Sink, TakenRun } fr
 import { PolledRequests } from '../run/run-requests.ts';
 import { requestFiles } from './request-files.ts';
 import { type SecretFiles, secretFiles } from './secret-files.ts';
-import { openDatabase, openToRead, sqliteQueue } from './sqlite-database.ts';
+import { openDatabase, openToRead, remainsAt, sqliteQueue } from './sqlite-database.ts';
 import { readStored, tallyOf, tooShort, unbegun } from './sqlite-rows.ts';
 import { type OwnedRun, type RunWriter, RunTables } from './sqlite-runs.ts';
 import { BEAT_MS, newWriter } from './writer.ts';
@@ -168,7 +168,7 @@ class SqliteStore {
     if (this.#opened !== null) return this.#opened;
     const database = openDatabase(this.#path, this.#durability);
     const runs = new RunTables(database, this.#path);
-    this.#opened = { runs, write: sqliteQueue(database) };
+    this.#opened = { runs, write: sqliteQueue(database, remainsAt(this.#path)) };
     this.#vaults.sweep((name) => runs.isOver(decodeURIComponent(name)));
     return this.#opened;
   }
