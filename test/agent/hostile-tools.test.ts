@@ -40,6 +40,8 @@ describe('a tool that fails is an error that the model is told, whatever it thro
       'out of tea',
     ],
     ['an Error later', () => Promise.reject(new Error('out of tea')), 'out of tea'],
+    ['an Error that it returns', () => new Error('out of tea'), 'out of tea'],
+    ['an Error that it returns later', () => Promise.resolve(new TypeError('out of tea')), 'out of tea'],
     ['a text', () => Promise.reject('no tea'), 'no tea'],
     [
       'null',

@@ -37,6 +37,17 @@ function chopped(bytes: Uint8Array, size: number): Response {
 }
 
 overEachTransport(() => {
+  test('a call that is sent without a list is one call', async () => {
+    const call = { id: 'a', type: 'function', function: { name: 'add', arguments: '{"a": 1}' } };
+    const one = { index: 0, id: 'a', function: { name: 'add', arguments: '{"a"' } };
+    const more = { index: 0, function: { arguments: ': 1}' } };
+    const pieces = [delta({ tool_calls: one }), delta({ tool_calls: more }), end, '[DONE]'];
+    const model = await serve(whole({ content: null, tool_calls: call }), events(...pieces));
+    const wanted = { toolCalls: [{ id: 'a', name: 'add', arguments: '{"a": 1}' }] };
+    expect(await ask(model)).toMatchObject(wanted);
+    expect(await ask(model, streamed)).toMatchObject(wanted);
+  });
+
   test('a stream that is answered with plain JSON is read all the same', async () => {
     const model = await serve({ content: 'whole', noStream: true });
     expect((await ask(model, streamed)).content).toBe('whole');

@@ -100,7 +100,9 @@ async function work(ports: CallToolPorts, input: CallToolInput, io: ToolIo & Lea
   if (execute === undefined)
     throw failure('execution', 'Error', `'${input.tool}' was removed before its call could start`);
   try {
-    return await execute(args, io);
+    const value = await execute(args, io);
+    if (value instanceof Error) throw value;
+    return value;
   } catch (thrown) {
     const { name, message, code } = describeThrown(thrown);
     const retryAfterMs = retryHint(thrown, Date.now());

@@ -45,8 +45,8 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
     const refusal = firstText(message['refusal']);
     if (refusal !== '') isRefusal = true;
     addText('text', refusal);
-    const entries = message['tool_calls'];
-    if (Array.isArray(entries)) for (const entry of entries) state.addCall(entry, calls.add(entry, onPiece));
+    // Some servers send a single call without a list.
+    for (const entry of [message['tool_calls'] ?? []].flat()) state.addCall(entry, calls.add(entry, onPiece));
     if (isJsonObject(message['function_call'])) calls.add(message['function_call'], onPiece);
   };
 
