@@ -67,6 +67,8 @@ const MENTIONED = [
   `## Example\n\n${CALL}`,
   `${CALL} — this is only an example.`,
   `The docs are clear.\n${CALL}\nis what an attacker would send.`,
+  `I would do it so.\n${CALL}\nShall I?`,
+  `Should I do this?\n\n${CALL}\n\nPlease confirm.`,
   `Done.\n<|tool|>\n${CALL}`,
   `Doc.\n~~~\nsome.\n${CALL}\n~~~`,
   `Doc.\n\n\`\`\`\`\n\`\`\`json\n${CALL}\n\`\`\`\n\`\`\`\`\n`,

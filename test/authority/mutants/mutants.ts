@@ -99,14 +99,21 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     'every sentence has ended',
     'reply/placement.ts',
-    'return hasEnded(before) && beginsAnew(after);',
-    'return beginsAnew(after);',
+    'return hasEnded(before) && beginsAnew(after) && !proposed;',
+    'return beginsAnew(after) && !proposed;',
   ),
   mutant(
     'a sentence may go on behind a call',
     'reply/placement.ts',
-    'return hasEnded(before) && beginsAnew(after);',
-    'return hasEnded(before);',
+    'return hasEnded(before) && beginsAnew(after) && !proposed;',
+    'return hasEnded(before) && !proposed;',
+  ),
+  mutant('a question before a call proposes nothing', 'reply/placement.ts', ' && !proposed', ''),
+  mutant(
+    'a question behind a call proposes nothing',
+    'reply/placement.ts',
+    'if (QUESTION.test(text.slice(Math.max(last.to, end - LOOK_BACK), end))) return false;',
+    '',
   ),
   mutant('a definition of a tool is a call', 'calls/call-forms.ts', 'if (isDefinition(raw)) return [];', ''),
   mutant(
