@@ -1,6 +1,6 @@
 import { AGENT_OPTIONS, readAgentChoices } from './agent/agent-flags.ts';
 import { type Command, UsageError, EXIT_CODE } from './command/command.ts';
-import { answerOnConsole, whereRecorded, reportResult, runOnce } from './agent/run-once.ts';
+import { answerOnConsole, whereRecorded, reportResult, runOnce, wrappedNotice } from './agent/run-once.ts';
 
 /** `signalbox run "<question>"`: one run, made for scripts. */
 export const runCommand: Command = {
@@ -24,7 +24,7 @@ export const runCommand: Command = {
     const { makeAgent } = await import('./agent/make-agent.ts');
     const cli = await makeAgent(choices, { answerOnConsole: !json && answerOnConsole() });
     try {
-      if (cli.model.said !== '' && !choices.silent) console.error(`${cli.model.said}\n`);
+      if (cli.model.said !== '' && !choices.silent) console.error(`${wrappedNotice(cli.model.said)}\n`);
       const { result } = await runOnce(cli, question);
       if (json) console.log(JSON.stringify(result));
       else reportResult(cli, result);

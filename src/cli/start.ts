@@ -92,7 +92,7 @@ const SUMMARIES = {
   replay: 'Replay a recording and show every transition.',
   fork: 'Continue a recorded run from one of its lines as a separate run.',
   recording: 'Show, compare, validate and normalize recordings.',
-  bisect: 'Find the first record where two runs, or two versions of an agent, part.',
+  bisect: 'Find the first record where two runs, or two versions of an agent, diverge.',
   parse: "Show how a model's reply is read, and every repair.",
   verify: 'Prove what an agent can and cannot do.',
   simulate: 'Run an agent a thousand times under faults.',

@@ -225,8 +225,9 @@ const UNSAFE = /[\s\p{Cc};|&<>$`"'!{}()[\]~*?#^%=]/u;
 
 /**
  * True for a text that a shell takes as one plain word: not empty, no whitespace, no control character, no leading `-`, and
- * none of `` ; | & < > $ ` " ' ! { } ( ) [ ] ~ * ? # ^ % = ``. A backslash is allowed, for Windows paths. False for anything
- * that is not text; never throws. It says nothing about what the word means: check paths with `validatePath` as well.
+ * none of `` ; | & < > $ ` " ' ! { } ( ) [ ] ~ * ? # ^ % = ``. A backslash is allowed, for Windows paths; a POSIX shell reads
+ * it as an escape. False for anything that is not text; never throws. It says nothing about what the word means: check paths
+ * with `validatePath` as well.
  *
  * @example isSafeShellArg('report.txt')   // true
  * @example isSafeShellArg('a; rm -rf .')  // false

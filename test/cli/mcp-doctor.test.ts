@@ -166,7 +166,9 @@ describe('signalbox mcp doctor', () => {
 
   test('explains a web page, a wrong path and a server that fails', async () => {
     const page = await startHostileHttp({ page: true });
-    expect((await doctor({ url: page.url })).stdout).toContain('not that of an MCP server');
+    expect((await doctor({ url: page.url })).stdout).toMatch(
+      /not that of an MCP server\.\n.*and not that of a web page/,
+    );
     const server = await startHostileHttp();
     server.refuse(404);
     expect((await doctor({ url: server.url })).stdout).toMatch(/HTTP 404\.[^]*Is the path right\?/);

@@ -133,6 +133,14 @@ test('--silent still says in one line why there is no answer', async () => {
   expect(ended).toEqual({ code: 3, stdout: '', stderr: 'Reached maximum steps limit (1 steps).\n' });
 });
 
+test('what is said of the model has lines of at most 100 columns, each of whole words', async () => {
+  await using folder = await temporaryFolder();
+  const { stderr } = await runCli(['run', 'Hello?', '--model', 'practice', ...NO_SERVERS], { cwd: folder.path });
+  const [said = ''] = stderr.split('\n\n');
+  expect(said.split('\n').filter((line) => line.length > 100 || line.length < 40)).toEqual([]);
+  expect(said.replaceAll('\n', ' ')).toContain('For a real model start a local server, such as `ollama serve`');
+});
+
 test('--record names the file of the recording', async () => {
   await using folder = await temporaryFolder();
   await using server = await startModelServer(['Hello.']);

@@ -138,7 +138,10 @@ test('says what cannot be made a test, and writes nothing then', async () => {
   const seed = await runCli(['test', '1', '--agent', 'agent.ts', '--faults', 'none'], { cwd: folder });
   expect([seed.code, seed.stderr]).toEqual([1, expect.stringContaining('Seed 1 does not fail.')]);
   const noAgent = await runCli(['test', fine], { cwd: folder });
-  expect([noAgent.code, noAgent.stderr]).toEqual([2, expect.stringContaining('it is not said which agent')]);
+  expect([noAgent.code, noAgent.stderr]).toEqual([
+    2,
+    expect.stringContaining('the module with the agent is missing: --agent <file>.'),
+  ]);
   writeFileSync(
     join(folder, 'secretive.ts'),
     `import { createAgent } from 'signalbox';

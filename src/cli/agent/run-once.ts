@@ -1,5 +1,7 @@
 import type { Run } from '../../agent/run/run.ts';
 import { type AnyResult, endingInWords } from '../../machines/contract/run-result.ts';
+import { openTerminal } from '../../output/console/terminal.ts';
+import { wrapText } from '../../terminal/text-width.ts';
 import { EXIT_CODE } from '../command/command.ts';
 import type { StopSignal } from '../command/interrupts.ts';
 import type { CliAgent } from './make-agent.ts';
@@ -41,6 +43,15 @@ export function answerOnConsole(): boolean {
   // A stream that is not a terminal has no `isTTY` at all, whatever its type says.
   return process.stdout.isTTY === true && process.stderr.isTTY === true;
 }
+
+/** A text of ours as standard error shows it: wrapped between words. */
+export function wrappedNotice(text: string): string {
+  const { columns } = openTerminal(process.stderr, undefined, process.env);
+  return wrapText(text, Math.min(columns(), MOST_COLUMNS)).join('\n');
+}
+
+/** For what is not a terminal. */
+const MOST_COLUMNS = 100;
 
 /** Prints what a run came to, where the console has not shown it already. */
 export function reportResult({ console: shown }: CliAgent, result: AnyResult): void {

@@ -7,7 +7,10 @@ import { readModelName, PRESETS } from '../../models/endpoint/presets.ts';
 import { UsageError } from '../command/command.ts';
 import type { AgentChoices } from './agent-flags.ts';
 
-/** The model that a command uses, what there is to say about the choice, and how to end what was started for it. */
+/**
+ * The model that a command uses, what there is to say about the choice, in lines as long as they come, and how to end what
+ * was started for it.
+ */
 export interface ChosenModel {
   readonly model: Model;
   readonly said: string;
@@ -109,10 +112,9 @@ async function practiceModel(why: string): Promise<ChosenModel> {
   const practice = await startPracticeModel();
   const said = [
     `${why}the practice model answers, at ${practice.baseURL}.`,
-    'It is not an LLM but a small set of rules that does real work with real tools, so that',
-    'you can see how an agent runs. For a real model start a local server, such as',
-    '`ollama serve` or `lemonade-server serve`, or set OPENAI_API_KEY, ANTHROPIC_API_KEY',
-    'or OPENAI_BASE_URL, or use --base-url.',
+    'It is not an LLM but a small set of rules that does real work with real tools, so that you can see how an agent runs. ' +
+      'For a real model start a local server, such as `ollama serve` or `lemonade-server serve`, or set OPENAI_API_KEY, ' +
+      'ANTHROPIC_API_KEY or OPENAI_BASE_URL, or use --base-url.',
   ].join('\n');
   return { model: practice.model, said, close: () => practice.close() };
 }

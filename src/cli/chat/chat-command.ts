@@ -4,7 +4,7 @@ import { AGENT_OPTIONS, type AgentChoices, readAgentChoices } from '../agent/age
 import { chatLoop } from './chat-loop.ts';
 import { type Command, UsageError, EXIT_CODE } from '../command/command.ts';
 import type { CliAgent } from '../agent/make-agent.ts';
-import { answerOnConsole, whereRecorded, reportResult } from '../agent/run-once.ts';
+import { answerOnConsole, whereRecorded, reportResult, wrappedNotice } from '../agent/run-once.ts';
 import { type ChatRun, inTerminal, runInChat } from './typed-messages.ts';
 import { packageVersion } from '../../inspector/version.ts';
 import { type ChatSession, type SessionState, type Talk, findSession, ownTalk, sessionState } from './chat-session.ts';
@@ -86,7 +86,7 @@ function greet({ model, readsOnly, inspector }: CliAgent, { mcpFile }: AgentChoi
     : 'What may change something asks first.';
   const lines = [
     `signalbox ${packageVersion()}`,
-    ...(model.said === '' ? [] : [model.said]),
+    ...(model.said === '' ? [] : [wrappedNotice(model.said)]),
     `Tools: ${tools}. ${careful}`,
     ...(inspector === null ? [] : [`Inspector: ${inspector.url}`]),
     ...(begun === null ? [] : [sessionText(begun)]),

@@ -150,7 +150,9 @@ function diagnose(symptoms: Symptoms): Finding {
   if (error.code === 'limit-exceeded') {
     const { limit } = error.data;
     const fix =
-      limit === 'tools' ? FEWER_TOOLS : `Raise limits.mcp.${String(limit)} of your agent, if it may be so large.`;
+      limit === 'tools' || typeof limit !== 'string'
+        ? FEWER_TOOLS
+        : `Raise limits.mcp.${limit} of your agent, if it may be so large.`;
     return { kind: 'limit-exceeded', what: error.message, fix, evidence: [] };
   }
   const found = entry.server.target.kind === 'stdio' ? diagnoseProcess(symptoms) : diagnoseHttp(symptoms);
@@ -179,6 +181,9 @@ function diagnoseEntry({ name, error, missing }: WrongEntry): Finding {
   };
 }
 
+/** Of JSON-RPC: the answer of a program to which `initialize` means nothing. */
+const METHOD_NOT_FOUND = -32_601;
+
 function wrongProtocol({ entry, error: { data, message }, noise }: Symptoms): Finding {
   const evidence = [...noise.map((line) => `stdout: ${line}`), ...lastLines('stderr', data.stderr)];
   const supported = Array.isArray(data.supported) ? data.supported : [];
@@ -191,10 +196,9 @@ function wrongProtocol({ entry, error: { data, message }, noise }: Symptoms): Fi
       evidence,
     };
   }
-  // Without an answer to `initialize` in it, the error is that of a later request.
   const { answer } = data;
-  const refusal = isJsonObject(answer) && isJsonObject(answer.error) ? answer.error : {};
-  if (!isJsonObject(answer) || (typeof refusal.message === 'string' && refusal.code !== -32_601)) {
+  const refusal = isJsonObject(answer) ? answer.error : data;
+  if (isJsonObject(refusal) && typeof refusal.code === 'number' && refusal.code !== METHOD_NOT_FOUND) {
     const fix = 'It speaks MCP, but refuses, or answers wrongly. Its log or documentation may say why.';
     return { kind: 'server-error', what: message, fix, evidence };
   }

@@ -1,12 +1,12 @@
 import { type Command, IN_OPTION, UsageError } from '../command/command.ts';
 
-/** `signalbox bisect <file> <file>`, or a recording and two versions of an agent: where they part. */
+/** `signalbox bisect <file> <file>`, or a recording and two versions of an agent: where they diverge. */
 export const bisectCommand: Command = {
   synopsis: '<file|run id> <file|run id> | <file|run id> <agent.ts> <agent.ts> [options]',
   about: [
-    'Of two recordings it says where they part; of one and the modules of two versions of its agent, where each',
-    'leaves the recording when it is replayed on it. Nothing is called. The first word is the verdict: same, changed,',
-    'or failed, when the second one did not end as answered while the first did, or leaves the recording earlier.',
+    'Finds the first record where two recordings diverge; or replays one recording on the modules of two versions of',
+    'its agent, and prints where each diverges from it. Nothing is called. The first line is the verdict: same,',
+    'changed, or failed, if the second did not end as answered while the first did, or diverges earlier.',
     '',
     'Exit codes: 0 same, 1 changed or failed, 2 wrong usage.',
   ].join('\n'),
@@ -15,7 +15,7 @@ export const bisectCommand: Command = {
     {
       name: 'export',
       value: '<name>',
-      help: 'Of the modules take this export: an agent, or a function that makes one.',
+      help: 'Use this export of the modules: an agent, or a function that makes one.',
     },
     { name: 'json', help: 'Print the verdict and the place as one JSON object.' },
   ],

@@ -5,22 +5,23 @@ import { SIMULATED_OPTIONS, readSimulated } from '../simulate/simulate-command.t
 export const testCommand: Command = {
   synopsis: '<run id|file|seed> --agent <agent.ts> [options]',
   about: [
-    'Writes a test for vitest or node:test, and the recording that it reads, and looks whether it fails.',
+    'Writes a test for vitest or node:test, and the recording that it reads, and checks that it fails.',
     '',
-    'Of a run it takes the first tool call that failed, or that was repeated in a loop: all before it is',
-    'replayed, then the tool really runs, here and in the test. Of a seed it takes the smallest simulation',
-    'that fails for the same reason. The module exports an agent, or by default a function that makes one.',
+    'For a run it takes the first tool call that failed, or that was repeated in a loop: everything before it',
+    'is replayed, then the tool really runs, in the command and in the test. For a seed it takes the smallest',
+    'simulation that fails for the same reason. The module exports an agent, or by default a function that',
+    'makes one.',
     '',
-    'Exit codes: 0 a test that fails was written, 1 nothing failed, or it does not fail now, 2 wrong usage.',
+    'Exit codes: 0 a test that fails was written, 1 nothing failed, or it no longer fails, 2 wrong usage.',
   ].join('\n'),
   options: [
-    { name: 'agent', value: '<file>', help: 'The module with the agent. Must be given.' },
-    { name: 'export', value: '<name>', help: 'Take this export: an agent, or a function that makes one.' },
+    { name: 'agent', value: '<file>', help: 'The module with the agent. Required.' },
+    { name: 'export', value: '<name>', help: 'Use this export: an agent, or a function that makes one.' },
     { name: 'out', value: '<folder>', help: 'Where the test is written. Default: test.' },
     {
       name: 'runner',
       value: '<name>',
-      help: 'vitest or node. Default: vitest where package.json names it, else node.',
+      help: 'vitest or node. Default: vitest if package.json names it, else node.',
     },
     IN_OPTION,
     ...SIMULATED_OPTIONS,
@@ -29,7 +30,7 @@ export const testCommand: Command = {
     const [named, extra] = args.positionals;
     if (named === undefined) throw new UsageError('there is no run. Name a file, the id of a run, or a seed.');
     if (extra !== undefined) throw new UsageError(`'${extra}' is one argument too many.`);
-    if (!args.values.has('agent')) throw new UsageError('it is not said which agent: --agent <file>.');
+    if (!args.values.has('agent')) throw new UsageError('the module with the agent is missing: --agent <file>.');
     const { writeRegression } = await import('./write-regression.ts');
     return writeRegression(args, await readSimulated(args));
   },

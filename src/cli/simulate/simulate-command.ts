@@ -13,11 +13,11 @@ import { escaped } from '../../output/console/escaped.ts';
 /** The options that say what is simulated, whichever command does it. */
 export const SIMULATED_OPTIONS: readonly OptionSpec[] = [
   { name: 'task', value: '<text>', help: 'What the user asks. Default: Simulate.' },
-  { name: 'faults', value: '<names>', help: 'Only these, separated by commas; none: no fault. Default: all.' },
+  { name: 'faults', value: '<names>', help: 'Only these faults, separated by commas; none: no fault. Default: all.' },
   {
     name: 'model',
     value: '<recording>',
-    help: 'The model gives the replies of this recording. Default: it calls at random.',
+    help: 'The model gives the replies of this recording. Default: it calls random tools.',
   },
 ];
 
@@ -26,22 +26,22 @@ export const simulateCommand: Command = {
   synopsis: '<agent.ts> [options]',
   about: [
     'Loads a module that exports an agent, or by default a function that makes one with the options that',
-    'it is given: createAgent({ …, ...options }). Runs the agent once for each seed, in virtual time, while',
-    'the model, tools, journal, process, clock and people misbehave as the seed draws it. Its tools really',
-    'run, so give it tools that may. Only a function can be simulated with crashes, and resumed. Options of',
-    'simulate that the module exports as `simulation`, such as check and begin, count.',
+    'it receives: createAgent({ …, ...options }). Runs the agent once for each seed, in virtual time, while',
+    'the model, tools, journal, process, clock and people misbehave as the seed determines. Its tools really',
+    'run, so give it tools that may. Only an agent that a function makes can crash and be resumed. What the',
+    'module exports as `simulation` are options of simulate, such as check and begin.',
     '',
     'Every run is checked: it ends, it keeps the laws of verify, its replay is identical, a resumed run ends',
-    'like one that was not interrupted, and no tool runs twice that may run once. A failure is shrunk and',
+    'like one that was not interrupted, and no tool runs twice that may run only once. A failure is shrunk and',
     'written as a recording.',
     '',
     'Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage.',
   ].join('\n'),
   options: [
     { name: 'seeds', value: '<n>', help: 'How many runs. Default: 1000.' },
-    { name: 'seed', value: '<n>', help: 'This seed alone: repeats a failure.' },
+    { name: 'seed', value: '<n>', help: 'Only this seed: repeats a failure.' },
     ...SIMULATED_OPTIONS,
-    { name: 'max-seconds', value: '<n>', help: 'How long to simulate at most. Default: until all seeds are run.' },
+    { name: 'max-seconds', value: '<n>', help: 'The longest time to simulate. Default: until all seeds are run.' },
     { name: 'export', value: '<name>', help: 'Simulate this export: an agent, or a function that makes one.' },
     { name: 'out', value: '<folder>', help: 'Where recordings are written. Default: .signalbox/simulate.' },
     { name: 'json', help: 'Print what was found as one JSON object.' },
