@@ -82,7 +82,10 @@ export function viewer(url: string): Viewer {
       for (const line of (await linesOf(session)).trim().split('\n')) player.take(line);
       return player.detail(n) as StepDetail;
     },
-    get,
+    get: async (path) => {
+      const system = /(?<=\/)system-\d+(?=\/)/.exec(path)?.[0] ?? '';
+      return get(system === '' ? path : path.replace(system, await idOf(system)));
+    },
     act: async (session, body) => {
       const to = new URL(`/api/sessions/${await idOf(session)}/act`, base);
       const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
