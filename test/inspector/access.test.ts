@@ -35,11 +35,13 @@ describe('who may speak with the inspector', () => {
     const run = startScene('plain', { inspect: shown });
     await run;
     createActor(createMachine({}), { inspect: shown.inspect }).start();
+    const [hello] = await viewer(shown.url).list(({ t }) => t === 'hello');
+    const system = hello?.t === 'hello' ? hello.sessions?.find((id) => id.startsWith('system-')) : '';
     const paths = [
       '/',
       '/api/stream',
       ...['stream', 'lines', 'recording', 'export'].map((part) => `/api/sessions/${run.runId}/${part}`),
-      ...['stream', 'frames', 'steps/1', 'export'].map((part) => `/api/sessions/system-1/${part}`),
+      ...['stream', 'frames', 'steps/1', 'export'].map((part) => `/api/sessions/${system}/${part}`),
     ];
     for (const path of paths) {
       expect([path, (await ask(shown, path)).status]).toEqual([path, 401]);

@@ -50,6 +50,20 @@ const house = setup({
 const isStep = (event: string) => (frame: Frame) => frame.t === 'step' && frame.step.event === event;
 
 describe('an actor system of somebody else', () => {
+  test('has another id in another process: a page that stayed open takes neither for the other', async () => {
+    const ids: string[] = [];
+    for (let at = 0; at < 2; at += 1) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      const shown = await inspector();
+      createActor(lamp, { inspect: shown.inspect }).start();
+      // oxlint-disable-next-line no-await-in-loop -- see above
+      const [session] = (await viewer(shown.url).list(({ t }) => t === 'session')).slice(-1);
+      ids.push(session?.t === 'session' ? session.session.id : '');
+    }
+    expect(ids.every((id) => id.startsWith('system-1'))).toBe(true);
+    expect(new Set(ids).size).toBe(2);
+  });
+
   test('is drawn and followed, its children too, late viewers included', async () => {
     const shown = await inspector();
     const { frames, list } = viewer(shown.url);
@@ -130,12 +144,10 @@ test('systems that never end do not add up: the one that was silent longest goes
   const shown = await inspector({ keep: 2 });
   const look = viewer(shown.url);
   const [first, second] = [1, 2, 3, 4].map(() => createActor(house, { inspect: shown.inspect }).start());
-  const listed = await look.list((frame) => frame.t === 'session' && frame.session.id === 'system-4');
-  expect(listed.flatMap((frame) => (frame.t === 'session' ? [frame.session.id] : []))).toEqual([
-    'system-3',
-    'system-4',
-  ]);
-  expect((await look.get('/api/sessions/system-1/frames')).status).toBe(404);
+  const listed = await look.list((frame) => frame.t === 'session' && frame.session.id.startsWith('system-4-'));
+  const ids = listed.flatMap((frame) => (frame.t === 'session' ? [frame.session.id] : []));
+  expect(ids.map((id) => id.slice(0, 8))).toEqual(['system-3', 'system-4']);
+  expect((await look.get(`/api/sessions/${ids[1]?.replace('-4-', '-1-')}/frames`)).status).toBe(404);
   second?.stop();
   first?.send({ type: 'RING' });
   const steps = (await look.frames('system-6', isStep('RING'))).flatMap((frame) =>

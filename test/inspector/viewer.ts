@@ -37,6 +37,16 @@ export function viewer(url: string): Viewer {
     stop.abort();
     return list;
   };
+  /** `system-1` is the first of the process; its id ends with when that began. */
+  const idOf = async (session: string): Promise<string> => {
+    if (!/^system-\d+$/.test(session)) return session;
+    for (;;) {
+      // oxlint-disable-next-line no-await-in-loop -- looks until it is there
+      const [hello] = await stream('/api/stream', ({ t }) => t === 'hello');
+      const found = hello?.t === 'hello' ? hello.sessions?.find((id) => id.startsWith(`${session}-`)) : undefined;
+      if (found !== undefined) return found;
+    }
+  };
   const linesOf = async (session: string): Promise<string> => (await get(`/api/sessions/${session}/lines`)).text();
   return {
     frames: async (session, until) => {
@@ -54,7 +64,9 @@ export function viewer(url: string): Viewer {
         else player.take(text);
         return isDone();
       };
-      for await (const { texts } of serverSentEvents(await get(`/api/sessions/${session}/stream`, stop.signal)))
+      for await (const { texts } of serverSentEvents(
+        await get(`/api/sessions/${await idOf(session)}/stream`, stop.signal),
+      ))
         if (texts.filter((text) => text !== '').some(take)) break;
       stop.abort();
       return list.slice(0, seen);
@@ -64,15 +76,18 @@ export function viewer(url: string): Viewer {
     page: async (session, from, limit) =>
       (await (await get(`/api/sessions/${session}/frames?from=${from}&limit=${limit}`)).json()) as FramePage,
     step: async (session, n) => {
-      const kept = await get(`/api/sessions/${session}/steps/${n}`);
+      const kept = await get(`/api/sessions/${await idOf(session)}/steps/${n}`);
       if (kept.ok) return (await kept.json()) as StepDetail;
       const player = new JournalPlayer(session, () => undefined);
       for (const line of (await linesOf(session)).trim().split('\n')) player.take(line);
       return player.detail(n) as StepDetail;
     },
-    get,
+    get: async (path) => {
+      const system = /(?<=\/)system-\d+(?=\/)/.exec(path)?.[0] ?? '';
+      return get(system === '' ? path : path.replace(system, await idOf(system)));
+    },
     act: async (session, body) => {
-      const to = new URL(`/api/sessions/${session}/act`, base);
+      const to = new URL(`/api/sessions/${await idOf(session)}/act`, base);
       const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
       const response = await fetch(to, { method: 'POST', headers, body: JSON.stringify(body) });
       return (await response.json()) as { ok: boolean; message?: string; session?: string };

@@ -129,6 +129,8 @@ export class LiveSystems {
   readonly #shown = new WeakMap<AnyActorRef, SystemSession>();
   readonly #attached = new Map<AnyActorRef, Attached>();
   #count = 0;
+  /** A page that stayed open while the process was started again must not take its systems for those that it had. */
+  readonly #begun = Date.now().toString(36);
 
   constructor(sessions: SessionList) {
     this.#sessions = sessions;
@@ -179,7 +181,7 @@ export class LiveSystems {
   }
 
   #begin(root: AnyActorRef, about: About): SystemSession {
-    const id = `system-${++this.#count}`;
+    const id = `system-${++this.#count}-${this.#begun}`;
     const system = new SystemSession(id, root, {
       ...about,
       onChange: () => {

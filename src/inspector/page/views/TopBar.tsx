@@ -176,7 +176,7 @@ function Facts() {
   return (
     <p class="facts">
       <span>
-        <b>{session.steps.length}</b> transitions
+        <b>{session.steps.length}</b> {session.steps.length === 1 ? 'transition' : 'transitions'}
       </span>
       {hasTalk(session) && (
         <span>

@@ -111,7 +111,9 @@ function Entry({ item, now }: { readonly item: TalkItem; readonly now: boolean }
         >
           {!success && <EscapedText text={endingInWords(item.result)} />}
           <div class="meta">
-            <span>{stepsTaken} steps</span>
+            <span>
+              {stepsTaken} {stepsTaken === 1 ? 'step' : 'steps'}
+            </span>
             <span>{durationText(durationMs)}</span>
           </div>
         </EntryFrame>
