@@ -6,7 +6,7 @@ import type { McpResolvedSettings, McpToolTraits } from '../config/config.ts';
 
 /**
  * The words that make a tool's name sound as if it changed something. A verb counts when a piece of the name equals it
- * or, from four letters on and with no reading verb before it, begins with it.
+ * or, from four letters on, begins with it.
  */
 const MUTATING_VERBS: readonly string[] = [
   ...'add alter annihilate append apply approve archive assign ban bash build buy cancel checkout'.split(' '),
@@ -85,16 +85,14 @@ function clausesOf(words: readonly string[]): readonly (readonly string[])[] {
 }
 
 /**
- * A verb in its plain form counts anywhere, a longer word that begins with one unless a reading verb stands before it:
- * `get_removed_items` reads. What is a noun as often counts only where nothing is read: `charge_card`, not `list_charges`.
+ * A verb counts anywhere, also as the beginning of a longer word: `get_removed_items` is confirmed. What is a noun as often
+ * counts only where nothing is read: `charge_card`, not `list_charges`.
  */
 function isMutating(clause: readonly string[]): boolean {
-  const reads = clause.findIndex((word) => READING.has(word));
-  return clause.some((word, at) => {
-    if (VERBS.has(word)) return true;
-    if (reads === -1 && NOUNS.has(word)) return true;
-    return (reads === -1 || reads > at) && PREFIXES.some((verb) => word.startsWith(verb));
-  });
+  const reads = clause.some((word) => READING.has(word));
+  return clause.some(
+    (word) => VERBS.has(word) || (!reads && NOUNS.has(word)) || PREFIXES.some((verb) => word.startsWith(verb)),
+  );
 }
 
 /** Whether the parameters of a tool suggest a change. */
