@@ -134,3 +134,24 @@ test('a failure that needs something to be drawn is not shrunk to one that does 
   expect(failures).toHaveLength(1);
   expect(failures[0]?.only.some((key) => !key.startsWith('without '))).toBe(true);
 });
+
+test('two faults of which each needs the other come early together, and what came before them is gone', async () => {
+  const writeOf = (drawn: readonly string[], fault: string): number => {
+    const said = drawn.find((one) => one.startsWith('write ') && one.endsWith(fault));
+    return Number(said?.match(/\d+/)?.[0] ?? Number.NaN);
+  };
+  const model = [...Array.from({ length: 8 }, () => calls('look')), 'Done.'];
+  const { failures } = await simulate((options) => createAgent({ tools: [look], maxSteps: 12, ...options }), {
+    seeds: [16_777_217],
+    model,
+    faults: { 'journal.slow': 0.05, 'process.crash': 0.05 },
+    check: ({ drawn }) => {
+      const between = writeOf(drawn, 'process.crash') - writeOf(drawn, 'slow');
+      return !(between >= 3 && between <= 8) || 'it crashed soon after it was slow';
+    },
+  });
+  expect(failures.map(({ only }) => only.filter((key) => !key.startsWith('without ')))).toEqual([
+    ['journal.slow 1!', 'process.crash 4!'],
+  ]);
+  expect(failures[0]?.records).toEqual({ found: 19, left: 9 });
+});

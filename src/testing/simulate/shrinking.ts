@@ -71,8 +71,9 @@ export class Shrinking<Run extends SmallerRun> {
     this.#needsDraws = !(await this.#isSame(this.#left, 10 * this.#found));
     await this.#cutEnd();
     await this.#holds({ draws: [] });
-    for (let before = Infinity; this.#size < before;) {
-      before = this.#size;
+    let [before, keys] = [Infinity, this.#keys];
+    while (this.#size < before || keys !== this.#keys) {
+      [before, keys] = [this.#size, this.#keys];
       // oxlint-disable-next-line no-await-in-loop -- each begins with what the one before has left
       await this.#round();
     }
@@ -126,7 +127,10 @@ export class Shrinking<Run extends SmallerRun> {
     }
   }
 
-  /** Lets happen earlier what happens: a crash at the first write rather than the last. */
+  /**
+   * Lets happen earlier what happens: a crash at the first write rather than the last. Also where no record is saved by it: what
+   * needs it can come earlier then, and what comes after it goes.
+   */
   async #moveEarlier(): Promise<void> {
     for (const index of this.#left.draws) {
       const key = bare(this.#keys[index] ?? '');
@@ -141,7 +145,7 @@ export class Shrinking<Run extends SmallerRun> {
       for (const place of places) {
         const keys = this.#keys.with(index, `${place}!`);
         // oxlint-disable-next-line no-await-in-loop -- the first that does is taken
-        if (await this.#holds({}, this.#smallest.records - 1, keys)) break;
+        if (await this.#holds({}, this.#smallest.records, keys)) break;
       }
     }
   }
