@@ -1,14 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Browser, type Page, chromium } from 'playwright-core';
+import { chromiumPath as executablePath } from '../test/support/chromium-path.ts';
 import { freePort } from '../test/support/free-port.ts';
 import { type ModelServer, startModelServer } from '../test/support/model-server.ts';
 
 /** How long anything on the page may take. */
 const PATIENCE_MS = 15_000;
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
 /** The page of scripts/consumers/react, as a server serves it, and the model that it asks. */
 interface Stage {
@@ -24,7 +23,6 @@ interface Stage {
  * where the agent on it does not do what docs/agents.md says of `useActor`, or where there is no Chromium.
  */
 export async function checkReact(folder: string, env: NodeJS.ProcessEnv): Promise<void> {
-  const executablePath = [process.env['CHROMIUM'] ?? '', ...CHROMIUM].find((path) => existsSync(path));
   if (executablePath === undefined) throw new Error('There is no Chromium: install it, or set CHROMIUM to its path.');
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
   try {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Page, chromium } from 'playwright-core';
@@ -10,14 +10,12 @@ import { scriptedModel } from '../src/testing/scripted-model.ts';
 import { createInspector } from '../src/inspector/create-inspector.ts';
 import { recover } from '../src/recovery/recover.ts';
 import { tool } from '../src/tools/tool.ts';
+import { chromiumPath as executablePath } from '../test/support/chromium-path.ts';
 import { buildPage } from './build-page.ts';
 
 // Takes the pictures of the inspector for README and docs, of real runs in a real browser: docs/images/*.png.
 const images = fileURLToPath(new URL('../docs/images/', import.meta.url));
 const built = fileURLToPath(new URL('../node_modules/.cache/signalbox-screenshots', import.meta.url));
-const executablePath = [process.env.CHROMIUM ?? '', '/usr/bin/chromium', '/usr/bin/google-chrome'].find(
-  (path) => path !== '' && existsSync(path),
-);
 if (executablePath === undefined) throw new Error('No Chromium was found. Set CHROMIUM to its path.');
 mkdirSync(images, { recursive: true });
 await buildPage(built);

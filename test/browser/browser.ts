@@ -1,18 +1,8 @@
-import { existsSync } from 'node:fs';
 import { type Browser, type Page, chromium } from 'playwright-core';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { type Inspector, createInspector } from '../../src/inspector/create-inspector.ts';
+import { chromiumPath as executablePath } from '../support/chromium-path.ts';
 import { builtPage } from './built-page.ts';
-
-/** First the one without windows: the same engine for half the CPU. */
-const PATHS = [
-  process.env.CHROMIUM ?? '',
-  '/usr/bin/chromium-headless-shell',
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-];
-const executablePath = PATHS.find((path) => path !== '' && existsSync(path));
 
 if (executablePath === undefined)
   console.warn(

@@ -82,7 +82,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   change(CONTINUED, 'if (this.#released) journal.release?.();'),
   change(RESUME, 'redactor = core.redaction.redactorOf(past);'),
   change(RESUME, 'caughtUp.resolve(undefined);\n              if (upgraded', 'if (upgraded'),
-  change(RESUME, "if (upgraded.tools === 'now') live.follow(started, known);"),
+  change(RESUME, "if (upgraded.tools === 'now') live.follow(started, known, redactor);"),
   // Redaction.
   change(
     REDACTOR,
