@@ -15,7 +15,7 @@ import { afterAll, beforeEach, expect, test } from 'vitest';
 import { createAgent, tool } from '../../src/index.ts';
 import { fileJournal } from '../../src/journal/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
-import { runCli } from './spawn-cli.ts';
+import { runCli, runCliProcess } from './spawn-cli.ts';
 import { workedMs } from '../support/steady-time.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -115,9 +115,10 @@ export const simulation = { begin: () => { ran = 0; }, check: () => ran <= 1 || 
 ${once}`;
   writeAgent('agent.ts', '() => ++ran', counts(''));
   const at = ['--agent', 'agent.ts'];
-  const found = await runCli(['simulate', 'agent.ts', '--seeds', '200', '--json'], { cwd: folder });
+  // In a process of its own: a simulation looks at all that is left in it, of other tests as well.
+  const found = await runCliProcess(['simulate', 'agent.ts', '--seeds', '200', '--json'], { cwd: folder });
   const { seed } = JSON.parse(found.stdout).failures[0];
-  const { code, stdout, stderr } = await runCli(['test', String(seed), ...at], { cwd: folder });
+  const { code, stdout, stderr } = await runCliProcess(['test', String(seed), ...at], { cwd: folder });
   expect([code, stderr, stdout], found.stdout).toEqual([0, '', expect.stringContaining('check: it ran twice')]);
   const text = readFileSync(join(folder, `test/seed-${seed}.test.ts`), 'utf8');
   expect(text).toMatch(/only: \['[^,]*'(, '[^,]*')?\],/);
