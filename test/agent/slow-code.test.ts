@@ -63,25 +63,6 @@ test('so does one of a registry without an agent', async () => {
   expect(ran).toEqual([]);
 });
 
-test.each<[string, () => never]>([
-  ['a BigInt', () => ({ cents: 5n }) as never],
-  ['a function', () => ({ pay: () => undefined }) as never],
-  ['a list', () => [1] as never],
-])('a check that returns %s has rejected the arguments: the tool did not run', async (_what, validateArgs) => {
-  const ran: unknown[] = [];
-  const refund = tool({
-    name: 'refund',
-    description: 'Refunds an order.',
-    validateArgs,
-    execute: (args) => void ran.push(args),
-  });
-  const model = scriptedModel([calls(['refund', { order: 'A-1' }]), 'I could not.']);
-  const { errorHistory, toolsUsed } = await createAgent({ model, tools: [refund], silent: true }).run('Refund A-1');
-  expect({ ran, toolsUsed }).toEqual({ ran: [], toolsUsed: [] });
-  expect(errorHistory).toMatchObject([{ code: 'deserialization', tool: 'refund' }]);
-  expect(errorHistory[0]?.message).toContain('the check must return the arguments to use');
-});
-
 test.each<[string, AgentOptions]>([
   ['instructions', { instructions: forever }],
   ['systemPrompt', { instructions: () => 'Be brief.', systemPrompt: forever }],

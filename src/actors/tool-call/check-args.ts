@@ -1,6 +1,6 @@
 import type { Issue } from '../../json/errors.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
-import { copyOf, describeThrown, toJson } from '../../json/to-json.ts';
+import { copyOf, describeThrown } from '../../json/to-json.ts';
 import { type Deadline, withinLimit } from '../deadline.ts';
 import { leaf } from '../leaf.ts';
 
@@ -50,10 +50,8 @@ export const checkArgs = (ports: { readonly check: (tool: string, agent: string)
     try {
       const checked = await withinLimit(timeoutMs, signal, late, run);
       if (!checked.ok) return checked;
-      const json = toJson(checked.args);
-      if (!json.ok) return refused(`the check must return the arguments to use, as JSON: ${json.reason}`);
-      return isJsonObject(json.value)
-        ? { ok: true, args: json.value }
+      return isJsonObject(checked.args)
+        ? { ok: true, args: checked.args }
         : refused('the check must return the arguments to use, as an object');
     } catch (error) {
       if (!isLate) throw error;
