@@ -1,57 +1,57 @@
-/** A time limit on some work: a signal that aborts when it is over or its owner's aborts, and a promise that rejects then. */
-export interface Deadline {
-  readonly signal: AbortSignal;
-  /** Rejects when the time is over; never when the owner's signal aborts. */
-  readonly passed: Promise<never>;
-  clear(): void;
-}
-
 /** The longest time that a timer takes, in milliseconds. */
 export const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
 /**
- * Starts the clock; null means no limit. `late` makes the error that `passed` rejects with; call `clear` when the work
- * is done. (It listens to the owner's signal directly: `AbortSignal.any` would cost a tenth of a tool call.)
+ * A time limit on some work: a signal that aborts when it is over or its owner's aborts, and a promise that rejects then. Null
+ * means no limit. `late` makes the error that `passed` rejects with; call `clear` when the work is done. (It listens to the
+ * owner's signal directly: `AbortSignal.any` would cost a tenth of a tool call.)
  */
-export function deadline(ms: number | null, owner: AbortSignal, late: () => Error): Deadline {
-  let controller: AbortController | undefined;
-  let over: { readonly reason: unknown } | undefined;
-  const abort = (reason: unknown): void => {
-    over ??= { reason };
-    controller?.abort(reason);
-  };
-  const follow = (): void => {
+export class Deadline {
+  /** Rejects when the time is over; never when the owner's signal aborts. */
+  readonly passed: Promise<never>;
+  readonly #owner: AbortSignal;
+  #controller: AbortController | undefined;
+  #over: { readonly reason: unknown } | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(ms: number | null, owner: AbortSignal, late: () => Error) {
+    this.#owner = owner;
+    this.passed = new Promise<never>((_resolve, reject) => {
+      const end = (): void => {
+        const error = late();
+        this.#abort(error);
+        reject(error);
+      };
+      if (ms !== null) this.#timer = setTimeout(end, Math.min(ms, LONGEST_TIMEOUT));
+    });
+    if (owner.aborted) this.#follow();
+    else owner.addEventListener('abort', this.#follow, { once: true });
+  }
+
+  /** Made when it is first asked for: few tools do. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#over !== undefined) this.#controller.abort(this.#over.reason);
+    }
+    return this.#controller.signal;
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer);
+    this.#owner.removeEventListener('abort', this.#follow);
+  }
+
+  readonly #follow = (): void => {
     // Work that is no longer awaited has no limit: a timer would keep the process alive.
-    clearTimeout(timer);
-    abort(owner.reason);
+    clearTimeout(this.#timer);
+    this.#abort(this.#owner.reason);
   };
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const passed = new Promise<never>((_resolve, reject) => {
-    const end = (): void => {
-      const error = late();
-      abort(error);
-      reject(error);
-    };
-    if (ms !== null) timer = setTimeout(end, Math.min(ms, LONGEST_TIMEOUT));
-  });
-  if (owner.aborted) follow();
-  else owner.addEventListener('abort', follow, { once: true });
-  const clear = (): void => {
-    clearTimeout(timer);
-    owner.removeEventListener('abort', follow);
-  };
-  return {
-    /** Made when it is first asked for: few tools do. */
-    get signal() {
-      if (controller === undefined) {
-        controller = new AbortController();
-        if (over !== undefined) controller.abort(over.reason);
-      }
-      return controller.signal;
-    },
-    passed,
-    clear,
-  };
+
+  #abort(reason: unknown): void {
+    this.#over ??= { reason };
+    this.#controller?.abort(reason);
+  }
 }
 
 /** Waits for work until its time is over, then rejects with what `late` makes. The work gets the limit, for its signal. */
@@ -61,7 +61,7 @@ export async function withinLimit<T>(
   late: () => Error,
   work: (limit: Deadline) => T | Promise<T>,
 ): Promise<T> {
-  const limit = deadline(ms, owner, late);
+  const limit = new Deadline(ms, owner, late);
   try {
     return await Promise.race([work(limit), limit.passed]);
   } finally {

@@ -248,7 +248,7 @@ export class AgentRuns implements LiveConversationPort {
         );
       },
     });
-    if (owner !== undefined) started.granted = () => core.granted(owner);
+    if (owner !== undefined) started.owner = owner;
     this.runs.set(started, null);
     const unfollow = this.news.follow();
     return started;

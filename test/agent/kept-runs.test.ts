@@ -36,6 +36,10 @@ test('an agent that waits for its user takes little, before its first run and af
   expect(await bytesOf('an agent after its run')).toBeLessThan(4000);
 }, 180_000);
 
+test('what has ended needs no full collection: nothing that V8 makes for good refers to a run', async () => {
+  expect(await bytesOf('a run of 10 turns that has ended, without a full collection')).toBeLessThan(60_000);
+}, 180_000);
+
 test('10 000 calls leave nothing behind in their process', async () => {
   expect(await bytesOf('a process after many calls', '5', '10', '20')).toBeLessThan(500_000);
 }, 180_000);

@@ -2,7 +2,8 @@ import type { JsonObject } from '../../json/json.ts';
 import { copyOf, describeThrown, toJson } from '../../json/to-json.ts';
 import { type ToolResult, toToolResult } from '../../tools/result.ts';
 import type { Effects, ToolOrigin } from '../../tools/spec.ts';
-import { type Deadline, deadline } from '../deadline.ts';
+import { Deadline } from '../deadline.ts';
+import { lazyMembers } from '../lazy-members.ts';
 import { type LeafIo, leaf } from '../leaf.ts';
 import type { McpCalls, McpQuestion } from '../mcp/mcp-calls.ts';
 import { retryHint } from '../retry-after.ts';
@@ -70,20 +71,23 @@ export const callTool = (ports: CallToolPorts) =>
 /** What a tool's function receives, as own properties: functions spread it. */
 function toolIo({ callId, approvalReason }: CallToolInput, io: LeafIo, limit: Deadline): ToolIo & LeafIo {
   const { note, context, traceparent } = io;
-  const base = {
-    get signal() {
-      return limit.signal;
+  return withLazyIo(
+    {
+      note,
+      context,
+      callId,
+      ...(approvalReason === undefined ? {} : { approvalReason }),
+      ...(traceparent === undefined ? {} : { traceparent }),
     },
-    get idempotencyKey() {
-      return io.idempotencyKey;
-    },
-    note,
-    context,
-    callId,
-    ...(approvalReason === undefined ? {} : { approvalReason }),
-  };
-  return traceparent === undefined ? base : Object.assign(base, { traceparent });
+    { limit, io },
+  );
 }
+
+/** Few tools ask for them. */
+const withLazyIo = lazyMembers<
+  { readonly limit: Deadline; readonly io: LeafIo },
+  Pick<LeafIo, 'signal' | 'idempotencyKey'>
+>({ signal: ({ limit }) => limit.signal, idempotencyKey: ({ io }) => io.idempotencyKey });
 
 async function work(ports: CallToolPorts, input: CallToolInput, io: ToolIo & LeafIo): Promise<unknown> {
   const args = copyOf(input.args);
@@ -115,7 +119,7 @@ async function work(ports: CallToolPorts, input: CallToolInput, io: ToolIo & Lea
 
 /** A connection times its calls itself: progress extends the limit, and it pauses while a person is asked. */
 function deadlineOf({ tool, timeoutMs, origin }: CallToolInput, owner: AbortSignal): Deadline {
-  return deadline(origin.kind === 'mcp' ? null : timeoutMs, owner, () =>
+  return new Deadline(origin.kind === 'mcp' ? null : timeoutMs, owner, () =>
     failure('timeout', 'TimeoutError', `'${tool}' did not finish within ${timeoutMs} ms`),
   );
 }

@@ -2,6 +2,7 @@ import type { Issue } from '../../json/errors.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import { copyOf, describeThrown } from '../../json/to-json.ts';
 import { type Deadline, withinLimit } from '../deadline.ts';
+import { lazyMembers } from '../lazy-members.ts';
 import { leaf } from '../leaf.ts';
 
 /** Arguments that fit the JSON Schema, to be checked by the tool's own code. */
@@ -37,16 +38,7 @@ export const checkArgs = (ports: { readonly check: (tool: string, agent: string)
       isLate = true;
       return new Error(`the check of the arguments did not finish within ${timeoutMs} ms`);
     };
-    // Like a tool's, its signal is made when it is first asked for.
-    const run = (limit: Deadline) =>
-      check(copyOf(args), {
-        tool,
-        callId,
-        context,
-        get signal() {
-          return limit.signal;
-        },
-      });
+    const run = (limit: Deadline) => check(copyOf(args), withLazySignal({ tool, callId, context }, limit));
     try {
       const checked = await withinLimit(timeoutMs, signal, late, run);
       if (!checked.ok) return checked;
@@ -58,6 +50,9 @@ export const checkArgs = (ports: { readonly check: (tool: string, agent: string)
       return refused(describeThrown(error).message);
     }
   });
+
+/** Few checks ask for it. */
+const withLazySignal = lazyMembers<Deadline, Pick<Deadline, 'signal'>>({ signal: (limit) => limit.signal });
 
 function refused(message: string): CheckArgsOutput {
   return { ok: false, issues: [{ path: '', message }], own: true };

@@ -1,3 +1,4 @@
+import { lazyMembers } from '../../actors/lazy-members.ts';
 import type { OwnRedactor } from '../../actors/redactor.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { Recording } from '../../journal/format/recording.ts';
@@ -25,33 +26,35 @@ export function ownPort(core: AgentCore, run: RunBeside): ChildPort {
 }
 
 function portOf(core: AgentCore, run: RunBeside, repairer: () => ChildPort | null): ChildPort {
-  return {
-    name: core.name,
-    get description() {
-      return describe(core);
+  return lazily(
+    {
+      name: core.name,
+      depth: 1 + Math.max(0, ...[...core.children.values()].map((child) => child.depth)),
+      ports: core.ports,
+      prepare: (signal: AbortSignal) => core.prepare({ signal }),
+      setupNow: () => core.setupNow(),
+      replayed: (recorded: AgentSetup, policies: Policies) => replaySetup(recorded, core, policies),
+      secrets: () => core.redaction.secrets(),
+      hidden: () => core.redaction.hidden(),
+      onChange: (listener: () => void) => {
+        const stop = [
+          core.registry.onChange(listener),
+          ...[...core.children.values()].map((child) => child.onChange(listener)),
+        ];
+        return () => {
+          for (const end of stop) end();
+        };
+      },
+      run: (...given: Parameters<ChildPort['run']>) => run(core, ...given),
     },
-    get repairer() {
-      return repairer();
-    },
-    depth: 1 + Math.max(0, ...[...core.children.values()].map((child) => child.depth)),
-    ports: core.ports,
-    prepare: (signal) => core.prepare({ signal }),
-    setupNow: () => core.setupNow(),
-    replayed: (recorded, policies) => replaySetup(recorded, core, policies),
-    secrets: () => core.redaction.secrets(),
-    hidden: () => core.redaction.hidden(),
-    onChange: (listener) => {
-      const stop = [
-        core.registry.onChange(listener),
-        ...[...core.children.values()].map((child) => child.onChange(listener)),
-      ];
-      return () => {
-        for (const end of stop) end();
-      };
-    },
-    run: (task, io) => run(core, task, io),
-  };
+    { core, repairer },
+  );
 }
+
+const lazily = lazyMembers<
+  { readonly core: AgentCore; readonly repairer: () => ChildPort | null },
+  Pick<ChildPort, 'description' | 'repairer'>
+>({ description: ({ core }) => describe(core), repairer: ({ repairer }) => repairer() });
 
 /** What this agent is for, as described to the parent's model. */
 function describe(core: AgentCore): string {

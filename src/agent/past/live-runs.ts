@@ -35,7 +35,7 @@ export function liveRuns(core: AgentCore, of: RunsOf): LiveRuns {
   const { runs } = of;
   const unfollow = new Map<StartedRun, () => void>();
   const tellDifference = async (run: StartedRun, known: KnownTools, { redact }: OwnRedactor): Promise<void> => {
-    const toolset = core.toolset(await (run.granted?.() ?? core.granted()));
+    const toolset = core.toolset(await core.granted(run.owner));
     if (!runs.has(run)) return;
     runs.set(run, toolset);
     const now = toJson(redact(toolset));

@@ -74,7 +74,7 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
         upgraded = await upgradedRun(core, past, now);
       }
       const owner = ownerIn(head);
-      if (owner !== undefined) started.granted = () => core.granted(owner);
+      if (owner !== undefined) started.owner = owner;
       const remember = owner === undefined ? null : (spec: ToolSpec) => core.remember(spec, owner);
       return (why) => ({
         head,

@@ -9,7 +9,6 @@ import type { SentMessage } from '../../machines/contract/mail.ts';
 import type { RunEvent, RunEventBody } from '../../machines/events/run-events.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { PendingLogins } from './pending-approvals.ts';
-import type { Granted } from '../tools/granted.ts';
 import type { AnyRun } from './run.ts';
 
 /** What a run needs to begin, found out before it does. */
@@ -82,8 +81,8 @@ export interface StartedRun {
   readonly send: (event: OutsideEvent) => Promise<boolean>;
   /** Takes a message back that it has not delivered, behind those that were sent before. */
   readonly withdraw: (id: string) => Promise<boolean>;
-  /** What is always allowed in it, if that differs from the agent's own store. */
-  granted?: () => Promise<Granted>;
+  /** Whose permissions it has, if not the agent's own. */
+  owner?: string;
   /** Whether it is being released: requests to it now go to whoever has it next. */
   readonly isLetGo: () => boolean;
   /** Reports something that is not part of the run itself; it has the number of the event before it. */

@@ -83,7 +83,7 @@ export function runWatch(): RunWatch {
       attachment = inspector.attach({
         head,
         reader: () => recording.reader('no digests'),
-        recording: recording.text,
+        recording: () => recording.text(),
         watch: (next) => {
           watcher = next;
           recording.watch(next === null ? null : next.onLine);

@@ -136,49 +136,74 @@ export type AnyRun = Run<RunEvent, ToolResult, never>;
  * determine the answer's type; the handle accepts any.
  */
 export function runHandle(controls: RunControls): AnyRun {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
-  const done = unawaited(controls.done) as Promise<RunResult<never>>;
-  return {
-    runId: controls.runId,
-    get state() {
-      return controls.state();
-    },
-    get pending() {
-      return controls.pending();
-    },
-    // oxlint-disable-next-line unicorn/no-thenable -- A run is awaitable by design.
-    then: (onFulfilled, onRejected) => done.then(onFulfilled, onRejected),
-    catch: (onRejected) => done.catch(onRejected),
-    finally: (onFinally) => done.finally(onFinally),
-    orThrow: async () => {
-      const result = await done;
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
-      if (result.success) return (controls.isTyped() ? result.output : result.result) as never;
-      throw result.reason === 'thrown' ? new ToolExecutionError(result) : new RunError(result);
-    },
-    cancel: (reason = '') => {
-      checkReason('run.cancel', reason);
-      return unawaited(controls.cancel(reason));
-    },
-    release: controls.release,
-    approve: (callId, options = {}) => {
-      checkApproval(options, 'run.approve');
-      return unawaited(controls.approve(callId, options));
-    },
-    reject: (callId, reason = '') => {
-      checkReason('run.reject', reason);
-      return unawaited(controls.reject(callId, reason));
-    },
-    steer: (text, options = {}) => {
-      checkMessage('run.steer', text, options);
-      return unawaited(controls.steer(text, options));
-    },
-    queue: (input, options = {}) => {
-      checkQueued('run.queue', input, options);
-      return unawaited(controls.queue(input, options));
-    },
-    recording: controls.recording,
-    transitions: controls.transitions,
-    [Symbol.asyncIterator]: controls.read,
+  return new RunHandle(controls);
+}
+
+/**
+ * Its functions can be taken off (`const { cancel } = run`). It is a class for its getters: each object with getters of its
+ * own has a hidden class of its own, and V8 keeps what those refer to, the whole run, until the next full collection.
+ */
+class RunHandle implements AnyRun {
+  readonly #controls: RunControls;
+  readonly #done: Promise<RunResult<never>>;
+  readonly runId: string;
+  readonly release: AnyRun['release'];
+  readonly recording: AnyRun['recording'];
+  readonly transitions: AnyRun['transitions'];
+  readonly [Symbol.asyncIterator]: AnyRun[typeof Symbol.asyncIterator] = () => this.#controls.read();
+
+  constructor(controls: RunControls) {
+    this.#controls = controls;
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
+    this.#done = unawaited(controls.done) as Promise<RunResult<never>>;
+    this.runId = controls.runId;
+    this.release = controls.release;
+    this.recording = controls.recording;
+    this.transitions = controls.transitions;
+  }
+
+  get state(): RunState {
+    return this.#controls.state();
+  }
+
+  get pending(): readonly PendingApproval[] {
+    return this.#controls.pending();
+  }
+
+  // oxlint-disable-next-line unicorn/no-thenable -- A run is awaitable by design.
+  readonly then: AnyRun['then'] = (onFulfilled, onRejected) => this.#done.then(onFulfilled, onRejected);
+  readonly catch: AnyRun['catch'] = (onRejected) => this.#done.catch(onRejected);
+  readonly finally: AnyRun['finally'] = (onFinally) => this.#done.finally(onFinally);
+
+  readonly orThrow: AnyRun['orThrow'] = async () => {
+    const result = await this.#done;
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
+    if (result.success) return (this.#controls.isTyped() ? result.output : result.result) as never;
+    throw result.reason === 'thrown' ? new ToolExecutionError(result) : new RunError(result);
+  };
+
+  readonly cancel: AnyRun['cancel'] = (reason = '') => {
+    checkReason('run.cancel', reason);
+    return unawaited(this.#controls.cancel(reason));
+  };
+
+  readonly approve: AnyRun['approve'] = (callId, options = {}) => {
+    checkApproval(options, 'run.approve');
+    return unawaited(this.#controls.approve(callId, options));
+  };
+
+  readonly reject: AnyRun['reject'] = (callId, reason = '') => {
+    checkReason('run.reject', reason);
+    return unawaited(this.#controls.reject(callId, reason));
+  };
+
+  readonly steer: AnyRun['steer'] = (text, options = {}) => {
+    checkMessage('run.steer', text, options);
+    return unawaited(this.#controls.steer(text, options));
+  };
+
+  readonly queue: AnyRun['queue'] = (input, options = {}) => {
+    checkQueued('run.queue', input, options);
+    return unawaited(this.#controls.queue(input, options));
   };
 }

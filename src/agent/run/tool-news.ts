@@ -28,7 +28,8 @@ export class ToolNews {
   follow(): () => void {
     const { mcp, registry, children } = this.#core;
     if (this.#following === 0) {
-      this.#core.onRemembered = () => this.#announce(false);
+      const announce = (): Promise<void> => this.#announce(false);
+      this.#core.onRemembered = announce;
       this.#stop = [mcp.onNews((news) => this.#tell(news)), registry.onChange(() => void this.#announce(false))];
     }
     this.#following += 1;
@@ -64,7 +65,7 @@ export class ToolNews {
     await Promise.all(
       [...this.#runs].map(async ([started, known]) => {
         if (known === null) return;
-        const toolset = core.toolset(started.granted === undefined ? granted : await started.granted());
+        const toolset = core.toolset(started.owner === undefined ? granted : await core.granted(started.owner));
         const json = toJson(toolset);
         if ((!below && known === toolset) || !json.ok || this.#runs.get(started) !== known) return;
         this.#runs.set(started, toolset);

@@ -29,33 +29,27 @@ export function sumOf(item: string): LineSum | null {
 }
 
 /** Checks the lines of one recording: either each has a checksum, or none. Feed it the lines in order. */
-export interface SumReader {
-  /** What is wrong with a line; null: nothing. */
-  wrong(sum: LineSum | null, isPayload: boolean): string | null;
-  /** The records so far, where the lines have checksums; else null. */
-  readonly count: number | null;
-}
+export class SumReader {
+  #count: number | null = null;
+  #begun = false;
 
-/** A checker for one recording. */
-export function sumReader(): SumReader {
-  let count: number | null = null;
-  let begun = false;
-  return {
-    get count() {
-      return count;
-    },
-    wrong: (sum, isPayload) => {
-      if (!begun && sum !== null) count = 0;
-      begun = true;
-      if (sum === null) return count === null ? null : 'has lost its checksum. The file is damaged there.';
-      if (count === null) return 'has a checksum, and the lines before it have none. The file is damaged before it.';
-      if (!sum.holds) return 'does not fit its checksum. The file is damaged there, or was edited.';
-      if (sum.n !== count + 1)
-        return `is record ${sum.n}, where record ${count + 1} belongs. Lines were lost or moved.`;
-      if (!isPayload) count = sum.n;
-      return null;
-    },
-  };
+  /** The records so far, where the lines have checksums; else null. */
+  get count(): number | null {
+    return this.#count;
+  }
+
+  /** What is wrong with a line; null: nothing. */
+  wrong(sum: LineSum | null, isPayload: boolean): string | null {
+    if (!this.#begun && sum !== null) this.#count = 0;
+    this.#begun = true;
+    const count = this.#count;
+    if (sum === null) return count === null ? null : 'has lost its checksum. The file is damaged there.';
+    if (count === null) return 'has a checksum, and the lines before it have none. The file is damaged before it.';
+    if (!sum.holds) return 'does not fit its checksum. The file is damaged there, or was edited.';
+    if (sum.n !== count + 1) return `is record ${sum.n}, where record ${count + 1} belongs. Lines were lost or moved.`;
+    if (!isPayload) this.#count = sum.n;
+    return null;
+  }
 }
 
 /** Whether this text, which is not JSON, begins with a complete line: then it is not the remainder of one after a crash. */

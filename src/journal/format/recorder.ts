@@ -61,45 +61,74 @@ class KeptStart implements Pick<StartRecord, 'at' | 'id' | 'name' | 'effects' | 
 
 /** Records one run from its head on; `at` returns the milliseconds since it began. */
 export function recorder(head: RunRecord, at: () => number = stopwatch()): Recorder {
-  const shorten = deltaWriter(head);
-  const kept: Kept[] = [];
-  let watching: (() => void) | null = null;
-  const keep = (item: Kept): void => {
-    kept.push(item);
-    if (watching !== null) tell(watching);
-  };
-  return {
-    start: (effect) =>
-      keep(effect.ms === undefined ? new KeptStart(at(), effect, shorten(effect)) : startRecord(effect, at(), null)),
-    entry: (entry) => keep({ at: at(), entry }),
-    end: (output) => keep({ t: 'end', at: at(), output }),
-    get elapsed() {
-      return kept.at(-1)?.at ?? 0;
-    },
-    reader: (digests) => {
-      const lineOf = lineReader(head, digests);
-      let begun = false;
-      let next = 0;
-      return () => {
-        if (!begun) {
-          begun = true;
-          return head;
-        }
-        const item = kept[next];
-        if (item === undefined) return null;
-        next += 1;
-        return lineOf(item);
-      };
-    },
-    entries: () => kept.flatMap((item) => ('entry' in item ? [item] : [])),
-    watch: (listener) => {
-      watching = listener;
-    },
-    text: () => {
-      const [lineOf, write] = [lineReader(head, 'digests'), lineWriter()];
-      return write(head) + kept.map((item) => write(lineOf(item))).join('');
-    },
-  };
+  return new RunRecorder(head, at);
+}
+
+class RunRecorder implements Recorder {
+  readonly #head: RunRecord;
+  readonly #at: () => number;
+  readonly #shorten: (effect: Effect) => Json;
+  readonly #kept: Kept[] = [];
+  #watching: (() => void) | null = null;
+
+  constructor(head: RunRecord, at: () => number) {
+    this.#head = head;
+    this.#at = at;
+    this.#shorten = deltaWriter(head);
+  }
+
+  start(effect: Effect): void {
+    const at = this.#at();
+    this.#keep(
+      effect.ms === undefined ? new KeptStart(at, effect, this.#shorten(effect)) : startRecord(effect, at, null),
+    );
+  }
+
+  entry(entry: Entry): void {
+    this.#keep({ at: this.#at(), entry });
+  }
+
+  end(output: Json): void {
+    this.#keep({ t: 'end', at: this.#at(), output });
+  }
+
+  #keep(item: Kept): void {
+    this.#kept.push(item);
+    if (this.#watching !== null) tell(this.#watching);
+  }
+
+  get elapsed(): number {
+    return this.#kept.at(-1)?.at ?? 0;
+  }
+
+  reader(digests: 'digests' | 'no digests'): () => RecordLine | null {
+    const lineOf = lineReader(this.#head, digests);
+    let begun = false;
+    let next = 0;
+    return () => {
+      if (!begun) {
+        begun = true;
+        return this.#head;
+      }
+      const item = this.#kept[next];
+      if (item === undefined) return null;
+      next += 1;
+      return lineOf(item);
+    };
+  }
+
+  entries(): readonly { readonly at: number; readonly entry: Entry }[] {
+    return this.#kept.flatMap((item) => ('entry' in item ? [item] : []));
+  }
+
+  watch(listener: (() => void) | null): void {
+    this.#watching = listener;
+  }
+
+  text(): string {
+    const [lineOf, write] = [lineReader(this.#head, 'digests'), lineWriter()];
+    return write(this.#head) + this.#kept.map((item) => write(lineOf(item))).join('');
+  }
 }
 
 /** Makes records from what was kept, in order. */

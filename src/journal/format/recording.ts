@@ -1,6 +1,6 @@
 import { type Json, isJsonObject, parsedText } from '../../json/json.ts';
 import { type BlobReader, blobReader, HOLDS_KEY, lineWriter } from './blobs.ts';
-import { type SumReader, beginsWithLine, sumOf, sumReader } from './checksums.ts';
+import { SumReader, beginsWithLine, sumOf } from './checksums.ts';
 import { historyPartOf } from './histories.ts';
 import { RecordingError } from './journal-error.ts';
 import { type BlobRecord, FORMAT, type RecordLine, type RunRecord } from './record.ts';
@@ -43,7 +43,7 @@ export function readRecording(
   if (!isList(items)) throw noText();
   const last = torn ? items.length - 1 : items.length;
   const blobs = blobReader();
-  const sums = sumReader();
+  const sums = new SumReader();
   const lines: RecordLine[] = [];
   const numbers: number[] = [];
   let head: RunRecord | null = null;

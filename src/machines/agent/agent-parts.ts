@@ -1,5 +1,6 @@
-import { type DoneActorEvent, type ErrorActorEvent, cancel, enqueueActions, setup, stopChild } from 'xstate';
+import { type DoneActorEvent, type ErrorActorEvent, cancel, setup, stopChild } from 'xstate';
 import { assign } from '../contract/assign.ts';
+import { enqueueActions } from '../contract/short-lived.ts';
 import {
   type AskEscalationOutput,
   askEscalation,

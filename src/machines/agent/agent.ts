@@ -17,9 +17,9 @@ import { offeredTools, responseSchema } from './delivering.ts';
 import { errorRecovery } from './error-recovery.ts';
 import { stepInput } from './execution.ts';
 import { MOST_MICROSTEPS } from '../contract/agent-setup.ts';
+import { shortLived } from '../contract/short-lived.ts';
 
-/** The bare machine. Provide `agent.actors`, or use `agent.logic`, which also records. */
-export const agentMachine = agentParts.createMachine({
+const machine = agentParts.createMachine({
   id: 'agent',
   options: { maxIterations: MOST_MICROSTEPS },
   version: '2',
@@ -253,3 +253,6 @@ export const agentMachine = agentParts.createMachine({
   },
   output: ({ context }) => outputOf(context),
 });
+
+/** The bare machine. Provide `agent.actors`, or use `agent.logic`, which also records. */
+export const agentMachine = shortLived(machine);

@@ -11,6 +11,7 @@ import {
 } from '../../actors/model.ts';
 import { deepFreeze, isJsonObject, type JsonObject, type JsonSchema } from '../../json/json.ts';
 import { type AgentSettings, MOST_MICROSTEPS } from '../contract/agent-setup.ts';
+import { shortLived } from '../contract/short-lived.ts';
 import { shortenOlderResults, toJsonMode, withoutImages } from './conversation.ts';
 import {
   type ListedTurn,
@@ -288,4 +289,4 @@ type Machine = typeof machine;
 /** The machine's type by a name, so that the types of what invokes it can be read. */
 export interface LlmCallMachine extends Machine {}
 
-export const llmCallMachine: LlmCallMachine = machine;
+export const llmCallMachine: LlmCallMachine = shortLived(machine);

@@ -14,6 +14,7 @@ import { setup } from 'xstate';
 import { assign } from '../contract/assign.ts';
 import { leaf } from '../../actors/leaf.ts';
 import { MOST_MICROSTEPS } from '../contract/agent-setup.ts';
+import { shortLived } from '../contract/short-lived.ts';
 
 /** How an attempt was lost. */
 export interface McpCallLoss {
@@ -85,8 +86,7 @@ export const sendMcpCall = (sender: McpCallSender) =>
     sender.send(attempt, signal),
   );
 
-/** Carries one call through: it waits for a link, is sent, and is sent again where that is safe. */
-export const mcpCallMachine = setup({
+const machine = setup({
   types: {
     context: {} as McpCallContext,
     input: {} as McpCallInput,
@@ -226,6 +226,9 @@ export const mcpCallMachine = setup({
     TIMED_OUT: { type: 'final' },
   },
 });
+
+/** Carries one call through: it waits for a link, is sent, and is sent again where that is safe. */
+export const mcpCallMachine = shortLived(machine);
 
 /** Whether a call is sent again after its link was lost. */
 function maySendAgain({ attempts, delivered }: McpCallContext, loss: McpCallLoss | null): boolean {

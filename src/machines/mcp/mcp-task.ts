@@ -21,6 +21,7 @@ import {
 } from '../../actors/mcp/mcp-task-calls.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { MOST_MICROSTEPS } from '../contract/agent-setup.ts';
+import { shortLived } from '../contract/short-lived.ts';
 
 /** What a call knows of its task: plain JSON. */
 export interface McpTaskContext {
@@ -54,11 +55,7 @@ const AFTER_FAILURE = [
   { target: '#mcpTask.UNLINKED' },
 ] as const;
 
-/**
- * Carries one call through as a task: begin, poll as often as the server likes, fetch the result. It begins in UNLINKED
- * and comes back there when the connection is lost.
- */
-export const mcpTaskMachine = setup({
+const machine = setup({
   types: {
     context: {} as McpTaskContext,
     input: {} as { readonly task: McpTask | null },
@@ -191,6 +188,12 @@ export const mcpTaskMachine = setup({
     CANCELLED: { type: 'final' },
   },
 });
+
+/**
+ * Carries one call through as a task: begin, poll as often as the server likes, fetch the result. It begins in UNLINKED
+ * and comes back there when the connection is lost.
+ */
+export const mcpTaskMachine = shortLived(machine);
 
 function taskOf({ task }: McpTaskContext): { readonly task: string } {
   return { task: task?.id ?? '' };

@@ -1,5 +1,6 @@
-import { cancel, enqueueActions, setup } from 'xstate';
+import { cancel, setup } from 'xstate';
 import { assign } from '../contract/assign.ts';
+import { enqueueActions } from '../contract/short-lived.ts';
 import { callTool } from '../../actors/tool-call/call-tool.ts';
 import { type CheckArgsOutput, checkArgs } from '../../actors/tool-call/check-args.ts';
 import { leafErrorOf } from '../../actors/leaf.ts';

@@ -18,6 +18,7 @@ import { sourceOf } from '../../tools/server-tool.ts';
 import { NEVER_RAN, askedBecause, toolNamed } from './tool-call-context.ts';
 import { outcomeOf, taskForChild } from './tool-outcome.ts';
 import { MOST_MICROSTEPS } from '../contract/agent-setup.ts';
+import { shortLived } from '../contract/short-lived.ts';
 
 const machine = toolCallParts.createMachine({
   id: 'toolCall',
@@ -281,4 +282,4 @@ type Machine = typeof machine;
 export interface ToolCallMachine extends Machine {}
 
 /** One call of one tool. It reads its tool out of the toolset that it is given and finds functions only through its leaves. */
-export const toolCallMachine: ToolCallMachine = machine;
+export const toolCallMachine: ToolCallMachine = shortLived(machine);

@@ -105,6 +105,25 @@ const figures = {
     rmSync(folder, { recursive: true });
     return grown / 300;
   },
+  'a run of 10 turns that has ended, without a full collection': async () => {
+    const runs = async (count: number): Promise<void> => {
+      for (let run = 0; run < count; run += 1) {
+        // oxlint-disable-next-line no-await-in-loop -- one after the other
+        await runOf(10);
+        // oxlint-disable-next-line no-await-in-loop -- what weak references point to is kept until the event loop turns
+        await new Promise((resolve) => setImmediate(resolve));
+        // Twice, so that what survives is old.
+        globalThis.gc?.({ type: 'minor' });
+        globalThis.gc?.({ type: 'minor' });
+      }
+    };
+    await runs(100);
+    heapUsed();
+    await runs(10);
+    const before = process.memoryUsage().heapUsed;
+    await runs(50);
+    return (process.memoryUsage().heapUsed - before) / 50;
+  },
   'a process after many calls': async () => {
     const [turns = 0, warm = 0, rounds = 0] = process.argv.slice(3).map(Number);
     // oxlint-disable-next-line no-await-in-loop -- one after the other
