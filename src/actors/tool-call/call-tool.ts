@@ -3,7 +3,7 @@ import { copyOf, describeThrown, toJson } from '../../json/to-json.ts';
 import { type ToolResult, toToolResult } from '../../tools/result.ts';
 import type { Effects, ToolOrigin } from '../../tools/spec.ts';
 import { Deadline } from '../deadline.ts';
-import { lazyMembers } from '../lazy-members.ts';
+import { lazyMembers } from '../../json/lazy-members.ts';
 import { type LeafIo, leaf } from '../leaf.ts';
 import type { McpCalls, McpQuestion } from '../mcp/mcp-calls.ts';
 import { retryHint } from '../retry-after.ts';

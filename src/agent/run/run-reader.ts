@@ -205,10 +205,11 @@ export class RunReaders {
       readRemarks(index + 1);
     }
     isReplayed = replayed;
-    this.#follow = (entry) => {
+    const follow = (entry: Entry): void => {
       at = recording.elapsed;
       second.deliver(entry);
     };
+    this.#follow = follow;
     return reader;
   }
 }

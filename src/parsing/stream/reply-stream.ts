@@ -1,3 +1,4 @@
+import { lazyMembers } from '../../json/lazy-members.ts';
 import { parseReply } from '../reply/parse-reply.ts';
 import { type ParseReplyOptions, checkReplyOptions } from '../reply/reply-source.ts';
 import type { Reply } from '../reply/envelope.ts';
@@ -30,25 +31,27 @@ export function createReplyStream(options?: ParseReplyOptions): ReplyStream {
   const chunks: string[] = [];
   const follower = new Follower(options);
   let ended: PartialReply | undefined;
-  return {
-    push(chunk) {
-      const given: unknown = chunk;
-      if (typeof given !== 'string') return follower.read();
-      chunks.push(given);
-      follower.take(given);
-      ended = undefined;
-      return follower.read();
+  return withPartial(
+    {
+      push: (chunk: string) => {
+        const given: unknown = chunk;
+        if (typeof given !== 'string') return follower.read();
+        chunks.push(given);
+        follower.take(given);
+        ended = undefined;
+        return follower.read();
+      },
+      end: () => {
+        const reply = parseReply(chunks.join(''), options);
+        ended = wholeOf(reply, follower.read());
+        return reply;
+      },
     },
-    get partial() {
-      return ended ?? follower.read();
-    },
-    end() {
-      const reply = parseReply(chunks.join(''), options);
-      ended = wholeOf(reply, follower.read());
-      return reply;
-    },
-  };
+    () => ended ?? follower.read(),
+  );
 }
+
+const withPartial = lazyMembers<() => PartialReply, Pick<ReplyStream, 'partial'>>({ partial: (read) => read() });
 
 /** What is known once the message is whole: all that was held back until then is decided. */
 function wholeOf(reply: Reply, { phase }: PartialReply): PartialReply {

@@ -8,7 +8,7 @@ export const ends: Law = {
   name: 'ends',
   says: 'Every path ends in COMPLETION, with a result that says why; no machine ever ends in an error.',
   check: ({ actors, run, output, settings, fresh }) => {
-    if (run.isEndless) return 'a machine made transitions without end, waiting for nothing';
+    if (run.isEndless()) return 'a machine made transitions without end, waiting for nothing';
     const failed = fresh.find((one) => one.kind === 'moved' && MACHINE_FAILED.test(one.event));
     if (failed?.kind === 'moved') return `a machine within ${failed.actor} ended in an error (${failed.event})`;
     const broken = actors.find(({ snapshot }) => snapshot.status === 'error');

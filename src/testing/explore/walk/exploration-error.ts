@@ -25,11 +25,10 @@ interface EndlessGuard {
 /** Ends an endless chain of transitions by an error in the machine that makes it. */
 export function endlessGuard(): EndlessGuard {
   let count = 0;
-  let tripped = false;
-  return {
-    inspect: ({ type }) => {
+  const guard = {
+    inspect: ({ type }: InspectionEvent) => {
       if (type !== '@xstate.microstep' || ++count <= MOST_MICROSTEPS) return;
-      tripped = true;
+      guard.tripped = true;
       throw new ExplorationError(
         'endless',
         `The machine made ${MOST_MICROSTEPS} transitions without waiting for anything.`,
@@ -38,8 +37,7 @@ export function endlessGuard(): EndlessGuard {
     reset: () => {
       count = 0;
     },
-    get tripped() {
-      return tripped;
-    },
+    tripped: false,
   };
+  return guard;
 }

@@ -31,7 +31,7 @@ export interface ExploredRun {
   /** The entries so far. */
   readonly told: readonly PathChoice[];
   /** The machine made transitions without end, waiting for nothing, and was stopped. */
-  readonly isEndless: boolean;
+  isEndless(): boolean;
   accepts(event: OutsideEvent, to?: string): boolean;
   isOver(): boolean;
   actors(): readonly LiveActor[];
@@ -97,9 +97,7 @@ export function exploredRun(explored: ExploredMachine): ExploredRun {
     story,
     edges,
     told,
-    get isEndless() {
-      return guard.tripped;
-    },
+    isEndless: () => guard.tripped,
     accepts: (event, to) => driven.accepts(event, to),
     isOver: () => !driven.isActive(),
     actors: () => liveActors(driven.actor),
