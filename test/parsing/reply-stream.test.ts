@@ -337,3 +337,10 @@ test.each([
   for (const call of complete) expect(calls).toContainEqual(call);
   expect(stream.partial.calls).toEqual(calls);
 });
+
+test('a long answer that comes in small pieces is not read again with each of them', () => {
+  const stream = createReplyStream();
+  stream.push('{"thought": "a", "answer": "');
+  for (let i = 0; i < 250_000; i += 1) stream.push('abcd');
+  expect(stream.partial.answer).toHaveLength(1_000_000);
+});
