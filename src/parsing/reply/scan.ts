@@ -48,22 +48,19 @@ export function scanReply(source: DialectSource): Scan {
   return new Scanner(source).scan();
 }
 
-const MARKS = marksByFirst(MARKED_DIALECTS);
+/** Every mark is at least this long. */
+const HEAD = 3;
+const MARKS = marksByHead(MARKED_DIALECTS);
+const FIRST = new Set(Array.from(MARKS.keys(), (head) => head.charCodeAt(0)));
 
 interface Mark {
   readonly piece: string;
   readonly dialect: Dialect;
 }
 
-function marksByFirst(dialects: readonly Dialect[]): ReadonlyMap<number, readonly Mark[]> {
-  const byFirst = new Map<number, Mark[]>();
-  for (const dialect of dialects) {
-    for (const piece of dialect.markers) {
-      const first = piece.charCodeAt(0);
-      byFirst.set(first, [...(byFirst.get(first) ?? []), { piece, dialect }]);
-    }
-  }
-  return byFirst;
+function marksByHead(dialects: readonly Dialect[]): ReadonlyMap<string, readonly Mark[]> {
+  const all = dialects.flatMap((dialect) => dialect.markers.map((piece) => ({ piece, dialect })));
+  return Map.groupBy(all, ({ piece }) => piece.slice(0, HEAD));
 }
 
 class Scanner {
@@ -235,7 +232,7 @@ class Scanner {
 
   /** A block of a format that has its own mark. */
   private takeMarked(at: number): boolean {
-    const marks = MARKS.get(this.text.charCodeAt(at));
+    const marks = FIRST.has(this.text.charCodeAt(at)) ? MARKS.get(this.text.slice(at, at + HEAD)) : undefined;
     if (marks === undefined) return false;
     for (const { piece, dialect } of marks) {
       if (!this.text.startsWith(piece, at)) continue;
