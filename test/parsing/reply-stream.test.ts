@@ -234,6 +234,7 @@ test.each([
   '<|python_tag|>' + CALL,
   '[TOOL_CALLS]add[ARGS]{"a": 1}',
   'functools[' + CALL + ']',
+  '✿FUNCTION✿: add\n✿ARGS✿: {"a": 1}\n✿RESULT✿',
   '[THINK]Shall I?[/THINK]' + CALL,
 ])('a call is never shown as an answer: %s', (text) => {
   for (const answer of answers(text)) expect(answer).not.toMatch(/add|[{<[|(]|tool|name|functions|```/i);

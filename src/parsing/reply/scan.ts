@@ -1,8 +1,16 @@
-import type { Dialect, DialectReading, DialectSource } from '../dialects/dialect.ts';
-import { MARKED_DIALECTS, UNMARKED_DIALECTS } from '../dialects/index.ts';
+import type { DialectReading, DialectSource } from '../dialects/dialect.ts';
+import { marksAt, UNMARKED_DIALECTS } from '../dialects/index.ts';
 import { CODE, isSpace } from '../repair/characters.ts';
 import { type Candidate, isPlausible, readAt, withStrayClosers } from '../repair/values-in-text.ts';
-import { Elements, isMentioned, thoughtAt, thoughtCloseAt, turnBeginsAt, turnEndsAt } from './outside-message.ts';
+import {
+  Elements,
+  isMentioned,
+  openThoughtCloseFrom,
+  thoughtAt,
+  thoughtCloseAt,
+  turnBeginsAt,
+  turnEndsAt,
+} from './outside-message.ts';
 import { leadingTokens } from './special-tokens.ts';
 import { type OpenedFence, type TalkReason, Fences, Surroundings } from './surroundings.ts';
 
@@ -46,21 +54,6 @@ const OPENER = new RegExp(`[\\n<{[(\`${QUOTATION_MARKS}]|(?<=^|\\s)/\\*|◁`, 'g
  */
 export function scanReply(source: DialectSource): Scan {
   return new Scanner(source).scan();
-}
-
-/** Every mark is at least this long. */
-const HEAD = 3;
-const MARKS = marksByHead(MARKED_DIALECTS);
-const FIRST = new Set(Array.from(MARKS.keys(), (head) => head.charCodeAt(0)));
-
-interface Mark {
-  readonly piece: string;
-  readonly dialect: Dialect;
-}
-
-function marksByHead(dialects: readonly Dialect[]): ReadonlyMap<string, readonly Mark[]> {
-  const all = dialects.flatMap((dialect) => dialect.markers.map((piece) => ({ piece, dialect })));
-  return Map.groupBy(all, ({ piece }) => piece.slice(0, HEAD));
 }
 
 class Scanner {
@@ -131,13 +124,19 @@ class Scanner {
     this.steps += i - at + 1;
     this.i = i;
     this.around.beginLine(at, i, this.fences.current > 0);
-    if (i > this.from && turnBeginsAt(this.text, i)) this.stop();
+    if (i > this.from && turnBeginsAt(this.text, i)) this.takeTurn(openThoughtCloseFrom(this.text, i));
     else if (this.text.startsWith('~~~', i)) this.takeTicks();
     else this.takeMarked(i);
   }
 
   private stop(): void {
     this.takeTo(this.end);
+  }
+
+  /** A turn that a message makes up, or that a thought which began in the prompt does. */
+  private takeTurn(close: ReturnType<typeof openThoughtCloseFrom>): void {
+    if (close !== undefined && this.closesOrphan(close.at, close.past)) this.takeOrphan(close.at, close.past);
+    else this.stop();
   }
 
   /** Text that is owned and not looked into. */
@@ -232,9 +231,7 @@ class Scanner {
 
   /** A block of a format that has its own mark. */
   private takeMarked(at: number): boolean {
-    const marks = FIRST.has(this.text.charCodeAt(at)) ? MARKS.get(this.text.slice(at, at + HEAD)) : undefined;
-    if (marks === undefined) return false;
-    for (const { piece, dialect } of marks) {
+    for (const { piece, dialect } of marksAt(this.text, at)) {
       if (!this.text.startsWith(piece, at)) continue;
       const reading = dialect.read(this.source, at);
       if (reading === undefined) continue;
