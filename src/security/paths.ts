@@ -225,13 +225,13 @@ const UNSAFE = /[\s\p{Cc};|&<>$`"'!{}()[\]~*?#^%=]/u;
 
 /**
  * True for a text that a shell takes as one plain word: not empty, no whitespace, no control character, no leading `-`, and
- * none of `` ; | & < > $ ` " ' ! { } ( ) [ ] ~ * ? # ^ % = ``. A backslash is allowed, for Windows paths; a POSIX shell reads
- * it as an escape. False for anything that is not text; never throws. It says nothing about what the word means: check paths
- * with `validatePath` as well.
+ * none of `` ; | & < > $ ` " ' ! { } ( ) [ ] ~ * ? # ^ % = `` or half of a surrogate pair. A backslash is allowed, for
+ * Windows paths; a POSIX shell reads it as an escape. False for anything that is not text; never throws. It says nothing
+ * about what the word means: check paths with `validatePath` as well.
  *
  * @example isSafeShellArg('report.txt')   // true
  * @example isSafeShellArg('a; rm -rf .')  // false
  */
 export function isSafeShellArg(arg: unknown): boolean {
-  return typeof arg === 'string' && arg !== '' && !arg.startsWith('-') && !UNSAFE.test(arg);
+  return typeof arg === 'string' && arg !== '' && arg.isWellFormed() && !arg.startsWith('-') && !UNSAFE.test(arg);
 }

@@ -18,6 +18,15 @@ const numbered = (name: string, piece: (i: number) => string, before = ''): Fami
   },
 });
 
+/** What opens, all of it, and then what closes it. */
+const nested = (name: string, open: string, close: string, before = ''): Family => ({
+  name: `${name} in each other`,
+  make: (n) => {
+    const count = Math.max(1, Math.floor(n / (open.length + close.length)));
+    return before + open.repeat(count) + close.repeat(count);
+  },
+});
+
 /** Texts of which each has made some parser quadratic, or overflow its stack. */
 export const ADVERSARIAL_FAMILIES: readonly Family[] = [
   repeat('opening braces', '{'),
@@ -113,4 +122,23 @@ export const ADVERSARIAL_FAMILIES: readonly Family[] = [
   repeat('special tokens', '<|im_end|>'),
   repeat('Windows paths', 'C:\\x ', '{"a": "'),
   repeat('doubled quotes', '""a', '{"a": '),
+  nested('parameters', '<parameter=a>', '</parameter>', '<function=add>'),
+  repeat('parameters of which few are closed', `${'<parameter=a>'.repeat(63)}</parameter>x`, '<function=add>'),
+  nested('named parameters', '<parameter name="a">', '</parameter>', '<invoke name="add">'),
+  nested('calls in tags', '<invoke name="add"><parameter name="a">', '</parameter></invoke>'),
+  nested('parameters of one name', '<a>', '</a>', '<invoke name="add">'),
+  nested('argument values', '<arg_key>a</arg_key><arg_value>', '</arg_value>', '<tool_call>add'),
+  nested('calls of GLM', '<tool_call>add<arg_key>a</arg_key><arg_value>', '</arg_value></tool_call>'),
+  nested('closed sections', '<![CDATA[', ']]>', '<function name="add"><param name="a">'),
+  nested('blocks of Hermes', '<tool_call>{"name": "add", "arguments": "', '"}</tool_call>'),
+  nested('elements', '<x>', '</x>'),
+  nested('examples', '<example>', '</example>'),
+  nested('thoughts', '<think>', '</think>'),
+  nested('objects', '{"a": ', '}'),
+  nested('damaged objects', "{'a': ", '}'),
+  nested('lists', '[', ']'),
+  nested('quotations', '«', '»'),
+  nested('comments', '<!--', '-->'),
+  nested('calls in Python', 'add(', ')'),
+  nested('texts of Gemma', '{a:<|"|>', '<|"|>}', '<|tool_call>call:add'),
 ];

@@ -25,6 +25,7 @@ const QUOTING: readonly (readonly [string, (text: string) => string])[] = [
     'Inkling',
     (text) => `<|message_model|>note<|content_invoke_tool_json|>{"name":"note","args":${json(text)}}<|end_message|>`,
   ],
+  ['Qwen-Agent', (text) => `✿FUNCTION✿: note\n✿ARGS✿: ${json(text)}`],
   ['Mistral', (text) => `[TOOL_CALLS]note[ARGS]${json(text)}`],
   [
     'Kimi K2',

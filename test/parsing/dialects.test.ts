@@ -169,6 +169,13 @@ const WHOLE: readonly (readonly [string, string, string])[] = [
     'MiniCPM 5',
     '<function name="add"><param name="a">1</param><param name="b">[2]</param></function>',
   ],
+  ['qwen-agent', 'Qwen-Agent', `✿FUNCTION✿: add\n✿ARGS✿: ${ADD_JSON}`],
+  ['qwen-agent', 'Qwen-Agent with what stops it', `✿FUNCTION✿: add\n✿ARGS✿: ${ADD_JSON}\n✿RESULT✿`],
+  [
+    'qwen-agent',
+    'Qwen-Agent with a made-up result',
+    `✿FUNCTION✿: add\n✿ARGS✿: ${ADD_JSON}\n✿RESULT✿: 3\n✿FUNCTION✿: note\n✿ARGS✿: {}\n✿RETURN✿: It is 3.`,
+  ],
   ['functionary', 'Functionary', `<|from|>assistant\n<|recipient|>add\n<|content|>${ADD_JSON}<|stop|>`],
   ['react', 'ReAct', `Thought: I add.\nAction: add\nAction Input: ${ADD_JSON}\nObservation: 3`],
   [
@@ -387,4 +394,42 @@ test.each([
 test('an envelope that mentions a marker is still the envelope', () => {
   const text = "{'thought': 'use <tool_call> or add(a=1)', 'answer': 'done'}";
   expect(parseReply(text, { tools: TOOLS })).toMatchObject({ answer: 'done', calls: [], strategy: 'repaired' });
+});
+
+const FLOWERS = `✿FUNCTION✿: add\n✿ARGS✿: ${ADD_JSON}`;
+
+test('Qwen-Agent: several calls before the first result', () => {
+  const { calls } = parseReply(`I add twice.\n${FLOWERS}\n${FLOWERS}\n✿RESULT✿`, { tools: TOOLS });
+  expect(calls).toEqual([ADD, ADD]);
+});
+
+test.each([
+  `Write \`✿FUNCTION✿: add\`, then ✿ARGS✿ and the arguments.`,
+  `The format is "${FLOWERS}".`,
+  `> ${FLOWERS.replace('\n', '\n> ')}`,
+  `- ${FLOWERS.replace('\n', '\n  ')}`,
+  `<think>${FLOWERS}</think>Done.`,
+  `<tool_response>${FLOWERS}</tool_response>`,
+  FLOWERS.replace('add', 'remove'),
+  FLOWERS.replace('add', ''),
+  '✿FUNCTION✿: add',
+  '✿FUNCTION✿: add\n✿ARGS✿: later',
+  `It was\n✿RESULT✿: ${FLOWERS}`,
+])('Qwen-Agent: marks that are quoted, thought, made up or without a known tool call nothing: %j', (text) => {
+  for (const textCalls of ['lenient', 'narrated', 'whole-reply'] as const) {
+    expect(parseReply(text, { tools: TOOLS, textCalls }).calls).toEqual([]);
+  }
+});
+
+test('Qwen-Agent: arguments that were cut off do not run, and a fence is a sample where words stand around it', () => {
+  expect(parseReply(FLOWERS.slice(0, -3), { tools: TOOLS }).calls.every(({ complete }) => !complete)).toBe(true);
+  const sample = `Write this:\n\`\`\`\n${FLOWERS}\n\`\`\`\nand the tool is called.`;
+  expect(parseReply(sample, { tools: TOOLS, textCalls: 'whole-reply' }).calls).toEqual([]);
+});
+
+test('a call in a thought that began in the prompt is none, whatever result the thought makes up', () => {
+  const text = `I need 3.\nAction: add\nAction Input: ${ADD_JSON}\nObservation: 3\n</think>\nIt is 3.`;
+  expect(parseReply(text, { tools: TOOLS })).toMatchObject({ calls: [], answer: 'It is 3.' });
+  const answered = `Action: add\nAction Input: ${ADD_JSON}\nObservation: 3\n<think>So it is 3.</think>`;
+  expect(parseReply(answered, { tools: TOOLS }).calls).toEqual([ADD]);
 });

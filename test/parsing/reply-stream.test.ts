@@ -234,6 +234,7 @@ test.each([
   '<|python_tag|>' + CALL,
   '[TOOL_CALLS]add[ARGS]{"a": 1}',
   'functools[' + CALL + ']',
+  '✿FUNCTION✿: add\n✿ARGS✿: {"a": 1}\n✿RESULT✿',
   '[THINK]Shall I?[/THINK]' + CALL,
 ])('a call is never shown as an answer: %s', (text) => {
   for (const answer of answers(text)) expect(answer).not.toMatch(/add|[{<[|(]|tool|name|functions|```/i);
@@ -336,4 +337,11 @@ test.each([
   expect(calls).toHaveLength(1);
   for (const call of complete) expect(calls).toContainEqual(call);
   expect(stream.partial.calls).toEqual(calls);
+});
+
+test('a long answer that comes in small pieces is not read again with each of them', () => {
+  const stream = createReplyStream();
+  stream.push('{"thought": "a", "answer": "');
+  for (let i = 0; i < 250_000; i += 1) stream.push('abcd');
+  expect(stream.partial.answer).toHaveLength(1_000_000);
 });

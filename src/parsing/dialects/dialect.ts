@@ -5,7 +5,7 @@ import type { RegisteredTools } from '../calls/registered-tools.ts';
 import { isSpace } from '../repair/characters.ts';
 import { Finder, Landmarks } from '../repair/cursor.ts';
 import type { Repair } from '../repair/repairs.ts';
-import { type Candidate, readAt } from '../repair/values-in-text.ts';
+import { type Candidate, readAt, readStrictAt } from '../repair/values-in-text.ts';
 
 /** What a block in a model's own tool-call format says, and where it ends. */
 export interface DialectReading {
@@ -141,9 +141,9 @@ export class DialectSource {
     if (at >= bound || (code !== 123 && code !== 91)) return undefined;
     const span = { from: at, maxDepth: this.maxDepth, fenced: false, landmarks: this.landmarks };
     if (this.affordable) {
-      const read = readAt(this.text, at, { ...span, to: this.end });
+      const read = readStrictAt(this.text, at, { ...span, to: this.end });
       this.effort += read.steps;
-      if (read.candidate?.strict === true && read.candidate.complete) return asBlock(read.candidate);
+      if (read.candidate?.complete === true) return asBlock(read.candidate);
     }
     for (let tries = 0; ; tries += 1) {
       const read = readAt(this.text, at, { ...span, to: bound });

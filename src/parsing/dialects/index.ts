@@ -28,3 +28,21 @@ export const MARKED_DIALECTS: readonly Dialect[] = [
 
 /** The formats that look like prose: a bracket behind a registered name. */
 export const UNMARKED_DIALECTS: readonly Dialect[] = [namedObject, pythonic];
+
+interface Mark {
+  readonly piece: string;
+  readonly dialect: Dialect;
+}
+
+/** Every mark is at least this long. */
+const HEAD = 3;
+const MARKS: ReadonlyMap<string, readonly Mark[]> = Map.groupBy(
+  MARKED_DIALECTS.flatMap((dialect) => dialect.markers.map((piece) => ({ piece, dialect }))),
+  ({ piece }) => piece.slice(0, HEAD),
+);
+const FIRST = new Set(Array.from(MARKS.keys(), (head) => head.charCodeAt(0)));
+
+/** The marks that begin like the text at `at`. */
+export function marksAt(text: string, at: number): readonly Mark[] {
+  return FIRST.has(text.charCodeAt(at)) ? (MARKS.get(text.slice(at, at + HEAD)) ?? []) : [];
+}

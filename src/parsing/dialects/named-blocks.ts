@@ -64,6 +64,8 @@ const ROWS: readonly Row[] = [
     close: ['<|stop|>', '<|from|>'],
     head: (name) => ({ name }),
   },
+  // Qwen-Agent: `✿FUNCTION✿: name`, and `✿ARGS✿: {…}` on the next line. What it writes behind that are results.
+  { name: 'qwen-agent', open: ['✿FUNCTION✿:'], separators: ['✿ARGS✿:'], close: [], head: (name) => ({ name }) },
 ];
 
 /** The formats that name the tool between two marks. A call whose arguments cannot be read is kept, as invalid. */
@@ -98,11 +100,14 @@ function readBlock(source: DialectSource, at: number, row: Row): DialectReading 
         )
       : makeCall(name, found.value, found.complete);
   const end = found === undefined ? bound : pastFence(source, found.end);
+  const closer = source.skipSpace(end);
+  const past = source.past(closer, row.close);
   return {
     calls: [id === undefined ? call : { id, ...call }],
     complete: call.complete,
     repairs: found?.repairs ?? [],
-    end: source.past(source.skipSpace(end), row.close),
+    // What follows without a closer begins on its own line.
+    end: past > closer ? past : end,
   };
 }
 

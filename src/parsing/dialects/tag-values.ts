@@ -36,7 +36,7 @@ export function valueEnd(source: DialectSource, from: number, tags: ValueTags): 
   let close = next(from);
   for (let closed = 0; close < source.end && closed < MOST_NESTED; closed += 1) {
     const past = close + tags.close.length;
-    opened += countBetween(source, tags, counted, close);
+    if (opened < MOST_NESTED) opened += countBetween(source, tags, counted, close);
     counted = close;
     if (callContinues(source, past, tags.before)) {
       if (opened <= closed) return { end: close, past, sure: true };
@@ -49,10 +49,11 @@ export function valueEnd(source: DialectSource, from: number, tags: ValueTags): 
   return { end, past: end, sure: false };
 }
 
+/** How many tags are opened between two offsets. More than may be closed are not counted. */
 function countBetween(source: DialectSource, { open, named }: ValueTags, from: number, to: number): number {
   const next = (at: number): number => (named === true ? source.seek(at, open, to) : source.next(at, open));
   let count = 0;
-  for (let at = next(from); at < to; at = next(at + open.length)) count += 1;
+  for (let at = next(from); at < to && count < MOST_NESTED; at = next(at + open.length)) count += 1;
   return count;
 }
 
@@ -83,7 +84,7 @@ export function sectionEnd(
   for (let closed = 0; closed < MOST_NESTED; closed += 1) {
     const end = source.next(at, SECTION_END);
     if (end >= source.end) break;
-    opened += countBetween(source, { open: SECTION, close, before: [] }, counted, end);
+    if (opened < MOST_NESTED) opened += countBetween(source, { open: SECTION, close, before: [] }, counted, end);
     counted = end;
     at = end + SECTION_END.length;
     const next = source.skipSpace(at);

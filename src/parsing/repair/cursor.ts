@@ -159,7 +159,7 @@ export class Cursor {
 
 /**
  * Finds the next occurrence of one piece of text, remembering the last answer: asking again from inside the same gap
- * costs nothing, so that looking ahead from many offsets stays linear.
+ * costs nothing. Who asks backwards gets the answer from a list of all occurrences, so that in any order it stays linear.
  */
 export class Finder {
   private readonly text: string;
@@ -167,6 +167,7 @@ export class Finder {
   private readonly work: { steps: number };
   private from = 0;
   private found = -1;
+  private all: readonly number[] | undefined;
 
   /** `work` counts the characters that were searched. */
   constructor(text: string, piece: string, work: { steps: number }) {
@@ -177,14 +178,35 @@ export class Finder {
 
   /** The first index from `index` on where the piece begins, or Infinity. */
   next(index: number): number {
-    if (index < this.from || index > this.found) {
-      const found = this.text.indexOf(this.piece, index);
-      this.from = index;
-      this.found = found < 0 ? Infinity : found;
-      this.work.steps += (found < 0 ? this.text.length : found) - index + 1;
-    }
+    if (index >= this.from && index <= this.found) return this.found;
+    if (index < this.from) this.all ??= this.listed();
+    this.found = this.all === undefined ? this.search(index) : firstFrom(this.all, index);
+    this.from = index;
     return this.found;
   }
+
+  private search(index: number): number {
+    const at = this.text.indexOf(this.piece, index);
+    this.work.steps += (at < 0 ? this.text.length : at) - index + 1;
+    return at < 0 ? Infinity : at;
+  }
+
+  private listed(): readonly number[] {
+    const all: number[] = [];
+    for (let at = this.search(0); at < Infinity; at = this.search(at + 1)) all.push(at);
+    return all;
+  }
+}
+
+function firstFrom(offsets: readonly number[], index: number): number {
+  let low = 0;
+  let high = offsets.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((offsets[middle] ?? 0) < index) low = middle + 1;
+    else high = middle;
+  }
+  return offsets[low] ?? Infinity;
 }
 
 /**

@@ -109,28 +109,31 @@ export function readAt(text: string, from: number, span: CursorSpan & { readonly
     landmarks.unescapings -= 1;
     return readEscaped(text, from, span);
   }
-  const strict = parsePrefix(text, from, span);
-  const steps = strict.end - from;
-  if (strict.kind !== 'invalid' && !(strict.kind === 'whole' && continues(text, strict.end, span))) {
-    const { value, end: to, kind } = strict;
-    const complete = kind === 'whole';
-    return {
-      candidate: { value, from, to, fenced: span.fenced, strict: true, complete, repairs: [], cost: 0 },
-      pairs: 1,
-      quoted: 1,
-      bareWords: 0,
-      openString: strict.kind === 'cut' && strict.openString,
-      hanging: strict.kind === 'cut' && strict.hanging,
-      steps,
-      end: to,
-    };
-  }
+  const strict = readStrictAt(text, from, span);
+  if (strict.candidate !== undefined) return strict;
   const cursor = new Cursor(text, { ...span, from, landmarks });
   const value = parseValue(cursor, 'root');
   const { pos: end, complete, repairs, cost, pairs, quoted, bareWords, openString, hanging, refused } = cursor;
   const candidate: Candidate = { value, from, to: end, fenced: span.fenced, strict: false, complete, repairs, cost };
   const found = refused ? undefined : candidate;
-  return { candidate: found, pairs, quoted, bareWords, openString, hanging, steps: steps + cursor.steps, end };
+  return { candidate: found, pairs, quoted, bareWords, openString, hanging, steps: strict.steps + cursor.steps, end };
+}
+
+/** Reads the JSON value that begins at `from`, or the beginning of one that the end cuts off; no candidate for anything else. */
+export function readStrictAt(text: string, from: number, span: CursorSpan & { readonly fenced: boolean }): Read {
+  const strict = parsePrefix(text, from, span);
+  const isRead = strict.kind !== 'invalid' && !(strict.kind === 'whole' && continues(text, strict.end, span));
+  const whole = { from, to: strict.end, fenced: span.fenced, strict: true, complete: strict.kind === 'whole' };
+  return {
+    candidate: isRead ? { ...whole, value: strict.value, repairs: [], cost: 0 } : undefined,
+    pairs: 1,
+    quoted: 1,
+    bareWords: 0,
+    openString: strict.kind === 'cut' && strict.openString,
+    hanging: strict.kind === 'cut' && strict.hanging,
+    steps: strict.end - from,
+    end: strict.end,
+  };
 }
 
 /** The value is escaped once too often: it is read from the text without that, and its offset mapped back. */

@@ -58,6 +58,17 @@ export function thoughtCloseAt(text: string, at: number): number {
   return tag === null || (name !== undefined && !THOUGHT.test(name)) ? 0 : tag[0].length;
 }
 
+/** The closing tag of a thought that opened before `from`: the first tag of a thought that follows is a closing one. */
+export function openThoughtCloseFrom(
+  text: string,
+  from: number,
+): { readonly at: number; readonly past: number } | undefined {
+  const tag = new RegExp(`[<[](/?)(?:${FAMILY})[>\\]]`, 'gi');
+  tag.lastIndex = from;
+  const found = tag.exec(text);
+  return found?.[1] === '/' ? { at: found.index, past: tag.lastIndex } : undefined;
+}
+
 /** True for a closing tag that is only spoken of: it has words behind it on its line, or a space before it. */
 export function isMentioned(text: string, at: number, past: number): boolean {
   const indent = /(?:^|\n)([ \t]*)$/.exec(text.slice(Math.max(0, at - 40), at))?.[1];
@@ -230,7 +241,7 @@ export function turnEndsAt(text: string, at: number): boolean {
 const ROLE =
   'user|human|system|assistant|observation|question|instruction|input|(?:tool|function) (?:result|response|output)';
 const TURN_LINE = new RegExp(
-  `^(?:\\*\\*|#{1,4} )?(?:${ROLE})(?: ?\\d{1,3}| \\([^)\\n]{0,30}\\))?(?:\\*\\*)?[ \\t]*:|^#{1,4} (?:${ROLE}|tool)[ \\t]*(?:\\r?\\n|$)|^\\[Result from [^\\]\\n]{1,200}\\]:`,
+  `^(?:\\*\\*|#{1,4} )?(?:${ROLE})(?: ?\\d{1,3}| \\([^)\\n]{0,30}\\))?(?:\\*\\*)?[ \\t]*:|^#{1,4} (?:${ROLE}|tool)[ \\t]*(?:\\r?\\n|$)|^\\[Result from [^\\]\\n]{1,200}\\]:|^✿(?:RESULT|RETURN)✿`,
   'i',
 );
 /** In capitals only: \`tool: name\` is a field. */

@@ -1,8 +1,16 @@
-import type { Dialect, DialectReading, DialectSource } from '../dialects/dialect.ts';
-import { MARKED_DIALECTS, UNMARKED_DIALECTS } from '../dialects/index.ts';
+import type { DialectReading, DialectSource } from '../dialects/dialect.ts';
+import { marksAt, UNMARKED_DIALECTS } from '../dialects/index.ts';
 import { CODE, isSpace } from '../repair/characters.ts';
 import { type Candidate, isPlausible, readAt, withStrayClosers } from '../repair/values-in-text.ts';
-import { Elements, isMentioned, thoughtAt, thoughtCloseAt, turnBeginsAt, turnEndsAt } from './outside-message.ts';
+import {
+  Elements,
+  isMentioned,
+  openThoughtCloseFrom,
+  thoughtAt,
+  thoughtCloseAt,
+  turnBeginsAt,
+  turnEndsAt,
+} from './outside-message.ts';
 import { leadingTokens } from './special-tokens.ts';
 import { type OpenedFence, type TalkReason, Fences, Surroundings } from './surroundings.ts';
 
@@ -46,24 +54,6 @@ const OPENER = new RegExp(`[\\n<{[(\`${QUOTATION_MARKS}]|(?<=^|\\s)/\\*|◁`, 'g
  */
 export function scanReply(source: DialectSource): Scan {
   return new Scanner(source).scan();
-}
-
-const MARKS = marksByFirst(MARKED_DIALECTS);
-
-interface Mark {
-  readonly piece: string;
-  readonly dialect: Dialect;
-}
-
-function marksByFirst(dialects: readonly Dialect[]): ReadonlyMap<number, readonly Mark[]> {
-  const byFirst = new Map<number, Mark[]>();
-  for (const dialect of dialects) {
-    for (const piece of dialect.markers) {
-      const first = piece.charCodeAt(0);
-      byFirst.set(first, [...(byFirst.get(first) ?? []), { piece, dialect }]);
-    }
-  }
-  return byFirst;
 }
 
 class Scanner {
@@ -134,13 +124,19 @@ class Scanner {
     this.steps += i - at + 1;
     this.i = i;
     this.around.beginLine(at, i, this.fences.current > 0);
-    if (i > this.from && turnBeginsAt(this.text, i)) this.stop();
+    if (i > this.from && turnBeginsAt(this.text, i)) this.takeTurn(openThoughtCloseFrom(this.text, i));
     else if (this.text.startsWith('~~~', i)) this.takeTicks();
     else this.takeMarked(i);
   }
 
   private stop(): void {
     this.takeTo(this.end);
+  }
+
+  /** A turn that a message makes up, or that a thought which began in the prompt does. */
+  private takeTurn(close: ReturnType<typeof openThoughtCloseFrom>): void {
+    if (close !== undefined && this.closesOrphan(close.at, close.past)) this.takeOrphan(close.at, close.past);
+    else this.stop();
   }
 
   /** Text that is owned and not looked into. */
@@ -235,9 +231,7 @@ class Scanner {
 
   /** A block of a format that has its own mark. */
   private takeMarked(at: number): boolean {
-    const marks = MARKS.get(this.text.charCodeAt(at));
-    if (marks === undefined) return false;
-    for (const { piece, dialect } of marks) {
+    for (const { piece, dialect } of marksAt(this.text, at)) {
       if (!this.text.startsWith(piece, at)) continue;
       const reading = dialect.read(this.source, at);
       if (reading === undefined) continue;

@@ -1,6 +1,6 @@
 /** What the lexer saw of one member of the envelope: text that may still grow, or JSON that is whole. */
 export type Member =
-  | { readonly kind: 'text'; readonly text: string; readonly complete: boolean }
+  | { readonly kind: 'text'; readonly text: string; readonly isBlank: boolean; readonly complete: boolean }
   | { readonly kind: 'json'; readonly source: string };
 
 /** `open`: more may come · `closed`: the object ended · `lost`: this is not an object that can be followed. */
@@ -60,7 +60,7 @@ export class EnvelopeLexer {
     if (this.expect === 'key') {
       if (closed) this.finishKey(decoder.text);
     } else {
-      this.members.set(this.key, { kind: 'text', text: decoder.text, complete: closed });
+      this.members.set(this.key, { kind: 'text', text: decoder.text, isBlank: decoder.isBlank, complete: closed });
       if (closed) this.expect = 'comma';
     }
     if (!closed) return at;
@@ -139,7 +139,7 @@ export class EnvelopeLexer {
   private beginValue(piece: string, i: number, code: number): number {
     this.hasMoved = true;
     if (this.opensString(code)) {
-      this.members.set(this.key, { kind: 'text', text: '', complete: false });
+      this.members.set(this.key, { kind: 'text', text: '', isBlank: true, complete: false });
       return i + 1;
     }
     if (code === 123 || code === 91) {
@@ -192,6 +192,8 @@ function isWord(code: number): boolean {
 /** Decodes the inside of a JSON string piece by piece; what arrives cut in two is held back until it is whole. */
 class StringDecoder {
   text = '';
+  /** Nothing but white space so far. To ask the whole text each time that it grows would read it over and over. */
+  isBlank = true;
   private escape = '';
   private half = '';
 
@@ -234,6 +236,7 @@ class StringDecoder {
     const isHalf = last >= 0xd800 && last <= 0xdbff;
     this.half = isHalf ? whole.slice(-1) : '';
     this.text += isHalf ? whole.slice(0, -1) : whole;
+    this.isBlank &&= whole.trim() === '';
   }
 }
 

@@ -48,14 +48,14 @@ class PartialEnvelope {
 
   read(thinking: string): PartialReply {
     const thought = this.text('thought') ?? '';
-    const answer = this.text('answer');
+    const answer = this.lexer.members.get('answer');
     const plan = this.plan();
     return {
       phase: 'envelope',
       thought: thought === '' ? thinking : thought,
       goal: this.text('goal') ?? '',
       calls: this.calls(),
-      ...(answer === undefined || answer.trim() === '' ? {} : { answer }),
+      ...(answer?.kind !== 'text' || answer.isBlank ? {} : { answer: answer.text }),
       ...(plan === undefined ? {} : { plan }),
     };
   }

@@ -57,6 +57,8 @@ test.each([
   '$(id)',
   '`id`',
   'a\0',
+  // Half a character: another word arrives.
+  'a\ud83d',
 ])('not safe: %j', (arg) => {
   expect(isSafeShellArg(arg)).toBe(false);
 });
