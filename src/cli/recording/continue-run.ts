@@ -95,21 +95,21 @@ export async function recoverKeptRuns(args: Arguments): Promise<number> {
   const ended: { readonly runId: string; readonly status: string; readonly error?: string }[] = [];
   const refused = new Map<string, string>();
   let current: Pick<AnyRun, 'release'> | undefined;
-  let stopped = false;
+  const stop = new AbortController();
   const unhandle = cli.interrupts.handle(() => {
-    if (stopped) process.exit(EXIT_CODE.cancelled);
-    stopped = true;
+    if (stop.signal.aborted) process.exit(EXIT_CODE.cancelled);
+    stop.abort();
     void current?.release();
   });
   try {
-    while (ended.length < limit && !stopped) {
+    while (ended.length < limit && !stop.signal.aborted) {
       // oxlint-disable-next-line no-await-in-loop -- one run after the other: each may need a terminal
       const found = await cli.agent.resumeOrphans({ limit: 1, olderThan: seconds * 1000 });
       for (const { runId, error } of found.refused) refused.set(runId, describeThrown(error).message);
       const [run] = found.runs;
       if (run === undefined) break;
       current = run;
-      if (stopped) void run.release();
+      if (stop.signal.aborted) void run.release();
       // oxlint-disable-next-line no-await-in-loop -- as above
       const { status, reason, error } = await run;
       const end = reason === 'released' ? reason : status;
@@ -128,7 +128,7 @@ export async function recoverKeptRuns(args: Arguments): Promise<number> {
   else
     for (const { runId, status, error } of ended)
       console.log(`${escaped(runId)}: ${status}${error === undefined ? '' : `: ${escaped(error)}`}`);
-  if (stopped) return EXIT_CODE.cancelled;
+  if (stop.signal.aborted) return EXIT_CODE.cancelled;
   return ended.some(({ status }) => status === 'failed' || status === 'refused')
     ? EXIT_CODE.failed
     : EXIT_CODE.answered;
