@@ -110,14 +110,15 @@ function wrapLine(line: string, columns: number): readonly string[] {
   return lines;
 }
 
-/** Lays rows out in columns, two spaces apart; the last cell of a row takes what it needs. */
+/** Lays rows of escaped text out in columns, two spaces apart; the last cell of a row takes what it needs. */
 export function textTable(rows: readonly (readonly string[])[]): readonly string[] {
   const widths: number[] = [];
   for (const row of rows)
     for (const [column, cell] of row.slice(0, -1).entries())
-      widths[column] = Math.max(widths[column] ?? 0, cell.length);
+      widths[column] = Math.max(widths[column] ?? 0, textWidth(cell));
+  const gap = (cell: string, column: number): string => ' '.repeat((widths[column] ?? 0) + 2 - textWidth(cell));
   return rows.map((row) =>
-    row.map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd((widths[column] ?? 0) + 2))).join(''),
+    row.map((cell, column) => (column === row.length - 1 ? cell : cell + gap(cell, column))).join(''),
   );
 }
 

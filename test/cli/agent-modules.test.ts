@@ -82,8 +82,21 @@ test('a module that throws is named by every command', async () => {
   for (const command of COMMANDS) {
     // oxlint-disable-next-line no-await-in-loop -- one command at a time has the process
     const { code, stderr } = await runCli(command.split(' '), { cwd: folder.path });
-    expect([code, stderr]).toEqual([1, "signalbox: 'agent.ts' could not be loaded: broken\n"]);
+    const says = "signalbox: 'agent.ts' could not be loaded: broken\n'node agent.ts' shows where.\n";
+    expect([code, stderr]).toEqual([1, says]);
   }
+});
+
+test.each([
+  ['its only agent', `export default { colour: 'red' };\nexport const one = createAgent({ silent: true });`, ''],
+  ['the default one of two', 'export const one = createAgent({ name: "one" });\nexport default createAgent({});', ''],
+  ['none of two', 'export const one = createAgent({});\nexport const two = createAgent({});', 'several agents'],
+])('bisect plays the agent of a module with more exports: %s', async (_which, code, says) => {
+  await using folder = await temporaryFolder();
+  await writeFile(join(folder.path, 'agent.ts'), `import { createAgent } from '${signalbox}';\n${code}\n`);
+  await writeFile(join(folder.path, 'run.jsonl'), await recorded());
+  const { stdout, stderr } = await runCli(['bisect', 'run.jsonl', 'agent.ts', 'agent.ts'], { cwd: folder.path });
+  expect([stdout.split('\n')[0], stderr]).toEqual([says === '' ? 'same' : '', expect.stringContaining(says)]);
 });
 
 async function recorded(): Promise<string> {

@@ -133,12 +133,15 @@ describe('signalbox mcp call', () => {
   });
 });
 
-test('Ctrl-C ends the command and its servers at once, with no finding about them', async () => {
-  const silent = hostileEntry('silent');
-  const { folder } = await withFile((path) => ({ it: { ...silent, args: [...(silent.args ?? []), path] } }));
-  const cli = startCli(['mcp', 'doctor'], { cwd: folder });
-  await expect.poll(() => processesNaming(folder)).toHaveLength(1);
-  cli.child.kill('SIGINT');
-  expect(await cli.ended).toEqual({ code: 130, stdout: '', stderr: '' });
-  await expect.poll(() => processesNaming(folder)).toEqual([]);
-});
+test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+  '%s ends the command and its servers at once, with no finding about them',
+  async (signal) => {
+    const silent = hostileEntry('silent');
+    const { folder } = await withFile((path) => ({ it: { ...silent, args: [...(silent.args ?? []), path] } }));
+    const cli = startCli(['mcp', 'doctor'], { cwd: folder });
+    await expect.poll(() => processesNaming(folder)).toHaveLength(1);
+    cli.child.kill(signal);
+    expect(await cli.ended).toEqual({ code: 130, stdout: '', stderr: '' });
+    await expect.poll(() => processesNaming(folder)).toEqual([]);
+  },
+);

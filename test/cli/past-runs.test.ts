@@ -3,11 +3,11 @@ import { existsSync } from 'node:fs';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { startModelServer } from '../support/model-server.ts';
 import { openScreen } from '../support/screen.ts';
 import { withoutSums } from '../support/without-sums.ts';
-import { MAIN, runCli, startInTerminal, temporaryFolder } from './spawn-cli.ts';
+import { MAIN, runCli, startCli, startInTerminal, temporaryFolder } from './spawn-cli.ts';
 
 const hasTerminal = process.platform === 'linux' && existsSync('/usr/bin/script');
 
@@ -128,6 +128,44 @@ test('runs recover ends at a run that cannot be written, and names those that it
     code: 1,
     stdout: expect.stringMatching(`^${newer}: answered\n${older}: refused: `),
   });
+});
+
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  'runs recover: %s gives the run back that is being finished, exit code 130, and a later recover finishes it',
+  async (signal) => {
+    await using folder = await temporaryFolder();
+    await using server = await startModelServer(() => ({ hang: true }));
+    const here = { cwd: folder.path };
+    for (const asked of ['Which file is the largest?', 'Which file is the smallest?']) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      await runCli(['run', asked, ...PRACTICE], here);
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      await cutFile(join(folder.path, '.signalbox/runs', await newestRun(folder.path)), 7);
+    }
+    const recovering = startCli(['runs', 'recover', '--base-url', server.baseURL], here);
+    onTestFinished(() => void recovering.child.kill('SIGKILL'));
+    await server.received(1);
+    recovering.child.kill(signal);
+    expect(await recovering.ended).toMatchObject({ code: 130, stdout: expect.stringMatching(/^\S+: released\n$/) });
+    expect(server.requests).toHaveLength(1);
+    const listed = await runCli(['runs', 'list', '--json'], here);
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ state: 'interrupted' }, { state: 'interrupted' }]);
+    const later = await runCli(['runs', 'recover', ...PRACTICE], here);
+    expect(later).toMatchObject({ code: 0, stdout: expect.stringMatching(/^(\S+: answered\n){2}$/) });
+  },
+);
+
+test('fork says how a run ends that asks for nothing more: no step of it was shown', async () => {
+  await using folder = await temporaryFolder();
+  const here = { cwd: folder.path };
+  await runCli(['run', 'Which file is the largest?', '--record', 'r.jsonl', ...PRACTICE], here);
+  const fork = (reply: object) =>
+    ['fork', 'r.jsonl', '--at', '3', '--outcome', JSON.stringify(reply), '--model', 'practice'] as const;
+  const refused = await runCli(fork({ content: 'No.', finishReason: 'content_filter' }), here);
+  expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/filter.*\nNo\.\nRecorded in /) });
+  if (!hasTerminal) return;
+  const { stdout } = await startInTerminal(fork({ content: 'None of them.' }), here).ended;
+  expect(stdout).toMatch(/None of them\.\r\nRecorded in /);
 });
 
 test.skipIf(!hasTerminal)(

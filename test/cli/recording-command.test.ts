@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { transitions } from '../../src/journal/replay/replay.ts';
+import { createAgent, tool } from '../../src/index.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { withoutSums } from '../support/without-sums.ts';
 import { keptRuns, weatherRun } from './kept-runs.ts';
 import { runCli, temporaryFolder } from './spawn-cli.ts';
@@ -116,6 +118,27 @@ test('a normal form plays as the recording did, is its own normal form, and can 
   expect(after).not.toMatch(/"at":[1-9]/);
   const again = await user.signalbox('recording', 'normalize', '--write', user.file('a-good'));
   expect(again).toEqual({ code: 0, stdout: '', stderr: '' });
+});
+
+test('normalize --write leaves a run alone that a process is writing: the run would be lost', async () => {
+  await using user = await keptRuns();
+  const agent = createAgent({
+    journal: user.journal,
+    silent: true,
+    model: scriptedModel([{ content: '', toolCalls: [{ name: 'normalize' }] }, 'Done.']),
+    tools: [
+      tool({
+        name: 'normalize',
+        description: 'Normalizes the run that calls it.',
+        execute: () => user.signalbox('recording', 'normalize', '--write', 'a-live'),
+      }),
+    ],
+  });
+  const { status, messages } = await agent.run('Normalize yourself.', { runId: 'a-live' });
+  expect(status).toBe('answered');
+  const said = messages.find(({ role }) => role === 'tool')?.content;
+  expect(said).toContain('Run a-live in .signalbox/runs is being written by another process.');
+  expect(await user.signalbox('recording', 'normalize', '--write', 'a-live')).toMatchObject({ code: 0 });
 });
 
 test('normalize --keep-times changes nothing but the checksums in a recording that is as it was written', async () => {

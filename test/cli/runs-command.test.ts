@@ -120,6 +120,7 @@ test.each([
   [['prune', '--max-runs', '1', '--state', 'ended'], /--state does not go with 'prune'/],
   [['list', '--state', 'dead'], /--state takes running, interrupted, waiting, ended, not 'dead'/],
   [['list', '--status', 'foo'], /--status takes answered, stopped, failed, cancelled, not 'foo'/],
+  [['list', '--in', 'large.log'], /--in: 'large\.log' is no SQLite file\. Recordings are named by their folder/],
   [['list', '--in', 'nowhere'], /--in: there is no folder or file 'nowhere'/],
 ])('wrong usage is told, exit code 2: %j', async (args, message) => {
   await using folder = await temporaryFolder();

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AgentChoices } from '../../src/cli/agent/agent-flags.ts';
+import { createAgent } from '../../src/index.ts';
 import { selectModel } from '../../src/cli/agent/select-model.ts';
 
 const LOCAL = 'http://127.0.0.1:9/v1';
@@ -63,8 +64,25 @@ test.each([
   await chosen.close();
 });
 
-test('the practice model can be asked for by name, and says what it is', async () => {
-  const chosen = await selectModel({ ...NOTHING_CHOSEN, model: 'practice' }, KEYS);
+test.each([
+  ['by name', { model: 'practice' }, KEYS],
+  ['in the environment', {}, { SIGNALBOX_MODEL: 'practice', ...KEYS }],
+])('the practice model can be asked for %s, and says what it is', async (_title, choices, env) => {
+  const chosen = await selectModel({ ...NOTHING_CHOSEN, ...choices }, env);
   expect(chosen.said).toContain('It is not an LLM');
   await chosen.close();
 });
+
+test.each([
+  ['by an option', { model: 'olama:qwen3' }, {}],
+  ['in the environment', {}, { SIGNALBOX_MODEL: 'olama:qwen3' }],
+])(
+  'a model that is named %s is not replaced by a stand-in, and the nearest server is said',
+  async (_title, choices, env) => {
+    const chosen = await selectModel({ ...NOTHING_CHOSEN, ...choices }, env);
+    expect(chosen.said).toBe('');
+    const { result } = await createAgent({ model: chosen.model, silent: true }).run('Hello.');
+    expect(result).toContain("for the model 'olama:qwen3'");
+    expect(result).toContain("There is no server 'olama'; the nearest is 'ollama:qwen3'.");
+  },
+);

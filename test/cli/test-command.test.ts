@@ -124,6 +124,7 @@ ${once}`;
   expect(text).toMatch(/only: \['[^,]*'(, '[^,]*')?\],/);
   const failing = runTests('node');
   expect([failing.passed, failing.printed]).toEqual([false, expect.stringContaining('it ran twice')]);
+  expect(failing.printed).not.toContain('"t":"run"');
   writeAgent('agent.ts', '() => (ran = 1)', counts(''));
   expect(runTests('node').passed).toBe(true);
 });

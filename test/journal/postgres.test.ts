@@ -62,8 +62,11 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
 
   const SECONDS = 1000;
 
-  /** An agent that calls a tool three times, one after the other, each a few milliseconds long, and counts what was done. */
-  function counting(store: JournalStore) {
+  /**
+   * An agent that calls a tool three times, one after the other, each a few milliseconds long, and counts what was done. The
+   * second call ends when `second` has.
+   */
+  function counting(store: JournalStore, second?: Promise<unknown>) {
     const done = new Map<string, number>();
     const agentOf = () =>
       createAgent({
@@ -83,6 +86,7 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
             execute: async ({ n }: { n?: unknown }, { context: runId }) => {
               const key = `${String(runId)} ${String(n)}`;
               done.set(key, (done.get(key) ?? 0) + 1);
+              await (n === 2 ? second : undefined);
               await new Promise((resolve) => setTimeout(resolve, 20));
               return `step ${String(n)}`;
             },
@@ -132,10 +136,12 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
   test('where the server stays away, the run ends here as failed, and is resumed when it is there again', async () => {
     await using own = await startPostgres();
     const store = postgresJournal(own.url, { migrate: true, leaseMs: 2000, patienceMs: 1500 });
-    const { agentOf } = counting(store);
+    const away = Promise.withResolvers();
+    const { agentOf } = counting(store, away.promise);
     const run = agentOf().run('Count', { runId: 'run' });
     for await (const event of run) if (event.type === 'tool.finished') break;
     await own.kill();
+    away.resolve(null);
     expect(await run).toMatchObject({ status: 'failed', error: { code: 'store-unreachable' } });
     await own.start();
     await expect.poll(async () => (await store.list())[0]?.state).toBe('interrupted');
@@ -154,10 +160,12 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
   test('where the server stays away, a conversation is free when it is there again', async () => {
     await using own = await startPostgres();
     const store = postgresJournal(own.url, { migrate: true, leaseMs: 2000, patienceMs: 1500 });
-    const { agentOf } = counting(store);
+    const away = Promise.withResolvers();
+    const { agentOf } = counting(store, away.promise);
     const run = agentOf().conversation('c').run('Count');
     for await (const event of run) if (event.type === 'tool.finished') break;
     await own.kill();
+    away.resolve(null);
     expect(await run).toMatchObject({ status: 'failed', error: { code: 'store-unreachable' } });
     await own.start();
     const resumed = () => agentOf().conversation('c').resume();

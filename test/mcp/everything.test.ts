@@ -72,6 +72,25 @@ describe.each(['stdio', 'Streamable HTTP'] as const)('the everything server over
     });
   });
 
+  test('leaves no timer behind when it is closed while calls are under way', async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+    const before = timers();
+    const every = await connected();
+    const call = () => {
+      const seen = Promise.withResolvers<null>();
+      const io = { onProgress: () => seen.resolve(null) };
+      return {
+        seen: seen.promise,
+        ended: every.callTool('trigger-long-running-operation', { duration: 600, steps: 6000 }, io),
+      };
+    };
+    const under = [call(), call()];
+    await Promise.all(under.map(({ seen }) => seen));
+    await every.disconnect();
+    await Promise.all(under.map(({ ended }) => ended));
+    expect(timers()).toBeLessThanOrEqual(before);
+  });
+
   test('lets resources and prompts be read', async () => {
     const every = await connected();
     const [first] = await every.listResources();

@@ -100,10 +100,11 @@ test('a short name is preset and model', () => {
   expect(resolveModel('claude', { SIGNALBOX_MODEL: 'claude:haiku' }).id).toBe('claude:haiku');
 });
 
-test('a short name that is none lists those that are', () => {
+test('a short name that is none lists those that are, and says which one it is like', () => {
   expect(() => resolveModel('olama:qwen', {})).toThrow(
-    /'olama:qwen' .*lemonade, ollama, llamacpp, lmstudio, vllm, openai, claude/,
+    /'olama:qwen' .*lemonade, ollama, llamacpp, lmstudio, vllm, openai, claude.* the nearest is 'ollama:qwen'\.$/,
   );
+  expect(() => resolveModel('llama3:8b', {})).toThrow(/chatModel\(\{ baseURL, model \}\)\.$/);
 });
 
 test('a model is taken as it is', () => {

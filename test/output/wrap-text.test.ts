@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { wrapText, textWidth } from '../../src/terminal/text-width.ts';
+import { textTable, textWidth, wrapText } from '../../src/terminal/text-width.ts';
 
 test.each([
   ['between words', 'one two three', 8, ['one two', 'three']],
@@ -26,4 +26,14 @@ test('no line is wider than asked for, and nothing but spaces is lost', () => {
 test('a very long text without spaces is broken in time that grows with its length', () => {
   const lines = wrapText('天'.repeat(100_000), 80);
   expect(lines).toHaveLength(2_500);
+});
+
+test('the columns of a table are as wide as a terminal draws them', () => {
+  const rows = [
+    ['天気', 'a', '|'],
+    ['plain', 'e\u0301', '|'],
+    ['👩‍👩‍👧', 'bcd', '|'],
+  ];
+  const widths = textTable(rows).map((line) => textWidth(line));
+  expect(widths).toEqual([13, 13, 13]);
 });

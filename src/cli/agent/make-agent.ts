@@ -39,6 +39,8 @@ export interface CliAgent {
   readonly agent: Agent;
   /** Null when nothing is to be shown. */
   readonly console: ConsoleOutput | null;
+  /** Whether the console has shown how a run ended: of one that is played to its end, it shows nothing. */
+  endShown(): boolean;
   readonly model: ChosenModel;
   /** It can read files and not write any: the file server is not installed, and no configuration names servers. */
   readonly readsOnly: boolean;
@@ -56,7 +58,15 @@ export async function makeAgent(choices: AgentChoices, showing: Showing): Promis
   const { answerOnConsole, inspect = null, journal = chooseJournal(choices.recordFile) } = showing;
   const mcpServers = await chooseServers(choices.mcpFile, folder);
   const model = await selectModel(choices, process.env);
-  const console = choices.silent ? null : consoleOutput({ answer: answerOnConsole });
+  let endShown = false;
+  const shown = choices.silent ? null : consoleOutput({ answer: answerOnConsole });
+  const console = shown && {
+    ...shown,
+    completion(steps: number, limit: number): void {
+      endShown = true;
+      shown.completion(steps, limit);
+    },
+  };
   const inspector = inspect === null ? null : await startInspector(inspect);
   const interrupts = takeInterrupts();
   const agent = createAgent({
@@ -81,7 +91,8 @@ export async function makeAgent(choices: AgentChoices, showing: Showing): Promis
     await inspector?.close();
     await model.close();
   };
-  return { agent, console, model, readsOnly: mcpServers === null, journal, inspector, interrupts, close };
+  const readsOnly = mcpServers === null;
+  return { agent, console, endShown: () => endShown, model, readsOnly, journal, inspector, interrupts, close };
 }
 
 /** Ctrl-C at a question stops the whole run, as everywhere else. Without a terminal no question is asked. */

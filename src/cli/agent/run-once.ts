@@ -54,10 +54,11 @@ export function wrappedNotice(text: string): string {
 const MOST_COLUMNS = 100;
 
 /** Prints what a run came to, where the console has not shown it already. */
-export function reportResult({ console: shown }: CliAgent, result: AnyResult): void {
-  if (result.success && (shown === null || !answerOnConsole())) console.log(result.result);
+export function reportResult({ console: shown, endShown }: CliAgent, result: AnyResult): void {
+  const isShown = shown !== null && endShown();
+  if (result.success && (!isShown || !answerOnConsole())) console.log(result.result);
   // The outcome is printed at least once, even by a silent command.
-  if (!result.success && shown === null) console.error(endingInWords(result));
+  if (!result.success && !isShown) console.error(endingInWords(result));
 }
 
 /** Prints where the recording of a run is; null for a run that failed before there was one. */
@@ -67,17 +68,15 @@ export function whereRecorded({ journal }: CliAgent, { runId }: AnyResult): stri
   return file !== undefined && existsSync(file) ? `Recorded in ${file}` : null;
 }
 
-/** Prints how a continued run ended, and returns the exit code; `said`: the console has already shown its end. */
+/** Prints how a continued run ended, and returns the exit code; `over`: it had ended before, so nothing is recorded. */
 export function reportEnd(
   cli: CliAgent,
   result: AnyResult,
-  { json, said }: { readonly json: boolean; readonly said: boolean },
+  { json, over = false }: { readonly json: boolean; readonly over?: boolean },
 ): number {
   if (json) console.log(JSON.stringify(result));
-  else if (said) reportResult(cli, result);
-  else if (result.success) console.log(result.result);
-  else console.error(endingInWords(result));
-  const recording = said && cli.console !== null ? whereRecorded(cli, result) : null;
+  else reportResult(cli, result);
+  const recording = !over && cli.console !== null ? whereRecorded(cli, result) : null;
   if (recording !== null) console.error(recording);
   return EXIT_CODE[result.status];
 }

@@ -23,18 +23,18 @@ export interface ChosenModel {
  * that name no server.
  */
 export async function selectModel(choices: AgentChoices, env: Environment): Promise<ChosenModel> {
-  if (choices.model === PRACTICE && choices.baseURL === undefined) return practiceModel('As asked for, ');
+  const asked = choices.model ?? readVariable(env, 'SIGNALBOX_MODEL');
+  if (asked === PRACTICE && choices.baseURL === undefined) return practiceModel('As asked for, ');
   const options = optionsOf(choices, env);
   const endpoint = settle(options, env);
   if (endpoint !== undefined)
     return connected(configuredModel(options, env), endpoint, sourceOf(choices, options, env));
-  const { model } = choices;
   const discovery = await discoverEndpoint({
-    env: model === undefined ? env : { ...env, SIGNALBOX_MODEL: model },
+    env: asked === undefined ? env : { ...env, SIGNALBOX_MODEL: asked },
   });
   if (discovery.kind === 'found') return discovered(discovery, options, env);
   // A model that was named is not replaced by a stand-in: its run reports what is missing.
-  if (options.model !== undefined) return { model: configuredModel(options, env), said: '', close: nothing };
+  if (asked !== undefined) return { model: configuredModel(options, env), said: '', close: nothing };
   return practiceModel(nothingFound(discovery));
 }
 

@@ -17,9 +17,8 @@ export async function chatLoop(cli: CliAgent, talk: Talk, last: Before | null): 
   const readQuestion = questionReader(cli.interrupts);
   let before: Before = last ?? NOTHING;
   showNoQuestions(cli);
-  console.error('Ask more, or type /help. Ctrl-D quits.');
-  for (;;) {
-    if (before.stoppedBy !== null && before.stoppedBy !== 'SIGINT') return EXIT_CODE.cancelled;
+  if (!endsProcess(before)) console.error('Ask more, or type /help. Ctrl-D quits.');
+  while (!endsProcess(before)) {
     // oxlint-disable-next-line no-await-in-loop -- a conversation is one thing after the other
     const typed = await readQuestion({ interrupted: before.stoppedBy === 'SIGINT', begun: before.unsent });
     if (typed.kind === 'stopped') return EXIT_CODE.cancelled;
@@ -30,6 +29,12 @@ export async function chatLoop(cli: CliAgent, talk: Talk, last: Before | null): 
     // oxlint-disable-next-line no-await-in-loop -- as above
     before = command === null ? await answer(cli, talk, typed.text) : NOTHING;
   }
+  return EXIT_CODE.cancelled;
+}
+
+/** Ctrl-C ends the answer, and the other signals the chat with it. */
+function endsProcess({ stoppedBy }: Before): boolean {
+  return stoppedBy !== null && stoppedBy !== 'SIGINT';
 }
 
 /** What the run before leaves behind. */

@@ -69,7 +69,13 @@ export async function ofUser<T>(failure: string, work: () => T | Promise<T>): Pr
 export async function loadModule(file: string): Promise<Readonly<Record<string, unknown>>> {
   const path = resolve(file);
   if (!existsSync(path)) throw new UsageError(`there is no file '${file}'.`);
-  return ofUser(`'${file}' could not be loaded`, () => import(pathToFileURL(path).href));
+  try {
+    return await ofUser(`'${file}' could not be loaded`, () => import(pathToFileURL(path).href));
+  } catch (error) {
+    // The stack of what it threw says where, and Node shows it.
+    if (error instanceof Error) error.message += `\n'node ${file}' shows where.`;
+    throw error;
+  }
 }
 
 /** What the process ends with; scripts rely on these. */

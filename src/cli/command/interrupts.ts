@@ -17,6 +17,15 @@ export interface Interrupts {
   release(): void;
 }
 
+/** Ends the process at a signal, at once, until the returned function is called. For commands that have nothing to tidy up. */
+export function endAtSignals(): () => void {
+  const stop = (): never => process.exit(EXIT_CODE.cancelled);
+  for (const signal of SIGNALS) process.once(signal, stop);
+  return () => {
+    for (const signal of SIGNALS) process.off(signal, stop);
+  };
+}
+
 /** Takes the signals over for as long as a command lasts, so that it always ends in its own way. */
 export function takeInterrupts(): Interrupts {
   let current: Handler | null = null;

@@ -1,28 +1,30 @@
-import { type Arguments, type Command, UsageError, EXIT_CODE } from '../command/command.ts';
+import { type Arguments, type Command, UsageError } from '../command/command.ts';
+import { endAtSignals } from '../command/interrupts.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
 
 const ACTIONS = ['list', 'tools', 'call', 'doctor', 'login', 'logout', 'status'] as const;
 
 /** `signalbox mcp list|tools|call|doctor|login|logout|status`: the MCP servers of a configuration file, without an agent. */
 export const mcpCommand: Command = {
-  synopsis: 'list | tools [server] | call <server> <tool> [json] | doctor [server] | login|logout <server> | status',
+  synopsis:
+    'list | tools [server] | call <server> <tool> [json] | doctor [server] | login|logout <server> | status [server] [options]',
   about: [
     'Works with MCP servers. No model is needed.',
     '',
-    '  list                        the servers with their state',
-    '  tools [server]              their tools, with policy and effects',
-    '  call <server> <tool> [json] calls a tool and prints its result',
-    '  doctor [server]             explains what is wrong with a server, and what to do',
-    '  login <server>              signs in: opens the browser, or takes the final address that you paste',
-    '  logout <server>             deletes the tokens locally',
-    '  status [server]             lists your logins; contacts no server',
+    '  list                         the servers with their state',
+    '  tools [server]               their tools, with policy and effects',
+    '  call <server> <tool> [json]  calls a tool and prints its result',
+    '  doctor [server]              explains what is wrong with a server, and what to do',
+    '  login <server>               signs in: opens the browser, or takes the final address that you paste',
+    '  logout <server>              deletes the tokens locally',
+    '  status [server]              lists your logins; contacts no server',
     '',
     '  signalbox mcp call files list_directory \'{"path": "."}\'',
     '',
     "Each server is started or connected once and closed afterwards. 'call' ignores the tool's policy,",
     'since you made the call yourself.',
     '',
-    'Exit codes: 0 ok, 1 the tool failed or a server is not usable, 2 wrong usage, 130 Ctrl-C.',
+    'Exit codes: 0 ok, 1 the tool failed or a server is not usable, 2 wrong usage, 130 Ctrl-C or SIGTERM.',
   ].join('\n'),
   options: [
     {
@@ -35,18 +37,17 @@ export const mcpCommand: Command = {
       value: '<seconds>',
       help: "Longest time to connect to a server. Default: the file's connectTimeoutMs, else 30.",
     },
-    { name: 'no-browser', help: 'Only print the address to sign in at.' },
+    { name: 'no-browser', help: "With 'login': only print the address to sign in at." },
     { name: 'json', help: 'Print JSON for programs.' },
   ],
   async run(args) {
     const action = readAction(args);
-    // Ended at once, its servers with it: a server that Ctrl-C has ended is not a finding.
-    const stop = (): never => process.exit(EXIT_CODE.cancelled);
-    process.once('SIGINT', stop);
+    // Its servers are ended with it: one that a signal has ended is not a finding.
+    const unhandle = endAtSignals();
     try {
       return await act(action, args);
     } finally {
-      process.off('SIGINT', stop);
+      unhandle();
     }
   },
 };

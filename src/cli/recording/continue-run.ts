@@ -1,3 +1,4 @@
+import type { AnyRun } from '../../agent/run/run.ts';
 import type { LeafError, Outcome } from '../../actors/journal.ts';
 import { fork } from '../../journal/replay/fork.ts';
 import { isJsonObject } from '../../json/json.ts';
@@ -41,7 +42,7 @@ export async function forkFile(forked: ForkedFile, choices: AgentChoices): Promi
         throw error;
       }
     });
-    return reportEnd(cli, result, { json, said: true });
+    return reportEnd(cli, result, { json });
   } finally {
     await cli.close();
   }
@@ -74,13 +75,16 @@ export async function resumeKeptRun(args: Arguments): Promise<number> {
     const before = (await place.store.list()).find((run) => run.runId === runId);
     if (before?.state === 'ended') console.error(`Run ${runId} has ended already.`);
     const { result } = await runOnce(cli, (signal) => cli.agent.resume(runId, { signal }));
-    return reportEnd(cli, result, { json, said: before?.state !== 'ended' });
+    return reportEnd(cli, result, { json, over: before?.state === 'ended' });
   } finally {
     await cli.close();
   }
 }
 
-/** Finishes the runs in a store that no process drives any more, one after the other. */
+/**
+ * Finishes the runs in a store that no process drives any more, one after the other. The first signal to stop gives the run
+ * back that is being finished, for another process to take up; a second one ends the process.
+ */
 export async function recoverKeptRuns(args: Arguments): Promise<number> {
   const place = openRuns(args.values.get('in'));
   const choices = readAgentChoices(args, process.env);
@@ -90,21 +94,32 @@ export async function recoverKeptRuns(args: Arguments): Promise<number> {
   const cli = await makeAgent(choices, { answerOnConsole: false, journal: journalAt(place) });
   const ended: { readonly runId: string; readonly status: string; readonly error?: string }[] = [];
   const refused = new Map<string, string>();
+  let current: Pick<AnyRun, 'release'> | undefined;
+  const stop = new AbortController();
+  const unhandle = cli.interrupts.handle(() => {
+    if (stop.signal.aborted) process.exit(EXIT_CODE.cancelled);
+    stop.abort();
+    void current?.release();
+  });
   try {
-    while (ended.length < limit) {
+    while (ended.length < limit && !stop.signal.aborted) {
       // oxlint-disable-next-line no-await-in-loop -- one run after the other: each may need a terminal
       const found = await cli.agent.resumeOrphans({ limit: 1, olderThan: seconds * 1000 });
       for (const { runId, error } of found.refused) refused.set(runId, describeThrown(error).message);
       const [run] = found.runs;
       if (run === undefined) break;
+      current = run;
+      if (stop.signal.aborted) void run.release();
       // oxlint-disable-next-line no-await-in-loop -- as above
-      const { status, error } = await run;
-      ended.push({ runId: run.runId, status, ...(error === undefined ? {} : { error: error.message }) });
+      const { status, reason, error } = await run;
+      const end = reason === 'released' ? reason : status;
+      ended.push({ runId: run.runId, status: end, ...(error === undefined ? {} : { error: error.message }) });
       // A run that waits or could not be written is still listed: it would be found again.
       // oxlint-disable-next-line no-await-in-loop -- as above
       if (!(await hasEnded(place, run.runId))) break;
     }
   } finally {
+    unhandle();
     await cli.close();
   }
   ended.push(...[...refused].map(([runId, error]) => ({ runId, status: 'refused', error })));
@@ -113,6 +128,7 @@ export async function recoverKeptRuns(args: Arguments): Promise<number> {
   else
     for (const { runId, status, error } of ended)
       console.log(`${escaped(runId)}: ${status}${error === undefined ? '' : `: ${escaped(error)}`}`);
+  if (stop.signal.aborted) return EXIT_CODE.cancelled;
   return ended.some(({ status }) => status === 'failed' || status === 'refused')
     ? EXIT_CODE.failed
     : EXIT_CODE.answered;

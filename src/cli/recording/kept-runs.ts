@@ -1,4 +1,4 @@
-import { statSync, existsSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join, dirname } from 'node:path';
 import { fileJournal } from '../../journal/stores/file.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
@@ -44,8 +44,23 @@ export function openRuns(named: string | undefined, option = 'in'): RunsPlace {
     throw new UsageError(`--${option}: there is no folder or file '${escaped(path)}'.`);
   if (there !== undefined && !there.isFile() && !there.isDirectory())
     throw new UsageError(`--${option}: '${escaped(path)}' is neither a folder nor a file.`);
+  if (there?.isFile() === true && !isDatabase(path))
+    throw new UsageError(`--${option}: '${escaped(path)}' is no SQLite file. Recordings are named by their folder.`);
   return { path, store: whole(there?.isFile() === true ? sqliteJournal(path) : fileJournal(path)) };
 }
+
+/** Of a SQLite file that nothing was written to yet, there is nothing to read. */
+function isDatabase(path: string): boolean {
+  const file = openSync(path, 'r');
+  try {
+    const first = Buffer.alloc(SQLITE.length);
+    return SQLITE.startsWith(first.toString('latin1', 0, readSync(file, first)));
+  } finally {
+    closeSync(file);
+  }
+}
+
+const SQLITE = 'SQLite format 3\0';
 
 function whole(store: JournalStore): WholeStore {
   const { open, take, read, revision, list, remove, repair, claim, secrets, requests } = store;

@@ -1,19 +1,22 @@
+import { JournalError } from '../../journal/format/journal-error.ts';
 import { normalizeRecording } from '../../journal/format/normalize.ts';
 import { readRecording, type Recording } from '../../journal/format/recording.ts';
 import { runTally } from '../../journal/format/tally.ts';
 import { compareRecordings, type RecordingDifference } from '../../journal/replay/compare.ts';
 import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
 import { type PlayedRecording, playRecording } from '../../journal/replay/replay.ts';
+import { isLocked } from '../../journal/stores/run-lock.ts';
 import { isJsonObject } from '../../json/json.ts';
 import type { Transition } from '../../machines/events/run-events.ts';
 import { escaped } from '../../output/console/escaped.ts';
 import { type Paint, painter } from '../../output/console/paint.ts';
 import { openTerminal } from '../../output/console/terminal.ts';
 import { type Arguments, EXIT_CODE, UsageError } from '../command/command.ts';
-import { counted, textTable } from '../../terminal/text-width.ts';
+import { counted, cutToWidth, textTable } from '../../terminal/text-width.ts';
 import { type NamedRecording, ofRecording, readRecordingOf } from './kept-runs.ts';
 import { recordedSteps, recordingText } from './recording-text.ts';
 import { renameSync, writeFileSync } from 'node:fs';
+import { join, parse } from 'node:path';
 
 /** Prints a recording step by step. */
 export async function showRecording({ values, flags, positionals: [named = ''] }: Arguments): Promise<number> {
@@ -72,7 +75,12 @@ function sideText({ name, recording }: Side, line: number | null): string {
   if (line === null) return `  ${name} has ended before.`;
   const step = recordedSteps(recording).find((one) => one.line === line);
   const said = escaped(step === undefined ? '' : `${step.what}: ${step.text}`).replaceAll('\n', ' ');
-  return `  ${name}, line ${line}: ${said.length > SAID ? `${said.slice(0, SAID)}…` : said}`;
+  return `  ${name}, line ${line}: ${shortened(said, SAID)}`;
+}
+
+function shortened(text: string, columns: number): string {
+  const short = cutToWidth(text, columns);
+  return short === text ? text : `${short}…`;
 }
 
 const SAID = 100;
@@ -86,7 +94,7 @@ function factsOf(left: Recording, right: Recording): readonly (readonly string[]
   ];
   return [
     row('agent', ({ agent }) => agent),
-    row('input', ({ input }) => (input.length > CUT ? `${input.slice(0, CUT)}…` : input).replaceAll('\n', ' ')),
+    row('input', ({ input }) => shortened(input.replaceAll('\n', ' '), CUT)),
     row('ended', ({ status, reason }) => (status === null ? 'not yet' : `${status} (${reason ?? ''})`)),
     row('steps', ({ steps }) => String(steps)),
     row('tools used', ({ toolsUsed }) => toolsUsed.join(', ') || 'none'),
@@ -110,14 +118,19 @@ export async function normalizeRecordings({ values, flags, positionals }: Argume
       throw new UsageError(`--write changes files, and '${escaped(named)}' is a run of a database.`);
     const after = ofRecording(named, () => normalizeRecording(before, { times: flags.has('keep-times') }));
     if (!write || file === null) process.stdout.write(after);
-    else if (after !== before) {
-      // A concurrent reader gets the one or the other.
-      writeFileSync(`${file}.new`, after, { mode: 0o600 });
-      renameSync(`${file}.new`, file);
-      console.log(`normalized ${escaped(file)}`);
-    }
+    else if (after !== before) replaceFile(file, after);
   }
   return EXIT_CODE.answered;
+}
+
+/** Throws while a process writes this run: it would go on writing to the file that is replaced. */
+function replaceFile(file: string, content: string): void {
+  const { dir, name } = parse(file);
+  if (isLocked(join(dir, `${name}.lock`))) throw new JournalError('run-locked', name, dir);
+  // A concurrent reader gets the one or the other.
+  writeFileSync(`${file}.new`, content, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+  console.log(`normalized ${escaped(file)}`);
 }
 
 /** Replays a recording and prints the transitions of its machines as they are taken; if they diverge, how. */

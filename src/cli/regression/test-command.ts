@@ -24,7 +24,7 @@ export const testCommand: Command = {
       help: 'vitest or node. Default: vitest if package.json names it, else node.',
     },
     IN_OPTION,
-    ...SIMULATED_OPTIONS,
+    ...SIMULATED_OPTIONS.map(({ help, ...option }) => ({ ...option, help: `With a seed: ${help}` })),
   ],
   async run(args) {
     const [named, extra] = args.positionals;

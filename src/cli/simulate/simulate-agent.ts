@@ -30,8 +30,10 @@ export async function loadSimulated(file: string, wanted: string | undefined): P
     const agent: AgentMaker = (own) => madeBy(() => Reflect.apply(given, undefined, [own]), `'${named}' of '${file}'`);
     return { agent, exported: named, options };
   }
+  // Of a CommonJS module everything is the default export, and is exported by its name as well.
+  const alone = wanted !== undefined || canBeSimulated(given);
   const agents = Object.entries(module).flatMap(([exported, agent]) =>
-    (given === undefined || exported === named) && canBeSimulated(agent) ? [{ exported, agent }] : [],
+    (!alone || exported === named) && canBeSimulated(agent) ? [{ exported, agent }] : [],
   );
   const [only, ...others] = agents;
   if (only === undefined)

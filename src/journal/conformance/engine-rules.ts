@@ -137,10 +137,23 @@ const closing: EngineRule = async (engine, runId) => {
   return true;
 };
 
+/** On a busy machine the lost attempt can last until its timer has fired, which shows nothing about the next one. */
+const MOST_TRIES = 5;
+
 const timers: EngineRule = async (engine, runId) => {
+  for (let tries = 1; tries <= MOST_TRIES; tries++)
+    // oxlint-disable-next-line no-await-in-loop -- one try after the other
+    if (await showsTimers(engine, `${runId}-${tries}`)) break;
+  return true;
+};
+
+/** False when the first attempt was lost too late for a timer that begins anew to be told from one that goes on. */
+async function showsTimers(engine: TestedEngine, runId: string): Promise<boolean> {
   const began = performance.now();
+  let lostAfter = 0;
   const timer = (id: string, ms: number) => effectOf(id, { name: 'timer', request: null, ms });
   const { body } = lostOnce(async (journal, isFirst) => {
+    if (!isFirst) lostAfter ||= performance.now() - began;
     journal.open(timer('timer#1', 1600), held().perform);
     journal.open(effectOf(A), counted('a').perform);
     expectSame(entryName(await journal.next()), `outcome ${A}`, 'the first entry');
@@ -158,8 +171,8 @@ const timers: EngineRule = async (engine, runId) => {
   await engine.run(runId, body);
   const took = performance.now() - began;
   expectThat(took >= 1590, `a timer of 1600 ms fired after ${took} ms.`);
-  return true;
-};
+  return lostAfter < 1590;
+}
 
 const outside: EngineRule = async (engine, runId) => {
   const [begun, lost] = [Promise.withResolvers<null>(), Promise.withResolvers<null>()];

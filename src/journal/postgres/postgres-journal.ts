@@ -252,8 +252,9 @@ class PostgresStore {
     this.#lease.join(token);
     let next = written + 1;
     let ended = false;
+    let failed = false;
     const close = async (): Promise<void> => {
-      if (!this.#lease.leave(token)) return;
+      if (failed || !this.#lease.leave(token)) return;
       if (ended && this.#kept.delete(runId))
         await this.#database.query(null, 'delete from $s.secrets where run_id = $1', [runId]);
       // Nothing was written of a run that has not begun.
@@ -273,8 +274,10 @@ class PostgresStore {
       try {
         await this.#writer.append({ token, tallied, lines, from, history, inline });
       } catch (error) {
-        // Where the server cannot be reached, this takes as long again.
-        void close().catch(() => undefined);
+        // Given back with the next sign of life, which is not waited for: where the server cannot be reached, it takes as long again.
+        failed = true;
+        this.#lease.abandon(runId, token);
+        void this.#lease.alive().catch(() => undefined);
         throw error;
       }
       ended ||= tallied.ended;

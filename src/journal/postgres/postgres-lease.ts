@@ -112,6 +112,8 @@ export class PostgresLease {
   }
 
   async #sign(): Promise<void> {
+    // Before the sign of life: after it, what is owed would be that of a living process again.
+    await this.#giveBack();
     const at = performance.now();
     await this.#database.query(
       'sign',
@@ -121,6 +123,11 @@ export class PostgresLease {
       [this.id, this.#leaseMs],
     );
     this.#signedAt = at;
+    // What has come to be owed while the server could not be reached.
+    await this.#giveBack();
+  }
+
+  async #giveBack(): Promise<void> {
     for (const [token, name] of this.#abandonedNames) {
       // oxlint-disable-next-line no-await-in-loop -- there is hardly ever more than one
       await this.#free(name, token);

@@ -70,7 +70,8 @@ async function dialHttp(
   });
   const authorized = io.authorize?.(watch.fetch) ?? watch.fetch;
   const options = { requestInit: { headers: { ...target.headers } }, fetch: authorized };
-  const inner = await makeHttpTransport(kind, new URL(target.url), options);
+  const waits = new Set<ReturnType<typeof setTimeout>>();
+  const inner = await makeHttpTransport(kind, new URL(target.url), { ...options, waits });
   let dead: LinkFault | null = null;
   const transport: Transport = {
     start: () => {
@@ -100,6 +101,7 @@ async function dialHttp(
     watch.stop();
     if (how === 'gently' && inner instanceof StreamableHTTPClientTransport) await sayGoodbye(inner, io);
     await inner.close();
+    for (const wait of waits) clearTimeout(wait);
   };
   link = await linkOver(
     server,
@@ -112,10 +114,26 @@ async function dialHttp(
 async function makeHttpTransport(
   kind: 'streamable' | 'sse',
   url: URL,
-  options: { readonly requestInit: RequestInit; readonly fetch: typeof fetch },
+  { waits, ...options }: HttpOptions,
 ): Promise<Transport> {
-  if (kind === 'streamable') return new StreamableHTTPClientTransport(url, options);
-  return new SSEClientTransport(url, options);
+  if (kind === 'sse') return new SSEClientTransport(url, options);
+  return new StreamableHTTPClientTransport(url, {
+    ...options,
+    reconnectionScheduler: (reconnect, ms) => {
+      const wait = setTimeout(() => {
+        waits.delete(wait);
+        reconnect();
+      }, ms);
+      waits.add(wait);
+    },
+  });
+}
+
+interface HttpOptions {
+  readonly requestInit: RequestInit;
+  readonly fetch: typeof fetch;
+  /** Gets the waits of streams that are to be opened again: the SDK ends only the latest of them when it is closed. */
+  readonly waits: Set<ReturnType<typeof setTimeout>>;
 }
 
 /** Notifies the server that the session is over; a server that does not answer is not waited for. */

@@ -2,7 +2,7 @@ import { pickModel, askModels, readModels, type AskOptions, type ListedModel } f
 import { type Endpoint, type Fetch, endpointText } from '../endpoint/endpoint.ts';
 import { readVariable, type Environment } from '../endpoint/environment.ts';
 import { loadFetch } from '../http/fetch.ts';
-import { PRESETS, type Preset, readModelName } from '../endpoint/presets.ts';
+import { misspeltPreset, PRESETS, type Preset, readModelName } from '../endpoint/presets.ts';
 import { ModelError } from '../../actors/model.ts';
 
 /** One address that was looked at. */
@@ -137,26 +137,30 @@ export function discoveredSource(options: DiscoverOptions, model: string | undef
       const discovery = await discoverEndpoint({ ...options, signal });
       if (signal.aborted)
         throw new ModelError('aborted', 'The request was aborted while a model was being looked for.');
-      if (discovery.kind === 'nothing') throw nothingFound(discovery, options.env);
+      if (discovery.kind === 'nothing') throw nothingFound(discovery, options.env, model);
       known = model === undefined ? discovery.endpoint : { ...discovery.endpoint, model };
-      return { endpoint: known, warning: whatWasFound(known) };
+      return { endpoint: known, warning: whatWasFound(known, model) };
     },
   };
 }
 
-function whatWasFound(endpoint: Endpoint): string {
+function whatWasFound(endpoint: Endpoint, named: string | undefined): string {
   const model = endpoint.model === undefined ? '' : ` with the model '${endpoint.model}'`;
-  return `No model was configured, so ${endpointText(endpoint)} is used${model}. Set the option model to choose another.`;
+  return `No ${named === undefined ? 'model' : 'server'} was configured, so ${endpointText(endpoint)} is used${model}. Set the option model to choose another.`;
 }
 
-function nothingFound({ tried }: Discovery, env: Environment): ModelError {
+function nothingFound({ tried }: Discovery, env: Environment, model: string | undefined): ModelError {
   const places = tried.map(({ preset, baseURL, outcome }) => `${preset} at ${baseURL} (${WHY[outcome]})`).join(', ');
   const withKey = Object.values(PRESETS)
     .filter(({ name, keyVariable }) => name !== 'anthropic' && readVariable(env, keyVariable) !== undefined)
     .map(({ name }) => `'${name}'`);
   const hint = withKey.length === 0 ? '' : ` The environment holds a key for ${withKey.join(' and ')}.`;
+  const missing =
+    model === undefined
+      ? 'No model is configured and none was found on this machine.'
+      : `No server is configured for the model '${model}' and none was found on this machine.${misspeltPreset(model)}`;
   const text =
-    'No model is configured and none was found on this machine. Start a local server, set LEMONADE_BASE_URL or ' +
+    `${missing} Start a local server, set LEMONADE_BASE_URL or ` +
     `OPENAI_BASE_URL, or give the option model, such as 'ollama:qwen2.5:7b' or 'openai:gpt-5-mini'.${hint} Looked at: ${places}.`;
   return new ModelError('no-model', text, { data: { tried: tried.map((one) => ({ ...one })) } });
 }

@@ -1,3 +1,5 @@
+import { editDistance } from '../../json/nearest-name.ts';
+
 /** The name of a server that Signalbox knows. */
 export type PresetName = 'lemonade' | 'ollama' | 'llamacpp' | 'lmstudio' | 'vllm' | HostedName;
 
@@ -138,6 +140,16 @@ export function parseModelName(text: string): NamedModel {
   if (named !== undefined) return named;
   throw new TypeError(
     `model: '${text}' names no known server. Write one of ${presetNames()}, with a model after a colon if you like ` +
-      `('ollama:qwen2.5:7b'), or use chatModel({ baseURL, model }).`,
+      `('ollama:qwen2.5:7b'), or use chatModel({ baseURL, model }).${misspeltPreset(text.trim())}`,
   );
+}
+
+/** For the name of a model that begins like that of a preset, with a letter or two wrong: which one it is like. */
+export function misspeltPreset(text: string): string {
+  const [begin = '', ...model] = text.split(':');
+  const nearest = Object.keys(PRESETS).find(
+    (name) => editDistance(name, begin.toLowerCase()) <= (name.length < 8 ? 1 : 2),
+  );
+  if (nearest === undefined || findPreset(begin) !== undefined) return '';
+  return ` There is no server '${begin}'; the nearest is '${[nearest, ...model].join(':')}'.`;
 }
