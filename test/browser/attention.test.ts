@@ -135,6 +135,50 @@ test.skipIf(noChromium)('the address has no token, and names run and step over a
   expect(problems).toEqual([]);
 });
 
+test.skipIf(noChromium)(
+  'an address of a run that is not there says so, and the newest run is shown and followed',
+  async () => {
+    const own = await createInspector({ page: await builtPage() });
+    const answer = (text: string) =>
+      createAgent({ model: scriptedModel([text]), silent: true, inspect: own }).run(`Asks for ${text}`);
+    await answer('Here.');
+    const { page, problems } = await open({ url: `${own.url}#run=gone-since&step=2` });
+    await page.locator('.answer-text').getByText('Here.').waitFor();
+    await page.locator('.toast').getByText('The address names a run that is not here: gone-since.').waitFor();
+    expect(page.url()).not.toContain('step');
+
+    await answer('Newer.');
+    await page.locator('.answer-text').getByText('Newer.').waitFor();
+    expect(problems).toEqual([]);
+    await own.close();
+  },
+);
+
+test.skipIf(noChromium)(
+  'Back leads to the run that was shown before, and an edited address to the one that it names',
+  async () => {
+    const [first, last] = [answering('Before.').run('One'), answering('After.').run('Two')];
+    await Promise.all([first, last]);
+    const { page, problems } = await open({ url: `${inspector().url}#run=${last.runId}` });
+    const shown = (text: string) => page.locator('.answer-text').getByText(text).waitFor();
+    await shown('After.');
+    await page.keyboard.press('r');
+    await page.getByRole('dialog').locator('.session-row', { hasText: first.runId }).click();
+    await shown('Before.');
+    await expect.poll(() => page.url()).toContain(first.runId);
+    await page.keyboard.press('Home');
+    await expect.poll(() => page.url()).toContain('&step=1');
+    await page.goBack();
+    await shown('After.');
+    await page.goForward();
+    await page.getByTestId('readout').getByText('1', { exact: true }).waitFor();
+    await page.evaluate((run) => (location.hash = `#run=${run}&step=3`), last.runId);
+    await expect.poll(() => page.locator('.run-picker').textContent()).toContain('Two');
+    await page.getByTestId('readout').getByText('3', { exact: true }).waitFor();
+    expect(problems).toEqual([]);
+  },
+);
+
 test.skipIf(noChromium)('the page drops runs that the server let go of, except the one that is looked at', async () => {
   const own = await createInspector({ page: await builtPage(), keep: 2 });
   const answer = (n: number) =>

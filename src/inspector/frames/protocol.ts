@@ -158,8 +158,8 @@ export type Frame =
       readonly protocol: number;
       readonly version: string;
       readonly live: boolean;
-      /** The ids of all sessions; left out by a saved page. */
-      readonly sessions?: readonly string[];
+      /** The ids of all sessions. */
+      readonly sessions: readonly string[];
     }
   | { readonly t: 'session'; readonly session: SessionInfo }
   | { readonly t: 'drawing'; readonly drawing: MachineDrawing }

@@ -73,6 +73,9 @@ function Toast() {
   );
 }
 
+const REPLACED =
+  'The inspector that this page belongs to has ended, and another one is at its address. Open the address that it printed.';
+
 /** What the reader must know about what is shown: that it is not all, or made by a newer version, or a fork of another run. */
 function Banners() {
   const { state } = usePage();
@@ -87,6 +90,7 @@ function Banners() {
           text={`Signalbox ${state.model.server.version} made this; this page is older and may not show all of it.`}
         />
       )}
+      {state.link.value === 'refused' && <Banner text={REPLACED} />}
       {problem !== null && <Banner text={escapedLine(problem, 400)} />}
       {session !== null && session.dropped > 0 && (
         <Banner

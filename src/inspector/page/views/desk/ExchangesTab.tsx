@@ -5,6 +5,7 @@ import { type RecordedExchange, exchangesOf } from '../../model/talk.ts';
 import { escapedLine } from '../../model/escaped-text.ts';
 import { durationText } from '../../model/time-scale.ts';
 import { usePage } from '../../state/page-context.ts';
+import { Empty } from '../parts/StepDetails.tsx';
 import { EscapedText, JsonTree } from '../parts/Values.tsx';
 import { VirtualList } from '../parts/VirtualList.tsx';
 
@@ -15,7 +16,7 @@ export function ExchangesTab() {
   const revision = state.slowRevision.value;
   const exchanges = useMemo(() => exchangesOf(session?.records ?? []), [session, revision]);
   const entry = session?.steps[state.position.value]?.entry ?? null;
-  if (exchanges.length === 0) return <p class="empty">Nothing is recorded of this.</p>;
+  if (exchanges.length === 0) return <Empty why="Nothing is recorded of this." />;
   const at = exchanges.findIndex(({ settled }) => settled === entry);
   return (
     <VirtualList
