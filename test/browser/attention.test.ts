@@ -217,6 +217,34 @@ test.skipIf(noChromium)('a damaged recording of a folder is listed as such', asy
   await own.close();
 });
 
+test.skipIf(noChromium)('in the list of runs a name of any length and script stays in its place', async () => {
+  const own = await createInspector({ page: await builtPage() });
+  const named = (name: string, task: string) =>
+    createAgent({ name, model: scriptedModel(['Yes.']), silent: true, inspect: own }).run(task);
+  await named('long', 'x'.repeat(3000));
+  const run = named('مساعد المتجر', 'مرحبا');
+  await run;
+  const { page } = await open({ url: own.url, width: 400 });
+  await page.locator('.answer-text').waitFor({ state: 'attached' });
+  await page.keyboard.press('r');
+  const list = page.getByRole('dialog').locator('.dialog-body');
+  await list.locator('.session-row').nth(1).waitFor();
+  expect(await list.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+  // The name is read from the right, what stands behind it from the left.
+  const [time, id] = await list.locator('.session-row', { hasText: run.runId }).evaluate((row, runId) => {
+    const texts = document.createTreeWalker(row, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()?.textContent?.includes(runId) === false);
+    const range = document.createRange();
+    if (texts.currentNode !== null) range.selectNodeContents(texts.currentNode);
+    const begins = (of: Element | Range | null) => of?.getClientRects()[0];
+    const [first, second] = [begins(row.querySelector('time')), begins(range)];
+    const order = (box: DOMRect | undefined) => (box?.top ?? 0) * 10_000 + (box?.left ?? 0);
+    return [order(first), order(second)];
+  }, run.runId);
+  expect(id).toBeGreaterThan(time ?? Infinity);
+  await own.close();
+});
+
 test.skipIf(noChromium)('on a narrow phone the name of a run stays in its button while a call waits', async () => {
   const { page } = await open({ width: 360, height: 740 });
   const run = waiting().run('Pay her');

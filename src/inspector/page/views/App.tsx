@@ -56,12 +56,13 @@ const SHOWN_MS = 5000;
 /** Shows the outcome of an action, and announces it. Disappears by itself. */
 function Toast() {
   const { state } = usePage();
-  const { text, tone } = state.notice.value;
+  const notice = state.notice.value;
+  const { text, tone } = notice;
   useEffect(() => {
     if (text === '') return;
     const timer = setTimeout(() => (state.notice.value = { text: '', tone: 'info' }), SHOWN_MS);
     return () => clearTimeout(timer);
-  }, [text]);
+  }, [notice]);
   return (
     <div role="status" aria-live="polite">
       {text !== '' && (
