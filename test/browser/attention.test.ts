@@ -145,7 +145,7 @@ test.skipIf(noChromium)(
     const { page, problems } = await open({ url: `${own.url}#run=gone-since&step=2` });
     await page.locator('.answer-text').getByText('Here.').waitFor();
     await page.locator('.toast').getByText('The address names a run that is not here: gone-since.').waitFor();
-    expect(page.url()).not.toContain('step');
+    await expect.poll(() => page.url()).not.toContain('step');
 
     await answer('Newer.');
     await page.locator('.answer-text').getByText('Newer.').waitFor();

@@ -87,10 +87,10 @@ test.skipIf(noChromium)(
     const second = await createInspector({ port, token: 'that-of-the-second-one', page: files });
     onTestFinished(() => second.close());
     await page.locator('.banner').getByText('Open the address that it printed', { exact: false }).waitFor();
-    expect(await page.getByText('trying again').count()).toBe(0);
-    expect(await page.title()).toBe('Signalbox');
-    expect(await page.getByTestId('status').textContent()).toBe('interrupted');
-    expect(await page.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0);
+    await expect.poll(() => page.getByText('trying again').count()).toBe(0);
+    await expect.poll(() => page.title()).toBe('Signalbox');
+    await expect.poll(() => page.getByTestId('status').textContent()).toBe('interrupted');
+    await expect.poll(() => page.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0);
     await page.getByText('Pay her').first().waitFor();
     await run.cancel();
   },
@@ -111,7 +111,7 @@ test.skipIf(noChromium)('what is still on its way is not said to be missing', as
   await page.locator('.run-picker').getByText('Greet her').waitFor();
   for (const key of ['2', '3', '4', '1']) {
     await page.keyboard.press(key);
-    expect(await empty.allTextContents()).toEqual(['Loading…', 'Loading…', 'Loading…']);
+    await expect.poll(() => empty.allTextContents()).toEqual(['Loading…', 'Loading…', 'Loading…']);
   }
   player.resolve();
   await page.locator('.answer-text').getByText('Hello.').waitFor();

@@ -187,6 +187,8 @@ test.skipIf(noChromium)('what is said again is there as long as what is said onc
   const { page } = await open();
   await page.clock.install();
   await page.reload();
+  await page.locator('.empty, .answer-text').first().waitFor();
+  await page.clock.pauseAt(Date.now() + 3_600_000);
   const toast = page.locator('.toast');
   const say = (): Promise<void> => page.evaluate(drop, [{ name: 'a-folder', text: null }]);
   await say();
