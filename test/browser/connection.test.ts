@@ -91,6 +91,7 @@ test.skipIf(noChromium)(
     await expect.poll(() => page.title()).toBe('Signalbox');
     await expect.poll(() => page.getByTestId('status').textContent()).toBe('interrupted');
     await expect.poll(() => page.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('link').count()).toBe(0);
     await page.getByText('Pay her').first().waitFor();
     await run.cancel();
   },
