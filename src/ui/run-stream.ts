@@ -70,6 +70,10 @@ interface Resumed {
   readonly [runId: string]: FeedOptions['resumed'];
 }
 
+/** How long the run of a queued message may take to begin, and how often it is looked for, in milliseconds. */
+const NEXT_MS = 5000;
+const LOOK_MS = 20;
+
 /** A client that has nothing of a chat receives its latest runs. */
 const MOST_RUNS = 100;
 
@@ -83,30 +87,43 @@ async function* textsOf(
   const known = await runsOf();
   const from = lastRunId === '' ? known.length - MOST_RUNS : known.findIndex(({ runId }) => runId === lastRunId);
   let at = Math.max(0, from);
+  let until = 0;
   for (let runs = known; !signal.aborted; at += 1) {
     // oxlint-disable-next-line no-await-in-loop -- the runs that came meanwhile
     if (at >= runs.length) runs = await runsOf();
+    while (runs[at] === undefined && performance.now() < until && !signal.aborted) {
+      // oxlint-disable-next-line no-await-in-loop -- looks until it is there
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      // oxlint-disable-next-line no-await-in-loop -- see above
+      runs = await runsOf();
+    }
     const run = runs[at];
     if (run === undefined) return;
-    yield* textsOfRun(served, run.runId, {
+    const hasNext = yield* textsOfRun(served, run.runId, {
       after: run.runId === lastRunId ? (readPosition(line)?.line ?? 0) : 0,
       signal,
       resumed: resumed[run.runId] ?? null,
     });
+    until = hasNext ? performance.now() + NEXT_MS : 0;
   }
 }
 
+/** What happens in a run; true if a message was queued in it, which becomes the next one. */
 async function* textsOfRun(
   { journal }: Served,
   runId: string,
   { after, ...how }: Pick<FeedOptions, 'signal' | 'resumed'> & { readonly after: number },
-): AsyncGenerator<string> {
+): AsyncGenerator<string, boolean> {
   const approvals = new OpenApprovals();
+  let hasNext = false;
   const shown = (event: RunEvent): readonly ShownEvent[] => {
     approvals.take(event);
     const digest = event.type === 'approval.requested' ? approvals.of(event.callId)?.digest : undefined;
-    // The text is in the events before.
-    if (event.type === 'run.finished') return [{ ...event, result: { ...event.result, messages: [] } }];
+    if (event.type === 'run.finished') {
+      hasNext = event.result.undelivered?.some(({ kind }) => kind === 'queue') === true;
+      // The text is in the events before.
+      return [{ ...event, result: { ...event.result, messages: [] } }];
+    }
     return [digest === undefined ? event : { ...event, digest }];
   };
   let state = '';
@@ -135,6 +152,7 @@ async function* textsOfRun(
     }
     text = null;
   }
+  return hasNext;
 }
 
 function written(id: string, group: SentGroup): string {

@@ -135,6 +135,50 @@ test.skipIf(noChromium)('the address has no token, and names run and step over a
   expect(problems).toEqual([]);
 });
 
+test.skipIf(noChromium)(
+  'an address of a run that is not there says so, and the newest run is shown and followed',
+  async () => {
+    const own = await createInspector({ page: await builtPage() });
+    const answer = (text: string) =>
+      createAgent({ model: scriptedModel([text]), silent: true, inspect: own }).run(`Asks for ${text}`);
+    await answer('Here.');
+    const { page, problems } = await open({ url: `${own.url}#run=gone-since&step=2` });
+    await page.locator('.answer-text').getByText('Here.').waitFor();
+    await page.locator('.toast').getByText('The address names a run that is not here: gone-since.').waitFor();
+    await expect.poll(() => page.url()).not.toContain('step');
+
+    await answer('Newer.');
+    await page.locator('.answer-text').getByText('Newer.').waitFor();
+    expect(problems).toEqual([]);
+    await own.close();
+  },
+);
+
+test.skipIf(noChromium)(
+  'Back leads to the run that was shown before, and an edited address to the one that it names',
+  async () => {
+    const [first, last] = [answering('Before.').run('One'), answering('After.').run('Two')];
+    await Promise.all([first, last]);
+    const { page, problems } = await open({ url: `${inspector().url}#run=${last.runId}` });
+    const shown = (text: string) => page.locator('.answer-text').getByText(text).waitFor();
+    await shown('After.');
+    await page.keyboard.press('r');
+    await page.getByRole('dialog').locator('.session-row', { hasText: first.runId }).click();
+    await shown('Before.');
+    await expect.poll(() => page.url()).toContain(first.runId);
+    await page.keyboard.press('Home');
+    await expect.poll(() => page.url()).toContain('&step=1');
+    await page.goBack();
+    await shown('After.');
+    await page.goForward();
+    await page.getByTestId('readout').getByText('1', { exact: true }).waitFor();
+    await page.evaluate((run) => (location.hash = `#run=${run}&step=3`), last.runId);
+    await expect.poll(() => page.locator('.run-picker').textContent()).toContain('Two');
+    await page.getByTestId('readout').getByText('3', { exact: true }).waitFor();
+    expect(problems).toEqual([]);
+  },
+);
+
 test.skipIf(noChromium)('the page drops runs that the server let go of, except the one that is looked at', async () => {
   const own = await createInspector({ page: await builtPage(), keep: 2 });
   const answer = (n: number) =>
@@ -170,6 +214,34 @@ test.skipIf(noChromium)('a damaged recording of a folder is listed as such', asy
   await page.locator('.run-picker').getByText('broken.jsonl').waitFor();
   await expect.poll(() => page.getByTestId('status').textContent()).toContain('damaged recording');
   await expect.poll(() => page.locator('.banner').textContent()).toContain('cannot be read');
+  await own.close();
+});
+
+test.skipIf(noChromium)('in the list of runs a name of any length and script stays in its place', async () => {
+  const own = await createInspector({ page: await builtPage() });
+  const named = (name: string, task: string) =>
+    createAgent({ name, model: scriptedModel(['Yes.']), silent: true, inspect: own }).run(task);
+  await named('long', 'x'.repeat(3000));
+  const run = named('مساعد المتجر', 'مرحبا');
+  await run;
+  const { page } = await open({ url: own.url, width: 400 });
+  await page.locator('.answer-text').waitFor({ state: 'attached' });
+  await page.keyboard.press('r');
+  const list = page.getByRole('dialog').locator('.dialog-body');
+  await list.locator('.session-row').nth(1).waitFor();
+  expect(await list.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+  // The name is read from the right, what stands behind it from the left.
+  const [time, id] = await list.locator('.session-row', { hasText: run.runId }).evaluate((row, runId) => {
+    const texts = document.createTreeWalker(row, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()?.textContent?.includes(runId) === false);
+    const range = document.createRange();
+    if (texts.currentNode !== null) range.selectNodeContents(texts.currentNode);
+    const begins = (of: Element | Range | null) => of?.getClientRects()[0];
+    const [first, second] = [begins(row.querySelector('time')), begins(range)];
+    const order = (box: DOMRect | undefined) => (box?.top ?? 0) * 10_000 + (box?.left ?? 0);
+    return [order(first), order(second)];
+  }, run.runId);
+  expect(id).toBeGreaterThan(time ?? Infinity);
   await own.close();
 });
 

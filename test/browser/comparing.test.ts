@@ -160,7 +160,11 @@ test.skipIf(noChromium)(
     await saved.page.getByTestId('difference').getByText('The first difference is at transition 1.').waitFor();
     await saved.page.getByTestId('pair-event').getByText('What time is it?').first().waitFor();
     await expect.poll(() => saved.page.locator('.run-picker').textContent()).toContain('Where is it warmer');
-    expect(saved.problems).toEqual([]);
+    const lost = `${pathToFileURL(file).href}#run=${other.runId}-not`;
+    const phone = await open({ url: lost, width: 390, height: 844 });
+    await phone.page.getByTestId('difference').getByText('The first difference is at transition 1.').waitFor();
+    await expect.poll(() => phone.page.locator('.run-picker').textContent()).toContain('Where is it warmer');
+    expect([...saved.problems, ...phone.problems]).toEqual([]);
   },
 );
 

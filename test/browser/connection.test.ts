@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
+import type { Model } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import { createInspector } from '../../src/inspector/create-inspector.ts';
+import { type Inspector, createInspector } from '../../src/inspector/create-inspector.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';
@@ -10,6 +11,15 @@ import { noChromium, stage } from './browser.ts';
 import { builtPage } from './built-page.ts';
 
 const { inspector, open } = stage();
+
+const payer = (inspect: Inspector, model: Model = scriptedModel([calls(['pay', { to: 'Ann' }]), 'Paid.'])) =>
+  createAgent({
+    model,
+    tools: [fakeTool('pay', [{ receipt: 7 }], { policy: 'confirm', inputSchema: { type: 'object' } })],
+    confirm: 'wait',
+    silent: true,
+    inspect,
+  });
 
 test.skipIf(noChromium)('a server that dies in a call is seen to be connected anew', async () => {
   const { page, problems } = await open();
@@ -38,14 +48,7 @@ test.skipIf(noChromium)('a server that dies in a call is seen to be connected an
 test.skipIf(noChromium)('runs of a process that has ended wait for nobody once the next one is connected', async () => {
   const address = { port: await freePort(), token: 'the-same-for-both-of-them', page: await builtPage() };
   const first = await createInspector(address);
-  const waiting = createAgent({
-    model: scriptedModel([calls(['pay', { to: 'Ann' }]), 'Paid.']),
-    tools: [fakeTool('pay', [{ receipt: 7 }], { policy: 'confirm', inputSchema: { type: 'object' } })],
-    confirm: 'wait',
-    silent: true,
-    inspect: first,
-  });
-  const run = waiting.run(`Pay her${' and him'.repeat(20)}`);
+  const run = payer(first).run(`Pay her${' and him'.repeat(20)}`);
   const { page } = await open({ url: first.url, width: 1000 });
   await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
   await expect.poll(() => page.title()).toBe('(1) Signalbox');
@@ -68,3 +71,76 @@ test.skipIf(noChromium)('runs of a process that has ended wait for nobody once t
   expect(await page.getByRole('dialog').getByText('Pay her').count()).toBe(0);
   await run.cancel();
 });
+
+test.skipIf(noChromium)(
+  'a page whose inspector was replaced by another says so, and offers nothing of the old one',
+  async () => {
+    const port = await freePort();
+    const files = await builtPage();
+    const first = await createInspector({ port, token: 'that-of-the-first-one', page: files });
+    const run = payer(first).run('Pay her');
+    const { page } = await open({ url: first.url });
+    await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+    await first.close();
+    await page.getByText('connection lost, trying again').waitFor();
+
+    const second = await createInspector({ port, token: 'that-of-the-second-one', page: files });
+    onTestFinished(() => second.close());
+    await page.locator('.banner').getByText('Open the address that it printed', { exact: false }).waitFor();
+    await expect.poll(() => page.getByText('trying again').count()).toBe(0);
+    await expect.poll(() => page.title()).toBe('Signalbox');
+    await expect.poll(() => page.getByTestId('status').textContent()).toBe('interrupted');
+    await expect.poll(() => page.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('link').count()).toBe(0);
+    await page.getByText('Pay her').first().waitFor();
+    await run.cancel();
+  },
+);
+
+test.skipIf(noChromium)('what is still on its way is not said to be missing', async () => {
+  const { page } = await open({ url: 'about:blank' });
+  const [list, player] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await page.route('**/api/stream*', async (route) => (await list.promise, route.continue()));
+  await page.route('**/assets/player.js', async (route) => (await player.promise, route.continue()));
+  const answering = createAgent({ model: scriptedModel(['Hello.']), silent: true, inspect: inspector() });
+  await answering.run('Greet her');
+  await page.goto(inspector().url);
+  const empty = page.locator('.empty');
+  await expect.poll(() => empty.allTextContents()).toEqual(['Loading…', 'Loading…', 'Loading…']);
+
+  list.resolve();
+  await page.locator('.run-picker').getByText('Greet her').waitFor();
+  for (const key of ['2', '3', '4', '1']) {
+    await page.keyboard.press(key);
+    await expect.poll(() => empty.allTextContents()).toEqual(['Loading…', 'Loading…', 'Loading…']);
+  }
+  player.resolve();
+  await page.locator('.answer-text').getByText('Hello.').waitFor();
+  expect(await empty.count()).toBe(0);
+});
+
+test.skipIf(noChromium)(
+  'of two tabs that answer one call, the one that comes late is told that it was answered',
+  async () => {
+    const { promise: allowed, resolve: answer } = Promise.withResolvers<void>();
+    const script = scriptedModel([calls(['pay', { to: 'Ann' }]), 'Paid.']);
+    const run = payer(inspector(), {
+      complete: async (request, io) => {
+        if (request.messages.some(({ role }) => role === 'tool')) await allowed;
+        return script.complete(request, io);
+      },
+    }).run('Pay her, twice');
+    const tabs = [await open(), await open()].map(({ page }) => page);
+    const [first, second] = tabs;
+    const late = Promise.withResolvers<void>();
+    await second?.route('**/act*', async (route) => (await late.promise, route.continue()));
+    await second?.getByRole('button', { name: 'Reject', exact: true }).click();
+    await first?.getByRole('button', { name: 'Approve', exact: true }).click();
+    await first?.getByText('Approved.').waitFor();
+    late.resolve();
+    await second?.locator('.toast').getByText('it was answered already', { exact: false }).waitFor();
+    for (const tab of tabs) await tab.locator('.entry[data-kind="call"]').getByText('done').waitFor();
+    answer();
+    expect((await run).success).toBe(true);
+  },
+);

@@ -154,7 +154,14 @@ test.skipIf(noChromium)('a run is forked from one of its steps, with what the to
   await page.getByRole('button', { name: 'Fork from here' }).click();
   const field = page.getByRole('dialog').locator('textarea');
   await field.fill((await field.inputValue()).replace('clear', 'stormy'));
-  await page.getByRole('button', { name: 'Fork with this outcome' }).click();
+  const fork = page.getByRole('button', { name: 'Fork with this outcome' });
+  // What could not be done is said, and what was written is still there.
+  await page.context().setOffline(true);
+  await fork.click();
+  await page.getByRole('dialog').getByRole('alert').getByText('does not answer', { exact: false }).waitFor();
+  await page.context().setOffline(false);
+  expect(await field.inputValue()).toContain('stormy');
+  await fork.click();
 
   await page.locator('.answer-text').getByText('It is stormy.').waitFor();
   await expect.poll(() => page.locator('.banner').textContent()).toContain('A fork of');
@@ -189,6 +196,15 @@ test.skipIf(noChromium)('a run is cancelled from the page', async () => {
 
   expect((await run).status).toBe('cancelled');
   await page.getByTestId('status').filter({ hasText: 'cancelled' }).waitFor();
+});
+
+test.skipIf(noChromium)('no key opens what has no button: an event to a run that is over', async () => {
+  const { page } = await open();
+  await agentOf(['Done.'], {}).run('Be done');
+  await page.locator('.answer-text').getByText('Done.').waitFor();
+  await page.keyboard.press('e');
+  await page.keyboard.press('?');
+  expect(await page.getByRole('dialog').getByRole('heading').allTextContents()).toEqual(['Keys and signs']);
 });
 
 test.skipIf(noChromium)('an event that a waiting call accepts is offered and can be sent', async () => {

@@ -41,6 +41,33 @@ test.skipIf(noChromium)(
   },
 );
 
+test.skipIf(noChromium)(
+  'of a long conversation the raw requests show the latest messages, the others when asked',
+  async () => {
+    const turns = Array.from({ length: 60 }, (_, n) => calls(['count', { n }]));
+    const count = tool({ name: 'count', description: 'Counts.', execute: ({ n }) => ({ n }) });
+    const model = scriptedModel([...turns, 'Counted to the end.']);
+    const agent = createAgent({ name: 'counter', silent: true, tools: [count], maxSteps: 61, model });
+    await agent.run('Count', { inspect: inspector() });
+    const { page, problems } = await open();
+    await page.locator('.answer-text').getByText('Counted to the end.').waitFor();
+    await page.keyboard.press('4');
+    const list = page.getByRole('list', { name: 'Requests and replies' });
+    await list.getByText('callLlm', { exact: true }).first().waitFor();
+    await list.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+    const messages = list.locator('.message-role');
+    await expect.poll(() => list.locator('.exchange').last().textContent()).toContain('callLlm#61');
+    expect(await messages.count()).toBeLessThan(50);
+    await list
+      .locator('.exchange')
+      .last()
+      .evaluate((one: HTMLDetailsElement) => (one.open = true));
+    await list.getByRole('button', { name: 'show earlier messages (82)' }).click();
+    await expect.poll(() => messages.count()).toBe(122);
+    expect(problems).toEqual([]);
+  },
+);
+
 /** Lets an agent count, with a model that takes so many milliseconds for a reply, until the page shows all of it. */
 async function followed(page: Page, replyMs: number) {
   const count = tool({ name: 'count', description: 'Counts.', execute: async ({ n }) => (await nextTurn(), { n }) });

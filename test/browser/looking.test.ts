@@ -265,8 +265,20 @@ test.skipIf(noChromium)('the theme is that of the system until somebody chooses,
   const { page } = await open({ scheme: 'light' });
   const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
   expect(await theme()).toBe('light');
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await expect.poll(theme).toBe('dark');
+  await page.emulateMedia({ colorScheme: 'light' });
+  await expect.poll(theme).toBe('light');
   await page.keyboard.press('t');
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await page.emulateMedia({ colorScheme: 'light' });
   await page.reload();
 
   expect(await theme()).toBe('dark');
+  // A browser prints no backgrounds: pale text would stand on white paper.
+  await page.evaluate(() => {
+    addEventListener('beforeprint', () => (document.title = document.documentElement.dataset['theme'] ?? ''));
+  });
+  await page.pdf();
+  expect([await page.title(), await theme()]).toEqual(['light', 'dark']);
 });

@@ -139,3 +139,64 @@ test.skipIf(noChromium)('a player that cannot be loaded is said, and the page go
   await page.locator('[data-state="COMPLETION"].active').waitFor();
   expect(await page.locator('.banner').getByText('What plays recordings', { exact: false }).count()).toBe(0);
 });
+
+test.skipIf(noChromium)(
+  'all recordings that are dropped are opened, and what is wrong with a file is said with its name',
+  async () => {
+    const runs = [startScene('plain'), startScene('parallel')];
+    await Promise.all(runs);
+    const { page, problems } = await open();
+    const dropped = (files: readonly DroppedFile[]): Promise<void> => page.evaluate(drop, files);
+    await dropped(runs.map((run, n) => ({ name: `run-${n}.jsonl`, text: run.recording() })));
+    await page.keyboard.press('r');
+    const rows = page.getByRole('dialog').locator('.session-row');
+    for (const { runId } of runs) await rows.filter({ hasText: runId }).waitFor();
+    await page.keyboard.press('Escape');
+
+    const toast = page.locator('.toast');
+    await dropped([{ name: 'a-folder', text: null }]);
+    await toast.getByText('a-folder: It cannot be read. Is it a folder?').waitFor();
+    await dropped([{ name: 'long.jsonl', text: '', size: 200_000_000 }]);
+    await toast.getByText('long.jsonl: It has more than 100 MB. Show it with: signalbox inspect').waitFor();
+    await page.getByTestId('status').filter({ hasText: 'answered' }).waitFor();
+    expect(problems).toEqual([]);
+  },
+);
+
+interface DroppedFile {
+  readonly name: string;
+  /** Null: it cannot be read, as a folder cannot. */
+  readonly text: string | null;
+  readonly size?: number;
+}
+
+/** Drops files on the page, in the browser. */
+function drop(files: readonly DroppedFile[]): void {
+  const made = files.map(({ name, text, size }) => {
+    const file = new File([text ?? ''], name);
+    if (size !== undefined) Object.defineProperty(file, 'size', { value: size });
+    if (text === null) Object.defineProperty(file, 'text', { value: () => Promise.reject(new Error('NotFoundError')) });
+    return file;
+  });
+  const event = new Event('drop', { cancelable: true });
+  Object.defineProperty(event, 'dataTransfer', { value: { files: made } });
+  dispatchEvent(event);
+}
+
+test.skipIf(noChromium)('what is said again is there as long as what is said once', async () => {
+  const { page } = await open();
+  await page.clock.install();
+  await page.reload();
+  await page.locator('.empty, .answer-text').first().waitFor();
+  await page.clock.pauseAt(Date.now() + 3_600_000);
+  const toast = page.locator('.toast');
+  const say = (): Promise<void> => page.evaluate(drop, [{ name: 'a-folder', text: null }]);
+  await say();
+  await toast.waitFor();
+  await page.clock.runFor(4000);
+  await say();
+  await page.clock.runFor(4000);
+  expect(await toast.count()).toBe(1);
+  await page.clock.runFor(2000);
+  expect(await toast.count()).toBe(0);
+});

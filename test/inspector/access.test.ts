@@ -36,7 +36,7 @@ describe('who may speak with the inspector', () => {
     await run;
     createActor(createMachine({}), { inspect: shown.inspect }).start();
     const [hello] = await viewer(shown.url).list(({ t }) => t === 'hello');
-    const system = hello?.t === 'hello' ? hello.sessions?.find((id) => id.startsWith('system-')) : '';
+    const system = hello?.t === 'hello' ? hello.sessions.find((id) => id.startsWith('system-')) : '';
     const paths = [
       '/',
       '/api/stream',

@@ -12,7 +12,11 @@ export function framesOf(recording: Recording, { id, version }: FramesOptions): 
   const player = new JournalPlayer(id, (frame) => void frames.push(frame));
   for (const line of recordingLines(recording).trim().split('\n')) player.take(line);
   const session = sessionInfo(head, recordedEnding(lines.at(-1)), { id, kind: 'recording', problem: null, can: [] });
-  return [{ t: 'hello', protocol: PROTOCOL, version, live: false }, { t: 'session', session }, ...frames];
+  return [
+    { t: 'hello', protocol: PROTOCOL, version, live: false, sessions: [session.id] },
+    { t: 'session', session },
+    ...frames,
+  ];
 }
 
 interface FramesOptions {

@@ -39,6 +39,8 @@ describe('a recording', () => {
       ).json();
     };
     expect(await send(await recorded())).toMatchObject({ ok: true, session: expect.any(String) });
+    const long = (await recorded()).replace('What time is it?', 'long '.repeat(2_500_000));
+    expect(await send(long), 'a long one').toMatchObject({ ok: true });
     expect(await send('{"t":"nonsense"}')).toMatchObject({ ok: false, message: expect.stringMatching(/Line 1/) });
   });
 

@@ -43,7 +43,7 @@ export function viewer(url: string): Viewer {
     for (;;) {
       // oxlint-disable-next-line no-await-in-loop -- looks until it is there
       const [hello] = await stream('/api/stream', ({ t }) => t === 'hello');
-      const found = hello?.t === 'hello' ? hello.sessions?.find((id) => id.startsWith(`${session}-`)) : undefined;
+      const found = hello?.t === 'hello' ? hello.sessions.find((id) => id.startsWith(`${session}-`)) : undefined;
       if (found !== undefined) return found;
     }
   };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Model } from '../../src/index.ts';
+import type { JournalStore, Model } from '../../src/index.ts';
 import { runStore } from '../../src/store/index.ts';
 import { type RunSnapshot } from '../../src/store/index.ts';
 import { followed, isDone, paid, payCall, runsIn, servedChat } from './served-chat.ts';
@@ -356,6 +356,50 @@ test('what was sent while a run goes on is not lost when its server is closed: t
   const next = followed(`${(await process()).url}/?id=a`);
   const done = await next.until((view) => isDone(view) && view.messages.length === 4);
   expect(texts(done)).toEqual(['user: Count.', 'assistant: Three.', 'user: And then?', 'assistant: Next.']);
+});
+
+test('a store that is slow between two runs is waited for: who follows sees what was queued run', async () => {
+  const { url, process, agent, journal } = await servedChat([
+    { content: 'One two three.', stallAfter: 2 },
+    'Three.',
+    'Next.',
+  ]);
+  const { store, until } = followed(`${url}/?id=a`);
+  await store.send('Count.');
+  await until(({ messages }) => messages.some(({ isPartial }) => isPartial));
+  expect(await store.send('And then?')).toBe(true);
+  await agent.close({ runs: 'release' });
+  let isSlow = true;
+  const list: JournalStore['list'] = async (query) => {
+    const runs = (await journal.list?.(query)) ?? [];
+    if (!isSlow || query?.limit !== 1 || runs[0]?.state !== 'ended') return runs;
+    // The first to ask who is last is the process itself, which is about to begin the next run.
+    isSlow = false;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    return runs;
+  };
+  const next = followed(`${(await process({ ...journal, list })).url}/?id=a`);
+  const done = await next.until(isDone);
+  expect(isSlow).toBe(false);
+  expect(texts(done)).toEqual(['user: Count.', 'assistant: Three.', 'user: And then?', 'assistant: Next.']);
+});
+
+test('nor does a store that shows a run after a while end the chat between two of one process', async () => {
+  const { promise: continues, resolve: goOn } = Promise.withResolvers<void>();
+  const { process, journal } = await servedChat([{ content: 'One two three.', stallAfter: 2, continues }, 'Next.']);
+  const list: JournalStore['list'] = async (query) =>
+    ((await journal.list?.(query)) ?? []).filter(
+      ({ at }, index, { length }) => index === length - 1 || Date.now() - Date.parse(at) > 300,
+    );
+  const { url } = await process({ ...journal, list });
+  const { store, until } = followed(`${url}/?id=a`);
+  await store.send('Count.');
+  await until(({ messages }) => messages.some(({ isPartial }) => isPartial));
+  const tab = followed(`${url}/?id=a`);
+  await tab.until(({ messages }) => messages.length > 1);
+  expect(await store.send('And then?')).toBe(true);
+  goOn();
+  expect(texts(await tab.until(isDone)).slice(2)).toEqual(['user: And then?', 'assistant: Next.']);
 });
 
 test('what is sent while a run waits for a person is refused: that is answered first', async () => {

@@ -48,8 +48,7 @@ export async function servedChat(
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-chat-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   /** An agent with a journal of its own in the same folder, as each process has. */
-  const process = async () => {
-    const journal = fileJournal(folder);
+  const process = async (journal: JournalStore = fileJournal(folder)) => {
     const agent = createAgent({
       model: modelAt({ baseURL: model.baseURL, model: 'scripted', apiKey: 'none' }),
       tools: [pay],

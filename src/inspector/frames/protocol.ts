@@ -35,6 +35,9 @@ import type { Json, JsonObject, JsonSchema } from '../../json/json.ts';
 /** The version of what server and page say to each other. A page that knows an older one says so instead of guessing. */
 export const PROTOCOL = 2;
 
+/** The longest recording that the server takes from its page. */
+export const MOST_RECORDING_BYTES = 100_000_000;
+
 /** A machine's drawing as data: what XState's `machine.config` holds, functions replaced by their names. */
 export interface MachineDrawing {
   /** Digest of the drawing: layouts are cached by it, and it is sent once. */
@@ -158,8 +161,8 @@ export type Frame =
       readonly protocol: number;
       readonly version: string;
       readonly live: boolean;
-      /** The ids of all sessions; left out by a saved page. */
-      readonly sessions?: readonly string[];
+      /** The ids of all sessions. */
+      readonly sessions: readonly string[];
     }
   | { readonly t: 'session'; readonly session: SessionInfo }
   | { readonly t: 'drawing'; readonly drawing: MachineDrawing }

@@ -6,7 +6,7 @@ import { layouts } from './state/layouts.ts';
 import { liveDesk } from './state/desk.ts';
 import { isPlayed, liveFeed } from './state/live-feed.ts';
 import { workerPlayers } from './state/players.ts';
-import { acceptDrops } from './state/orders.ts';
+import { acceptDrops, compareWith } from './state/orders.ts';
 import { ownLayouts, prepareLayouts } from './state/own-layouts.ts';
 import { type Page, PageContext } from './state/page-context.ts';
 import { pageState } from './state/page-state.ts';
@@ -42,8 +42,7 @@ function start(): void {
   } else {
     state.link.value = 'saved';
     state.chosen.value = saved.session;
-    state.other.value = saved.beside;
-    if (saved.beside !== null) state.tab.value = 'compare';
+    if (saved.beside !== null) compareWith(state, saved.beside);
     saved.show(take);
   }
   applyTheme();

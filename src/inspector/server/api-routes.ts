@@ -1,6 +1,13 @@
 import { describeThrown } from '../../json/to-json.ts';
 import { eventBytes } from '../frames/frame-log.ts';
-import { type Act, type Frame, PROTOCOL, type SavedPage, type SavedSession } from '../frames/protocol.ts';
+import {
+  type Act,
+  type Frame,
+  MOST_RECORDING_BYTES,
+  PROTOCOL,
+  type SavedPage,
+  type SavedSession,
+} from '../frames/protocol.ts';
 import { type Json, parsedText } from '../../json/json.ts';
 import { share } from '../frames/shared-json.ts';
 import { receiveText } from '../sessions/received-systems.ts';
@@ -29,7 +36,8 @@ export interface AllowedRequest {
   readonly method: 'GET' | 'POST';
   readonly url: URL;
   readonly lastEventId: string | undefined;
-  readonly body: () => Promise<string>;
+  /** Rejects if it has more bytes than this, or than an ordinary request may have. */
+  readonly body: (most?: number) => Promise<string>;
 }
 
 const MOST_FRAMES = 5000;
@@ -40,7 +48,7 @@ export async function answer(request: AllowedRequest, world: RouteWorld): Promis
   const parts = url.pathname.split('/').slice(1).map(decoded);
   if (parts[0] !== 'api') return method === 'GET' ? pageFile(url.pathname, world) : notFound();
   if (parts[1] === 'stream' && parts.length === 2) return listStream(world);
-  if (parts[1] === 'recordings' && method === 'POST') return open(await request.body(), world);
+  if (parts[1] === 'recordings' && method === 'POST') return open(await request.body(MOST_RECORDING_BYTES), world);
   if (parts[1] === 'stately' && parts.length === 2)
     return method === 'POST' ? receive(await request.body(), url.searchParams.get('app') ?? '', world) : notFound();
   if (parts[1] === 'search' && parts.length === 2 && method === 'GET')

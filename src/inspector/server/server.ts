@@ -27,7 +27,7 @@ export interface InspectorServer {
   close(): Promise<void>;
 }
 
-/** Of a body and of a message, in bytes. */
+/** Of a body, but for recordings, and of a message, in bytes. */
 const LONGEST = 10_000_000;
 
 /** Listens on a port of 127.0.0.1; 0 for a free one. Rejects when the port is taken. */
@@ -81,7 +81,7 @@ async function handle(
     method: method === 'POST' ? method : 'GET',
     url,
     lastEventId: typeof lastEventId === 'string' ? lastEventId : undefined,
-    body: () => bodyOf(request),
+    body: (most = LONGEST) => bodyOf(request, most),
   } as const;
   const answered = await answer(allowed, world).catch(
     (error: unknown) => new Response(describeThrown(error).message, { status: 500, headers: TEXT }),
@@ -112,13 +112,13 @@ async function upgrade(wish: Upgrade, apps: AppSockets, gate: Gate): Promise<voi
 
 const TEXT = { 'content-type': 'text/plain; charset=utf-8' };
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
+async function bodyOf(request: IncomingMessage, most: number): Promise<string> {
   const parts: Buffer[] = [];
   let length = 0;
   for await (const part of request) {
     const piece: Buffer = Buffer.from(part);
     length += piece.length;
-    if (length > LONGEST) throw new Error(`The body is longer than ${LONGEST} bytes.`);
+    if (length > most) throw new Error(`The body is longer than ${most} bytes.`);
     parts.push(piece);
   }
   return Buffer.concat(parts).toString();

@@ -72,13 +72,10 @@ async function perform(run: WatchedRun, act: Act): Promise<ActReply> {
   switch (act.kind) {
     case 'approve': {
       const how = { always: act.always ?? false, ...(act.args === undefined ? {} : { args: act.args }) };
-      return verdict(await run.approve(act.callId, how), `The call ${act.callId} does not wait for approval.`);
+      return verdict(await run.approve(act.callId, how), ANSWERED);
     }
     case 'reject':
-      return verdict(
-        await run.reject(act.callId, act.reason ?? ''),
-        `The call ${act.callId} does not wait for approval.`,
-      );
+      return verdict(await run.reject(act.callId, act.reason ?? ''), ANSWERED);
     case 'cancel':
       return verdict(await run.cancel(act.reason ?? ''), 'The run is over.');
     case 'send':
@@ -89,6 +86,8 @@ async function perform(run: WatchedRun, act: Act): Promise<ActReply> {
     }
   }
 }
+
+const ANSWERED = 'The call does not wait any more: it was answered already, or has ended.';
 
 /** Events with which XState and our leaves report to machines: sent by a user they would be false. */
 const RESERVED = /^(?:xstate|leaf)\./;

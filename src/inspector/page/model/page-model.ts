@@ -14,8 +14,13 @@ import { lastUpTo } from './time-scale.ts';
 
 /** All that the page knows. It takes frames in the order in which the server sent them; one that comes twice changes nothing. */
 export class PageModel {
-  /** What the server reported about itself; null before that. */
-  server: { readonly version: string; readonly live: boolean; readonly newer: boolean } | null = null;
+  /** What the server reported about itself, and which sessions it had then; null before that. */
+  server: {
+    readonly version: string;
+    readonly live: boolean;
+    readonly newer: boolean;
+    readonly sessions: ReadonlySet<string>;
+  } | null = null;
   readonly #drawings = new Map<string, MachineDrawing>();
   readonly #sessions = new Map<string, SessionModel>();
   /** Those that the server has dropped. */
@@ -24,6 +29,11 @@ export class PageModel {
   isShown: (id: string) => boolean = () => false;
   /** Called for each session that is dropped. */
   onDropped: (id: string) => void = () => undefined;
+
+  /** Whether the server has dropped a session. */
+  isGone(id: string): boolean {
+    return this.#gone.has(id);
+  }
 
   /** Drops sessions that the server has dropped and no one is viewing. */
   forgetGone(): void {
@@ -58,10 +68,13 @@ export class PageModel {
   /** Takes in one frame. Frames of a session that was never announced are dropped. */
   add(frame: Frame): void {
     switch (frame.t) {
-      case 'hello':
-        this.server = { version: frame.version, live: frame.live, newer: frame.protocol > PROTOCOL };
-        if (frame.sessions !== undefined) this.#keepOnly(new Set(frame.sessions));
+      case 'hello': {
+        const { version, live, protocol } = frame;
+        const sessions = new Set(frame.sessions);
+        this.server = { version, live, newer: protocol > PROTOCOL, sessions };
+        this.#keepOnly(sessions);
         return;
+      }
       case 'drawing':
         this.#drawings.set(frame.drawing.hash, frame.drawing);
         return;

@@ -56,13 +56,7 @@ export const KEYS: readonly KeyAction[] = [
   { keys: ['.'], does: 'Next difference of two runs', run: () => press('[data-key="."]') },
   { keys: ['/', '7'], does: 'Search', run: toSearch },
   { keys: ['r'], does: 'Choose a run', run: ({ state }) => (state.dialog.value = { kind: 'sessions' }) },
-  {
-    keys: ['e'],
-    does: 'Send an event',
-    run: ({ state, desk }) => {
-      if (desk.acts) state.dialog.value = { kind: 'send' };
-    },
-  },
+  { keys: ['e'], does: 'Send an event', run: () => press('button[aria-label="Send an event"]') },
   { keys: ['d'], does: 'Download the recording', run: () => press('a[aria-label="Download the recording"]') },
   { keys: ['x'], does: 'Export one HTML file', run: () => press('a[aria-label="Export one HTML file"]') },
   { keys: ['t'], does: 'Dark or light', run: () => press('button[aria-label="Dark or light"]') },

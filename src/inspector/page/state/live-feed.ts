@@ -1,4 +1,4 @@
-import type { Frame, FramePage } from '../../frames/protocol.ts';
+import { type Frame, type FramePage, PROTOCOL } from '../../frames/protocol.ts';
 import { SessionSource } from '../player/line-stream.ts';
 import { readFrame, isFrame } from './feed.ts';
 import type { PageState } from './page-state.ts';
@@ -20,6 +20,9 @@ interface FeedOptions {
   readonly players: Players;
 }
 
+/** All that a server has of the sessions of another. */
+const NO_SESSIONS: Frame = { t: 'hello', protocol: PROTOCOL, version: '', live: true, sessions: [] };
+
 /** A session that has begun within this time is followed from its beginning, in milliseconds. */
 const NEW_MS = 5000;
 
@@ -38,7 +41,9 @@ export function liveFeed(state: PageState, { token, take, players }: FeedOptions
     state.link.value = 'open';
   };
   list.onerror = () => {
-    state.link.value = 'lost';
+    const isRefused = list.readyState === EventSource.CLOSED;
+    state.link.value = isRefused ? 'refused' : 'lost';
+    if (isRefused) take(NO_SESSIONS);
   };
   list.onmessage = ({ data }) => {
     const frame = frameOf(data);

@@ -1,23 +1,31 @@
 import { effect } from '@preact/signals';
+import { escapedLine } from '../model/escaped-text.ts';
 import type { PageState } from './page-state.ts';
-import { goTo } from './walk.ts';
+import { goTo, showSession } from './walk.ts';
 
 /** How long a user who moves through a run must pause, in milliseconds. */
 const SETTLED_MS = 150;
 
 /**
  * Shows the newest run as long as the user is not busy with another, and offers it otherwise; shows in the window's
- * title how many calls wait; keeps the URL of what is shown. Call once; ends with the page.
+ * title how many calls wait; keeps the URL of what is shown, and follows it. Call once; ends with the page.
  */
 export function followNewest(state: PageState): void {
   let latest: string | null = null;
   let asked = addressed();
+  const otherwise = state.chosen.peek();
   if (asked !== null) {
     state.chosen.value = asked.run;
     goTo(state, asked.step);
   }
   effect(() => {
     void state.revision.value;
+    if (asked !== null && state.model.server?.sessions.has(asked.run) === false) {
+      tellMissing(state, asked.run);
+      asked = null;
+      state.chosen.value = otherwise;
+      goTo(state, null);
+    }
     const ids = [...state.model.sessions.keys()];
     const last = ids.at(-1) ?? null;
     if (last === null || last === latest) return;
@@ -39,13 +47,31 @@ export function followNewest(state: PageState): void {
     const hash = hashOf(session, state.cursor.value);
     if (state.link.peek() === 'saved') return;
     // A browser allows few changes of an address in a row, and a reader that scrubs makes many.
-    const timer = setTimeout(() => history.replaceState(null, '', hash), SETTLED_MS);
+    const timer = setTimeout(() => keepAddress(state, session, hash), SETTLED_MS);
     return () => clearTimeout(timer);
+  });
+  addEventListener('popstate', () => {
+    const named = addressed();
+    if (named === null) return;
+    if (!state.model.sessions.has(named.run)) return tellMissing(state, named.run);
+    showSession(state, named.run);
+    goTo(state, named.step);
   });
   effect(() => {
     const calls = waitingIn(state);
     document.title = calls === 0 ? 'Signalbox' : `(${calls}) Signalbox`;
   });
+}
+
+/** Puts what is shown into the address: a run that the user chose is a place to come back to, a step is not. */
+function keepAddress(state: PageState, session: string, hash: string): void {
+  const before = addressed()?.run ?? session;
+  if (before !== session && state.chosen.peek() === session) history.pushState(null, '', hash);
+  else history.replaceState(null, '', hash);
+}
+
+function tellMissing({ notice }: PageState, run: string): void {
+  notice.value = { text: `The address names a run that is not here: ${escapedLine(run, 60)}.`, tone: 'danger' };
 }
 
 /** How many calls wait for a person, in all runs. */

@@ -1,5 +1,6 @@
-import type { Act, ActReply, SessionInfo } from '../../frames/protocol.ts';
+import { type Act, type ActReply, MOST_RECORDING_BYTES, type SessionInfo } from '../../frames/protocol.ts';
 import type { Json } from '../../../json/json.ts';
+import { escapedLine } from '../model/escaped-text.ts';
 import type { SessionModel } from '../model/page-model.ts';
 import type { Page } from './page-context.ts';
 import type { ForkLeaf } from './fork-draft.ts';
@@ -55,10 +56,24 @@ export async function copyText({ notice }: Pick<PageState, 'notice'>, text: stri
   }
 }
 
-/** Opens a recording from disk: the server reads it, and it becomes one more session. */
-export async function openFile({ state, desk }: Page, file: File): Promise<void> {
+/** Opens recordings from disk: the server reads them, and each becomes one more session. */
+export async function openFiles({ state, desk }: Page, files: Iterable<File>): Promise<void> {
   state.dialog.value = null;
-  showReply(state, await desk.open(await file.text()));
+  const refused: string[] = [];
+  for (const file of files) {
+    // oxlint-disable-next-line no-await-in-loop -- sessions in the order of the files
+    const reply = await openFile(desk, file);
+    if (reply.ok) showReply(state, reply);
+    else refused.push(`${escapedLine(file.name, 80)}: ${reply.message}`);
+  }
+  if (refused.length > 0) state.notice.value = { text: refused.join(' '), tone: 'danger' };
+}
+
+async function openFile(desk: Page['desk'], file: File): Promise<ActReply> {
+  if (file.size > MOST_RECORDING_BYTES)
+    return { ok: false, message: 'It has more than 100 MB. Show it with: signalbox inspect <file>' };
+  const text = await file.text().catch(() => null);
+  return text === null ? { ok: false, message: 'It cannot be read. Is it a folder?' } : desk.open(text);
 }
 
 /** Lets recordings be dropped anywhere on the page. Call once. */
@@ -72,8 +87,7 @@ export function acceptDrops(page: Page): void {
   addEventListener('drop', (event) => {
     event.preventDefault();
     root.classList.remove('dropping');
-    const [file] = event.dataTransfer?.files ?? [];
-    if (file !== undefined && page.desk.acts) void openFile(page, file);
+    if (page.desk.acts) void openFiles(page, [...(event.dataTransfer?.files ?? [])]);
   });
 }
 

@@ -27,7 +27,8 @@ export interface PageState {
   readonly revision: Signal<number>;
   /** Rises with `revision`, but for a long run only a few times a second: for what looks at the whole run each time. */
   readonly slowRevision: Signal<number>;
-  readonly link: Signal<'connecting' | 'open' | 'lost' | 'saved'>;
+  /** `refused`: another inspector listens at the address of the one that this page belongs to. */
+  readonly link: Signal<'connecting' | 'open' | 'lost' | 'refused' | 'saved'>;
   /** The run that the user chose; null: the newest, as long as the user is not busy with another. */
   readonly chosen: Signal<string | null>;
   /** The run that is shown if none was chosen. */

@@ -38,7 +38,8 @@ export function readSaved(document: Document): Saved | null {
       links: () => null,
     },
     show: (take) => {
-      take({ t: 'hello', protocol: PROTOCOL, version: value.version, live: false });
+      const sessions = [...shown.keys()];
+      take({ t: 'hello', protocol: PROTOCOL, version: value.version, live: false, sessions });
       for (const { info } of value.sessions) take({ t: 'session', session: info });
       for (const { show } of shown.values()) show(take);
     },

@@ -56,12 +56,13 @@ const SHOWN_MS = 5000;
 /** Shows the outcome of an action, and announces it. Disappears by itself. */
 function Toast() {
   const { state } = usePage();
-  const { text, tone } = state.notice.value;
+  const notice = state.notice.value;
+  const { text, tone } = notice;
   useEffect(() => {
     if (text === '') return;
     const timer = setTimeout(() => (state.notice.value = { text: '', tone: 'info' }), SHOWN_MS);
     return () => clearTimeout(timer);
-  }, [text]);
+  }, [notice]);
   return (
     <div role="status" aria-live="polite">
       {text !== '' && (
@@ -72,6 +73,9 @@ function Toast() {
     </div>
   );
 }
+
+const REPLACED =
+  'The inspector that this page belongs to has ended, and another one is at its address. Open the address that it printed.';
 
 /** What the reader must know about what is shown: that it is not all, or made by a newer version, or a fork of another run. */
 function Banners() {
@@ -87,6 +91,7 @@ function Banners() {
           text={`Signalbox ${state.model.server.version} made this; this page is older and may not show all of it.`}
         />
       )}
+      {state.link.value === 'refused' && <Banner text={REPLACED} />}
       {problem !== null && <Banner text={escapedLine(problem, 400)} />}
       {session !== null && session.dropped > 0 && (
         <Banner

@@ -109,7 +109,7 @@ function RunActions({ info }: { readonly info: SessionInfo }) {
   const page = usePage();
   const { state, desk } = page;
   const beside = isComparing(state) ? state.other.value : null;
-  const links = desk.links(info.id, beside);
+  const links = state.link.value === 'refused' ? null : desk.links(info.id, beside);
   const can = (what: SessionInfo['can'][number]): boolean => desk.acts && info.can.includes(what);
   const exporting = beside === null ? 'Export one HTML file (x)' : 'Export both runs as one HTML file (x)';
   return (

@@ -16,6 +16,7 @@ import { ChartMain } from './ChartMain.tsx';
 import { autoCollapsed, routePath } from '../../model/chart.ts';
 import type { ChartLayout } from '../../../layout/chart-layout.ts';
 import { toneAfter, toneOf } from '../../model/tone.ts';
+import { Empty } from '../parts/StepDetails.tsx';
 import { Lamp } from '../parts/Icon.tsx';
 
 /** The panel: the chart of one actor large, and all actors that live beside it. */
@@ -40,9 +41,7 @@ export function ChartBoard() {
           {actor !== undefined && drawing !== undefined ? (
             <ChartMain actor={actor} drawing={drawing} />
           ) : (
-            <p class="empty">
-              {state.session.value === null ? 'No run yet. Start one, or drop a recording here.' : 'No transition yet.'}
-            </p>
+            <Empty why={session === null ? 'No run yet. Start one, or drop a recording here.' : 'No transition yet.'} />
           )}
           {actor !== undefined && (
             <nav class="chart-title" aria-label="Actor">

@@ -11,6 +11,7 @@ import { escapedLine } from '../../model/escaped-text.ts';
 import { durationText } from '../../model/time-scale.ts';
 import { toneAfter } from '../../model/tone.ts';
 import { goTo } from '../../state/walk.ts';
+import { Empty } from '../parts/StepDetails.tsx';
 import { VirtualList } from '../parts/VirtualList.tsx';
 import { SearchTab } from './SearchTab.tsx';
 
@@ -90,7 +91,7 @@ function StepsTab() {
   const session = state.session.value;
   void state.revision.value;
   const position = state.position.value;
-  if (session === null || session.steps.length === 0) return <p class="empty">No transition yet.</p>;
+  if (session === null || session.steps.length === 0) return <Empty why="No transition yet." />;
   const drawingOf = ({ actor }: StepInfo) => state.model.drawings.get(session.actors.get(actor)?.info.drawing ?? '');
   const nameOf = ({ actor }: StepInfo): string => {
     const info = session.actors.get(actor)?.info;

@@ -1,10 +1,11 @@
 import { isList } from '../../../../json/depth.ts';
-import { useMemo } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { type Json, isJsonObject } from '../../../../json/json.ts';
 import { type RecordedExchange, exchangesOf } from '../../model/talk.ts';
 import { escapedLine } from '../../model/escaped-text.ts';
 import { durationText } from '../../model/time-scale.ts';
 import { usePage } from '../../state/page-context.ts';
+import { Empty } from '../parts/StepDetails.tsx';
 import { EscapedText, JsonTree } from '../parts/Values.tsx';
 import { VirtualList } from '../parts/VirtualList.tsx';
 
@@ -15,7 +16,7 @@ export function ExchangesTab() {
   const revision = state.slowRevision.value;
   const exchanges = useMemo(() => exchangesOf(session?.records ?? []), [session, revision]);
   const entry = session?.steps[state.position.value]?.entry ?? null;
-  if (exchanges.length === 0) return <p class="empty">Nothing is recorded of this.</p>;
+  if (exchanges.length === 0) return <Empty why="Nothing is recorded of this." />;
   const at = exchanges.findIndex(({ settled }) => settled === entry);
   return (
     <VirtualList
@@ -34,8 +35,9 @@ export function ExchangesTab() {
 
 function ExchangeView({ exchange, open }: { readonly exchange: RecordedExchange; readonly open: boolean }) {
   const { name, id, at, durationMs, request, outcome } = exchange;
+  const [isOpen, setOpen] = useState(open);
   return (
-    <details class="exchange" open={open}>
+    <details class="exchange" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <b class={outcome === null ? 'wait' : outcome.ok ? '' : 'danger'}>{escapedLine(name, 40)}</b>
         <span class="dim">{escapedLine(id, 60)}</span>
@@ -44,12 +46,14 @@ function ExchangeView({ exchange, open }: { readonly exchange: RecordedExchange;
           {durationText(at)} {durationMs === null ? '· open' : `+ ${durationText(durationMs)}`}
         </span>
       </summary>
-      <div class="payload">
-        <span class="payload-name">request</span>
-        <Messages request={request} />
-        <JsonTree value={request} open={1} />
-      </div>
-      {outcome !== null && (
+      {isOpen && (
+        <div class="payload">
+          <span class="payload-name">request</span>
+          <Messages request={request} />
+          <JsonTree value={request} open={1} />
+        </div>
+      )}
+      {isOpen && outcome !== null && (
         <div class="payload">
           <span class="payload-name">{outcome.ok ? 'reply' : 'failure'}</span>
           <JsonTree value={outcome.value} open={2} />
@@ -59,16 +63,26 @@ function ExchangeView({ exchange, open }: { readonly exchange: RecordedExchange;
   );
 }
 
-/** A model request's messages, as a conversation: the rest of the request is the tree below. */
+const LATEST = 40;
+const EARLIER = 400;
+
+/** A model request's messages, as a conversation, the latest of them: the rest of the request is the tree below. */
 function Messages({ request }: { readonly request: Json }) {
   const inner: Json = isJsonObject(request) && isJsonObject(request.request) ? request.request : request;
   const messages: Json = isJsonObject(inner) ? (inner.messages ?? null) : null;
+  const [shown, show] = useState(LATEST);
   if (!isList(messages)) return null;
+  const left = Math.max(0, messages.length - shown);
   return (
     <>
-      {messages.map((message, index) =>
+      {left > 0 && (
+        <button type="button" class="more" onClick={() => show(shown + EARLIER)}>
+          show earlier messages ({left})
+        </button>
+      )}
+      {messages.slice(left).map((message, index) =>
         isJsonObject(message) ? (
-          <div key={index}>
+          <div key={left + index}>
             <span class="message-role">{escapedLine(typeof message.role === 'string' ? message.role : '', 20)}</span>{' '}
             <MessageContent content={message.content ?? ''} />
           </div>

@@ -3,6 +3,7 @@ import { escapedLine } from '../../model/escaped-text.ts';
 import { type Lifelines, placeLifelines, type SequenceMessage, messagesOf } from '../../model/sequence.ts';
 import { usePage } from '../../state/page-context.ts';
 import { goTo } from '../../state/walk.ts';
+import { Empty } from '../parts/StepDetails.tsx';
 import { VirtualList } from '../parts/VirtualList.tsx';
 
 const ROW = 24;
@@ -18,7 +19,7 @@ export function SequenceTab() {
   const lines = useMemo(() => (session === null ? null : placeLifelines(session)), [session, revision]);
   const position = state.position.value;
   if (session === null || lines === null || messages.length === 0)
-    return <p class="empty">No actor has heard anything yet.</p>;
+    return <Empty why="No actor has heard anything yet." />;
   const width = LEFT + lines.names.length * COLUMN + 24;
   const at = messages.findLastIndex((message) => message.position <= position);
   return (

@@ -9,7 +9,7 @@ import { jsonDiff } from '../../model/compare/json-diff.ts';
 import { durationText } from '../../model/time-scale.ts';
 import type { PageModel, SessionModel } from '../../model/page-model.ts';
 import { usePage } from '../../state/page-context.ts';
-import { Changes, NotKnown, useDetail } from '../parts/StepDetails.tsx';
+import { Changes, Empty, NotKnown, useDetail } from '../parts/StepDetails.tsx';
 import { Icon, Lamp } from '../parts/Icon.tsx';
 import { JsonTree } from '../parts/Values.tsx';
 
@@ -21,7 +21,7 @@ export function StepTab() {
   const step = session?.steps[state.position.value];
   const current = useDetail(session?.info.id, step);
 
-  if (session === null || step === undefined) return <p class="empty">No step yet.</p>;
+  if (session === null || step === undefined) return <Empty why="No step yet." />;
   const before = session.steps[state.position.value - 1];
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- What scrolls must be reachable by keyboard.

@@ -2,7 +2,7 @@ import { usePage } from '../../state/page-context.ts';
 import { later } from '../parts/later.tsx';
 import { useState } from 'preact/hooks';
 import { escapedLine } from '../../model/escaped-text.ts';
-import { openFile } from '../../state/orders.ts';
+import { openFiles } from '../../state/orders.ts';
 import { showSession } from '../../state/walk.ts';
 import { DialogFrame } from '../parts/DialogFrame.tsx';
 import { Icon, Lamp } from '../parts/Icon.tsx';
@@ -63,10 +63,10 @@ function SessionsDialog() {
             onClick={() => choose(info.id)}
           >
             <Lamp tone={statusTone(info)} />
-            <span>{escapedLine(info.title, 160)}</span>
+            <bdi>{escapedLine(info.title, 160)}</bdi>
             <span class={statusTone(info)}>{statusText(info)}</span>
             <span class="sub">
-              {escapedLine(info.agent, 40)} · <time dateTime={info.at}>{localTime(info.at)}</time> ·{' '}
+              <bdi>{escapedLine(info.agent, 40)}</bdi> · <time dateTime={info.at}>{localTime(info.at)}</time> ·{' '}
               {escapedLine(info.id, 60)}
               {info.parent === null ? '' : ` · fork of ${escapedLine(info.parent.runId, 40)} at ${info.parent.entry}`}
             </span>
@@ -75,15 +75,13 @@ function SessionsDialog() {
       </div>
       {desk.acts && (
         <label class="button">
-          <Icon name="page" /> Open a recording…
+          <Icon name="page" /> Open recordings…
           <input
             class="sr"
             type="file"
+            multiple
             accept=".jsonl,.ndjson,.json"
-            onChange={(event) => {
-              const [file] = event.currentTarget.files ?? [];
-              if (file !== undefined) void openFile(page, file);
-            }}
+            onChange={(event) => void openFiles(page, [...(event.currentTarget.files ?? [])])}
           />
         </label>
       )}

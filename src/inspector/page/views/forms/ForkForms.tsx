@@ -21,9 +21,15 @@ export function ForkDialog({ entry, outcome }: { readonly entry: number; readonl
   const [text, setText] = useState(outcome);
   const changed = text !== outcome;
   const read = readJson(text);
-  const fork = (): void => {
-    page.state.dialog.value = null;
-    void order(page, changed && read.ok ? { kind: 'fork', entry, outcome: read.value } : { kind: 'fork', entry });
+  const [isSent, setSent] = useState(false);
+  const [refusal, setRefusal] = useState('');
+  const fork = async (): Promise<void> => {
+    setSent(true);
+    const other = changed && read.ok ? { outcome: read.value } : {};
+    // What the machine or the agent refuses can be written otherwise.
+    if (await order(page, { kind: 'fork', entry, ...other })) page.state.dialog.value = null;
+    else setRefusal(page.state.notice.value.text);
+    setSent(false);
   };
   return (
     <DialogFrame title={`Fork after entry ${entry}`}>
@@ -40,14 +46,22 @@ export function ForkDialog({ entry, outcome }: { readonly entry: number; readonl
             spellcheck={false}
             value={text}
             aria-invalid={changed && !read.ok}
-            onInput={(event) => setText(event.currentTarget.value)}
+            onInput={(event) => {
+              setText(event.currentTarget.value);
+              setRefusal('');
+            }}
           />
         </label>
       )}
       {changed && !read.ok && <p class="problem">{read.problem}</p>}
-      <Button look="yes" disabled={changed && !read.ok} onClick={fork}>
-        {changed ? 'Fork with this outcome' : 'Fork'}
-      </Button>
+      <div class="form-foot">
+        <Button look="yes" disabled={isSent || (changed && !read.ok)} onClick={() => void fork()}>
+          {changed ? 'Fork with this outcome' : 'Fork'}
+        </Button>
+        <p class="problem" role="alert">
+          {escapedLine(refusal, 400)}
+        </p>
+      </div>
     </DialogFrame>
   );
 }

@@ -5,6 +5,7 @@ import { JsonTree } from './Values.tsx';
 import { useEffect, useState } from 'preact/hooks';
 import type { StepDetail, StepInfo } from '../../../frames/protocol.ts';
 import { usePage } from '../../state/page-context.ts';
+import type { PageState } from '../../state/page-state.ts';
 
 const SIGNS = { added: '+', removed: '−', changed: '±' } as const;
 
@@ -67,3 +68,20 @@ export function useDetail(session: string | undefined, step: StepInfo | undefine
   }, [session, n]);
   return known !== null && known.session === session && known.detail?.step.n === n ? known.detail : null;
 }
+
+/** Stands where nothing is shown, and says `why`, unless what belongs there has not been read yet or cannot be. */
+export function Empty({ why }: { readonly why: string }) {
+  return <p class="empty">{whyOf(usePage().state, why)}</p>;
+}
+
+function whyOf(state: PageState, why: string): string {
+  void state.revision.value;
+  const session = state.session.value;
+  if (session === null) return state.model.server === null ? LOADING : why;
+  if (session.actors.size > 0) return why;
+  // A banner says what is wrong.
+  if ((session.problem ?? session.info.problem ?? null) !== null) return '';
+  return state.model.isGone(session.info.id) ? 'The inspector no longer has this run.' : LOADING;
+}
+
+const LOADING = 'Loading…';

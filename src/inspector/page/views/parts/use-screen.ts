@@ -2,34 +2,52 @@ import { effect, signal } from '@preact/signals';
 import { useLayoutEffect, useState } from 'preact/hooks';
 import type { Size } from '../../model/chart.ts';
 
+type Theme = 'dark' | 'light';
+
+const systemIsLight = matchMedia('(prefers-color-scheme: light)');
+
 /** The theme that is shown. The reader's choice is kept; without one the system's holds. */
-export const theme = signal<'dark' | 'light'>(firstTheme());
+export const theme = signal<Theme>(keptTheme() ?? systemTheme());
 
 /** Puts the theme on the page and keeps it. Call once. */
 export function applyTheme(): void {
-  effect(() => {
-    document.documentElement.dataset['theme'] = theme.value;
+  const paint = (shown: Theme): void => {
+    document.documentElement.dataset['theme'] = shown;
+  };
+  effect(() => paint(theme.value));
+  systemIsLight.addEventListener('change', () => {
+    if (!isChosen) theme.value = keptTheme() ?? systemTheme();
   });
+  // Paper is white, and no backgrounds are printed.
+  addEventListener('beforeprint', () => paint('light'));
+  addEventListener('afterprint', () => paint(theme.value));
 }
+
+/** Where nothing can be kept, the choice holds as long as the page. */
+let isChosen = false;
 
 /** Switches between dark and light, and remembers it. */
 export function toggleTheme(): void {
   theme.value = theme.value === 'dark' ? 'light' : 'dark';
+  isChosen = true;
   try {
     localStorage.setItem('signalbox-theme', theme.value);
   } catch {
-    // A page opened from a file may have no storage; the choice then lasts as long as the page.
+    // A page opened from a file may have no storage.
   }
 }
 
-function firstTheme(): 'dark' | 'light' {
+function keptTheme(): Theme | null {
   try {
     const kept = localStorage.getItem('signalbox-theme');
-    if (kept === 'dark' || kept === 'light') return kept;
+    return kept === 'dark' || kept === 'light' ? kept : null;
   } catch {
-    // See above.
+    return null;
   }
-  return matchMedia('(prefers-color-scheme: light)').matches ? 'light' : 'dark';
+}
+
+function systemTheme(): Theme {
+  return systemIsLight.matches ? 'light' : 'dark';
 }
 
 /** The size of an element, kept up to date. */

@@ -2,6 +2,7 @@ import { Button } from '../parts/Button.tsx';
 import { useState } from 'preact/hooks';
 import { usePage } from '../../state/page-context.ts';
 import type { TalkItem } from '../../model/talk.ts';
+import { Empty } from '../parts/StepDetails.tsx';
 import { Lamp } from '../parts/Icon.tsx';
 import { VirtualList } from '../parts/VirtualList.tsx';
 import { endingInWords } from '../../../../machines/contract/run-result.ts';
@@ -36,7 +37,7 @@ export function TalkBoard() {
         )}
       </div>
       {items.length === 0 ? (
-        <p class="empty">Nothing has been said yet.</p>
+        <Empty why="Nothing has been said yet." />
       ) : (
         <VirtualList
           items={items}
