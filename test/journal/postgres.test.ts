@@ -151,6 +151,25 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
     expect(await listed).toMatchObject({ code: 'store-unreachable' });
   });
 
+  for (const [what, disturb] of Object.entries({
+    'does not answer': (one: PostgresServer) => one.pause(),
+    'is gone': (one: PostgresServer) => one.kill(),
+    'is reached through a pool that has ended': async (_: PostgresServer, used: pg.Pool) => used.end(),
+  }))
+    test(`a journal is closed soon where the server ${what}`, async () => {
+      await using own = await startPostgres();
+      const used = new pg.Pool({ connectionString: own.url });
+      used.on('error', () => undefined);
+      const stores = [own.url, used].map((at) => postgresJournal(at, { migrate: true, leaseMs: 900 }));
+      for (const store of stores) await answered(store, crypto.randomUUID());
+      await disturb(own, used);
+      const began = performance.now();
+      for (const store of stores) await store.close();
+      expect(performance.now() - began).toBeLessThan(10_000);
+      own.goOn();
+      if (!used.ended) await used.end();
+    });
+
   test('where the server stays away, a conversation is free when it is there again', async () => {
     await using own = await startPostgres();
     const store = postgresJournal(own.url, { migrate: true, leaseMs: 2000, patienceMs: 1500 });
