@@ -97,6 +97,45 @@ overOwnTransports(() => {
     expect((await askInVain(model)).code).toBe('connect-failed');
     expect(requests()).toBe(2);
   });
+
+  test.each([307, 308])('a redirect (%i) within the origin is followed, with body and key', async (status) => {
+    const seen: string[] = [];
+    const server = createHttpServer((request, response) => {
+      const moves = request.url === '/v1/chat/completions';
+      request.setEncoding('utf8').once('data', (body: string) => {
+        seen.push(`${String(request.url)} ${String(request.headers.authorization)} ${body.slice(0, 1)}`);
+        if (moves) response.writeHead(status, { location: '/v1/chat/completions/' }).end('It has moved.');
+        else complete(request, response);
+      });
+    });
+    const baseURL = `http://127.0.0.1:${String(await listen(server))}/v1`;
+    const model = modelAt({ baseURL, model: 'm', apiKey: 'sk-abc' });
+    expect((await ask(model)).content).toBe('ok');
+    expect(seen).toEqual(['', '/'].map((end) => `/v1/chat/completions${end} Bearer sk-abc {`));
+  });
+
+  test('redirects in a circle end', async () => {
+    let requests = 0;
+    const server = createHttpServer((_, response) => {
+      requests += 1;
+      response.writeHead(307, { location: '/v1/chat/completions' }).end();
+    });
+    const failure = await askInVain(
+      modelAt({ baseURL: `http://127.0.0.1:${String(await listen(server))}/v1`, model: 'm' }),
+    );
+    expect(failure.message).toContain('It points to /v1/chat/completions');
+    expect(requests).toBe(6);
+  });
+
+  test('neither key nor body go to another origin', async () => {
+    let requests = 0;
+    const other = await listen(createHttpServer(() => (requests += 1)));
+    const location = `http://127.0.0.1:${String(other)}/v1/chat/completions`;
+    const server = createHttpServer((_, response) => response.writeHead(307, { location }).end());
+    const model = modelAt({ baseURL: `http://127.0.0.1:${String(await listen(server))}/v1`, model: 'm' });
+    expect((await askInVain(model)).message).toContain(`It points to ${location}`);
+    expect(requests).toBe(0);
+  });
 });
 
 test.each(['openai', 'direct'] as const)(

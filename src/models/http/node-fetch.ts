@@ -9,7 +9,7 @@ const stream = process.getBuiltinModule('node:stream');
 /**
  * A `fetch` over Node's own HTTP client, at half the CPU of the platform's. It keeps connections, honours the proxy
  * variables, abandons a connection that is not established after `connectMs` milliseconds, and does not keep an idle
- * process alive. It follows no redirects and sends text or bytes only.
+ * process alive. It follows redirects within their origin alone, and sends text or bytes only.
  */
 export function createNodeFetch({ connectMs, env }: { readonly connectMs: number; readonly env: Environment }): Fetch {
   // Requests go to one address again and again.

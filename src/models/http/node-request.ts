@@ -1,4 +1,5 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
+import { MOST_REDIRECTS } from '../../actors/redirect.ts';
 import type { HttpRoute } from './http-routes.ts';
 
 const http = process.getBuiltinModule('node:http');
@@ -30,10 +31,12 @@ export interface RequestListener {
 
 /**
  * A request over Node's own HTTP client. It is sent again, over a new connection, if a kept connection turns out to have
- * been closed by the server: nothing came back on it, so asking again is safe.
+ * been closed by the server: nothing came back on it, so asking again is safe. Redirects that keep it within its origin are
+ * followed.
  */
 export class NodeRequest {
-  readonly #outgoing: OutgoingRequest;
+  #outgoing: OutgoingRequest;
+  #redirects = 0;
   readonly #listener: RequestListener;
   #current: ClientRequest | IncomingMessage;
   #isDestroyed = false;
@@ -57,6 +60,7 @@ export class NodeRequest {
     if (!request.reusedSocket) limitConnecting(request, this.#outgoing.connectMs);
     const hasAnswered = request.reusedSocket ? watchBytes(request) : undefined;
     request.once('response', (message) => {
+      if (this.#follow(message)) return;
       this.#current = message;
       this.#listener.onResponse(message);
     });
@@ -67,6 +71,17 @@ export class NodeRequest {
       else this.#current = this.#send(true);
     });
     return request;
+  }
+
+  #follow(message: IncomingMessage): boolean {
+    const route = this.#redirects < MOST_REDIRECTS ? this.#outgoing.route.redirected(message) : null;
+    if (route === null) return false;
+    // What it says beside that is read past, so that its connection can be used again.
+    message.on('error', () => undefined).resume();
+    this.#redirects += 1;
+    this.#outgoing = { ...this.#outgoing, route };
+    this.#current = this.#send(false);
+    return true;
   }
 }
 
