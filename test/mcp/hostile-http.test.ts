@@ -287,3 +287,13 @@ test.concurrent('a server that refuses what follows its answer to initialize is 
     'after its answer to `initialize` it failed: it does not know our session any more (HTTP 404)',
   );
 });
+
+test.concurrent.each([429, 503])(
+  'a server that is busy (%i) right after its answer to initialize is tried again',
+  async (status) => {
+    const server = await startHostileHttp({ stumbles: status });
+    const { connection } = watched({ url: server.url });
+    expect(await connection.callTool('echo')).toMatchObject({ data: 'echo' });
+    expect(server.counts.get('initialize')).toBe(2);
+  },
+);

@@ -34,6 +34,8 @@ interface Options {
   readonly page?: boolean;
   /** Has forgotten each session before its first use, as one of several servers without a common store. */
   readonly forgets?: boolean;
+  /** Answers what follows `initialize` with this status, the first time. */
+  readonly stumbles?: number;
   /** Redirects what is posted to its address, with this status and to here. */
   readonly moved?: { readonly status: number; readonly location: string };
 }
@@ -58,6 +60,7 @@ export async function startHostileHttp({
   old = false,
   page = false,
   forgets = false,
+  stumbles,
   moved,
 }: Options = {}): Promise<HostileHttp> {
   const calls: string[] = [];
@@ -129,6 +132,8 @@ export async function startHostileHttp({
       if (!forgets) sessions.add(`session-${issued}`);
       response.setHeader('mcp-session-id', `session-${issued}`);
     }
+    if (stumbles !== undefined && rpc.method !== 'initialize' && counts.get('notifications/initialized') === 1)
+      return void response.writeHead(stumbles).end();
     if (rpc.id === undefined) return void response.writeHead(202).end();
     if (rpc.params?.name === 'gone') return void response.writeHead(404).end();
     if (rpc.params?.name === 'refused') return void response.writeHead(400).end();
