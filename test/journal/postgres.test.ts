@@ -111,6 +111,17 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
       await new Promise((resolve) => setTimeout(resolve, 1500));
       one.goOn();
     },
+    'writes nothing for a while, as one that is not the primary any more': async ({ url }: PostgresServer) => {
+      const client = new pg.Client({ connectionString: url });
+      await client.connect();
+      await client.query('alter system set default_transaction_read_only = on');
+      await client.query('select pg_reload_conf()');
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      await client.query('set default_transaction_read_only = off');
+      await client.query('alter system reset default_transaction_read_only');
+      await client.query('select pg_reload_conf()');
+      await client.end();
+    },
   }))
     test(`twenty runs go on where the server ${what}, and nothing is lost or done twice`, async () => {
       await using own = await startPostgres();

@@ -65,8 +65,11 @@ const SHORT: ReadonlySet<string> = new Set(['append', 'leave', 'release', 'sign'
 /** How long a server may take to close connections, in milliseconds. */
 const CLOSE_MS = 1000;
 
-/** What the server refuses now, and not for good: it starts or stops, has no connection left, or two were in each other's way. */
-const PASSING = /^(?:08|53|57P|40001|40P01|55006)/;
+/**
+ * What the server refuses now, and not for good: it starts, stops or is not the primary, has no connection or time left, or two
+ * were in each other's way.
+ */
+const PASSING = /^(?:08|25006|53|57014|57P|40001|40P01|55006|55P03)/;
 
 /** One schema of a Postgres database. Connects when it is first used. */
 export class PostgresDatabase {
