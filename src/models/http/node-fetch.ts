@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
 import type { Fetch } from '../endpoint/endpoint.ts';
 import type { Environment } from '../endpoint/environment.ts';
 import { findRoute, type HttpRoute } from './http-routes.ts';
-import { NodeRequest } from './node-request.ts';
+import { bodyOf, NodeRequest } from './node-request.ts';
 
 const stream = process.getBuiltinModule('node:stream');
 
@@ -70,14 +71,14 @@ export class NodeResponse extends Response {
 
   /** Passes on the body piece by piece, as text. Rejects when the connection breaks off. */
   readText(onText: (text: string) => void): Promise<void> {
-    const message = this.#message;
-    message.setEncoding('utf8');
+    const body = bodyOf(this.#message);
+    body.setEncoding('utf8');
     return new Promise((resolve, reject) => {
-      message.on('data', onText);
-      message.once('end', resolve);
-      message.once('error', reject);
-      message.once('close', () => {
-        if (!message.complete) reject(new Error('the connection was closed before the reply was complete'));
+      body.on('data', onText);
+      body.once('end', resolve);
+      body.once('error', reject);
+      body.once('close', () => {
+        if (!body.readableEnded) reject(new Error('the connection was closed before the reply was complete'));
       });
     });
   }
@@ -88,7 +89,7 @@ export class NodeResponse extends Response {
   }
 
   override get body(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    this.#web ??= new ReadableStream(sourceOf(this.#message));
+    this.#web ??= new ReadableStream(sourceOf(bodyOf(this.#message)));
     return this.#web;
   }
 
@@ -111,8 +112,8 @@ function pairs(message: IncomingMessage): Headers {
   return headers;
 }
 
-function sourceOf(message: IncomingMessage): UnderlyingDefaultSource<Uint8Array<ArrayBuffer>> {
-  const reader = stream.Readable.toWeb(message).getReader();
+function sourceOf(body: Readable): UnderlyingDefaultSource<Uint8Array<ArrayBuffer>> {
+  const reader = stream.Readable.toWeb(body).getReader();
   return {
     async pull(controller) {
       const next = await reader.read();

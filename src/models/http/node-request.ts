@@ -1,4 +1,6 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { Readable, Transform } from 'node:stream';
+import type Zlib from 'node:zlib';
 import { MOST_REDIRECTS } from '../../actors/redirect.ts';
 import type { HttpRoute } from './http-routes.ts';
 
@@ -122,4 +124,21 @@ function watchBytes(request: ClientRequest): () => boolean {
     before = socket.bytesRead;
   });
   return () => (request.socket?.bytesRead ?? 0) > before;
+}
+
+/** How to unpack a body, by its `content-encoding`. */
+const UNPACKERS: Readonly<Record<string, (zlib: typeof Zlib) => Transform>> = {
+  gzip: (zlib) => zlib.createGunzip(),
+  'x-gzip': (zlib) => zlib.createGunzip(),
+  deflate: (zlib) => zlib.createInflate(),
+  br: (zlib) => zlib.createBrotliDecompress(),
+  zstd: (zlib) => zlib.createZstdDecompress(),
+};
+
+/** The body of a response, unpacked where its server has compressed it: that is not asked for, and some do it all the same. */
+export function bodyOf(message: IncomingMessage): Readable {
+  const unpacker = UNPACKERS[message.headers['content-encoding']?.trim().toLowerCase() ?? ''];
+  if (unpacker === undefined) return message;
+  const { pipeline } = process.getBuiltinModule('node:stream');
+  return pipeline(message, unpacker(process.getBuiltinModule('node:zlib')), () => undefined);
 }
