@@ -1,13 +1,16 @@
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { readRecording, type Recording } from '../../src/journal/format/recording.ts';
 import type { JournalStore } from '../../src/journal/run/run-journal.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
+import { postgresJournal } from '../../src/journal/postgres/index.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { NO_POSTGRES, type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { calls } from '../support/replies.ts';
 import { openStore } from './open-store.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -37,16 +40,20 @@ async function put(store: JournalStore, { head, lines }: Recording): Promise<voi
 const migrate = (past: Recording): Recording =>
   JSON.parse(JSON.stringify(past).replaceAll('agent/model#1', 'agent/llmCall/callLlm#1'));
 
+const KINDS = ['memory', 'file', 'sqlite', ...(NO_POSTGRES === '' ? ['postgres'] : [])];
+
 const never = (): never => {
   throw new Error('A run that is migrated is never removed.');
 };
 
-describe.each(['memory', 'file', 'sqlite'])('a run that is migrated in a journal of the kind %s', (kind) => {
+describe.each(KINDS)('a run that is migrated in a journal of the kind %s', (kind) => {
   test('is replaced in one step, with its secrets, and is continued and resumed as any other', async () => {
     await using folder = await temporaryFolder();
+    await using server = kind === 'postgres' ? await startPostgres() : null;
     const place = join(folder.path, kind === 'file' ? 'runs' : 'runs.sqlite');
     const memory = memoryJournal();
-    const open = (): JournalStore => (kind === 'memory' ? memory : openStore(kind, place));
+    const shared = server === null ? memory : openStore(kind, `${server.url} runs`);
+    const open = (): JournalStore => (kind === 'memory' || server !== null ? shared : openStore(kind, place));
     await put(open(), await ofOtherVersion());
     open().secrets?.keep('one', { '«secret:1»': 'a-key' });
     await expect(payer(open(), []).agent.resume('one', { park: true })).rejects.toMatchObject({
@@ -84,4 +91,78 @@ test('a run that cannot be written in its new form stays as it was', async () =>
   writeFileSync(`${file}.new`, before.slice(0, 99));
   const { agent } = payer(openStore('file', folder.path), []);
   expect(await agent.resume('one', { park: true, migrate })).toMatchObject({ reason: 'parked' });
+});
+
+/** Holds the lines of all runs until its client ends, and says who waits to write them. */
+async function holdingLines({ url }: PostgresServer) {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  await client.query('begin; lock table runs.lines in share mode');
+  const waiting = async (): Promise<readonly number[]> => {
+    const { rows } = await client.query("select pid from pg_stat_activity where wait_event_type = 'Lock'");
+    return rows.map(({ pid }) => Number(pid));
+  };
+  return { client, waiting };
+}
+
+describe.skipIf(NO_POSTGRES !== '')('a run that is migrated in Postgres', () => {
+  test('is as it was where the server is killed meanwhile, and is migrated when it is there again', async () => {
+    await using server = await startPostgres(['fsync=on']);
+    const open = () => postgresJournal(server.url, { schema: 'runs', migrate: true, leaseMs: 1000, patienceMs: 500 });
+    const [first, second] = [open(), open()];
+    await put(first, await ofOtherVersion());
+    const before = await second.read('one');
+    const { waiting } = await holdingLines(server);
+    const resumed = payer(first, []).agent.resume('one', { park: true, migrate });
+    await expect.poll(waiting).toHaveLength(1);
+    await server.kill();
+    expect(await resumed).toMatchObject({ status: 'failed', error: { code: 'store-unreachable' } });
+    await server.start();
+    expect(await second.read('one')).toEqual(before);
+    const again = async () => payer(second, []).agent.resume('one', { park: true, migrate });
+    await expect.poll(() => again().catch(String), { timeout: 20_000 }).toMatchObject({ reason: 'parked' });
+    expect(JSON.stringify(await second.read('one'))).not.toContain('agent/model#1');
+    await Promise.all([first.close(), second.close()]);
+  });
+
+  test('is migrated once where a connection is cut meanwhile, and what is written behind it stays', async () => {
+    await using server = await startPostgres();
+    const store = postgresJournal(server.url, { schema: 'runs', migrate: true });
+    await put(store, await ofOtherVersion());
+    const { client, waiting } = await holdingLines(server);
+    const resumed = payer(store, []).agent.resume('one', { park: true, migrate });
+    await expect.poll(waiting).toHaveLength(1);
+    const [cut] = await waiting();
+    await client.query('select pg_terminate_backend($1)', [cut]);
+    await expect.poll(waiting).not.toContain(cut);
+    await client.end();
+    expect(await resumed).toMatchObject({ reason: 'parked' });
+    await payer(store, []).agent.approve('one', 'c1');
+    const { agent, pay } = payer(store, ['Done.']);
+    expect(await agent.resume('one')).toMatchObject({ result: 'Done.' });
+    expect(pay.calls).toHaveLength(1);
+    const kept = await store.read('one');
+    expect(kept?.lines.map(({ t }) => t).filter((t) => t === 'restart')).toHaveLength(2);
+    expect(kept?.lines.at(-1)).toMatchObject({ t: 'end' });
+    await store.close();
+  });
+
+  test('is not written by a process that another has taken it from', async () => {
+    await using server = await startPostgres();
+    const open = () => postgresJournal(server.url, { schema: 'runs', migrate: true });
+    const [late, soon] = [open(), open()];
+    await put(late, await ofOtherVersion());
+    const held = await late.take('one');
+    const pool = new pg.Pool({ connectionString: server.url });
+    await pool.query('delete from runs.writers');
+    const taken = await soon.take('one');
+    const { head, lines = [] } = taken?.recording ?? { head: undefined };
+    const all = head === undefined ? [] : [head, ...lines];
+    await expect(held?.sink.replace?.(all.slice(0, 2))).rejects.toMatchObject({ code: 'run-lost' });
+    await taken?.sink.append([{ t: 'note', at: 1, note: {} }]);
+    await taken?.sink.close();
+    expect((await soon.read('one'))?.lines).toHaveLength(lines.length + 1);
+    await Promise.all([late.close(), soon.close(), pool.end()]);
+  });
 });

@@ -115,6 +115,17 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
       await new Promise((resolve) => setTimeout(resolve, 1500));
       one.goOn();
     },
+    'writes nothing for a while, as one that is not the primary any more': async ({ url }: PostgresServer) => {
+      const client = new pg.Client({ connectionString: url });
+      await client.connect();
+      await client.query('alter system set default_transaction_read_only = on');
+      await client.query('select pg_reload_conf()');
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      await client.query('set default_transaction_read_only = off');
+      await client.query('alter system reset default_transaction_read_only');
+      await client.query('select pg_reload_conf()');
+      await client.end();
+    },
   }))
     test(`twenty runs go on where the server ${what}, and nothing is lost or done twice`, async () => {
       await using own = await startPostgres();
@@ -156,6 +167,25 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
     await store.close();
     expect(await listed).toMatchObject({ code: 'store-unreachable' });
   });
+
+  for (const [what, disturb] of Object.entries({
+    'does not answer': (one: PostgresServer) => one.pause(),
+    'is gone': (one: PostgresServer) => one.kill(),
+    'is reached through a pool that has ended': async (_: PostgresServer, used: pg.Pool) => used.end(),
+  }))
+    test(`a journal is closed soon where the server ${what}`, async () => {
+      await using own = await startPostgres();
+      const used = new pg.Pool({ connectionString: own.url });
+      used.on('error', () => undefined);
+      const stores = [own.url, used].map((at) => postgresJournal(at, { migrate: true, leaseMs: 900 }));
+      for (const store of stores) await answered(store, crypto.randomUUID());
+      await disturb(own, used);
+      const began = performance.now();
+      for (const store of stores) await store.close();
+      expect(performance.now() - began).toBeLessThan(10_000);
+      own.goOn();
+      if (!used.ended) await used.end();
+    });
 
   test('where the server stays away, a conversation is free when it is there again', async () => {
     await using own = await startPostgres();

@@ -1,4 +1,4 @@
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
@@ -155,4 +155,34 @@ test('a run and a conversation of a database that could not be written for a whi
   const other = mailer(sqliteJournal(path), { model: scriptedModel(['Not sent.']) });
   await expect.poll(() => other.reject('run', 'c1').catch(() => 'locked'), { timeout: 20_000 }).toBe(true);
   expect(await other.conversation('c').resume()).toMatchObject({ result: 'Not sent.' });
+});
+
+test('a run that was written to its end is answered, though its folder is away when it is given back; then it is free', async () => {
+  await using folder = await temporaryFolder();
+  const runs = join(folder.path, 'runs');
+  const away = join(folder.path, 'away');
+  const lock = join(runs, 'run.lock');
+  const store = fileJournal(runs);
+  await interrupted(store, 'run');
+  const leaving: JournalStore = {
+    ...store,
+    take: async (runId) => {
+      const taken = (await store.take?.(runId)) ?? null;
+      if (taken === null) return null;
+      const close = (): void | Promise<void> => {
+        renameSync(runs, away);
+        writeFileSync(runs, 'Another disk.');
+        return taken.sink.close();
+      };
+      return { ...taken, sink: { ...taken.sink, close } };
+    },
+  };
+  const run = mailer(leaving, { model: scriptedModel(['Not sent.']) }).resume('run');
+  await expect(run.reject('c1')).resolves.toBe(true);
+  expect(await run).toMatchObject({ status: 'answered', result: 'Not sent.' });
+  rmSync(runs);
+  renameSync(away, runs);
+  expect(existsSync(lock)).toBe(true);
+  await expect.poll(() => existsSync(lock), { timeout: 20_000 }).toBe(false);
+  expect(await store.list?.()).toMatchObject([{ runId: 'run', state: 'ended', status: 'answered' }]);
 });

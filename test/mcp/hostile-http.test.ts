@@ -194,6 +194,40 @@ test.concurrent('a refusal of one request (HTTP 400) that is not about the sessi
   expect(states()).not.toContain('BACKING_OFF');
 });
 
+test.concurrent('a call that is answered with 404 in two sessions is refused, says so, and is not sent for ever', async () => {
+  const server = await startHostileHttp();
+  const { connection } = watched({ url: server.url });
+  await connection.connect();
+  const { error, code } = await connection.callTool('gone');
+  expect(code).toBe('protocol-error');
+  expect(error).toContain("refused the request for 'gone': it does not know our session any more (HTTP 404)");
+  expect(error).not.toContain('lost before');
+  expect(server.counts.get('tools/call')).toBe(2);
+  expect(server.counts.get('initialize')).toBeLessThan(4);
+  expect(await connection.callTool('echo')).toMatchObject({ data: 'echo' });
+});
+
+describe('a redirect', () => {
+  test.concurrent.each([307, 308])('(%i) within the origin is followed, with headers', async (status) => {
+    const server = await startHostileHttp({ moved: { status, location: '/mcp/' } });
+    const { connection } = watched({ url: server.url, headers: { Authorization: 'Bearer mine' } });
+    expect(await connection.callTool('echo')).toMatchObject({ data: 'echo' });
+    expect(new Set(server.authorizations)).toEqual(new Set(['Bearer mine']));
+  });
+
+  test.concurrent.each([302, 307])('(%i) to another origin is not, and is named', async (status) => {
+    const other = await startHostileHttp();
+    const server = await startHostileHttp({ moved: { status, location: `${other.url}?key=abc` } });
+    const { connection } = watched({ url: server.url, headers: { Authorization: 'Bearer mine' } });
+    expect(await connection.connect()).toBe(false);
+    expect(connection.state).toBe('FAILED');
+    expect(connection.error?.message).toContain(`it redirects to ${other.url} (HTTP ${status})`);
+    expect(connection.error?.message).not.toContain('abc');
+    expect(other.authorizations).toEqual([]);
+    expect(server.counts.get('initialize')).toBe(1);
+  });
+});
+
 test.concurrent('a server that offers no stream of its own is no worse for it', async () => {
   const server = await startHostileHttp({ listens: false });
   const { connection, oddities, states } = watched({ url: server.url });
@@ -253,3 +287,13 @@ test.concurrent('a server that refuses what follows its answer to initialize is 
     'after its answer to `initialize` it failed: it does not know our session any more (HTTP 404)',
   );
 });
+
+test.concurrent.each([429, 503])(
+  'a server that is busy (%i) right after its answer to initialize is tried again',
+  async (status) => {
+    const server = await startHostileHttp({ stumbles: status });
+    const { connection } = watched({ url: server.url });
+    expect(await connection.callTool('echo')).toMatchObject({ data: 'echo' });
+    expect(server.counts.get('initialize')).toBe(2);
+  },
+);

@@ -43,6 +43,17 @@ describe('a server that is not safe to sign in at is refused, and nobody is aske
   });
 });
 
+test('a server that greets everybody, and wants a token for what follows, asks for a sign-in', async () => {
+  const place = await guarded({}, { greetsAll: true });
+  const plain = createMcpConnection('desk', { url: place.server.url });
+  onTestFinished(() => plain.disconnect());
+  expect(await plain.callTool('read')).toMatchObject({ code: 'auth-required' });
+  expect(plain.state).toBe('AUTH_REQUIRED');
+  const connection = desk(place);
+  await signIn(connection);
+  expect(await connection.callTool('read')).toMatchObject({ status: 'success' });
+});
+
 test('a token is sent to no other authorization server than the one that gave it', async () => {
   const options: { names?: string } = {};
   const place = await guarded({}, options);

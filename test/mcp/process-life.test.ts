@@ -44,6 +44,26 @@ describe('disconnect()', () => {
     expect(await alive(pids)).toEqual([false, false]);
   });
 
+  test.runIf(process.platform === 'linux').concurrent.each(['keeps-apart', 'stubborn-apart'])(
+    'ends what a server (%s) started in a session of its own, and nothing else',
+    async (mode) => {
+      const bystander = spawn('sleep', ['60'], { stdio: 'ignore', detached: true });
+      onTestFinished(() => void bystander.kill());
+      const { connection } = watched(hostileEntry(mode));
+      const pids = await pidsOf(connection);
+      await connection.disconnect();
+      await poll(() => alive(pids)).toEqual([false, false]);
+      expect(await alive([bystander.pid ?? 0])).toEqual([true]);
+    },
+  );
+
+  test.concurrent('leaves alone what a server that ends by itself has started in a session of its own', async () => {
+    const { connection } = watched(hostileEntry('apart'));
+    const pids = await pidsOf(connection);
+    await connection.disconnect();
+    expect(await alive(pids)).toEqual([false, true]);
+  });
+
   test.concurrent('leaves alone what a server started, when the configuration says so', async () => {
     const { connection } = watched({ ...hostileEntry(), killTree: false });
     const pids = await pidsOf(connection);
@@ -111,12 +131,15 @@ describe('when the host ends, its servers end, and the host ends as it would hav
     await poll(() => alive(host.pids)).toEqual([false, false]);
   });
 
-  test.concurrent('by SIGTERM, even a server that does not care about that', async () => {
-    const host = await startHost('waits', 'stubborn');
-    host.child.kill('SIGTERM');
-    expect(await ended(host.child)).toEqual({ code: null, signal: 'SIGTERM' });
-    await poll(() => alive(host.pids)).toEqual([false, false]);
-  });
+  test.concurrent.each(['stubborn', 'stubborn-apart'])(
+    'by SIGTERM, even a server that does not care (%s)',
+    async (mode) => {
+      const host = await startHost('waits', mode);
+      host.child.kill('SIGTERM');
+      expect(await ended(host.child)).toEqual({ code: null, signal: 'SIGTERM' });
+      await poll(() => alive(host.pids)).toEqual([false, false]);
+    },
+  );
 
   test.concurrent.each([
     ['throws', 1],

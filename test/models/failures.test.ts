@@ -216,6 +216,22 @@ overOwnTransports(() => {
     expect((await askInVain(model)).message).toContain('points to https://elsewhere.test/v1');
   });
 
+  test.each(['http', 'https'])(
+    'what answers %s with something else is reached, and does not speak it',
+    async (scheme) => {
+      const other = createServer((socket) => void socket.on('error', () => undefined).end('SSH-2.0-OpenSSH_9.2\r\n'));
+      other.listen(0, '127.0.0.1');
+      await once(other, 'listening');
+      onTestFinished(() => void other.close());
+      const address = other.address();
+      const port = typeof address === 'object' ? String(address?.port) : '';
+      const failure = await askInVain(modelAt({ baseURL: `${scheme}://127.0.0.1:${port}/v1`, model: 'm' }));
+      expect(failure.code).toBe('connect-failed');
+      expect(failure.message).toContain(`does not speak ${scheme}`);
+      expect(failure.message).not.toContain('Cannot reach');
+    },
+  );
+
   test('a connection that does not stand in time is a timeout of the connection', async () => {
     // A TLS handshake that is never answered: the socket is there, the connection is not.
     const silent = createServer();

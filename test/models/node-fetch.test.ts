@@ -7,6 +7,7 @@ import { connect, createServer as createTcpServer, type Server, type Socket } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { brotliCompressSync, createGzip, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import { configuredModel } from '../../src/models/chat/chat-model.ts';
 import { createNodeFetch } from '../../src/models/http/node-fetch.ts';
@@ -73,6 +74,51 @@ overEachTransport(() => {
     expect(server.requests).toHaveLength(2);
   });
 
+  test.each(Object.entries({ gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync, zstd: zstdCompressSync }))(
+    'a reply that its server compresses unasked (%s) is read, and one that is cut off is told so',
+    async (encoding, compress) => {
+      let cut = 0;
+      const server = createHttpServer((request, response) => {
+        const packed = compress(completion);
+        response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': encoding });
+        request.resume().on('end', () => response.end(packed.subarray(0, packed.length - cut)));
+      });
+      const model = modelAt({ baseURL: `http://127.0.0.1:${String(await listen(server))}/v1`, model: 'm' });
+      expect((await ask(model)).content).toBe('ok');
+      cut = 20;
+      expect((await askInVain(model)).code).toBe('bad-response');
+    },
+  );
+
+  test('a stream that its server compresses unasked comes as it is written, and so does an error', async () => {
+    let requests = 0;
+    const server = createHttpServer((_, response) => {
+      const packed = createGzip();
+      const write = (text: string): void => {
+        packed.write(text);
+        packed.flush();
+      };
+      const isFirst = requests++ === 0;
+      response.writeHead(isFirst ? 200 : 404, {
+        'content-type': isFirst ? 'text/event-stream' : 'application/json',
+        'content-encoding': 'gzip',
+      });
+      packed.pipe(response);
+      if (!isFirst) return void packed.end('{"error":{"message":"no such model","code":"model_not_found"}}');
+      write('data: {"choices":[{"delta":{"content":"one"}}]}\n\n');
+      heard.promise.then(
+        () => packed.end('data: {"choices":[{"delta":{"content":" two"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'),
+        () => undefined,
+      );
+    });
+    const heard = Promise.withResolvers<void>();
+    const baseURL = `http://127.0.0.1:${String(await listen(server))}/v1`;
+    const io = { onToken: () => heard.resolve() };
+    expect((await ask(modelAt({ baseURL, model: 'm' }), { stream: true, io })).content).toBe('one two');
+    const failing = modelAt({ baseURL, model: 'm' });
+    expect((await askInVain(failing)).code).toBe('model-not-found');
+  });
+
   test('a certificate that nobody vouches for is told with the remedy', async () => {
     const port = await listen(createTlsServer({ cert: certificate, key }, complete));
     const failure = await askInVain(modelAt({ baseURL: `https://localhost:${String(port)}/v1`, model: 'm' }));
@@ -96,6 +142,45 @@ overOwnTransports(() => {
     await ask(model);
     expect((await askInVain(model)).code).toBe('connect-failed');
     expect(requests()).toBe(2);
+  });
+
+  test.each([307, 308])('a redirect (%i) within the origin is followed, with body and key', async (status) => {
+    const seen: string[] = [];
+    const server = createHttpServer((request, response) => {
+      const moves = request.url === '/v1/chat/completions';
+      request.setEncoding('utf8').once('data', (body: string) => {
+        seen.push(`${String(request.url)} ${String(request.headers.authorization)} ${body.slice(0, 1)}`);
+        if (moves) response.writeHead(status, { location: '/v1/chat/completions/' }).end('It has moved.');
+        else complete(request, response);
+      });
+    });
+    const baseURL = `http://127.0.0.1:${String(await listen(server))}/v1`;
+    const model = modelAt({ baseURL, model: 'm', apiKey: 'sk-abc' });
+    expect((await ask(model)).content).toBe('ok');
+    expect(seen).toEqual(['', '/'].map((end) => `/v1/chat/completions${end} Bearer sk-abc {`));
+  });
+
+  test('redirects in a circle end', async () => {
+    let requests = 0;
+    const server = createHttpServer((_, response) => {
+      requests += 1;
+      response.writeHead(307, { location: '/v1/chat/completions' }).end();
+    });
+    const failure = await askInVain(
+      modelAt({ baseURL: `http://127.0.0.1:${String(await listen(server))}/v1`, model: 'm' }),
+    );
+    expect(failure.message).toContain('It points to /v1/chat/completions');
+    expect(requests).toBe(6);
+  });
+
+  test('neither key nor body go to another origin', async () => {
+    let requests = 0;
+    const other = await listen(createHttpServer(() => (requests += 1)));
+    const location = `http://127.0.0.1:${String(other)}/v1/chat/completions`;
+    const server = createHttpServer((_, response) => response.writeHead(307, { location }).end());
+    const model = modelAt({ baseURL: `http://127.0.0.1:${String(await listen(server))}/v1`, model: 'm' });
+    expect((await askInVain(model)).message).toContain(`It points to ${location}`);
+    expect(requests).toBe(0);
   });
 });
 

@@ -83,13 +83,21 @@ export async function startPostgres(settings: readonly string[] = ['fsync=off'])
     pid,
     start,
     kill: () => signal('SIGKILL', true),
-    pause: () => void process.kill(-pid(), 'SIGSTOP'),
-    goOn: () => void process.kill(-pid(), 'SIGCONT'),
+    pause: () => processesOf(pid()).forEach((one) => process.kill(one, 'SIGSTOP')),
+    goOn: () => processesOf(pid()).forEach((one) => process.kill(one, 'SIGCONT')),
     [Symbol.asyncDispose]: async () => {
       await signal('SIGQUIT', false);
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** The server's main process and those of its connections, which have sessions of their own; none where it has ended. */
+function processesOf(pid: number): readonly number[] {
+  return execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .flatMap(([one = 0, parent]) => (one === pid || parent === pid ? [one] : []));
 }
 
 function binaries(): string | null {

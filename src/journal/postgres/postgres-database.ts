@@ -2,6 +2,7 @@
  * Owns: the connections to one schema of a database, that its tables are those of this version, and that a statement is tried
  * again while the server cannot be reached. Every statement that goes through it may happen twice.
  */
+import { setTimeout as wait } from 'node:timers/promises';
 import { JournalError } from '../format/journal-error.ts';
 import { emptySchema, migration, POSTGRES_VERSION } from './postgres-schema.ts';
 
@@ -59,10 +60,16 @@ export interface DatabaseOptions {
 const CONNECT_MS = 10_000;
 
 /** Statements that take no longer where there is more in the database. */
-const SHORT: ReadonlySet<string> = new Set(['append', 'release', 'sign', 'take']);
+const SHORT: ReadonlySet<string> = new Set(['append', 'leave', 'release', 'sign', 'take']);
 
-/** What the server refuses now, and not for good: it starts or stops, has no connection left, or two were in each other's way. */
-const PASSING = /^(?:08|53|57P|40001|40P01|55006)/;
+/** How long a server may take to close connections, in milliseconds. */
+const CLOSE_MS = 1000;
+
+/**
+ * What the server refuses now, and not for good: it starts, stops or is not the primary, has no connection or time left, or two
+ * were in each other's way.
+ */
+const PASSING = /^(?:08|25006|53|57014|57P|40001|40P01|55006|55P03)/;
 
 /** One schema of a Postgres database. Connects when it is first used. */
 export class PostgresDatabase {
@@ -126,10 +133,18 @@ export class PostgresDatabase {
     return client;
   }
 
+  /** Does one statement if the server answers now, and not otherwise: nobody waits for one that is away. */
+  async attempt(name: string, text: string, values: readonly unknown[]): Promise<void> {
+    await this.#once(name, text, values).catch(() => undefined);
+  }
+
   async close(): Promise<void> {
     this.#closings += 1;
     await this.#pool?.catch(() => undefined);
-    await this.#own?.end();
+    // A server that does not answer closes no connection either.
+    const late = new AbortController();
+    await Promise.race([this.#own?.end(), wait(CLOSE_MS, undefined, { signal: late.signal }).catch(() => undefined)]);
+    late.abort();
     [this.#own, this.#pool, this.#ready] = [null, null, null];
   }
 
@@ -158,15 +173,15 @@ export class PostgresDatabase {
   ): Promise<readonly PostgresRow[]> {
     const until = performance.now() + this.#options.patienceMs;
     const closings = this.#closings;
-    for (let wait = 20; ; wait = Math.min(wait * 2, 1000)) {
+    for (let pause = 20; ; pause = Math.min(pause * 2, 1000)) {
       try {
         // oxlint-disable-next-line no-await-in-loop -- one try after the other
         return await this.#once(name, text, values);
       } catch (error) {
         if (!isPassing(error)) throw error;
-        const isLate = performance.now() + wait > until;
+        const isLate = performance.now() + pause > until;
         // oxlint-disable-next-line no-await-in-loop -- as above
-        if (!isLate) await new Promise((resolve) => setTimeout(resolve, wait));
+        if (!isLate) await wait(pause);
         if (isLate || closings !== this.#closings) throw new JournalError('store-unreachable', null, this.place, error);
       }
     }

@@ -1,12 +1,11 @@
 import { OptionError, optionsOf } from '../../json/known-options.ts';
-import { lineWriter, type LineWriter } from '../format/blobs.ts';
-import { withSum } from '../format/checksums.ts';
+import { lineWriter } from '../format/blobs.ts';
 import { type RepairedRun, wholePart } from '../format/cut-recording.ts';
 import { createHistories, type StoredPart } from '../format/histories.ts';
 import { JournalError } from '../format/journal-error.ts';
-import type { RecordLine, RunRecord } from '../format/record.ts';
+import type { RunRecord } from '../format/record.ts';
 import type { Recording } from '../format/recording.ts';
-import { type RunQuery, type RunSummary, runTally, type Tally } from '../format/tally.ts';
+import { type RunQuery, type RunSummary, runTally } from '../format/tally.ts';
 import { liveJournal } from '../run/live-journal.ts';
 import type { JournalStore, RunHead, RunJournal, RunSecrets, Sink, TakenRun } from '../run/run-journal.ts';
 import type { PruneLimits } from '../stores/prune-runs.ts';
@@ -16,6 +15,7 @@ import { PostgresNotices } from './postgres-notices.ts';
 import { linesOf, recordingIn } from './postgres-rows.ts';
 import { PostgresRequests } from './postgres-requests.ts';
 import { PostgresRuns } from './postgres-runs.ts';
+import { type SinkStart, postgresSink } from './postgres-sink.ts';
 import { PostgresWriter } from './postgres-writer.ts';
 
 /** Where and how {@link postgresJournal} keeps runs. */
@@ -109,16 +109,6 @@ function settingsOf(options: PostgresJournalOptions): Settings {
   return { schema, migrate, leaseMs, patienceMs, silentMs };
 }
 
-/** The progress of a run that is being written. */
-interface Begun {
-  readonly tally: Tally;
-  readonly write: LineWriter;
-  readonly written: number;
-  /** Of a run that begins: its head, and where its history goes, once the first line was written. */
-  readonly head?: RunRecord;
-  readonly placed?: () => StoredPart | null;
-}
-
 class PostgresStore {
   readonly secrets: RunSecrets;
   readonly requests: PostgresRequests;
@@ -155,8 +145,9 @@ class PostgresStore {
       return stored === null ? whole : { ...whole, history: stored.part };
     };
     const write = lineWriter(undefined, 0, headAs);
-    const begun = { tally: runTally(head), write, written: 0, head, placed: () => stored };
-    return liveJournal(run, this.#sinkOf(head.runId, crypto.randomUUID(), begun));
+    const { runId } = head;
+    const begun = { runId, token: crypto.randomUUID(), tally: runTally(head), write, written: 0 };
+    return liveJournal(run, this.#sinkOf({ ...begun, head, placed: () => stored }));
   }
 
   async take(runId: string): Promise<TakenRun | null> {
@@ -172,7 +163,7 @@ class PostgresStore {
     const tally = runTally(recording.head, recording.lines);
     const lines = recording.numbers?.at(-1) ?? recording.lines.length + 1;
     const write = lineWriter(recording.payloads, recording.sums ?? null);
-    return { recording, sink: this.#sinkOf(runId, token, { tally, write, written: lines }) };
+    return { recording, sink: this.#sinkOf({ runId, token, tally, write, written: lines }) };
   }
 
   async read(runId: string): Promise<Recording | null> {
@@ -248,41 +239,16 @@ class PostgresStore {
     return recordingIn(stored ?? { lines: [], records: 0 });
   }
 
-  #sinkOf(runId: string, token: string, { tally, write, written, head, placed }: Begun): Sink {
-    this.#lease.join(token);
-    let next = written + 1;
-    let ended = false;
-    let failed = false;
-    const close = async (): Promise<void> => {
-      if (failed || !this.#lease.leave(token)) return;
-      if (ended && this.#kept.delete(runId))
-        await this.#database.query(null, 'delete from $s.secrets where run_id = $1', [runId]);
-      // Nothing was written of a run that has not begun.
-      if (next > 1) await this.#writer.release(runId, token);
-    };
-    const append = async (records: readonly RecordLine[]): Promise<void> => {
-      const lines = records.flatMap((record) => write(record).trimEnd().split('\n'));
-      for (const record of records) tally.add(record);
-      const from = next;
-      const tallied = tally.read();
-      const history = from === 1 ? (placed?.() ?? null) : null;
-      const inline = (): string => {
-        if (history !== null) this.#histories.forget(history.part.$history);
-        return withSum(JSON.stringify(head), 1);
-      };
-      next += lines.length;
-      try {
-        await this.#writer.append({ token, tallied, lines, from, history, inline });
-      } catch (error) {
-        // Given back with the next sign of life, which is not waited for: where the server cannot be reached, it takes as long again.
-        failed = true;
-        this.#lease.abandon(runId, token);
-        void this.#lease.alive().catch(() => undefined);
-        throw error;
-      }
-      ended ||= tallied.ended;
-    };
-    return { append, close };
+  #sinkOf(begun: SinkStart): Sink {
+    return postgresSink(begun, {
+      lease: this.#lease,
+      writer: this.#writer,
+      histories: this.#histories,
+      forget: async (runId) => {
+        if (this.#kept.delete(runId))
+          await this.#database.query(null, 'delete from $s.secrets where run_id = $1', [runId]);
+      },
+    });
   }
 
   async #orRelease<T>(runId: string, token: string, work: () => Promise<T>): Promise<T> {

@@ -94,7 +94,7 @@ export class PostgresLease {
     this.#stop();
     if (this.#signedAt === Number.NEGATIVE_INFINITY) return;
     this.#signedAt = Number.NEGATIVE_INFINITY;
-    await this.#database.query(null, 'delete from $s.writers where id = $1', [this.id]).catch(() => undefined);
+    await this.#database.attempt('leave', 'delete from $s.writers where id = $1', [this.id]);
   }
 
   async #free(name: string, token: string): Promise<void> {

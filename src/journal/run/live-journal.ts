@@ -122,11 +122,15 @@ class LiveJournal {
       if (written !== undefined) await written;
       this.#stop();
       await this.#sink?.append([{ t: 'end', at: this.at(), output }]);
-      await this.#sink?.close();
     } catch (error) {
       this.#refuse(error, this.#queue.splice(0));
     } finally {
       this.#stop();
+    }
+    try {
+      await this.#sink?.close();
+    } catch {
+      // It is written to its end: that its place cannot be tidied up makes it no failure.
     }
   }
 

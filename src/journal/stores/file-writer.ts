@@ -125,11 +125,14 @@ function locked<T>({ files, keep, onClose }: FileWriting, runId: string, begin: 
       if (doubtful || !lock.isHeld()) throw new JournalError('run-lost', runId, files.dir);
     },
     close: (ending) => {
-      if (ending !== null && lock.isHeld(true)) {
-        files.secrets.remove(runId);
-        if (keep === 'not-answered' && ending.answered) files.erase(runId);
+      try {
+        if (ending !== null && lock.isHeld(true)) {
+          files.secrets.remove(runId);
+          if (keep === 'not-answered' && ending.answered) files.erase(runId);
+        }
+      } finally {
+        lock.release();
       }
-      lock.release();
       return onClose();
     },
   };

@@ -17,6 +17,7 @@ export interface RunLock {
    * seconds old, and with `now` at once.
    */
   isHeld(now?: boolean): boolean;
+  /** Where the file cannot be removed, that is tried again until it can, or the process ends. */
   release(): void;
 }
 
@@ -96,13 +97,22 @@ function heldLock(path: string, mine: Writer): RunLock {
     check();
     if (held) utimesSync(path, new Date(), new Date());
   };
-  const beats = setInterval(() => {
+  let isReleased = false;
+  const letGo = (): void => {
+    check();
+    if (held) removeLock(path);
+    held = false;
+    clearInterval(beats);
+  };
+  const attempt = (): void => {
     try {
-      beat();
+      if (isReleased) letGo();
+      else beat();
     } catch {
-      // A sign of life that could not be given is given the next time; a lock that is gone is noticed then, too.
+      // What could not be done is done the next time: a sign of life, a removal; a lock that is gone is noticed then, too.
     }
-  }, BEAT_MS);
+  };
+  const beats = setInterval(attempt, BEAT_MS);
   beats.unref();
   return {
     isHeld: (now = false) => {
@@ -111,10 +121,8 @@ function heldLock(path: string, mine: Writer): RunLock {
       return held;
     },
     release: () => {
-      clearInterval(beats);
-      check();
-      if (held) removeLock(path);
-      held = false;
+      isReleased = true;
+      attempt();
     },
   };
 }

@@ -57,12 +57,13 @@ export function waitedTooLong(server: string, what: string, ms: number, last: Mc
   return new McpError('not-connected', server, message, last ?? undefined, last?.data);
 }
 
-/** The server refused the request itself; with 403, it is not allowed. */
+/** The server refused the request itself; with 403, it is not allowed. One in a session that it forgot was sent in a new one. */
 export function refusedCall(server: string, what: string, fault: LinkFault): McpError {
+  const again = fault.kind === 'session' ? ', and answered the same in a new one. It was not carried out' : '';
   return new McpError(
     fault.kind === 'auth' ? 'forbidden' : 'protocol-error',
     server,
-    `MCP server '${server}' refused the request for ${what}: ${fault.message}.`,
+    `MCP server '${server}' refused the request for ${what}: ${fault.message}${again}.`,
     fault,
     fault.data,
   );

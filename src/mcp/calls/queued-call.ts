@@ -256,7 +256,7 @@ export class QueuedCall<T = unknown> {
       case 'REFUSED':
         return this.#refusal(call, cause instanceof McpError ? cause : this.#host.idle());
       case 'LOST':
-        return cause instanceof LinkFault && cause.kind === 'refused' && !delivered
+        return cause instanceof LinkFault && (cause.kind === 'refused' || cause.kind === 'session') && !delivered
           ? refusedCall(server, what, cause)
           : lostCall(call, cause);
       default:

@@ -67,7 +67,7 @@ export interface McpStdioConfig extends McpServerSettings {
   /** Added to a small safe part of our own environment, the rest of which does not reach the server. */
   readonly env?: Readonly<Record<string, string>> | undefined;
   readonly cwd?: string | undefined;
-  /** Also end what the server started (POSIX: its process group, Windows: its tree). Default true. */
+  /** Also end what the server started (POSIX: its process group, Linux: other sessions too, Windows: its tree). Default true. */
   readonly killTree?: boolean | undefined;
 }
 

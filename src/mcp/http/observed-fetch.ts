@@ -2,6 +2,7 @@ import type { PendingRequest, PendingRequests } from '../wire/pending-requests.t
 import type { McpLimits } from '../config/server-limits.ts';
 import { LinkFault } from '../wire/faults.ts';
 import { answerIn, beginning, createEventGuard, withBody } from './bodies.ts';
+import { redirectWithin } from '../../actors/redirect.ts';
 import { readRetryAfter } from '../../actors/retry-after.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import { readChallenge } from './challenge.ts';
@@ -91,6 +92,8 @@ export function observedFetch(listener: TrafficListener, inner: typeof fetch = f
     });
     listener.onTraffic();
     if (method === 'POST' && response.status >= 400) throw await statusFault(response, init);
+    if (method === 'POST' && response.status >= 300)
+      refuseRedirect(response, new URL(url instanceof Request ? url.url : url));
     if (method === 'GET' && response.status >= 400) {
       const offersNoStream = response.status === 405;
       if (!offersNoStream || resumeAt !== null) onGetFailed(await statusFault(response, init), offersNoStream);
@@ -103,6 +106,21 @@ export function observedFetch(listener: TrafficListener, inner: typeof fetch = f
     if (method === 'POST') return post(response, init);
     return method === 'GET' && isEventStream(response) ? get(response, resumed) : response;
   };
+}
+
+/** What leads elsewhere, or would lose the request; the SDK follows the others. */
+function refuseRedirect(response: Response, from: URL): void {
+  const { status, headers } = response;
+  const location = headers.get('location');
+  if (location === null || redirectWithin(from, status, location) !== null) return;
+  void response.body?.cancel();
+  const to = URL.canParse(location, from.href) ? new URL(location, from) : null;
+  const where = to === null ? 'nowhere' : `to ${to.origin}${to.pathname}`;
+  throw new LinkFault(
+    'protocol',
+    `it redirects ${where} (HTTP ${status}), which is not followed: if that is the server, make it the url`,
+    { delivered: false, data: { status } },
+  );
 }
 
 /** A web page instead of an answer: the URL is not that of an MCP server. */

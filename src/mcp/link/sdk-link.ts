@@ -208,6 +208,8 @@ async function handshake(client: Client, wire: Wire<Transport>, signal: AbortSig
   try {
     await Promise.race([connecting, aborted, wire.requests.greetingLost]);
   } catch (error) {
+    // Only what refuses for good is about the answer to `initialize`: a missing token or a busy server is not.
+    if (error instanceof LinkFault && error.kind !== 'session' && !isRefusal(error)) throw error;
     const fault = faultOf(error, wire, wire.requests.latest(), signal);
     const answer = wire.requests.latest()?.answer;
     if (fault.kind === 'answer' && isJsonObject(answer))

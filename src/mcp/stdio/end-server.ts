@@ -50,11 +50,19 @@ export function signalProcess({ child, pid, tree, platform }: ServerEnding, sign
     child.kill(signal);
     return;
   }
+  const apart = platform === 'linux' && isLeaderRunning(child) ? startedApart(pid) : [];
   try {
     process.kill(-pid, signal);
   } catch {
     // The group has gone, or was never made: the program alone is left to try.
     child.kill(signal);
+  }
+  for (const one of apart) {
+    try {
+      process.kill(one, signal);
+    } catch {
+      // It has ended meanwhile.
+    }
   }
 }
 
@@ -108,21 +116,47 @@ function answersSignals(group: number): boolean {
 
 function hasLivingMember(group: number): boolean {
   try {
-    return readdirSync('/proc').some((entry) => /^\d+$/.test(entry) && isLivingMember(entry, group));
+    return livingProcesses().some((one) => one.group === group);
   } catch {
     return true;
   }
 }
 
-function isLivingMember(pid: string, group: number): boolean {
+/**
+ * What a running program has started, and what that has started, outside of the program's own group: in a session of its own,
+ * as browsers are. What a program that has ended left behind there is no longer known as its own.
+ */
+function startedApart(program: number): readonly number[] {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The name in parentheses may hold anything; behind it stand state, parent and group.
-    const [state = '', , member] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return Number(member) === group && !'ZX'.includes(state);
+    const children = Map.groupBy(livingProcesses(), ({ parent }) => parent);
+    const below = (pid: number): readonly LivingProcess[] =>
+      (children.get(pid) ?? []).flatMap((one) => [one, ...below(one.pid)]);
+    return below(program).flatMap(({ pid, group }) => (group === program ? [] : [pid]));
   } catch {
-    return false;
+    return [];
   }
+}
+
+interface LivingProcess {
+  readonly pid: number;
+  readonly parent: number;
+  readonly group: number;
+}
+
+/** All of the system, without those that have ended and wait to be collected. Throws where `/proc` cannot be read. */
+function livingProcesses(): readonly LivingProcess[] {
+  return readdirSync('/proc').flatMap((entry) => {
+    if (!/^\d+$/.test(entry)) return [];
+    try {
+      const stat = readFileSync(`/proc/${entry}/stat`, 'latin1');
+      // The name in parentheses may hold anything; behind it stand state, parent and group.
+      const [state = '', parent, group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      if ('ZX'.includes(state)) return [];
+      return [{ pid: Number(entry), parent: Number(parent), group: Number(group) }];
+    } catch {
+      return [];
+    }
+  });
 }
 
 /**

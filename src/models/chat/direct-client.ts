@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { processEnvironment, readVariable, type Environment } from '../endpoint/environment.ts';
 import { findRoute } from '../http/http-routes.ts';
-import { NodeRequest } from '../http/node-request.ts';
+import { bodyOf, NodeRequest } from '../http/node-request.ts';
 import type { ResponseHeaders } from './failure.ts';
 import { isOpenAIHost } from '../endpoint/endpoint.ts';
 import { customHeaders, type ClientSettings } from './openai-client.ts';
@@ -39,11 +39,12 @@ export function openDirectClient(settings: ClientSettings, env: Environment, con
 
 function readMessage(message: IncomingMessage, listener: ResponseListener): void {
   listener.onHead(message.statusCode ?? 0, headersOf(message));
-  message.setEncoding('utf8');
-  message.on('data', (text: string) => listener.onText(text));
-  message.once('end', () => listener.onEnd());
-  // A connection that breaks off is an error of the message, too.
-  message.on('error', (error) => listener.onFailure(error));
+  const body = bodyOf(message);
+  body.setEncoding('utf8');
+  body.on('data', (text: string) => listener.onText(text));
+  body.once('end', () => listener.onEnd());
+  // A connection that breaks off is an error of the body, too.
+  body.on('error', (error) => listener.onFailure(error));
 }
 
 function headersOf(message: IncomingMessage): ResponseHeaders {

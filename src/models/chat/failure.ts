@@ -41,6 +41,9 @@ const HUNG_UP = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
 /** Node's names for untrusted certificates. */
 const UNTRUSTED = /SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)|CERT_/;
 
+/** Node's names for an answer that is not HTTP, or not TLS. */
+const UNREADABLE = /^(?:HPE_|EPROTO$|ERR_SSL_|UND_ERR_HEADERS_OVERFLOW$)/;
+
 /** Turns an HTTP error into a {@link ModelError} by its status and structured codes, with a message that says what to do. */
 export function failureOf(refusal: RefusedRequest, context: RequestContext): ModelError {
   const error = readServerError(refusal.body);
@@ -154,6 +157,11 @@ export function connectFailed(endpoint: Endpoint, cause: unknown): ModelError {
   }
   if (code !== undefined && UNTRUSTED.test(code)) {
     const text = `The certificate of ${endpointText(endpoint)} is not trusted${reason}: name its authority in NODE_EXTRA_CA_CERTS.`;
+    return new ModelError('connect-failed', text, { cause, data: { cause: code } });
+  }
+  if (code !== undefined && UNREADABLE.test(code)) {
+    const scheme = new URL(endpoint.baseURL).protocol.slice(0, -1);
+    const text = `${endpointText(endpoint)} was reached and does not speak ${scheme} as it should${reason}: check scheme and port.`;
     return new ModelError('connect-failed', text, { cause, data: { cause: code } });
   }
   const start = endpoint.preset === undefined ? 'check that it is running' : endpoint.preset.howToStart;

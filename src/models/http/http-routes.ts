@@ -1,4 +1,5 @@
-import type { Agent as HttpAgent } from 'node:http';
+import type { Agent as HttpAgent, IncomingMessage } from 'node:http';
+import { redirectWithin } from '../../actors/redirect.ts';
 import { readVariable, type Environment } from '../endpoint/environment.ts';
 
 /** The way to one URL, found once for all requests that go there. */
@@ -13,6 +14,8 @@ export interface HttpRoute {
   readonly headers: readonly string[];
   /** The agent with kept connections, or one for a single separate connection. */
   agent(fresh: boolean): HttpAgent;
+  /** The way to where a response redirects its request, if that may be followed; null otherwise. */
+  redirected(response: IncomingMessage): HttpRoute | null;
 }
 
 // Node's modules are taken from the process, not imported: a bundler for browsers never sees them.
@@ -40,6 +43,10 @@ export function findRoute(url: URL, env: Environment): HttpRoute {
     path: forwardedBy === undefined ? url.pathname + url.search : url.href,
     headers: ['host', url.host, ...(forwardedBy === undefined ? [] : proxyHeaders(forwardedBy))],
     agent: (fresh) => (fresh ? createHttpAgent(secure, tunnel, false) : pooledAgent(secure, tunnel)),
+    redirected({ statusCode = 0, headers: { location } }) {
+      const to = redirectWithin(url, statusCode, location);
+      return to === null ? null : findRoute(to, env);
+    },
   };
 }
 

@@ -1,15 +1,16 @@
 import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
 import type { Fetch } from '../endpoint/endpoint.ts';
 import type { Environment } from '../endpoint/environment.ts';
 import { findRoute, type HttpRoute } from './http-routes.ts';
-import { NodeRequest } from './node-request.ts';
+import { bodyOf, NodeRequest } from './node-request.ts';
 
 const stream = process.getBuiltinModule('node:stream');
 
 /**
  * A `fetch` over Node's own HTTP client, at half the CPU of the platform's. It keeps connections, honours the proxy
  * variables, abandons a connection that is not established after `connectMs` milliseconds, and does not keep an idle
- * process alive. It follows no redirects and sends text or bytes only.
+ * process alive. It follows redirects within their origin alone, and sends text or bytes only.
  */
 export function createNodeFetch({ connectMs, env }: { readonly connectMs: number; readonly env: Environment }): Fetch {
   // Requests go to one address again and again.
@@ -70,14 +71,14 @@ export class NodeResponse extends Response {
 
   /** Passes on the body piece by piece, as text. Rejects when the connection breaks off. */
   readText(onText: (text: string) => void): Promise<void> {
-    const message = this.#message;
-    message.setEncoding('utf8');
+    const body = bodyOf(this.#message);
+    body.setEncoding('utf8');
     return new Promise((resolve, reject) => {
-      message.on('data', onText);
-      message.once('end', resolve);
-      message.once('error', reject);
-      message.once('close', () => {
-        if (!message.complete) reject(new Error('the connection was closed before the reply was complete'));
+      body.on('data', onText);
+      body.once('end', resolve);
+      body.once('error', reject);
+      body.once('close', () => {
+        if (!body.readableEnded) reject(new Error('the connection was closed before the reply was complete'));
       });
     });
   }
@@ -88,7 +89,7 @@ export class NodeResponse extends Response {
   }
 
   override get body(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    this.#web ??= new ReadableStream(sourceOf(this.#message));
+    this.#web ??= new ReadableStream(sourceOf(bodyOf(this.#message)));
     return this.#web;
   }
 
@@ -111,8 +112,8 @@ function pairs(message: IncomingMessage): Headers {
   return headers;
 }
 
-function sourceOf(message: IncomingMessage): UnderlyingDefaultSource<Uint8Array<ArrayBuffer>> {
-  const reader = stream.Readable.toWeb(message).getReader();
+function sourceOf(body: Readable): UnderlyingDefaultSource<Uint8Array<ArrayBuffer>> {
+  const reader = stream.Readable.toWeb(body).getReader();
   return {
     async pull(controller) {
       const next = await reader.read();

@@ -1,4 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { Readable, Transform } from 'node:stream';
+import type Zlib from 'node:zlib';
+import { MOST_REDIRECTS } from '../../actors/redirect.ts';
 import type { HttpRoute } from './http-routes.ts';
 
 const http = process.getBuiltinModule('node:http');
@@ -30,10 +33,12 @@ export interface RequestListener {
 
 /**
  * A request over Node's own HTTP client. It is sent again, over a new connection, if a kept connection turns out to have
- * been closed by the server: nothing came back on it, so asking again is safe.
+ * been closed by the server: nothing came back on it, so asking again is safe. Redirects that keep it within its origin are
+ * followed.
  */
 export class NodeRequest {
-  readonly #outgoing: OutgoingRequest;
+  #outgoing: OutgoingRequest;
+  #redirects = 0;
   readonly #listener: RequestListener;
   #current: ClientRequest | IncomingMessage;
   #isDestroyed = false;
@@ -57,6 +62,7 @@ export class NodeRequest {
     if (!request.reusedSocket) limitConnecting(request, this.#outgoing.connectMs);
     const hasAnswered = request.reusedSocket ? watchBytes(request) : undefined;
     request.once('response', (message) => {
+      if (this.#follow(message)) return;
       this.#current = message;
       this.#listener.onResponse(message);
     });
@@ -67,6 +73,17 @@ export class NodeRequest {
       else this.#current = this.#send(true);
     });
     return request;
+  }
+
+  #follow(message: IncomingMessage): boolean {
+    const route = this.#redirects < MOST_REDIRECTS ? this.#outgoing.route.redirected(message) : null;
+    if (route === null) return false;
+    // What it says beside that is read past, so that its connection can be used again.
+    message.on('error', () => undefined).resume();
+    this.#redirects += 1;
+    this.#outgoing = { ...this.#outgoing, route };
+    this.#current = this.#send(false);
+    return true;
   }
 }
 
@@ -107,4 +124,21 @@ function watchBytes(request: ClientRequest): () => boolean {
     before = socket.bytesRead;
   });
   return () => (request.socket?.bytesRead ?? 0) > before;
+}
+
+/** How to unpack a body, by its `content-encoding`. */
+const UNPACKERS: Readonly<Record<string, (zlib: typeof Zlib) => Transform>> = {
+  gzip: (zlib) => zlib.createGunzip(),
+  'x-gzip': (zlib) => zlib.createGunzip(),
+  deflate: (zlib) => zlib.createInflate(),
+  br: (zlib) => zlib.createBrotliDecompress(),
+  zstd: (zlib) => zlib.createZstdDecompress(),
+};
+
+/** The body of a response, unpacked where its server has compressed it: that is not asked for, and some do it all the same. */
+export function bodyOf(message: IncomingMessage): Readable {
+  const unpacker = UNPACKERS[message.headers['content-encoding']?.trim().toLowerCase() ?? ''];
+  if (unpacker === undefined) return message;
+  const { pipeline } = process.getBuiltinModule('node:stream');
+  return pipeline(message, unpacker(process.getBuiltinModule('node:zlib')), () => undefined);
 }

@@ -24,6 +24,8 @@ interface GuardOptions {
   readonly resource?: string;
   /** Every answer is a refusal. */
   readonly refusesAll?: boolean;
+  /** Answers `initialize` without a token, and refuses what follows. */
+  readonly greetsAll?: boolean;
   /** The authorization server that it names. Default: its own. */
   names?: string;
   /** How long the next refusals take, in milliseconds, one after the other. */
@@ -65,6 +67,8 @@ export async function guardedServer(auth: AuthServer, options: GuardOptions = {}
     const body: unknown = request.method === 'POST' ? JSON.parse(await textOf(request)) : undefined;
     const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
     const grant = auth.grantOf(token);
+    const isGreeting = options.greetsAll === true && fieldOf(body, 'method') === 'initialize';
+    if (isGreeting) return void (await session()).handleRequest(request, response, body);
     if (grant === undefined || options.refusesAll === true) {
       refusedTokens.push(token);
       await new Promise((resolve) => setTimeout(resolve, options.slowRefusals?.shift() ?? 0));
@@ -105,8 +109,11 @@ export async function guardedServer(auth: AuthServer, options: GuardOptions = {}
 }
 
 function toolIn(body: unknown): unknown {
-  const params: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'params') : undefined;
-  return typeof params === 'object' && params !== null ? Reflect.get(params, 'name') : undefined;
+  return fieldOf(fieldOf(body, 'params'), 'name');
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {

@@ -34,6 +34,10 @@ interface Options {
   readonly page?: boolean;
   /** Has forgotten each session before its first use, as one of several servers without a common store. */
   readonly forgets?: boolean;
+  /** Answers what follows `initialize` with this status, the first time. */
+  readonly stumbles?: number;
+  /** Redirects what is posted to its address, with this status and to here. */
+  readonly moved?: { readonly status: number; readonly location: string };
 }
 
 interface Rpc {
@@ -56,6 +60,8 @@ export async function startHostileHttp({
   old = false,
   page = false,
   forgets = false,
+  stumbles,
+  moved,
 }: Options = {}): Promise<HostileHttp> {
   const calls: string[] = [];
   const counts = new Map<string, number>();
@@ -126,7 +132,10 @@ export async function startHostileHttp({
       if (!forgets) sessions.add(`session-${issued}`);
       response.setHeader('mcp-session-id', `session-${issued}`);
     }
+    if (stumbles !== undefined && rpc.method !== 'initialize' && counts.get('notifications/initialized') === 1)
+      return void response.writeHead(stumbles).end();
     if (rpc.id === undefined) return void response.writeHead(202).end();
+    if (rpc.params?.name === 'gone') return void response.writeHead(404).end();
     if (rpc.params?.name === 'refused') return void response.writeHead(400).end();
     const message = reply(rpc);
     if (answer === 'json') {
@@ -147,6 +156,8 @@ export async function startHostileHttp({
       count(rpc?.method ?? request.method ?? '');
       authorizations.push(request.headers.authorization ?? '');
       if (frozen) return;
+      if (moved !== undefined && request.url === '/mcp')
+        return void response.writeHead(moved.status, { location: moved.location }).end();
       if (page) return void response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>hello</h1>');
       if (refusal !== null) return void response.writeHead(refusal).end();
       (old ? oldStyle : newStyle)(request, response, rpc);

@@ -101,7 +101,8 @@ function call(id: number, name: string, args: JsonObject, token: unknown): void 
       spawn('sleep', ['60'], { stdio: ['ignore', 'inherit', 'ignore'] }).once('spawn', () => process.exit(7));
       return;
     case 'pids': {
-      const child = spawn('sleep', ['60'], { stdio: 'ignore' });
+      const child = spawn('sleep', ['60'], { stdio: 'ignore', detached: mode.endsWith('apart') });
+      child.unref();
       return answer(JSON.stringify([process.pid, child.pid]));
     }
     case 'pid':
@@ -179,8 +180,8 @@ if (mode === 'dies-at-start') {
   console.error('cannot open database');
   process.exit(3);
 }
-if (mode === 'stubborn') {
-  process.on('SIGTERM', () => undefined);
+if (mode.startsWith('stubborn') || mode === 'keeps-apart') {
+  if (mode !== 'keeps-apart') process.on('SIGTERM', () => undefined);
   setInterval(() => undefined, 1000);
 }
 if (mode === 'garbage') process.stdout.write('<html>not a server</html>\n');
