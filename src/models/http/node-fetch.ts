@@ -61,7 +61,8 @@ function sendable(body: unknown): string | Uint8Array | undefined {
  * for clients that expect a platform response. The body can be read once, in one of these ways.
  */
 export class NodeResponse extends Response {
-  readonly #message: IncomingMessage;
+  /** Let go once it was read: whatever keeps the response, as the `openai` package does, keeps no run by it. */
+  #message: IncomingMessage | null;
   #web: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
 
   constructor(message: IncomingMessage) {
@@ -71,13 +72,15 @@ export class NodeResponse extends Response {
 
   /** Passes on the body piece by piece, as text. Rejects when the connection breaks off. */
   readText(onText: (text: string) => void): Promise<void> {
-    const body = bodyOf(this.#message);
+    const body = bodyOf(this.#unread());
     body.setEncoding('utf8');
     return new Promise((resolve, reject) => {
       body.on('data', onText);
       body.once('end', resolve);
       body.once('error', reject);
       body.once('close', () => {
+        body.off('data', onText);
+        this.#message = null;
         if (!body.readableEnded) reject(new Error('the connection was closed before the reply was complete'));
       });
     });
@@ -85,11 +88,11 @@ export class NodeResponse extends Response {
 
   /** Stops reading and closes the connection. */
   discard(): void {
-    this.#message.destroy();
+    this.#message?.destroy();
   }
 
   override get body(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    this.#web ??= new ReadableStream(sourceOf(bodyOf(this.#message)));
+    this.#web ??= new ReadableStream(sourceOf(bodyOf(this.#unread())));
     return this.#web;
   }
 
@@ -97,6 +100,11 @@ export class NodeResponse extends Response {
     const pieces: string[] = [];
     await this.readText((text) => pieces.push(text));
     return pieces.join('');
+  }
+
+  #unread(): IncomingMessage {
+    if (this.#message === null) throw new TypeError('the body of this response was read');
+    return this.#message;
   }
 
   override async json(): Promise<unknown> {
