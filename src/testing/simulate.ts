@@ -53,6 +53,8 @@ export interface SimulateOptions extends OwnChecks {
   readonly recheck?: number;
   /** Stops after so much real time, in milliseconds. Default: when all seeds are run. */
   readonly budgetMs?: number;
+  /** Stops before the next run once it has aborted; what was found until then is in the result. */
+  readonly signal?: AbortSignal;
   /** Stops once so many different failures are found. Default 5. */
   readonly maxFailures?: number;
   /** Called after each run. */
@@ -69,6 +71,7 @@ const checkOptions = optionsOf<SimulateOptions>('simulate', 'docs/simulation.md'
   only: true,
   recheck: true,
   budgetMs: true,
+  signal: true,
   maxFailures: true,
   onProgress: true,
   check: true,
@@ -90,7 +93,7 @@ export async function simulate(given: AgentMaker | SimulatedAgent, options: Simu
   checkOptions(options);
   checkFunctions('simulate', options, ['begin', 'check', 'always', 'onProgress']);
   const agent = checkedAgent(given);
-  const { seeds = 1000, recheck = 0.02, maxFailures = 5, onProgress, check, always } = options;
+  const { seeds = 1000, recheck = 0.02, maxFailures = 5, signal, onProgress, check, always } = options;
   checkNumbers({ ...options, seeds, recheck, maxFailures });
   const only = options.only === undefined ? null : new Set(options.only);
   const rates = ratesOf(options.faults);
@@ -122,7 +125,7 @@ export async function simulate(given: AgentMaker | SimulatedAgent, options: Simu
       unhandled: errors.seen,
       printed: printing.seen,
     };
-    return await new Search(simulated, { seeds, recheck, only, maxFailures, onProgress, check, always }).all();
+    return await new Search(simulated, { seeds, recheck, only, maxFailures, signal, onProgress, check, always }).all();
   } finally {
     replaceHomePermissions(null);
     errors.stop();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
-import { runCli } from './spawn-cli.ts';
+import { runCli, startCli } from './spawn-cli.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'simulate-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -53,4 +53,15 @@ test.each([
   const { code, stderr } = await runCli(['simulate', module('sound', '() => 1'), ...given], { cwd: folder });
   expect(stderr).toContain(says);
   expect(code).toBe(2);
+});
+
+test('Ctrl-C ends it with what was found until then', async () => {
+  const file = module('long', "() => (void Promise.reject(new Error('forgotten')), 1)");
+  const args = ['simulate', file, '--seeds', '1000000', '--faults', 'none', '--max-seconds', '100', '--out', out];
+  const cli = startCli(args, { cwd: folder });
+  await cli.until(' of 1000000 runs, 1 failure, ');
+  cli.child.kill('SIGINT');
+  const { code, stdout } = await cli.ended;
+  expect(stdout).toMatch(/^\d{2,} runs, [^]*FAILED unhandled rejection: forgotten[^]*The recording: /);
+  expect(code).toBe(130);
 });

@@ -96,7 +96,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   change(REDACTION, 'return redact(head);', 'return head;'),
   change(REDACTION, 'if (secrets === undefined) again.redact(this.#agent.options.secrets ?? []);'),
   // Calls of tools and models.
-  change('actors/deadline.ts', 'const clear = (): void => {\n    clearTimeout(timer);', 'const clear = (): void => {'),
+  change('actors/deadline.ts', 'clear(): void {\n    clearTimeout(this.#timer);', 'clear(): void {'),
   change(CALL_TOOL, 'limit.clear();'),
   change(
     CALL_TOOL,

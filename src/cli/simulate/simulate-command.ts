@@ -1,4 +1,4 @@
-import type { FaultName, SimulateOptions, SimulatedFailure, Simulation } from '../../testing/index.ts';
+import type { FaultName, SimulateOptions, SimulatedFailure, Simulation, simulate } from '../../testing/index.ts';
 import {
   type Arguments,
   type Command,
@@ -7,6 +7,7 @@ import {
   EXIT_CODE,
   wholeNumber,
 } from '../command/command.ts';
+import { takeInterrupts } from '../command/interrupts.ts';
 import { counted } from '../../terminal/text-width.ts';
 import { escaped } from '../../output/console/escaped.ts';
 
@@ -35,7 +36,9 @@ export const simulateCommand: Command = {
     'like one that was not interrupted, and no tool runs twice that may run only once. A failure is shrunk and',
     'written as a recording.',
     '',
-    'Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage.',
+    'Ctrl-C ends it with what was found until then.',
+    '',
+    'Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage, 130 Ctrl-C.',
   ].join('\n'),
   options: [
     { name: 'seeds', value: '<n>', help: 'How many runs. Default: 1000.' },
@@ -56,20 +59,50 @@ export const simulateCommand: Command = {
     const folder = args.values.get('out') ?? '.signalbox/simulate';
     // Loaded only now: help and wrong usage need none of it.
     const { loadSimulated, writeFailures } = await import('./simulate-agent.ts');
-    const { simulate } = await import('../../testing/simulate.ts');
     const options: SimulateOptions = {
       ...(await readSimulated(args)),
       seeds,
       ...(seconds === undefined ? {} : { budgetMs: seconds * 1000 }),
     };
     const { agent, options: own } = await loadSimulated(file, args.values.get('export'));
-    const found = await simulate(agent, { ...own, ...options });
+    const found = await simulateShown(agent, { ...own, ...options, seeds });
     const files = await writeFailures(found, folder);
     if (args.flags.has('json')) console.log(JSON.stringify({ ...found, files }));
     else console.log(foundText(found, files, commandFor(file, args)));
+    if (found.stopped) return EXIT_CODE.cancelled;
     return found.ok ? EXIT_CODE.answered : EXIT_CODE.failed;
   },
 };
+
+/** Simulates, shows how far it is, and ends early at a signal; at a second one the process ends at once. */
+async function simulateShown(
+  agent: Parameters<typeof simulate>[0],
+  options: SimulateOptions & { readonly seeds: number | readonly number[] },
+): Promise<Simulation & { readonly stopped: boolean }> {
+  const stop = new AbortController();
+  const interrupts = takeInterrupts();
+  interrupts.handle(() => {
+    if (stop.signal.aborted) process.exit(EXIT_CODE.cancelled);
+    stop.abort();
+  });
+  const most = counted(typeof options.seeds === 'number' ? options.seeds : options.seeds.length, 'run');
+  const [{ simulate }, { realNow }, { showProgress }] = await Promise.all([
+    import('../../testing/simulate.ts'),
+    import('../../testing/simulate/virtual-time.ts'),
+    import('../command/progress.ts'),
+  ]);
+  const progress = showProgress('Simulating', realNow);
+  const found = await simulate(agent, {
+    ...options,
+    signal: stop.signal,
+    onProgress: (soFar) => {
+      options.onProgress?.(soFar);
+      progress.tell(`Simulating: ${soFar.runs} of ${most}, ${counted(soFar.failures, 'failure')}`);
+    },
+  }).finally(progress.end);
+  interrupts.release();
+  return { ...found, stopped: stop.signal.aborted };
+}
 
 /** What the options of {@link SIMULATED_OPTIONS} say. */
 export async function readSimulated(args: Arguments): Promise<SimulateOptions> {

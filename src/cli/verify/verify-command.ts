@@ -1,4 +1,6 @@
+import { escaped } from '../../output/console/escaped.ts';
 import { openTerminal } from '../../output/console/terminal.ts';
+import type { ExploreProgress } from '../../testing/explore/explore-options.ts';
 import { type Command, UsageError, EXIT_CODE, wholeNumber } from '../command/command.ts';
 
 /** `signalbox verify <file>`: what an agent can do as it is configured, proven path by path. */
@@ -42,9 +44,10 @@ export const verifyCommand: Command = {
     const maxSeconds = args.values.get('max-seconds') === '0' ? Infinity : (wholeNumber(args, 'max-seconds') ?? 120);
     const folder = args.values.get('out') ?? '.signalbox/verify';
     // Loaded only now: help and wrong usage need none of it.
-    const [{ loadAgents, verifyAgent }, { showProgress, verdictText }] = await Promise.all([
+    const [{ loadAgents, verifyAgent }, { exploredSoFar, verdictText }, { showProgress }] = await Promise.all([
       import('./verify-agent.ts'),
       import('./verify-text.ts'),
+      import('../command/progress.ts'),
     ]);
     const agents = await loadAgents(file, args.values.get('export'));
     const limits = {
@@ -56,8 +59,9 @@ export const verifyCommand: Command = {
     const json = args.flags.has('json');
     const verdicts = [];
     for (const agent of agents) {
-      const progress = showProgress(agent.name);
-      const verdict = await verifyAgent(agent, { ...limits, onProgress: progress.tell }, folder).finally(progress.end);
+      const progress = showProgress(`Exploring ${escaped(agent.name)}`);
+      const onProgress = (soFar: ExploreProgress) => progress.tell(exploredSoFar(agent.name, soFar));
+      const verdict = await verifyAgent(agent, { ...limits, onProgress }, folder).finally(progress.end);
       verdicts.push(verdict);
       if (!json) console.log(verdictText(verdict, terminal));
     }

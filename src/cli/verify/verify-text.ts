@@ -1,6 +1,5 @@
 import { type Paint, painter } from '../../output/console/paint.ts';
-import { openScreen } from '../../output/console/screen.ts';
-import { openTerminal, type Terminal } from '../../output/console/terminal.ts';
+import type { Terminal } from '../../output/console/terminal.ts';
 import type { ExploreProgress } from '../../testing/explore/explore-options.ts';
 import { escaped } from '../../output/console/escaped.ts';
 import { counted, wrapText } from '../../terminal/text-width.ts';
@@ -79,25 +78,7 @@ function violationLines({ law, message, state, path, file }: BrokenLaw, { column
   ];
 }
 
-/** Where no line can be redrawn, one is printed as often as this. */
-const LINE_MS = 5_000;
-
-/** Shows on standard error the progress of an agent's exploration: a line that changes in a terminal, else one now and then. */
-export function showProgress(agent: string): { tell(soFar: ExploreProgress): void; end(): void } {
-  const terminal = openTerminal(process.stderr, undefined, process.env);
-  const screen = openScreen(terminal, painter(terminal.color));
-  const began = performance.now();
-  let said = `Exploring ${escaped(agent)}`;
-  let printed = began;
-  screen.spin(() => said);
-  return {
-    tell: ({ configurations, paths }) => {
-      said = `Exploring ${escaped(agent)}: ${configurations} states, ${paths} paths`;
-      const now = performance.now();
-      if (terminal.live || now - printed < LINE_MS) return;
-      printed = now;
-      screen.line(`${said}, ${Math.round((now - began) / 1000)} s`);
-    },
-    end: () => screen.stopSpinning(),
-  };
+/** How far the exploration of an agent is. */
+export function exploredSoFar(agent: string, { configurations, paths }: ExploreProgress): string {
+  return `Exploring ${escaped(agent)}: ${configurations} states, ${paths} paths`;
 }

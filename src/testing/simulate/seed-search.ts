@@ -31,6 +31,7 @@ interface SearchOptions extends OwnChecks {
   readonly recheck: number;
   readonly only: Only;
   readonly maxFailures: number;
+  readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((soFar: { readonly runs: number; readonly failures: number }) => void) | undefined;
 }
 
@@ -75,9 +76,9 @@ export class Search {
   }
 
   async all(): Promise<Simulation> {
-    const { maxFailures, onProgress, only } = this.#options;
+    const { maxFailures, signal, onProgress, only } = this.#options;
     for (const seed of this.#seeds()) {
-      if (realNow() >= this.#simulated.until) break;
+      if (realNow() >= this.#simulated.until || signal?.aborted === true) break;
       const met = this.#met;
       const run = await this.#judged(seed, { only });
       this.#runs++;

@@ -1,0 +1,31 @@
+import { openScreen } from '../../output/console/screen.ts';
+import { painter } from '../../output/console/paint.ts';
+import { openTerminal } from '../../output/console/terminal.ts';
+
+/** Where no line can be redrawn, one is printed as often as this. */
+const LINE_MS = 5_000;
+
+/**
+ * Shows on standard error how far a long command is: a line that changes in a terminal, else one now and then. `now` is the
+ * clock in milliseconds: a simulation stops that of the process.
+ */
+export function showProgress(
+  begun: string,
+  now: () => number = () => performance.now(),
+): { tell(said: string): void; end(): void } {
+  const terminal = openTerminal(process.stderr, undefined, process.env);
+  const screen = openScreen(terminal, painter(terminal.color));
+  const began = now();
+  let shown = begun;
+  let printed = began;
+  screen.spin(() => shown);
+  return {
+    tell: (said) => {
+      shown = said;
+      if (terminal.live || now() - printed < LINE_MS) return;
+      printed = now();
+      screen.line(`${said}, ${Math.round((printed - began) / 1000)} s`);
+    },
+    end: () => screen.stopSpinning(),
+  };
+}
