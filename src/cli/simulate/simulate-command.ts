@@ -86,12 +86,11 @@ async function simulateShown(
     stop.abort();
   });
   const most = counted(typeof options.seeds === 'number' ? options.seeds : options.seeds.length, 'run');
-  const [{ simulate }, { realNow }, { showProgress }] = await Promise.all([
+  const [{ simulate }, { showProgress }] = await Promise.all([
     import('../../testing/simulate.ts'),
-    import('../../testing/simulate/virtual-time.ts'),
-    import('../command/progress.ts'),
+    import('../verify/show-progress.ts'),
   ]);
-  const progress = showProgress('Simulating', realNow);
+  const progress = showProgress('Simulating');
   const found = await simulate(agent, {
     ...options,
     signal: stop.signal,

@@ -47,7 +47,7 @@ export const verifyCommand: Command = {
     const [{ loadAgents, verifyAgent }, { exploredSoFar, verdictText }, { showProgress }] = await Promise.all([
       import('./verify-agent.ts'),
       import('./verify-text.ts'),
-      import('../command/progress.ts'),
+      import('./show-progress.ts'),
     ]);
     const agents = await loadAgents(file, args.values.get('export'));
     const limits = {

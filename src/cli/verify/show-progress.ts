@@ -5,14 +5,10 @@ import { openTerminal } from '../../output/console/terminal.ts';
 /** Where no line can be redrawn, one is printed as often as this. */
 const LINE_MS = 5_000;
 
-/**
- * Shows on standard error how far a long command is: a line that changes in a terminal, else one now and then. `now` is the
- * clock in milliseconds: a simulation stops that of the process.
- */
-export function showProgress(
-  begun: string,
-  now: () => number = () => performance.now(),
-): { tell(said: string): void; end(): void } {
+/** Shows on standard error how far a long command is: a line that changes in a terminal, else one now and then. */
+export function showProgress(begun: string): { tell(said: string): void; end(): void } {
+  // Taken now: a simulation stops the clock of the process.
+  const now = performance.now.bind(performance);
   const terminal = openTerminal(process.stderr, undefined, process.env);
   const screen = openScreen(terminal, painter(terminal.color));
   const began = now();
