@@ -245,6 +245,14 @@ test('what it returns is a response like the platform’s', async () => {
   expect(await new Response(again.body).text()).toBe(completion);
 });
 
+test('a response that was read has let go of its connection and of whoever read it', async () => {
+  const port = await listen(createHttpServer(complete));
+  const fetch = createNodeFetch({ connectMs: 1000, env: {} });
+  const response = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: '{}' });
+  expect(await response.text()).toBe(completion);
+  await expect.poll(async () => response.text().catch(String)).toBe('TypeError: the body of this response was read');
+});
+
 test('an abort after the head closes the connection', async () => {
   const server = await startModelServer([{ content: 'a long answer', stallAfter: 2 }]);
   onTestFinished(() => server.close());
