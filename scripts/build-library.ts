@@ -27,7 +27,8 @@ const LAYERS: Readonly<Record<string, RegExp>> = {
   parsing: /src\/parsing\/index\.ts$/,
   machines: /src\/machines\/index\.ts$/,
   journal: /src\/journal\/(?:browser|replay\/recording-player|run\/(?:follow-run|driven-runs))\.ts$/,
-  agent: /src\/(?:models\/)?index\.ts$/,
+  // Model clients and the transports of MCP follow redirects alike: no request to a model may load a client of MCP.
+  agent: /src\/(?:(?:models\/)?index|actors\/redirect)\.ts$/,
   stores: /src\/journal\/index\.ts$/,
   postgres: /src\/journal\/postgres\//,
   // Pages bundle it: nothing else may be in it.

@@ -52,6 +52,14 @@ function loadedWith(file: string): readonly string[] {
 
 /** What `signalbox` loads for these arguments. */
 function loadedFor(...args: readonly string[]): readonly string[] {
+  return loadedBy(`
+    process.argv.splice(1, 0, 'signalbox', ...${JSON.stringify(args)});
+    console.log = console.error = () => {};
+    await import(${JSON.stringify(url('cli/main.js'))});`);
+}
+
+/** What a process loads that does this: the names of packages, and of the files of dist/. */
+function loadedBy(code: string): readonly string[] {
   const told = run(`
     import { registerHooks } from 'node:module';
     const names = new Set();
@@ -59,14 +67,12 @@ function loadedFor(...args: readonly string[]): readonly string[] {
       if (address.startsWith('file:')) names.add(/node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(address)?.[1] ?? address.split('/').at(-1));
       return next(address, context);
     } });
-    process.argv.splice(1, 0, 'signalbox', ...${JSON.stringify(args)});
     const { log } = console;
-    console.log = console.error = () => {};
     process.on('exit', () => {
       process.exitCode = 0;
       log(JSON.stringify([...names]));
     });
-    await import(${JSON.stringify(url('cli/main.js'))});`);
+    ${code}`);
   const names: unknown = JSON.parse(told);
   return Array.isArray(names) ? names.map(String) : [];
 }
@@ -93,6 +99,23 @@ describe('the built command', () => {
       ).toEqual([]);
     },
   );
+});
+
+test.each([['direct'], ['openai']])('a request over %s loads nothing that only schemas or MCP need', (transport) => {
+  const names = loadedBy(`
+    const { createServer } = await import('node:http');
+    const { createAgent } = await import(${JSON.stringify(url('index.js'))});
+    const { chatModel } = await import(${JSON.stringify(url('models/index.js'))});
+    const reply = { choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Hello.' } }] };
+    const server = createServer((_, response) => response.end(JSON.stringify(reply))).listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const baseURL = \`http://127.0.0.1:\${server.address().port}/v1\`;
+    const model = chatModel({ baseURL, apiKey: 'none', model: 'm', transport: ${JSON.stringify(transport)} });
+    const result = await createAgent({ model, silent: true }).run('Hello');
+    if (result.result !== 'Hello.') throw new Error(JSON.stringify(result));
+    process.exit();`);
+  expect(names).toContain('node-request.js');
+  expect(names.filter((name) => /^(?:zod|@modelcontextprotocol\/.*|mcp.*\.js)$/.test(name))).toEqual([]);
 });
 
 describe('a subpath of the built package, alone', () => {
