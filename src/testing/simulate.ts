@@ -7,6 +7,7 @@ import { hostileModel } from './hostile-model.ts';
 import { MANY_RUNS, type ManyRuns, type ScriptedReply, begunAnew } from './scripted-model.ts';
 import { type Faults, ratesOf } from './simulate/simulated-faults.ts';
 import type { OwnChecks } from './simulate/judge.ts';
+import { LAST_UNBRED_SEED } from './simulate/draws.ts';
 import { Search } from './simulate/seed-search.ts';
 import {
   type AgentMaker,
@@ -24,10 +25,12 @@ export interface SimulateOptions extends OwnChecks {
   /** What the user asks. Default `Simulate.`. */
   readonly task?: string;
   /**
-   * How many runs, or the seeds themselves. Default 1000. Of a number, half of the seeds count from 1 on; the others are
-   * bred from those whose runs have met what no run before had.
+   * How many runs, or the seeds themselves. Default 1000. Of a number, half of the seeds count from `firstSeed` on; the others
+   * are bred from those whose runs have met what no run before had.
    */
   readonly seeds?: number | readonly number[];
+  /** Where a number of seeds begins to count, so that every night can try others. Default 1. */
+  readonly firstSeed?: number;
   /**
    * What the model means to say: a list of replies (the last again and again), a recording whose replies it gives, a model,
    * or a function that makes one for a seed. `scriptedModel` (its last reply again and again) and `hostileModel` (with the
@@ -64,6 +67,7 @@ export interface SimulateOptions extends OwnChecks {
 const checkOptions = optionsOf<SimulateOptions>('simulate', 'docs/simulation.md', {
   task: true,
   seeds: true,
+  firstSeed: true,
   model: true,
   begin: true,
   servers: true,
@@ -93,8 +97,8 @@ export async function simulate(given: AgentMaker | SimulatedAgent, options: Simu
   checkOptions(options);
   checkFunctions('simulate', options, ['begin', 'check', 'always', 'onProgress']);
   const agent = checkedAgent(given);
-  const { seeds = 1000, recheck = 0.02, maxFailures = 5, signal, onProgress, check, always } = options;
-  checkNumbers({ ...options, seeds, recheck, maxFailures });
+  const { seeds = 1000, firstSeed = 1, recheck = 0.02, maxFailures = 5, signal, onProgress, check, always } = options;
+  checkNumbers({ ...options, seeds, firstSeed, recheck, maxFailures });
   const only = options.only === undefined ? null : new Set(options.only);
   const rates = ratesOf(options.faults);
   const { model, replies } = modelOf(options.model);
@@ -125,7 +129,8 @@ export async function simulate(given: AgentMaker | SimulatedAgent, options: Simu
       unhandled: errors.seen,
       printed: printing.seen,
     };
-    return await new Search(simulated, { seeds, recheck, only, maxFailures, signal, onProgress, check, always }).all();
+    const search = { seeds, firstSeed, recheck, only, maxFailures, signal, onProgress, check, always };
+    return await new Search(simulated, search).all();
   } finally {
     replaceHomePermissions(null);
     errors.stop();
@@ -155,11 +160,17 @@ function checkedAgent(given: AgentMaker | SimulatedAgent): AgentMaker | Simulate
 }
 
 /** A number that is worked out wrongly must not make a simulation of nothing, which finds no failure. */
-function checkNumbers({ seeds, recheck, maxFailures, budgetMs = 1 }: SimulateOptions): void {
+function checkNumbers({ seeds, firstSeed, recheck, maxFailures, budgetMs = 1 }: SimulateOptions): void {
   const isWhole = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 1;
   const isFine = typeof seeds === 'number' ? isWhole(seeds) : Array.isArray(seeds) && seeds.every(isWhole);
   const wrong: readonly (readonly [isFine: boolean, name: string, must: string, is: unknown])[] = [
     [isFine, 'seeds', 'a whole number from 1 on, or a list of such numbers', seeds],
+    [
+      isWhole(firstSeed) && Number(firstSeed) <= LAST_UNBRED_SEED,
+      'firstSeed',
+      `a whole number from 1 to ${LAST_UNBRED_SEED}`,
+      firstSeed,
+    ],
     [recheck !== undefined && recheck >= 0 && recheck <= 1, 'recheck', 'a number from 0 to 1', recheck],
     [isWhole(maxFailures) || maxFailures === Infinity, 'maxFailures', 'a whole number from 1 on', maxFailures],
     [budgetMs > 0, 'budgetMs', 'milliseconds, more than 0', budgetMs],

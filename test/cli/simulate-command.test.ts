@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
-import { runCli, startCli } from './spawn-cli.ts';
+import type { Simulation } from '../../src/testing/index.ts';
+import { runCli, runCliProcess, startCli } from './spawn-cli.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'simulate-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -47,6 +48,7 @@ test('prints what failed with the command that repeats it, and writes its record
 
 test.each([
   [['--seeds', 'many'], "--seeds must be a whole number from 1 on, and is 'many'."],
+  [['--jobs', '0'], "--jobs must be a whole number from 1 on, and is '0'."],
   [['--faults', 'model.bussy'], "there is no fault 'model.bussy'."],
   [['--export', 'other'], "has no export 'other', but default."],
 ])('refuses %j', async (given, says) => {
@@ -63,5 +65,85 @@ test('Ctrl-C ends it with what was found until then', async () => {
   cli.child.kill('SIGINT');
   const { code, stdout } = await cli.ended;
   expect(stdout).toMatch(/^\d{2,} runs, [^]*FAILED unhandled rejection: forgotten[^]*The recording: /);
+  expect(code).toBe(130);
+});
+
+test('threads share the seeds, and what they have met and found is put together', async () => {
+  const file = module('twice', '() => 1');
+  const simulate = async (...args: readonly string[]): Promise<Simulation> => {
+    const { code, stdout } = await runCliProcess(['simulate', file, '--json', '--out', out, ...args], { cwd: folder });
+    expect(code, stdout).toBe(0);
+    return JSON.parse(stdout);
+  };
+  const [first, second, both] = [
+    await simulate('--seeds', '12'),
+    await simulate('--seeds', '13', '--first-seed', '13'),
+    await simulate('--seeds', '25', '--jobs', '2'),
+  ];
+  expect(second.effects).not.toBe(first.effects);
+  expect([both.runs, both.effects]).toEqual([25, first.effects + second.effects]);
+  const parts = [first.coverage, second.coverage];
+  const sumOf = (count: (coverage: Simulation['coverage']) => number | undefined): number =>
+    parts.reduce((sum, coverage) => sum + (count(coverage) ?? 0), 0);
+  for (const [fault, count] of Object.entries(both.coverage.faults))
+    expect([fault, count]).toEqual([
+      fault,
+      sumOf(({ faults }) => Object.entries(faults).find(([name]) => name === fault)?.[1]),
+    ]);
+  for (const [reason, count] of Object.entries(both.coverage.endings))
+    expect([reason, count]).toEqual([reason, sumOf(({ endings }) => endings[reason])]);
+  for (const [index, { states, edges }] of both.coverage.machines.entries()) {
+    const missed = parts.flatMap(({ machines }) => machines[index] ?? []);
+    const [one, other] = missed.map(({ edges: own }) => own.missed.map(({ key }) => key));
+    expect(states.missed).toEqual(missed[0]?.states.missed.filter((state) => missed[1]?.states.missed.includes(state)));
+    expect(edges.missed.map(({ key }) => key)).toEqual(one?.filter((key) => other?.includes(key)));
+    expect([states.covered, edges.covered]).toEqual([
+      states.total - states.missed.length,
+      edges.total - edges.missed.length,
+    ]);
+  }
+});
+
+test('what several threads have found is one failure, which its seed alone repeats', async () => {
+  const file = module('loose', "() => (void Promise.reject(new Error('forgotten')), 1)");
+  const args = ['simulate', file, '--faults', 'none', '--out', out];
+  const { code, stdout } = await runCliProcess([...args, '--seeds', '40', '--jobs', '4'], { cwd: folder });
+  expect([code, stdout]).toEqual([1, expect.stringMatching(/^40 runs, [^]*FAILED unhandled rejection: forgotten/)]);
+  expect(stdout.match(/FAILED/g)).toHaveLength(1);
+  const [, count = '', seed = ''] = /^ {2}(\d+) seeds, the first (\d+);/m.exec(stdout) ?? [];
+  expect(Number(count)).toBeGreaterThan(10);
+  expect(stdout).toMatch(new RegExp(`To repeat it: .* --faults none --out \\S+ --seed ${seed}$`, 'm'));
+  const again = await runCli([...args, '--seed', seed, '--jobs', '4'], { cwd: folder });
+  expect(again.stdout).toMatch(/^1 run, [^]*FAILED unhandled rejection: forgotten/);
+});
+
+test('a thread that ends before it has said what it found is told, and the others are not lost', async () => {
+  const file = join(folder, 'leaves.ts');
+  writeFileSync(
+    file,
+    `import { createAgent } from '${signalbox}';
+let runs = 0;
+export const simulation = { model: (seed) => {
+  if (seed > 10 && seed < 1000 && ++runs === 3) process.exit(7);
+  return { id: 'm', complete: async () => ({ content: 'Done.' }) };
+} };
+export default (options) => createAgent({ maxSteps: 2, ...options });`,
+  );
+  const args = ['simulate', file, '--seeds', '20', '--jobs', '2', '--faults', 'none', '--out', out];
+  const { code, stdout, stderr } = await runCliProcess(args, { cwd: folder });
+  expect(stderr).toMatch(
+    /^signalbox simulate: the thread of 10 seeds from 11 on ended with exit code 7 after \d runs; what it had found is lost\.$/m,
+  );
+  expect([code, stdout]).toEqual([1, expect.stringMatching(/^\d+ runs?, [^]*Nothing failed\.$/m)]);
+});
+
+test('Ctrl-C ends all threads with what they found until then', async () => {
+  const file = module('long', "() => (void Promise.reject(new Error('forgotten')), 1)");
+  const args = ['simulate', file, '--seeds', '1000000', '--jobs', '2', '--faults', 'none', '--out', out];
+  const cli = startCli(args, { cwd: folder });
+  await cli.until(' of 1000000 runs, ');
+  cli.child.kill('SIGINT');
+  const { code, stdout } = await cli.ended;
+  expect(stdout).toMatch(/^\d+ runs, [^]*FAILED unhandled rejection: forgotten[^]*The recording: /);
   expect(code).toBe(130);
 });

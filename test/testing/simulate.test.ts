@@ -2,7 +2,7 @@ import { setTimeout as really } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type AgentOptions, createAgent, tool } from '../../src/index.ts';
-import { type CheckedRun, replay, simulate, scriptedModel } from '../../src/testing/index.ts';
+import { hostileModel, type CheckedRun, replay, simulate, scriptedModel } from '../../src/testing/index.ts';
 import { FAULT_NAMES } from '../../src/testing/simulate/simulated-faults.ts';
 import type { Recording } from '../../src/journal/format/recording.ts';
 import { REPLAY } from '../../src/journal/replay/replay.ts';
@@ -115,6 +115,20 @@ test('seeds are bred from those that met something new, and a bred seed is repea
   const parent: string[] = [];
   await simulate(clerk, { seeds: [Math.floor(seed / 2 ** 24)], check: (run) => void parent.push(run.recording()) });
   expect(parent).not.toEqual([recording]);
+});
+
+test('seeds count from the first on that is asked for', async () => {
+  const seen: number[] = [];
+  const model = (seed: number) => (seen.push(seed), hostileModel({ seed }));
+  const { runs } = await simulate(clerk, { seeds: 6, firstSeed: 5001, model, faults: [] });
+  expect(runs).toBe(6);
+  expect(seen).toContain(5001);
+  const plain = [...new Set(seen)].filter((seed) => seed < 2 ** 24);
+  expect(plain).toEqual(plain.map((_, index) => 5001 + index));
+  for (const wrong of [0, 1.5, 2 ** 24, NaN])
+    await expect(simulate(clerk, { seeds: 6, firstSeed: wrong })).rejects.toThrow(
+      "simulate: option 'firstSeed' must be a whole number from 1 to 16777215, and is",
+    );
 });
 
 test('what happens for the first time is judged in full, and what is known by the share that is asked for', async () => {

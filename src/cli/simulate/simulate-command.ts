@@ -1,4 +1,4 @@
-import type { FaultName, SimulateOptions, SimulatedFailure, Simulation, simulate } from '../../testing/index.ts';
+import type { FaultName, SimulateOptions, SimulatedFailure, Simulation } from '../../testing/index.ts';
 import {
   type Arguments,
   type Command,
@@ -8,6 +8,7 @@ import {
   wholeNumber,
 } from '../command/command.ts';
 import { takeInterrupts } from '../command/interrupts.ts';
+import type { Hooks } from './parts.ts';
 import { counted } from '../../terminal/text-width.ts';
 import { escaped } from '../../output/console/escaped.ts';
 
@@ -42,7 +43,13 @@ export const simulateCommand: Command = {
   ].join('\n'),
   options: [
     { name: 'seeds', value: '<n>', help: 'How many runs. Default: 1000.' },
+    {
+      name: 'first-seed',
+      value: '<n>',
+      help: 'Where the seeds begin to count, so that every night tries others. Default: 1.',
+    },
     { name: 'seed', value: '<n>', help: 'Only this seed: repeats a failure.' },
+    { name: 'jobs', value: '<n>', help: 'Threads that share the seeds; each loads the module for itself. Default: 1.' },
     ...SIMULATED_OPTIONS,
     { name: 'max-seconds', value: '<n>', help: 'The longest time to simulate. Default: until all seeds are run.' },
     { name: 'export', value: '<name>', help: 'Simulate this export: an agent, or a function that makes one.' },
@@ -53,54 +60,77 @@ export const simulateCommand: Command = {
     const [file, ...rest] = args.positionals;
     if (file === undefined) throw new UsageError('the module to simulate is missing.');
     if (rest.length > 0) throw new UsageError(`one module is simulated, and there are ${args.positionals.length}.`);
-    const seed = wholeNumber(args, 'seed');
-    const seeds = seed === undefined ? (wholeNumber(args, 'seeds') ?? 1000) : [seed];
-    const seconds = wholeNumber(args, 'max-seconds');
+    const given = { ...(await readSimulated(args)), ...readSeeds(args) };
+    const jobs = wholeNumber(args, 'jobs') ?? 1;
     const folder = args.values.get('out') ?? '.signalbox/simulate';
     // Loaded only now: help and wrong usage need none of it.
-    const { loadSimulated, writeFailures } = await import('./simulate-agent.ts');
-    const options: SimulateOptions = {
-      ...(await readSimulated(args)),
-      seeds,
-      ...(seconds === undefined ? {} : { budgetMs: seconds * 1000 }),
-    };
+    const [{ loadSimulated, writeFailures }, { ownPart, partsOf, simulateParts }] = await Promise.all([
+      import('./simulate-agent.ts'),
+      import('./parts.ts'),
+    ]);
     const { agent, options: own } = await loadSimulated(file, args.values.get('export'));
-    const found = await simulateShown(agent, { ...own, ...options, seeds });
+    const options = { ...own, ...given };
+    const { seeds, firstSeed } = given;
+    const [part, { simulate }] = [ownPart(), await import('../../testing/simulate.ts')];
+    const alone = ({ signal, onProgress }: Hooks): Promise<Simulation> =>
+      simulate(agent, {
+        ...options,
+        signal,
+        onProgress: (soFar) => {
+          own.onProgress?.(soFar);
+          onProgress(soFar);
+        },
+      });
+    if (part !== null) {
+      part.tell(await alone(part));
+      return EXIT_CODE.answered;
+    }
+    const parts = typeof seeds === 'number' ? partsOf({ firstSeed, seeds }, jobs) : [];
+    const { found, lost, stopped } = await shown(typeof seeds === 'number' ? seeds : seeds.length, async (hooks) =>
+      parts.length > 1
+        ? simulateParts(parts, ['simulate', file, ...givenIn(args, OWN_TO_THREADS)], hooks)
+        : { found: await alone(hooks), lost: [] },
+    );
+    for (const says of lost) console.error(`signalbox simulate: ${says}`);
+    if (found === null) return EXIT_CODE.failed;
     const files = await writeFailures(found, folder);
-    if (args.flags.has('json')) console.log(JSON.stringify({ ...found, files }));
-    else console.log(foundText(found, files, commandFor(file, args)));
-    if (found.stopped) return EXIT_CODE.cancelled;
-    return found.ok ? EXIT_CODE.answered : EXIT_CODE.failed;
+    const command = ['signalbox simulate', file, ...givenIn(args, [...OWN_TO_THREADS, 'max-seconds']).map(quoted)];
+    if (args.flags.has('json')) console.log(JSON.stringify({ ...found, stopped, files }));
+    else console.log(foundText(found, files, command.join(' ')));
+    if (stopped) return EXIT_CODE.cancelled;
+    return found.ok && lost.length === 0 ? EXIT_CODE.answered : EXIT_CODE.failed;
   },
 };
 
+/** What says which seeds are simulated. */
+const OWN_TO_THREADS: readonly string[] = ['seed', 'seeds', 'first-seed', 'jobs'];
+
+function readSeeds(args: Arguments) {
+  const [seed, seconds] = [wholeNumber(args, 'seed'), wholeNumber(args, 'max-seconds')];
+  return {
+    seeds: seed === undefined ? (wholeNumber(args, 'seeds') ?? 1000) : [seed],
+    firstSeed: wholeNumber(args, 'first-seed') ?? 1,
+    ...(seconds === undefined ? {} : { budgetMs: seconds * 1000 }),
+  };
+}
+
 /** Simulates, shows how far it is, and ends early at a signal; at a second one the process ends at once. */
-async function simulateShown(
-  agent: Parameters<typeof simulate>[0],
-  options: SimulateOptions & { readonly seeds: number | readonly number[] },
-): Promise<Simulation & { readonly stopped: boolean }> {
+async function shown<T>(seeds: number, work: (hooks: Hooks) => Promise<T>): Promise<T & { readonly stopped: boolean }> {
   const stop = new AbortController();
   const interrupts = takeInterrupts();
   interrupts.handle(() => {
     if (stop.signal.aborted) process.exit(EXIT_CODE.cancelled);
     stop.abort();
   });
-  const most = counted(typeof options.seeds === 'number' ? options.seeds : options.seeds.length, 'run');
-  const [{ simulate }, { showProgress }] = await Promise.all([
-    import('../../testing/simulate.ts'),
-    import('../verify/show-progress.ts'),
-  ]);
+  const most = counted(seeds, 'run');
+  const { showProgress } = await import('../verify/show-progress.ts');
   const progress = showProgress('Simulating');
-  const found = await simulate(agent, {
-    ...options,
-    signal: stop.signal,
-    onProgress: (soFar) => {
-      options.onProgress?.(soFar);
-      progress.tell(`Simulating: ${soFar.runs} of ${most}, ${counted(soFar.failures, 'failure')}`);
-    },
-  }).finally(progress.end);
+  const { signal } = stop;
+  const onProgress: Hooks['onProgress'] = ({ runs, failures }) =>
+    progress.tell(`Simulating: ${runs} of ${most}, ${counted(failures, 'failure')}`);
+  const found = await work({ signal, onProgress }).finally(progress.end);
   interrupts.release();
-  return { ...found, stopped: stop.signal.aborted };
+  return { ...found, stopped: signal.aborted };
 }
 
 /** What the options of {@link SIMULATED_OPTIONS} say. */
@@ -129,13 +159,13 @@ async function readFaults({ values }: Arguments): Promise<readonly FaultName[] |
   });
 }
 
-/** The command without its seeds, to be repeated with one. */
-function commandFor(file: string, { values }: Arguments): string {
-  const given = [...values].filter(([name]) => !['seed', 'seeds', 'max-seconds'].includes(name));
-  const options = given.map(
-    ([name, value]) => ` --${name} ${/^[\w.,/-]+$/.test(value) ? value : JSON.stringify(value)}`,
-  );
-  return `signalbox simulate ${file}${options.join('')}`;
+/** The options that were given with a value, but for some. */
+function givenIn({ values }: Arguments, without: readonly string[]): readonly string[] {
+  return [...values].flatMap(([name, value]) => (without.includes(name) ? [] : [`--${name}`, value]));
+}
+
+function quoted(word: string): string {
+  return /^[\w.,/-]+$/.test(word) ? word : JSON.stringify(word);
 }
 
 function foundText(found: Simulation, files: readonly string[], command: string): string {

@@ -38,6 +38,8 @@ export interface Draws {
 
 /** Seeds from here on are bred: they hold the seed that they descend from above these bits. */
 const GENERATION = 2 ** 24;
+/** The last seed that is read as bred from none. */
+export const LAST_UNBRED_SEED = GENERATION - 1;
 /** A bred run draws this much as its parent did. */
 const INHERITED = 0.85;
 

@@ -21,12 +21,14 @@ import { Shrinking } from './shrinking.ts';
 import { eachFault } from './simulated-faults.ts';
 import { simulatedRun } from './simulated-run.ts';
 import type { Problem } from './journal-laws.ts';
-import type { Simulated, SimulatedFailure, SimulatedOutcome, Simulation } from './simulation.ts';
+import { type Simulated, type SimulatedFailure, type SimulatedOutcome, type Simulation, kindOf } from './simulation.ts';
 import { realNow, settled } from './virtual-time.ts';
 
 interface SearchOptions extends OwnChecks {
   /** How many runs, or the seeds themselves. */
   readonly seeds: number | readonly number[];
+  /** Where a number of seeds begins to count. */
+  readonly firstSeed: number;
   /** The share of the runs that are judged in full though nothing in them is new. */
   readonly recheck: number;
   readonly only: Only;
@@ -94,11 +96,11 @@ export class Search {
 
   /** The seeds in turn: every second one is bred from one that has met something new. */
   *#seeds(): Generator<number> {
-    const { seeds } = this.#options;
+    const { seeds, firstSeed } = this.#options;
     if (typeof seeds !== 'number') return yield* seeds;
-    for (let count = 0, plain = 0; count < seeds; count++) {
+    for (let count = 0, plain = firstSeed; count < seeds; count++) {
       const parent = count % 2 === 0 ? undefined : this.#parents[(count >> 1) % this.#parents.length];
-      yield parent === undefined ? ++plain : bredSeed(parent, count);
+      yield parent === undefined ? plain++ : bredSeed(parent, count);
     }
   }
 
@@ -229,12 +231,6 @@ const HARMLESS: ReadonlySet<string> = new Set(['reply', 'order', 'person.twice',
 
 function recordsIn({ recording }: SimulatedOutcome): number {
   return recording === null ? 0 : recording.lines.length + 1;
-}
-
-/** Failures are the same whose check is, and whose words but for numbers and names. */
-function kindOf({ check, message }: Problem): string {
-  const isOwn = ['check', 'always', 'unhandled rejection', 'uncaught exception'].includes(check);
-  return isOwn ? `${check} ${message.split('\n')[0]?.replaceAll(/\d+/g, '#')}` : check;
 }
 
 /**

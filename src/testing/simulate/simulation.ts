@@ -108,6 +108,12 @@ export interface SimulatedFailure {
   readonly count: number;
 }
 
+/** Failures are the same whose check is, and whose words but for numbers and names. */
+export function kindOf({ check, message }: Problem): string {
+  const isOwn = ['check', 'always', 'unhandled rejection', 'uncaught exception'].includes(check);
+  return isOwn ? `${check} ${message.split('\n')[0]?.replaceAll(/\d+/g, '#')}` : check;
+}
+
 /** What a simulation has found. */
 export interface Simulation {
   /** Nothing failed. */
