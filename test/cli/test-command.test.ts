@@ -117,6 +117,7 @@ ${once}`;
   const at = ['--agent', 'agent.ts'];
   // In a process of its own: a simulation looks at all that is left in it, of other tests as well.
   const found = await runCliProcess(['simulate', 'agent.ts', '--seeds', '200', '--json'], { cwd: folder });
+  expect(found.code, found.stderr).toBe(1);
   const { seed } = JSON.parse(found.stdout).failures[0];
   const { code, stdout, stderr } = await runCliProcess(['test', String(seed), ...at], { cwd: folder });
   expect([code, stderr, stdout], found.stdout).toEqual([0, '', expect.stringContaining('check: it ran twice')]);
