@@ -101,8 +101,18 @@ describe('the built command', () => {
   );
 });
 
-test.each([['direct'], ['openai']])('a request over %s loads nothing that only schemas or MCP need', (transport) => {
-  const names = loadedBy(`
+/** What is loaded with an agent and a model. */
+const CHUNKS_OF_A_RUN = ['agent', 'journal', 'json', 'machines', 'parsing', 'platform', 'text', 'version'].map(
+  (name) => `${name}.js`,
+);
+
+test.each([
+  ['direct', []],
+  ['openai', ['openai']],
+])(
+  'a request over %s loads what it needs, and nothing that only schemas, MCP or a page need',
+  (transport, packages) => {
+    const names = loadedBy(`
     const { createServer } = await import('node:http');
     const { createAgent } = await import(${JSON.stringify(url('index.js'))});
     const { chatModel } = await import(${JSON.stringify(url('models/index.js'))});
@@ -114,9 +124,15 @@ test.each([['direct'], ['openai']])('a request over %s loads nothing that only s
     const result = await createAgent({ model, silent: true }).run('Hello');
     if (result.result !== 'Hello.') throw new Error(JSON.stringify(result));
     process.exit();`);
-  expect(names).toContain('node-request.js');
-  expect(names.filter((name) => /^(?:zod|@modelcontextprotocol\/.*|mcp.*\.js)$/.test(name))).toEqual([]);
-});
+    const [loaded, files] = [names.filter((name) => !/\.m?js$/.test(name)), names.filter((name) => /\.js$/.test(name))];
+    expect(loaded.toSorted()).toEqual(['jsonrepair', ...packages, 'xstate']);
+    // The model list of a server is asked for by fetch, over either.
+    const clients = transport === 'direct' ? ['direct-client.js', 'node-fetch.js'] : ['node-fetch.js'];
+    expect(files.filter((name) => name !== 'index.js').toSorted()).toEqual(
+      [...CHUNKS_OF_A_RUN, ...clients, 'node-request.js'].toSorted(),
+    );
+  },
+);
 
 describe('a subpath of the built package, alone', () => {
   // Vitest and jest lend these two their expect.
