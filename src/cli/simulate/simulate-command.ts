@@ -56,9 +56,12 @@ export const simulateCommand: Command = {
     const seed = wholeNumber(args, 'seed');
     const seeds = seed === undefined ? (wholeNumber(args, 'seeds') ?? 1000) : [seed];
     const seconds = wholeNumber(args, 'max-seconds');
-    const folder = args.values.get('out') ?? '.signalbox/simulate';
     // Loaded only now: help and wrong usage need none of it.
-    const { loadSimulated, writeFailures } = await import('./simulate-agent.ts');
+    const [{ loadSimulated, writeFailures }, { outFolder }] = await Promise.all([
+      import('./simulate-agent.ts'),
+      import('../command/out-folder.ts'),
+    ]);
+    const folder = outFolder(args, '.signalbox/simulate');
     const options: SimulateOptions = {
       ...(await readSimulated(args)),
       seeds,
@@ -66,7 +69,7 @@ export const simulateCommand: Command = {
     };
     const { agent, options: own } = await loadSimulated(file, args.values.get('export'));
     const found = await simulateShown(agent, { ...own, ...options, seeds });
-    const files = await writeFailures(found, folder);
+    const files = writeFailures(found, folder);
     if (args.flags.has('json')) console.log(JSON.stringify({ ...found, files }));
     else console.log(foundText(found, files, commandFor(file, args)));
     if (found.stopped) return EXIT_CODE.cancelled;
@@ -138,7 +141,7 @@ function commandFor(file: string, { values }: Arguments): string {
   return `signalbox simulate ${file}${options.join('')}`;
 }
 
-function foundText(found: Simulation, files: readonly string[], command: string): string {
+function foundText(found: Simulation, files: readonly (string | null)[], command: string): string {
   const { runs, effects, coverage, failures, waited } = found;
   const endings = Object.entries(coverage.endings)
     .toSorted(([, a], [, b]) => b - a)
@@ -155,18 +158,18 @@ function foundText(found: Simulation, files: readonly string[], command: string)
     ...(waited.length === 0 ? [] : [`These tools waited in real time: ${waited.map(escaped).join(', ')}.`]),
     ...(failures.length === 0
       ? ['Nothing failed.']
-      : failures.flatMap((one, index) => failureLines(one, files[index] ?? '', command))),
+      : failures.flatMap((one, index) => failureLines(one, files[index] ?? null, command))),
   ].join('\n');
 }
 
-function failureLines(failure: SimulatedFailure, file: string, command: string): readonly string[] {
+function failureLines(failure: SimulatedFailure, file: string | null, command: string): readonly string[] {
   const { seed, check, reason, drawn, records, count } = failure;
   return [
     '',
     `FAILED ${check}: ${escaped(reason)}`,
     `  ${counted(count, 'seed')}, the first ${seed}; ${counted(records.found, 'record')}, shrunk to ${records.left}. What is left:`,
     ...(drawn.length === 0 ? ['    no fault at all'] : drawn.map((says) => `    ${escaped(says)}`)),
-    `  The recording: ${file}`,
+    ...(file === null ? [] : [`  The recording: ${file}`]),
     `  To repeat it: ${command} --seed ${seed}`,
   ];
 }
