@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import { replay } from '../../src/journal/replay/replay.ts';
 import { promptParts } from '../../src/machines/agent/system-prompt.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
@@ -97,12 +98,37 @@ test('what a server says stands behind a bar, and a recording of before is told 
 });
 
 test.each(['instructions', 'systemPrompt'])(
+  'a function %s that throws or rejects ends the run by its name, as no error of the model',
+  async (name) => {
+    const refused = Object.assign(new Error('ENOENT: no such file'), { code: 'ENOENT' });
+    const throws = (): never => {
+      throw refused;
+    };
+    for (const make of [throws, () => Promise.reject(refused)]) {
+      const model = scriptedModel(['never asked for']);
+      const agent = createAgent({ model, silent: true, ...({ [name]: make } as object) });
+      const run = agent.run('Hello');
+      const message = `The function ${name} threw: ENOENT: no such file`;
+      expect(await run).toMatchObject({
+        status: 'failed',
+        reason: 'thrown',
+        error: { code: 'prompt-failed', message, step: 0 },
+        result: `Unable to complete task: ${message}`,
+      });
+      expect(model.requests).toEqual([]);
+      expect(await replay(run.recording(), agent)).toMatchObject({ reason: 'thrown' });
+    }
+  },
+);
+
+test.each(['instructions', 'systemPrompt'])(
   'a function %s that returns no text ends the run by its name, before a request',
   async (name) => {
     for (const given of [undefined, 7, { text: 'x' }]) {
       const model = scriptedModel(['never asked for']);
       const makers: object = { [name]: () => given };
       const result = await createAgent({ model, silent: true, ...makers }).run('Hello');
+      expect(result).toMatchObject({ status: 'failed', reason: 'thrown', error: { code: 'prompt-failed' } });
       expect(result.error?.message).toBe(`The function ${name} must return text, and returned ${typeof given}.`);
       expect(model.requests).toEqual([]);
     }

@@ -4,6 +4,8 @@ import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { openScreen } from '../support/screen.ts';
 import { withoutSums } from '../support/without-sums.ts';
@@ -65,6 +67,19 @@ test('fork goes on from a line with another outcome', async () => {
   expect(JSON.parse(forked.split('\n')[0] ?? '').parent).toMatchObject({ entry: 5 });
   for (const wrong of [[], ['--at', 'x'], ['--at', '999'], ['--at', '6', '--outcome', '{']])
     expect((await runCli(['fork', 'r.jsonl', ...wrong, ...PRACTICE], here)).code).toBe(2);
+});
+
+test('fork refuses an outcome from which the run cannot continue, and writes nothing', async () => {
+  await using folder = await temporaryFolder();
+  const run = createAgent({ instructions: () => 'Be kind.', model: scriptedModel(['Hello.']), silent: true }).run('Hi');
+  await run;
+  await writeFile(join(folder.path, 'r.jsonl'), run.recording());
+  const forked = await runCli(['fork', 'r.jsonl', '--at', '3', '--outcome', 'null', ...PRACTICE], { cwd: folder.path });
+  expect(forked).toMatchObject({ code: 2, stdout: '' });
+  expect(forked.stderr).toMatch(
+    /^signalbox fork: The run cannot continue with this outcome of agent\/composePrompt#1: /,
+  );
+  expect(await newestRun(folder.path)).toBe('');
 });
 
 test('runs resume finishes what was interrupted, and tells what a run came to that had ended', async () => {

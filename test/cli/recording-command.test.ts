@@ -1,4 +1,5 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
@@ -6,9 +7,10 @@ import { transitions } from '../../src/journal/replay/replay.ts';
 import { createAgent, tool } from '../../src/index.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { startModelServer } from '../support/model-server.ts';
 import { withoutSums } from '../support/without-sums.ts';
 import { keptRuns, weatherRun } from './kept-runs.ts';
-import { runCli, temporaryFolder } from './spawn-cli.ts';
+import { NO_SERVERS, runCli, runCliProcess, temporaryFolder } from './spawn-cli.ts';
 
 /** The kept runs, with one of their files changed. */
 async function changed(runId: string, change: (text: string) => string) {
@@ -139,6 +141,41 @@ test('normalize --write leaves a run alone that a process is writing: the run wo
   const said = messages.find(({ role }) => role === 'tool')?.content;
   expect(said).toContain('Run a-live in .signalbox/runs is being written by another process.');
   expect(await user.signalbox('recording', 'normalize', '--write', 'a-live')).toMatchObject({ code: 0 });
+});
+
+test('normalize --write and another run leave the file of --record alone while a run is written to it', async () => {
+  await using folder = await temporaryFolder();
+  const here = { cwd: folder.path };
+  const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+  await using server = await startModelServer(() => (asked.resolve(), answer.promise));
+  const run = ['run', 'Hello?', '--record', 'r.jsonl', '--base-url', server.baseURL, ...NO_SERVERS];
+  const live = runCliProcess(run, here);
+  await asked.promise;
+  const locked = 'Run r in . is being written by another process.';
+  const normalized = await runCli(['recording', 'normalize', '--write', 'r.jsonl'], here);
+  expect(normalized).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(locked) });
+  const second = await runCli(run, here);
+  expect(second).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(locked) });
+  answer.resolve('Hello.');
+  expect(await live).toMatchObject({ code: 0, stdout: 'Hello.\n' });
+  const text = await readFile(join(folder.path, 'r.jsonl'), 'utf8');
+  expect(transitions(text).at(-1)).toMatchObject({ to: 'COMPLETION' });
+  expect(await readdir(folder.path)).not.toContain('r.lock');
+  expect(await runCli(['recording', 'normalize', '--write', 'r.jsonl'], here)).toMatchObject({ code: 0 });
+});
+
+test('the lock of a recording is not one of another program, nor in the way of a file that cannot have one', async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startModelServer(() => 'Hello.');
+  await writeFile(join(folder.path, 'yarn.lock'), '# yarn lockfile v1\n');
+  await utimes(join(folder.path, 'yarn.lock'), 1, 1);
+  for (const file of ['yarn.jsonl', '/dev/null']) {
+    const run = ['run', 'Hello?', '--record', file, '--base-url', server.baseURL, ...NO_SERVERS];
+    // oxlint-disable-next-line no-await-in-loop -- commands run one after the other anyway
+    expect(await runCli(run, { cwd: folder.path })).toMatchObject({ code: 0, stdout: 'Hello.\n' });
+  }
+  expect(await readFile(join(folder.path, 'yarn.lock'), 'utf8')).toBe('# yarn lockfile v1\n');
+  expect(existsSync('/dev/null.lock')).toBe(false);
 });
 
 test('normalize --keep-times changes nothing but the checksums in a recording that is as it was written', async () => {

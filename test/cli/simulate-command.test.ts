@@ -46,14 +46,29 @@ test('prints what failed with the command that repeats it, and writes its record
   expect(again.code).toBe(1);
 });
 
+test('prints what was found even where it cannot be written, and says so', async () => {
+  const here = mkdtempSync(join(folder, 'full-'));
+  writeFileSync(join(here, '.signalbox'), '');
+  const file = module('loose', "() => (void Promise.reject(new Error('forgotten')), 1)");
+  const args = ['simulate', file, '--seeds', '5', '--faults', 'none'];
+  const { code, stdout, stderr } = await runCli(args, { cwd: here });
+  expect(stdout).toContain('FAILED unhandled rejection: forgotten');
+  expect(stdout).not.toContain('The recording:');
+  expect(stderr).toMatch(/'\.signalbox\/simulate\/seed-\d+\.unhandled-rejection\.jsonl' could not be written: ENOTDIR/);
+  expect(code).toBe(1);
+  const json = await runCli([...args, '--json'], { cwd: here });
+  expect(JSON.parse(json.stdout)).toMatchObject({ ok: false, files: [null], failures: [{ seed: expect.any(Number) }] });
+});
+
 test.each([
-  [['--seeds', 'many'], "--seeds must be a whole number from 1 on, and is 'many'."],
-  [['--jobs', '0'], "--jobs must be a whole number from 1 on, and is '0'."],
-  [['--faults', 'model.bussy'], "there is no fault 'model.bussy'."],
-  [['--export', 'other'], "has no export 'other', but default."],
+  [['--seeds', '1000000', '--out', 'sound.ts/below'], /--out: '.*sound\.ts' is not a folder\./],
+  [['--seeds', 'many'], /--seeds must be a whole number from 1 on, and is 'many'\./],
+  [['--jobs', '0'], /--jobs must be a whole number from 1 on, and is '0'\./],
+  [['--faults', 'model.bussy'], /there is no fault 'model\.bussy'\./],
+  [['--export', 'other'], /has no export 'other', but default\./],
 ])('refuses %j', async (given, says) => {
   const { code, stderr } = await runCli(['simulate', module('sound', '() => 1'), ...given], { cwd: folder });
-  expect(stderr).toContain(says);
+  expect(stderr).toMatch(says);
   expect(code).toBe(2);
 });
 

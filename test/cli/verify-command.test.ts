@@ -43,6 +43,17 @@ test('tells law by law what is proven of an agent, and which tools can run', asy
   expect(stdout).toContain('Everything that can happen was explored');
 });
 
+test('a folder for counterexamples that cannot be written is refused before the agent is explored', async () => {
+  await using folder = await agentFolder(`throw new Error('this module runs');\nexport default make('shop');`);
+  const { code, stderr } = await runCli(['verify', 'agents/agent.ts', '--out', 'agents/agent.ts'], {
+    cwd: folder.path,
+  });
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: expect.stringMatching(/--out: '.*agent\.ts' is not a folder\./),
+  });
+});
+
 test('--json gives every agent of the module, and exit code 3 says that it was bounded', async () => {
   await using folder = await agentFolder(`export const one = make('one');\nexport const two = make('two');`);
   const args = ['verify', 'agents/agent.ts', '--max-paths', '20', '--json'];

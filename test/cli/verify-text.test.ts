@@ -49,3 +49,11 @@ test('a broken law is shown with the shortest path to it and the file of the cou
   The counterexample is a recording: .signalbox/verify/shop.permission.jsonl
 `);
 });
+
+test('a counterexample that could not be written is shown all the same, without a file', () => {
+  const terminal = { live: false, color: false, columns: () => 80, isHeld: () => false, write: () => undefined };
+  const violations = verdict.violations.map((violation) => ({ ...violation, file: null }));
+  const text = verdictText({ ...verdict, violations }, terminal);
+  expect(text).toContain('     2  the person asked about buy (c1) denies\n');
+  expect(text).not.toContain('is a recording');
+});

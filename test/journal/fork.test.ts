@@ -5,6 +5,7 @@ import { fork } from '../../src/journal/replay/fork.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { tool } from '../../src/tools/tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';
 
@@ -145,6 +146,39 @@ describe('fork', () => {
     expect(() => fork(recording, agent, options)).toThrow(reason);
     expect(() => fork(recording, agent, options)).toThrow(TypeError);
     expect(await journal.list?.()).toEqual([]);
+  });
+
+  test('refuses an outcome from which a machine cannot go on, and takes every other', async () => {
+    const look = tool({
+      name: 'look',
+      description: 'Looks.',
+      inputSchema: { type: 'object', properties: {} },
+      policy: 'confirm',
+      validateArgs: (args) => args,
+      execute: () => 'a cat',
+    });
+    const confirm = () => 'allow-once' as const;
+    const options = { ...OPTIONS, instructions: () => 'Look first.', tools: [look], confirm };
+    const run = createAgent({ ...options, model: scriptedModel([calls(['look']), 'A cat.']) }).run('What is here?');
+    await run;
+    const lines = run.recording().trim().split('\n');
+    const outcomeOf = (leaf: string) =>
+      1 + lines.findIndex((line) => line.startsWith('{"t":"outcome"') && line.includes(leaf));
+    const journal = memoryJournal();
+    const again = createAgent({ ...options, journal, model: scriptedModel([calls(['look']), 'A cat.']) });
+    for (const leaf of ['composePrompt', 'checkArgs', 'askApproval']) {
+      const how = { at: outcomeOf(leaf), outcome: { ok: true, value: null } } as const;
+      expect(() => fork(lines, again, how)).toThrow(TypeError);
+      expect(() => fork(lines, again, how)).toThrow(
+        new RegExp(`cannot continue with this outcome of agent/.*${leaf}#1`),
+      );
+    }
+    expect(await journal.list?.()).toEqual([]);
+    const refused = { ok: false, error: { code: 'thrown', message: 'No.' } } as const;
+    for (const leaf of ['composePrompt', 'checkArgs', 'askApproval'])
+      expect(await fork(lines, again, { at: outcomeOf(leaf), outcome: refused })).toMatchObject({
+        runId: expect.any(String),
+      });
   });
 
   test("a model's turn that only calls needs no content, and one that failed is not looked at", async () => {

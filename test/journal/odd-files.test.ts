@@ -111,6 +111,38 @@ test('a link to the file of a run is the run, and a head that knows more than th
   expect(listed).toEqual(['link', 'newer', 'one', 'two']);
 });
 
+test('a recording with a byte-order mark, as an editor has saved it, is read, listed, shown and resumed like any other', async () => {
+  await using folder = await temporaryFolder();
+  const store = whole(fileJournal(folder.path));
+  await answered(store, 'one');
+  const text = readFileSync(join(folder.path, 'one.jsonl'), 'utf8');
+  const seen = warnings();
+  const copies = { summed: text, plain: withoutSums(text), begun: `${text.split('\n').slice(0, 2).join('\n')}\n` };
+  for (const [name, content] of Object.entries(copies)) {
+    writeFileSync(join(folder.path, `${name}.jsonl`), `\ufeff${content}`);
+    expect(readRecording(`\ufeff${content}`)).toEqual(readRecording(content));
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    expect(await store.read(name)).toEqual(readRecording(content));
+  }
+  const states = (await store.list()).map(({ runId, state, records }) => ({ runId, state, records }));
+  const { records } = states.find(({ runId }) => runId === 'one') ?? {};
+  expect(states).toEqual(
+    expect.arrayContaining([
+      { runId: 'summed', state: 'ended', records },
+      { runId: 'plain', state: 'ended', records },
+      { runId: 'begun', state: 'interrupted', records: 2 },
+    ]),
+  );
+  expect(seen).toEqual([]);
+  const agent = createAgent({ journal: store, model: scriptedModel(['Again.']), silent: true });
+  expect(await agent.resume('begun')).toMatchObject({ status: 'answered' });
+  expect((await store.list()).find(({ runId }) => runId === 'begun')).toMatchObject({ state: 'ended' });
+  const shown = await runCli(['recording', 'validate', 'plain.jsonl', 'summed.jsonl', 'begun.jsonl'], {
+    cwd: folder.path,
+  });
+  expect(shown).toMatchObject({ code: 0, stderr: '' });
+});
+
 test.each(WRONG_HEADS)('a head without its %s is damage wherever a recording is read', async (name, changes) => {
   await using folder = await temporaryFolder();
   const { recording } = await answered(fileJournal(folder.path), 'one');

@@ -215,6 +215,18 @@ describe('a redirect', () => {
     expect(new Set(server.authorizations)).toEqual(new Set(['Bearer mine']));
   });
 
+  test.concurrent('in a circle is an error at once, and is not tried again', async () => {
+    const server = await startHostileHttp({ moved: { status: 307, location: '/mcp' } });
+    const { connection, states } = watched({ url: server.url });
+    expect(await connection.connect()).toBe(false);
+    expect(connection.error).toMatchObject({
+      code: 'protocol-error',
+      message: expect.stringContaining(`it redirected a request 6 times, the last time from ${server.url} (HTTP 307)`),
+    });
+    expect(states()).toEqual(['CONNECTING', 'FAILED']);
+    expect(server.counts.get('initialize')).toBe(6);
+  });
+
   test.concurrent.each([302, 307])('(%i) to another origin is not, and is named', async (status) => {
     const other = await startHostileHttp();
     const server = await startHostileHttp({ moved: { status, location: `${other.url}?key=abc` } });

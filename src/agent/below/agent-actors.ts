@@ -1,3 +1,4 @@
+import { describeThrown } from '../../json/to-json.ts';
 import type { AgentPorts } from './child-port.ts';
 import { askEscalation, rememberPermission, askApproval, type Confirm } from '../../actors/ask-approval.ts';
 import { callLlm } from '../../actors/call-llm.ts';
@@ -174,22 +175,31 @@ async function composeByCode(
   },
 ): Promise<PromptTexts> {
   const { task, state, context, toolset, output } = input;
-  const own = typeof instructions === 'string' ? instructions : await instructions({ input: task, context, state });
-  const text = textOf('instructions', own);
+  const text =
+    typeof instructions === 'string'
+      ? instructions
+      : await textOf('instructions', () => instructions({ input: task, context, state }));
   const compose = async (mode: 'native' | 'json'): Promise<string> => {
     const parts = promptParts(text, toolset, {
       mode,
       plans,
       output: output === null ? null : shownOutput(output, toolNames(toolset)),
     });
-    return systemPrompt === undefined ? joinParts(parts) : textOf('systemPrompt', await systemPrompt(parts));
+    return systemPrompt === undefined ? joinParts(parts) : textOf('systemPrompt', () => systemPrompt(parts));
   };
   return { native: await compose('native'), json: await compose('json') };
 }
 
-function textOf(option: string, given: unknown): string {
+/** The text that a function of the user makes. Its failure is not one of the model, so it has a code of its own. */
+async function textOf(option: string, make: () => unknown): Promise<string> {
+  const failed = (what: string, cause?: unknown): Error =>
+    Object.assign(new Error(`The function ${option} ${what}`, { cause }), { code: 'prompt-failed' });
+  let given: unknown;
+  try {
+    given = await make();
+  } catch (error) {
+    throw failed(`threw: ${describeThrown(error).message}`, error);
+  }
   if (typeof given === 'string') return given;
-  throw new TypeError(
-    `The function ${option} must return text, and returned ${given === null ? 'null' : typeof given}.`,
-  );
+  throw failed(`must return text, and returned ${given === null ? 'null' : typeof given}.`);
 }

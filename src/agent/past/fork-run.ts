@@ -4,6 +4,7 @@ import { continuedJournal } from '../../journal/replay/continued-journal.ts';
 import { cutRecording, outcomesOf } from '../../journal/format/cut-recording.ts';
 import type { ForkOptions } from '../../journal/replay/fork.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
+import { stuckBehind } from '../../journal/replay/recording-player.ts';
 import { recordedRest } from '../../journal/replay/recorded-rest.ts';
 import { lastKnown, runnable } from '../../journal/format/recorded-tools.ts';
 import type { Recording } from '../../journal/format/recording.ts';
@@ -25,6 +26,8 @@ export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOp
   if (Number.isNaN(at))
     throw new TypeError("fork: option 'at' must be given: the number of the last record that both runs share.");
   const cut = cutRecording(runnable(recording), at, outcome);
+  const stuck = outcome === undefined ? null : stuckBehind(cut.past);
+  if (stuck !== null) throw new TypeError(stuck);
   const redactor = core.redaction.redactorOf(recording);
   const place = { at: cut.past.lines.at(-1), entry: cut.entry };
   const head = forkHead(live, recording.head, { ...options, ...place, runId, redactor });

@@ -1,11 +1,12 @@
 import type { Run } from '../../agent/run/run.ts';
 import { type AnyResult, endingInWords } from '../../machines/contract/run-result.ts';
+import { isJsonObject, parsedText } from '../../json/json.ts';
 import { openTerminal } from '../../output/console/terminal.ts';
 import { wrapText } from '../../terminal/text-width.ts';
 import { EXIT_CODE } from '../command/command.ts';
 import type { StopSignal } from '../command/interrupts.ts';
 import type { CliAgent } from './make-agent.ts';
-import { existsSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 
 /** A run that has ended, and the signal that cancelled it, if one did. */
 export interface FinishedRun {
@@ -62,10 +63,19 @@ export function reportResult({ console: shown, endShown }: CliAgent, result: Any
 }
 
 /** Prints where the recording of a run is; null for a run that failed before there was one. */
-export function whereRecorded({ journal }: CliAgent, { runId }: AnyResult): string | null {
+export function whereRecorded({ journal }: CliAgent, { runId, status }: AnyResult): string | null {
   if (journal.kind === 'memory') return 'Not recorded: this folder cannot be written to.';
   const file = journal.fileOf(runId);
-  return file !== undefined && existsSync(file) ? `Recorded in ${file}` : null;
+  const found = file === undefined ? undefined : statSync(file, { throwIfNoEntry: false });
+  if (file === undefined || found === undefined) return null;
+  // What a pipe has taken cannot be read again; a run that waits has no end yet.
+  if (!found.isFile() || status === 'waiting') return `Recorded in ${file}`;
+  const lastLine = readFileSync(file, 'utf8').trimEnd().split('\n').at(-1) ?? '';
+  const last = parsedText(lastLine);
+  if (isJsonObject(last) && last['t'] === 'end') return `Recorded in ${file}`;
+  return lastLine === ''
+    ? `Not recorded: ${file} could not be written.`
+    : `Recorded in ${file}, without its end: it could not be written.`;
 }
 
 /** Prints how a continued run ended, and returns the exit code; `over`: it had ended before, so nothing is recorded. */

@@ -126,7 +126,7 @@ export async function normalizeRecordings({ values, flags, positionals }: Argume
 /** Throws while a process writes this run: it would go on writing to the file that is replaced. */
 function replaceFile(file: string, content: string): void {
   const { dir, name } = parse(file);
-  if (isLocked(join(dir, `${name}.lock`))) throw new JournalError('run-locked', name, dir);
+  if (isLocked(join(dir, `${name}.lock`))) throw new JournalError('run-locked', name, dir || '.');
   // A concurrent reader gets the one or the other.
   writeFileSync(`${file}.new`, content, { mode: 0o600 });
   renameSync(`${file}.new`, file);

@@ -116,7 +116,7 @@ function checkLines(text: string): readonly LineProblem[] {
   return lines.flatMap((written, index) => {
     const line = index + 1;
     if (written.trim() === '') return [];
-    const parsed = parse(written);
+    const parsed = parse(written.trim());
     if (parsed === undefined) return line === lines.length ? [] : [{ line, path: '', message: 'is not JSON' }];
     return lineIssues(parsed, schema).map((issue) => ({ line, ...issue }));
   });

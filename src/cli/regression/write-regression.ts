@@ -12,6 +12,7 @@ import {
   type SimulatedAgent,
 } from '../../testing/index.ts';
 import { type Arguments, EXIT_CODE, UsageError } from '../command/command.ts';
+import { outFolder } from '../command/out-folder.ts';
 import { readRecordingOf } from '../recording/kept-runs.ts';
 import { type SimulatedModule, loadSimulated } from '../simulate/simulate-agent.ts';
 import { type TestText, quoted, readRunner, writeTest } from './test-files.ts';
@@ -24,6 +25,7 @@ export async function writeRegression(args: Arguments, simulated: SimulateOption
   const { values, positionals } = args;
   const [named = ''] = positionals;
   const module = values.get('agent') ?? '';
+  const folder = outFolder(args, 'test');
   const loaded = await loadSimulated(module, values.get('export'));
   const runner = readRunner(values.get('runner'));
   const found = /^\d+$/.test(named)
@@ -34,7 +36,7 @@ export async function writeRegression(args: Arguments, simulated: SimulateOption
     return EXIT_CODE.failed;
   }
   const { test, name, says, fails } = found;
-  const place = { folder: values.get('out') ?? 'test', name, module, exported: loaded.exported, runner };
+  const place = { folder, name, module, exported: loaded.exported, runner };
   const files = await writeTest(test, place);
   console.log([`Written: ${files.map(escaped).join(' and ')}`, `  ${escaped(says)}`].join('\n'));
   if (fails) console.log('It fails now, and passes once the cause is repaired.');

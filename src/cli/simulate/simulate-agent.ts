@@ -1,11 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describeThrown } from '../../json/to-json.ts';
-import { makeFolder } from '../../security/folders.ts';
 import type { AgentMaker, SimulateOptions, SimulatedAgent, Simulation } from '../../testing/index.ts';
 import { canBeSimulated, otherThanAgent } from '../../testing/simulate/simulation.ts';
 import { UsageError, loadModule } from '../command/command.ts';
+import { writeFound } from '../command/out-folder.ts';
 
 /** What a module gives a simulation. */
 export interface SimulatedModule {
@@ -50,16 +48,11 @@ export function readReplies(file: string): string {
   return readFileSync(file, 'utf8');
 }
 
-/** Writes the recording of each failure; returns the paths. */
-export async function writeFailures({ failures }: Simulation, folder: string): Promise<readonly string[]> {
-  const files: string[] = [];
-  for (const { seed, check, recording } of failures) {
-    const file = join(folder, `seed-${seed}.${check.replaceAll(/[^\p{L}\p{N}_-]+/gu, '-')}.jsonl`);
-    makeFolder(folder);
-    await writeFile(file, recording, { mode: 0o600 });
-    files.push(file);
-  }
-  return files;
+/** Writes the recording of each failure; returns the paths, null for one that could not be written. */
+export function writeFailures({ failures }: Simulation, folder: string): readonly (string | null)[] {
+  return failures.map(({ seed, check, recording }) =>
+    writeFound(folder, `seed-${seed}.${check.replaceAll(/[^\p{L}\p{N}_-]+/gu, '-')}.jsonl`, recording),
+  );
 }
 
 function madeBy(make: () => unknown, what: string): SimulatedAgent {

@@ -62,12 +62,13 @@ export const simulateCommand: Command = {
     if (rest.length > 0) throw new UsageError(`one module is simulated, and there are ${args.positionals.length}.`);
     const given = { ...(await readSimulated(args)), ...readSeeds(args) };
     const jobs = wholeNumber(args, 'jobs') ?? 1;
-    const folder = args.values.get('out') ?? '.signalbox/simulate';
     // Loaded only now: help and wrong usage need none of it.
-    const [{ loadSimulated, writeFailures }, { ownPart, partsOf, simulateParts }] = await Promise.all([
+    const [{ loadSimulated, writeFailures }, { outFolder }, { ownPart, partsOf, simulateParts }] = await Promise.all([
       import('./simulate-agent.ts'),
+      import('../command/out-folder.ts'),
       import('./parts.ts'),
     ]);
+    const folder = outFolder(args, '.signalbox/simulate');
     const { agent, options: own } = await loadSimulated(file, args.values.get('export'));
     const options = { ...own, ...given };
     const { seeds, firstSeed } = given;
@@ -93,7 +94,7 @@ export const simulateCommand: Command = {
     );
     for (const says of lost) console.error(`signalbox simulate: ${says}`);
     if (found === null) return EXIT_CODE.failed;
-    const files = await writeFailures(found, folder);
+    const files = writeFailures(found, folder);
     const command = ['signalbox simulate', file, ...givenIn(args, [...OWN_TO_THREADS, 'max-seconds']).map(quoted)];
     if (args.flags.has('json')) console.log(JSON.stringify({ ...found, stopped, files }));
     else console.log(foundText(found, files, command.join(' ')));
@@ -168,7 +169,7 @@ function quoted(word: string): string {
   return /^[\w.,/-]+$/.test(word) ? word : JSON.stringify(word);
 }
 
-function foundText(found: Simulation, files: readonly string[], command: string): string {
+function foundText(found: Simulation, files: readonly (string | null)[], command: string): string {
   const { runs, effects, coverage, failures, waited } = found;
   const endings = Object.entries(coverage.endings)
     .toSorted(([, a], [, b]) => b - a)
@@ -185,18 +186,18 @@ function foundText(found: Simulation, files: readonly string[], command: string)
     ...(waited.length === 0 ? [] : [`These tools waited in real time: ${waited.map(escaped).join(', ')}.`]),
     ...(failures.length === 0
       ? ['Nothing failed.']
-      : failures.flatMap((one, index) => failureLines(one, files[index] ?? '', command))),
+      : failures.flatMap((one, index) => failureLines(one, files[index] ?? null, command))),
   ].join('\n');
 }
 
-function failureLines(failure: SimulatedFailure, file: string, command: string): readonly string[] {
+function failureLines(failure: SimulatedFailure, file: string | null, command: string): readonly string[] {
   const { seed, check, reason, drawn, records, count } = failure;
   return [
     '',
     `FAILED ${check}: ${escaped(reason)}`,
     `  ${counted(count, 'seed')}, the first ${seed}; ${counted(records.found, 'record')}, shrunk to ${records.left}. What is left:`,
     ...(drawn.length === 0 ? ['    no fault at all'] : drawn.map((says) => `    ${escaped(says)}`)),
-    `  The recording: ${file}`,
+    ...(file === null ? [] : [`  The recording: ${file}`]),
     `  To repeat it: ${command} --seed ${seed}`,
   ];
 }

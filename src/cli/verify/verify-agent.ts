@@ -1,10 +1,8 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { EXPLORE, type Explorable } from '../../journal/replay/replay.ts';
 import { explorePaths } from '../../testing/explore/explore-paths.ts';
 import type { ExploreOptions } from '../../testing/explore/explore-options.ts';
-import { makeFolder } from '../../security/folders.ts';
 import { UsageError, loadModule, ofUser } from '../command/command.ts';
+import { writeFound } from '../command/out-folder.ts';
 
 /** What `signalbox verify` reports about one agent. */
 export interface VerifiedAgent {
@@ -24,13 +22,13 @@ export interface VerifiedAgent {
   readonly seconds: number;
 }
 
-/** A law that is broken, and where the counterexample was written. */
+/** A law that is broken, and where the counterexample was written; null where that could not be. */
 export interface BrokenLaw {
   readonly law: string;
   readonly message: string;
   readonly state: string;
   readonly path: readonly string[];
-  readonly file: string;
+  readonly file: string | null;
 }
 
 /** Explores an agent, writes counterexamples into the folder, and ends the servers that the agent has started. */
@@ -43,13 +41,10 @@ export async function verifyAgent(
   try {
     const { head } = await agent[EXPLORE]('Explore.');
     const found = await explorePaths(agent, limits);
-    const violations: BrokenLaw[] = [];
-    for (const { counterexample, ...violation } of found.violations) {
-      const file = join(folder, `${fileName(name)}.${violation.law}.jsonl`);
-      makeFolder(folder);
-      await writeFile(file, counterexample, { mode: 0o600 });
-      violations.push({ ...violation, file });
-    }
+    const violations = found.violations.map(({ counterexample, ...violation }): BrokenLaw => {
+      const file = writeFound(folder, `${fileName(name)}.${violation.law}.jsonl`, counterexample);
+      return { ...violation, file };
+    });
     const endings: { [reason: string]: number } = {};
     for (const { reason } of found.paths) endings[reason ?? 'none'] = (endings[reason ?? 'none'] ?? 0) + 1;
     const { ok, exhaustive, bounds, configurations, events, depth } = found;

@@ -42,13 +42,15 @@ export const verifyCommand: Command = {
     const maxSteps = wholeNumber(args, 'max-steps');
     const maxPaths = wholeNumber(args, 'max-paths');
     const maxSeconds = args.values.get('max-seconds') === '0' ? Infinity : (wholeNumber(args, 'max-seconds') ?? 120);
-    const folder = args.values.get('out') ?? '.signalbox/verify';
     // Loaded only now: help and wrong usage need none of it.
-    const [{ loadAgents, verifyAgent }, { exploredSoFar, verdictText }, { showProgress }] = await Promise.all([
-      import('./verify-agent.ts'),
-      import('./verify-text.ts'),
-      import('./show-progress.ts'),
-    ]);
+    const [{ loadAgents, verifyAgent }, { exploredSoFar, verdictText }, { showProgress }, { outFolder }] =
+      await Promise.all([
+        import('./verify-agent.ts'),
+        import('./verify-text.ts'),
+        import('./show-progress.ts'),
+        import('../command/out-folder.ts'),
+      ]);
+    const folder = outFolder(args, '.signalbox/verify');
     const agents = await loadAgents(file, args.values.get('export'));
     const limits = {
       maxSeconds,

@@ -74,7 +74,7 @@ function violationLines({ law, message, state, path, file }: BrokenLaw, { column
     ...said,
     `  in ${state}, reached by this shortest path:`,
     ...way,
-    `  The counterexample is a recording: ${file}`,
+    ...(file === null ? [] : [`  The counterexample is a recording: ${file}`]),
   ];
 }
 

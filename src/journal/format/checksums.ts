@@ -20,7 +20,8 @@ const LONGEST = 50;
 
 /** Reads the checksum of a line; null when it has none. */
 export function sumOf(item: string): LineSum | null {
-  const line = item.trimEnd();
+  // A byte-order mark, which some editors put before the first line, is white space.
+  const line = item.trim();
   const found = AT_END.exec(line.slice(-LONGEST));
   if (found === null) return null;
   const [mark, n, sum] = found;

@@ -155,7 +155,7 @@ function storedHead(text: string) {
   const sum = sumOf(line);
   // A damaged line is reported by its reader.
   if (sum?.holds === false) return null;
-  const head: unknown = parsedText(sum?.text ?? line);
+  const head: unknown = parsedText(sum?.text ?? line.trim());
   if (typeof head !== 'object' || head === null) return null;
   const part = historyPartOf(head);
   return part === null ? null : { head, part, rest: text.slice(line.length), summed: sum !== null };

@@ -141,7 +141,7 @@ function readLine(item: string | object, index: number, last: number, sums: SumR
   if (typeof item !== 'string') return item;
   if (isBlank(item)) return null;
   const sum = sumOf(item);
-  const parsed = parsedText(sum?.text ?? item);
+  const parsed = parsedText(sum?.text ?? item.trim());
   if (parsed === undefined && index === last && !beginsWithLine(item)) return null;
   if (parsed === undefined)
     throw new RecordingError(index + 1, 'is not JSON. The file is damaged there; only its last line may be torn.');

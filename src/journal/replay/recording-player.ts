@@ -6,12 +6,15 @@
  * I3 A recording that this version would play differently ends there; `problem` is the reason.
  */
 import type { Effect } from '../../actors/journal.ts';
+import { describeThrown } from '../../json/to-json.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import { runEventReader } from '../../machines/events/run-event-reader.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import { type Microstep, microstepReader, stateText } from '../../machines/events/transition-log.ts';
 import { type RecordLine, type RunRecord, recordedEntry } from '../format/record.ts';
+import type { Recording } from '../format/recording.ts';
 import { ROOT_ID, inputOf } from '../format/run-input.ts';
+import type { Tolerance } from './compare.ts';
 import { LIVE_LINES } from './playback.ts';
 import { type Drive, drive, recordedOutput } from '../run/drive.ts';
 import { type ReplayJournal, replayJournal } from './replay-journal.ts';
@@ -21,11 +24,14 @@ export interface PlayerListeners {
   /** One move of one machine, before the events that it means. */
   readonly onMicrostep?: (microstep: Microstep) => void;
   readonly onEvent?: (event: RunEvent) => void;
+  /** The root machine itself failed. */
+  readonly onFailure?: (error: unknown) => void;
 }
 
 /** Plays a recording back as its lines come. The first line must be the run's. */
 export class RecordingPlayer {
   readonly #listeners: PlayerListeners;
+  readonly #tolerance: Tolerance;
   readonly #lines: RecordLine[] = [];
   #driven: Drive | null = null;
   #journal: ReplayJournal | null = null;
@@ -33,8 +39,9 @@ export class RecordingPlayer {
   #at = 0;
   readonly #open = new Map<string, Effect>();
 
-  constructor(listeners: PlayerListeners) {
+  constructor(listeners: PlayerListeners, tolerance = LIVE_LINES) {
     this.#listeners = listeners;
+    this.#tolerance = tolerance;
   }
 
   /** Why nothing more can be played; null while it can. */
@@ -72,8 +79,8 @@ export class RecordingPlayer {
   }
 
   #begin(head: RunRecord): void {
-    const { onEvent = () => undefined, onMicrostep = () => undefined } = this.#listeners;
-    const journal = replayJournal({ head, lines: this.#lines }, () => this.path, LIVE_LINES);
+    const { onEvent = () => undefined, onMicrostep = () => undefined, onFailure: error } = this.#listeners;
+    const journal = replayJournal({ head, lines: this.#lines }, () => this.path, this.#tolerance);
     this.#journal = journal;
     let seq = 0;
     const readEvents = runEventReader({
@@ -107,6 +114,7 @@ export class RecordingPlayer {
         },
       ),
     });
+    if (error !== undefined) this.#driven.actor.subscribe({ error });
     this.#driven.start();
   }
 
@@ -120,4 +128,21 @@ export class RecordingPlayer {
     if (entry.t === 'outcome' || entry.t === 'timer') this.#open.delete(entry.id);
     driven.deliver(entry);
   }
+}
+
+/**
+ * Why the machines cannot continue behind a recording that was cut, as they say themselves; null: they can. What a machine
+ * fails with at an outcome that its kind cannot have is an error of JavaScript: recorded failures are plain data.
+ */
+export function stuckBehind({ head, lines }: Recording): string | null {
+  let failure: unknown = null;
+  const note = (error: unknown): void => {
+    if (error instanceof Error) failure ??= error;
+  };
+  const listeners = { onMicrostep: ({ event }: Microstep) => note(Reflect.get(event, 'error')), onFailure: note };
+  const player = new RecordingPlayer(listeners, { ...LIVE_LINES, anyRequest: true });
+  for (const line of [head, ...lines]) player.feed(line);
+  const last = lines.at(-1);
+  if (failure === null || last?.t !== 'outcome') return null;
+  return `The run cannot continue with this outcome of ${last.id}: its machine fails (${describeThrown(failure).message}).`;
 }

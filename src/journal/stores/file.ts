@@ -1,4 +1,4 @@
-import { RecordingError } from '../format/journal-error.ts';
+import { JournalError, RecordingError } from '../format/journal-error.ts';
 import { optionsOf } from '../../json/known-options.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import { systemCode } from '../../security/folders.ts';
@@ -13,11 +13,12 @@ import { FileSummaries } from './file-summary.ts';
 import { continueRunFile, createRunFile, type FileWriting, repairRunFile } from './file-writer.ts';
 import { historiesIn, historyFiles, isFile, isUnreadable, type RunFiles, runFiles } from './run-files.ts';
 import { requestFiles } from './request-files.ts';
+import { isForeign, type RunLock, takeRunLock } from './run-lock.ts';
 import { PolledRequests } from '../run/run-requests.ts';
 import { type PruneLimits, runPruner } from './prune-runs.ts';
 import { closeSync, openSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, join, parse } from 'node:path';
 
 /** How durably {@link fileJournal} writes, and what it keeps. */
 export interface FileJournalOptions extends PruneLimits {
@@ -94,14 +95,31 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
   };
 }
 
-/** Keeps one run in the file at `path`, which is created again. */
+/** Keeps one run in the file at `path`, which is created again, and locked as the file of a run is. */
 export function singleFileJournal(path: string): JournalStore {
   return {
     open: (run) => {
+      const lock = lockOfFile(path);
       closeSync(openSync(path, 'w', 0o600));
-      return liveJournal(run, fileSink({ file: openSync(path, 'a'), write: lineWriter(undefined, 0) }));
+      const onClose = (): void => lock?.release();
+      return liveJournal(run, fileSink({ file: openSync(path, 'a'), write: lineWriter(undefined, 0), onClose }));
     },
   };
+}
+
+/** Null where there is none: beside a pipe, in a folder that cannot be written, and where a lock file belongs to somebody else. */
+function lockOfFile(path: string): RunLock | null {
+  const { dir, name } = parse(path);
+  const locked = join(dir, `${name}.lock`);
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() === false || isForeign(locked)) return null;
+  let lock: RunLock | null;
+  try {
+    lock = takeRunLock(locked);
+  } catch {
+    return null;
+  }
+  if (lock === null) throw new JournalError('run-locked', name, dir || '.');
+  return lock;
 }
 
 async function contentOf(files: RunFiles, runId: string): Promise<Buffer> {

@@ -5,7 +5,7 @@
  * I2 A lock left behind by a dead process is given to the next that asks, even when its pid is in use again.
  * I3 Where the process cannot be looked at (another host or container), a lock is left behind after a minute of silence.
  */
-import { readFileSync, renameSync, rmSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { createWhole } from '../../security/lock-file.ts';
 import { systemCode } from '../../security/folders.ts';
 import { BEAT_MS, type Writer, isGone, newWriter, readWriter } from './writer.ts';
@@ -31,6 +31,15 @@ export function takeRunLock(path: string): RunLock | null {
 export function isLocked(path: string): boolean {
   const found = look(path);
   return found !== null && !found.gone;
+}
+
+/** Whether there is a file of this name that is no lock of ours, such as `yarn.lock`. */
+export function isForeign(path: string): boolean {
+  try {
+    return writerIn(path) === null && existsSync(path);
+  } catch {
+    return true;
+  }
 }
 
 function take(path: string, mine: Writer): boolean {

@@ -15,7 +15,8 @@ import type { AgentInput, AgentSetup, OutputSpec, ToolsChanged, Toolset } from '
 import type { CallOutcome } from '../tool-call/call-request.ts';
 import { type AgentOutput, type AgentState, childAgent } from '../contract/run-result.ts';
 import { changeBelow } from '../tool-call/delegation.ts';
-import { type PlainReason, abandonedEnding, openCallsSettled, endingFor, thrownEnding } from './endings.ts';
+import type { PlainReason } from './endings.ts';
+import { abandonedEnding, endingFor, failureEnding, openCallsSettled, thrownEnding } from './endings.ts';
 import {
   MAX_CORRECTIONS,
   delivered,
@@ -74,7 +75,6 @@ import {
   failedTurnEnding,
   isAnswerCut,
   isThirdUnusable,
-  llmErrorEnding,
   planRefused,
   planTaken,
   takenReply,
@@ -262,9 +262,9 @@ export const agentParts = setup({
       ending: ({ context }, output: LlmCallOutput) =>
         output.kind === 'model.failed' ? failedTurnEnding(context, output.error) : context.ending,
     }),
-    endWithFailure: assign({ ending: ({ context, event }) => llmErrorEnding(context, leafErrorOf(event)) }),
+    endWithFailure: assign({ ending: ({ context, event }) => failureEnding(context, leafErrorOf(event)) }),
     endUnusable: assign({
-      ending: ({ context }) => llmErrorEnding(context, { code: 'unusable-reply', message: 'no usable reply' }),
+      ending: ({ context }) => failureEnding(context, { code: 'unusable-reply', message: 'no usable reply' }),
     }),
     endCancelled: assign({
       ending: ({ context, event }) =>

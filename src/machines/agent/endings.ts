@@ -1,5 +1,7 @@
 import type { ToolResult } from '../../tools/result.ts';
 import type { AgentContext, Ending, PlannedCall, PlanProgress } from './agent-context.ts';
+import { llmErrorEnding } from './planning.ts';
+import type { LeafError } from '../../actors/journal.ts';
 import { STOPPED, batchClosed, planMessages } from './execution.ts';
 import type { CallOutcome } from '../tool-call/call-request.ts';
 import { type Stopping, withSpentByStopped } from '../tool-call/delegation.ts';
@@ -102,6 +104,11 @@ export function abandonedEnding(
     result: `Unable to complete task: ${message}`,
     error: { code, message, step: stepsTaken },
   };
+}
+
+/** The ending for work of a turn that failed. A prompt that the user's code could not make is no failure of the model. */
+export function failureEnding(context: AgentContext, error: LeafError): Ending {
+  return error.code === 'prompt-failed' ? abandonedEnding(context, error) : llmErrorEnding(context, error);
 }
 
 /** The ids of the calls that are stopped at the end, as actors below the agent. */

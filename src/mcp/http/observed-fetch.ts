@@ -2,7 +2,7 @@ import type { PendingRequest, PendingRequests } from '../wire/pending-requests.t
 import type { McpLimits } from '../config/server-limits.ts';
 import { LinkFault } from '../wire/faults.ts';
 import { answerIn, beginning, createEventGuard, withBody } from './bodies.ts';
-import { redirectWithin } from '../../actors/redirect.ts';
+import { MOST_REDIRECTS, redirectWithin } from '../../actors/redirect.ts';
 import { readRetryAfter } from '../../actors/retry-after.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import { readChallenge } from './challenge.ts';
@@ -93,7 +93,7 @@ export function observedFetch(listener: TrafficListener, inner: typeof fetch = f
     listener.onTraffic();
     if (method === 'POST' && response.status >= 400) throw await statusFault(response, init);
     if (method === 'POST' && response.status >= 300)
-      refuseRedirect(response, new URL(url instanceof Request ? url.url : url));
+      refuseRedirect(response, new URL(url instanceof Request ? url.url : url), followed(init));
     if (method === 'GET' && response.status >= 400) {
       const offersNoStream = response.status === 405;
       if (!offersNoStream || resumeAt !== null) onGetFailed(await statusFault(response, init), offersNoStream);
@@ -108,12 +108,27 @@ export function observedFetch(listener: TrafficListener, inner: typeof fetch = f
   };
 }
 
-/** What leads elsewhere, or would lose the request; the SDK follows the others. */
-function refuseRedirect(response: Response, from: URL): void {
+/** How often a request was redirected: the SDK follows with the same headers, which each request has of its own. */
+const redirects = new WeakMap<object, number>();
+
+function followed(init: RequestInit | undefined): number {
+  const headers = init?.headers ?? {};
+  const before = redirects.get(headers) ?? 0;
+  redirects.set(headers, before + 1);
+  return before;
+}
+
+/** What leads elsewhere or in a circle, or would lose the request; the SDK follows the others. */
+function refuseRedirect(response: Response, from: URL, before: number): void {
   const { status, headers } = response;
   const location = headers.get('location');
-  if (location === null || redirectWithin(from, status, location) !== null) return;
+  const isWithin = redirectWithin(from, status, location) !== null;
+  if (location === null || (isWithin && before < MOST_REDIRECTS)) return;
   void response.body?.cancel();
+  if (isWithin) {
+    const message = `it redirected a request ${before + 1} times, the last time from ${from.origin}${from.pathname} (HTTP ${status})`;
+    throw new LinkFault('protocol', message, { delivered: false, data: { status } });
+  }
   const to = URL.canParse(location, from.href) ? new URL(location, from) : null;
   const where = to === null ? 'nowhere' : `to ${to.origin}${to.pathname}`;
   throw new LinkFault(

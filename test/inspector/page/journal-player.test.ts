@@ -6,6 +6,7 @@ import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../../src/testing/scripted-model.ts';
 import { chatModel } from '../../../src/models/index.ts';
 import { type Scripted, startModelServer } from '../../support/model-server.ts';
+import { tool } from '../../../src/tools/tool.ts';
 import { calls } from '../../support/replies.ts';
 import { startScene } from '../scenes.ts';
 import { viewer } from '../viewer.ts';
@@ -164,6 +165,25 @@ test('an outcome from which the machine cannot continue is refused before a fork
   expect(player.refusal(lines.length, {})).toMatch(/can be cut behind its records/);
   expect(frames.length).toBe(before);
   expect(player.detail(5)).toEqual(played(lines).player.detail(5));
+});
+
+test('so is one that a machine within the run cannot take, which ends the run but is no ending that it has', async () => {
+  const look = tool({
+    name: 'look',
+    description: 'Looks.',
+    inputSchema: { type: 'object', properties: {} },
+    validateArgs: (args) => args,
+    execute: () => 'a cat',
+  });
+  const run = createAgent({ tools: [look], model: scriptedModel([calls(['look']), 'A cat.']), silent: true }).run(
+    'Look.',
+  );
+  await run;
+  const lines = linesOf(run.recording());
+  const checked = 1 + lines.findIndex((line) => line.startsWith('{"t":"outcome"') && line.includes('checkArgs'));
+  const { player } = played(lines);
+  expect(player.refusal(checked, 5)).toMatch(/cannot continue with this outcome of agent\/c1\/checkArgs#1: /);
+  expect(player.refusal(checked, { ok: false, error: { code: 'thrown', message: 'No.' } })).toBeNull();
 });
 
 test('what was learnt of an endpoint, and why it was asked again, is shown live and stays after a reload', async () => {

@@ -5,11 +5,10 @@
  *    not recorded, such as tokens, is seen only by those who watched live.
  * I2 What the latest steps came from is kept; for an earlier one the lines are played again.
  */
-import { RecordingPlayer } from '../../../journal/replay/recording-player.ts';
+import { RecordingPlayer, stuckBehind } from '../../../journal/replay/recording-player.ts';
 import { blobReader, HOLDS_KEY } from '../../../journal/format/blobs.ts';
 import { cutRecording, writtenOutcome } from '../../../journal/format/cut-recording.ts';
 import type { BlobRecord, RecordLine } from '../../../journal/format/record.ts';
-import { ROOT_ID } from '../../../journal/format/run-input.ts';
 import type { RunEventBody } from '../../../machines/events/run-events.ts';
 import { eventOfNote, tokenEvents } from '../../../machines/events/note-events.ts';
 import type { Json, JsonObject } from '../../../json/json.ts';
@@ -71,20 +70,11 @@ export class JournalPlayer {
   refusal(entry: number, outcome: Json): string | null {
     const [head, ...lines] = this.#records;
     if (head?.t !== 'run') return null;
-    let isOver = false;
-    const player = new RecordingPlayer({
-      onMicrostep: ({ path, snapshot }) => {
-        if (path === ROOT_ID) isOver = snapshot.status === 'done';
-      },
-    });
     try {
-      const { past } = cutRecording({ head, lines }, entry, writtenOutcome(outcome));
-      for (const record of [past.head, ...past.lines]) player.feed(record);
+      return stuckBehind(cutRecording({ head, lines }, entry, writtenOutcome(outcome)).past);
     } catch (error) {
       return describeThrown(error).message;
     }
-    if (player.problem !== null || isOver || player.open.length > 0) return player.problem;
-    return `The machine cannot continue from entry ${entry} with this outcome: it stops in ${player.path}.`;
   }
 
   /** Drops what steps came from, until one is requested. */

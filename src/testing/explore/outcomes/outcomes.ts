@@ -77,7 +77,7 @@ function askEscalationOutcomes(): readonly Representative[] {
 function composePromptOutcomes(): readonly Representative[] {
   return [
     { label: 'gives a prompt', value: { native: 'You are an agent.', json: 'You are an agent.' } },
-    fails('throws', 'error', 'the instructions could not be made'),
+    fails('throws', 'prompt-failed', 'the instructions could not be made'),
   ];
 }
 
