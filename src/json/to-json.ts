@@ -67,16 +67,19 @@ function copy(value: unknown, state: CopyState): Json {
       spend(5, state);
       return value;
     case 'number':
-      spend(8, state);
+      spend(7, state);
       return Number.isFinite(value) ? value : null;
     case 'object':
-      return value === null ? null : copyObject(value, state);
+      if (value !== null) return copyObject(value, state);
+      spend(4, state);
+      return value;
     default:
       throw refuse(`a ${typeof value}`, state);
   }
 }
 
 function copyObject(value: object, state: CopyState): Json {
+  spend(2, state);
   if (state.open.has(value)) throw refuse('a reference to an object that contains it (a cycle)', state);
   if (state.path.length > MAX_DEPTH) throw new NoJson(`it is nested deeper than ${MAX_DEPTH} levels`);
   state.open.add(value);
@@ -117,6 +120,7 @@ function copyList(list: readonly unknown[], state: CopyState): Json {
   const result: Json[] = [];
   for (let index = 0; index < list.length; index++) {
     const item = list[index];
+    spend(1, state);
     result.push(at(index, item === undefined ? null : item, state));
   }
   return result;

@@ -114,7 +114,7 @@ describe('the events of a run', () => {
     await run;
     const late = await eventsOf(run);
     expect(heard.length).toBeGreaterThan(15_000);
-    expect(late.length).toBeLessThanOrEqual(11_000);
+    expect(late.length).toBe(10_000);
     const told = (events: readonly RunEvent[]) => events.filter(({ type }) => type !== 'model.token');
     expect(told(late)).toEqual(told(heard));
   });

@@ -9,6 +9,20 @@ const look = () => fakeTool('look', [{ found: 'tea' }]);
 
 overEachTransport(() => {
   describe('over real HTTP, native tool calls', () => {
+    test('an agent without instructions sends no system message: some servers refuse an empty one', async () => {
+      const script: Scripted[] = [{ toolCalls: [{ id: 'a', name: 'look', arguments: {} }] }, 'Tea.', 'More.'];
+      const { server, agent } = await agentOn(script, { tools: [look()] });
+      await agent.run('What is there?');
+      agent.configure({ instructions: 'Be brief.' });
+      await agent.run('And?');
+      const sent = server.requests.map(({ body }) => body?.messages.map(({ role }) => role));
+      expect(sent).toEqual([
+        ['user'],
+        ['user', 'assistant', 'tool'],
+        ['system', 'user', 'assistant', 'tool', 'assistant', 'user'],
+      ]);
+    });
+
     test('the conversation goes out with one system message, text beside calls, one tool message a call in call order', async () => {
       const { server, agent } = await agentOn(
         [

@@ -6,7 +6,8 @@ import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { explorePaths } from '../../src/testing/explore/explore-paths.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { tool as makeTool } from '../../src/tools/tool.ts';
-import { calls, plan } from '../support/replies.ts';
+import type { Json } from '../../src/json/json.ts';
+import { calls, envelope, plan } from '../support/replies.ts';
 
 const forever = () => new Promise<never>(() => undefined);
 
@@ -373,5 +374,38 @@ describe('limits', () => {
       ['big', 'invalid-args'],
     ]);
     expect(big.calls).toEqual([{}]);
+  });
+
+  test.each<[string, Json]>([
+    ['nulls', Array.from({ length: 400 }, () => null)],
+    ['holes', { cells: Array(400) }],
+    ['empty lists', Array.from({ length: 400 }, () => [])],
+    ['empty objects', Array.from({ length: 400 }, () => ({}))],
+  ])('limits.resultBytes counts %s', async (_what, result) => {
+    const big = fakeTool('big', [result]);
+    const limits = { resultBytes: 1000 };
+    const { result: ended } = await play([calls(['big']), 'Hm.'], { tools: [big], limits });
+    expect(ended.errorHistory.map(({ code }) => code)).toEqual(['execution']);
+    const within = await play([calls(['big']), 'Hm.'], { tools: [big], limits: { resultBytes: 2500 } });
+    expect(within.result.errorHistory).toEqual([]);
+  });
+
+  test.each(['native', 'json'] as const)('limits.argumentBytes may be above a megabyte: %s', async (toolCalling) => {
+    const save = fakeTool('save', ['saved']);
+    const reply = (length: number) => {
+      const args = { text: 'y'.repeat(length) };
+      return toolCalling === 'native'
+        ? calls(['save', JSON.stringify(args)])
+        : envelope({ tool: 'save', tool_args: args });
+    };
+    const done = toolCalling === 'native' ? 'Saved.' : envelope({ answer: 'Saved.' });
+    const { result } = await play([reply(2_000_000), reply(2_000_100), done], {
+      tools: [save],
+      toolCalling,
+      limits: { argumentBytes: 2_000_050 },
+    });
+    expect(save.calls.map((args) => String(args.text).length)).toEqual([2_000_000]);
+    expect(result.errorHistory.map(({ code }) => code)).toEqual(['invalid-args']);
+    expect(result.errorHistory[0]?.message).toContain('2000050');
   });
 });

@@ -3,18 +3,24 @@ import { ModelError, type Model } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { EscalationError } from '../../src/json/errors.ts';
+import type { JsonObject } from '../../src/json/json.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';
 
+const OPEN = { type: 'object' };
 const SCHEMA = { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] };
 
 /** One call with nonsense for arguments, mended by a repair agent with this model. */
-async function mendedBy(model: Model, options: AgentOptions = {}) {
+async function mendedBy(
+  model: Model,
+  options: AgentOptions | AgentOptions<unknown, JsonObject> = {},
+  inputSchema: JsonObject = SCHEMA,
+) {
   const fixer = createAgent({ name: 'fixer', instructions: 'You know paths.', model, silent: true, ...options });
   const write = fakeTool('write', ['written'], {
-    inputSchema: SCHEMA,
+    inputSchema,
     onError: { invalidArgs: [recover.fix(fixer), recover.substitute(() => 'stood in')] },
   });
   const agent = createAgent({
@@ -39,6 +45,48 @@ describe('a repair agent mends by its text', () => {
   test('and what looks like an envelope is not read as one', async () => {
     const { calls: made } = await mendedBy(scriptedModel(['{"tool": "write", "path": "/a", "answer": "no"}']));
     expect(made).toEqual([{ tool: 'write', path: '/a', answer: 'no' }]);
+  });
+
+  test.each(['native', 'json'] as const)(
+    'and not where the arguments have its fields, in %s mode',
+    async (toolCalling) => {
+      for (const args of [
+        { answer: '42' },
+        { thought: 'deep', answer: '42' },
+        { thought: 'deep' },
+        { plan: ['a'] },
+        {},
+      ]) {
+        const { calls: made } = await mendedBy(scriptedModel([JSON.stringify(args)]), { toolCalling }, OPEN);
+        expect(made, JSON.stringify(args)).toEqual([args]);
+      }
+    },
+  );
+
+  test.each(['native', 'json'] as const)(
+    'but an envelope counts if its answer holds them, in %s mode',
+    async (toolCalling) => {
+      for (const answer of ['{"path": "/a"}', "```json\n{'path': '/a',}\n```"]) {
+        const reply = JSON.stringify({ thought: 'A path is missing.', answer });
+        expect((await mendedBy(scriptedModel([reply]), { toolCalling })).calls, answer).toEqual([{ path: '/a' }]);
+      }
+    },
+  );
+
+  test.each<[string, ScriptedReply]>([
+    ['is empty', ''],
+    ['is cut off in its envelope', '{"thought": "A path is missing.", "answer": "{'],
+    ['holds several', '{"thought": "this", "answer": "a"}\n\n{"thought": "that", "answer": "b"}'],
+    ['the server could not read', { content: '{"path": "/a"}', finishReason: 'malformed-tool-call' }],
+  ])('and a reply that %s is asked for again', async (_how, reply) => {
+    const model = scriptedModel([reply, '{"path": "/b"}']);
+    expect((await mendedBy(model, { toolCalling: 'json' })).calls).toEqual([{ path: '/b' }]);
+    model.assertComplete();
+  });
+
+  test('an answer that has a schema stays what the schema says', async () => {
+    const model = scriptedModel(['{"thought": "there", "answer": {"path": "/a"}}']);
+    expect((await mendedBy(model, { toolCalling: 'json', outputSchema: SCHEMA })).calls).toEqual([{ path: '/a' }]);
   });
 });
 

@@ -78,6 +78,10 @@ test('what is no signal, journal or number is refused by name, and the agent is 
     expect(() => call({ fork }, 'fork', run.recording(), agent, { at: 1, signal })).toThrow(wrong('signal'));
   }
   expect(() => call(agent, 'run', 'Pay.', { journal: 'runs' })).toThrow(wrong('journal'));
+  for (const [name, value] of Object.entries({ trace: 3, inspect: 'yes', park: 'yes' })) {
+    expect(() => call(agent, 'run', 'Pay.', { [name]: value })).toThrow(wrong(name));
+    expect(() => call(agent, 'resume', run.runId, { [name]: value })).toThrow(wrong(name));
+  }
   await expect(call(agent, 'resumeOrphans', { limit: '5' })).rejects.toEqual(wrong('limit'));
   await expect(call(agent, 'resumeOrphans', { olderThan: '5 min' })).rejects.toEqual(wrong('olderThan'));
   expect(await agent.run('Again.')).toMatchObject({ reason: 'llm-error' });

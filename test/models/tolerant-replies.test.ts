@@ -48,6 +48,19 @@ overEachTransport(() => {
     expect(await ask(model, streamed)).toMatchObject(wanted);
   });
 
+  test('every entry of a whole reply is a call of its own, even without id and arguments', async () => {
+    const named = (name: string, more = {}) => ({ type: 'function', function: { name, ...more } });
+    const tool_calls = [named('f'), named('g', { arguments: '' }), named('g', { arguments: null }), named('g')];
+    const model = await serve(whole({ content: null, tool_calls }));
+    expect((await ask(model)).toolCalls).toEqual(['f', 'g', 'g', 'g'].map((name) => ({ name, arguments: '' })));
+  });
+
+  test('a name that comes in pieces without number and id is one name', async () => {
+    const pieces = ['get_', 'time'].map((name) => calls({ function: { name } }));
+    const model = await serve(events(...pieces, calls({ function: { arguments: '{}' } }), end, '[DONE]'));
+    expect((await ask(model, streamed)).toolCalls).toEqual([{ name: 'get_time', arguments: '{}' }]);
+  });
+
   test('a stream that is answered with plain JSON is read all the same', async () => {
     const model = await serve({ content: 'whole', noStream: true });
     expect((await ask(model, streamed)).content).toBe('whole');

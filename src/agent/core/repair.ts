@@ -33,7 +33,7 @@ export function repairCore(core: AgentCore, end: WaysOut = HANDED_UP): AgentCore
   const forRepair = (setup: AgentSetup): AgentSetup => ({
     ...setup,
     toolset: { ...setup.toolset, tools: [...setup.toolset.tools, ...added.specs()] },
-    settings: { ...setup.settings, plans: false },
+    settings: { ...setup.settings, plans: false, answers: 'arguments' },
   });
   const leaves = agentLeaves(ports);
   return boundTo(core, {

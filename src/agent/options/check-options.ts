@@ -36,6 +36,16 @@ export function checkSignal(what: string, signal: unknown): void {
   if (typeof aborted !== 'boolean' || typeof addEventListener !== 'function') refuse(what, 'signal', 'an AbortSignal');
 }
 
+/** Refuses wrong values of what `agent.run` and `agent.resume` have in common. */
+function checkHow(what: string, { signal, trace, inspect, park }: RunOptions): void {
+  checkSignal(what, signal);
+  if (!['undefined', 'boolean', 'string'].includes(typeof trace)) refuse(what, 'trace', 'true, false or a path');
+  if (!['undefined', 'boolean'].includes(typeof park)) refuse(what, 'park', 'true or false');
+  const shown: object = Object(inspect);
+  if (!['undefined', 'boolean'].includes(typeof inspect) && !('attach' in shown || 'then' in shown))
+    refuse(what, 'inspect', 'true, false or an inspector');
+}
+
 /** Refuses the reason of a cancel or a denial that is not text, such as an error. */
 export function checkReason(what: string, reason: unknown): void {
   if (typeof reason !== 'string') throw new OptionError('wrong-option', `${what}: the reason must be a text.`);
@@ -59,10 +69,10 @@ export const checkRunOptions = optionsOf<RunOptions>('agent.run', DOCS, {
   park: true,
 });
 
-/** Refuses options of `agent.resume` that are not known, and what is not a signal. */
+/** Refuses options of `agent.resume` that are not known or have wrong values. */
 export function checkResume(given: ResumeOptions): void {
   checkResumeNames(given);
-  checkSignal('agent.resume', given.signal);
+  checkHow('agent.resume', given);
 }
 
 const checkResumeNames = optionsOf<ResumeOptions>('agent.resume', DOCS, {
@@ -150,7 +160,7 @@ export const checkConfigurable = optionsOf<ConfigurableOptions>(
 export function checkRun(given: RunOptions): void {
   checkRunOptions(given);
   checkRunId('agent.run', given.runId);
-  checkSignal('agent.run', given.signal);
+  checkHow('agent.run', given);
   const { maxSteps, whenBusy, journal } = given;
   if (journal !== undefined && typeof Reflect.get(Object(journal), 'open') !== 'function')
     refuse('agent.run', 'journal', 'a journal');

@@ -17,7 +17,7 @@ interface Kept {
   readonly event: RunEvent;
 }
 
-/** Keeps up to 10 000 events (a tenth more before it makes room); when there are more, old tokens go first, then the oldest. */
+/** Keeps up to 10 000 events (a tenth more while the run lives); when there are more, old tokens go first, then the oldest. */
 export function eventLog(): EventLog {
   let kept: Kept[] = [];
   let count = 0;
@@ -37,6 +37,7 @@ export function eventLog(): EventLog {
       wake();
     },
     close: (error) => {
+      if (kept.length > KEPT) kept = withRoom(kept);
       closed = true;
       failure = error;
       wake();

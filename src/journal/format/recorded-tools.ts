@@ -106,6 +106,7 @@ const OPTIONS: JsonObject = {
       properties: {
         toolCalling: { enum: ['auto', 'native', 'json'] },
         plans: SWITCH,
+        answers: { enum: ['arguments'] },
         maxSteers: { type: 'number', minimum: 0 },
         images: { enum: ['sent', 'named'] },
         files: { enum: ['sent'] },

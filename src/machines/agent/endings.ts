@@ -4,7 +4,7 @@ import { llmErrorEnding } from './planning.ts';
 import type { LeafError } from '../../actors/journal.ts';
 import { STOPPED, batchClosed, planMessages } from './execution.ts';
 import type { CallOutcome } from '../tool-call/call-request.ts';
-import { type Stopping, withSpentByStopped } from '../tool-call/delegation.ts';
+import { type Stopping, callsNotBegun, withSpentByStopped } from '../tool-call/delegation.ts';
 import { closeOpenCalls } from '../llm-call/conversation.ts';
 import { withMessages } from './agent-texts.ts';
 import { withSpent } from './escalating.ts';
@@ -114,19 +114,25 @@ export function failureEnding(context: AgentContext, error: LeafError): Ending {
 /** The ids of the calls that are stopped at the end, as actors below the agent. */
 function openCalls({ batch, step }: AgentContext): readonly string[] {
   const started = batch?.calls.slice(0, batch.started).map(({ request }) => request.callId) ?? [];
-  return step === null ? started : [...started, 'step'];
+  return step === null ? started : [...started, STEP];
 }
+
+/** The actor that carries out a step of a plan. */
+const STEP = 'step';
 
 /** Settles what is open at the end: results that came in are kept, and every call that has none gets one. */
 export function openCallsSettled(context: AgentContext, self: Stopping): Partial<AgentContext> {
-  const settled = context.batch === null ? {} : batchClosed(context);
+  const open = openCalls(context);
+  const notBegun = callsNotBegun(self, open);
+  const settled = context.batch === null ? {} : batchClosed(context, notBegun);
   const { messages, stats } = { ...context, ...settled };
-  const { plan, step } = context;
+  const { plan } = context;
+  const step = notBegun.has(STEP) ? null : context.step;
   const planned =
     plan === null ? [] : planMessages(context, stopped(plan, step), 'The run ended before the plan was done.');
   return {
     ...settled,
-    stats: withSpent(stats, withSpentByStopped(NOTHING_SPENT, self, openCalls(context))),
+    stats: withSpent(stats, withSpentByStopped(NOTHING_SPENT, self, open)),
     messages: closeOpenCalls(
       withMessages(messages, ...planned),
       'cancelled: the run ended before this call had a result',

@@ -46,17 +46,18 @@ export function outcomesInOrder(batch: Batch | null): readonly CallOutcome[] {
   return batch.calls.flatMap(({ request }) => batch.outcomes[request.callId] ?? []);
 }
 
-/** Closes the batch: one result for every call, in call order, and what follows from them. */
-export function batchClosed(context: AgentContext): Update {
+/** Closes the batch: one result for every call, in call order, and what follows from them. `notBegun`: stopped before they ran. */
+export function batchClosed(context: AgentContext, notBegun?: ReadonlySet<string>): Update {
   const { batch } = context;
   if (batch === null) return {};
   const outcomes = outcomesInOrder(batch);
   const isHeld = batch.calls.every(({ request }) => batch.outcomes[request.callId]?.result.status !== 'error');
   const messages = inCallOrder(
     context,
-    batch.calls.map(({ request }, index) =>
-      callMessage(context, { request, outcome: batch.outcomes[request.callId], started: index < batch.started }),
-    ),
+    batch.calls.map(({ request }, index) => {
+      const started = index < batch.started && notBegun?.has(request.callId) !== true;
+      return callMessage(context, { request, outcome: batch.outcomes[request.callId], started });
+    }),
     isHeld && outcomes.length === batch.calls.length,
   );
   return {

@@ -62,7 +62,7 @@ function replyRead(context: AgentContext, output: Replied): Update {
     maxArgumentChars: context.settings.maxArgumentBytes,
     shown,
   });
-  const how = { shown, toolCalling: output.toolCalling };
+  const how = { shown, toolCalling: output.toolCalling, answers: context.settings.answers };
   const read = withTypedAnswer(replied, how);
   const reply = output.toolCalling === 'json' ? inJsonMode(read) : read;
   const spent = usageOfReply(output.reply);

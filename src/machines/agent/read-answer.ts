@@ -1,9 +1,10 @@
 import type { ToolCalling } from '../../actors/model.ts';
 import type { Issue } from '../../json/errors.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
-import { checkArguments } from '../../parsing/calls/arguments.ts';
+import { checkArguments, parseToolCallArguments } from '../../parsing/calls/arguments.ts';
 import { recoverToSchema } from '../../parsing/recover/recover-to-schema.ts';
 import { DEFAULT_LIMITS } from '../../parsing/repair/repairs.ts';
+import type { AgentSettings } from '../contract/agent-setup.ts';
 import type { CallRequest } from '../tool-call/call-request.ts';
 import type { ReadReply } from './read-reply.ts';
 import { type ShownOutput, type TypedAnswer, isObjectSchema, outputToolNamed, wrapped } from './typed-output.ts';
@@ -11,9 +12,17 @@ import { type ShownOutput, type TypedAnswer, isObjectSchema, outputToolNamed, wr
 /** A reply of an agent whose answer has a schema: the answer is checked against it, and no longer counts as a call. */
 export function withTypedAnswer(
   read: ReadReply,
-  { shown, toolCalling }: { readonly shown: ShownOutput | null; readonly toolCalling: ToolCalling },
+  {
+    shown,
+    toolCalling,
+    answers,
+  }: {
+    readonly shown: ShownOutput | null;
+    readonly toolCalling: ToolCalling;
+    readonly answers: AgentSettings['answers'];
+  },
 ): ReadReply {
-  if (shown === null) return read;
+  if (shown === null) return answers === 'arguments' ? withArgumentText(read) : read;
   const given = read.calls.filter(({ tool }) => outputToolNamed(shown, tool) !== undefined);
   const calls = given.length === 0 ? read.calls : read.calls.filter((call) => !given.includes(call));
   if (read.plan !== null) return { ...read, calls };
@@ -33,6 +42,17 @@ export function withTypedAnswer(
     output,
     repairs: [...read.repairs, ...output.repairs],
   };
+}
+
+/**
+ * A reply of a repair agent: if it calls nothing, its text is the arguments, even if they have the envelope's own fields. An
+ * envelope counts if its answer is an object.
+ */
+function withArgumentText(read: ReadReply): ReadReply {
+  const text = read.text.trim();
+  if (text === '' || read.ambiguous || read.malformed || read.calls.length > 0) return read;
+  const held = parseToolCallArguments(read.answer ?? '[]');
+  return { ...read, answer: held.ok && isJsonObject(held.value) ? read.answer : text, planError: null };
 }
 
 /** An answer that was cut off does not fit, even if its JSON is complete: its content may not be. */

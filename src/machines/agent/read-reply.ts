@@ -4,7 +4,7 @@ import { type TextCalls, withSpellings } from '../../parsing/reply/reply-source.
 import type { ToolName } from '../../parsing/calls/registered-tools.ts';
 import { readPlan, type PlanStep, type ToolCallRequest } from '../../parsing/calls/call-forms.ts';
 import { type ToolCallArguments, parseToolCallArguments } from '../../parsing/calls/arguments.ts';
-import type { Repair } from '../../parsing/repair/repairs.ts';
+import { DEFAULT_LIMITS, type Repair } from '../../parsing/repair/repairs.ts';
 import type { Strategy } from '../../parsing/reply/envelope.ts';
 import { isJsonObject } from '../../json/json.ts';
 import type { CallRequest } from '../tool-call/call-request.ts';
@@ -121,6 +121,9 @@ function limited(call: CallRequest, maxChars: number): CallRequest {
 
 const RAW_KEPT = 1000;
 
+/** How much of a reply is read: what the parser takes by itself, or more for larger arguments and the text around them. */
+const charsRead = ({ maxArgumentChars: most }: ReadInput): number => Math.max(DEFAULT_LIMITS.maxChars, most + 48_576);
+
 /** Empty JSON: not a readable answer. */
 const BLANK = /^(?:null|\{\s*\}|\[\s*\]|"\s*")$/;
 
@@ -131,7 +134,13 @@ function readText(input: ReadInput): Reading {
     reply: parsed,
     form,
     notRun,
-  } = readReplyText(reply.content, { tools: toolsOf(input), textCalls, heldTo, finished });
+  } = readReplyText(reply.content, {
+    tools: toolsOf(input),
+    textCalls,
+    heldTo,
+    finished,
+    limits: { maxChars: charsRead(input) },
+  });
   const calls = parsed.calls.map((call, index) => fromText(call, `${callPrefix}${firstCall + index}`, reply));
   const set = parsed.ambiguous === undefined;
   const malformed = reply.finishReason === 'malformed-tool-call';
@@ -184,7 +193,7 @@ function readNative(input: ReadInput): Reading {
   const read = (reply.toolCalls ?? []).map((call, index) => {
     const id = freshId(call.id, `call_${firstCall + index}`, isTaken);
     used.add(id);
-    const parsed = parseToolCallArguments(call.arguments);
+    const parsed = parseToolCallArguments(call.arguments, DEFAULT_LIMITS.maxDepth, charsRead(input));
     return { id, tool: call.name, parsed, raw: call.arguments };
   });
   const planned = read.find((call) => call.tool === MAKE_PLAN);

@@ -44,6 +44,8 @@ export interface AgentSettings {
   readonly toolCalling?: 'auto' | ToolCalling;
   /** False: the model is not offered to plan, and a plan of its is not run; absent: true. */
   readonly plans?: boolean;
+  /** The text of a reply that calls nothing is the arguments of a call: those of a repair agent. Absent: it is an answer. */
+  readonly answers?: 'arguments';
   /** Which text may become a call; absent: what the way of calling tools asks for. */
   readonly textCalls?: TextCalls;
   /**

@@ -82,6 +82,18 @@ function withSpentUntilNow(sum: Spent, actor: AnyActorRef | undefined): Spent {
   return Object.values(children).reduce(withSpentUntilNow, spentTogether(sum, own));
 }
 
+/** Those of an actor's calls that have not reached their tools: they wait for a person, or for a check. */
+export function callsNotBegun(self: Stopping, ids: readonly string[]): ReadonlySet<string> {
+  const snapshot: unknown = ids.length === 0 ? null : self.getSnapshot();
+  const children = isSnapshot(snapshot) ? (snapshot.children ?? {}) : {};
+  return new Set(
+    ids.filter((id) => {
+      const call: unknown = children[id]?.getSnapshot();
+      return isSnapshot(call) && 'ran' in call.context && call.context.ran.times === 0;
+    }),
+  );
+}
+
 function spentInTurns({ usage, toolCallsRun }: StoppableAgent['stats']): Spent {
   return { usage, toolCalls: toolCallsRun };
 }

@@ -36,7 +36,7 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
     (kind === 'text' ? text : reasoning).push(piece);
     onToken?.({ kind, text: piece });
   };
-  const addMessage = (message: JsonObject) => {
+  const addMessage = (message: JsonObject, ofItsOwn: boolean) => {
     addText('reasoning', firstText(message['reasoning_content'], message['reasoning']));
     state.add(message);
     const { content } = message;
@@ -46,7 +46,7 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
     if (refusal !== '') isRefusal = true;
     addText('text', refusal);
     // Some servers send a single call without a list.
-    for (const entry of [message['tool_calls'] ?? []].flat()) state.addCall(entry, calls.add(entry, onPiece));
+    for (const entry of [message['tool_calls'] ?? []].flat()) state.addCall(entry, calls.add(entry, onPiece, ofItsOwn));
     if (isJsonObject(message['function_call'])) calls.add(message['function_call'], onPiece);
   };
 
@@ -58,7 +58,7 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
       if (!isJsonObject(choice)) return;
       hasChoice = true;
       const message = choice['delta'] ?? choice['message'];
-      if (isJsonObject(message)) addMessage(message);
+      if (isJsonObject(message)) addMessage(message, message !== choice['delta']);
       else if (typeof choice['text'] === 'string') addText('text', choice['text']);
       const reason = choice['finish_reason'];
       // Mistral's word where the context is full.
@@ -170,8 +170,11 @@ interface OpenCall {
 
 /** Puts tool calls together from whole ones or pieces. */
 export interface CallCollector {
-  /** Takes one entry of `tool_calls`, and returns the position of its call. `onPiece` receives argument text as it arrives. */
-  add(entry: unknown, onPiece?: (text: string, callIndex: number, tool: string) => void): number;
+  /**
+   * Takes one entry of `tool_calls`, and returns the position of its call. `onPiece` receives argument text as it arrives.
+   * `ofItsOwn`: it is not a piece of a call, but a whole one.
+   */
+  add(entry: unknown, onPiece?: (text: string, callIndex: number, tool: string) => void, ofItsOwn?: boolean): number;
   calls(): ReplyCalls;
 }
 
@@ -182,10 +185,10 @@ export interface CallCollector {
 export function createCallCollector(): CallCollector {
   const open: OpenCall[] = [];
   return {
-    add(entry, onPiece) {
+    add(entry, onPiece, ofItsOwn = false) {
       if (!isJsonObject(entry)) return -1;
       const piece = readPiece(entry);
-      const call = findCall(open, piece) ?? begin(open, piece);
+      const call = (ofItsOwn ? undefined : findCall(open, piece)) ?? begin(open, piece);
       call.index ??= piece.index;
       call.id ??= piece.id;
       if (piece.name !== '' && call.name !== piece.name) call.name += piece.name;

@@ -105,7 +105,8 @@ const sentConversations = new WeakMap<Message, WeakRef<SentConversation>>();
 
 /** The items of the JSON list of messages. The system prompt stands apart, for it may change from turn to turn. */
 function encodeConversation(messages: readonly Message[], state: StateSending) {
-  const from = messages[0]?.role === 'system' ? 1 : 0;
+  const [first] = messages;
+  const from = first?.role === 'system' ? 1 : 0;
   const isFixed = Object.isFrozen(messages);
   const known = isFixed ? takeSent(messages, from, state) : undefined;
   const fresh = messages.slice(known?.end ?? from);
@@ -114,11 +115,8 @@ function encodeConversation(messages: readonly Message[], state: StateSending) {
   let rest = known?.text ?? '';
   for (const message of fresh) rest += `${rest === '' ? '' : ','}${encodeMessage(message, state)}`;
   return {
-    system:
-      messages
-        .slice(0, from)
-        .map((message) => encodeMessage(message, state))
-        .join('') + separator,
+    // An empty system prompt is refused by some.
+    system: first?.role !== 'system' || first.content === '' ? '' : encodeMessage(first, state) + separator,
     rest,
     remember(text: string) {
       if (!isFixed || last === undefined || fresh.some((message) => !Object.isFrozen(message))) return;

@@ -19,13 +19,16 @@ export type ToolCallArguments =
  * Reads the `arguments` of a native tool call: the text that the model wrote, or an object that the server decoded.
  * Nothing, null (as text too) and blank text are `{}`; broken JSON is repaired; cut JSON comes back with `complete: false`.
  */
-export function parseToolCallArguments(raw: unknown, maxDepth: number = DEFAULT_LIMITS.maxDepth): ToolCallArguments {
+export function parseToolCallArguments(
+  raw: unknown,
+  maxDepth: number = DEFAULT_LIMITS.maxDepth,
+  maxChars: number = DEFAULT_LIMITS.maxChars,
+): ToolCallArguments {
   if (raw === undefined || raw === null) return whole({});
   if (typeof raw !== 'string') return fromValue(raw, maxDepth);
   const text = raw.trim();
   if (text === '') return whole({});
-  if (text.length > DEFAULT_LIMITS.maxChars)
-    return unreadable(`the arguments are longer than ${DEFAULT_LIMITS.maxChars} characters`);
+  if (text.length > maxChars) return unreadable(`the arguments are longer than ${maxChars} characters`);
   const strict = parseStrict(text, maxDepth);
   if (strict !== undefined) return whole(decodeTwice(strict.value, maxDepth) ?? {});
   const prefix = parsePrefix(text, 0, { to: text.length, maxDepth });
