@@ -42,6 +42,9 @@ const SHORTEST = 6;
 /** A text that a person typed as a secret is rarely ordinary, and nothing is lost where it is. */
 const SHORTEST_HIDDEN = 4;
 
+/** JSON and URLs write it as it is; most keys are such. */
+const ONE_SPELLING = /^[\w.~-]*$/;
+
 /** Replaces a text that no one may see and no tool receives: what a person typed as a secret for a server. */
 export const HIDDEN = '«hidden»';
 
@@ -77,7 +80,7 @@ export class OwnRedactor implements Redactor {
 
   /** An own property: it is passed on without its redactor. */
   readonly redact = <T>(value: T): T => {
-    const given = longestFirst(this.#known().filter((secret) => secret.length >= SHORTEST));
+    const given = longestFirst(this.#spellings());
     const lost = longestFirst(this.#hidden().flatMap(spellings));
     return mapTexts(value, (text) => this.#redactText(text, given, lost));
   };
@@ -112,7 +115,7 @@ export class OwnRedactor implements Redactor {
     const block = text.lastIndexOf(BLOCK);
     at = key === -1 ? text.length : at + key;
     if (block !== -1 && OPEN_BLOCK.test(text.slice(block))) at = Math.min(at, block);
-    const secrets = [...this.#known().filter(({ length }) => length >= SHORTEST), ...this.#hidden().flatMap(spellings)];
+    const secrets = [...this.#spellings(), ...this.#hidden().flatMap(spellings)];
     for (const secret of [...secrets, BLOCK])
       for (let from = Math.max(0, text.length - secret.length + 1); from < at; from += 1)
         if (secret.startsWith(text.slice(from))) at = from;
@@ -148,6 +151,13 @@ export class OwnRedactor implements Redactor {
     });
   }
 
+  /** Each spelling is a secret of its own: a tool gets back the very text that was replaced. */
+  #spellings(): readonly string[] {
+    return this.#known()
+      .filter(({ length }) => length >= SHORTEST)
+      .flatMap(spellings);
+  }
+
   #give(secret: string, number: number): void {
     (this.#numbers ??= new Map()).set(secret, number);
     (this.#secrets ??= new Map()).set(number, secret);
@@ -180,6 +190,7 @@ function longestFirst(texts: readonly string[]): readonly string[] {
 /** A text as it is, and as it is written in JSON and in URLs. */
 function spellings(text: string): readonly string[] {
   if (text.length < SHORTEST_HIDDEN) return [];
+  if (ONE_SPELLING.test(text)) return [text];
   const inJson = JSON.stringify(text).slice(1, -1);
   return [...new Set([text, inJson, text.isWellFormed() ? encodeURIComponent(text) : text])];
 }

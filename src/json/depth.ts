@@ -29,7 +29,7 @@ export function parseStrict(text: string, maxDepth: number, rounds = false): { r
   try {
     const value: Json = JSON.parse(text);
     if (!isWithinDepth(value, maxDepth)) return undefined;
-    return { value: !rounds && REWRITTEN.test(text) ? JSON.parse(text, exact) : value };
+    return { value: !rounds && MAY_BE_REWRITTEN.test(text) && REWRITTEN.test(text) ? JSON.parse(text, exact) : value };
   } catch {
     return undefined;
   }
@@ -49,6 +49,8 @@ export function writtenNumber(text: string): number | string {
 const LONG = /\d{16}/;
 /** A number that JavaScript may write in another way: `3.10`, `1e3`, `-0`. */
 const REWRITTEN = /\d{16}|[:,[\s](?:-0|-?\d+(?:\.\d*0(?!\d)|\.0{6}|(?:\.\d+)?[eE][+-]?\d))/;
+/** What each of them has: few texts do, and `REWRITTEN` alone takes as long as reading the JSON. */
+const MAY_BE_REWRITTEN = /-0|\d(?:[.eE]|\d{15})/;
 const WHOLE = /^\s*[+-]?\d+\s*$/;
 
 /** Whether a text spells a whole number that JavaScript would round. */
@@ -88,7 +90,7 @@ export function spellingOf(holder: Json, key: string): string | undefined {
 /** Whether a value holds a number that JavaScript writes in another way than its text did. */
 export function hasSpelling(value: Json): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  return spellings.has(value) || Object.values(value).some(hasSpelling);
+  return spellings.has(value) || (isList(value) ? value : Object.values(value)).some(hasSpelling);
 }
 
 /** True for what JSON can hold: no dates, functions, cycles or infinities, and nothing nested deeper than `depth`. */

@@ -5,6 +5,7 @@ import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { eventsOf } from './agent-on-server.ts';
 
 const NAMED = 'hunter2-very-secret';
+const IN_URL = 'pass/word?17';
 const KEY = 'sk-proj-abcdefghijklmnopqrstuvwxyz0123456789';
 const BLOCK = `-----BEGIN RSA PRIVATE KEY-----\n${'MIIEvQ+/'.repeat(40)}\n-----END RSA PRIVATE KEY-----`;
 
@@ -25,7 +26,7 @@ async function eventsFor(pieces: readonly Piece[], options: object = {}) {
       return { content: textOf('text'), ...(reasoning === '' ? {} : { reasoning }) };
     },
   };
-  const agent = createAgent({ model, streaming: true, silent: true, secrets: [NAMED], ...options });
+  const agent = createAgent({ model, streaming: true, silent: true, secrets: [NAMED, IN_URL], ...options });
   return eventsOf(agent.run('What is it?'));
 }
 
@@ -36,8 +37,9 @@ const cut = (text: string, size: number): readonly string[] => text.match(new Re
 
 describe.each([
   ['named', NAMED, '«secret:1»'],
-  ['that looks like a key', KEY, '«secret:2»'],
-  ['of several lines', BLOCK, '«secret:2»'],
+  ['as a URL spells it', encodeURIComponent(IN_URL), '«secret:3»'],
+  ['that looks like a key', KEY, '«secret:3»'],
+  ['of several lines', BLOCK, '«secret:3»'],
 ])('a secret %s', (_what, secret, mark) => {
   test.each([1, 2, 3, 7, 16, 400])('is a mark in what a reply says so far, %i characters at a time', async (size) => {
     const said = `It is ${secret}, and that is all.`;

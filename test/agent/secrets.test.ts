@@ -124,6 +124,27 @@ test('the recording replays without the secrets', async () => {
   expect(result.result).toContain('«secret:');
 });
 
+test('a secret is found as JSON and URLs spell it, and a tool gets back what it gave', async () => {
+  const secret = 'tr0ub4dor "&" 3\\\n';
+  const inJson = JSON.stringify({ password: secret });
+  const inUrl = `postgres://ada:${encodeURIComponent(secret)}@db`;
+  const look = fakeTool('look', [inJson, new Error(`cannot reach ${inUrl}`)]);
+  const use = fakeTool('use');
+  const model = scriptedModel([
+    calls(['look']),
+    calls(['look']),
+    calls(['use', { file: '{"password":"«secret:2»"}', url: 'postgres://ada:«secret:3»@db' }]),
+    'Done.',
+  ]);
+  const run = createAgent({ model, tools: [look, use], secrets: [secret], silent: true }).run('Look');
+  await run;
+  const told = JSON.stringify(model.requests[2]?.messages);
+  expect(told).toContain(String.raw`{\\\"password\\\":\\\"«secret:2»\\\"}`);
+  expect(told).toContain('postgres://ada:«secret:3»@db');
+  expect(run.recording()).not.toContain('tr0ub4dor');
+  expect(use.calls).toEqual([{ file: inJson, url: inUrl }]);
+});
+
 test('a mark that cannot be resolved never reaches a tool', async () => {
   const look = fakeTool('look');
   const agent = createAgent({

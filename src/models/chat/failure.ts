@@ -1,5 +1,6 @@
 import { ModelError, type ModelErrorCode } from '../../actors/model.ts';
 import { endpointText, howToSetKey, type Endpoint } from '../endpoint/endpoint.ts';
+import { secretKey } from '../endpoint/model-secrets.ts';
 import { readRetryAfter } from '../../actors/retry-after.ts';
 import { isJsonObject, type Json } from '../../json/json.ts';
 
@@ -176,8 +177,9 @@ function systemCode(error: unknown): string | undefined {
   return systemCode(error instanceof AggregateError ? error.errors[0] : error.cause);
 }
 
-function withoutKey(text: string, { apiKey }: Endpoint): string {
-  return apiKey === undefined || apiKey === '' ? text : text.replaceAll(apiKey, '«api key»');
+function withoutKey(text: string, endpoint: Endpoint): string {
+  const key = secretKey(endpoint.apiKey);
+  return key === undefined ? text : text.replaceAll(key, '«api key»');
 }
 
 /** A server's error, in the fields that servers agree on. Only `message` is for people. */

@@ -5,6 +5,15 @@ const secrets = new WeakMap<Model, () => readonly string[]>();
 
 const SECRET_HEADER = /auth|key|token|secret|cookie|password/i;
 
+/** What people write where a server needs no key: hidden, the word would be missing from what they say of that server. */
+const PLACEHOLDER =
+  /^(?:ollama|lm[-_ ]?studio|lemonade|llama[-_. ]?cpp|vllm|(?:sk-)?no[-_ ]?key(?:[-_ ]?(?:required|needed))?|not[-_ ]?(?:needed|required|used)|none|empty|dummy|unused|placeholder|local|.{0,3})$/i;
+
+/** The key, unless it only fills the field for a server that needs none. */
+export function secretKey(apiKey: string | null | undefined): string | undefined {
+  return apiKey === undefined || apiKey === null || PLACEHOLDER.test(apiKey) ? undefined : apiKey;
+}
+
 /** Registers a model's secrets: its key, and the headers that carry one. */
 export function rememberSecrets(
   model: Model,
@@ -15,8 +24,8 @@ export function rememberSecrets(
     SECRET_HEADER.test(name) ? parts(value).filter((text) => text !== '') : [],
   );
   secrets.set(model, () => {
-    const key = apiKey ?? endpoint()?.apiKey ?? '';
-    return key === '' || inHeaders.includes(key) ? inHeaders : [key, ...inHeaders];
+    const key = secretKey(apiKey ?? endpoint()?.apiKey);
+    return key === undefined || inHeaders.includes(key) ? inHeaders : [key, ...inHeaders];
   });
 }
 
