@@ -36,9 +36,8 @@ export function DeskBoard() {
   const talks = hasTalk(state.session.value);
   const isThere = (one: DeskTab): boolean => talks || !TALKED.includes(one);
   const tab = isThere(state.tab.value) ? state.tab.value : 'step';
-  const pane = state.pane.value;
   // A narrow page does not have room for all of them.
-  useEffect(() => document.getElementById(`tab-${tab}`)?.scrollIntoView({ block: 'nearest' }), [tab, pane]);
+  useEffect(() => document.getElementById(`tab-${tab}`)?.scrollIntoView({ block: 'nearest' }), [tab]);
   return (
     <section class="board board-desk" aria-label="Details">
       <h2 class="sr">Details</h2>
