@@ -5,6 +5,7 @@ import type { Message } from '../../src/actors/model.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';
+import { workedMs } from '../support/steady-time.ts';
 
 const user = (content: string): Message => ({ role: 'user', content });
 const call = (id: string): Message => ({
@@ -308,4 +309,24 @@ describe('reasoning', () => {
     expect(text).toBe('Tea.');
     expect(JSON.stringify(messages)).not.toContain('They want tea');
   });
+});
+
+test('in a long conversation a call without an id of its own costs about what another does', async () => {
+  const ids = Array.from({ length: 3000 }, (_, n) => (n === 0 ? 'call_1' : `call_1_${n + 1}`));
+  const history = ids.flatMap((id) => [user('Look.'), call(id), result(id)]);
+  const worked = async (id: object): Promise<number> => {
+    const model = scriptedModel([{ content: '', toolCalls: [{ name: 'look', arguments: {}, ...id }] }, 'Tea.']);
+    const agent = createAgent({ model, history, maxHistoryMessages: 0, silent: true, tools: [fakeTool('look', [1])] });
+    const before = workedMs();
+    const { messages } = await agent.run('Look again.');
+    const spent = workedMs() - before;
+    expect(shape(messages)[1]).toBe('id' in id ? 'call own' : 'call call_1_3001');
+    return spent;
+  };
+  const least = { own: Infinity, none: Infinity };
+  for (let time = 0; time < 5; time += 1) {
+    least.own = Math.min(least.own, await worked({ id: 'own' }));
+    least.none = Math.min(least.none, await worked({}));
+  }
+  expect(least.none).toBeLessThan(8 * least.own);
 });

@@ -259,6 +259,24 @@ test.skipIf(noChromium)('on a phone nothing sticks out, and each part is one pre
 
   await page.getByRole('button', { name: 'Conversation' }).click();
   expect(await page.locator('.answer-text').first().isVisible()).toBe(true);
+
+  // The key of a tab leads to it, and it is in sight.
+  for (const [key, name] of [
+    ['6', 'Compare'],
+    ['/', 'Search'],
+    ['1', 'Step'],
+  ] as const) {
+    await page.getByRole('button', { name: 'Chart', exact: true }).click();
+    await page.keyboard.press(key);
+    const tab = page.getByRole('tab', { name, selected: true });
+    await expect
+      .poll(() =>
+        tab.evaluate((one) => [one.getBoundingClientRect().left >= 0, one.getBoundingClientRect().right <= 390]),
+      )
+      .toEqual([true, true]);
+    expect(await tab.isVisible()).toBe(true);
+    await page.keyboard.press('Escape');
+  }
 });
 
 test.skipIf(noChromium)('the theme is that of the system until somebody chooses, and the choice is kept', async () => {

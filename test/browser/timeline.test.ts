@@ -72,6 +72,21 @@ test.skipIf(noChromium)('fifty actors are scrolled through, each by its name', a
   await list.getByText('worker-0', { exact: true }).waitFor();
   expect(await list.getByText('worker-49', { exact: true }).count()).toBe(0);
 
+  // As many as there is room for, on a phone too: none is cut off.
+  const cut = () =>
+    list.evaluate((one) => {
+      const { bottom } = one.getBoundingClientRect();
+      const rows = [...one.children].map((row) => row.getBoundingClientRect()).filter(({ top }) => top < bottom - 1);
+      return rows.length > 2 && rows.every((row) => row.bottom < bottom + 1)
+        ? 'none'
+        : rows.map((row) => row.bottom - bottom);
+    });
+  await expect.poll(cut).toBe('none');
+  await page.setViewportSize({ width: 390, height: 800 });
+  await expect.poll(cut).toBe('none');
+  await page.setViewportSize({ width: 1400, height: 900 });
+  await expect.poll(cut).toBe('none');
+
   await list.hover();
   for (let turn = 0; turn < 40; turn++) await page.mouse.wheel(0, 100);
   await list.getByText('worker-49', { exact: true }).waitFor();

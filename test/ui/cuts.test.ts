@@ -1,6 +1,6 @@
 import { HttpAgent } from '@ag-ui/client';
 import type { Message } from '@ag-ui/core';
-import { type UIMessage, type UIMessageChunk, readUIMessageStream } from 'ai';
+import { type UIMessage, type UIMessageChunk, isToolUIPart, readUIMessageStream } from 'ai';
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { type JournalStore, type Model, type ModelReply, createAgent, tool } from '../../src/index.ts';
@@ -10,7 +10,9 @@ import { uiTexts } from '../../src/ui/ai-sdk/ui-texts.ts';
 import { standingOf } from '../../src/ui/base/answer-approvals.ts';
 import { begun } from '../../src/ui/base/run-feed.ts';
 import { FROM_START, type SsePosition, readPosition } from '../../src/ui/base/sse.ts';
+import { chatTransport, uiStream } from '../../src/ui/index.ts';
 import { cases, seedOr } from '../support/soak.ts';
+import { chatOver, textOf, until } from './chat-tabs.ts';
 
 const RUN = 'cut-run';
 const NAMES = { threadId: 'thread', runId: 'ag' };
@@ -218,4 +220,38 @@ test('groups have the same bytes live, and when they are read later', async () =
   const from = { journal, runId: RUN, after: FROM_START, signal };
   expect(recorded(ui)).toBe(await later(uiTexts({ ...from, state: false })));
   expect(recorded(ag)).toBe(await later(agTexts({ ...from, names: NAMES, posted: [], state: null })));
+});
+
+test('a connection that breaks before anything arrived loses nothing, repeats nothing, and begins no second run', async () => {
+  const journal = memoryJournal();
+  const replies: ModelReply[] = [{ content: 'One.' }, uses('I pay now.', 'pay'), { content: 'It is paid.' }];
+  const agent = createAgent({ silent: true, confirm: 'wait', journal, tools: [pay], model: talker(replies) });
+  let cuts = 0;
+  const transport = chatTransport({
+    fetch: async (input, init) => {
+      const request = new Request(new URL(String(input), 'http://x'), init);
+      const response = await uiStream.serve(agent, request, { journal, owner: 'ada' });
+      if (cuts === 0) return response;
+      cuts -= 1;
+      // The run is over, or waits, before the client comes back.
+      await response.text();
+      return new Response(new ReadableStream({ pull: (controller) => controller.error(new TypeError('cut')) }));
+    },
+  });
+  const chat = chatOver(transport, 'bills');
+  for (const text of ['Hello.', 'Pay.']) {
+    cuts = 2;
+    await chat.sendMessage({ text });
+  }
+  const approval = chat.lastMessage?.parts.find((part) => isToolUIPart(part) && part.approval !== undefined);
+  cuts = 2;
+  await chat.addToolApprovalResponse({
+    id: approval !== undefined && isToolUIPart(approval) ? (approval.approval?.id ?? '') : '',
+    approved: true,
+  });
+  await until(() => chat.status === 'ready' && textOf(chat.lastMessage).endsWith('It is paid.'));
+  expect(chat.messages.map(textOf)).toEqual(['Hello.', 'One.', 'Pay.', 'I pay now.It is paid.']);
+  expect(chat.lastMessage?.parts.filter(isToolUIPart).map(({ state }) => state)).toEqual(['output-available']);
+  expect(await journal.list?.()).toHaveLength(2);
+  await agent.close();
 });

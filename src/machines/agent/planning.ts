@@ -1,7 +1,7 @@
 import { usageOfReply, usageTogether } from '../contract/run-result.ts';
 import type { ComposePromptInput } from '../../actors/compose-prompt.ts';
 import type { LeafError } from '../../actors/journal.ts';
-import type { Message, ToolCalling } from '../../actors/model.ts';
+import type { ToolCalling } from '../../actors/model.ts';
 import type { TextCalls } from '../../parsing/reply/reply-source.ts';
 import type { OutputSpec, Toolset } from '../contract/agent-setup.ts';
 import type { AgentContext, Ending, PlannedCall, PlanProgress } from './agent-context.ts';
@@ -18,7 +18,7 @@ import {
 import { type CallRequest, callKey, isPolling } from '../tool-call/call-request.ts';
 import type { Caller } from '../tool-call/tool-call-context.ts';
 import { lookUp } from '../../tools/lookup.ts';
-import { shortenOlderResults, toJsonMode } from '../llm-call/conversation.ts';
+import { knownCalls, shortenOlderResults, toJsonMode } from '../llm-call/conversation.ts';
 import type { LlmCallOutput } from '../llm-call/llm-call.ts';
 import { type ModelList, askedModel, learned } from '../llm-call/model-list.ts';
 import { type LoopVerdict, loopStepped } from '../tool-call/loop-detection.ts';
@@ -119,18 +119,6 @@ export function callQuestioned(context: AgentContext): Update {
   return {
     messages: withMessages(context.messages, userMessage(text)),
     stats: { ...context.stats, callQuestioned: true },
-  };
-}
-
-/** Looks ids up among the calls of a conversation. A set of them would cost more: a reply asks about one or two. */
-function knownCalls(messages: readonly Message[]): (id: string) => boolean {
-  return (id) => {
-    // By the latest first: a model that repeats an id repeats one of these. No functions: this looks through everything.
-    for (let at = messages.length - 1; at >= 0; at -= 1) {
-      const calls = messages[at]?.toolCalls;
-      if (calls !== undefined) for (const call of calls) if (call.id === id) return true;
-    }
-    return false;
   };
 }
 

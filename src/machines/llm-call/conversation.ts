@@ -128,3 +128,23 @@ export function pruneHistory(
   );
   return turn === -1 ? [] : messages.slice(turn);
 }
+
+/** Looks ids up among the calls of a conversation. A reply asks about one or two, for which a set of them costs too much. */
+export function knownCalls(messages: readonly Message[]): (id: string) => boolean {
+  let ids: ReadonlySet<string> | null = null;
+  return (id) => {
+    if (ids !== null) return ids.has(id);
+    // By the latest first: a model that repeats an id repeats one of these. No functions: this looks through everything.
+    for (let at = messages.length - 1; at >= 0; at -= 1) {
+      const calls = messages[at]?.toolCalls;
+      if (calls === undefined) continue;
+      for (const call of calls) {
+        if (call.id !== id) continue;
+        // Now a free id is made, with as many tries as there are calls that had none of their own.
+        ids = new Set(messages.flatMap(({ toolCalls = [] }) => toolCalls.map((one) => one.id)));
+        return true;
+      }
+    }
+    return false;
+  };
+}

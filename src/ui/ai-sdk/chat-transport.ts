@@ -77,10 +77,13 @@ export function chatTransport(options: ChatTransportOptions = {}): SignalboxTran
   return {
     resumeStreamIsReplay: true,
     sendMessages: async ({ chatId, abortSignal, headers, messages, trigger, messageId, body = {} }) => {
-      const { api } = server;
-      const posted = { ...body, id: chatId, messages: messages.slice(-1), trigger, messageId };
-      const response = await server.request(api, { post: posted, headers, signal: abortSignal });
-      return server.chunks(response, { chatId, headers, signal: abortSignal });
+      const last = messages.slice(-1);
+      const post = { ...body, id: chatId, messages: last, trigger, messageId };
+      const response = await server.request(server.api, { post, headers, signal: abortSignal });
+      // The same message or answer again is the same run; a message without an id would begin another.
+      const { id = '' }: { readonly id?: unknown } = Object(last[0]);
+      const again = id === '' ? undefined : post;
+      return server.chunks(response, { chatId, headers, signal: abortSignal, again });
     },
     reconnectToStream: async ({ chatId, abortSignal, headers }) => {
       const response = await server.request(server.addressOf(chatId, 'stream', server.unfinished(chatId)), {
@@ -104,7 +107,7 @@ export function chatTransport(options: ChatTransportOptions = {}): SignalboxTran
 }
 
 interface Asked {
-  readonly post?: object;
+  readonly post?: object | undefined;
   readonly headers?: HeadersOf | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -113,6 +116,8 @@ interface Reading {
   readonly chatId: string;
   readonly headers: HeadersOf | undefined;
   readonly signal: AbortSignal | undefined;
+  /** What is posted again if the connection breaks before the run is known. */
+  readonly again?: object | undefined;
 }
 
 /** The server of chats, as a browser reaches it. */
@@ -177,8 +182,8 @@ class ChatServer {
   }
 
   /** The chunks of a stream, over all connections that it takes. */
-  chunks(first: Response, { chatId, headers, signal }: Reading): ReadableStream<UiChunk> {
-    const messages = this.#read(first, { chatId, headers, signal });
+  chunks(first: Response, reading: Reading): ReadableStream<UiChunk> {
+    const messages = this.#read(first, reading);
     return new ReadableStream<UiChunk>({
       pull: async (controller) => {
         const next = await messages.next();
@@ -189,7 +194,7 @@ class ChatServer {
     });
   }
 
-  async *#read(first: Response, { chatId, headers, signal }: Reading): AsyncGenerator<UiChunk, undefined> {
+  async *#read(first: Response, { chatId, headers, signal, again }: Reading): AsyncGenerator<UiChunk, undefined> {
     let response: Response | null = first;
     let last = '';
     let failures = 0;
@@ -199,9 +204,10 @@ class ChatServer {
         if (response === null) {
           const after = new Headers(headers);
           if (last !== '') after.set('last-event-id', last);
-          const url = this.addressOf(chatId, 'stream', this.unfinished(chatId));
+          const post = last === '' ? again : undefined;
+          const url = post === undefined ? this.addressOf(chatId, 'stream', this.unfinished(chatId)) : this.api;
           // oxlint-disable-next-line no-await-in-loop -- one connection after the other
-          response = await this.request(url, { headers: after, signal });
+          response = await this.request(url, { post, headers: after, signal });
           if (response.status === 204) return;
         }
         reader = response.body?.getReader();

@@ -1,4 +1,4 @@
-import { isComparing, type DeskTab } from './page-state.ts';
+import { isComparing, type DeskTab, type PageState } from './page-state.ts';
 import type { Page } from './page-context.ts';
 import { nextSpeed, togglePlay, goTo, walk, walkMarks } from './walk.ts';
 
@@ -50,7 +50,7 @@ export const KEYS: readonly KeyAction[] = [
   ...TAB_KEYS.map(([key, tab, does]) => ({
     keys: [key],
     does,
-    run: ({ state }: Page) => void (state.tab.value = tab),
+    run: ({ state }: Page) => showTab(state, tab),
   })),
   { keys: [','], does: 'Last difference of two runs', run: () => press('[data-key=","]') },
   { keys: ['.'], does: 'Next difference of two runs', run: () => press('[data-key="."]') },
@@ -106,8 +106,12 @@ export function toApproval({ state }: Page): void {
   });
 }
 
-function toSearch({ state }: Page): void {
-  state.tab.value = 'search';
+function showTab(state: PageState, tab: DeskTab): void {
+  state.tab.value = tab;
   state.pane.value = 'desk';
+}
+
+function toSearch({ state }: Page): void {
+  showTab(state, 'search');
   requestAnimationFrame(() => document.getElementById('search')?.focus());
 }

@@ -1,3 +1,4 @@
+import { useEffect } from 'preact/hooks';
 import { hasTalk, costsOf } from '../../model/talk.ts';
 import type { DeskTab } from '../../state/page-state.ts';
 import { usePage } from '../../state/page-context.ts';
@@ -35,6 +36,8 @@ export function DeskBoard() {
   const talks = hasTalk(state.session.value);
   const isThere = (one: DeskTab): boolean => talks || !TALKED.includes(one);
   const tab = isThere(state.tab.value) ? state.tab.value : 'step';
+  // A narrow page does not have room for all of them.
+  useEffect(() => document.getElementById(`tab-${tab}`)?.scrollIntoView({ block: 'nearest' }), [tab]);
   return (
     <section class="board board-desk" aria-label="Details">
       <h2 class="sr">Details</h2>

@@ -73,9 +73,11 @@ const STRIP = 10;
 export const OVERVIEW = AXIS + STRIP;
 const LEAST_PART = 0.0005;
 
-/** How high a lane is: they share the room, and scroll where they would become too low for their names. */
+/** How high a lane is: they share the room, and scroll where they would become too low for their names. None is cut off. */
 export function rowHeight({ height }: Size, count: number): number {
-  return Math.min(20, Math.max(14, (height - TOP - OVERVIEW) / Math.max(1, count)));
+  const room = height - TOP - OVERVIEW;
+  const rows = Math.max(1, Math.min(count, Math.floor(room / 14)));
+  return Math.min(20, Math.max(14, room / rows));
 }
 
 /** The view after a turn of the wheel at a place of it: zoomed, or with Shift or sideways moved. */
