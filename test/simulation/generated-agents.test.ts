@@ -35,6 +35,7 @@ describe('what is right is no failure', () => {
     ['a last turn that was announced when the time of the run was over', variedAgent, 31, 3],
     ['a model that says something else when it is asked again', variedAgent, 88, 5],
     ['a repair agent for which no tokens are left', variedAgent, 104, 17],
+    ['a plan by whose proposal the tokens are spent', variedAgent, 5364, 1],
     ['a call of a server that may be sent again', variedAgent, 8, 13],
     ['unusable replies with answers between them that do not fit their schema', variedAgent, 1587, 15],
     ['a repair agent that runs into its time limit', variedAgent, 2492, 8],

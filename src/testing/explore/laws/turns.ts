@@ -2,6 +2,7 @@ import { type Json, isJsonObject } from '../../../json/json.ts';
 import type { RunReason } from '../../../machines/contract/run-result.ts';
 import { isBirth, isOwn, type Happening, ownerOf, textAt } from '../walk/story.ts';
 import type { Law, Situation } from './law.ts';
+import { tokensSpent } from './run-limits.ts';
 
 type Taken = Extract<Happening, { kind: 'moved' }>;
 
@@ -106,5 +107,7 @@ function hasEmptyPlan({ story, fresh, schema, settings }: Situation): boolean {
   // So it is once the calls of the budget are made, delegated ones included.
   const births = story.slice(0, begun).filter(isBirth).length;
   if (schema !== null && births >= (settings?.budget.maxToolCalls ?? Infinity)) return false;
+  // And once the tokens are spent, by the reply that proposed the plan as well.
+  if (schema !== null && tokensSpent(story.slice(0, begun)) >= (settings?.budget.maxTokens ?? Infinity)) return false;
   return !story.slice(begun).some((one) => isTransition(one, 'agent') && one.to === 'EXECUTING_PLAN.RUNNING_STEP');
 }
