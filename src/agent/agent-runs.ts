@@ -30,7 +30,6 @@ import type { NextRuns, StartedRun } from './run/run-plan.ts';
 import { KeptConversation, type LiveConversationPort, type Opening, conversationHandle } from './kept-conversation.ts';
 import { LiveConversation } from './live-conversation.ts';
 import type { Conversation } from './agent-types.ts';
-import type { ToolSpec } from '../tools/spec.ts';
 
 /** What a run that is begun belongs to. */
 interface Begun {
@@ -208,7 +207,6 @@ export class AgentRuns implements LiveConversationPort {
     const output = typedOutput('agent.run', { ...given, timeouts: core.options.timeouts });
     const owner = conversation?.owner;
     const redactor = own.hasOwnMarks === true ? core.redaction.separate() : core.redactor;
-    const remember = owner === undefined ? null : (spec: ToolSpec) => core.remember(spec, owner);
     let opening: Opening | null = null;
     const started = launchRun(core, {
       runId,
@@ -233,7 +231,7 @@ export class AgentRuns implements LiveConversationPort {
           const isOf = conversation !== undefined && opened.isAside !== true;
           const of = isOf ? { ...metadata, ...conversationMetadata(conversation) } : metadata;
           const head = newHead(core, { runId, input: asked, opened, setup, metadata: of, cancelled: why, redactor });
-          const work = as.work({ output, remember, park: given.park === true });
+          const work = as.work({ output, owner, park: given.park === true });
           return { head, work, journal: (accepts) => journal().open({ head, accepts }) };
         };
       },

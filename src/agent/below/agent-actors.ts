@@ -6,7 +6,6 @@ import { callTool } from '../../actors/tool-call/call-tool.ts';
 import { checkArgs } from '../../actors/tool-call/check-args.ts';
 import { type OutputCheck, checkOutput } from '../../actors/check-output.ts';
 import { type LeafWork, workOf } from '../../actors/leaf.ts';
-import type { ToolSpec } from '../../tools/spec.ts';
 import type { TypedOutput } from '../options/output-options.ts';
 import {
   describeAgent,
@@ -73,10 +72,11 @@ function outputLeaf(root: AgentPorts, given: OutputCheck | null) {
   });
 }
 
-/** What a run adds to its agent's leaves: the schema of its answer, and where an "always allow" is stored. */
+/** What a run adds to its agent's leaves: the schema of its answer, and whose an "always allow" is. */
 export interface OwnWork {
   readonly output: TypedOutput | null;
-  readonly remember: Remember | null;
+  /** The owner of the conversation; absent: it is the agent's. */
+  readonly owner?: string | undefined;
   /** If no one can be asked, calls wait. Default false. */
   readonly park?: boolean;
   /** Called if a question waits for an answer from outside, instead of staying open: its work ends with what this throws. */
@@ -85,11 +85,13 @@ export interface OwnWork {
 
 /** The work of an agent's leaves for a run whose answer has its own schema, or in which an owner says "always allow". */
 export function workFor(root: AgentPorts, work: LeafWork, own: OwnWork): LeafWork {
-  const { output, remember, park = false, onWait } = own;
+  const { output, owner, park = false, onWait } = own;
   const leaves = [
     ...(onWait === undefined ? [] : [waitingElsewhere(root, onWait)]),
     ...(output === null ? [] : [outputLeaf(root, output.check)]),
-    ...(remember === null ? [] : [rememberPermission({ add: remember })]),
+    ...(owner === undefined
+      ? []
+      : [rememberPermission({ add: (tool, agent) => portsAt(root, agent).remember(tool, owner) })]),
     ...(park ? [askApproval({ confirm: async (agent) => (await confirmOf(root, agent)) ?? 'wait' })] : []),
   ];
   return leaves.length === 0 ? work : new Map([...work, ...workOf(leaves)]);
@@ -103,9 +105,6 @@ function waitingElsewhere(root: AgentPorts, onWait: () => never) {
     },
   });
 }
-
-/** Keeps an "always allow". */
-type Remember = (tool: ToolSpec) => Promise<void>;
 
 /** What an agent in the tree reaches. A child that is gone is as if it had never been: its parent's leaves find nothing. */
 function portsAt(root: AgentPorts, agent: string): AgentPorts {

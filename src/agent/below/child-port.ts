@@ -23,10 +23,13 @@ export interface ChildPort {
   /** How many agents stand one below the other, itself included. */
   readonly depth: number;
   readonly ports: AgentPorts;
-  /** Waits for what it needs, until `signal` aborts; what it gives then takes the tools as they stand. */
-  prepare(signal: AbortSignal): Promise<() => AgentSetup>;
+  /**
+   * Waits for what it needs, until `signal` aborts; what it gives then takes the tools as they stand. `owner`: of the
+   * conversation, whose "always allow" counts instead of the agent's.
+   */
+  prepare(signal: AbortSignal, owner?: string): Promise<() => AgentSetup>;
   /** Its current setup, without waiting. */
-  setupNow(): Promise<AgentSetup>;
+  setupNow(owner?: string): Promise<AgentSetup>;
   /** A recorded setup as this agent would give it now: its own instructions and local tools, all else as recorded. */
   replayed(recorded: AgentSetup, policies: Policies): AgentSetup;
   /** What models, recordings and logs must not contain. */

@@ -62,16 +62,20 @@ function jsonOf(output: unknown): Json | null {
 }
 
 /** Has all children prepare, and gives what takes their setups as they stand then. */
-export async function preparedChildren(children: Children, signal: AbortSignal): Promise<() => readonly ChildSetup[]> {
+export async function preparedChildren(
+  children: Children,
+  signal: AbortSignal,
+  owner?: string,
+): Promise<() => readonly ChildSetup[]> {
   const makers = await Promise.all(
-    [...children].map(async ([name, child]) => [name, await child.prepare(signal)] as const),
+    [...children].map(async ([name, child]) => [name, await child.prepare(signal, owner)] as const),
   );
   return () => makers.map(([name, make]) => ({ tool: name, setup: make() }));
 }
 
-/** The setups of all children as they stand now. */
-export async function childrenNow(children: Children): Promise<readonly ChildSetup[]> {
-  return Promise.all([...children].map(async ([name, child]) => ({ tool: name, setup: await child.setupNow() })));
+/** The setups of all children as they stand now; `owner`: of the conversation, whose "always allow" counts. */
+export async function childrenNow(children: Children, owner?: string): Promise<readonly ChildSetup[]> {
+  return Promise.all([...children].map(async ([name, child]) => ({ tool: name, setup: await child.setupNow(owner) })));
 }
 
 /** Recorded setups as these children would make them now; those of agents that no longer exist stay as recorded. */

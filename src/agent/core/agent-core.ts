@@ -137,14 +137,15 @@ export class AgentCore extends Configured implements AgentPorts {
   async prepare({ maxSteps, output, owner, signal }: Overrides): Promise<() => AgentSetup> {
     const timeoutMs = this.options.timeouts?.connectMs ?? DEFAULT_SETTINGS.connectMs;
     const connecting = signal.aborted ? undefined : this.mcp.ready({ timeoutMs, signal });
-    const [makeBelow] = await Promise.all([preparedChildren(this.children, signal), connecting]);
+    const [makeBelow] = await Promise.all([preparedChildren(this.children, signal, owner), connecting]);
     const granted = await this.granted(owner, signal);
     return () => this.#setupOf({ granted, told: this.facts.atStart(), below: makeBelow(), maxSteps, output });
   }
 
   /** What a run would start with now, without waiting for anything but the permission store. */
-  async setupNow(): Promise<AgentSetup> {
-    return this.#setupOf({ granted: await this.granted(), told: [], below: await childrenNow(this.children) });
+  async setupNow(owner?: string): Promise<AgentSetup> {
+    const below = await childrenNow(this.children, owner);
+    return this.#setupOf({ granted: await this.granted(owner), told: [], below });
   }
 
   #setupOf(parts: SetupParts & { readonly granted: Granted }): AgentSetup {

@@ -43,7 +43,7 @@ export function repairCore(core: AgentCore, end: WaysOut = HANDED_UP): AgentCore
       const make = await core.prepare(how);
       return () => forRepair(make());
     },
-    setupNow: async () => forRepair(await core.setupNow()),
+    setupNow: async (owner?: string) => forRepair(await core.setupNow(owner)),
     work: () => workOf(Object.values(leaves)),
   });
 }

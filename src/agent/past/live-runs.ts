@@ -90,11 +90,12 @@ export async function restartNews(
   const asked = repairSetups(past);
   const { toolset: knownTools, children: below } = lastKnown(past);
   const before = { toolset: knownTools, children: [...below, ...asked] };
-  const toolset = core.toolset(await core.granted(ownerIn(past.head)));
+  const owner = ownerIn(past.head);
+  const toolset = core.toolset(await core.granted(owner));
   const repairers = new Map(
     [...core.ports.repairers.all()].filter(([name]) => asked.some(({ tool }) => tool === name)),
   );
-  const now = redact({ toolset, children: await childrenNow(new Map([...core.children, ...repairers])) });
+  const now = redact({ toolset, children: await childrenNow(new Map([...core.children, ...repairers]), owner) });
   const known = tools === 'now' ? now : strictest(before, now);
   const areSame = isSameJson(before.toolset, known.toolset);
   const isBelow = isSameJson(toolsBelow(before.children), toolsBelow(known.children));

@@ -10,7 +10,6 @@ import type { Recording } from '../../journal/format/recording.ts';
 import { definitionHash } from '../../journal/format/run-input.ts';
 import type { RunHead, RunJournal, Sink, TakenRun } from '../../journal/run/run-journal.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
-import type { ToolSpec } from '../../tools/spec.ts';
 import type { Message } from '../../actors/model.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { AgentCore } from '../core/agent-core.ts';
@@ -75,10 +74,9 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
       }
       const owner = ownerIn(head);
       if (owner !== undefined) started.owner = owner;
-      const remember = owner === undefined ? null : (spec: ToolSpec) => core.remember(spec, owner);
       return (why) => ({
         head,
-        work: core.work({ output: null, remember, park: given.park === true }),
+        work: core.work({ output: null, owner, park: given.park === true }),
         journal: (accepts) => {
           const journal = continuedJournal({
             past,

@@ -37,7 +37,7 @@ export function engineRun(core: AgentCore, engine: EngineRun): AnyRun {
       if (!isNew) redactor = core.redaction.redactorOf({ head, lines: [] });
       return () => ({
         head,
-        work: core.work({ output: null, remember: null, onWait }),
+        work: core.work({ output: null, onWait }),
         journal: (accepts, _place, waiting) =>
           engine.journal({
             head,

@@ -58,14 +58,13 @@ export class ToolNews {
   /** `below`: the tools of an agent below have changed. */
   async #announce(below: boolean): Promise<void> {
     const core = this.#core;
-    if (this.#runs.size === 0) return;
-    const children = below ? toJson(await childrenNow(core.children)) : null;
-    if (children?.ok === false) return;
-    const granted = await core.granted();
     await Promise.all(
       [...this.#runs].map(async ([started, known]) => {
         if (known === null) return;
-        const toolset = core.toolset(started.owner === undefined ? granted : await core.granted(started.owner));
+        const { owner } = started;
+        const children = below ? toJson(await childrenNow(core.children, owner)) : null;
+        if (children?.ok === false) return;
+        const toolset = core.toolset(await core.granted(owner));
         const json = toJson(toolset);
         if ((!below && known === toolset) || !json.ok || this.#runs.get(started) !== known) return;
         this.#runs.set(started, toolset);

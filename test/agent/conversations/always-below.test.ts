@@ -1,0 +1,126 @@
+import { setImmediate as nextTick } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import type { Confirm } from '../../../src/actors/ask-approval.ts';
+import type { Model } from '../../../src/actors/model.ts';
+import { createAgent } from '../../../src/agent/create-agent.ts';
+import { memoryJournal } from '../../../src/journal/stores/memory.ts';
+import { fakeTool } from '../../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../../src/testing/scripted-model.ts';
+import { calls } from '../../support/replies.ts';
+
+/** A store in memory that distinguishes owners. */
+function storeByName() {
+  const allowed = new Set<string>();
+  const of = (name: string) => ({
+    isAlwaysAllowed: (tool: string) => allowed.has(`${name}: ${tool}`),
+    add: (tool: string) => void allowed.add(`${name}: ${tool}`),
+  });
+  return { allowed, store: { ...of('?'), forAgent: of } };
+}
+
+/** Hands its task to the agent below, and is done. */
+const handingTo = (below: string): Model => ({
+  complete: async ({ messages }) =>
+    messages.at(-1)?.role === 'tool' ? { content: 'Wiped.' } : calls([below, { task: 'Wipe.' }]),
+});
+
+/** An agent and one below it, each with a tool `wipe`; people say "always" to the one below, and no to the other. */
+function desk() {
+  const [above, below] = [storeByName(), storeByName()];
+  const [own, others] = [
+    fakeTool('wipe', ['own'], { policy: 'confirm' }),
+    fakeTool('wipe', ['theirs'], { policy: 'confirm' }),
+  ];
+  const helper = createAgent({
+    name: 'helper',
+    model: {
+      complete: async ({ messages }) => (messages.at(-1)?.role === 'tool' ? { content: 'Done.' } : calls(['wipe'])),
+    },
+    tools: [others],
+    permissions: below.store,
+    silent: true,
+  });
+  const asked: string[] = [];
+  const agent = createAgent({
+    name: 'desk',
+    model: scriptedModel([
+      calls(['helper', { task: 'Wipe.' }]),
+      'One.',
+      calls(['wipe']),
+      'Two.',
+      calls(['helper', { task: 'Wipe again.' }]),
+      'Three.',
+      calls(['helper', { task: 'Wipe for Ben.' }]),
+      'Four.',
+    ]),
+    tools: [own],
+    children: [helper],
+    permissions: above.store,
+    journal: memoryJournal(),
+    silent: true,
+    confirm: ({ callId, tool }) => (asked.push(tool), callId.includes('.') ? 'always-allow' : 'deny'),
+  });
+  return { agent, own, others, asked, above, below };
+}
+
+test('"always allow" for a tool of an agent below holds for that tool and owner, and for no other of its name', async () => {
+  const { agent, own, others, asked, above, below } = desk();
+  await agent.conversation('anna').run('Wipe.');
+  await agent.conversation('anna').run('Wipe yourself.');
+  expect(own.calls).toEqual([]);
+  expect(asked).toHaveLength(2);
+  await agent.conversation('anna').run('Wipe again.');
+  expect(asked).toHaveLength(2);
+  await agent.conversation('ben').run('Wipe.');
+  expect(asked).toHaveLength(3);
+  expect(others.calls).toHaveLength(3);
+  expect([...above.allowed]).toEqual([]);
+  expect([...below.allowed]).toEqual(['helper/anna: wipe', 'helper/ben: wipe']);
+});
+
+test.each([
+  ['when the run is resumed', false],
+  ['once the tools below have changed', true],
+])('it holds two levels down, too: %s', async (_when, changes) => {
+  const journal = memoryJournal();
+  const { store } = storeByName();
+  store.forAgent('helper/anna').add('wipe');
+  const make = (hold: () => unknown) => {
+    const asked: string[] = [];
+    const wipe = fakeTool('wipe', ['gone'], { policy: 'confirm' });
+    const steps = [calls(['hold']), calls(['wipe']), { content: 'Done.' }];
+    const helper = createAgent({
+      name: 'helper',
+      model: {
+        complete: async ({ messages }) =>
+          steps[messages.filter(({ role }) => role === 'tool').length] ?? { content: '' },
+      },
+      tools: [wipe, fakeTool('hold', [hold], { effects: 'none' })],
+      permissions: store,
+      silent: true,
+    });
+    const confirm: Confirm = ({ tool }) => (asked.push(tool), 'deny');
+    const clerk = createAgent({ name: 'clerk', model: handingTo('helper'), children: [helper], silent: true });
+    const agent = createAgent({
+      name: 'desk',
+      model: handingTo('clerk'),
+      children: [clerk],
+      journal,
+      silent: true,
+      confirm,
+    });
+    return { talk: agent.conversation('anna'), helper, asked, wipe };
+  };
+
+  const run = make(() => new Promise(() => {})).talk.run('Wipe.');
+  for await (const { type, ...event } of run)
+    if (type === 'tool.started' && 'tool' in event && event.tool === 'hold') await run.release();
+  const after = make(async () => {
+    if (changes) after.helper.tools.register(fakeTool('more'));
+    await nextTick();
+    return 'held';
+  });
+  await after.talk.resume();
+  expect(after.asked).toEqual([]);
+  expect(after.wipe.calls).toEqual([{}]);
+});
