@@ -4,6 +4,7 @@ import { type Json, setOwn } from './json.ts';
 type JsonResult = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly reason: string };
 
 const MAX_DEPTH = 500;
+const MOST_LET_GO = 5_000;
 
 /**
  * Copies any value into plain JSON, so that a live machine gets exactly what a replay will get. Dates and whatever has
@@ -11,10 +12,11 @@ const MAX_DEPTH = 500;
  * What would be lost without a word (functions, BigInt, symbols, Map, Response, generators, cycles) is refused with its path.
  */
 export function toJson(value: unknown, limits: { readonly maxChars: number } = { maxChars: Infinity }): JsonResult {
-  const state: CopyState = { left: limits.maxChars, path: [], open: new Set() };
+  const state: CopyState = { left: limits.maxChars, path: [], open: new Set(), promised: false };
   try {
     return { ok: true, value: copy(value === undefined ? null : value, state) };
   } catch (error) {
+    if (state.promised) letGo(value, new Set());
     if (error instanceof NoJson) return { ok: false, reason: error.message };
     return { ok: false, reason: `reading it threw ${describeThrown(error).message}` };
   }
@@ -56,6 +58,20 @@ interface CopyState {
   left: number;
   readonly path: (string | number)[];
   readonly open: Set<object>;
+  /** A promise was met. */
+  promised: boolean;
+}
+
+/** Promises that are refused report to nobody: that one of them fails must not end the process. */
+function letGo(value: unknown, seen: Set<object>): void {
+  if (typeof value !== 'object' || value === null || seen.has(value) || seen.size > MOST_LET_GO) return;
+  seen.add(value);
+  try {
+    if (value instanceof Promise) value.catch(() => undefined);
+    else for (const { value: member } of Object.values(Object.getOwnPropertyDescriptors(value))) letGo(member, seen);
+  } catch {
+    // A proxy that cannot be read.
+  }
 }
 
 function copy(value: unknown, state: CopyState): Json {
@@ -93,6 +109,7 @@ function copyMembers(value: object, state: CopyState): Json {
   const own: unknown = Reflect.get(value, 'toJSON');
   if (typeof own === 'function') return copy(Reflect.apply(own, value, ['']) ?? null, state);
   if (value instanceof Error) return copy({ ...describeThrown(value) }, state);
+  state.promised ||= value instanceof Promise;
   const hidden = Object.getPrototypeOf(value) === Object.prototype ? null : hiddenContent(value);
   if (hidden !== null) throw refuse(hidden, state);
   // Loops, not Object.fromEntries: results of a megabyte pass here.

@@ -21,6 +21,30 @@ async function runOnce(behave: (context: ExecuteContext) => unknown, options: Ag
   return { run, result, told, odd };
 }
 
+test('promises that a tool forgot to await do not end the process when they fail', async () => {
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown) => void unhandled.push(reason);
+  process.on('unhandledRejection', note);
+  const fail = async (name: string) => Promise.reject(new Error(name));
+  const results = [
+    () => ['ada', 'eve'].map(fail),
+    () => ({ status: 'success', data: { ada: fail('ada'), more: { eve: [fail('eve')] }, cycle } }),
+    () => [fail('ada'), unreadable, fail('eve')],
+  ];
+  for (const result of results) expect((await runOnce(result)).told).toContain('a promise that was not awaited');
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off('unhandledRejection', note);
+  expect(unhandled).toEqual([]);
+});
+
+const unreadable = new Proxy(
+  {},
+  {
+    ownKeys: () => {
+      throw new Error('do not read me');
+    },
+  },
+);
 const cycle: { self?: unknown } = {};
 cycle.self = cycle;
 const throwsWhenRead = Object.defineProperty({}, 'value', {

@@ -145,6 +145,31 @@ test('a secret is found as JSON and URLs spell it, and a tool gets back what it 
   expect(use.calls).toEqual([{ file: inJson, url: inUrl }]);
 });
 
+test('of a server’s variables those are secrets whose names say so, and an author or a limit is not', async () => {
+  const secrets = {
+    API_KEY: 'a-real-key',
+    OPENAI_APIKEY: 'b-real-key',
+    authToken: 'c-real-key',
+    AUTHORIZATION: 'Basic d-real-key',
+    CREDENTIALS: 'e-real-key',
+    DB_PASSWD: 'f-real-key',
+    GITHUB_TOKENS: 'g-real-key',
+  };
+  const plain = {
+    GIT_AUTHOR_NAME: 'Ada Lovelace',
+    MAX_OUTPUT_TOKENS: '200000',
+    TOKENIZER: 'cl100k_base',
+    KEYBOARD: 'german',
+  };
+  const model = scriptedModel(['Done.']);
+  const mcpServers = { git: { command: 'no-such-program', env: { ...secrets, ...plain } } };
+  await using agent = createAgent({ model, mcpServers, silent: true });
+  await agent.run(JSON.stringify([...Object.values(plain), ...Object.values(secrets)]));
+  const told = JSON.stringify(model.requests[0]?.messages.at(-1)?.content);
+  for (const word of Object.values(plain)) expect(told).toContain(word);
+  expect(told).not.toContain('real-key');
+});
+
 test('a mark that cannot be resolved never reaches a tool', async () => {
   const look = fakeTool('look');
   const agent = createAgent({

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { Effect } from '../../src/actors/journal.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { lineWriter } from '../../src/journal/format/blobs.ts';
+import { withSum } from '../../src/journal/format/checksums.ts';
 import { deltaReader, deltaWriter } from '../../src/journal/format/deltas.ts';
 import { fileJournal } from '../../src/journal/stores/file.ts';
 import type { RecordLine, StartRecord } from '../../src/journal/format/record.ts';
@@ -146,6 +147,17 @@ describe('lines', () => {
     expect(() => readRecording(recording.replace('"format":1', '"format":2'))).toThrow(
       /format 2, and this version of Signalbox reads up to 1\. Update signalbox/,
     );
+  });
+
+  test('a newer major version is not taken for damage where it makes its checksums in another way', async () => {
+    const { recording } = await turns(1, 'x');
+    const stored = recording
+      .trimEnd()
+      .split('\n')
+      .map((line, index) => withSum(line, index + 1))
+      .join('\n');
+    expect(() => readRecording(stored.replace('"format":1', '"format":2'))).toThrow(/format 2, .* Update signalbox/);
+    expect(() => readRecording(stored.replace('"format":1', '"format":0'))).toThrow(/does not fit its checksum/);
   });
 
   test('a payload that was lost is reported with the line that needs it', async () => {

@@ -86,11 +86,7 @@ const TEXTS = ['runId', 'at', 'agent', 'input'] as const;
 
 function readHead(record: object | null): RunRecord {
   if (record === null || !isRecord(record) || record.t !== 'run') throw notBegun();
-  if (record.format > FORMAT)
-    throw new RecordingError(
-      1,
-      `has format ${record.format}, and this version of Signalbox reads up to ${FORMAT}. Update signalbox.`,
-    );
+  refuseNewer(record);
   const wrong =
     TEXTS.find((name) => typeof record[name] !== 'string') ?? (isJsonObject(record.metadata) ? null : 'metadata');
   if (wrong !== null)
@@ -102,6 +98,14 @@ function readHead(record: object | null): RunRecord {
       `refers to histories/${part.$history}.jsonl in the folder of its file. Read it from there: fileJournal(folder).read('${record.runId}').`,
     );
   return record;
+}
+
+function refuseNewer(record: object): void {
+  if (!isRecord(record) || record.t !== 'run' || !(record.format > FORMAT)) return;
+  throw new RecordingError(
+    1,
+    `has format ${record.format}, and this version of Signalbox reads up to ${FORMAT}. Update signalbox.`,
+  );
 }
 
 function isList(items: unknown): items is readonly (string | object)[] {
@@ -147,6 +151,8 @@ function readLine(item: string | object, index: number, last: number, sums: SumR
     throw new RecordingError(index + 1, 'is not JSON. The file is damaged there; only its last line may be torn.');
   const record = typeof parsed === 'object' ? parsed : null;
   const wrong = sums.wrong(sum, record !== null && isBlob(record));
+  // A newer version may make its checksums in another way.
+  if (wrong !== null && record !== null) refuseNewer(record);
   if (wrong !== null) throw new RecordingError(index + 1, wrong);
   return record;
 }

@@ -3,7 +3,9 @@ import { decoded } from '../../parsing/schema/fit-context.ts';
 import { authSecrets } from './auth.ts';
 import { expandVariables } from './environment-variables.ts';
 
-const SECRET_NAME = /auth|key|token|secret|password|passwd|credential|cookie/i;
+/** Not `GIT_AUTHOR_NAME`, `MAX_TOKENS`, `TOKENIZER` or `KEYBOARD`: what they hold would be missing from ordinary text. */
+const SECRET_NAME =
+  /auth(?!or(?!i[sz]))|key(?!board|word)|(?<!max\w*)token(?!i[sz])|secret|password|passwd|credential|cookie/i;
 
 /**
  * The secrets in the configuration of MCP servers: environment variables and headers whose names suggest one, passwords
