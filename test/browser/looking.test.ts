@@ -277,6 +277,18 @@ test.skipIf(noChromium)('on a phone nothing sticks out, and each part is one pre
     expect(await tab.isVisible()).toBe(true);
     await page.keyboard.press('Escape');
   }
+  // A time stands in one line.
+  for (const [key, times] of [
+    ['4', '.exchange summary .spring + .dim'],
+    ['5', '.costs td:nth-child(4)'],
+  ] as const) {
+    await page.keyboard.press(key);
+    await page.locator(times).first().waitFor();
+    const heights = await page
+      .locator(times)
+      .evaluateAll((all) => all.map((one) => one.getClientRects()[0]?.height ?? 0));
+    expect(heights.filter((height) => height > 30)).toEqual([]);
+  }
 });
 
 test.skipIf(noChromium)('the theme is that of the system until somebody chooses, and the choice is kept', async () => {
