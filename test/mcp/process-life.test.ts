@@ -205,8 +205,8 @@ describe('a program that has stopped reading', () => {
   // The second one ends slowly, as any does on a busy machine.
   test.concurrent.each(['sleep 0.01', 'exec >&-; sleep 1'])(
     'is told with the exit code that follows: %s',
-    async (end) => {
-      const fault = await faultOf(`exec <&-; echo ready; ${end}; exit 3`);
+    async (last) => {
+      const fault = await faultOf(`exec <&-; echo ready; ${last}; exit 3`);
       expect(fault).toMatchObject({ kind: 'exited', delivered: false, data: { exitCode: 3 } });
     },
   );
