@@ -69,6 +69,20 @@ test('fork goes on from a line with another outcome', async () => {
     expect((await runCli(['fork', 'r.jsonl', ...wrong, ...PRACTICE], here)).code).toBe(2);
 });
 
+test('fork --input shows its question and all its steps, as a new run does, and a later fork only what is new', async () => {
+  await using folder = await temporaryFolder();
+  const here = { cwd: folder.path };
+  await runCli(['run', 'Which file is the largest?', '--record', 'r.jsonl', ...PRACTICE], here);
+  const asked = await runCli(
+    ['fork', 'r.jsonl', '--input', 'Which file is the smallest?', '--model', 'practice'],
+    here,
+  );
+  expect(asked.stderr).toMatch(/^› Which file is the smallest\?\n.*, up to 20 steps\n\n● Step 1 of 20\n/m);
+  const later = await runCli(['fork', 'r.jsonl', '--at', '6', '--model', 'practice'], here);
+  expect(later.stderr).not.toMatch(/^›|Step 1 of/m);
+  expect(later.stderr).toContain('● Step 3 of 20');
+});
+
 test('fork refuses an outcome from which the run cannot continue, and writes nothing', async () => {
   await using folder = await temporaryFolder();
   const run = createAgent({ instructions: () => 'Be kind.', model: scriptedModel(['Hello.']), silent: true }).run('Hi');

@@ -272,6 +272,37 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
     await store.close();
   });
 
+  test('large results that are replaced or cut off by a repair go too, but those that another run has', async () => {
+    const schema = newSchema();
+    const store = postgresJournal(pool, { schema, migrate: true });
+    const large = (letter: string) => ({ tools: [fakeTool('clock', [{ text: letter.repeat(600_000) }])] });
+    await answered(store, 'shared', large('x'));
+    await answered(store, 'replaced', large('x'));
+    await answered(store, 'alone', large('y'));
+    await answered(store, 'cut', large('z'));
+    const blobs = async () =>
+      (await pool.query(`select substr(value, length(value) - 9, 1) as at from ${schema}.blobs`)).rows
+        .map(({ at }) => String(at))
+        .toSorted();
+    expect(await blobs()).toEqual(['x', 'y', 'z']);
+    for (const runId of ['replaced', 'alone']) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      const { recording, sink } = await taken(store, runId);
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      await sink.replace?.([recording.head, ...recording.lines.slice(0, 1)]);
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      await sink.close();
+    }
+    expect(await blobs()).toEqual(['x', 'z']);
+    await pool.query(
+      `update ${schema}.lines set line = 'damaged' where n = 3 and run = (select id from ${schema}.runs where run_id = 'cut')`,
+    );
+    expect(await store.repair('cut')).toMatchObject({ kept: 2 });
+    expect(await blobs()).toEqual(['x']);
+    expect(JSON.stringify(await recordsOf(store, 'shared'))).toContain('x'.repeat(600_000));
+    await store.close();
+  });
+
   test('pruning leaves the newest that have ended, and all that have not', async () => {
     const schema = newSchema();
     const store = postgresJournal(pool, { schema, migrate: true });

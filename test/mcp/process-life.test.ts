@@ -189,15 +189,30 @@ describe('when the host ends, its servers end, and the host ends as it would hav
   });
 });
 
-test.concurrent('a program that has stopped reading is told with the exit code that follows', async () => {
-  const { promise: ready, resolve } = Promise.withResolvers<void>();
-  const args = ['-c', 'exec <&-; echo ready; sleep 0.01; exit 3'];
-  const server = await startServer(
-    { kind: 'stdio', command: 'sh', args, env: {}, killTree: true },
-    { onLine: () => resolve(), onExit: () => undefined },
+describe('a program that has stopped reading', () => {
+  /** What is thrown to whoever writes to a shell script once it has said that it is ready. */
+  async function faultOf(script: string): Promise<unknown> {
+    const { promise: ready, resolve } = Promise.withResolvers<void>();
+    const server = await startServer(
+      { kind: 'stdio', command: 'sh', args: ['-c', script], env: {}, killTree: true },
+      { onLine: () => resolve(), onExit: () => undefined },
+    );
+    onTestFinished(() => server.end('at-once'));
+    await ready;
+    return server.write('{}\n').catch((fault: unknown) => fault);
+  }
+
+  // The second one ends slowly, as any does on a busy machine.
+  test.concurrent.each(['sleep 0.01', 'exec >&-; sleep 1'])(
+    'is told with the exit code that follows: %s',
+    async (last) => {
+      const fault = await faultOf(`exec <&-; echo ready; ${last}; exit 3`);
+      expect(fault).toMatchObject({ kind: 'exited', delivered: false, data: { exitCode: 3 } });
+    },
   );
-  onTestFinished(() => server.end('at-once'));
-  await ready;
-  const fault = { kind: 'exited', delivered: false, data: { exitCode: 3 } };
-  await expect(server.write('{}\n')).rejects.toMatchObject(fault);
+
+  test.concurrent('and lives is told too, and not waited for', async () => {
+    const fault = await faultOf('exec <&-; echo ready; sleep 60');
+    expect(fault).toMatchObject({ delivered: false, message: "'sh' does not read its input any more" });
+  });
 });

@@ -33,7 +33,8 @@ export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOp
   const head = forkHead(live, recording.head, { ...options, ...place, runId, redactor });
   const past: Recording = { head, lines: cut.past.lines };
   let known = lastKnown(past);
-  let played = true;
+  // Of a fork at the head nothing is played again: it begins as any run does.
+  let played = past.lines.length > 0;
   const started = launchRun(core, {
     runId,
     task: head.input,

@@ -7,6 +7,7 @@ import { messageLine, type StoredPart } from '../format/histories.ts';
 import type { Tallied } from '../format/tally.ts';
 import type { PostgresDatabase } from './postgres-database.ts';
 import { columnsOf } from './postgres-rows.ts';
+import { sweep } from './postgres-runs.ts';
 
 /** What is added to a run. */
 export interface MoreLines {
@@ -82,6 +83,8 @@ export async function replaceLines(database: PostgresDatabase, more: MoreLines):
     ...writtenOf([more]),
     database.schema,
   ]);
+  // The run is written: that a payload which nobody needs could not be removed makes it no failure.
+  await sweep(database, rows).catch(() => undefined);
   return rows.length > 0;
 }
 
@@ -175,7 +178,9 @@ const REPLACE = `
     from unnest($18::text[], $19::int[], $20::text[], $21::text[]) l(token, n, line, blob), owned o
     on conflict (run, n) do update set line = excluded.line, blob = excluded.blob
   )
-  select pg_notify('signalbox', $24 || ' ' || run_id) from owned`;
+  select pg_notify('signalbox', $24 || ' ' || run_id),
+    array(select distinct encode(blob, 'hex') from $s.lines where run = owned.id and blob is not null) blobs
+  from owned`;
 
 const BLOB = '{"t":"blob"';
 /** What comes after the payload in its line. */

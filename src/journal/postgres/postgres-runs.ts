@@ -38,14 +38,16 @@ export class PostgresRuns {
   /** Forgets the lines from a number on, of a run that has this token. */
   async cut(tallied: Tallied, token: string, from: number): Promise<void> {
     const { ended, waiting, status, reason, errorCode, tools, steps, records, runId, due } = columnsOf(tallied);
-    await this.#database.query(
+    const rows = await this.#database.query(
       null,
       `with own as (
          update $s.runs set ended = $3, waiting = $4, status = $5, reason = $6, error_code = $7, tools = $8::jsonb, steps = $9,
            records = $10, due = $12::timestamptz where run_id = $1 and token = $2 returning id
-       ) delete from $s.lines using own where run = own.id and n >= $11`,
+       ), gone as (delete from $s.lines using own where run = own.id and n >= $11 returning blob)
+       select array(select distinct encode(blob, 'hex') from gone where blob is not null) blobs`,
       [runId, token, ended, waiting, status, reason, errorCode, tools, steps, records, from, due],
     );
+    await sweep(this.#database, rows);
   }
 
   /** The runs that a query asks for, newest first. */
@@ -80,7 +82,7 @@ export class PostgresRuns {
        from gone`,
       [runIds],
     );
-    await this.#sweep(rows);
+    await sweep(this.#database, rows);
     return rows.map((row) => String(row['run_id']));
   }
 
@@ -109,31 +111,6 @@ export class PostgresRuns {
 
   async #isThere(runId: string): Promise<boolean> {
     return (await this.#database.query(null, 'select 1 from $s.runs where run_id = $1', [runId])).length > 0;
-  }
-
-  /** Removes what was kept for runs that are gone, and is needed by no other. */
-  async #sweep(gone: readonly PostgresRow[]): Promise<void> {
-    const blobs = new Set(gone.flatMap(({ blobs: own }) => (Array.isArray(own) ? own : [])));
-    const histories = new Set(gone.flatMap(({ history }) => (typeof history === 'string' ? [history] : [])));
-    const sweeping: readonly (readonly [text: string, keys: ReadonlySet<unknown>])[] = [
-      [
-        `delete from $s.blobs b where hash in (select decode(h, 'hex') from unnest($1::text[]) h)
-         and not exists (select 1 from $s.lines l where l.blob = b.hash)`,
-        blobs,
-      ],
-      [
-        'delete from $s.histories h where id = any($1::text[]) and not exists (select 1 from $s.runs r where r.history = h.id)',
-        histories,
-      ],
-    ];
-    for (const [text, keys] of sweeping) {
-      if (keys.size === 0) continue;
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
-      await this.#database.query(null, text, [[...keys]]).catch((error: unknown) => {
-        // One of them is needed again: it is swept with its last user.
-        if (sqlStateOf(error) !== '23503') throw error;
-      });
-    }
   }
 
   async #page(query: RunQuery, count: number): Promise<readonly PostgresRow[]> {
@@ -181,3 +158,28 @@ const STATES = {
   waiting: `not ended and waiting and not ${WRITTEN}`,
   interrupted: `not ended and not waiting and not ${WRITTEN}`,
 } as const;
+
+/** Removes what was kept for runs or lines that are gone (`blobs` by their hashes, `history`), and is needed by no other. */
+export async function sweep(database: PostgresDatabase, gone: readonly PostgresRow[]): Promise<void> {
+  const blobs = new Set(gone.flatMap(({ blobs: own }) => (Array.isArray(own) ? own : [])));
+  const histories = new Set(gone.flatMap(({ history }) => (typeof history === 'string' ? [history] : [])));
+  const sweeping: readonly (readonly [text: string, keys: ReadonlySet<unknown>])[] = [
+    [
+      `delete from $s.blobs b where hash in (select decode(h, 'hex') from unnest($1::text[]) h)
+       and not exists (select 1 from $s.lines l where l.blob = b.hash)`,
+      blobs,
+    ],
+    [
+      'delete from $s.histories h where id = any($1::text[]) and not exists (select 1 from $s.runs r where r.history = h.id)',
+      histories,
+    ],
+  ];
+  for (const [text, keys] of sweeping) {
+    if (keys.size === 0) continue;
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    await database.query(null, text, [[...keys]]).catch((error: unknown) => {
+      // One of them is needed again: it is swept with its last user.
+      if (sqlStateOf(error) !== '23503') throw error;
+    });
+  }
+}

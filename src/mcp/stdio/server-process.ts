@@ -78,7 +78,7 @@ export async function startServer(
     async write(line) {
       const { stdin } = child;
       const failure = exited || stdin === null ? 'closed' : await writeTo(stdin, line);
-      if (failure !== null) throw await unread(target.command, ended.promise, failure);
+      if (failure !== null) throw await unread(target.command, child, { ended: ended.promise, cause: failure });
     },
     async end(how) {
       await endServer(ending, how);
@@ -93,10 +93,19 @@ function writeTo(stdin: Writable, line: string): Promise<Error | null> {
   return new Promise((resolve) => stdin.write(line, (error) => resolve(error ?? null)));
 }
 
-/** A program that does not read has usually ended: its exit code and last words say more, and are waited for a moment. */
-async function unread(command: string, ended: Promise<LinkFault>, cause: unknown): Promise<LinkFault> {
+/**
+ * A program that does not read has usually ended: its exit code and last words say more, and are waited for. That may take long
+ * on a busy machine, so what counts is whether its output is still open; only of one that lives it is, a moment later.
+ */
+async function unread(
+  command: string,
+  { stdout }: ChildProcess,
+  { ended, cause }: { readonly ended: Promise<LinkFault>; readonly cause: unknown },
+): Promise<LinkFault> {
   const { promise: late, resolve } = Promise.withResolvers<null>();
-  const timer = setTimeout(() => resolve(null), 3 * DRAIN_MS);
+  // Timers are told before what has come in meanwhile.
+  const look = (): unknown => setImmediate(() => setImmediate(() => stdout?.readable === true && resolve(null)));
+  const timer = setTimeout(look, 3 * DRAIN_MS);
   const exit = await Promise.race([ended, late]);
   clearTimeout(timer);
   const message = exit?.message ?? `'${command}' does not read its input any more`;
