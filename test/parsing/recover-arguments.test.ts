@@ -24,9 +24,6 @@ const COERCED: readonly (readonly [string, JsonSchema, Json, Json, string])[] = 
   ['numeric text to a number', { type: 'number' }, '42', 42, 'text-to-number'],
   ['"120.0" to an integer', { type: 'integer' }, '120.0', 120, 'text-to-number'],
   ['grouped digits to a number', { type: 'number' }, '1,234.5', 1234.5, 'text-to-number'],
-  ['digits in several groups to a number', { type: 'integer' }, '-1,000,000', -1_000_000, 'text-to-number'],
-  ['three digits behind a point to a number', { type: 'number' }, '3.142', 3.142, 'text-to-number'],
-  ['a zero to an integer', { type: 'integer' }, '0.000', 0, 'text-to-number'],
   ['a fraction to a number', { type: 'number' }, '1/5', 0.2, 'text-to-number'],
   ['a number to text', { type: 'string' }, 42, '42', 'number-to-text'],
   ['a scalar to a list', { type: 'array', items: { type: 'string' } }, 'a', ['a'], 'wrapped'],
@@ -61,16 +58,15 @@ test('JSON inside a text field stays text', () => {
   expect(checked).toEqual({ ok: true, value: { x: '{"a": 1}' }, repairs: [] });
 });
 
-test.each<[string, JsonSchema, string]>([
-  ['1,000', { type: 'integer' }, '1000 or 1.000'],
-  [' 12,345', { type: 'number' }, '12345 or 12.345'],
-  ['0,500', { type: ['number', 'null'] }, '0500 or 0.500'],
-  ['1.000', { type: 'integer' }, '1000 or 1.000'],
-])('%j, which means another number in half of the world, is refused with what is wanted', (given, schema, either) => {
-  const checked = checkArguments({ x: given }, object({ x: schema }, ['x']));
-  const issues = checked.ok || checked.error.kind !== 'deserialization' ? [] : checked.error.issues;
-  const message = `got a string (${JSON.stringify(given)}), which may be ${either}: write it without a separator of thousands`;
-  expect(issues).toMatchObject([{ path: '/x', message: expect.stringContaining(message) }]);
+test.each<[string, number | null]>([
+  ['1,000', 1000],
+  ['-12,345.5', -12_345.5],
+  ['0,500', null],
+  ['00,500', null],
+  ['1,00', null],
+])('%j as a number is %j', (given, number) => {
+  const checked = checkArguments({ x: given }, object({ x: { type: 'number' } }, ['x']));
+  expect(checked.ok ? checked.value : null).toEqual(number === null ? null : { x: number });
 });
 
 test.each(['date-time', 'email', 'uri', 'uuid', 'ipv4'])(

@@ -44,7 +44,7 @@ function unwrap(type: Json, value: Json): Json | undefined {
 
 function toNumber(type: 'integer' | 'number', value: Json, context: FitContext): Json | undefined {
   if (typeof value !== 'string') return undefined;
-  const number = isAmbiguous(type, value) ? undefined : readNumber(value);
+  const number = readNumber(value);
   if (number === undefined || (type === 'integer' && (!Number.isInteger(number) || isTooLong(value)))) return undefined;
   context.repair('text-to-number', `the text ${JSON.stringify(value)} was read as the number ${number}`, 1);
   return number;
@@ -118,27 +118,10 @@ function decode(value: Json): Json | undefined {
 }
 
 const PLAIN = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
-const GROUPED = /^[+-]?[1-9]\d{0,2}(?:(?:,\d{3}){2,}(?:\.\d+)?|,\d{3}\.\d+)$/;
-const ONE_MARK = /^([+-]?\d{1,3})([,.])(\d{3})$/;
+const GROUPED = /^[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?$/;
 const UNDERSCORED = /^[+-]?\d+(?:_\d+)+(?:\.\d+(?:_\d+)*)?$/;
 const FRACTION = /^([+-]?\d+(?:\.\d+)?)\s*\/\s*(\d+(?:\.\d+)?)$/;
 const LONGEST = 400;
-
-/**
- * Whether a text spells one of two numbers: `1,234` is 1234 in one half of the world and 1.234 in the other, `1.234` the
- * other way round. With a point it is a number of JSON, and in doubt only where an integer is expected.
- */
-function isAmbiguous(type: Json, text: string): boolean {
-  const [, , mark] = ONE_MARK.exec(text.trim()) ?? [];
-  return mark === ',' || (mark === '.' && type === 'integer' && Number(text) !== 0);
-}
-
-/** What to say of a text that spells one of two numbers; empty for any other value. */
-export function ambiguity(type: Json, value: Json): string {
-  if ((type !== 'integer' && type !== 'number') || typeof value !== 'string' || !isAmbiguous(type, value)) return '';
-  const [whole, fraction] = ['', '.'].map((mark) => value.trim().replace(/[,.]/, mark));
-  return `, which may be ${whole} or ${fraction}: write it without a separator of thousands`;
-}
 
 /** The number that a text spells: `12`, `120.0`, `05`, `1,234.5`, `82_461`, `1/5`. Undefined for anything else. */
 export function readNumber(text: string): number | undefined {

@@ -2,7 +2,6 @@ import { isList, isTooLong } from '../../json/depth.ts';
 import type { Issue } from '../../json/errors.ts';
 import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../../json/json.ts';
 import { checkBounds } from './check-bounds.ts';
-import { ambiguity } from './coerce.ts';
 import { FitContext, isSchema } from './fit-context.ts';
 import { fitMembers } from './fit-members.ts';
 import { jsonEquals, typeFits, typeOf, typesOf } from './json-types.ts';
@@ -55,9 +54,9 @@ function fitType(value: Json, schema: JsonObject, context: FitContext): Json {
       if (coerced !== undefined) return coerced;
     }
   }
-  const expected = types.map((type) => articled(typeof type === 'string' ? type : 'value')).join(' or ');
-  const doubt = types.map((type) => ambiguity(type, value)).find((said) => said !== '') ?? '';
-  context.issue(`expected ${expected}, got ${describe(value)}${doubt}`);
+  context.issue(
+    `expected ${types.map((type) => articled(typeof type === 'string' ? type : 'value')).join(' or ')}, got ${describe(value)}`,
+  );
   return value;
 }
 
