@@ -55,7 +55,7 @@ export function agentLeaves(root: AgentPorts) {
         return of(agent).repairers.prepared(fixer, above, signal);
       },
     }),
-    rememberPermission: rememberPermission({ add: (tool, agent) => of(agent).remember(tool) }),
+    rememberPermission: rememberLeaf(root),
     askEscalation: askEscalation({ decide: (agent, error) => of(agent).decide(error) }),
     describeAgent: describeAgent<AgentSetup>({ setup: (signal) => root.setup(signal) }),
     composePrompt: composePrompt<Toolset, OutputSpec>({
@@ -69,6 +69,18 @@ export function agentLeaves(root: AgentPorts) {
 function outputLeaf(root: AgentPorts, given: OutputCheck | null) {
   return checkOutput({
     check: (agent, ofRun) => (ofRun ? given : (portsAt(root, agent).output?.check ?? null)),
+  });
+}
+
+/** Keeps an "always allow" where the agent that was asked about keeps them, for itself or for a conversation's owner. */
+function rememberLeaf(root: AgentPorts, owner?: string) {
+  return rememberPermission({
+    add: async (tool, agent) => {
+      const ports = portsAt(root, agent);
+      await ports.remember(tool, owner);
+      // The runs are the root's: they know the tools of all agents below.
+      if (ports !== root) await root.onRemembered?.(true);
+    },
   });
 }
 
@@ -89,9 +101,7 @@ export function workFor(root: AgentPorts, work: LeafWork, own: OwnWork): LeafWor
   const leaves = [
     ...(onWait === undefined ? [] : [waitingElsewhere(root, onWait)]),
     ...(output === null ? [] : [outputLeaf(root, output.check)]),
-    ...(owner === undefined
-      ? []
-      : [rememberPermission({ add: (tool, agent) => portsAt(root, agent).remember(tool, owner) })]),
+    ...(owner === undefined ? [] : [rememberLeaf(root, owner)]),
     ...(park ? [askApproval({ confirm: async (agent) => (await confirmOf(root, agent)) ?? 'wait' })] : []),
   ];
   return leaves.length === 0 ? work : new Map([...work, ...workOf(leaves)]);

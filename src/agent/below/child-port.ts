@@ -68,6 +68,8 @@ export interface AgentPorts {
   confirm(): Promise<Confirm | 'wait' | undefined>;
   /** Keeps an "always allow", of the agent or of a conversation's owner. */
   remember(tool: ToolSpec, owner?: string): Promise<void>;
+  /** Tells its live runs that a tool is always allowed now, its own or one of an agent below. */
+  readonly onRemembered: ((below: boolean) => Promise<void>) | null;
   readonly options: AgentOptions;
   readonly redactor: Pick<OwnRedactor, 'openAt'>;
   setup(signal: AbortSignal): Promise<AgentSetup>;

@@ -51,7 +51,7 @@ export class AgentCore extends Configured implements AgentPorts {
   runs: { readonly past: { fork(recording: Recording, options: ForkRunOptions): { readonly runId: string } } } | null =
     null;
   /** Called, and waited for, after an "always allow" was kept. */
-  onRemembered: (() => Promise<void>) | null = null;
+  onRemembered: ((below: boolean) => Promise<void>) | null = null;
   #redaction: Redaction | null = null;
   #repairers: RepairAgents | null = null;
   #leaves: ReturnType<typeof agentLeaves> | null = null;
@@ -99,7 +99,7 @@ export class AgentCore extends Configured implements AgentPorts {
 
   async remember(spec: ToolSpec, owner?: string): Promise<void> {
     await keepGrant(await this.permissions(owner), spec);
-    await this.onRemembered?.();
+    await this.onRemembered?.(false);
   }
 
   /** The permission store's decisions about the tools as they are now. */

@@ -28,8 +28,7 @@ export class ToolNews {
   follow(): () => void {
     const { mcp, registry, children } = this.#core;
     if (this.#following === 0) {
-      const announce = (): Promise<void> => this.#announce(false);
-      this.#core.onRemembered = announce;
+      this.#core.onRemembered = (below) => this.#announce(below);
       this.#stop = [mcp.onNews((news) => this.#tell(news)), registry.onChange(() => void this.#announce(false))];
     }
     this.#following += 1;

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { Confirm } from '../../../src/actors/ask-approval.ts';
 import type { Model } from '../../../src/actors/model.ts';
 import { createAgent } from '../../../src/agent/create-agent.ts';
+import { replay } from '../../../src/journal/replay/replay.ts';
 import { memoryJournal } from '../../../src/journal/stores/memory.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../../src/testing/scripted-model.ts';
@@ -123,4 +124,35 @@ test.each([
   await after.talk.resume();
   expect(after.asked).toEqual([]);
   expect(after.wipe.calls).toEqual([{}]);
+});
+
+test.each(['agent.run', 'a conversation'])('and for the rest of the run in which it was said: %s', async (how) => {
+  const { store } = storeByName();
+  const wipe = fakeTool('wipe', ['gone'], { policy: 'confirm' });
+  const steps = [calls(['wipe', { n: 1 }]), calls(['wipe', { n: 2 }]), { content: 'Done.' }];
+  const helper = createAgent({
+    name: 'helper',
+    model: {
+      complete: async ({ messages }) => steps[messages.filter(({ role }) => role === 'tool').length] ?? { content: '' },
+    },
+    tools: [wipe],
+    permissions: store,
+    silent: true,
+  });
+  const asked: string[] = [];
+  const agent = createAgent({
+    name: 'desk',
+    model: scriptedModel([calls(['helper', { task: 'Wipe.' }]), calls(['helper', { task: 'Wipe again.' }]), 'Wiped.']),
+    children: [helper],
+    journal: memoryJournal(),
+    silent: true,
+    confirm: ({ tool }) => (asked.push(tool), 'always-allow'),
+  });
+  const run = how === 'agent.run' ? agent.run('Wipe.') : agent.conversation('anna').run('Wipe.');
+  expect(await run).toMatchObject({ status: 'answered' });
+  expect(wipe.calls).toHaveLength(4);
+  expect(asked).toEqual(['wipe']);
+  const again = replay(run.recording(), agent);
+  await again;
+  expect(again.transitions()).toEqual(run.transitions());
 });
