@@ -155,22 +155,25 @@ test('--record names the file of the recording', async () => {
   expect(existsSync(join(folder.path, '.signalbox'))).toBe(false);
 });
 
-test.skipIf(process.platform === 'win32')('of a recording that could not be written to its end it says so', async () => {
-  await using folder = await temporaryFolder();
-  await using server = await startModelServer(() => `${'Hello '.repeat(1000)}.`);
-  const run = async (blocks: number) => {
-    const args = ['run', 'Hello?', '--record', 'run.jsonl', '--base-url', server.baseURL, ...NO_SERVERS];
-    const limited = ['-c', `ulimit -f ${blocks}; exec "$0" "$@"`, process.execPath, MAIN, ...args];
-    const ended = promisify(execFile)('bash', limited, { cwd: folder.path }).then(() => null);
-    const failed = await ended.catch((error: { readonly code: number; readonly stderr: string }) => error);
-    return { code: failed?.code, said: failed?.stderr.trimEnd().split('\n').at(-1) };
-  };
-  expect(await run(0)).toEqual({ code: 1, said: 'Not recorded: run.jsonl could not be written.' });
-  expect(await readFile(join(folder.path, 'run.jsonl'), 'utf8')).toBe('');
-  const said = 'Recorded in run.jsonl, without its end: it could not be written.';
-  expect(await run(6)).toEqual({ code: 1, said });
-  expect(await readFile(join(folder.path, 'run.jsonl'), 'utf8')).toMatch(/^\{"t":"run"/);
-});
+test.skipIf(process.platform === 'win32')(
+  'of a recording that could not be written to its end it says so',
+  async () => {
+    await using folder = await temporaryFolder();
+    await using server = await startModelServer(() => `${'Hello '.repeat(1000)}.`);
+    const run = async (blocks: number) => {
+      const args = ['run', 'Hello?', '--record', 'run.jsonl', '--base-url', server.baseURL, ...NO_SERVERS];
+      const limited = ['-c', `ulimit -f ${blocks}; exec "$0" "$@"`, process.execPath, MAIN, ...args];
+      const ended = promisify(execFile)('bash', limited, { cwd: folder.path }).then(() => null);
+      const failed = await ended.catch((error: { readonly code: number; readonly stderr: string }) => error);
+      return { code: failed?.code, said: failed?.stderr.trimEnd().split('\n').at(-1) };
+    };
+    expect(await run(0)).toEqual({ code: 1, said: 'Not recorded: run.jsonl could not be written.' });
+    expect(await readFile(join(folder.path, 'run.jsonl'), 'utf8')).toBe('');
+    const said = 'Recorded in run.jsonl, without its end: it could not be written.';
+    expect(await run(6)).toEqual({ code: 1, said });
+    expect(await readFile(join(folder.path, 'run.jsonl'), 'utf8')).toMatch(/^\{"t":"run"/);
+  },
+);
 
 test.skipIf(process.getuid?.() === 0)(
   'in a folder that cannot be written to it runs all the same, and says so',
