@@ -27,7 +27,7 @@ const LASTING: ReadonlySet<string> = new Set(['quota-exhausted', 'model-not-foun
 
 interface Circuit {
   failures: number;
-  /** When one request may go through again; null: all may. */
+  /** When one request may go through again, by a clock that nobody sets; null: all may. */
   restsUntil: number | null;
   isTried: boolean;
 }
@@ -52,7 +52,7 @@ export async function askUnlessResting<T>(
 ): Promise<T> {
   const circuit = circuitOf(model);
   const isTrial = circuit.restsUntil !== null;
-  if (isTrial && !always && (circuit.isTried || Date.now() < (circuit.restsUntil ?? 0)))
+  if (isTrial && !always && (circuit.isTried || performance.now() < (circuit.restsUntil ?? 0)))
     throw new ModelError('circuit-open', `'${model.id ?? 'The model'}' has failed a moment ago and is not asked now.`);
   circuit.isTried = isTrial;
   try {
@@ -73,7 +73,7 @@ function takeFailure(circuit: Circuit, error: unknown): void {
   if (!lasts && !OUTAGES.has(code)) return close(circuit);
   circuit.failures += 1;
   if (!lasts && retryAfterMs === undefined && circuit.failures < MOST_FAILURES) return;
-  circuit.restsUntil = Date.now() + Math.min(retryAfterMs ?? REST_MS, LONGEST_REST_MS);
+  circuit.restsUntil = performance.now() + Math.min(retryAfterMs ?? REST_MS, LONGEST_REST_MS);
 }
 
 function close(circuit: Circuit): void {

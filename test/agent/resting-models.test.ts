@@ -9,7 +9,7 @@ import { eventsOf } from './agent-on-server.ts';
 import { agentOf, asked, fails, model } from './listed-models.ts';
 
 describe('a model that has failed rests', () => {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000 }));
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['Date', 'performance'], now: 10_000_000 }));
   afterEach(() => void vi.useRealTimers());
 
   test('after two failures in a row, until a pause is over and one request has gone through', async () => {
@@ -19,13 +19,24 @@ describe('a model that has failed rests', () => {
     const ask = async () => (await agent.run('Go')).result;
     expect([await ask(), await ask(), await ask()]).toEqual(['over', 'over', 'over']);
     expect(asked(first, second)).toEqual([2, 3]);
-    vi.setSystemTime(1_030_001);
+    vi.advanceTimersByTime(30_001);
     expect(await ask()).toBe('over');
     expect(await ask()).toBe('over');
     expect(asked(first, second)).toEqual([3, 5]);
-    vi.setSystemTime(1_060_002);
+    vi.advanceTimersByTime(30_001);
     expect([await ask(), await ask()]).toEqual(['I am back.', 'over']);
     expect(asked(first, second)).toEqual([5, 5]);
+  });
+
+  test('no longer, however the clock of the system is set meanwhile', async () => {
+    const first = model('first', [fails('rate-limited', { retryAfterMs: 20_000 }), 'I am back.']);
+    const agent = agentOf([first, model('second', [])]);
+    expect((await agent.run('Go')).result).toBe('over');
+    vi.setSystemTime(20_000_000);
+    expect((await agent.run('Go')).result).toBe('over');
+    vi.setSystemTime(1_000_000);
+    vi.advanceTimersByTime(20_001);
+    expect((await agent.run('Go')).result).toBe('I am back.');
   });
 
   test('which the run is told as a failure of its own, so that a replay needs no memory of it', async () => {
@@ -43,7 +54,7 @@ describe('a model that has failed rests', () => {
       next: 'second',
     });
     expect(events.find(({ type }) => type === 'model.replied')).toMatchObject({ attempts: 1 });
-    vi.setSystemTime(9_000_000);
+    vi.advanceTimersByTime(8_000_000);
     const again = replay(run.recording(), agentOf([model('first', []), model('second', [])]));
     expect((await again).result).toBe('two');
     expect(again.transitions()).toEqual(run.transitions());
@@ -78,7 +89,7 @@ describe('a model that has failed rests', () => {
     const retry = { retryable: () => false };
     expect(await agentOf([first, second], { retry }).run('Go')).toMatchObject({ result: 'over' });
     expect(asked(first, second)).toEqual([1, 2]);
-    vi.setSystemTime(1_600_001);
+    vi.advanceTimersByTime(600_001);
     expect(await agentOf([first, second]).run('Go')).toMatchObject({ result: 'Hi.' });
   });
 
@@ -98,7 +109,7 @@ describe('a model that has failed rests', () => {
     const second = model('second', []);
     const [one, other] = [agentOf([slow, second]), agentOf([slow, second])];
     await one.run('Go');
-    vi.setSystemTime(1_010_001);
+    vi.advanceTimersByTime(10_001);
     const stopped = one.run('Go');
     expect((await other.run('Go')).result).toBe('over');
     expect(asked(first, second)).toEqual([1, 2]);
@@ -118,7 +129,7 @@ describe('a model that has failed rests', () => {
     const agent = agentOf([gone, model('second', [])]);
     for (let count = 0; count < 3; count++) await agent.run('Go');
     expect(gone.requests).toHaveLength(1);
-    vi.setSystemTime(1_030_001);
+    vi.advanceTimersByTime(30_001);
     expect((await agent.run('Go')).result).toBe('Paid.');
   });
 

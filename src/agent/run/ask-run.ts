@@ -70,18 +70,18 @@ export async function askElsewhere<T>(
 ): Promise<T> {
   const json = toJson(request);
   if (!json.ok || !isJsonObject(json.value)) throw new TypeError(`What is asked of run ${runId} is not JSON.`);
-  let until = Date.now() + PATIENCE_MS;
+  let until = performance.now() + PATIENCE_MS;
   for (;;) {
     try {
       // oxlint-disable-next-line no-await-in-loop -- one try after the other
       return await alone();
     } catch (error) {
       if (!(error instanceof JournalError) || error.code !== 'run-locked') throw error;
-      if (store.requests === undefined || Date.now() > until) throw error;
+      if (store.requests === undefined || performance.now() > until) throw error;
     }
     // oxlint-disable-next-line no-await-in-loop -- see above
     const answer = await store.requests.ask(runId, json.value, TAKEN_MS);
-    if (answer?.later === true) until = Date.now() + PATIENCE_MS;
+    if (answer?.later === true) until = performance.now() + PATIENCE_MS;
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it answers what was asked, see `answered`
     else if (answer?.value !== undefined) return answer.value as T;
   }

@@ -1,7 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createAgent } from '../../../src/agent/create-agent.ts';
+import { askElsewhere } from '../../../src/agent/run/ask-run.ts';
+import { JournalError } from '../../../src/journal/format/journal-error.ts';
+import type { RunRequests } from '../../../src/journal/run/run-requests.ts';
 import type { JournalStore } from '../../../src/journal/run/run-journal.ts';
 import { memoryJournal } from '../../../src/journal/stores/memory.ts';
 import { scriptedModel } from '../../../src/testing/scripted-model.ts';
@@ -126,4 +129,23 @@ test('a journal without requests says who has the run', async () => {
     await run.approve(event.callId);
   }
   expect(await run).toMatchObject({ status: 'answered' });
+});
+
+test('a run that is locked by a process which does not answer is given up in time, though the clock is set back meanwhile', async () => {
+  vi.useFakeTimers({ toFake: ['Date', 'performance'], now: 10_000_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  let times = 0;
+  const requests: RunRequests = {
+    ask: () => {
+      times += 1;
+      vi.advanceTimersByTime(1000);
+      vi.setSystemTime(0);
+      return times > 20 ? Promise.reject(new Error('it is asked forever')) : Promise.resolve(null);
+    },
+    serve: () => () => undefined,
+  };
+  const locked = () => Promise.reject(new JournalError('run-locked', 'run', 'runs'));
+  const cancelling = askElsewhere({ ...memoryJournal(), requests }, 'run', { do: 'cancel', reason: 'No.' }, locked);
+  await expect(cancelling).rejects.toMatchObject({ code: 'run-locked' });
+  expect(times).toBeLessThan(8);
 });
