@@ -124,7 +124,10 @@ test.each([
     const result = await createAgent({ model, silent: true }).run('Hello');
     if (result.result !== 'Hello.') throw new Error(JSON.stringify(result));
     process.exit();`);
-    const [loaded, files] = [names.filter((name) => !/\.m?js$/.test(name)), names.filter((name) => /\.js$/.test(name))];
+    const [loaded, files] = [
+      names.filter((name) => !/\.m?js$/.test(name)),
+      names.filter((name) => name.endsWith('.js')),
+    ];
     expect(loaded.toSorted()).toEqual(['jsonrepair', ...packages, 'xstate']);
     // The model list of a server is asked for by fetch, over either.
     const clients = transport === 'direct' ? ['direct-client.js', 'node-fetch.js'] : ['node-fetch.js'];
