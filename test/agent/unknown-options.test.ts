@@ -186,8 +186,18 @@ test.each([
   ['prompt', 'systemPrompt'],
   ['MAXSTEPS', 'maxSteps'],
   ['slient', 'silent'],
+  ['agents', 'children'],
+  ['subAgents', 'children'],
+  ['maxTurns', 'maxSteps'],
+  ['outputType', 'outputSchema'],
+  ['checkpointer', 'journal'],
 ])('%s means %s', (written, meant) => {
   expect(() => untyped(signalbox.createAgent, { [written]: 1 })).toThrow(`Did you mean '${meant}'?`);
+});
+
+test('a word of other libraries means nothing where there is no such option', () => {
+  const error = "there is no option 'timeouts.agents'. There are: connectMs";
+  expect(() => untyped(signalbox.createAgent, { timeouts: { agents: 1 } })).toThrow(error);
 });
 
 test.each([['format'], ['xy'], ['elsewhere']])('%s means nothing that a fork takes', (written) => {

@@ -4,6 +4,19 @@ import { OptionError, described, givenIn, hint } from '../../json/known-options.
 
 const DOCS = 'docs/agents.md';
 
+/** What other libraries call an option, in lower case. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  agents: 'children',
+  subagents: 'children',
+  handoffs: 'children',
+  maxturns: 'maxSteps',
+  maxiterations: 'maxSteps',
+  recursionlimit: 'maxSteps',
+  outputtype: 'outputSchema',
+  responseformat: 'outputSchema',
+  checkpointer: 'journal',
+};
+
 /** Options without those that are undefined, which count as not given. A value that is not an object is returned unchanged. */
 export function withoutUndefined<T>(options: T): T | Record<string, unknown> {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) return options;
@@ -23,7 +36,7 @@ export function optionError(
     if (issue.kind !== 'unrecognized_keys') return `option '${issue.path.join('.')}': ${issue.message}.`;
     const known = namesAt(schema, issue.path);
     return issue.keys
-      .map((key) => `there is no option '${[...issue.path, key].join('.')}'.${hint(key, known)}`)
+      .map((key) => `there is no option '${[...issue.path, key].join('.')}'.${meant(key, known) ?? hint(key, known)}`)
       .join(' ');
   });
   const isUnknown = issues.some(({ kind }) => kind === 'unrecognized_keys');
@@ -31,4 +44,9 @@ export function optionError(
     isUnknown ? 'unknown-option' : 'wrong-option',
     `${what}: ${problems.join(' ')}${isUnknown ? ` See ${DOCS}.` : ''}`,
   );
+}
+
+function meant(key: string, known: readonly string[]): string | undefined {
+  const name = Object.entries(ELSEWHERE).find(([other]) => other === key.toLowerCase())?.[1];
+  return name === undefined || !known.includes(name) ? undefined : ` Did you mean '${name}'?`;
 }
