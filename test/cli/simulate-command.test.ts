@@ -149,7 +149,7 @@ export default (options) => createAgent({ maxSteps: 2, ...options });`,
   expect(stderr).toMatch(
     /^signalbox simulate: the thread of 10 seeds from 11 on ended with exit code 7 after \d runs; what it had found is lost\.$/m,
   );
-  expect([code, stdout]).toEqual([1, expect.stringMatching(/^\d+ runs?, [^]*Nothing failed\.$/m)]);
+  expect([code, stdout]).toEqual([1, expect.stringMatching(/^10 runs, [^]*Nothing failed\.$/m)]);
 });
 
 test('Ctrl-C ends all threads with what they found until then', async () => {
@@ -161,4 +161,23 @@ test('Ctrl-C ends all threads with what they found until then', async () => {
   const { code, stdout } = await cli.ended;
   expect(stdout).toMatch(/^\d+ runs, [^]*FAILED unhandled rejection: forgotten[^]*The recording: /);
   expect(code).toBe(130);
+});
+
+test('once a thread has found enough, all end', async () => {
+  const file = join(folder, 'half.ts');
+  writeFileSync(
+    file,
+    `import { createAgent } from '${signalbox}';
+let seed = 0;
+export const simulation = {
+  maxFailures: 1,
+  model: (one) => ((seed = one), { id: 'm', complete: async () => ({ content: 'Done.' }) }),
+  check: () => seed > 400_000 || 'it is of the first half',
+};
+export default (options) => createAgent({ maxSteps: 2, ...options });`,
+  );
+  const args = ['simulate', file, '--seeds', '1000000', '--jobs', '2', '--faults', 'none', '--out', out, '--json'];
+  const { code, stdout } = await runCliProcess(args, { cwd: folder });
+  expect(JSON.parse(stdout)).toMatchObject({ ok: false, stopped: false, failures: [{ count: 1, seed: 1 }] });
+  expect(code).toBe(1);
 });

@@ -50,7 +50,7 @@ export async function simulateParts(parts: readonly Part[], argv: readonly strin
         hooks.onProgress({ runs: sum('runs'), failures: sum('failures') });
       };
       const found = await simulatePart(part, argv, { signal, onProgress });
-      if (typeof found === 'string' || found.runs < part.seeds) enough.abort();
+      if (typeof found !== 'string' && found.runs < part.seeds) enough.abort();
       return found;
     }),
   );
