@@ -307,8 +307,10 @@ test.skipIf(noChromium)('the theme is that of the system until somebody chooses,
   expect(await theme()).toBe('dark');
   // A browser prints no backgrounds: pale text would stand on white paper.
   await page.evaluate(() => {
-    addEventListener('beforeprint', () => (document.title = document.documentElement.dataset['theme'] ?? ''));
+    const { dataset } = document.documentElement;
+    addEventListener('beforeprint', () => (dataset['printed'] = dataset['theme']));
   });
   await page.pdf();
-  expect([await page.title(), await theme()]).toEqual(['light', 'dark']);
+  const printed = await page.evaluate(() => document.documentElement.dataset['printed']);
+  expect([printed, await theme()]).toEqual(['light', 'dark']);
 });

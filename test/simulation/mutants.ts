@@ -91,7 +91,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   ),
   change(REDACTOR, '(this.#numbers ??= new Map()).set(secret, number);'),
   change(REDACTOR, '[map(key), mapped(member, map)]', '[key, mapped(member, map)]'),
-  change(REDACTOR, '.filter((secret) => secret.length >= SHORTEST)', '.filter((secret) => secret.length > 30)'),
+  change(REDACTOR, '.filter(({ length }) => length >= SHORTEST)', '.filter(({ length }) => length > 30)'),
   change(REDACTOR, 'secrets.get(Number(number)) ?? mark', 'mark'),
   change(REDACTION, 'return redact(head);', 'return head;'),
   change(REDACTION, 'if (secrets === undefined) again.redact(this.#agent.options.secrets ?? []);'),
