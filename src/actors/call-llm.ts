@@ -157,7 +157,7 @@ async function complete(
   model: Model,
   input: CallLlmInput,
   signal: AbortSignal,
-  { note, heard, openAt = ({ length }) => length }: TokenIo,
+  { note, heard, openAt }: TokenIo,
 ): Promise<ModelReply> {
   let index = 0;
   let settled = false;
@@ -181,7 +181,7 @@ async function complete(
         heard?.();
         if (held?.kind !== token.kind || held.callIndex !== token.callIndex) tellHeld();
         const text = [held?.text, token.text].join('');
-        tell({ ...held, ...token, text }, openAt(text));
+        tell({ ...held, ...token, text }, input.request.stream && openAt ? openAt(text) : text.length);
       },
     });
     if (!signal.aborted) tellHeld();

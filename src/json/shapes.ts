@@ -241,6 +241,10 @@ const union = <const S extends readonly Shape<unknown>[]>(
   });
 };
 
+/** It, or null. */
+const nullable = <T>(inner: Shape<T>): Shape<T | null> =>
+  new Shape<T | null>((value) => (value === null ? { success: true, data: null } : inner.safeParse(value)));
+
 const strictObject = <M extends Members>(members: M): ObjectShape<M> => new ObjectShape(members);
 
 const looseObject = <M extends Members>(members: M): ObjectShape<M> => new ObjectShape(members, true);
@@ -254,6 +258,7 @@ export const z = {
   int,
   literal: <const T extends string>(value: T): Shape<T> => oneOf([value]),
   looseObject,
+  nullable,
   number,
   record,
   strictObject,

@@ -95,6 +95,8 @@ export function stage(shows: 'inspector' | 'others' = 'inspector'): Stage {
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
+  // The pages are of tests that do not fear each other: a process for each costs a tenth of the whole.
+  '--renderer-process-limit=1',
   '--disable-quic',
   '--no-first-run',
   '--disable-background-networking',

@@ -35,7 +35,7 @@ async function newestRun(cwd: string): Promise<string> {
 
 test('replay shows the moves of a recording, and where other machines would leave it', async () => {
   await using folder = await temporaryFolder();
-  const here = { cwd: folder.path };
+  const here = { cwd: folder.path, fileServer: true };
   await runCli(['run', 'Which file is the largest?', '--record', 'r.jsonl', ...PRACTICE], here);
   const played = await runCli(['replay', 'r.jsonl'], here);
   expect(played).toMatchObject({ code: 0, stderr: '' });
@@ -55,7 +55,7 @@ test('replay shows the moves of a recording, and where other machines would leav
 
 test('fork goes on from a line with another outcome', async () => {
   await using folder = await temporaryFolder();
-  const here = { cwd: folder.path };
+  const here = { cwd: folder.path, fileServer: true };
   await runCli(['run', 'Which file is the largest?', '--record', 'r.jsonl', ...PRACTICE], here);
   expect((await runCli(['fork', 'r.jsonl', '--at', '3', ...PRACTICE], here)).stdout).toMatch(/The largest file is/);
   const outcome = JSON.stringify({ ok: false, error: { code: 'execution', message: 'the disk is gone' } });
@@ -71,7 +71,7 @@ test('fork goes on from a line with another outcome', async () => {
 
 test('fork --input shows its question and all its steps, as a new run does, and a later fork only what is new', async () => {
   await using folder = await temporaryFolder();
-  const here = { cwd: folder.path };
+  const here = { cwd: folder.path, fileServer: true };
   await runCli(['run', 'Which file is the largest?', '--record', 'r.jsonl', ...PRACTICE], here);
   const asked = await runCli(
     ['fork', 'r.jsonl', '--input', 'Which file is the smallest?', '--model', 'practice'],
@@ -164,7 +164,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
   async (signal) => {
     await using folder = await temporaryFolder();
     await using server = await startModelServer(() => ({ hang: true }));
-    const here = { cwd: folder.path };
+    const here = { cwd: folder.path, fileServer: true };
     for (const asked of ['Which file is the largest?', 'Which file is the smallest?']) {
       // oxlint-disable-next-line no-await-in-loop -- one after the other
       await runCli(['run', asked, ...PRACTICE], here);
@@ -221,7 +221,7 @@ test.skipIf(!hasTerminal)(
 
 test('chat --session goes on in another process, and finishes what was interrupted first', async () => {
   await using folder = await temporaryFolder();
-  const here = { cwd: folder.path };
+  const here = { cwd: folder.path, fileServer: true };
   const chat = (...args: readonly string[]) =>
     runCli(['chat', '--session', 'trip', '--model', 'practice', ...args], here);
   expect((await chat('Which file is the largest?')).stderr).toContain("Conversation 'trip': new.");

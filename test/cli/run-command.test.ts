@@ -27,7 +27,10 @@ test('an answered question: the answer on standard output, the rest on standard 
 test('--json prints the whole result as one object and nothing else', async () => {
   await using folder = await temporaryFolder();
   await using server = await startModelServer([{ toolCalls: [LIST] }, 'Two files.']);
-  const ended = await runCli(['run', 'How many files?', '--json', '--base-url', server.baseURL], { cwd: folder.path });
+  const ended = await runCli(['run', 'How many files?', '--json', '--base-url', server.baseURL], {
+    cwd: folder.path,
+    fileServer: true,
+  });
   expect(JSON.parse(ended.stdout)).toMatchObject({
     success: true,
     status: 'answered',

@@ -1,4 +1,5 @@
 import { Console } from 'node:console';
+import Module from 'node:module';
 import { PassThrough, Writable } from 'node:stream';
 import { start } from '../../src/cli/start.ts';
 
@@ -8,6 +9,8 @@ export interface CliOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** The program, where a process is started. Default: the command of this repository. */
   readonly main?: string;
+  /** Whether the MCP file server is installed. Default, in the process of the test: no, since its start takes most of a command. */
+  readonly fileServer?: boolean;
 }
 
 /** How a command line ended. */
@@ -40,7 +43,11 @@ export function runInProcess(args: readonly string[], options: CliOptions, input
   return ended;
 }
 
-async function runAlone(args: readonly string[], { cwd, env = {} }: CliOptions, input: string | Buffer) {
+async function runAlone(
+  args: readonly string[],
+  { cwd, env = {}, fileServer = false }: CliOptions,
+  input: string | Buffer,
+) {
   const [stdout, stderr] = [collected(), collected()];
   const stdin = new PassThrough();
   stdin.end(input);
@@ -55,6 +62,7 @@ async function runAlone(args: readonly string[], { cwd, env = {} }: CliOptions, 
     environment(env),
     folder(cwd),
     signals(),
+    ...(fileServer ? [] : [withoutFileServer()]),
   ];
   try {
     const code = await start(args).then(
@@ -116,4 +124,16 @@ function signals(): () => void {
       for (const listener of process.rawListeners(name))
         if (before[at]?.includes(listener) !== true) process.removeListener(name, listener as NodeJS.SignalsListener);
   };
+}
+
+/** As where the package is installed alone: the command reads the folder with tools of its own. */
+function withoutFileServer(): () => void {
+  const resolve: unknown = Reflect.get(Module, '_resolveFilename');
+  if (typeof resolve !== 'function') throw new Error('Node resolves modules in another way.');
+  const refusing = (name: string, ...rest: readonly unknown[]): unknown => {
+    if (!name.startsWith('@modelcontextprotocol/server-filesystem'))
+      return Reflect.apply(resolve, Module, [name, ...rest]);
+    throw Object.assign(new Error(`${name} is not installed`), { code: 'MODULE_NOT_FOUND' });
+  };
+  return replaced(Module, '_resolveFilename', refusing);
 }

@@ -42,10 +42,10 @@ export function startCli(args: readonly string[], { cwd, env = {}, main = MAIN }
  */
 export function runCli(
   args: readonly string[],
-  { cwd, env }: CliOptions,
+  { cwd, env, ...rest }: CliOptions,
   input: string | Buffer = '',
 ): Promise<CliEnd> {
-  return runInProcess(args, { cwd, env: cleanEnvironment(cwd, env ?? {}) }, input);
+  return runInProcess(args, { ...rest, cwd, env: cleanEnvironment(cwd, env ?? {}) }, input);
 }
 
 /** Runs the command to its end in a process of its own, with no input. */

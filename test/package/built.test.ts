@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildLibrary } from '../../scripts/build-library.ts';
+import { NO_SERVERS } from '../cli/spawn-cli.ts';
 import { exportedSources } from './export-table.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -99,6 +100,13 @@ describe('the built command', () => {
       ).toEqual([]);
     },
   );
+});
+
+test('a run with the practice model loads no client, no MCP and no zod', () => {
+  const record = ['--record', join(folder, 'run.jsonl')];
+  const names = loadedFor('run', 'Hello', '--model', 'practice', '--silent', ...NO_SERVERS, ...record);
+  expect(names).toContain('direct-client.js');
+  expect(names.filter((name) => !/\.m?js$/.test(name)).toSorted()).toEqual(['jsonrepair', 'xstate']);
 });
 
 /** What is loaded with an agent and a model. */

@@ -1,6 +1,7 @@
 import { HttpAgent } from '@ag-ui/client';
 import { type UIMessage, type UIMessageChunk, readUIMessageStream, safeValidateUIMessages } from 'ai';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { createAgent } from '../../src/index.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
 import type { JournalStore } from '../../src/index.ts';
 import type { Recording } from '../../src/journal/format/recording.ts';
@@ -144,4 +145,22 @@ test('a client of AG-UI that has nothing asks without a message, and has the thr
   expect(alan.messages).toEqual([]);
   expect(await agUi.messages(journal, 'bills', { owner: 'alan' })).toEqual([]);
   await agent.close();
+});
+
+test('many short runs of a chat are read in parts: others have their turn between them', async () => {
+  const journal = memoryJournal();
+  const model = { complete: async () => ({ content: 'Yes.' }) };
+  const agent = createAgent({ model, silent: true, journal });
+  const chat = agent.conversation('ada/chat', { owner: 'ada' });
+  for (let asked = 0; asked < 60; asked += 1) await chat.run(`Question ${String(asked)}`);
+  // Each look at the clock is a millisecond later, so that the parts do not depend on the machine.
+  let now = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 1));
+  let turns = 0;
+  const ticking = setInterval(() => (turns += 1), 0);
+  const messages = await uiStream.messages(journal, 'chat', { owner: 'ada' });
+  clearInterval(ticking);
+  clock.mockRestore();
+  expect(messages).toHaveLength(120);
+  expect(turns).toBeGreaterThan(10);
 });

@@ -1,8 +1,8 @@
 import type { Dirent } from 'node:fs';
 import { lstat, open, readdir, realpath, stat } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
-import { z } from 'zod';
 import { validatePath } from '../../security/paths.ts';
+import type { JsonObject } from '../../json/json.ts';
 import { type Tool, tool } from '../../tools/tool.ts';
 
 /** Text beyond this is cut off: no model reads more. */
@@ -11,7 +11,6 @@ const MOST_FOUND = 500;
 /** A search looks at no more names than this. */
 const MOST_SEARCHED = 100_000;
 const NOT_SEARCHED: ReadonlySet<string> = new Set(['.git', 'node_modules']);
-const PATH = z.string().describe('Counts from the current folder.');
 
 /**
  * Tools that read a folder and what is in it, and nothing else: paths that lead out of it are refused, by links too. They are
@@ -24,7 +23,7 @@ export function folderTools(folder: string): readonly Tool[] {
     tool({
       name: 'files_list_directory_with_sizes',
       description: 'Lists the files and folders in a folder, with the sizes of the files.',
-      inputSchema: z.object({ path: PATH, sortBy: z.enum(['name', 'size']).default('name') }),
+      inputSchema: withPath({ sortBy: { type: 'string', enum: ['name', 'size'], default: 'name' } }),
       policy: 'allow',
       effects: 'none',
       execute: async ({ path, sortBy }, { signal }) => list(await inside(folder, path), sortBy === 'size', signal),
@@ -32,30 +31,40 @@ export function folderTools(folder: string): readonly Tool[] {
     tool({
       name: 'files_read_text_file',
       description: 'Reads a file as text: all of it, or its first lines.',
-      inputSchema: z.object({ path: PATH, head: z.int().min(1).optional().describe('Only so many lines.') }),
+      inputSchema: withPath({ head: { type: 'integer', minimum: 1, description: 'Only so many lines.' } }),
       policy: 'allow',
       effects: 'none',
       execute: async ({ path, head }) => {
         const text = await readText(await inside(folder, path));
-        return head === undefined ? text : text.split('\n').slice(0, head).join('\n');
+        return typeof head === 'number' ? text.split('\n').slice(0, head).join('\n') : text;
       },
     }),
     tool({
       name: 'files_search_files',
       description:
         'Finds files and folders by a pattern of their path, such as *.ts (in the folder itself) or **/*.ts (however deep).',
-      inputSchema: z.object({ path: PATH, pattern: z.string().max(500) }),
+      inputSchema: withPath({ pattern: { type: 'string', maxLength: 500 } }, 'pattern'),
       policy: 'allow',
       effects: 'none',
-      execute: async ({ path, pattern }, { signal }) => search(await inside(folder, path), pattern, signal),
+      execute: async ({ path, pattern }, { signal }) =>
+        search(await inside(folder, path), typeof pattern === 'string' ? pattern : '', signal),
     }),
   ];
 }
 
+/** As JSON Schema: loading zod takes longer than a short command. */
+function withPath(properties: JsonObject, ...required: readonly string[]): JsonObject {
+  return {
+    type: 'object',
+    properties: { path: { type: 'string', description: 'Counts from the current folder.' }, ...properties },
+    required: ['path', ...required],
+  };
+}
+
 /** The real path of what is asked for. Throws where that is not in the folder. */
-async function inside(folder: string, requested: string): Promise<string> {
+async function inside(folder: string, requested: unknown): Promise<string> {
   const refused = new Error(`${JSON.stringify(requested)} is not in the folder ${folder}`);
-  if (!validatePath(folder, requested)) throw refused;
+  if (typeof requested !== 'string' || !validatePath(folder, requested)) throw refused;
   const path = await realpath(resolve(folder, requested));
   if (!validatePath(folder, path)) throw refused;
   return path;

@@ -170,7 +170,8 @@ export async function startPracticeModel(options: { readonly port?: number } = {
   const baseURL = `http://127.0.0.1:${String(port)}/v1`;
   return {
     baseURL,
-    model: chatModel({ baseURL, model: PRACTICE_MODEL }),
+    // Half of the time that a short command takes would be spent on loading the package `openai`.
+    model: chatModel({ baseURL, model: PRACTICE_MODEL, transport: 'direct' }),
     async close() {
       server.closeAllConnections();
       if (!server.listening) return;

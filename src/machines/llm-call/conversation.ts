@@ -129,22 +129,47 @@ export function pruneHistory(
   return turn === -1 ? [] : messages.slice(turn);
 }
 
-/** Looks ids up among the calls of a conversation. A reply asks about one or two, for which a set of them costs too much. */
+/** The ids of a conversation's calls, by its last message: one that only grew is looked through from there. */
+const idsOfCalls = new WeakMap<Message, { readonly messages: readonly Message[]; readonly ids: Set<string> }>();
+
+/** Of shorter conversations nothing is kept: looking through them costs less than a set. */
+const MANY_MESSAGES = 40;
+
+/** Looks ids up among the calls of a conversation. A reply asks about one or two. */
 export function knownCalls(messages: readonly Message[]): (id: string) => boolean {
   let ids: ReadonlySet<string> | null = null;
   return (id) => {
-    if (ids !== null) return ids.has(id);
-    // By the latest first: a model that repeats an id repeats one of these. No functions: this looks through everything.
-    for (let at = messages.length - 1; at >= 0; at -= 1) {
-      const calls = messages[at]?.toolCalls;
-      if (calls === undefined) continue;
-      for (const call of calls) {
-        if (call.id !== id) continue;
-        // Now a free id is made, with as many tries as there are calls that had none of their own.
-        ids = new Set(messages.flatMap(({ toolCalls = [] }) => toolCalls.map((one) => one.id)));
-        return true;
-      }
+    if (ids === null && messages.length < MANY_MESSAGES) {
+      if (messages.every(({ toolCalls = [] }) => toolCalls.every((call) => call.id !== id))) return false;
     }
-    return false;
+    // Where one is known, a free id is made, with as many tries as there are calls that had none of their own.
+    ids ??= callIds(messages);
+    return ids.has(id);
   };
+}
+
+function callIds(messages: readonly Message[]): ReadonlySet<string> {
+  const { ids, end } = takeIds(messages) ?? { ids: new Set<string>(), end: 0 };
+  for (const { toolCalls = [] } of messages.slice(end)) for (const call of toolCalls) ids.add(call.id);
+  const last = messages.at(-1);
+  if (last !== undefined && messages.length >= MANY_MESSAGES) idsOfCalls.set(last, { messages, ids });
+  return ids;
+}
+
+/** The ids of the longest beginning that was looked through before. It is forgotten under its old end, for they grow. */
+function takeIds(messages: readonly Message[]) {
+  for (let end = messages.length; end >= MANY_MESSAGES; end -= 1) {
+    const last = messages[end - 1];
+    const known = last && idsOfCalls.get(last);
+    if (last === undefined || known === undefined || !isBeginning(known.messages, messages, end)) continue;
+    idsOfCalls.delete(last);
+    return { ids: known.ids, end };
+  }
+  return undefined;
+}
+
+function isBeginning(start: readonly Message[], messages: readonly Message[], end: number): boolean {
+  if (start.length !== end) return false;
+  for (let at = 0; at < end; at += 1) if (start[at] !== messages[at]) return false;
+  return true;
 }

@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readFileSync } from 'node:fs';
-import { z } from 'zod';
 import { optionsOf } from '../../json/known-options.ts';
 import type { TokenStore, AuthClient } from '../config/auth.ts';
 import { homeFolder, makeFolder, systemCode } from '../../security/folders.ts';
 import { takeRunLock } from '../../journal/stores/run-lock.ts';
 import { isJsonObject } from '../../json/json.ts';
+import type { Shape, ShapeOf } from '../../json/shape.ts';
+import { z } from '../../json/shapes.ts';
 import { replaceFile } from '../../security/permissions-file.ts';
 import { takeLock } from '../../security/lock-file.ts';
 
@@ -130,16 +131,16 @@ function lockFor(path: string, unwritable: (cause: unknown) => TokenStoreError):
   }
 }
 
-const keptTokens = z.object({
+const keptTokens = z.looseObject({
   access: z.string(),
-  refresh: z.string().nullable(),
+  refresh: z.nullable(z.string()),
   /** Until when it is used, in milliseconds since 1970; null: it does not say. */
-  expiresAt: z.number().nullable(),
+  expiresAt: z.nullable(z.number()),
   scopes: z.array(z.string()),
   clientId: z.string(),
 });
-const keptLogin = z.object({ issuer: z.string(), resource: z.string() });
-const keptClient = z.object({
+const keptLogin = z.looseObject({ issuer: z.string(), resource: z.string() });
+const keptClient = z.looseObject({
   client_id: z.string(),
   client_secret: z.string().optional(),
   token_endpoint_auth_method: z.string().optional(),
@@ -148,7 +149,7 @@ const keptClient = z.object({
 });
 
 /** The tokens of one login, and who gave them. */
-export interface KeptTokens extends z.infer<typeof keptTokens> {
+export interface KeptTokens extends ShapeOf<typeof keptTokens> {
   readonly issuer: string;
 }
 
@@ -213,7 +214,7 @@ export class KeptLogin {
 }
 
 /** A value of ours; null for anything else. */
-function parsed<T>(schema: z.ZodType<T>, text: string | null): T | null {
-  const result = schema.safeParse(text === null ? null : parse(text));
+function parsed<T>(shape: Shape<T>, text: string | null): T | null {
+  const result = shape.safeParse(text === null ? null : parse(text));
   return result.success ? result.data : null;
 }

@@ -21,8 +21,8 @@ export interface GroupBatch {
 /** How many runs without a reader are kept per journal. */
 const KEPT_RUNS = 32;
 
-/** A long run is played for so many milliseconds at a time. */
-const PART_MS = 10;
+/** Runs are played for so many milliseconds at a time. */
+export const PART_MS = 10;
 
 const played = new WeakMap<Followed, Map<string, PlayedRun>>();
 

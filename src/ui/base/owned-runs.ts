@@ -9,7 +9,7 @@ import type { Followed } from '../../journal/run/follow-run.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { JsonObject } from '../../json/json.ts';
 import type { EventGroup, GroupStanding } from './event-groups.ts';
-import { followGroups } from './follow-groups.ts';
+import { followGroups, PART_MS } from './follow-groups.ts';
 
 /** Ids that only we make, for a run and for a chat (`newChatId`). They cannot be guessed. */
 const OWN_ID = /^(?:[0-9a-v]{10}-[0-9a-v]{10}|chat-[0-9a-v]{26})$/;
@@ -103,9 +103,14 @@ export async function* wholeRuns(
   chatId: string,
   { owner, limit = 100 }: ChatRunsOptions,
 ): AsyncGenerator<WholeRun> {
+  let until = performance.now() + PART_MS;
   for (const { runId } of await runsOfChat(journal, chatId, { owner, limit })) {
     // oxlint-disable-next-line no-await-in-loop -- one run after the other
     const whole = await wholeRun(journal, runId);
     if (whole !== null) yield whole;
+    if (performance.now() < until) continue;
+    // oxlint-disable-next-line no-await-in-loop -- many short runs hold up others as one long run does
+    await new Promise((resolve) => setTimeout(resolve));
+    until = performance.now() + PART_MS;
   }
 }
