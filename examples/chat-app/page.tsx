@@ -151,9 +151,13 @@ function AgChat() {
     run({ resume: asked.map(({ id }) => ({ interruptId: id, status: 'resolved' as const, payload: { approved } })) });
   return (
     <>
-      {messages.map(({ id, role, content }) => (
-        <section key={id} aria-label={role}>
-          {typeof content === 'string' && <p>{content}</p>}
+      {messages.map((message) => (
+        <section key={message.id} aria-label={message.role}>
+          {typeof message.content === 'string' && <p>{message.content}</p>}
+          {message.role === 'assistant' &&
+            message.toolCalls?.map(({ id, function: call }) => (
+              <code key={id}>{`${call.name} ${call.arguments}`}</code>
+            ))}
         </section>
       ))}
       {error !== null && <p role="alert">{error}</p>}

@@ -209,6 +209,7 @@ test.skipIf(noChromium)(
     await page.getByRole('group', { name: 'approval' }).waitFor();
     expect(await page.getByRole('textbox').count()).toBe(0);
     await page.reload();
+    await shows(page, 'refund {"customer":"Eva","euros":70}');
     await page.getByRole('button', { name: 'Approve' }).click();
     await shows(page, 'Done.');
     expect(problems).toEqual([]);
