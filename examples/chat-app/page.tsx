@@ -1,6 +1,6 @@
 /** @jsxImportSource react */
 // The page: the same agent three times, by the query `show`.
-import { HttpAgent } from '@ag-ui/client';
+import { HttpAgent, type RunAgentParameters } from '@ag-ui/client';
 import { useChat } from '@ai-sdk/react';
 import { type UIMessage, lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai';
 import { StrictMode, useEffect, useState } from 'react';
@@ -17,6 +17,7 @@ function Say({ label, onSay }: { readonly label: string; readonly onSay: (text: 
   const [text, setText] = useState('');
   const say = (event: { preventDefault(): void }): void => {
     event.preventDefault();
+    if (text.trim() === '') return;
     onSay(text);
     setText('');
   };
@@ -80,7 +81,7 @@ function SdkChat() {
 }
 
 function SdkTalk({ earlier }: { readonly earlier: UIMessage[] }) {
-  const { messages, status, sendMessage, addToolApprovalResponse } = useChat({
+  const { messages, status, error, sendMessage, addToolApprovalResponse } = useChat({
     id: chatId,
     transport,
     messages: earlier,
@@ -100,13 +101,17 @@ function SdkTalk({ earlier }: { readonly earlier: UIMessage[] }) {
               <fieldset key={part.toolCallId} aria-label="call">
                 <legend>{`${JSON.stringify(part.input)}: ${part.state}`}</legend>
                 {asked !== null && (
-                  <button onClick={() => addToolApprovalResponse({ id: asked, approved: true })}>Approve</button>
+                  <>
+                    <button onClick={() => addToolApprovalResponse({ id: asked, approved: true })}>Approve</button>
+                    <button onClick={() => addToolApprovalResponse({ id: asked, approved: false })}>Reject</button>
+                  </>
                 )}
               </fieldset>
             );
           })}
         </section>
       ))}
+      {error !== undefined && <p role="alert">{error.message}</p>}
       <Say label="Send" onSay={(text) => sendMessage({ text })} />
       <Say label="Steer" onSay={(text) => transport.steer(chatId, text)} />
       <button onClick={() => transport.stop(chatId)}>Stop</button>
@@ -120,25 +125,51 @@ let loaded: Promise<unknown> | null = null;
 /** A client of AG-UI. Asked without a message, the server sends what was said before the page was loaded. */
 function AgChat() {
   const [messages, setMessages] = useState(client.messages);
+  const [asked, setAsked] = useState(client.pendingInterrupts);
+  const [error, setError] = useState<string | null>(null);
+  const run = async (options?: RunAgentParameters): Promise<void> => {
+    setError(null);
+    await client.runAgent(options).catch(({ message }: Error) => setError(message));
+    setAsked([...client.pendingInterrupts]);
+  };
   useEffect(() => {
-    const { unsubscribe } = client.subscribe({ onMessagesChanged: () => setMessages([...client.messages]) });
-    loaded ??= client.runAgent();
+    const { unsubscribe } = client.subscribe({
+      onMessagesChanged: () => setMessages([...client.messages]),
+      onRunErrorEvent: ({ event }) => setError(event.message),
+    });
+    loaded ??= run();
     return unsubscribe;
   }, []);
   const send = async (content: string): Promise<void> => {
     // The end of a run sets the client's messages: one that is added before it would be lost.
     await loaded;
     client.addMessage({ id: crypto.randomUUID(), role: 'user', content });
-    await client.runAgent();
+    await run();
   };
+  // A resume answers all of them.
+  const answer = (approved: boolean): Promise<void> =>
+    run({ resume: asked.map(({ id }) => ({ interruptId: id, status: 'resolved' as const, payload: { approved } })) });
   return (
     <>
-      {messages.map(({ id, role, content }) => (
-        <section key={id} aria-label={role}>
-          {typeof content === 'string' && <p>{content}</p>}
+      {messages.map((message) => (
+        <section key={message.id} aria-label={message.role}>
+          {typeof message.content === 'string' && <p>{message.content}</p>}
+          {message.role === 'assistant' &&
+            message.toolCalls?.map(({ id, function: call }) => (
+              <code key={id}>{`${call.name} ${call.arguments}`}</code>
+            ))}
         </section>
       ))}
-      <Say label="Send" onSay={send} />
+      {error !== null && <p role="alert">{error}</p>}
+      {asked.length === 0 ? (
+        <Say label="Send" onSay={send} />
+      ) : (
+        <fieldset aria-label="approval">
+          <legend>{asked.map(({ message }) => message).join('\n')}</legend>
+          <button onClick={() => answer(true)}>Approve</button>
+          <button onClick={() => answer(false)}>Reject</button>
+        </fieldset>
+      )}
     </>
   );
 }

@@ -8,8 +8,9 @@ import { bundledPage } from './bundled-page.ts';
 // In your app, what your authentication says. Check the origin there, too.
 const owner = 'ann';
 const page = await bundledPage();
-const html =
-  '<!doctype html><title>Chat</title><link rel="icon" href="data:,"><main></main><script type="module" src="/page.js"></script>';
+const html = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Chat</title><link rel="icon" href="data:,">
+<meta name="viewport" content="width=device-width"><style>p, code, legend { white-space: pre-wrap; overflow-wrap: anywhere }</style>
+<main></main><script type="module" src="/page.js"></script>`;
 
 const app = new Hono();
 app.get('/', (context) => context.html(html));

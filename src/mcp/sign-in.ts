@@ -79,11 +79,15 @@ export function createSignIn({ server, actor, authorizer }: SignInOptions): Sign
       const waits = stateNow() === 'NEEDS_LOGIN' || (loginStep(value) === 'AWAITING_USER' && !goesOn());
       if (!waits) return null;
       const why = context.error === null ? '' : ` ${context.error.message}`;
-      const how = `The address stands in the pending question of the run; or run 'signalbox mcp login ${server}'.`;
+      const where =
+        stateNow() === 'NEEDS_LOGIN' ? 'Run' : 'The address stands in the pending question of the run; or run';
+      const how = `${where} 'signalbox mcp login ${server}'.`;
       const message = `MCP server '${server}' cannot be used before somebody signs in. ${how}${why}`;
       return new McpError('login-required', server, message);
     },
     async login(until) {
+      // A login that is kept already is not the one that is wanted.
+      if (byPerson() && stateNow() !== 'AUTHORIZING') await authorizer?.holder.find();
       const before = authorizer?.holder.current()?.access;
       actor.send({ type: byPerson() ? 'login.wanted' : 'connection.wanted' });
       await until(() => (stateNow() === 'READY' || GIVEN_UP.has(stateNow()) ? true : null));

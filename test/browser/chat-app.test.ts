@@ -200,3 +200,33 @@ test.skipIf(noChromium)('a client of AG-UI talks to the same agent', async () =>
   expect(await texts(page)).toHaveLength(6);
   expect(problems).toEqual([]);
 });
+
+test.skipIf(noChromium)(
+  'a client of AG-UI approves a call, also after a reload, and says what went wrong',
+  async () => {
+    const { page, problems } = await open({ url: chatOf([refundCall, 'Done.'], 'ag') });
+    await said(page, 'Send', 'Refund Eva.');
+    await page.getByRole('group', { name: 'approval' }).waitFor();
+    expect(await page.getByRole('textbox').count()).toBe(0);
+    await page.reload();
+    await shows(page, 'refund {"customer":"Eva","euros":70}');
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await shows(page, 'Done.');
+    expect(problems).toEqual([]);
+    script = [{ status: 400, body: 'out of order' }];
+    await said(page, 'Send', 'And now?');
+    await page.getByRole('alert').waitFor();
+  },
+);
+
+test.skipIf(noChromium)('the app rejects a call by useChat, sends nothing blank, and fits a phone', async () => {
+  const { page, problems } = await open({ url: chatOf([refundCall, 'W'.repeat(300)], 'sdk'), width: 390 });
+  await said(page, 'Send', ' ');
+  await said(page, 'Send', 'Refund Eva.');
+  await page.getByRole('button', { name: 'Reject' }).click();
+  await shows(page, 'WWW');
+  await shows(page, 'output-denied');
+  expect(await texts(page)).toEqual(['Refund Eva.', 'One moment.', 'W'.repeat(300)]);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
+  expect(problems).toEqual([]);
+});

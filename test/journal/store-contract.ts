@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
 import type { RecordLine } from '../../src/journal/format/record.ts';
 import { readRecording } from '../../src/journal/format/recording.ts';
 import type { JournalStore } from '../../src/journal/run/run-journal.ts';
@@ -204,6 +205,18 @@ export function storeContract(name: string, make: () => TestedStore | Promise<Te
       secrets.keep('cut', { '«secret:1»': 'first-key' });
       await remove('cut');
       expect(secrets.read('cut')).toEqual({});
+    });
+
+    test('a run with a long answer is listed as any other, and its conversation goes on from it', async () => {
+      await using tested = await make();
+      const long = 'word '.repeat(4000);
+      const model = scriptedModel([long, 'Yes.']);
+      const agent = createAgent({ model, silent: true, journal: tested.store });
+      const { runId } = await agent.conversation('talk').run('Tell me all.');
+      expect(await whole(tested.store).list()).toMatchObject([{ runId, state: 'ended', status: 'answered', steps: 1 }]);
+      expect((await agent.conversation('talk').run('Is that all?')).result).toBe('Yes.');
+      expect(JSON.stringify(model.requests.at(-1))).toContain(long);
+      expect(await whole(tested.store).list()).toHaveLength(2);
     });
 
     test('a large result comes back whole, also in a run that is taken', async () => {

@@ -33,11 +33,12 @@ export function recordingLines({ head, lines }: Recording): string {
 /**
  * Reads a recording: JSON lines as one text, as a list of lines, or as records that were parsed already. A torn last line
  * is dropped, but for `torn: false`; records of unknown kinds are skipped. Throws a {@link RecordingError} for anything else
- * that is wrong, a line that does not fit its checksum first of all.
+ * that is wrong, a line that does not fit its checksum first of all. `payloads: false`: large ones stay references, for
+ * lines without those before them.
  */
 export function readRecording(
   recording: string | readonly (string | object)[],
-  { torn = true }: { readonly torn?: boolean } = {},
+  { torn = true, payloads = true }: { readonly torn?: boolean; readonly payloads?: boolean } = {},
 ): Recording {
   const items: unknown = typeof recording === 'string' ? recording.split('\n') : recording;
   if (!isList(items)) throw noText();
@@ -64,7 +65,7 @@ export function readRecording(
     if (isBlob(record)) {
       if (!blobs.blob(record)) throw new RecordingError(index + 1, 'holds a payload that is not that of its hash.');
     } else if (isRecord(record)) {
-      lines.push(holdsKey(item) ? whole(record, index + 1, blobs) : record);
+      lines.push(payloads && holdsKey(item) ? whole(record, index + 1, blobs) : record);
       numbers.push(index + 1);
     }
   }

@@ -20,10 +20,12 @@ export function summarizeFile(content: Buffer): Tallied | null {
     const head = content.subarray(0, content.indexOf(NEWLINE)).toString('utf8');
     const end = content.subarray(last).toString('utf8');
     const sum = sumOf(end);
+    // A long answer stands on a line between them, and no list shows it.
+    const shown = (lines: readonly string[], torn = true): Tallied =>
+      tallied(readRecording(lines, { torn, payloads: false }));
     // Without the number that stands with a checksum the lines must be counted.
-    if (sum === null)
-      return { ...tallied(readRecording([head, end], { torn: !end.endsWith('\n') })), records: countRecords(content) };
-    if (sum.holds) return { ...tallied(readRecording([withoutSum(withoutHistory(head)), sum.text])), records: sum.n };
+    if (sum === null) return { ...shown([head, end], !end.endsWith('\n')), records: countRecords(content) };
+    if (sum.holds) return { ...shown([withoutSum(withoutHistory(head)), sum.text]), records: sum.n };
   }
   const read = readFileContent(content, withoutHistory);
   if (read === null) return null;

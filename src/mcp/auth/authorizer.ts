@@ -218,6 +218,7 @@ export function loginSteps({ server, auth, renewal, kept, within, elsewhere, fou
           const { scopes } = await renewal.keep(given, {
             issuer: at.issuer,
             clientId: client.client_id,
+            client: client.client_id === settings?.clientId ? undefined : client,
             scopes: login.scopes,
           });
           return { scopes };

@@ -187,8 +187,8 @@ export async function listenForRedirect(
     if (exact || port === 0) throw error;
     return listen(0);
   });
-  // A pending login does not keep the process alive.
-  server.unref();
+  // A pending login does not keep the process alive, nor does a connection that a browser opens in advance.
+  server.unref().on('connection', (socket) => void socket.unref());
   return {
     redirectUrl: `${origin()}${path}`,
     close: () => {

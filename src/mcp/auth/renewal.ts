@@ -26,13 +26,8 @@ const MARGIN_MS = 5000;
 /** Earlier tokens than these are not redacted. */
 const MOST_SECRETS = 200;
 
-/** The owner of the tokens. */
-interface TokenSubject {
-  readonly issuer: string;
-  readonly clientId: string;
-  /** The scopes that were asked for. */
-  readonly scopes: readonly string[];
-}
+/** The owner of the tokens. `scopes`: those that were asked for. */
+type TokenSubject = Pick<KeptTokens, 'issuer' | 'clientId' | 'client'> & { readonly scopes: readonly string[] };
 
 interface RenewalOptions {
   readonly server: string;
@@ -167,8 +162,7 @@ export class Renewal {
       // Not aborted with the step: the server may have replaced the token already, and then it must be kept.
       const net = this.netOf(new AbortController().signal);
       const given = await refresh(at, { client, refreshToken: tokens.refresh }, net);
-      const { scopes, clientId } = tokens;
-      await this.keep({ ...given, scopes: given.scopes ?? scopes }, { issuer: at.issuer, clientId, scopes });
+      await this.keep(given, tokens);
       return 'fetched';
     } catch (error) {
       if (!(error instanceof AuthFault)) throw error;
@@ -194,15 +188,15 @@ async function tokenFrom(get: TokenSource): Promise<string> {
 
 /** Tokens as they are kept. They are not used to their very end: they must still hold when they arrive. */
 function tokensOf({ access, refresh, expiresInS, scopes }: GivenTokens, about: TokenSubject): KeptTokens {
-  const { issuer, clientId } = about;
+  const { issuer, clientId, client } = about;
   const usableMs = expiresInS === null ? 0 : expiresInS * 1000 - Math.min(MARGIN_MS, expiresInS * 100);
   const expiresAt = usableMs > 0 ? Date.now() + usableMs : null;
-  return { access, refresh, expiresAt, scopes: [...(scopes ?? about.scopes)], clientId, issuer };
+  return { access, refresh, expiresAt, scopes: [...(scopes ?? about.scopes)], clientId, client, issuer };
 }
 
 /** The client that tokens were given to; null where it is none of ours any more. */
 async function clientOf(
-  { issuer, clientId }: KeptTokens,
+  { issuer, clientId, client: own }: KeptTokens,
   settings: OAuthSettings | null,
   kept: KeptLogin,
 ): Promise<AuthClient | null> {
@@ -210,7 +204,7 @@ async function clientOf(
     const { clientSecret } = settings;
     return { client_id: clientId, ...(clientSecret === undefined ? {} : { client_secret: clientSecret }) };
   }
-  const client = await kept.client(issuer);
+  const client = own ?? (await kept.client(issuer));
   return client?.client_id === clientId ? client : null;
 }
 

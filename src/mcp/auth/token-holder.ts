@@ -16,6 +16,8 @@ export interface TokenHolder {
   /** What the server wanted last. */
   readonly challenge: () => Challenge | null;
   hold(token: HeldToken | null): void;
+  /** Holds the token that others can get from the store now. */
+  find(): Promise<void>;
   /** Notes what the server demands without a token. */
   heard(challenge: Challenge | null): void;
   /** Whether a fault is about a token that is not in use any more: it proves nothing of this one. */
@@ -66,6 +68,7 @@ export function tokenHolder({ origin, find }: HolderOptions): TokenHolder {
     current: () => held,
     challenge: () => challenge,
     hold,
+    find,
     heard: (told) => void (challenge ??= told),
     isOld: ({ data }) => typeof data.token === 'number' && data.token !== serial,
     seen: () => [...seen],

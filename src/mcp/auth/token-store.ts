@@ -51,8 +51,7 @@ export function fileTokenStore(options: FileTokenStoreOptions = {}): TokenStore 
     lock: async (key, work, { signal }) => {
       const name = createHash('sha256').update(key).digest('hex').slice(0, 16);
       const file = `${path()}.${name}.lock`;
-      makeFolder(dirname(file), 0o700);
-      let lock = takeRunLock(file);
+      let lock = lockFor(path(), () => takeRunLock(file));
       while (lock === null) {
         await sleep(POLL_MS, undefined, { signal });
         lock = takeRunLock(file);
@@ -101,11 +100,14 @@ function parse(content: string): unknown {
   }
 }
 
+function unwritable(path: string, cause: unknown): TokenStoreError {
+  const message = `The token file ${path} cannot be written (${systemCode(cause)}).`;
+  return new TokenStoreError('tokens-unwritable', message, cause);
+}
+
 function change(path: string, edit: (all: Map<string, string>) => void): void {
-  const unwritable = (cause: unknown): TokenStoreError =>
-    new TokenStoreError('tokens-unwritable', `The token file ${path} cannot be written (${systemCode(cause)}).`, cause);
   for (let attempt = 1; ; attempt += 1) {
-    const lock = lockFor(path, unwritable);
+    const lock = lockFor(path, () => takeLock(`${path}.lock`));
     if (lock === null || attempt > 3)
       throw new TokenStoreError('tokens-locked', `Another process keeps the token file ${path} locked. Try again.`);
     try {
@@ -115,22 +117,28 @@ function change(path: string, edit: (all: Map<string, string>) => void): void {
       const entries = Object.fromEntries([...all].toSorted(([a], [b]) => (a < b ? -1 : 1)));
       return replaceFile(path, `${JSON.stringify({ version: VERSION, entries }, null, 2)}\n`);
     } catch (cause) {
-      throw cause instanceof TokenStoreError ? cause : unwritable(cause);
+      throw cause instanceof TokenStoreError ? cause : unwritable(path, cause);
     } finally {
       lock.release();
     }
   }
 }
 
-function lockFor(path: string, unwritable: (cause: unknown) => TokenStoreError): ReturnType<typeof takeLock> {
+function lockFor<T>(path: string, take: () => T): T {
   try {
     makeFolder(dirname(path), 0o700);
-    return takeLock(`${path}.lock`);
+    return take();
   } catch (cause) {
-    throw unwritable(cause);
+    throw unwritable(path, cause);
   }
 }
 
+const clientFields = {
+  client_id: z.string(),
+  client_secret: z.string().optional(),
+  token_endpoint_auth_method: z.string().optional(),
+  client_secret_expires_at: z.number().optional(),
+};
 const keptTokens = z.looseObject({
   access: z.string(),
   refresh: z.nullable(z.string()),
@@ -138,15 +146,11 @@ const keptTokens = z.looseObject({
   expiresAt: z.nullable(z.number()),
   scopes: z.array(z.string()),
   clientId: z.string(),
+  /** The registration that they were given to, if it is one of ours: the next login may make another. */
+  client: z.looseObject(clientFields).optional(),
 });
 const keptLogin = z.looseObject({ issuer: z.string(), resource: z.string() });
-const keptClient = z.looseObject({
-  client_id: z.string(),
-  client_secret: z.string().optional(),
-  token_endpoint_auth_method: z.string().optional(),
-  client_secret_expires_at: z.number().optional(),
-  redirectUrl: z.string(),
-});
+const keptClient = z.looseObject({ ...clientFields, redirectUrl: z.string() });
 
 /** The tokens of one login, and who gave them. */
 export interface KeptTokens extends ShapeOf<typeof keptTokens> {
