@@ -61,6 +61,10 @@ export interface Run<TEvent = RunEvent, TLast = ToolResult, TOutput = null>
   extends PromiseLike<RunResult<TOutput>>, AsyncIterable<TEvent> {
   readonly runId: string;
   readonly state: RunState<TLast>;
+  then<T = RunResult<TOutput>, E = never>(
+    onFulfilled?: ((result: RunResult<TOutput>) => T | PromiseLike<T>) | null,
+    onRejected?: ((reason: unknown) => E | PromiseLike<E>) | null,
+  ): Promise<T | E>;
   catch<T = never>(onRejected?: ((reason: unknown) => T | PromiseLike<T>) | null): Promise<RunResult<TOutput> | T>;
   finally(onFinally?: (() => void) | null): Promise<RunResult<TOutput>>;
   /**
