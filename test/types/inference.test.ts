@@ -60,7 +60,10 @@ describe('an agent whose tools are known', () => {
     }
     expect(seen).toEqual(['Austin', '1970-01-01T00:00:00.000Z']);
     expectTypeOf(run.state.lastResult?.data).toEqualTypeOf<
-      string | { readonly city: string; readonly days?: number; readonly celsius: number; readonly at: string } | Json | undefined
+      | string
+      | { readonly city: string; readonly days?: number; readonly celsius: number; readonly at: string }
+      | Json
+      | undefined
     >();
   });
 

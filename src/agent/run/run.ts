@@ -181,8 +181,7 @@ class RunHandle implements AnyRun {
 
   readonly orThrow: AnyRun['orThrow'] = async () => {
     const result = await this.#done;
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
-    if (result.success) return (this.#controls.isTyped() ? result.output : result.result) as never;
+    if (result.success) return this.#controls.isTyped() ? result.output : result.result;
     throw result.reason === 'thrown' ? new ToolExecutionError(result) : new RunError(result);
   };
 
