@@ -61,8 +61,8 @@ export function agentLogic(port: LogicPort): AgentLogic<never> {
   return {
     config: { agent: true },
     getInitialSnapshot: (_scope, input) => {
-      readInput(Reflect.get(Object(input), 'task'), 'agent.logic takes the input { task }');
       checkLogicInput(input);
+      readInput(Reflect.get(Object(input), 'task'), 'agent.logic takes the input { task }');
       if (input.history !== undefined) checkOptions({ history: input.history }, 'agent.logic: input');
       return {
         status: 'active',
