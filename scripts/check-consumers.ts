@@ -104,12 +104,9 @@ async function nextApp(flag: readonly string[]): Promise<void> {
   }
 }
 
-function types(lib: string): void {
+function types(lib: string, files = 'entries.ts web-entries.ts'): void {
   for (const module of ['nodenext', 'preserve'])
-    npx(
-      `tsc --noEmit --strict --skipLibCheck false --target es2022 --lib ${lib} --module ${module} entries.ts`,
-      typed(),
-    );
+    npx(`tsc --noEmit --strict --skipLibCheck false --target es2022 --lib ${lib} --module ${module} ${files}`, typed());
 }
 
 const CASES: Readonly<Record<string, () => void | Promise<void>>> = {
@@ -138,7 +135,7 @@ const CASES: Readonly<Record<string, () => void | Promise<void>>> = {
     const copies = readdirSync(join(folder, 'node_modules/.pnpm')).filter((name) => name.startsWith('xstate@'));
     if (copies.length !== 1) throw new Error(`copies: ${copies.join(', ')}`);
   },
-  'types without @types/node or DOM': () => types('es2022'),
+  'types without @types/node or DOM': () => types('es2022', 'entries.ts'),
   'types with DOM': () => types('es2023,dom'),
   'types with @types/node': () => {
     sh('npm', ['install', '--silent', '--no-audit', '--no-fund', '@types/node@24'], typed());

@@ -10,6 +10,7 @@ import type { Snapshot } from 'xstate';
 import type { RunResult } from '../machines/contract/run-result.ts';
 import type { AgentLogic, AgentLogicEvent, AgentLogicSnapshot } from './agent-types.ts';
 import { checkOptions } from './options/agent-options.ts';
+import { readInput } from './options/input-parts.ts';
 import { type AgentLogicInput, newRunId } from './options/run-options.ts';
 import { checkLogicInput } from './options/check-options.ts';
 import { ResumeError } from './options/agent-errors.ts';
@@ -61,6 +62,7 @@ export function agentLogic(port: LogicPort): AgentLogic<never> {
     config: { agent: true },
     getInitialSnapshot: (_scope, input) => {
       checkLogicInput(input);
+      readInput(Reflect.get(Object(input), 'task'), 'agent.logic takes the input { task }');
       if (input.history !== undefined) checkOptions({ history: input.history }, 'agent.logic: input');
       return {
         status: 'active',

@@ -15,7 +15,7 @@ export interface RunStoreOptions {
   /** Sent with every request. A function is called for each: a token may have been renewed. */
   readonly headers?: RequestHeaders | (() => RequestHeaders | Promise<RequestHeaders>);
   /** Whether cookies go to another origin. Default: the browser's, `same-origin`. */
-  readonly credentials?: RequestCredentials;
+  readonly credentials?: 'include' | 'omit' | 'same-origin';
   /** Default: the platform's `fetch`. */
   readonly fetch?: typeof fetch;
   /** Milliseconds before a lost connection is opened again; doubled each time, up to 30 times of it. Default 500. */

@@ -1,5 +1,5 @@
 import { observeRun } from '../../src/machines/events/observe-run.ts';
-import { createActor, setup, waitFor, assign } from 'xstate';
+import { createActor, createMachine, setup, waitFor, assign } from 'xstate';
 import { expect, expectTypeOf, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { agentMachine } from '../../src/machines/agent/agent.ts';
@@ -92,6 +92,19 @@ test.each<[string, unknown]>([
   expect(await error).toMatchObject({ code: 'wrong-option', message });
   expect(model.requests).toEqual([]);
 });
+
+test.each([[undefined], [{}], [{ task: ' ' }], [{ task: 5 }]])(
+  'agent.logic says which input it takes: %j',
+  async (given) => {
+    const { logic } = createAgent({ model: scriptedModel([]), silent: true });
+    const asked = createMachine({ invoke: { src: 'asked', input: () => given } });
+    const actor = createActor(asked.provide({ actors: { asked: logic } }));
+    const error = new Promise((resolve) => actor.subscribe({ error: resolve }));
+    actor.start();
+    const message = expect.stringMatching(/^agent\.logic takes the input \{ task \}: .* text that is not blank/);
+    expect(await error).toMatchObject({ name: 'TypeError', message });
+  },
+);
 
 test('the bare machine runs in a plain createActor from a task alone', async () => {
   const agent = createAgent({

@@ -26,6 +26,18 @@ for (const durability of ['process', 'power'] as const) {
 
 processContract('sqlite', (folder) => join(folder, 'runs.sqlite'));
 
+test('under the fake timers of a test runner, runs are written all the same', async () => {
+  await using folder = await temporaryFolder();
+  const journal = sqliteJournal(join(folder.path, 'runs.sqlite'));
+  vi.useFakeTimers();
+  try {
+    const { status } = await createAgent({ model: scriptedModel(['Hi.']), journal, silent: true }).run('Hello');
+    expect(status).toBe('answered');
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test("who seemed dead and was not writes nothing more: the run is another's now", async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'runs.sqlite');

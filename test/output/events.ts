@@ -8,7 +8,7 @@ export function eventsOf(bodies: readonly RunEventBody[], replayed = false): rea
 
 /** A result as a run ends with; answered unless told otherwise. */
 export function resultOf(changes: Partial<RunResult> = {}): RunResult {
-  return {
+  const answered: RunResult = {
     runId: 'run-1',
     result: '21 degrees.',
     success: true,
@@ -24,8 +24,8 @@ export function resultOf(changes: Partial<RunResult> = {}): RunResult {
     messages: [],
     durationMs: 1200,
     output: null,
-    ...changes,
   };
+  return Object.assign(answered, changes);
 }
 
 /** A model's reply without calls. */

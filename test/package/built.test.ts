@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { build } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildLibrary } from '../../scripts/build-library.ts';
 import { NO_SERVERS } from '../cli/spawn-cli.ts';
@@ -172,6 +173,17 @@ describe('a subpath of the built package, alone', () => {
       expect(first).toMatch(/^import "\.\.?\/(\.\.\/)*chunks\/platform\.js";$/);
     },
   );
+});
+
+test('a bundler for browsers leaves out what only Node has, also in what is loaded late', async () => {
+  const { browser }: { readonly browser?: unknown } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', browser }));
+  const input = ['index.js', 'mcp/index.js', 'models/index.js', 'testing/index.js'].map((file) => join(dist, file));
+  const { output } = await build({ input, platform: 'browser', tsconfig: false, logLevel: 'silent', write: false });
+  const names = output.flatMap((one) => (one.type === 'chunk' ? [...one.imports, ...one.dynamicImports] : []));
+  expect(names).not.toEqual([]);
+  // The client of `openai` looks for this one where it needs a file.
+  expect(names.filter((name) => isBuiltin(name) && name !== 'node:buffer')).toEqual([]);
 });
 
 test('a class is the same, whichever subpath it comes from', () => {

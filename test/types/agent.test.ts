@@ -32,6 +32,7 @@ describe('the types of an agent', () => {
     expectTypeOf(run).toExtend<PromiseLike<RunResult>>();
     expectTypeOf(run).toExtend<AsyncIterable<RunEvent>>();
     expectTypeOf(await run).toEqualTypeOf<RunResult>();
+    expectTypeOf(run.then(({ result }) => result)).toEqualTypeOf<Promise<string>>();
     expectTypeOf(run.orThrow).returns.resolves.toBeString();
     expectTypeOf(run.cancel).returns.resolves.toBeBoolean();
     expectTypeOf(run.state).toEqualTypeOf<RunState>();

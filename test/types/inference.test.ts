@@ -22,7 +22,7 @@ const weather = tool({
   name: 'get_weather',
   description: 'Tells the weather.',
   inputSchema: z.object({ city: z.string(), days: z.number().optional() }),
-  execute: async ({ city }) => ({ city, celsius: 31, at: new Date(0) }),
+  execute: async ({ city, days }) => ({ city, days, celsius: 31, at: new Date(0) }),
 });
 const clock = tool({
   name: 'get_time',
@@ -50,7 +50,7 @@ describe('an agent whose tools are known', () => {
       if (event.type === 'tool.finished') {
         if (!event.ok) expectTypeOf(event.tool).toBeString();
         else if (event.tool === 'get_weather') {
-          type Data = { readonly city: string; readonly celsius: number; readonly at: string };
+          type Data = { readonly city: string; readonly days?: number; readonly celsius: number; readonly at: string };
           expectTypeOf(event.result.data).toEqualTypeOf<Data | undefined>();
           seen.push(event.result.data?.at);
         } else expectTypeOf(event.result.data).toEqualTypeOf<string | undefined>();
@@ -60,7 +60,10 @@ describe('an agent whose tools are known', () => {
     }
     expect(seen).toEqual(['Austin', '1970-01-01T00:00:00.000Z']);
     expectTypeOf(run.state.lastResult?.data).toEqualTypeOf<
-      string | { readonly city: string; readonly celsius: number; readonly at: string } | Json | undefined
+      | string
+      | { readonly city: string; readonly days?: number; readonly celsius: number; readonly at: string }
+      | Json
+      | undefined
     >();
   });
 

@@ -32,6 +32,19 @@ describe('the type of an output', () => {
     expectTypeOf(result.output.title).toBeString();
   });
 
+  test('is there if the run is a success, or answered', async () => {
+    const agent = createAgent({ ...base(), outputSchema: BOOK });
+    const result = await agent.run('Which?');
+    if (result.success) expectTypeOf(result.output).toEqualTypeOf<Book>();
+    else expectTypeOf(result.output).toEqualTypeOf<Book | null>();
+    if (!result.success) expectTypeOf(result.status).toEqualTypeOf<'stopped' | 'failed' | 'cancelled' | 'waiting'>();
+    const { status, output } = await agent.conversation('ada').run('Which?');
+    if (status === 'answered') expectTypeOf(output).toEqualTypeOf<Book>();
+    for await (const event of agent.run('Which?'))
+      if (event.type === 'run.finished' && event.result.success) expectTypeOf(event.result.output).toBeUnknown();
+    if ((await createAgent(base()).run('Which?')).success) expectTypeOf<RunResult['output']>().toEqualTypeOf<null>();
+  });
+
   test('without a schema is null, and orThrow gives the text', async () => {
     const agent = createAgent(base());
     expectTypeOf(agent).toEqualTypeOf<Agent>();

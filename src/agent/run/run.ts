@@ -61,6 +61,10 @@ export interface Run<TEvent = RunEvent, TLast = ToolResult, TOutput = null>
   extends PromiseLike<RunResult<TOutput>>, AsyncIterable<TEvent> {
   readonly runId: string;
   readonly state: RunState<TLast>;
+  then<T = RunResult<TOutput>, E = never>(
+    onFulfilled?: ((result: RunResult<TOutput>) => T | PromiseLike<T>) | null,
+    onRejected?: ((reason: unknown) => E | PromiseLike<E>) | null,
+  ): Promise<T | E>;
   catch<T = never>(onRejected?: ((reason: unknown) => T | PromiseLike<T>) | null): Promise<RunResult<TOutput> | T>;
   finally(onFinally?: (() => void) | null): Promise<RunResult<TOutput>>;
   /**
@@ -177,8 +181,7 @@ class RunHandle implements AnyRun {
 
   readonly orThrow: AnyRun['orThrow'] = async () => {
     const result = await this.#done;
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
-    if (result.success) return (this.#controls.isTyped() ? result.output : result.result) as never;
+    if (result.success) return this.#controls.isTyped() ? result.output : result.result;
     throw result.reason === 'thrown' ? new ToolExecutionError(result) : new RunError(result);
   };
 

@@ -3,7 +3,7 @@ import type { Json } from '../../json/json.ts';
 import type { ToolResult } from '../../tools/result.ts';
 import type { Tool, TypedTool } from '../../tools/tool.ts';
 
-/** What is left of a value when it was written as JSON. */
+/** What is left of a value when it was written as JSON: a member that may be undefined may be missing. */
 export type JsonOf<T> = Json extends T
   ? Json
   : T extends string | number | boolean | null
@@ -15,8 +15,15 @@ export type JsonOf<T> = Json extends T
         : T extends readonly (infer TItem)[]
           ? readonly JsonOf<TItem>[]
           : T extends object
-            ? { readonly [K in keyof T]: JsonOf<Exclude<T[K], undefined>> }
+            ? WithGaps<T> extends infer TGaps
+              ? { readonly [K in keyof TGaps]: JsonOf<Exclude<TGaps[K], undefined>> }
+              : never
             : Json;
+
+/** A value whose members may be missing where they may be undefined. */
+type WithGaps<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: T[K];
+};
 
 /** A result as the tool gave it: what it returns bare, or as `data`, is the result's data. */
 type ResultOf<TOutput> = unknown extends TOutput

@@ -12,6 +12,9 @@ import { sqlStateOf, type PostgresDatabase } from './postgres-database.ts';
 import type { PostgresLease } from './postgres-lease.ts';
 import { insertLines, type MoreLines, replaceLines } from './postgres-lines.ts';
 
+// As for SQLite: the platform's own, whatever a test does to the timers.
+const { setImmediate } = globalThis;
+
 interface Waiting extends MoreLines {
   readonly done: () => void;
   readonly failed: (error: unknown) => void;

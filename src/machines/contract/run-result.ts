@@ -102,15 +102,19 @@ export interface AgentOutput {
   };
 }
 
-/** The result of a run. */
-export interface RunResult<TOutput = null> extends Omit<AgentOutput, 'output'> {
+/**
+ * The result of a run. `output` is the answer as the value of `outputSchema`: always set if `success` is true and a schema
+ * was given; null without a schema, or if a run that stopped, failed or was cancelled has none.
+ */
+export type RunResult<TOutput = null> = ResultParts &
+  (
+    | { readonly success: true; readonly status: 'answered'; readonly output: TOutput }
+    | { readonly success: false; readonly status: Exclude<RunStatus, 'answered'>; readonly output: TOutput | null }
+  );
+
+interface ResultParts extends Omit<AgentOutput, 'output' | 'success' | 'status'> {
   readonly runId: string;
   readonly durationMs: number;
-  /**
-   * The answer as the value of `outputSchema`. Always set if `success` is true and a schema was given; null without a
-   * schema, or if a run that stopped, failed or was cancelled has none.
-   */
-  readonly output: TOutput | null;
   /** With the status `waiting`: the calls and questions that wait for a person. */
   readonly pending?: readonly PendingCall[];
 }
@@ -131,8 +135,10 @@ export interface PendingCall extends ToolSource {
 export type AnyResult = RunResult<unknown>;
 
 /** The result of a run that ended with this output. */
-export function runResultOf(output: AgentOutput, run: Pick<RunResult, 'runId' | 'durationMs' | 'pending'>): AnyResult {
-  return { ...output, output: output.output ?? null, ...run };
+export function runResultOf(output: AgentOutput, run: Pick<AnyResult, 'runId' | 'durationMs' | 'pending'>): AnyResult {
+  const parts = { ...output, output: output.output ?? null, ...run };
+  const { status } = output;
+  return status === 'answered' ? { ...parts, success: true, status } : { ...parts, success: false, status };
 }
 
 /** The logic of an agent inside another: input in, output out, its whole machine visible below the caller. */

@@ -16,7 +16,7 @@ export interface ChatTransportOptions {
   readonly api?: string;
   /** Headers of each request, such as the one that identifies the user. */
   readonly headers?: HeadersOf | (() => HeadersOf | Promise<HeadersOf>);
-  readonly credentials?: RequestCredentials;
+  readonly credentials?: 'include' | 'omit' | 'same-origin';
   readonly fetch?: typeof fetch;
 }
 

@@ -1,0 +1,3 @@
+export * as ui from 'signalbox/ui';
+export * as store from 'signalbox/store';
+export * as coverage from 'signalbox/testing/coverage';
