@@ -78,7 +78,13 @@ describe.each(ALL)('$name', (taker) => {
     const needed = ['createMcpConnection', 'agent.logic'].includes(taker.name) ? {} : none;
     expect(await refused(taker, { [written]: undefined })).toBe(false);
     // Not as many runs as it makes where nothing says how many.
-    const [given, others] = taker.name === 'simulate' ? [{ ...none, budgetMs: 1 }, { ...none, seeds: [] }] : [needed, {}];
+    const [given, others] =
+      taker.name === 'simulate'
+        ? [
+            { ...none, budgetMs: 1 },
+            { ...none, seeds: [] },
+          ]
+        : [needed, {}];
     expect(await refused(taker, given)).toBe(false);
     expect(await refused(taker, others)).toBe(false);
   });

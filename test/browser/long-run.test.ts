@@ -38,7 +38,7 @@ test.skipIf(noChromium)(
     for (const key of ['2', '3', '4', '6', 'Home', 'End']) await page.keyboard.press(key);
     expect(problems).toEqual([]);
     await page.close();
-    // It is measured for docs/proof.md alone.
+    // It is there for the figures in BENCHMARKS.md.
     if (SOAKING) await pacedRun();
     await loadedAndScrubbed(moves);
   },
