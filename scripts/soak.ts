@@ -9,7 +9,7 @@ const PROOFS: Readonly<Record<string, readonly string[]>> = {
   anywhere: ['test/kills/anywhere', 'test/kills/three-processes', 'test/kills/due-runs'],
   workers: ['test/kills/workers', 'test/journal/postgres'],
   conversations: ['test/agent/conversations/killed-talks'],
-  restate: ['test/restate/killed-runs'],
+  restate: ['test/restate/killed-runs', 'test/restate/restate-agent'],
   damage: ['test/journal/flipped-bits', 'test/journal/torn', 'test/journal/format'],
   mcp: ['test/mcp/hostile-everywhere', 'test/mcp/hostile-memory', 'test/mcp/soak', 'test/mcp/random-events'],
   authority: ['test/authority'],
@@ -22,7 +22,7 @@ const PROOFS: Readonly<Record<string, readonly string[]>> = {
     'test/tools/security/terminal-confirm-screen',
   ],
   simulate: ['test/testing/simulate', 'test/simulation'],
-  browser: ['test/browser/long-run', 'test/browser/many-runs'],
+  browser: ['test/browser/long-run', 'test/browser/many-runs', 'test/browser/axe'],
   ui: ['test/ui/cuts', 'test/store/cut-streams'],
 };
 const ONE_HOUR = '3600000';

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
-import { createMcpConnection } from '../../src/mcp/index.ts';
+import { type McpConnection, createMcpConnection } from '../../src/mcp/index.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
@@ -15,11 +15,20 @@ import { realServer } from '../support/mcp/real-servers.ts';
 import { calls, plan } from '../support/replies.ts';
 
 let folder = '';
+/** For tests to which it is the same who started it: its start takes most of their time. */
+let running: McpConnection | null = null;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'agent-mcp-'));
   await writeFile(join(folder, 'tea.txt'), 'three grams');
-  return () => rm(folder, { recursive: true, force: true });
+  return async () => {
+    await running?.disconnect();
+    await rm(folder, { recursive: true, force: true });
+  };
+});
+
+const withRunning = (): AgentOptions => ({
+  mcpServers: { files: (running ??= createMcpConnection('files', realServer('filesystem', [folder]))) },
 });
 
 function make(replies: readonly ScriptedReply[], options: AgentOptions = {}) {
@@ -81,26 +90,32 @@ describe('the real filesystem server in mcpServers', () => {
   });
 
   test('an error of the server is an error of the tool', async () => {
-    const { agent } = make([calls(['files_read_text_file', { path: join(folder, 'nothing.txt') }]), 'Sorry.']);
+    const { agent } = make(
+      [calls(['files_read_text_file', { path: join(folder, 'nothing.txt') }]), 'Sorry.'],
+      withRunning(),
+    );
     const { errorHistory, status } = await agent.run('Read');
     expect(status).toBe('answered');
     expect(errorHistory).toEqual([expect.objectContaining({ code: 'execution', tool: 'files_read_text_file' })]);
   });
 
   test('arguments are checked against the schema of the server before it is asked', async () => {
-    const { agent } = make([calls(['files_read_text_file', { pfad: 5 }]), 'Sorry.']);
+    const { agent } = make([calls(['files_read_text_file', { pfad: 5 }]), 'Sorry.'], withRunning());
     const { errorHistory } = await agent.run('Read');
     expect(errorHistory).toEqual([expect.objectContaining({ code: 'deserialization' })]);
   });
 
   test('a plan passes results on', async () => {
-    const { agent } = make([
-      plan(
-        ['files_write_file', { path: join(folder, 'new.txt'), content: 'fresh' }],
-        ['files_read_text_file', { path: join(folder, 'new.txt') }],
-      ),
-      'Written.',
-    ]);
+    const { agent } = make(
+      [
+        plan(
+          ['files_write_file', { path: join(folder, 'new.txt'), content: 'fresh' }],
+          ['files_read_text_file', { path: join(folder, 'new.txt') }],
+        ),
+        'Written.',
+      ],
+      withRunning(),
+    );
     expect(await agent.run('Write')).toMatchObject({ ...answered, planIterations: 1 });
     expect(await readFile(join(folder, 'new.txt'), 'utf8')).toBe('fresh');
   });
@@ -118,7 +133,7 @@ describe('the real filesystem server in mcpServers', () => {
   });
 
   test('a replay needs no server', async () => {
-    const { agent } = make([calls(['files_list_directory', { path: folder }]), 'Tea.']);
+    const { agent } = make([calls(['files_list_directory', { path: folder }]), 'Tea.'], withRunning());
     const run = agent.run('List');
     const result = await run;
     await agent.close();
@@ -132,7 +147,7 @@ describe('a server that is not ready', () => {
   const broken = { command: process.execPath, args: ['-e', 'process.exit(3)'] };
 
   test('is a warning, is named to the model, and the run goes on with the others', async () => {
-    const { agent, model } = make(['Hi.'], { mcpServers: { files: realServer('filesystem', [folder]), broken } });
+    const { agent, model } = make(['Hi.'], { mcpServers: { ...withRunning().mcpServers, broken } });
     const run = agent.run('Hello');
     const warnings = (await eventsOf(run)).flatMap((event) => (event.type === 'warning' ? [event.message] : []));
     expect(await run).toMatchObject(answered);
@@ -242,7 +257,7 @@ describe('servers come and go', () => {
     'a tool of the user that is sent under the same name stays: %s',
     async (name) => {
       const own = fakeTool(name, ['mine']);
-      const { agent, model } = make([calls(['files_list_directory']), 'Mine.'], { tools: [own] });
+      const { agent, model } = make([calls(['files_list_directory']), 'Mine.'], { ...withRunning(), tools: [own] });
       expect(await agent.run('List')).toMatchObject(answered);
       expect(own.calls).toHaveLength(1);
       const offered = (model.requests[0]?.tools ?? []).map((tool) => tool.name);

@@ -29,7 +29,7 @@ const cannot = noChromium || axe === null;
 
 /** What axe finds in the page as it is now: a line for each element. */
 async function violations(page: Page, where: string): Promise<readonly string[]> {
-  await page.evaluate(axe ?? '');
+  if (!(await page.evaluate(`'axe' in globalThis`))) await page.evaluate(axe ?? '');
   const found: unknown = await page.evaluate(
     `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.flatMap(({ id, nodes }) =>
       nodes.map(({ html, any, all, none }) => [id, html.slice(0, 160), ...[...any, ...all, ...none].map(({ message }) => message)].join(' | '))))`,

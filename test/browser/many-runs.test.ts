@@ -53,7 +53,7 @@ test.skipIf(noChromium)('a page that follows what is new shows one run after the
 });
 
 /** How long runs follow each other without a rest. */
-const ENDLESS_MS = cases(4000, 30 * 60_000);
+const ENDLESS_MS = cases(1500, 30 * 60_000);
 
 test.skipIf(noChromium)(
   `a page that is left open while runs follow each other stays under 150 MB`,

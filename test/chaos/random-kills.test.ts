@@ -6,7 +6,7 @@ import { expectUnharmed, restartsOf } from './laws.ts';
 import { doJob, endOf, startChild, workplace } from './start-child.ts';
 
 const RUNS_IN_A_BATCH = cases(8, 35);
-const KILLS = 4;
+const KILLS = cases(3, 4);
 const FIRST = seedOr(0);
 const SEEDS = Array.from({ length: cases(1, 10) }, (_, n) => FIRST + 2 * n);
 

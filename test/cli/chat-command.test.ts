@@ -65,7 +65,7 @@ test.skipIf(!hasTerminal)('in a terminal it takes further questions, of one conv
   await using folder = await temporaryFolder();
   await using server = await startModelServer(['Two files.', 'As I said, two.']);
   const args = ['chat', '--base-url', server.baseURL, '--record', 'run.jsonl'];
-  const cli = startInTerminal(args, { cwd: folder.path });
+  const cli = startInTerminal(args, { cwd: folder.path, fileServer: true });
   await cli.until(FIRST_PROMPT);
   const answered = cli.until('As I said, two.');
   const asked = cli.until('Recorded in run-2.jsonl\r\n› ');
@@ -95,7 +95,7 @@ test.skipIf(!hasTerminal)('the answer appears once in a terminal', async () => {
 test.skipIf(!hasTerminal)('Ctrl-C cancels the answer that is being worked on, and the next one leaves', async () => {
   await using folder = await temporaryFolder();
   await using server = await startModelServer(['Two files.', { hang: true }]);
-  const cli = startInTerminal(['chat', '--base-url', server.baseURL], { cwd: folder.path });
+  const cli = startInTerminal(['chat', '--base-url', server.baseURL], { cwd: folder.path, fileServer: true });
   await cli.until(FIRST_PROMPT);
   const cancelled = cli.until('[Cancelled after 1 step(s)]');
   const recorded = cli.until(NEXT_PROMPT);
@@ -138,7 +138,7 @@ test.skipIf(!hasTerminal)('pasted lines are one question', async () => {
 test.skipIf(!hasTerminal)('slash commands list tools and conversation, forget it, and leave', async () => {
   await using folder = await temporaryFolder();
   await using server = await startModelServer(['Two files.', 'Who are you?']);
-  const cli = startInTerminal(['chat', '--base-url', server.baseURL], { cwd: folder.path });
+  const cli = startInTerminal(['chat', '--base-url', server.baseURL], { cwd: folder.path, fileServer: true });
   await cli.until(FIRST_PROMPT);
   const type = async (line: string, reply: string): Promise<void> => {
     const replied = cli.until(reply);

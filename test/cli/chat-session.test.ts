@@ -117,7 +117,7 @@ test.skipIf(!hasTerminal)('a call that waits is asked about before anything new 
   const call = { toolCalls: [{ name: 'files_write_file', arguments: file }] };
   await using server = await startModelServer([call, 'Not written.', 'Something new.']);
   const args = (question: string) => ['chat', question, '--session', 'trip', '--base-url', server.baseURL];
-  const first = startInTerminal(args('Write it.'), { cwd: folder.path });
+  const first = startInTerminal(args('Write it.'), { cwd: folder.path, fileServer: true });
   await first.until('Allow?');
   // As if the process had been killed here.
   await mkdir(join(later.path, '.signalbox'), { recursive: true });
@@ -131,7 +131,7 @@ test.skipIf(!hasTerminal)('a call that waits is asked about before anything new 
   first.child.stdin.write(CTRL_D);
   await first.ended;
 
-  const cli = startInTerminal(args('And now?'), { cwd: later.path });
+  const cli = startInTerminal(args('And now?'), { cwd: later.path, fileServer: true });
   await cli.until('Allow?');
   expect(cli.printed()).toContain("Conversation 'trip': first the interrupted answer to: Write it.");
   expect(server.requests).toHaveLength(1);

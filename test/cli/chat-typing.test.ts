@@ -90,7 +90,10 @@ test.skipIf(!hasTerminal)('a line without Enter holds the screen, and stands at 
 test.skipIf(!hasTerminal)('a line while a call waits for approval answers that, and is no message', async () => {
   await using folder = await temporaryFolder();
   await using server = await startModelServer([{ toolCalls: [WRITE] }, 'Not written.']);
-  const cli = startInTerminal(['chat', 'Write it.', '--base-url', server.baseURL], { cwd: folder.path });
+  const cli = startInTerminal(['chat', 'Write it.', '--base-url', server.baseURL], {
+    cwd: folder.path,
+    fileServer: true,
+  });
   await cli.until('Allow? [');
   const prompted = cli.until(FIRST_PROMPT);
   await typed(cli, `Tell me more${ENTER}`, 'Denied.');
@@ -110,7 +113,10 @@ test.skipIf(!hasTerminal)(
       return { toolCalls: [WRITE] };
     };
     await using server = await startModelServer([call, 'Not written.']);
-    const cli = startInTerminal(['chat', 'Write it.', '--base-url', server.baseURL], { cwd: folder.path });
+    const cli = startInTerminal(['chat', 'Write it.', '--base-url', server.baseURL], {
+      cwd: folder.path,
+      fileServer: true,
+    });
     await server.received(1);
     await typed(cli, 'y', '› y');
     held.resolve(undefined);

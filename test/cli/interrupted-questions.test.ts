@@ -11,7 +11,10 @@ const [CTRL_C, CTRL_D] = ['\u0003', '\u0004'];
 test.skipIf(!onLinux)('run: Ctrl-C at a question denies the call and cancels the run, exit code 130', async () => {
   await using folder = await temporaryFolder();
   await using server = await startModelServer([{ toolCalls: [WRITE] }]);
-  const cli = startInTerminal(['run', 'Write it', '--base-url', server.baseURL], { cwd: folder.path });
+  const cli = startInTerminal(['run', 'Write it', '--base-url', server.baseURL], {
+    cwd: folder.path,
+    fileServer: true,
+  });
   await cli.until('Allow? [');
   cli.child.stdin.write(CTRL_C);
   expect((await cli.ended).code).toBe(130);
@@ -23,7 +26,10 @@ test.skipIf(!onLinux)('run: Ctrl-C at a question denies the call and cancels the
 test.skipIf(!onLinux)('run: Ctrl-D at a question denies the call, and the run goes on', async () => {
   await using folder = await temporaryFolder();
   await using server = await startModelServer([{ toolCalls: [WRITE] }, 'Then not.']);
-  const cli = startInTerminal(['run', 'Write it', '--base-url', server.baseURL], { cwd: folder.path });
+  const cli = startInTerminal(['run', 'Write it', '--base-url', server.baseURL], {
+    cwd: folder.path,
+    fileServer: true,
+  });
   await cli.until('Allow? [');
   cli.child.stdin.write(CTRL_D);
   expect((await cli.ended).code).toBe(0);
@@ -36,7 +42,10 @@ test.skipIf(!onLinux)(
   async () => {
     await using folder = await temporaryFolder();
     await using server = await startModelServer([{ toolCalls: [WRITE, WRITE] }]);
-    const cli = startInTerminal(['chat', 'Write it', '--base-url', server.baseURL], { cwd: folder.path });
+    const cli = startInTerminal(['chat', 'Write it', '--base-url', server.baseURL], {
+      cwd: folder.path,
+      fileServer: true,
+    });
     await cli.until('Allow? [');
     const back = cli.until('Ctrl-D quits.\r\n› ');
     cli.child.stdin.write(CTRL_C);

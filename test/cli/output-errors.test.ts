@@ -7,11 +7,11 @@ import { MAIN, temporaryFolder } from './spawn-cli.ts';
 async function inShell(line: string) {
   await using folder = await temporaryFolder();
   const whole = `signalbox() { '${process.execPath}' '${MAIN}' "$@"; }; ${line}`;
-  const { PATH = '' } = process.env;
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   const { stdout, stderr } = spawnSync('sh', ['-c', whole], {
     cwd: folder.path,
     encoding: 'utf8',
-    env: { PATH, HOME: folder.path },
+    env: { PATH, NODE_COMPILE_CACHE, HOME: folder.path },
   });
   return { stdout, stderr };
 }

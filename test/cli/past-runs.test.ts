@@ -35,7 +35,7 @@ async function newestRun(cwd: string): Promise<string> {
 
 test('replay shows the moves of a recording, and where other machines would leave it', async () => {
   await using folder = await temporaryFolder();
-  const here = { cwd: folder.path, fileServer: true };
+  const here = { cwd: folder.path };
   await runCli(['run', 'Which file is the largest?', '--record', 'r.jsonl', ...PRACTICE], here);
   const played = await runCli(['replay', 'r.jsonl'], here);
   expect(played).toMatchObject({ code: 0, stderr: '' });
@@ -50,37 +50,37 @@ test('replay shows the moves of a recording, and where other machines would leav
   await writeFile(join(folder.path, 'other.jsonl'), withoutSums(text).replace('"name":"callTool"', '"name":"another"'));
   const other = await runCli(['replay', 'other.jsonl'], here);
   expect(other.code).toBe(1);
-  expect(other.stderr).toMatch(/left the recording at entry 5, in state DIRECT_EXECUTION/);
+  expect(other.stderr).toMatch(/left the recording at entry 4, in state DIRECT_EXECUTION/);
 });
 
 test('fork goes on from a line with another outcome', async () => {
   await using folder = await temporaryFolder();
-  const here = { cwd: folder.path, fileServer: true };
+  const here = { cwd: folder.path };
   await runCli(['run', 'Which file is the largest?', '--record', 'r.jsonl', ...PRACTICE], here);
   expect((await runCli(['fork', 'r.jsonl', '--at', '3', ...PRACTICE], here)).stdout).toMatch(/The largest file is/);
   const outcome = JSON.stringify({ ok: false, error: { code: 'execution', message: 'the disk is gone' } });
-  const failing = await runCli(['fork', 'r.jsonl', '--at', '6', '--outcome', outcome, '--json', ...PRACTICE], here);
+  const failing = await runCli(['fork', 'r.jsonl', '--at', '5', '--outcome', outcome, '--json', ...PRACTICE], here);
   expect(JSON.parse(failing.stdout).errorHistory[0]).toMatchObject({
     message: expect.stringContaining('the disk is gone'),
   });
   const forked = await readFile(join(folder.path, '.signalbox/runs', await newestRun(folder.path)), 'utf8');
-  expect(JSON.parse(forked.split('\n')[0] ?? '').parent).toMatchObject({ entry: 5 });
+  expect(JSON.parse(forked.split('\n')[0] ?? '').parent).toMatchObject({ entry: 4 });
   for (const wrong of [[], ['--at', 'x'], ['--at', '999'], ['--at', '6', '--outcome', '{']])
     expect((await runCli(['fork', 'r.jsonl', ...wrong, ...PRACTICE], here)).code).toBe(2);
 });
 
 test('fork --input shows its question and all its steps, as a new run does, and a later fork only what is new', async () => {
   await using folder = await temporaryFolder();
-  const here = { cwd: folder.path, fileServer: true };
+  const here = { cwd: folder.path };
   await runCli(['run', 'Which file is the largest?', '--record', 'r.jsonl', ...PRACTICE], here);
   const asked = await runCli(
     ['fork', 'r.jsonl', '--input', 'Which file is the smallest?', '--model', 'practice'],
     here,
   );
   expect(asked.stderr).toMatch(/^› Which file is the smallest\?\n.*, up to 20 steps\n\n● Step 1 of 20\n/m);
-  const later = await runCli(['fork', 'r.jsonl', '--at', '6', '--model', 'practice'], here);
+  const later = await runCli(['fork', 'r.jsonl', '--at', '3', '--model', 'practice'], here);
   expect(later.stderr).not.toMatch(/^›|Step 1 of/m);
-  expect(later.stderr).toContain('● Step 3 of 20');
+  expect(later.stderr).toContain('● Step 2 of 20');
 });
 
 test('fork refuses an outcome from which the run cannot continue, and writes nothing', async () => {
@@ -164,12 +164,12 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
   async (signal) => {
     await using folder = await temporaryFolder();
     await using server = await startModelServer(() => ({ hang: true }));
-    const here = { cwd: folder.path, fileServer: true };
+    const here = { cwd: folder.path };
     for (const asked of ['Which file is the largest?', 'Which file is the smallest?']) {
       // oxlint-disable-next-line no-await-in-loop -- one after the other
       await runCli(['run', asked, ...PRACTICE], here);
       // oxlint-disable-next-line no-await-in-loop -- as above
-      await cutFile(join(folder.path, '.signalbox/runs', await newestRun(folder.path)), 7);
+      await cutFile(join(folder.path, '.signalbox/runs', await newestRun(folder.path)), 5);
     }
     const recovering = startCli(['runs', 'recover', '--base-url', server.baseURL], here);
     onTestFinished(() => void recovering.child.kill('SIGKILL'));
@@ -221,16 +221,16 @@ test.skipIf(!hasTerminal)(
 
 test('chat --session goes on in another process, and finishes what was interrupted first', async () => {
   await using folder = await temporaryFolder();
-  const here = { cwd: folder.path, fileServer: true };
+  const here = { cwd: folder.path };
   const chat = (...args: readonly string[]) =>
     runCli(['chat', '--session', 'trip', '--model', 'practice', ...args], here);
   expect((await chat('Which file is the largest?')).stderr).toContain("Conversation 'trip': new.");
-  expect((await chat('And which is the smallest?')).stderr).toContain("Conversation 'trip': 6 messages so far.");
-  await cutFile(join(folder.path, '.signalbox/runs', await newestRun(folder.path)), 4);
+  expect((await chat('And which is the smallest?')).stderr).toContain("Conversation 'trip': 4 messages so far.");
+  await cutFile(join(folder.path, '.signalbox/runs', await newestRun(folder.path)), 2);
   const third = await chat();
   expect(third.stderr).toMatch(/first the interrupted answer to: And which is the smallest\?/);
   expect(third.code).toBe(0);
-  expect((await chat('And now?')).stderr).toContain("Conversation 'trip': 8 messages so far.");
+  expect((await chat('And now?')).stderr).toContain("Conversation 'trip': 6 messages so far.");
   const other = await runCli(['chat', '--session', 'other', 'Hello', '--model', 'practice'], here);
   expect(other.stderr).toContain("Conversation 'other': new.");
   expect((await runCli(['chat', 'Hi', '--session', 'x', '--record', 'r.jsonl', ...PRACTICE], here)).code).toBe(2);

@@ -8,7 +8,7 @@ import { startModelServer } from '../support/model-server.ts';
 import { processesNaming } from './processes.ts';
 import { MAIN, NO_SERVERS, runCli, runCliProcess, startCli, temporaryFolder } from './spawn-cli.ts';
 
-const LIST = { name: 'files_list_directory', arguments: { path: '.' } };
+const LIST = { name: 'files_list_directory_with_sizes', arguments: { path: '.' } };
 const onLinux = process.platform === 'linux';
 
 test('an answered question: the answer on standard output, the rest on standard error, exit code 0', async () => {
@@ -16,6 +16,7 @@ test('an answered question: the answer on standard output, the rest on standard 
   await using server = await startModelServer([{ toolCalls: [LIST] }, 'large.log is the largest.']);
   const ended = await runCliProcess(['run', 'Which file is the largest?', '--base-url', server.baseURL], {
     cwd: folder.path,
+    fileServer: true,
   });
   expect(ended).toMatchObject({ code: 0, stdout: 'large.log is the largest.\n' });
   expect(ended.stderr).toContain('[FILE] large.log');
@@ -29,14 +30,13 @@ test('--json prints the whole result as one object and nothing else', async () =
   await using server = await startModelServer([{ toolCalls: [LIST] }, 'Two files.']);
   const ended = await runCli(['run', 'How many files?', '--json', '--base-url', server.baseURL], {
     cwd: folder.path,
-    fileServer: true,
   });
   expect(JSON.parse(ended.stdout)).toMatchObject({
     success: true,
     status: 'answered',
     reason: 'answer',
     result: 'Two files.',
-    toolsUsed: ['files_list_directory'],
+    toolsUsed: ['files_list_directory_with_sizes'],
     stepsTaken: 2,
   });
   expect(ended.stdout.trim().split('\n')).toHaveLength(1);
@@ -99,7 +99,10 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
   async (signal) => {
     await using folder = await temporaryFolder();
     await using server = await startModelServer(() => ({ hang: true }));
-    const cli = startCli(['run', 'Hello?', '--json', '--base-url', server.baseURL], { cwd: folder.path });
+    const cli = startCli(['run', 'Hello?', '--json', '--base-url', server.baseURL], {
+      cwd: folder.path,
+      fileServer: true,
+    });
     await server.received(1);
     if (onLinux) expect(processesNaming(folder.path)).toHaveLength(1);
     cli.child.kill(signal);

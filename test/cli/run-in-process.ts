@@ -9,7 +9,7 @@ export interface CliOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** The program, where a process is started. Default: the command of this repository. */
   readonly main?: string;
-  /** Whether the MCP file server is installed. Default, in the process of the test: no, since its start takes most of a command. */
+  /** Whether the MCP file server is installed. Default: no, since its start takes most of a command. */
   readonly fileServer?: boolean;
 }
 

@@ -7,6 +7,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { type CliEnd, type CliOptions, runInProcess } from './run-in-process.ts';
 
 export const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
+const WITHOUT_FILE_SERVER = join(import.meta.dirname, 'without-file-server.cjs');
 
 /** For commands whose tools are not the point: most of what a short one costs is the start of the file server. */
 export const NO_SERVERS = ['--mcp', join(import.meta.dirname, 'no-servers.json')];
@@ -32,8 +33,14 @@ export interface RunningCli {
 }
 
 /** Starts the command in a child process, with an environment that names no model. */
-export function startCli(args: readonly string[], { cwd, env = {}, main = MAIN }: CliOptions): RunningCli {
-  return watch(spawn(process.execPath, [main, ...args], { cwd, env: cleanEnvironment(cwd, env) }));
+export function startCli(args: readonly string[], options: CliOptions): RunningCli {
+  const { cwd, env = {} } = options;
+  return watch(spawn(process.execPath, [...program(options), ...args], { cwd, env: cleanEnvironment(cwd, env) }));
+}
+
+/** What Node is told to run: in half of the time where the file server, and with it the client of MCP, is not started. */
+function program({ main = MAIN, fileServer = false }: CliOptions): readonly string[] {
+  return fileServer ? [main] : ['--require', WITHOUT_FILE_SERVER, main];
 }
 
 /**
@@ -56,9 +63,10 @@ export async function runCliProcess(args: readonly string[], options: CliOptions
 }
 
 /** Starts the command in a terminal of its own. What is written to the child's input is typed there. */
-export function startInTerminal(args: readonly string[], { cwd, env = {} }: CliOptions): RunningCli {
+export function startInTerminal(args: readonly string[], options: CliOptions): RunningCli {
+  const { cwd, env = {} } = options;
   // Without exec the shell would get the Ctrl-C as well, and end by it.
-  const line = `exec ${[process.execPath, MAIN, ...args].map((word) => `'${word}'`).join(' ')}`;
+  const line = `exec ${[process.execPath, ...program(options), ...args].map((word) => `'${word}'`).join(' ')}`;
   const terminal = { TERM: 'xterm-256color', COLUMNS: '90', ...env };
   return watch(spawn('script', ['-qfec', line, '/dev/null'], { cwd, env: cleanEnvironment(cwd, terminal) }));
 }

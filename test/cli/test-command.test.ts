@@ -63,7 +63,8 @@ function runTests(runner: 'node' | 'vitest'): { readonly passed: boolean; readon
   const tests = readdirSync(join(folder, 'test')).filter((file) => file.endsWith('.test.ts'));
   writeFileSync(
     join(folder, 'vitest.config.mjs'),
-    "export default { resolve: { conditions: ['@signalbox/source'] }, ssr: { resolve: { conditions: ['@signalbox/source', 'node', 'import'] } } };",
+    // Node loads our source, as it does the package: Vite would transform all of it.
+    "export default { test: { experimental: { viteModuleRunner: false }, execArgv: ['--conditions=@signalbox/source'] } };",
   );
   const program =
     runner === 'node'
@@ -116,10 +117,12 @@ ${once}`;
   writeAgent('agent.ts', '() => ++ran', counts(''));
   const at = ['--agent', 'agent.ts'];
   // In a process of its own: a simulation looks at all that is left in it, of other tests as well.
-  const found = await runCliProcess(['simulate', 'agent.ts', '--seeds', '200', '--json'], { cwd: folder });
+  // Like the runner of tests, and unlike a built package that may be there, it reads our source.
+  const here = { cwd: folder, env: { NODE_OPTIONS: '--conditions=@signalbox/source' } };
+  const found = await runCliProcess(['simulate', 'agent.ts', '--seeds', '40', '--json'], here);
   expect(found.code, found.stderr).toBe(1);
   const { seed } = JSON.parse(found.stdout).failures[0];
-  const { code, stdout, stderr } = await runCliProcess(['test', String(seed), ...at], { cwd: folder });
+  const { code, stdout, stderr } = await runCliProcess(['test', String(seed), ...at], here);
   expect([code, stderr, stdout], found.stdout).toEqual([0, '', expect.stringContaining('check: it ran twice')]);
   const text = readFileSync(join(folder, `test/seed-${seed}.test.ts`), 'utf8');
   expect(text).toMatch(/only: \['[^,]*'(, '[^,]*')?\],/);

@@ -27,9 +27,10 @@ function withFiles(args: readonly string[], env: Readonly<Record<string, string>
   const folder = mkdtempSync(`${root}test/docs/.getting-started-`);
   onTestFinished(() => rmSync(folder, { recursive: true }));
   for (const { name, code } of files) writeFileSync(join(folder, name), code);
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   return spawnSync(process.execPath, ['--conditions=@signalbox/source', ...args], {
     cwd: folder,
     encoding: 'utf8',
-    env: { PATH: process.env['PATH'], HOME: folder, ...env },
+    env: { PATH, NODE_COMPILE_CACHE, HOME: folder, ...env },
   });
 }

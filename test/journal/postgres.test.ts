@@ -20,7 +20,7 @@ import { storeContract } from './store-contract.ts';
 import { start } from './store-processes.ts';
 import { answered, interrupted, recordsOf, taken } from './stored-runs.ts';
 
-const LARGE_RESULTS = cases(40, 200);
+const LARGE_RESULTS = cases(20, 200);
 
 if (NO_POSTGRES !== '') console.warn(`postgres.test.ts is skipped: ${NO_POSTGRES}.`);
 
@@ -133,7 +133,7 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
       const { done, agentOf } = counting(store);
       const ids = Array.from({ length: 20 }, (_, index) => `run-${index}`);
       const running = Promise.all(ids.map(async (runId) => agentOf().run('Count', { runId, context: runId })));
-      while (done.size < 25) await new Promise((resolve) => setImmediate(resolve));
+      while (done.size < 25) await new Promise((resolve) => setTimeout(resolve, 1));
       await disturb(own);
       const results = await running;
       expect(results.map(({ status, error }) => error?.code ?? status)).toEqual(ids.map(() => 'answered'));

@@ -24,10 +24,17 @@ function isAnswer({ status }: Response): boolean {
 afterAll(() => void server?.kill('SIGKILL'));
 
 describe.each(['stdio', 'Streamable HTTP'] as const)('the everything server over %s', (transport) => {
-  const connected = async (options: McpConnectionOptions = {}): Promise<McpConnection> => {
-    const config: McpServerConfig = transport === 'stdio' ? realServer('everything') : { url };
-    const connection = createMcpConnection('every', config, options);
-    onTestFinished(() => connection.disconnect());
+  const config = (): McpServerConfig => (transport === 'stdio' ? realServer('everything') : { url });
+  /** One for all tests without options: the start of the server takes longer than they do. */
+  let plain: McpConnection | null = null;
+  afterAll(() => plain?.disconnect());
+
+  const connected = async (options?: McpConnectionOptions): Promise<McpConnection> => {
+    const connection =
+      options === undefined
+        ? (plain ??= createMcpConnection('every', config()))
+        : createMcpConnection('every', config(), options);
+    if (options !== undefined) onTestFinished(() => connection.disconnect());
     expect(await connection.connect()).toBe(true);
     return connection;
   };
@@ -75,7 +82,7 @@ describe.each(['stdio', 'Streamable HTTP'] as const)('the everything server over
   test('leaves no timer behind when it is closed while calls are under way', async () => {
     const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
     const before = timers();
-    const every = await connected();
+    const every = await connected({});
     const call = () => {
       const seen = Promise.withResolvers<null>();
       const io = { onProgress: () => seen.resolve(null) };

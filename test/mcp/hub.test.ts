@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type McpHub, createMcpHub } from '../../src/mcp/hub.ts';
 import { createMcpConnection } from '../../src/mcp/index.ts';
+import { hostileEntry } from '../support/mcp/hostile-entry.ts';
 import { realServer } from '../support/mcp/real-servers.ts';
 
 const io = { signal: new AbortController().signal };
@@ -23,7 +24,7 @@ describe('the servers of an agent', () => {
   });
 
   test('one that cannot start hinders no other, and says why', async () => {
-    const hub = hubOf({ broken: { command: 'no-such-command-at-all' }, every: realServer('everything') });
+    const hub = hubOf({ broken: { command: 'no-such-command-at-all' }, every: hostileEntry() });
     const [broken, every] = await hub.connectAll();
     expect(every?.state).toBe('READY');
     expect(broken).toMatchObject({ state: 'FAILED', error: { code: 'spawn-failed' } });
@@ -70,9 +71,9 @@ test('a shared connection stands for a configuration and outlives the hubs that 
 });
 
 test('a server that is taken out has its calls cancelled, and later ones say that it is gone', async () => {
-  const hub = hubOf({ every: realServer('everything') });
+  const hub = hubOf({ every: hostileEntry() });
   await hub.connectAll();
-  const call = hub.callTool('every', 'trigger-long-running-operation', { duration: 20, steps: 1 }, io);
+  const call = hub.callTool('every', 'hang', {}, io);
   const outcome = expect(call).rejects.toMatchObject({ code: 'cancelled', server: 'every' });
   expect(await hub.remove('every')).toBe(true);
   await outcome;
@@ -86,7 +87,7 @@ test('news of all servers reach one listener', async () => {
   hub.onChange((news) =>
     heard.push(news.type === 'mcp.changed' ? `${news.server} ${news.state}` : `${news.server} ${news.type}`),
   );
-  hub.add('every', realServer('everything'));
+  hub.add('every', hostileEntry());
   expect(await hub.connect('every')).toBe(true);
   await hub.remove('every');
   expect(heard).toEqual([

@@ -25,11 +25,11 @@ interface Simulated {
 test('the agents of the examples keep their laws under all faults', { timeout: 3_600_000 }, async () => {
   const program = join(import.meta.dirname, 'children/simulate-examples.ts');
   const names = SOAKING ? [] : SOME;
-  const args = ['-C', '@signalbox/source', program, String(cases(12, 2000)), ...names];
+  const args = ['-C', '@signalbox/source', program, String(cases(5, 2000)), ...names];
   const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 1e8 });
   const simulated: readonly Simulated[] = JSON.parse(stdout.trim().split('\n').at(-1) ?? '[]');
   expect(simulated.filter(({ failures }) => failures.length > 0)).toEqual([]);
   const all = (await readdir(join(import.meta.dirname, '../../examples'))).filter((name) => name.endsWith('.ts'));
   expect([...new Set(simulated.map(({ example }) => example))]).toEqual(SOAKING ? all.toSorted() : SOME);
-  expect(simulated.every(({ runs }) => runs === cases(12, 2000))).toBe(true);
+  expect(simulated.every(({ runs }) => runs === cases(5, 2000))).toBe(true);
 });

@@ -9,12 +9,17 @@ import { createMcpConnection } from '../../../src/mcp/index.ts';
 import type { JsonObject } from '../../../src/json/json.ts';
 import { recover } from '../../../src/recovery/recover.ts';
 import { tool } from '../../../src/tools/tool.ts';
+import { COMPILED } from '../../support/mcp/hostile-entry.ts';
 import type { Deed, Job } from '../job.ts';
 
 /** Begins or takes up all runs of a job, and waits for them. */
 export async function runAll(job: Job): Promise<void> {
   const script = fileURLToPath(new URL('mcp-notes.ts', import.meta.url));
-  const notes = createMcpConnection('notes', { command: process.execPath, args: [script, job.log, job.dir] });
+  const notes = createMcpConnection('notes', {
+    command: process.execPath,
+    args: [script, job.log, job.dir],
+    env: COMPILED,
+  });
   await Promise.all(job.runs.map((run) => runOne(job, run, notes)));
   await notes.disconnect();
 }
