@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { ModelReply } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import type { Agent } from '../../src/agent/agent-types.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { recover } from '../../src/recovery/recover.ts';
+import type { OnError } from '../../src/recovery/steps.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls, plan } from '../support/replies.ts';
@@ -193,5 +195,54 @@ describe('the second try of a child that failed', () => {
     });
     expect(await agent.run('Go')).toMatchObject({ reason: 'budget', usage: { totalTokens: 30 } });
     expect(model.requests).toHaveLength(2);
+  });
+});
+
+describe('repair agents of one turn share what is left of the budget', () => {
+  /** Two calls that fail in one turn; the agent that mends each looks twice first, by calls of its own. */
+  const mending = (budget: NonNullable<AgentOptions['budget']>, onError: (fixer: Agent) => OnError) => {
+    const looked = fakeTool('look', ['seen']);
+    const fixer = createAgent({
+      name: 'clerk',
+      model: {
+        complete: async ({ messages }) => {
+          const turns = messages.filter(({ role }) => role === 'assistant').length;
+          return turns < 2 ? costing(10, calls(['look', { turns }])) : costing(10, '{"path": "/found"}');
+        },
+      },
+      tools: [looked],
+      silent: true,
+    });
+    const inputSchema = { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] };
+    const write = fakeTool('write', ['written'], { inputSchema, onError: onError(fixer) });
+    const turn = costing(10, calls(['write', 'nonsense'], ['write', 'no sense']));
+    const agent = createAgent({ model: scriptedModel([turn, 'Done.']), tools: [write], silent: true, budget });
+    return { agent, looked, write };
+  };
+
+  test.each([
+    ['a step', (fixer: Agent): OnError => ({ invalidArgs: recover.fix(fixer) })],
+    ['code', (fixer: Agent): OnError => ({ invalidArgs: () => recover.fix(fixer) })],
+  ])('where %s asks them: no call runs beyond it', async (_how, onError) => {
+    const { agent, looked, write } = mending({ maxToolCalls: 4 }, onError);
+    await agent.run('Write');
+    expect(looked.calls.length + write.calls.length).toBeLessThanOrEqual(4);
+    expect(looked.calls).toHaveLength(2);
+  });
+
+  test('and have all that they need where there is enough, or no limit', async () => {
+    for (const budget of [{ maxToolCalls: 6 }, {}]) {
+      const { agent, looked, write } = mending(budget, (fixer) => ({ invalidArgs: recover.fix(fixer) }));
+      expect((await agent.run('Write')).result).toBe('Done.');
+      expect([looked.calls.length, write.calls.length]).toEqual([4, 2]);
+    }
+  });
+
+  test('calls that nobody below could mend leave the whole to a child', async () => {
+    const { agent, looked } = family([calls(['peek'], ['researcher', { task: 'look' }]), 'Done.'], looks(0, 0, 0), {
+      budget: { maxToolCalls: 5 },
+    });
+    await agent.run('Go');
+    expect(looked.calls).toHaveLength(3);
   });
 });

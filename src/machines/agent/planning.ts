@@ -22,6 +22,7 @@ import { knownCalls, shortenOlderResults, toJsonMode } from '../llm-call/convers
 import type { LlmCallOutput } from '../llm-call/llm-call.ts';
 import { type ModelList, askedModel, learned } from '../llm-call/model-list.ts';
 import { type LoopVerdict, loopStepped } from '../tool-call/loop-detection.ts';
+import { mayAskAgent } from '../tool-call/recovery-progress.ts';
 import { withTypedAnswer } from './read-answer.ts';
 import { type ReadReply, inJsonMode, readReply } from './read-reply.ts';
 
@@ -257,15 +258,16 @@ export function budgetLeft({ settings, stats, batch, step }: AgentContext, agent
   };
 }
 
-/** What the calls of this turn know of their agent. Agents that it delegates tasks to share the remaining budget. */
+/** What the calls of this turn know of their agent. Those that may start an agent share the remaining budget. */
 export function callerOf(context: AgentContext): Caller {
   const { place, runInfo, batch, toolset } = context;
   const children = runInfo?.children ?? [];
-  const handed = (children.length === 0 ? [] : (batch?.calls ?? [])).filter(({ request }) => {
+  const sharing = (batch?.calls ?? []).filter(({ request }) => {
     const found = lookUp(toolset.tools, request.tool);
-    return found.ok && found.spec.origin.kind === 'agent';
+    if (found.ok && found.spec.origin.kind === 'agent') return children.length > 0;
+    return mayAskAgent(found.ok ? found.spec.recovery : toolset.recovery);
   });
-  return { agent: place.agent, children, budget: budgetLeft(context, handed.length), recovery: toolset.recovery };
+  return { agent: place.agent, children, budget: budgetLeft(context, sharing.length), recovery: toolset.recovery };
 }
 
 /** The input of the code that makes the next turn's prompt. */

@@ -4,6 +4,13 @@ import { type SlotName, slotOf } from '../../recovery/steps.ts';
 import type { Effects } from '../../tools/spec.ts';
 import type { ChildSetup } from '../contract/agent-setup.ts';
 
+/** Whether a repair agent may be asked about some error: by a step, or by code that chooses the steps. */
+export function mayAskAgent(recovery: RecoveryData): boolean {
+  return Object.values(recovery).some(
+    (slot) => slot.kind === 'chosen-by-code' || slot.steps.some(({ kind }) => kind === 'fix-agent'),
+  );
+}
+
 /** How far the recovery of one call has come. */
 export interface RecoveryProgress {
   readonly slots: { readonly [slot in SlotName]?: SlotProgress };

@@ -16,6 +16,8 @@ export interface DialectReading {
   readonly thought?: string;
   readonly answer?: string;
   readonly complete: boolean;
+  /** Where a value ends is unknown, so what follows may be quoted in it. */
+  readonly openEnded?: boolean;
   readonly repairs: readonly Repair[];
 }
 

@@ -73,16 +73,23 @@ function readBlock(source: DialectSource, at: number, tags: Tags): DialectReadin
 function readJson(source: DialectSource, name: string, from: number, tags: Tags): DialectReading | undefined {
   const found = source.value(from, ...tags.close, tags.open);
   if (found === undefined) return undefined;
-  const { value: args, complete, repairs } = found;
+  const { value: args, repairs } = found;
   const end = source.past(source.skipSpace(found.end), tags.close);
-  return { calls: [{ name, args, complete }], complete, repairs, end };
+  // It may be what a call before it quotes: the end of that one is then still to come.
+  const openEnded = closesTwice(source, end, tags);
+  const complete = found.complete && !openEnded;
+  return { calls: [{ name, args, complete }], complete, openEnded, repairs, end };
+}
+
+function closesTwice(source: DialectSource, end: number, { open, close: [close = ''], key, value }: Tags): boolean {
+  return closesAgain(source, end, [value.close, close], [key, open]);
 }
 
 /** A key and a value for each argument; undefined where neither an argument nor the closing tag follows the name. */
 function readPairs(source: DialectSource, name: string, from: number, tags: Tags): DialectReading | undefined {
   const args: Building = {};
   const reading = (complete: boolean, end: number): DialectReading => {
-    return { calls: [{ name, args, complete }], complete, repairs: [], end };
+    return { calls: [{ name, args, complete }], complete, openEnded: !complete, repairs: [], end };
   };
   let complete = true;
   let at = from;
@@ -101,6 +108,5 @@ function readPairs(source: DialectSource, name: string, from: number, tags: Tags
   }
   const end = source.past(at, tags.close);
   if (end === at) return at === from ? undefined : reading(false, at);
-  const [close = ''] = tags.close;
-  return reading(complete && !closesAgain(source, end, [tags.value.close, close], [tags.key, tags.open]), end);
+  return reading(complete && !closesTwice(source, end, tags), end);
 }

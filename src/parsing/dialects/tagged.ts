@@ -118,11 +118,13 @@ interface OpenTag {
 function readCall(source: DialectSource, at: number, tags: Tags): DialectReading | undefined {
   const tag = openTag(source, at, tags.openCall, tags);
   if (tag === undefined || tag.name === '') return undefined;
-  const { end, ...call } = callBody(source, tag, tags);
-  return { calls: [call], complete: call.complete, repairs: [], end };
+  const { end, openEnded = false, ...call } = callBody(source, tag, tags);
+  return { calls: [call], complete: call.complete, openEnded, repairs: [], end };
 }
 
-function callBody(source: DialectSource, tag: OpenTag, tags: Tags): ToolCallRequest & { readonly end: number } {
+type CallBody = ToolCallRequest & Pick<DialectReading, 'end' | 'openEnded'>;
+
+function callBody(source: DialectSource, tag: OpenTag, tags: Tags): CallBody {
   const { name } = tag;
   if (tag.empty) return { name, args: {}, complete: true, end: tag.end };
   const json = source.value(jsonStart(source, tag.end), ...tags.closeCall, ...tags.openCall);
@@ -140,7 +142,7 @@ function callBody(source: DialectSource, tag: OpenTag, tags: Tags): ToolCallRequ
     ? unwrapArguments(args, source.tools.schema(name) ?? false)
     : undefined;
   const whole = complete && !closesAgain(source, past, closers, openers);
-  return { name, args: wrapped?.value ?? args, complete: whole, end: past };
+  return { name, args: wrapped?.value ?? args, complete: whole, openEnded: !whole, end: past };
 }
 
 const JSON_OPEN = '<|open|>json type="object"<|sep|>';

@@ -209,7 +209,10 @@ function replyOfBlocks({ from, scan }: Reading, acting: readonly [Acting, ...Act
   const readings = acting.flatMap(({ piece: { found } }) => (found.kind === 'block' ? [found.reading] : []));
   const thoughts = readings.flatMap(({ thought }) => (thought === undefined ? [] : [thought]));
   const answers = readings.flatMap(({ answer }) => (answer === undefined ? [] : [answer]));
-  const calls: readonly ToolCallRequest[] = acting.flatMap((one) => one.calls);
+  const open = acting.findIndex(({ piece: { found } }) => found.kind === 'block' && found.reading.openEnded === true);
+  const calls: readonly ToolCallRequest[] = acting.flatMap((one, at) =>
+    open === -1 || at <= open ? one.calls : one.calls.map((call) => ({ ...call, complete: false })),
+  );
   const [first] = acting;
   const aloud = first.form === 'react' ? spokenThought(from.source.text.slice(scan.from, first.piece.from)) : '';
   return {
