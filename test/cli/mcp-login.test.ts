@@ -26,7 +26,9 @@ test('login shows the address and waits for the browser; then every command uses
   expect((await mcp('list')).stdout).toMatch(/^desk +READY +3 tools/m);
   expect(await mcp('call', 'desk', 'read')).toMatchObject({ code: 0, stdout: 'read done\n' });
   expect(await mcp('doctor')).toMatchObject({ code: 0 });
-  expect(await mcp('logout', 'desk')).toMatchObject({ code: 0 });
+  const deleted = "The tokens for 'desk' were deleted here. They were not revoked at the server.\n";
+  expect(await mcp('logout', 'desk')).toMatchObject({ code: 0, stdout: deleted });
+  expect(await mcp('logout', 'desk')).toMatchObject({ code: 0, stdout: "Nobody was signed in at 'desk'.\n" });
   expect((await mcp('status')).stdout).toMatch(/^desk +signed out +signalbox mcp login desk/m);
   const kept = await readFile(join(folder, '.signalbox/mcp/tokens.json'), 'utf8');
   const printed = login.printed();

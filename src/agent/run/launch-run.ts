@@ -142,9 +142,9 @@ function forking(
   if (inspect === false || runs === null) return {};
   return {
     fork: async (recording, at, outcome) => {
-      const changed = outcome === undefined ? {} : { outcome: writtenOutcome(outcome) };
       // The page counts records; large payloads on their own lines are not records.
       const { numbers: _lines, ...counted } = readRecording(recording);
+      const changed = outcome === undefined ? {} : { outcome: writtenOutcome(outcome, counted.lines[at - 2]) };
       return runs.past.fork(counted, { at, ...changed, context, inspect }).runId;
     },
   };

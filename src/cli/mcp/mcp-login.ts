@@ -51,8 +51,10 @@ export async function logIn(entries: readonly McpEntry[], { json, browser }: Log
 /** `signalbox mcp logout <server>`: deletes the tokens. */
 export async function logOut(entries: readonly McpEntry[], { json }: LoginOptions): Promise<number> {
   const connection = connectionOf(entries);
+  const before = await connection.loginStatus();
   await connection.logout();
   if (json) console.log(JSON.stringify({ server: connection.name, signedIn: false }));
+  else if (before?.signedIn !== true) console.log(`Nobody was signed in at '${connection.name}'.`);
   else console.log(`The tokens for '${connection.name}' were deleted here. They were not revoked at the server.`);
   return EXIT_CODE.answered;
 }

@@ -1,7 +1,7 @@
 import { RecordingError } from './journal-error.ts';
 import { checkReply } from '../../actors/check-reply.ts';
 import type { Effect, Outcome } from '../../actors/journal.ts';
-import { isJsonObject, type Json, parsedText } from '../../json/json.ts';
+import { isJsonObject, type Json, type JsonObject, parsedText } from '../../json/json.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import { sumOf } from './checksums.ts';
 import { entryRecord, type RecordLine } from './record.ts';
@@ -64,13 +64,23 @@ function checkedOutcome(id: string, outcome: Outcome): Outcome {
   }
 }
 
-/** What a person wrote as the outcome: one as the recording writes it, else what the work gave. */
-export function writtenOutcome(json: Json): Outcome {
-  if (isJsonObject(json) && json.ok === true && json.value !== undefined) return { ok: true, value: json.value };
-  const error = isJsonObject(json) && json.ok === false && isJsonObject(json.error) ? json.error : null;
+/**
+ * What a person wrote as the outcome of a record: one as the recording writes it, else what the work gave. Where that has an
+ * `ok` of its own, only one around another is the recording's.
+ */
+export function writtenOutcome(json: Json, record: RecordLine | undefined): Outcome {
+  if (hasOk(json) && json.ok === true && json.value !== undefined) {
+    const isWork = record?.t === 'outcome' && record.ok && hasOk(record.value) && !hasOk(json.value);
+    return { ok: true, value: isWork ? json : json.value };
+  }
+  const error = hasOk(json) && json.ok === false && isJsonObject(json.error) ? json.error : null;
   if (error !== null && typeof error.code === 'string' && typeof error.message === 'string')
     return { ok: false, error: { code: error.code, message: error.message } };
   return { ok: true, value: json };
+}
+
+function hasOk(json: Json): json is JsonObject {
+  return isJsonObject(json) && typeof json.ok === 'boolean';
 }
 
 /** Finds the outcomes after a cut for what was in flight there. */

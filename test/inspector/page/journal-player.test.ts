@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import type { Frame } from '../../../src/inspector/frames/protocol.ts';
 import { JournalPlayer } from '../../../src/inspector/page/player/journal-player.ts';
@@ -184,6 +185,23 @@ test('so is one that a machine within the run cannot take, which ends the run bu
   const { player } = played(lines);
   expect(player.refusal(checked, 5)).toMatch(/cannot continue with this outcome of agent\/c1\/checkArgs#1: /);
   expect(player.refusal(checked, { ok: false, error: { code: 'thrown', message: 'No.' } })).toBeNull();
+});
+
+test('what a check gave is an outcome itself, and is taken as it is written', async () => {
+  const run = createAgent({
+    model: scriptedModel(['{"n": 4}']),
+    outputSchema: z.object({ n: z.number() }),
+    checkOutput: () => undefined,
+    silent: true,
+  }).run('Count.');
+  await run;
+  const lines = linesOf(run.recording());
+  const checked = 1 + lines.findIndex((line) => line.startsWith('{"t":"outcome"') && line.includes('checkOutput'));
+  const { player } = played(lines);
+  const given = { ok: true, value: { n: 7 } };
+  expect(player.refusal(checked, given)).toBeNull();
+  expect(player.refusal(checked, { ok: true, value: given })).toBeNull();
+  expect(player.refusal(checked, { n: 7 })).toMatch(/cannot continue/);
 });
 
 test('what was learnt of an endpoint, and why it was asked again, is shown live and stays after a reload', async () => {

@@ -71,7 +71,7 @@ export class JournalPlayer {
     const [head, ...lines] = this.#records;
     if (head?.t !== 'run') return null;
     try {
-      return stuckBehind(cutRecording({ head, lines }, entry, writtenOutcome(outcome)).past);
+      return stuckBehind(cutRecording({ head, lines }, entry, writtenOutcome(outcome, lines[entry - 2])).past);
     } catch (error) {
       return describeThrown(error).message;
     }
