@@ -136,6 +136,9 @@ describe('fork', () => {
     [{ at: 0 }, /behind its records 1 to 9, and not behind 0/],
     [{ at: 10 }, /not behind 10/],
     [{ at: 1, outcome: { ok: true, value: 1 } }, /no outcome to change/],
+    ...[5, {}, { ok: true }, { ok: false, error: 'x' }].map(
+      (outcome) => [{ at: 6, outcome }, /Option 'outcome' must be \{ ok: true, value \} or/] as const,
+    ),
     [{ at: 2, outcome: { ok: true, value: 5 } }, /Option 'outcome': The model's reply cannot be read: it is number/],
     [{ at: 3, outcome: { ok: true, value: { toolCalls: 5 } } }, /toolCalls is not a list/],
     [{ at: 9, outcome: { ok: true, value: { content: 5 } } }, /its content is number/],
@@ -143,8 +146,9 @@ describe('fork', () => {
   ] as const)('refuses %j, and records nothing', async (options, reason) => {
     const { agent, journal } = forking([]);
     const recording = await recorded();
-    expect(() => fork(recording, agent, options)).toThrow(reason);
-    expect(() => fork(recording, agent, options)).toThrow(TypeError);
+    const begin = (): unknown => Reflect.apply(fork, null, [recording, agent, options]);
+    expect(begin).toThrow(reason);
+    expect(begin).toThrow(TypeError);
     expect(await journal.list?.()).toEqual([]);
   });
 

@@ -55,6 +55,9 @@ export function cutRecording(recording: Recording, at: number, outcome?: Outcome
 
 /** A model's turn may only give what a model can: its machine has nothing else to expect. */
 function checkedOutcome(id: string, outcome: Outcome): Outcome {
+  const { ok, value, error }: { ok?: unknown; value?: unknown; error?: unknown } = Object(outcome);
+  if (ok === true ? value === undefined : ok !== false || !isJsonObject(error))
+    throw new TypeError("Option 'outcome' must be { ok: true, value } or { ok: false, error: { code, message } }.");
   if (!outcome.ok || !id.includes('/callLlm#')) return outcome;
   try {
     const value: Json = JSON.parse(JSON.stringify(checkReply(outcome.value)));
