@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import type { ModelReply } from '../../src/actors/model.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { fork } from '../../src/journal/replay/fork.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
@@ -105,8 +106,27 @@ describe('fork', () => {
     const { agent, model } = forking(['A fox.']);
     expect(await fork(recording, agent, { at: 6, outcome, then: 'recorded' })).toMatchObject({ result: 'A fox.' });
     expect(model.requests).toHaveLength(1);
-    const refusing = fork(recording, agent, { at: 6, outcome, then: 'recorded', missing: 'refuse' });
-    expect(await refusing).toMatchObject({ status: 'failed', error: { code: 'not-recorded' } });
+  });
+
+  test('against the rest of the recording, what is new ends the run where it is refused, and is not begun', async () => {
+    const { agent, tools, model, journal } = forking([]);
+    const says = (reply: ModelReply) => ({ ok: true, value: JSON.parse(JSON.stringify(reply)) }) as const;
+    const recording = await recorded();
+    const elsewhere = { ok: true, value: { status: 'success', data: 'a fox' } } as const;
+    for (const [at, outcome, begun] of [
+      [6, elsewhere, 'callLlm'],
+      [3, says(calls(['look'], ['smell', { of: 'smoke' }])), 'callTool'],
+      [3, says(calls(['smell', { of: 'smoke' }], ['look'])), 'callTool'],
+    ] as const) {
+      const options = { at, outcome, then: 'recorded', missing: 'refuse' } as const;
+      const run = fork(recording, agent, options);
+      expect(await run).toMatchObject({ status: 'failed', reason: 'thrown', error: { code: 'not-recorded' } });
+      expect(run.recording()).toContain(begun);
+      expect(await replay(run.recording(), agent)).toMatchObject({ error: { code: 'not-recorded' } });
+    }
+    expect(model.requests).toEqual([]);
+    expect(tools.flatMap((one) => one.calls)).toEqual([]);
+    expect(await journal.list?.({ state: 'ended' })).toHaveLength(3);
   });
 
   test('an approval of the rest is given again', async () => {

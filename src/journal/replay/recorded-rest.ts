@@ -1,4 +1,4 @@
-import type { Effect, Outcome, Perform } from '../../actors/journal.ts';
+import type { Effect, Outcome, OutsideEvent, Perform } from '../../actors/journal.ts';
 import type { RecordLine } from '../format/record.ts';
 import type { RunHead, RunJournal } from '../run/run-journal.ts';
 
@@ -31,7 +31,8 @@ export function recordedRest(journal: RunJournal, { lines, missing, accepts }: R
     const [found] = index === -1 ? [] : offered.splice(index, 1);
     if (effect.ms !== undefined || found === undefined) {
       if (effect.ms === undefined) unmatched.set(effect.id, effect);
-      return journal.open(effect, perform);
+      const isRefused = effect.ms === undefined && missing === 'refuse';
+      return journal.open(effect, isRefused ? () => new Promise(() => undefined) : perform);
     }
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     waiting.set(effect.id, { order: found.order, release: () => resolve(found.out) });
@@ -54,7 +55,10 @@ export function recordedRest(journal: RunJournal, { lines, missing, accepts }: R
     const [said] = index === -1 ? [] : events.splice(index, 1);
     if (said !== undefined) return void journal.send(said.event, said.to);
     const [lost] = unmatched.values();
-    if (lost !== undefined && missing === 'refuse') throw notRecorded(lost);
+    if (lost === undefined || missing === 'live') return;
+    unmatched.clear();
+    events.length = 0;
+    void journal.send(notRecorded(lost));
   };
 
   return {
@@ -80,7 +84,7 @@ function offeredBy(lines: readonly RecordLine[]): Offered[] {
   });
 }
 
-function notRecorded({ id, name }: Effect): Error {
-  const text = `The rest of the recording holds no outcome for ${id}: nothing of the name ${name} was asked the same. Fork with missing: 'live' to have it done.`;
-  return Object.assign(new Error(text), { code: 'not-recorded' });
+function notRecorded({ id, name }: Effect): OutsideEvent {
+  const message = `The rest of the recording holds no outcome for ${id}: nothing of the name ${name} was asked the same. Fork with missing: 'live' to have it done.`;
+  return { type: 'run.abandoned', code: 'not-recorded', message };
 }
