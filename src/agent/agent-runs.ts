@@ -277,6 +277,7 @@ export class AgentRuns implements LiveConversationPort {
     const talk = new LiveConversation({
       agent: this.agent,
       maxHistory: () => this.maxHistory(),
+      ask: (runId, message) => this.ask(runId, message),
       keeper,
       begin: (input, given, own) => this.begin(input, given, { ...own, conversation, hasOwnMarks: true }),
       // A conversation that is kept in a journal is dropped here once no run is live in it.

@@ -13,6 +13,7 @@ import type { Conversation } from './agent-types.ts';
 import type { RunInput } from './options/input-parts.ts';
 import { type Delivery, type ResumeOptions, type RunOptions, conversationMetadata } from './options/run-options.ts';
 import type { AnyRun, PendingApproval } from './run/run.ts';
+import type { MessageRequest } from './run/ask-run.ts';
 import type { NextRuns, StartedRun } from './run/run-plan.ts';
 
 /** What a run of a conversation starts from, known when it is its turn. */
@@ -60,6 +61,8 @@ export interface LiveConversationPort {
   /** Starts a run whose turn comes when `opening` resolves. */
   begin(input: RunInput, given: RunOptions, own: ConversationRun): StartedRun;
   maxHistory(): number;
+  /** Sends a run a message; one that is released at that moment has it when it is resumed. */
+  ask(runId: string, message: MessageRequest): Promise<Delivery>;
   /** Absent: this process has all of it. */
   readonly keeper?: Keeper | null;
   /** Called when no run is live or waiting in it any more. */
@@ -188,12 +191,8 @@ function leftOut(runId: string): string {
 }
 
 function unended(runId: string, { error, result }: AnyResult): Error {
-  return Object.assign(
-    new Error(`Run ${runId} could not be brought to its end, and has to be resumed first: ${error?.message ?? result}`),
-    {
-      code: error?.code ?? 'internal',
-    },
-  );
+  const text = `Run ${runId} could not be brought to its end, and has to be resumed first: ${error?.message ?? result}`;
+  return Object.assign(new Error(text), { code: error?.code ?? 'internal' });
 }
 
 /** Why a message to a run stays with it instead of becoming the next run: its end could not be written. Null: it can. */

@@ -188,7 +188,7 @@ export class LiveConversation {
     const { runId = newRunId() } = given;
     const waiting = this.#wait({ id: runId, input }, { ...given, runId }, true);
     this.#line = [...this.#line, waiting];
-    void keptBy(live.run, live.run.queue(input, { id: runId })).then((error) => {
+    void keptBy(live.run, this.#port.ask(live.run.runId, { do: 'queue', id: runId, input })).then((error) => {
       if (error === null) return this.#advance();
       this.#line = this.#line.filter((one) => one !== waiting);
       waiting.turn.reject(error);
@@ -221,7 +221,8 @@ export class LiveConversation {
     const { task, content } = readInput(input);
     if (content !== null)
       throw new TypeError("agent.run: images and files cannot be sent to a live run. Use whenBusy: 'queue'.");
-    void live.run.steer(task, { interrupt: whenBusy === 'interrupt' }).then(
+    const asked = { do: 'steer', id: newRunId(), text: task, interrupt: whenBusy === 'interrupt' } as const;
+    void this.#port.ask(live.run.runId, asked).then(
       (what) => {
         // What it took and could not deliver stands in its result; what it did not take is the next run's input.
         if (what.delivered || (what.reason !== 'over' && what.reason !== 'too-many') || this.#isClosed) return;
@@ -261,14 +262,15 @@ export class LiveConversation {
     this.#lastState = started.run.state.state;
     this.live = null;
     // A run that continues elsewhere has not ended, and has what waits behind it.
-    if (result?.status === 'waiting') this.#refuseLine(result.runId);
+    const goesOn = result?.status === 'waiting';
+    if (goesOn) this.#refuseLine(result.runId);
     else if (result !== null && from.isAside !== true) {
       for (const message of result.messages.slice(1)) (this.#inside ??= new WeakSet()).add(message);
       const before = this.history === this.#found ? from.history : this.history;
       this.history = pruneHistory([...before, ...result.messages], this.#port.maxHistory(), this.#inside ?? undefined);
     }
     const hasNext = result?.undelivered?.some(({ id, kind }) => kind === 'queue' && this.#dropped?.has(id) !== true);
-    if (this.#isClosed || (this.#line.length === 0 && hasNext !== true)) return this.#leaveIfIdle();
+    if (goesOn || this.#isClosed || (this.#line.length === 0 && hasNext !== true)) return this.#leaveIfIdle();
     // Its queued messages are in line by then.
     setTimeout(() => {
       this.#advance();
@@ -288,11 +290,8 @@ export class LiveConversation {
   /** Releases the conversation to other processes when no run is live or waiting in it. */
   #leaveIfIdle(): Promise<unknown> | undefined {
     if (this.live !== null || this.#line.length > 0 || this.#opening !== null) return undefined;
-    const leave = this.#leave;
-    this.#leave = null;
-    this.#dropped = null;
-    const left = Promise.resolve(leave?.()).catch(() => undefined);
-    this.#left = left;
+    const left = Promise.resolve(this.#leave?.()).catch(() => undefined);
+    [this.#leave, this.#dropped, this.#left] = [null, null, left];
     return left.then(() => {
       if (this.live === null && this.#opening === null && this.#left === left) this.#port.onIdle?.();
     });

@@ -15,11 +15,15 @@ import type { StartedRun } from './run-plan.ts';
 
 /** What can be asked of a run. */
 export type RunRequest =
+  | MessageRequest
   | { readonly do: 'approve'; readonly callId: string; readonly how: ApprovalOptions }
   | { readonly do: 'reject'; readonly callId: string; readonly reason: string }
-  | { readonly do: 'steer'; readonly id: string; readonly text: string; readonly interrupt: boolean }
-  | { readonly do: 'queue'; readonly id: string; readonly input: RunInput }
   | { readonly do: 'cancel'; readonly reason: string };
+
+/** A message for it, or for the run after it. */
+export type MessageRequest =
+  | { readonly do: 'steer'; readonly id: string; readonly text: string; readonly interrupt: boolean }
+  | { readonly do: 'queue'; readonly id: string; readonly input: RunInput };
 
 /** The outcome of a request: for a message its delivery, for anything else whether it took effect. */
 export type RunAnswer<T extends RunRequest> = T extends { readonly do: 'steer' | 'queue' } ? Delivery : boolean;

@@ -101,3 +101,43 @@ test('a run that may be parked parks the interrupted one before it, and is refus
   expect(await run).toMatchObject({ error: { code: 'conversation-waiting' } });
   expect(await agent.conversation('c').runs()).toMatchObject([{ input: 'hold', state: 'waiting' }]);
 });
+
+test('while its last run waits, with messages behind it, nothing begins in a conversation', async () => {
+  const journal = memoryJournal();
+  const pay = fakeTool('pay', ['paid'], { policy: 'confirm' });
+  const model = scriptedModel([calls(['pay']), 'Paid.', 'And now?']);
+  const agent = createAgent({ tools: [pay], model, confirm: 'wait', silent: true, journal });
+  const talk = agent.conversation('c');
+  const first = talk.run('Pay.', { park: true });
+  const second = talk.run('Next.', { whenBusy: 'queue' });
+  expect(await first).toMatchObject({ status: 'waiting', reason: 'parked' });
+  const third = talk.run('Too early.');
+  for (const run of [second, third]) expect(await run).toMatchObject({ error: { code: 'conversation-waiting' } });
+  const [waiting] = await talk.pending();
+  await agent.approve(waiting?.runId ?? '', waiting?.callId ?? '');
+  expect(await talk.resume()).toMatchObject({ result: 'Paid.' });
+  expect(spoken(await talk.history)).toEqual(['Pay.', '', 'Paid.', 'Next.', 'And now?']);
+});
+
+test.each(['steer', 'interrupt', 'queue'] as const)(
+  'a message to a run that is released before it begins is kept with it: %s',
+  async (whenBusy) => {
+    const journal = memoryJournal();
+    await leftWith(journal, 'hold on');
+    const { agent, model } = echoing({ journal });
+    model.free('hold');
+    const talk = agent.conversation('c');
+    const run = talk.run('new');
+    await model.asked('hold on');
+    const released = run.release();
+    const late = talk.run('late', { whenBusy });
+    model.free('hold on');
+    expect(await released).toBe(true);
+    expect(await run).toMatchObject({ status: 'waiting', reason: 'released' });
+    if (whenBusy === 'queue') expect(await late).toMatchObject({ error: { code: 'conversation-waiting' } });
+    await expect.poll(async () => JSON.stringify((await journal.read?.(run.runId))?.lines)).toContain('late');
+    await talk.resume();
+    const said = spoken(await talk.history).filter((text) => !text.includes('/'));
+    expect(said).toEqual(['hold', 'hold on', 'new', 'late']);
+  },
+);
