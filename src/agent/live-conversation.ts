@@ -222,15 +222,14 @@ export class LiveConversation {
     if (content !== null)
       throw new TypeError("agent.run: images and files cannot be sent to a live run. Use whenBusy: 'queue'.");
     const asked = { do: 'steer', id: newRunId(), text: task, interrupt: whenBusy === 'interrupt' } as const;
-    void this.#port.ask(live.run.runId, asked).then(
-      (what) => {
+    const next = { ...rest, whenBusy: 'queue' } as const;
+    void this.#port
+      .ask(live.run.runId, asked)
+      .then((what) => {
         // What it took and could not deliver stands in its result; what it did not take is the next run's input.
-        if (what.delivered || (what.reason !== 'over' && what.reason !== 'too-many') || this.#isClosed) return;
-        this.#line = [...this.#line, this.#wait({ id: newRunId(), input }, rest, true)];
-        this.#advance();
-      },
-      () => undefined,
-    );
+        if (!what.delivered && (what.reason === 'over' || what.reason === 'too-many')) this.run(input, next);
+      })
+      .catch(() => undefined);
     return live.run;
   }
 
@@ -240,7 +239,7 @@ export class LiveConversation {
     if (this.live !== null || this.#isClosed || first === undefined) return;
     this.#line = rest;
     this.live = first.started;
-    first.turn.resolve(rest.filter(({ id }) => this.#begun?.has(id) === true).map(({ message }) => message));
+    first.turn.resolve(rest.map(({ message }) => message));
     this.#answer(first.id, { runId: first.started.run.runId });
   }
 

@@ -55,8 +55,8 @@ export function cutRecording(recording: Recording, at: number, outcome?: Outcome
 
 /** A model's turn may only give what a model can: its machine has nothing else to expect. */
 function checkedOutcome(id: string, outcome: Outcome): Outcome {
-  const { ok, value, error }: { ok?: unknown; value?: unknown; error?: unknown } = Object(outcome);
-  if (ok === true ? value === undefined : ok !== false || !isJsonObject(error))
+  const given: { readonly ok?: unknown; readonly value?: unknown; readonly error?: unknown } = Object(outcome);
+  if (given.ok === true ? given.value === undefined : given.ok !== false || !isJsonObject(given.error))
     throw new TypeError("Option 'outcome' must be { ok: true, value } or { ok: false, error: { code, message } }.");
   if (!outcome.ok || !id.includes('/callLlm#')) return outcome;
   try {

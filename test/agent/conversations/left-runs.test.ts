@@ -141,3 +141,18 @@ test.each(['steer', 'interrupt', 'queue'] as const)(
     expect(said).toEqual(['hold', 'hold on', 'new', 'late']);
   },
 );
+
+test('a message that a run takes no more is kept behind it, also where that run is parked', async () => {
+  const journal = memoryJournal();
+  const pay = fakeTool('pay', ['paid'], { policy: 'confirm' });
+  const model = scriptedModel([calls(['pay']), 'Paid.', 'And more.']);
+  const agent = createAgent({ tools: [pay], model, confirm: 'wait', silent: true, journal, maxSteers: 0 });
+  const talk = agent.conversation('c');
+  const run = talk.run('Pay.', { park: true });
+  for await (const event of run) if (event.type === 'step.started') talk.run('More.', { whenBusy: 'steer' });
+  expect(await run).toMatchObject({ reason: 'parked' });
+  const [waiting] = await talk.pending();
+  await agent.approve(waiting?.runId ?? '', waiting?.callId ?? '');
+  await talk.resume();
+  expect(spoken(await talk.history)).toEqual(['Pay.', '', 'Paid.', 'More.', 'And more.']);
+});
