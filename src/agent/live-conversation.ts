@@ -69,7 +69,8 @@ export class LiveConversation {
   /** Brings what was interrupted to its end, with all that was queued behind it; null where there is nothing. */
   async resume({ context, park = false }: Inherited): Promise<AnyResult | null> {
     if (this.live !== null) throw new AgentBusyError(this.#port.agent, this.live.run.runId);
-    return this.#port.keeper == null ? null : this.#open(this.#port.keeper, { context, park, waiting: true });
+    const { keeper } = this.#port; // What is held goes on by itself.
+    return keeper == null || this.#leave !== null ? null : this.#open(keeper, { context, park, waiting: true });
   }
 
   /** Makes a run that was begun elsewhere the live one; returns a function to call when it is over. */
@@ -120,13 +121,12 @@ export class LiveConversation {
   }
 
   /** What the next run starts from. */
-  async #opened(signal: AbortSignal, { park = false }: RunOptions, queued: readonly SentMessage[] = []) {
+  async #opened(signal: AbortSignal, given: RunOptions, queued: readonly SentMessage[] = []): Promise<Opening> {
     const { keeper = null } = this.#port;
-    if (keeper !== null && !this.isHeld) {
-      const open = this.#open(keeper, { context: undefined, park, waiting: false });
-      if ((await Promise.race([open, aborted(signal)])) === ABORTED) return NEVER;
-    }
-    return this.#now(queued);
+    if (keeper === null || this.isHeld) return this.#now(queued);
+    const open = this.#open(keeper, { context: undefined, park: given.park === true, waiting: false });
+    // Again where another opened it, to resume a run that waits now: nothing begins behind that.
+    return (await Promise.race([open, aborted(signal)])) === ABORTED ? NEVER : this.#opened(signal, given, queued);
   }
 
   #now(queued: readonly SentMessage[]): Opening {

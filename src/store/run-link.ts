@@ -109,8 +109,8 @@ export function linkToUrl(
         try {
           const last = position && { 'last-event-id': position };
           const response = await send({ accept: 'text/event-stream', ...last }, { signal });
-          // Nothing is new and no run is live, or it is refused.
-          if (/^4|204/.test(`${response.status}`)) {
+          // Nothing is new and no run is live, it is refused, or another answers, such as a page to sign in on. 429 passes.
+          if (/^(?:4(?!29)|2(?!00 text\/event-))/.test(`${response.status} ${response.headers.get('content-type')}`)) {
             const { error } = await answerOf(response);
             return error && take({ error });
           }
@@ -140,7 +140,7 @@ export function linkToUrl(
 
 async function answerOf(response: Response): Promise<RequestAnswer> {
   const read: Partial<RequestAnswer> = await response.json().catch(() => ({}));
-  const { ok = true, error = errorOf(`HTTP ${response.status}`) } = read;
+  const { ok = response.status === 204, error = errorOf(`HTTP ${response.status}, not from runStream.serve`) } = read;
   return ok && response.ok ? { ok } : { ok: false, error };
 }
 

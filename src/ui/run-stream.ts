@@ -242,7 +242,7 @@ async function reply({ agent, chat, journal }: Served, runId: string, asked: Sto
   const wrong = refusedReplies(standing, replies);
   if (wrong !== null) return refused(wrong.code, wrong.message);
   if ((await writeReplies(agent, runId, standing, replies)) > 0)
-    return refused('approval-closed', 'The call was answered otherwise meanwhile.');
+    return refused('approval-closed', 'The call was answered meanwhile.');
   const over = await chat.goesOn(runId);
   return over === null ? { ok: true } : refused(over.code, over.message);
 }

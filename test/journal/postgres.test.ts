@@ -60,6 +60,40 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
     expect(skipped).toEqual(['torn-tail']);
   });
 
+  test('a run of an id that Postgres cannot hold is not there', async () => {
+    const journal = postgresJournal(pool, { schema: newSchema(), migrate: true });
+    const agent = createAgent({ model: scriptedModel([]), journal, silent: true });
+    for (const id of ['nul \0 in it', 'half \ud800 of a sign']) {
+      expect(await journal.read(id)).toBeNull();
+      expect(await journal.take(id)).toBeNull();
+      expect(await journal.remove(id)).toBe(false);
+      expect(await agent.cancel(id)).toBe(false);
+      expect(await agent.approve(id, 'c1')).toBe(false);
+    }
+    await journal.close();
+  });
+
+  test('a secret that Postgres cannot hold harms neither its run nor those that are written beside it', async () => {
+    const journal = postgresJournal(pool, { schema: newSchema(), migrate: true });
+    const sent: unknown[] = [];
+    const send = tool({
+      name: 'send',
+      description: 'Sends a key.',
+      inputSchema: { type: 'object', properties: { key: { type: 'string' } } },
+      execute: ({ key }: { key?: unknown }) => sent.push(key),
+    });
+    const agentOf = (key: string) => {
+      const model = scriptedModel([calls(['send', { key }]), 'Done.']);
+      return createAgent({ name: 'sender', model, tools: [send], secrets: [key], journal, silent: true });
+    };
+    const odd = ['the key \0 of Ada', 'the key \ud800 of Bob'];
+    const results = await Promise.all([...odd, 'the key of Cid'].map((key) => agentOf(key).run(`Send ${key}.`)));
+    expect(results.map(({ status }) => status)).toEqual(['answered', 'answered', 'answered']);
+    expect(new Set(sent)).toEqual(new Set([...odd, 'the key of Cid']));
+    for (const { runId } of results) expect(JSON.stringify(await journal.read(runId))).not.toContain('the key');
+    await journal.close();
+  });
+
   const SECONDS = 1000;
 
   /**

@@ -40,6 +40,19 @@ export function storeContract(name: string, make: () => TestedStore | Promise<Te
       expect(await store.list()).toEqual([]);
     });
 
+    test('a name of any signs is had by one at a time, as any other', async () => {
+      await using tested = await make();
+      const store = whole(tested.store);
+      for (const odd of ['nul \0 in it', 'half \ud800 of a sign']) {
+        const free = await store.claim(odd);
+        expect(await store.claim(odd)).toBeNull();
+        await free?.();
+        await (
+          await store.claim(odd)
+        )?.();
+      }
+    });
+
     test('a run that is not there is null to read and take, and false to remove', async () => {
       await using tested = await make();
       const store = whole(tested.store);

@@ -7,7 +7,7 @@ export class AgentBusyError extends Error {
 
   constructor(agent: string, runId: string) {
     super(
-      `Agent '${agent}' is busy with run ${runId}. Await or cancel it first, say what to do with the option whenBusy, or use agent.conversation(id) for each user or session.`,
+      `Agent '${agent}' is busy with run ${runId}. Await or cancel it first, say what to do with the option whenBusy, or use another conversation, agent.conversation(id): one for each user or session.`,
     );
   }
 }

@@ -99,7 +99,11 @@ export class PostgresDatabase {
       this.#ready = null;
       throw error;
     }
-    return this.#patiently(name, text, values);
+    return this.#patiently(
+      name,
+      text,
+      values.map((value) => (typeof value === 'string' ? searchable(value) : value)),
+    );
   }
 
   /** Creates or updates the tables. Any number of processes may do so at once. Returns the versions before and after. */
@@ -233,6 +237,11 @@ function isPassing(error: unknown): boolean {
   const code = sqlStateOf(error);
   if (code === 'package-missing') return false;
   return !/^[0-9A-Z]{5}$/.test(code) || PASSING.test(code) || !('severity' in Object(error));
+}
+
+/** A text without the characters that Postgres cannot store. */
+export function searchable(text: string): string {
+  return text.replaceAll('\0', '\u{fffd}').toWellFormed();
 }
 
 /** The code that the server gave an error, or else that of the system; empty without one. */

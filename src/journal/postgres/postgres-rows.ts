@@ -3,7 +3,7 @@ import { historyIdOf, withHistory } from '../format/histories.ts';
 import { RecordingError } from '../format/journal-error.ts';
 import { type Recording, readRecording } from '../format/recording.ts';
 import { type RunSummary, type Tallied, summaryOf, textOrNull } from '../format/tally.ts';
-import type { PostgresDatabase, PostgresRow } from './postgres-database.ts';
+import { type PostgresDatabase, type PostgresRow, searchable } from './postgres-database.ts';
 
 /** Whether a living process writes the run `r`. */
 export const WRITTEN =
@@ -40,11 +40,6 @@ function dueAt({ at, due }: Tallied): string | null {
 
 /** 9999-12-31. */
 const LATEST = 253_402_214_400_000;
-
-/** A text without the characters that Postgres cannot store. */
-export function searchable(text: string): string {
-  return text.replaceAll('\0', '\u{fffd}').toWellFormed();
-}
 
 /** The same of all texts of a value. */
 export function searchableJson(value: Json): Json {

@@ -1,8 +1,8 @@
 /** Owns: the statements on runs other than adding to them: finding, taking, listing and removing. Each may be sent twice. */
 import { JournalError } from '../format/journal-error.ts';
 import { checkQuery, matches, type RunQuery, type RunSummary, type Tallied } from '../format/tally.ts';
-import { sqlStateOf, type PostgresDatabase, type PostgresRow } from './postgres-database.ts';
-import { columnsOf, searchable, searchableJson, summaryOfRun, WRITTEN } from './postgres-rows.ts';
+import { searchable, sqlStateOf, type PostgresDatabase, type PostgresRow } from './postgres-database.ts';
+import { columnsOf, searchableJson, summaryOfRun, WRITTEN } from './postgres-rows.ts';
 
 /** How many rows are read at a time. */
 const PAGE = 500;
@@ -80,7 +80,7 @@ export class PostgresRuns {
        secrets as (delete from $s.secrets s using gone where s.run_id = gone.run_id)
        select run_id, history, array(select distinct encode(blob, 'hex') from lines where run = gone.id and blob is not null) blobs
        from gone`,
-      [runIds],
+      [runIds.map(searchable)],
     );
     await sweep(this.#database, rows);
     return rows.map((row) => String(row['run_id']));
@@ -122,16 +122,14 @@ export class PostgresRuns {
       conditions.push(condition(`$${values.length}`));
     };
     const { agent, state, status, reason, tool, errorCode, metadata, after, due } = query;
-    const text = (value: string | undefined): string | undefined =>
-      value === undefined ? undefined : searchable(value);
-    where((p) => `agent = ${p}`, text(agent));
-    where((p) => `status = ${p}`, text(status));
-    where((p) => `reason = ${p}`, text(reason));
-    where((p) => `error_code = ${p}`, text(errorCode));
-    where((p) => `tools ? ${p}::text`, text(tool));
+    where((p) => `agent = ${p}`, agent);
+    where((p) => `status = ${p}`, status);
+    where((p) => `reason = ${p}`, reason);
+    where((p) => `error_code = ${p}`, errorCode);
+    where((p) => `tools ? ${p}::text`, tool);
     where((p) => `(due is null or due <= ${p}::timestamptz) and not ended and not ${WRITTEN}`, due);
     if (after !== undefined) {
-      values.push(searchable(after.at), searchable(after.runId));
+      values.push(after.at, after.runId);
       conditions.push(`(at, run_id) < ($${values.length - 1}, $${values.length})`);
     }
     if (state !== undefined) conditions.push(STATES[state]);

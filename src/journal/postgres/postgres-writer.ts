@@ -8,7 +8,7 @@
  * I3 Secrets are written before the lines that were asked for after them.
  */
 import { JournalError } from '../format/journal-error.ts';
-import { sqlStateOf, type PostgresDatabase } from './postgres-database.ts';
+import { searchable, sqlStateOf, type PostgresDatabase } from './postgres-database.ts';
 import type { PostgresLease } from './postgres-lease.ts';
 import { insertLines, type MoreLines, replaceLines } from './postgres-lines.ts';
 
@@ -58,7 +58,9 @@ export class PostgresWriter {
   }
 
   keepSecrets(runId: string, secrets: Readonly<Record<string, string>>): void {
-    this.#secrets.push(...Object.entries(secrets).map(([mark, value]) => [runId, mark, value] as const));
+    // One that the database cannot hold ends with the process, and stands in the way of nothing that is written beside it.
+    const held = Object.entries(secrets).filter(([, value]) => searchable(value) === value);
+    this.#secrets.push(...held.map(([mark, value]) => [runId, mark, value] as const));
     this.#start();
   }
 

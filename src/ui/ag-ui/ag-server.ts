@@ -112,7 +112,7 @@ async function answered(agent: ServedAgent, { chat, last, input, options }: Aske
   const refused = refusedReplies(standing, replies, { all: true });
   if (refused !== null) return failed(input, refused.code, refused.message);
   if ((await writeReplies(agent, last.runId, standing, replies)) > 0)
-    return failed(input, 'approval-closed', 'The call was answered otherwise meanwhile.');
+    return failed(input, 'approval-closed', 'The call was answered meanwhile.');
   const resumed = chat.resume();
   return streamOf(input, { ...options, resumed }, last.runId, { line: shownUntil(standing, replies), messages: null });
 }

@@ -120,7 +120,7 @@ async function answer(
   const refused = refusedReplies(standing, replies);
   if (refused !== null) return refusal(409, refused.code, refused.message);
   if ((await writeReplies(agent, last.runId, standing, replies)) > 0)
-    return refusal(409, 'approval-closed', 'The call was answered otherwise meanwhile.');
+    return refusal(409, 'approval-closed', 'The call was answered meanwhile.');
   const resumed = chat.resume();
   if (!isStreamed) return Response.json({ runId: last.runId });
   const line = at !== null && at.runId === last.runId ? at.position : shownUntil(standing, replies);

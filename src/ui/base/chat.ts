@@ -94,6 +94,10 @@ export class Chat {
   /** Begins a run, queued behind a live one. `metadata` identifies it. */
   async run(input: RunInput, metadata: JsonObject): Promise<ChatStart> {
     const { journal, context } = this.#options;
+    const { state } = (await this.last()) ?? {};
+    // What another process has left goes on before, with the context of this owner. The run reports where that fails.
+    if (state === 'interrupted' || state === 'ended')
+      this.#conversation.resume({ context, park: true }).catch(() => undefined);
     const run = this.#conversation.run(input, { whenBusy: 'queue', context, metadata, park: true });
     if (await begun(journal, run)) return { ok: true, runId: run.runId };
     const { error, result } = await run;

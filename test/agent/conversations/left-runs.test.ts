@@ -156,3 +156,31 @@ test('a message that a run takes no more is kept behind it, also where that run 
   await talk.resume();
   expect(spoken(await talk.history)).toEqual(['Pay.', '', 'Paid.', 'More.', 'And more.']);
 });
+
+test('what is said while an answered run goes on does not begin behind it where it waits for a person again', async () => {
+  const journal = memoryJournal();
+  const tools = [fakeTool('pay', ['paid', 'paid'], { policy: 'confirm' })];
+  const model = scriptedModel([calls(['pay']), calls(['pay']), 'Paid twice.', 'Nothing else.']);
+  const talk = createAgent({ model, tools, silent: true, journal, confirm: 'wait' });
+  const conversation = talk.conversation('c');
+  const { runId } = await conversation.run('Pay twice.', { park: true });
+  const answer = async (): Promise<boolean> =>
+    talk.approve(runId, (await conversation.pending())[0]?.callId ?? 'none waits');
+  expect(await answer()).toBe(true);
+  const [goneOn, early] = await Promise.all([
+    conversation.resume({ park: true }),
+    conversation.run('Too early.', { whenBusy: 'queue', park: true }),
+  ]);
+  expect(goneOn).toMatchObject({ status: 'waiting', runId });
+  expect(early).toMatchObject({ status: 'failed', error: { code: 'conversation-waiting' }, stepsTaken: 0 });
+  expect(await conversation.runs()).toMatchObject([{ runId, state: 'waiting' }]);
+  // The second call can be answered, and what is said meanwhile follows on all of it.
+  expect(await answer()).toBe(true);
+  const [done, next] = await Promise.all([
+    conversation.resume({ park: true }),
+    conversation.run('What else?', { whenBusy: 'queue', park: true }),
+  ]);
+  expect([done?.result, next.result]).toEqual(['Paid twice.', 'Nothing else.']);
+  const said = spoken(await conversation.history).filter((text) => text !== '');
+  expect(said).toEqual(['Pay twice.', 'Paid twice.', 'What else?', 'Nothing else.']);
+});

@@ -1,0 +1,75 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { fileJournal } from '../../src/journal/index.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { agUi, runStream, uiStream } from '../../src/ui/index.ts';
+import { calls } from '../support/replies.ts';
+import { payingAgent } from './paying-agent.ts';
+
+const SERVERS = { runStream, uiStream, agUi };
+
+/** What a page posts to say something. */
+function said(kind: keyof typeof SERVERS, text: string): Request {
+  const bodies = {
+    runStream: { type: 'send', text },
+    uiStream: { id: 'a', messages: [{ id: text, role: 'user', parts: [{ type: 'text', text }] }] },
+    agUi: { threadId: 'a', runId: text, messages: [{ id: text, role: 'user', content: text }], tools: [], context: [] },
+  };
+  const body = JSON.stringify({ ...bodies[kind], trigger: 'submit-message', state: {}, forwardedProps: {} });
+  const headers = { 'content-type': 'application/json' };
+  return new Request('http://app.example/api?id=a', { method: 'POST', headers, body });
+}
+
+/** Processes of an app, one after the other. Their tool says for whom it looked, and the first time hangs. */
+function app() {
+  const folder = mkdtempSync(join(tmpdir(), 'ui-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const seen: unknown[] = [];
+  return (replies: Parameters<typeof payingAgent>[1], hang = false) => {
+    const journal = fileJournal(folder);
+    const look = (_args: object, { context, signal }: { context: unknown; signal: AbortSignal }) => {
+      seen.push(context);
+      return hang ? new Promise<string>((resolve) => signal.addEventListener('abort', () => resolve(''))) : 'seen';
+    };
+    const tools = [fakeTool('look', [look, look, look], { effects: 'none' })];
+    const agent = payingAgent(journal, replies, { tools });
+    onTestFinished(() => agent.close({ runs: 'release' }));
+    const say = async (kind: keyof typeof SERVERS, text: string): Promise<Response> =>
+      SERVERS[kind].serve(agent, said(kind, text), { journal, owner: 'ada', context: { user: 'ada' } });
+    return { agent, journal, seen, say };
+  };
+}
+
+for (const kind of ['runStream', 'uiStream', 'agUi'] as const) {
+  test(`${kind}: a message after a restart continues the run before it, and what was queued, for the same user`, async () => {
+    const start = app();
+    const first = start([calls(['look'])], true);
+    await first.say('runStream', 'Look.');
+    await expect.poll(() => first.seen.length).toBe(1);
+    await first.say('runStream', 'Look again.');
+    await first.agent.close({ runs: 'release' });
+    const next = start(['Seen.', calls(['look']), 'Seen again.', 'Next.']);
+    expect((await next.say(kind, 'And now?')).status).toBe(200);
+    const all = async () => (await next.journal.list?.()) ?? [];
+    await expect.poll(async () => (await all()).filter(({ state }) => state === 'ended').length).toBe(3);
+    expect((await all()).map(({ input }) => input)).toEqual(['And now?', 'Look again.', 'Look.']);
+    // Hung, then again, then for what was queued.
+    expect(next.seen).toEqual([{ user: 'ada' }, { user: 'ada' }, { user: 'ada' }]);
+  });
+
+  test(`${kind}: what a server that was closed has kept in its queue is run for the same user`, async () => {
+    const start = app();
+    const first = start([calls(['look'])], true);
+    await first.say('runStream', 'Look.');
+    await expect.poll(() => first.seen.length).toBe(1);
+    await first.say('runStream', 'Look again.');
+    await first.agent.close();
+    const next = start([calls(['look']), 'Seen again.', 'Next.']);
+    expect((await next.say(kind, 'And now?')).status).toBe(200);
+    const all = async () => (await next.journal.list?.()) ?? [];
+    await expect.poll(async () => (await all()).filter(({ state }) => state === 'ended').length).toBe(3);
+    expect(next.seen).toEqual([{ user: 'ada' }, { user: 'ada' }]);
+  });
+}
