@@ -1,4 +1,4 @@
-import type { MachineDrawing, StateDrawing } from '../../frames/protocol.ts';
+import { type MachineDrawing, type StateDrawing, statesIn } from '../../frames/protocol.ts';
 import type { Point } from '../../layout/chart-layout.ts';
 
 /** Drawings with more states than this are too many to be read at once. */
@@ -25,11 +25,6 @@ export function collapses(drawing: MachineDrawing): readonly ReadonlySet<string>
   let sets: readonly ReadonlySet<string>[] = [new Set()];
   for (const path of autoCollapsed(drawing, new Set())) sets = sets.flatMap((set) => [set, new Set([...set, path])]);
   return sets;
-}
-
-/** A state and all below it. */
-function statesIn(state: StateDrawing): readonly StateDrawing[] {
-  return [state, ...state.children.flatMap(statesIn)];
 }
 
 /** A transition in one line: the state that it leaves, on what, and where it leads. Its id, when it is not in the drawing. */
@@ -135,11 +130,7 @@ const BOTTOM = 36;
 export function fitCamera(drawing: Size, view: Size, top: number): Camera {
   const room = { width: Math.max(40, view.width - 2 * MARGIN), height: Math.max(40, view.height - top - BOTTOM) };
   const zoom = Math.min(MOST_FIT, room.width / drawing.width, room.height / drawing.height);
-  return {
-    zoom,
-    x: (view.width - drawing.width * zoom) / 2,
-    y: top + (room.height - drawing.height * zoom) / 2,
-  };
+  return { zoom, x: (view.width - drawing.width * zoom) / 2, y: top + (room.height - drawing.height * zoom) / 2 };
 }
 
 /** Zooms by a factor so that what is under a point of the screen stays there. */
