@@ -13,11 +13,7 @@ export const diagramCommand: Command = {
     'mcpConnection, mcpCall, mcpTask) or of any XState v5 machine that your module exports. Default: agent.',
   ].join('\n'),
   options: [
-    {
-      name: 'format',
-      value: '<format>',
-      help: "mermaid (default), svg or json. svg needs the package 'elkjs'.",
-    },
+    { name: 'format', value: '<format>', help: "mermaid (default), svg or json. svg needs the package 'elkjs'." },
     {
       name: 'export',
       value: '<name>',

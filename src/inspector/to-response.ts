@@ -46,10 +46,7 @@ const BATCH = 100;
 export function toResponse(run: AsyncIterable<RunEvent>, options: ToResponseOptions = {}): Response {
   checkOptions(options);
   const after = lastNumber(options.lastEventId);
-  return eventStream(
-    (signal) => batches(run, { after, tell: teller(options) }, signal),
-    options.headers === undefined ? {} : { headers: options.headers },
-  );
+  return eventStream((signal) => batches(run, { after, tell: teller(options) }, signal), options.headers);
 }
 
 async function* batches(

@@ -36,6 +36,12 @@ export function parsedText(text: string): Json | undefined {
   }
 }
 
+/** The value of a JSON text; any other text as it is. */
+export function jsonOrText(text: string): Json {
+  const value = parsedText(text);
+  return value === undefined ? text : value;
+}
+
 /** Freezes a value and all it holds; what is frozen already is taken to be frozen throughout. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;

@@ -1,6 +1,6 @@
 import type { ProtocolWarning } from './wire/link.ts';
 import { LOG_LEVELS, type McpLogLevel } from './config/config.ts';
-import type { Json, JsonObject } from '../json/json.ts';
+import type { JsonObject } from '../json/json.ts';
 import { cutMiddle } from '../tools/result.ts';
 
 /** Events by their `type`, each to the listeners that asked for it. */
@@ -106,11 +106,8 @@ export function createServerLog(
       leftOut += 1;
       return;
     }
-    tell({ level, logger: typeof logger === 'string' ? logger.slice(0, 200) : null, message: textOf(data), leftOut });
+    const message = cutMiddle(typeof data === 'string' ? data : JSON.stringify(data ?? null), LONGEST);
+    tell({ level, logger: typeof logger === 'string' ? logger.slice(0, 200) : null, message, leftOut });
     leftOut = 0;
   };
-}
-
-function textOf(data: Json | undefined): string {
-  return cutMiddle(typeof data === 'string' ? data : JSON.stringify(data ?? null), LONGEST);
 }

@@ -40,18 +40,14 @@ export function fakeTool(
   definition: FakeToolDefinition = {},
 ): FakeTool {
   checkDefinition(definition, `fakeTool '${name}'`);
+  const { policy, timeoutMs, ...others } = definition;
   const calls: JsonObject[] = [];
   const made = tool({
+    ...others,
     name,
-    description: definition.description ?? `A fake ${name}.`,
-    ...(definition.inputSchema === undefined ? {} : { inputSchema: definition.inputSchema }),
-    ...(definition.policy === undefined ? {} : { policy: definition.policy }),
-    ...(definition.effects === undefined ? {} : { effects: definition.effects }),
-    ...(definition.atomic === undefined ? {} : { atomic: definition.atomic }),
-    ...(definition.enabled === undefined ? {} : { enabled: definition.enabled }),
-    ...(definition.polling === undefined ? {} : { polling: definition.polling }),
-    ...(definition.timeoutMs === undefined ? {} : { timeoutMs: definition.timeoutMs }),
-    ...(definition.onError === undefined ? {} : { onError: definition.onError }),
+    description: others.description ?? `A fake ${name}.`,
+    ...(policy === undefined ? {} : { policy }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
     execute: (args: JsonObject, context) => {
       calls.push(args);
       const result = results[Math.min(calls.length, results.length) - 1];

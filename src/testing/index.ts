@@ -6,7 +6,7 @@ export { ExplorationError } from './explore/walk/exploration-error.ts';
 export { explorePaths } from './explore/explore-paths.ts';
 export { playBack } from './explore/walk/counterexample.ts';
 export { fakeTool } from './fake-tool.ts';
-export { forbidLiveModels } from './forbid-live-models.ts';
+export { forbidLiveModels } from '../models/endpoint/live-guard.ts';
 export { hostileModel } from './hostile-model.ts';
 export { matchers } from './matchers.ts';
 export { RecordingMissError, UseRecordingError } from './recordings/recording-errors.ts';

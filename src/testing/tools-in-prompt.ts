@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type Json } from '../json/json.ts';
+import { isJsonObject, type JsonObject, type Json, parsedText } from '../json/json.ts';
 
 /** A tool as a prompt describes it. */
 export interface PromptTool {
@@ -89,18 +89,12 @@ function objectAt(text: string, start: number): { readonly value: JsonObject; re
       else if (char === '"') inString = false;
     } else if (char === '"') inString = true;
     else if (char === '{') depth += 1;
-    else if (char === '}' && --depth === 0) return parsedObject(text.slice(start, at + 1), at + 1);
+    else if (char === '}' && --depth === 0) {
+      const value = parsedText(text.slice(start, at + 1));
+      return isJsonObject(value) ? { value, end: at + 1 } : undefined;
+    }
   }
   return undefined;
-}
-
-function parsedObject(text: string, end: number): { readonly value: JsonObject; readonly end: number } | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? { value, end } : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 const HEAD = /^- ([A-Za-z_][\w.-]*)(?:: |, of the MCP server '.*'$)(.*)$/;
@@ -134,16 +128,7 @@ function toolsInList(prompt: string): readonly PromptTool[] {
 }
 
 function typeOf(text: string): JsonObject {
-  if (text.startsWith('one of ')) return { enum: parsed(text.slice('one of '.length)) };
-  const schema = text.startsWith('{') ? parsed(text) : null;
+  if (text.startsWith('one of ')) return { enum: parsedText(text.slice('one of '.length)) ?? null };
+  const schema = text.startsWith('{') ? parsedText(text) : null;
   return isJsonObject(schema) ? schema : { type: text };
-}
-
-function parsed(text: string): Json {
-  try {
-    const value: Json = JSON.parse(text);
-    return value;
-  } catch {
-    return null;
-  }
 }

@@ -232,26 +232,32 @@ test('--show-prompts and --show-stats show the prompt and the figures', async ()
   expect(stderr).toContain('12 tokens in, 7 out');
 });
 
-test('the tools of --mcp replace the file tools, and those that change something are denied where nobody can be asked', async () => {
-  await using folder = await temporaryFolder();
-  const entry = join(import.meta.dirname, '../../node_modules/@modelcontextprotocol/server-memory/dist/index.js');
-  const memory = {
-    command: process.execPath,
-    args: [entry],
-    env: { MEMORY_FILE_PATH: join(folder.path, 'memory.jsonl') },
-  };
-  await writeFile(join(folder.path, 'mcp.json'), JSON.stringify({ mcpServers: { memory } }));
-  const create = { name: 'memory_create_entities', arguments: { entities: [] } };
-  await using server = await startModelServer([{ toolCalls: [create] }, 'It was denied.']);
-  const ended = await runCli(['run', 'Remember me', '--mcp', 'mcp.json', '--base-url', server.baseURL], {
-    cwd: folder.path,
-  });
-  expect(ended.code).toBe(0);
-  const names = server.requests[0]?.body.tools?.map((tool) => tool.function.name) ?? [];
-  expect(names).toContain('memory_read_graph');
-  expect(names.filter((name) => name.startsWith('files_'))).toEqual([]);
-  expect(ended.stderr).toContain("Tool 'memory_create_entities' requires confirmation but no callback is set");
-});
+test.each([
+  ['mcpServers', (memory: object) => ({ mcpServers: { memory } })],
+  ['servers beside an empty mcpServers', (memory: object) => ({ mcpServers: {}, servers: { memory } })],
+])(
+  'the tools of --mcp (%s) replace the file tools, and those that change something are denied where nobody can be asked',
+  async (_, file) => {
+    await using folder = await temporaryFolder();
+    const entry = join(import.meta.dirname, '../../node_modules/@modelcontextprotocol/server-memory/dist/index.js');
+    const memory = {
+      command: process.execPath,
+      args: [entry],
+      env: { MEMORY_FILE_PATH: join(folder.path, 'memory.jsonl') },
+    };
+    await writeFile(join(folder.path, 'mcp.json'), JSON.stringify(file(memory)));
+    const create = { name: 'memory_create_entities', arguments: { entities: [] } };
+    await using server = await startModelServer([{ toolCalls: [create] }, 'It was denied.']);
+    const ended = await runCli(['run', 'Remember me', '--mcp', 'mcp.json', '--base-url', server.baseURL], {
+      cwd: folder.path,
+    });
+    expect(ended.code).toBe(0);
+    const names = server.requests[0]?.body.tools?.map((tool) => tool.function.name) ?? [];
+    expect(names).toContain('memory_read_graph');
+    expect(names.filter((name) => name.startsWith('files_'))).toEqual([]);
+    expect(ended.stderr).toContain("Tool 'memory_create_entities' requires confirmation but no callback is set");
+  },
+);
 
 test('a reader that has gone does not make the command fail noisily', async () => {
   await using folder = await temporaryFolder();

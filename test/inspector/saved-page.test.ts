@@ -3,7 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { createActor, createMachine } from 'xstate';
+import { assign, createActor, createMachine } from 'xstate';
 import type { Frame, SavedPage, SavedSession, StepDetail } from '../../src/inspector/frames/protocol.ts';
 import { JournalPlayer } from '../../src/inspector/page/player/journal-player.ts';
 import { share, unshare } from '../../src/inspector/frames/shared-json.ts';
@@ -57,6 +57,23 @@ describe('a saved page', () => {
     const details = unshare(session.details) as unknown as readonly StepDetail[];
     expect(details.map(({ step }) => step)).toEqual(steps);
     expect(steps.at(-1)).toMatchObject({ to: ['GREEN'] });
+  });
+
+  test('holds what a machine keeps in its context once, however many steps it took', async () => {
+    const shown = await inspector();
+    const counting = createMachine({
+      id: 'counting',
+      context: { count: 0, kept: Array.from({ length: 100 }, (_, n) => `${n} ${'x'.repeat(100)}`) },
+      on: { next: { actions: assign({ count: ({ context }) => context.count + 1 }) } },
+    });
+    const actor = createActor(counting, { inspect: shown.inspect }).start();
+    for (let n = 0; n < 50; n++) actor.send({ type: 'next' });
+    const html = await (await viewer(shown.url).get('/api/sessions/system-1/export')).text();
+    const data = /id="signalbox-saved">([^<]*)</.exec(html)?.[1] ?? '';
+    const [session] = (JSON.parse(data) as SavedPage).sessions;
+    const details = session !== undefined && 'frames' in session ? unshare(session.details) : null;
+    expect(details).toMatchObject({ length: 51, 50: { before: { count: 49 }, after: { count: 50 } } });
+    expect(data.split('99 xxx')).toHaveLength(2);
   });
 
   test('is the same where the page lies compressed, as in the package', async () => {

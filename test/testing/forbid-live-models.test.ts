@@ -1,6 +1,6 @@
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import { forbidLiveModels } from '../../src/testing/forbid-live-models.ts';
+import { forbidLiveModels } from '../../src/models/endpoint/live-guard.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import '../../src/testing/vitest.ts';
 import { agentOn } from '../agent/agent-on-server.ts';

@@ -7,7 +7,7 @@ import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { ReplayDivergenceError } from '../../src/journal/replay/divergence.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
-import { forbidLiveModels } from '../../src/testing/forbid-live-models.ts';
+import { forbidLiveModels } from '../../src/models/endpoint/live-guard.ts';
 import { scriptedModel, type ScriptedReply } from '../../src/testing/scripted-model.ts';
 import { useRecording } from '../../src/testing/recordings/use-recording.ts';
 import '../../src/testing/vitest.ts';

@@ -8,14 +8,12 @@ import { silentOutput } from '../../output/output-handler.ts';
 import { terminalConfirm } from '../../terminal/terminal-confirm.ts';
 import type { AgentChoices } from './agent-flags.ts';
 import { type ChosenModel, selectModel } from './select-model.ts';
+import { isConfig } from '../mcp/mcp-servers.ts';
 import { type Interrupts, takeInterrupts } from '../command/interrupts.ts';
-import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, parse } from 'node:path';
 import { McpConfigError, type McpServersConfig } from '../../mcp/config/config.ts';
-import { readMcpConfigFile } from '../../mcp/config/config-file.ts';
-import { readMcpServers } from '../../mcp/config/read-config.ts';
-import { isJsonObject } from '../../json/json.ts';
+import { readMcpConfigEntries, readMcpConfigFile } from '../../mcp/config/config-file.ts';
 import { UsageError } from '../command/command.ts';
 import { accessSync, constants, openSync, statSync } from 'node:fs';
 import { fileJournal, singleFileJournal } from '../../journal/stores/file.ts';
@@ -122,9 +120,11 @@ async function chooseServers(file: string | undefined, folder: string): Promise<
   if (file === undefined) return fileServer(folder);
   try {
     await readMcpConfigFile(file);
-    const servers = serversOf(JSON.parse((await readFile(file, 'utf8')).replace(/^\ufeff/, '')));
+    const entries = Object.entries(await readMcpConfigEntries(file));
     return Object.fromEntries(
-      Object.entries(servers).map(([name, config]) => [name, { ...config, policy: config.policy ?? 'by-annotations' }]),
+      entries.flatMap(([name, config]) =>
+        isConfig(config) ? [[name, { ...config, policy: config.policy ?? 'by-annotations' }]] : [],
+      ),
     );
   } catch (error) {
     if (error instanceof McpConfigError) throw new UsageError(`--mcp: ${error.message}`);
@@ -144,18 +144,6 @@ function fileServer(folder: string): McpServersConfig | null {
     if (systemCode(error) === 'MODULE_NOT_FOUND') return null;
     throw error;
   }
-}
-
-function serversOf(content: unknown): McpServersConfig {
-  const servers: unknown = isJsonObject(content) ? (content.mcpServers ?? content.servers) : undefined;
-  if (!areServers(servers)) throw new McpConfigError('mcpServers must be an object of servers by name.');
-  return servers;
-}
-
-function areServers(servers: unknown): servers is McpServersConfig {
-  // Throws, naming server and key, for anything that is not one.
-  readMcpServers(servers);
-  return true;
 }
 
 /** Where runs are recorded: in memory alone, or in files, of which `fileOf` names that of a run. */

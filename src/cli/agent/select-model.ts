@@ -29,9 +29,7 @@ export async function selectModel(choices: AgentChoices, env: Environment): Prom
   const endpoint = settle(options, env);
   if (endpoint !== undefined)
     return connected(configuredModel(options, env), endpoint, sourceOf(choices, options, env));
-  const discovery = await discoverEndpoint({
-    env: asked === undefined ? env : { ...env, SIGNALBOX_MODEL: asked },
-  });
+  const discovery = await discoverEndpoint({ env: asked === undefined ? env : { ...env, SIGNALBOX_MODEL: asked } });
   if (discovery.kind === 'found') return discovered(discovery, options, env);
   // A model that was named is not replaced by a stand-in: its run reports what is missing.
   if (asked !== undefined) return { model: configuredModel(options, env), said: '', close: nothing };

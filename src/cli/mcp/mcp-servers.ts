@@ -84,7 +84,7 @@ function readEntry(name: string, entry: unknown, env: Environment): McpEntry {
 }
 
 /** Only asked for what has been checked. */
-function isConfig(entry: unknown): entry is McpServerConfig {
+export function isConfig(entry: unknown): entry is McpServerConfig {
   return typeof entry === 'object' && entry !== null && ('command' in entry || 'url' in entry);
 }
 

@@ -177,10 +177,7 @@ function completeRow(complete: boolean): Row {
     : { label: 'Complete', text: 'no, the text was cut off', style: 'yellow' };
 }
 
-const HINT: Row = {
-  label: 'Hint',
-  text: "If this is a call in a model's own format, name the tools with --tools.",
-};
+const HINT: Row = { label: 'Hint', text: "If this is a call in a model's own format, name the tools with --tools." };
 
 function given(label: string, text: string): readonly Row[] {
   return text === '' ? [] : [{ label, text }];

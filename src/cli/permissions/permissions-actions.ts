@@ -1,6 +1,10 @@
 import { escaped } from '../../output/console/escaped.ts';
-import { readPermissions } from '../../security/permissions-file.ts';
-import { type AgentPermissions, sortedServerTools, NO_PERMISSIONS } from '../../security/permissions-file.ts';
+import {
+  type AgentPermissions,
+  NO_PERMISSIONS,
+  readPermissions,
+  sortedServerTools,
+} from '../../security/permissions-file.ts';
 import type { ServerTool } from '../../tools/server-tool.ts';
 import { EXIT_CODE, UsageError } from '../command/command.ts';
 import { permissionStore } from '../../security/permissions-store.ts';

@@ -21,16 +21,8 @@ export const permissionsCommand: Command = {
       value: '<name>',
       help: "Whose permissions. Default: those of all agents for 'list'; else those of the only one there is.",
     },
-    {
-      name: 'path',
-      value: '<file>',
-      help: 'The permission file. Default: ~/.signalbox/security/allowed-tools.json.',
-    },
-    {
-      name: 'server',
-      value: '<address>',
-      help: "With 'remove': only of this MCP server, as 'list' shows it.",
-    },
+    { name: 'path', value: '<file>', help: 'The permission file. Default: ~/.signalbox/security/allowed-tools.json.' },
+    { name: 'server', value: '<address>', help: "With 'remove': only of this MCP server, as 'list' shows it." },
     { name: 'json', help: "With 'list': print one JSON object." },
   ],
   async run({ values, flags, positionals }) {

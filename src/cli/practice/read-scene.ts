@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../json/json.ts';
+import { isJsonObject, type JsonObject, jsonOrText, parsedText } from '../../json/json.ts';
 import type { Finished, Scene, PracticeCall, ToolOutcome } from './scene.ts';
 import { type PromptTool, toolsInPrompt } from '../../testing/tools-in-prompt.ts';
 
@@ -127,17 +127,13 @@ function stepsOf(object: JsonObject): readonly PracticeCall[] {
 }
 
 function objectIn(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parsedText(text);
+  return isJsonObject(value) ? value : undefined;
 }
 
 /** Reads what a tool message says: a tool result in JSON, with MCP's content inside or not, or plain text. */
 function readResult(content: string): ToolOutcome {
-  const value = parsed(content);
+  const value = jsonOrText(content);
   if (!isJsonObject(value)) return cutResult(content) ?? { ok: true, text: content, data: value, isWhole: true };
   const { status, error } = value;
   if (status === 'error' || value['isError'] === true || (typeof error === 'string' && status !== 'success')) {
@@ -145,7 +141,7 @@ function readResult(content: string): ToolOutcome {
   }
   const data = 'data' in value ? value['data'] : 'status' in value ? value['message'] : value;
   const text = textOf(data);
-  return { ok: true, text, data: isJsonObject(data) && isMcpContent(data) ? parsed(text) : data, isWhole: true };
+  return { ok: true, text, data: isJsonObject(data) && isMcpContent(data) ? jsonOrText(text) : data, isWhole: true };
 }
 
 /** A long result has its middle cut out, so it is not JSON any more: its longest text is read as far as it goes. */
@@ -182,15 +178,6 @@ function isMcpContent(value: { readonly [key: string]: unknown }): boolean {
     (typeof content === 'string' || Array.isArray(content)) &&
     Object.keys(value).every((key) => companions.includes(key))
   );
-}
-
-function parsed(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return value;
-  } catch {
-    return text;
-  }
 }
 
 /** A message's text, whichever form it has. */

@@ -23,7 +23,7 @@ export const bisectCommand: Command = {
     const { length } = args.positionals;
     if (length < 2 || length > 3)
       throw new UsageError('two recordings are compared, or one recording on two versions of an agent.');
-    const { bisectAgents, bisectRecordings } = await import('./bisect-runs.ts');
-    return length === 2 ? bisectRecordings(args) : bisectAgents(args);
+    if (length === 2) return (await import('./recording-actions.ts')).diffRecordings(args);
+    return (await import('./bisect-runs.ts')).bisectAgents(args);
   },
 };

@@ -2,14 +2,9 @@ import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
 import { replay } from '../../journal/replay/replay.ts';
 import { escaped } from '../../output/console/escaped.ts';
 import { type Arguments, EXIT_CODE } from '../command/command.ts';
-import { type RecordedVerdict, diffRecordings } from './recording-actions.ts';
+import type { RecordedVerdict } from './recording-actions.ts';
 import { readRecordingOf } from './kept-runs.ts';
 import { loadSimulated } from '../simulate/simulate-agent.ts';
-
-/** Two recordings, as `recording diff` compares them. */
-export function bisectRecordings(args: Arguments): Promise<number> {
-  return diffRecordings(args);
-}
 
 /** One recording on two versions of its agent. */
 export async function bisectAgents({ values, flags, positionals }: Arguments): Promise<number> {

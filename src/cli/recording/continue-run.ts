@@ -67,10 +67,7 @@ export async function resumeKeptRun(args: Arguments): Promise<number> {
   const json = args.flags.has('json');
   const runId = await wholeRunId(place, args.positionals[0] ?? '');
   if (runId === null) return EXIT_CODE.failed;
-  const cli = await makeAgent(choices, {
-    answerOnConsole: !json && answerOnConsole(),
-    journal: journalAt(place),
-  });
+  const cli = await makeAgent(choices, { answerOnConsole: !json && answerOnConsole(), journal: journalAt(place) });
   try {
     const before = (await place.store.list()).find((run) => run.runId === runId);
     if (before?.state === 'ended') console.error(`Run ${runId} has ended already.`);

@@ -5,7 +5,7 @@ import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { RunQuery, RunSummary } from '../../journal/format/tally.ts';
 import { postgresJournal } from '../../journal/postgres/index.ts';
 import { sqliteJournal } from '../../journal/stores/sqlite.ts';
-import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import { type JsonObject, isJsonObject, jsonOrText, parsedText } from '../../json/json.ts';
 import { UsageError } from '../command/command.ts';
 import { escaped } from '../../output/console/escaped.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
@@ -100,19 +100,11 @@ export async function readQuery(values: ReadonlyMap<string, string>, place: Runs
 
 /** `name=value`, the value JSON or else text, or a JSON object. */
 function readMetadata(written: string): JsonObject {
-  const object = jsonOr(written, null);
+  const object = parsedText(written);
   if (isJsonObject(object)) return object;
   const [, name, value = ''] = /^([^=]+)=(.*)$/s.exec(written) ?? [];
   if (name === undefined) throw new UsageError(`--metadata takes <name=value> or a JSON object, not '${written}'.`);
-  return { [name]: jsonOr(value, value) };
-}
-
-function jsonOr(text: string, otherwise: Json): Json {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return otherwise;
-  }
+  return { [name]: jsonOrText(value) };
 }
 
 async function readAfter(wanted: string | undefined, place: RunsPlace): Promise<RunSummary | undefined> {

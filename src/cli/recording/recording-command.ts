@@ -1,3 +1,4 @@
+import { parsedText } from '../../json/json.ts';
 import { AGENT_OPTIONS, readAgentChoices } from '../agent/agent-flags.ts';
 import { type Action, actionCommand, type Arguments, type Command, IN_OPTION, UsageError } from '../command/command.ts';
 
@@ -125,9 +126,7 @@ function readLine({ values }: Arguments): number {
 function readOutcome({ values }: Arguments): { readonly outcome?: unknown } {
   const text = values.get('outcome');
   if (text === undefined) return {};
-  try {
-    return { outcome: JSON.parse(text) };
-  } catch {
-    throw new UsageError(`--outcome takes JSON, and '${text}' is none. Is it in quotation marks?`);
-  }
+  const outcome = parsedText(text);
+  if (outcome !== undefined) return { outcome };
+  throw new UsageError(`--outcome takes JSON, and '${text}' is none. Is it in quotation marks?`);
 }

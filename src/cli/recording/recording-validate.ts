@@ -8,7 +8,7 @@ import { counted } from '../../terminal/text-width.ts';
 import { readRecordingOf } from './kept-runs.ts';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import { type Json, type JsonObject, isJsonObject, parsedText } from '../../json/json.ts';
 import { issuesOf } from '../../parsing/schema/fit.ts';
 
 /** What was found out about a file. */
@@ -116,19 +116,10 @@ function checkLines(text: string): readonly LineProblem[] {
   return lines.flatMap((written, index) => {
     const line = index + 1;
     if (written.trim() === '') return [];
-    const parsed = parse(written.trim());
+    const parsed = parsedText(written.trim());
     if (parsed === undefined) return line === lines.length ? [] : [{ line, path: '', message: 'is not JSON' }];
     return lineIssues(parsed, schema).map((issue) => ({ line, ...issue }));
   });
-}
-
-function parse(line: string): Json | undefined {
-  try {
-    const value: Json = JSON.parse(line);
-    return value;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Checked against the schema of its own kind: "fits none of many" would be a useless message. */

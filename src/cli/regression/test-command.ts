@@ -18,11 +18,7 @@ export const testCommand: Command = {
     { name: 'agent', value: '<file>', help: 'The module with the agent. Required.' },
     { name: 'export', value: '<name>', help: 'Use this export: an agent, or a function that makes one.' },
     { name: 'out', value: '<folder>', help: 'Where the test is written. Default: test.' },
-    {
-      name: 'runner',
-      value: '<name>',
-      help: 'vitest or node. Default: vitest if package.json names it, else node.',
-    },
+    { name: 'runner', value: '<name>', help: 'vitest or node. Default: vitest if package.json names it, else node.' },
     IN_OPTION,
     ...SIMULATED_OPTIONS.map(({ help, ...option }) => ({ ...option, help: `With a seed: ${help}` })),
   ],

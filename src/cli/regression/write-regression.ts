@@ -170,7 +170,6 @@ interface RecordedCause {
   readonly args: JsonObject;
   /** What the tool gave, or why it gave nothing. */
   readonly outcome: Json;
-  readonly effects: StartRecord['effects'];
   /** All that had happened before the call began. */
   readonly past: Recording;
   /** The number of the record with which the call began. */
@@ -216,7 +215,7 @@ function causeAt(
   { line, index }: { readonly line: StartRecord; readonly index: number },
   { kind, outcome }: Pick<RecordedCause, 'kind' | 'outcome'>,
 ): RecordedCause | null {
-  const { request, effects } = line;
+  const { request } = line;
   if (!isJsonObject(request) || typeof request['tool'] !== 'string') return null;
   const before = recording.lines.findLastIndex((one, at) => at < index && ENTRIES.has(one.t));
   return {
@@ -224,7 +223,6 @@ function causeAt(
     tool: request['tool'],
     args: isJsonObject(request['args']) ? request['args'] : {},
     outcome,
-    effects,
     past: { head: recording.head, lines: recording.lines.slice(0, before + 1) },
     line: lineNumber(recording, index),
   };

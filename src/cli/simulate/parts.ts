@@ -55,10 +55,7 @@ export async function simulateParts(parts: readonly Part[], argv: readonly strin
     }),
   );
   const found = ended.filter((one) => typeof one !== 'string');
-  return {
-    found: found.length === 0 ? null : together(found),
-    lost: ended.filter((one) => typeof one === 'string'),
-  };
+  return { found: found.length === 0 ? null : together(found), lost: ended.filter((one) => typeof one === 'string') };
 }
 
 /** Resolves to what the thread found, or to the words that say how it ended without. */

@@ -1,6 +1,6 @@
 import type { AnyStateMachine } from 'xstate';
 import { drawMachine } from '../frames/drawing.ts';
-import type { StateDrawing, TransitionDrawing } from '../frames/protocol.ts';
+import { type StateDrawing, statesIn, type TransitionDrawing } from '../frames/protocol.ts';
 import { historySign, type TextStyle, transitionText } from '../layout/transition-text.ts';
 
 /**
@@ -55,7 +55,7 @@ function regions(parent: StateDrawing, indent: string, sketch: Sketch): readonly
   return parent.children.flatMap((region, index) => {
     const lines = stateLines(region, indent, sketch);
     const own = arrows([region], indent, sketch);
-    const away = withDescendants(region).flatMap((state) =>
+    const away = statesIn(region).flatMap((state) =>
       state.transitions
         .filter(({ target }) => target !== null && isIn(target, parent) && !isIn(target, region))
         .map((transition) => `${textOf(transition, state, sketch)} → ${escaped(transition.target ?? '')}`.trim()),
@@ -71,7 +71,7 @@ function regions(parent: StateDrawing, indent: string, sketch: Sketch): readonly
 function arrows(siblings: readonly StateDrawing[], indent: string, sketch: Sketch): readonly string[] {
   const labels = new Map<string, Set<string>>();
   for (const from of siblings) {
-    for (const state of withDescendants(from)) {
+    for (const state of statesIn(from)) {
       for (const transition of state.transitions) {
         const { target } = transition;
         const to = siblings.find((sibling) => target !== null && isIn(target, sibling));
@@ -90,7 +90,7 @@ function arrows(siblings: readonly StateDrawing[], indent: string, sketch: Sketc
 
 /** Where an arrow that ends at a border leads, if that is a history state inside. */
 function remembered(to: StateDrawing, target: string | null): readonly string[] {
-  const found = withDescendants(to).find(({ path, type }) => path === target && type === 'history');
+  const found = statesIn(to).find(({ path, type }) => path === target && type === 'history');
   return found === undefined || found === to ? [] : [`→ ${historySign(found)}`];
 }
 
@@ -114,17 +114,13 @@ function textOf(transition: TransitionDrawing, state: StateDrawing, { style }: S
   return escaped(transitionText(transition, state, style));
 }
 
-function withDescendants(state: StateDrawing): readonly StateDrawing[] {
-  return [state, ...state.children.flatMap(withDescendants)];
-}
-
 function isIn(path: string, { path: around }: StateDrawing): boolean {
   return around === '' || path === around || path.startsWith(`${around}.`);
 }
 
 /** A state's name if Mermaid can read it and no state further out has it, else its path. */
 function idsOf(root: StateDrawing): ReadonlyMap<string, string> {
-  const levels = withDescendants(root).toSorted((one, other) => depthOf(one) - depthOf(other));
+  const levels = statesIn(root).toSorted((one, other) => depthOf(one) - depthOf(other));
   const taken = new Set<string>();
   return new Map(
     levels.map(({ path, name, type }) => {

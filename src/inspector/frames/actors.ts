@@ -45,22 +45,15 @@ function pathsOf(nodes: readonly AnyStateNode[]): readonly string[] {
     .map(statePath);
 }
 
-/** The dotted paths of the states in which a machine begins, before it takes any transition. */
-export function initialStates(machine: AnyStateMachine): readonly string[] {
-  return initialOf(machine).paths;
-}
-
-/** The states in which a machine begins, the root included. */
-export function initialNodes(machine: AnyStateMachine): readonly AnyStateNode[] {
-  return initialOf(machine).nodes;
-}
-
 interface Initial {
+  /** The root included. */
   readonly nodes: readonly AnyStateNode[];
+  /** Dotted, without the root's. */
   readonly paths: readonly string[];
 }
 
-function initialOf(machine: AnyStateMachine): Initial {
+/** The states in which a machine begins, before it takes any transition. */
+export function initialOf(machine: AnyStateMachine): Initial {
   const known = initials.get(machine);
   if (known !== undefined) return known;
   const entered = new Set<AnyStateNode>();
@@ -80,12 +73,9 @@ const initials = new WeakMap<AnyStateMachine, Initial>();
 
 /** The root of the actor system that an actor, as XState inspects it, belongs to; null for what is not an actor. */
 export function rootOf(actor: object): AnyActorRef | null {
-  let at: object = actor;
-  for (let parent: unknown = Reflect.get(at, '_parent'); typeof parent === 'object' && parent !== null;) {
-    at = parent;
-    parent = Reflect.get(at, '_parent');
-  }
-  return isActor(at) ? at : null;
+  const parent: unknown = Reflect.get(actor, '_parent');
+  if (typeof parent === 'object' && parent !== null) return rootOf(parent);
+  return isActor(actor) ? actor : null;
 }
 
 /** True for an actor that runs here. */

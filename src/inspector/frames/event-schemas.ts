@@ -59,11 +59,11 @@ function ownSchemas(machine: AnyStateMachine): EventSchemas {
 
 function givenSchemas(machine: AnyStateMachine): EventSchemas {
   try {
-    const events: unknown = isObject(machine.schemas) ? Reflect.get(machine.schemas, 'events') : null;
+    const events: unknown = Reflect.get(Object(machine.schemas), 'events');
     const union = unionOf(events);
     if (union !== null) return union;
     return new Map(
-      Object.entries(isObject(events) ? events : {}).flatMap(([type, given]) => {
+      Object.entries(Object(events)).flatMap(([type, given]) => {
         const schema = schemaOf(given);
         return schema === null ? [] : [[type, schema]];
       }),
@@ -134,10 +134,6 @@ function plainJson(given: unknown): JsonSchema | null {
   return schema;
 }
 
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
-}
-
 type SentEvent = { readonly type: string } & JsonObject;
 
 /** The event to give to the machine, as its schema makes it; or why the machine does not get it. */
@@ -163,7 +159,7 @@ async function checkByCode(event: SentEvent, standard: NonNullable<EventSchema['
     for (const value of [event, carried]) {
       const result = await standard.validate(value);
       if (result.issues === undefined)
-        return { ok: true, event: isRecord(result.value) ? { ...result.value, type } : event };
+        return { ok: true, event: isJsonObject(result.value) ? { ...result.value, type } : event };
       if (fewest === null || result.issues.length < fewest.length) fewest = result.issues;
     }
   } catch (error) {
@@ -182,8 +178,4 @@ function refused({ type }: SentEvent, issues: readonly string[]): CheckedEvent {
 function standardText({ path = [], message }: StandardIssue): string {
   const place = path.map((step) => String(typeof step === 'object' ? step.key : step)).join('.');
   return place === '' ? message : `${place}: ${message}`;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -8,7 +8,7 @@
 import { recordedEntry, type RecordLine } from '../../journal/format/record.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import { eventName, type Microstep } from '../../machines/events/transition-log.ts';
-import { activeStates, actorInput, initialStates, isEventless, isMachine, isRestored, snapshotOf } from './actors.ts';
+import { activeStates, actorInput, initialOf, isEventless, isMachine, isRestored, snapshotOf } from './actors.ts';
 import { drawMachine, transitionIds, transitionsFor } from './drawing.ts';
 import { initialSnapshot, isInitial, type LazySnapshot, type StepSource } from './initial-snapshot.ts';
 import { actorName, agentAbove, logicName } from './names.ts';
@@ -24,7 +24,7 @@ export interface FrameOptions {
   /** `numbered` false: the frame is not part of a recording and may be missed. */
   readonly emit: (frame: Frame, numbered: boolean) => void;
   /** Gets what each step's details are made of, right after its frame. */
-  readonly onStep?: (n: number, source: StepSource) => void;
+  readonly onStep?: (step: StepInfo, source: StepSource) => void;
 }
 
 interface FrameMakerOptions extends FrameOptions {
@@ -169,7 +169,7 @@ export class FrameMaker {
       const parent = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : null;
       this.#born({ path, parent, src }, { machine, snapshot });
     }
-    const initial = joined && snapshot !== null ? activeStates(snapshot) : initialStates(machine);
+    const initial = joined && snapshot !== null ? activeStates(snapshot) : initialOf(machine).paths;
     // With transitions to take at once the snapshot is ahead of the initial states, and its microsteps are yet to be reported.
     const still = snapshot !== null && String(activeStates(snapshot)) === String(initial);
     const stands = still ? snapshot : null;
@@ -188,22 +188,19 @@ export class FrameMaker {
   ): void {
     const { event, after, taken } = source;
     this.#n += 1;
-    this.#emit({
-      t: 'step',
-      session: this.#session,
-      step: {
-        n: this.#n,
-        at: this.#at,
-        actor: seen.path,
-        event: isEventless(taken) ? 'always' : eventName(event),
-        transitions: taken.flatMap(transitionIds),
-        from: seen.states,
-        to,
-        entry: this.#entry,
-        ...more,
-      },
-    });
-    this.#options.onStep?.(this.#n, source);
+    const step: StepInfo = {
+      n: this.#n,
+      at: this.#at,
+      actor: seen.path,
+      event: isEventless(taken) ? 'always' : eventName(event),
+      transitions: taken.flatMap(transitionIds),
+      from: seen.states,
+      to,
+      entry: this.#entry,
+      ...more,
+    };
+    this.#emit({ t: 'step', session: this.#session, step });
+    this.#options.onStep?.(step, source);
     seen.states = to;
     seen.snapshot = after;
   }

@@ -8,7 +8,7 @@
 import { type AnyMachineSnapshot, type AnyStateMachine, type AnyStateNode, getInitialMicrosteps } from 'xstate';
 import type { Microstep } from '../../machines/events/transition-log.ts';
 import { displayJson } from './display-json.ts';
-import { initialNodes } from './actors.ts';
+import { initialOf } from './actors.ts';
 
 /** The moment at which an actor had begun, and nothing more. */
 export interface InitialSnapshot {
@@ -42,7 +42,7 @@ interface Birth {
 
 /** How an actor begins. */
 export function initialSnapshot({ machine, input, seen }: Birth): LazySnapshot {
-  const nodes = initialNodes(machine);
+  const { nodes } = initialOf(machine);
   if (seen !== null && nodes.every(({ always = [] }) => always.length === 0)) return seen;
   let next: Parameters<InitialSnapshot['wentTo']>[0] | null = null;
   let known: AnyMachineSnapshot | null | undefined;

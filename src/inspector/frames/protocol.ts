@@ -78,6 +78,11 @@ export interface StateDrawing {
   readonly history?: 'shallow' | 'deep';
 }
 
+/** A state and all below it. */
+export function statesIn(state: StateDrawing): readonly StateDrawing[] {
+  return [state, ...state.children.flatMap(statesIn)];
+}
+
 /** One arrow. `target` null: it stays where it is. */
 export interface TransitionDrawing {
   /** Unique in its drawing. */

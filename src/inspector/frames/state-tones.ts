@@ -91,7 +91,7 @@ const OWN: ReadonlyMap<string, ReadonlyMap<string, Tone | undefined>> = new Map(
  */
 export function stateTone({ machine, path, meta, type }: AnyStateNode): Tone | undefined {
   const own = isOurs(machine) ? OWN.get(machine.id)?.get(path.join('.')) : undefined;
-  const said: unknown = typeof meta === 'object' && meta !== null ? Reflect.get(meta, 'tone') : undefined;
+  const said: unknown = Reflect.get(Object(meta), 'tone');
   return own ?? TONES.find((tone) => tone === said) ?? (type === 'final' ? 'end' : undefined);
 }
 

@@ -263,16 +263,8 @@ function assemble(html: string, parts: Readonly<Record<'script' | 'style' | 'dat
     .replaceAll(/<meta\b[^>]*http-equiv[^>]*>/gi, '');
   const head = `<meta http-equiv="Content-Security-Policy" content="${policy}"><style>${style}</style>`;
   const tail = `<script type="application/json" id="signalbox-saved">${escapedData(parts.data)}</script><script type="module">${script}</script>`;
-  return insert(
-    insert(bare, /<head\b[^>]*>/i, (tag) => tag + head),
-    /<\/body>/i,
-    (tag) => tail + tag,
-  );
-}
-
-function insert(html: string, at: RegExp, replace: (tag: string) => string): string {
-  // A function, because the text may hold `$&` and the like.
-  return html.replace(at, (tag) => replace(tag));
+  // Functions, because the texts may hold `$&` and the like.
+  return bare.replace(/<head\b[^>]*>/i, (tag) => tag + head).replace(/<\/body>/i, (tag) => tail + tag);
 }
 
 /** JSON that no HTML parser takes for anything else: without `<`, `>`, `&` and line separators. */

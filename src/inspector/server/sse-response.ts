@@ -7,7 +7,7 @@ const HEARTBEAT_MS = 15_000;
  */
 export function eventStream(
   batches: (signal: AbortSignal) => AsyncIterator<Uint8Array, unknown>,
-  init: { readonly headers?: Readonly<Record<string, string>> } = {},
+  headers: Readonly<Record<string, string>> = {},
 ): Response {
   const gone = new AbortController();
   const iterator = batches(gone.signal);
@@ -43,7 +43,7 @@ export function eventStream(
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
       'x-accel-buffering': 'no',
-      ...init.headers,
+      ...headers,
     },
   });
 }

@@ -14,7 +14,7 @@ import { findActor } from '../../actors/leaf.ts';
 import { microstepReader } from '../../machines/events/transition-log.ts';
 import { checkEvent, eventSchemas } from '../frames/event-schemas.ts';
 import { FrameMaker } from '../frames/frame-maker.ts';
-import type { Act, ActReply, StepInfo } from '../frames/protocol.ts';
+import type { Act, ActReply } from '../frames/protocol.ts';
 import { actorName } from '../frames/names.ts';
 import { detailOf } from '../frames/step-details.ts';
 import { ENDINGS, type LoggedOptions, LoggedSession } from './logged-session.ts';
@@ -36,18 +36,11 @@ class SystemSession {
       standing: () => maker.standing(),
       act: async (act) => (options.can.includes('send') ? send(root, act) : NOT_STEERED),
     });
-    let latest: StepInfo | null = null;
     const maker = new FrameMaker({
       session: id,
       now: () => Math.round(performance.now() - began),
-      emit: (frame, numbered) => {
-        if (frame.t === 'step') latest = frame.step;
-        session.add(frame, numbered);
-      },
-      onStep: (n, source) => {
-        const step = latest;
-        if (step !== null) session.keepStep(n, () => detailOf(step, source));
-      },
+      emit: (frame, numbered) => session.add(frame, numbered),
+      onStep: (step, source) => session.keepStep(step.n, (known) => detailOf(step, source, known)),
     });
     this.session = session;
     this.#root = root;

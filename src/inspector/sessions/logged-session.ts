@@ -1,4 +1,5 @@
 import { abortable } from '../frames/event-loop.ts';
+import type { DisplayCache } from '../frames/display-json.ts';
 import { eventBytes, FrameLog } from '../frames/frame-log.ts';
 import type { Act, ActReply, Frame, FramePage, SessionEnding, SessionInfo, StepDetail } from '../frames/protocol.ts';
 import type { KeptFrames, Session } from './session.ts';
@@ -18,8 +19,11 @@ export interface LoggedOptions {
   readonly onClose?: () => void;
 }
 
+/** Makes the details of a step; what `known` holds is not made again. */
+type DetailMaker = (known?: DisplayCache) => StepDetail;
+
 interface KeptStep {
-  readonly detail: () => StepDetail;
+  readonly detail: DetailMaker;
   readonly bytes: number;
 }
 
@@ -80,7 +84,7 @@ export class LoggedSession implements Session, KeptFrames {
   }
 
   /** Keeps what makes the details of a step, which takes about that many bytes, until there is no room for it. */
-  keepStep(n: number, detail: () => StepDetail, bytes = 0): void {
+  keepStep(n: number, detail: DetailMaker, bytes = 0): void {
     this.#steps.set(n, { detail, bytes });
     this.#bytesKept += bytes;
     for (const [oldest, step] of this.#steps) {
@@ -131,7 +135,9 @@ export class LoggedSession implements Session, KeptFrames {
   }
 
   all(): ReturnType<KeptFrames['all']> {
-    const details = [...this.#steps.values()].map(({ detail }) => this.#options.redact(detail()));
+    // What one step leaves is what the next finds: made once, it is written once.
+    const known: DisplayCache = new WeakMap();
+    const details = [...this.#steps.values()].map(({ detail }) => this.#options.redact(detail(known)));
     return { frames: this.#log.kept().map(({ frame }) => frame), details };
   }
 

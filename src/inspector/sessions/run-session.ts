@@ -39,7 +39,7 @@ export function runSession(run: WatchedRun, onChange: () => void): RunSession {
     waiting: () => waiting,
     text: () => run.recording(),
     can,
-    act: actOnRun(run, over),
+    act: (act) => (over() && act.kind !== 'fork' ? Promise.resolve(no('The run is over.')) : perform(run, act)),
   });
   return {
     session,
@@ -57,18 +57,15 @@ export function runSession(run: WatchedRun, onChange: () => void): RunSession {
 }
 
 /** Does what the page asks of a run. Never rejects: a failure is part of the reply. */
-function actOnRun(run: WatchedRun, over: () => boolean): (act: Act) => Promise<ActReply> {
-  return async (act) => {
-    if (over() && act.kind !== 'fork') return no('The run is over.');
-    try {
-      return await perform(run, act);
-    } catch (error) {
-      return no(describeThrown(error).message);
-    }
-  };
+async function perform(run: WatchedRun, act: Act): Promise<ActReply> {
+  try {
+    return await ordered(run, act);
+  } catch (error) {
+    return no(describeThrown(error).message);
+  }
 }
 
-async function perform(run: WatchedRun, act: Act): Promise<ActReply> {
+async function ordered(run: WatchedRun, act: Act): Promise<ActReply> {
   switch (act.kind) {
     case 'approve': {
       const how = { always: act.always ?? false, ...(act.args === undefined ? {} : { args: act.args }) };

@@ -170,11 +170,7 @@ export async function credentialTokens(
           saveCodeVerifier: () => undefined,
           codeVerifier: () => '',
           prepareTokenRequest: () => new URLSearchParams({ ...grant, ...(scope === '' ? {} : { scope }) }),
-          ...(privateKey === undefined
-            ? {}
-            : {
-                addClientAuthentication: signedWith(clientId, privateKey, algorithm),
-              }),
+          ...(privateKey === undefined ? {} : { addClientAuthentication: signedWith(clientId, privateKey, algorithm) }),
         },
         url,
         {

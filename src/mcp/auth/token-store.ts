@@ -6,7 +6,7 @@ import { optionsOf } from '../../json/known-options.ts';
 import type { TokenStore, AuthClient } from '../config/auth.ts';
 import { homeFolder, makeFolder, systemCode } from '../../security/folders.ts';
 import { takeRunLock } from '../../journal/stores/run-lock.ts';
-import { isJsonObject } from '../../json/json.ts';
+import { isJsonObject, parsedText } from '../../json/json.ts';
 import type { Shape, ShapeOf } from '../../json/shape.ts';
 import { z } from '../../json/shapes.ts';
 import { replaceFile } from '../../security/permissions-file.ts';
@@ -85,19 +85,11 @@ function readAll(path: string): Map<string, string> {
       cause,
     );
   }
-  const file = parse(content);
+  const file = parsedText(content);
   if (!isJsonObject(file) || file.version !== VERSION || !isJsonObject(file.entries)) return new Map();
   return new Map(
     Object.entries(file.entries).flatMap(([key, value]) => (typeof value === 'string' ? [[key, value]] : [])),
   );
-}
-
-function parse(content: string): unknown {
-  try {
-    return JSON.parse(content);
-  } catch {
-    return null;
-  }
 }
 
 function unwritable(path: string, cause: unknown): TokenStoreError {
@@ -219,6 +211,6 @@ export class KeptLogin {
 
 /** A value of ours; null for anything else. */
 function parsed<T>(shape: Shape<T>, text: string | null): T | null {
-  const result = shape.safeParse(text === null ? null : parse(text));
+  const result = shape.safeParse(text === null ? null : parsedText(text));
   return result.success ? result.data : null;
 }

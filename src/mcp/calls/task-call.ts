@@ -122,7 +122,10 @@ export class TaskCall {
   #cancel(taskId: string, signal: AbortSignal): Promise<void> {
     return this.#onLink((link) => link.request('tasks/cancel', { taskId }, { signal })).then(
       () => undefined,
-      () => (isAnswer(this.#fault) ? undefined : this.#options.cancelLater(taskId)),
+      () => {
+        const isAnswered = this.#fault instanceof LinkFault && this.#fault.kind === 'answer';
+        return isAnswered ? undefined : this.#options.cancelLater(taskId);
+      },
     );
   }
 
@@ -167,10 +170,6 @@ export class TaskCall {
 }
 
 type TaskOutcome = { readonly raw: JsonObject } | { readonly thrown: unknown };
-
-function isAnswer(fault: unknown): boolean {
-  return fault instanceof LinkFault && fault.kind === 'answer';
-}
 
 /** The task in an answer to `tools/call`; null where it is not a task. Throws for a task that cannot be queried. */
 export function taskOf(answer: JsonObject): McpTask | null {

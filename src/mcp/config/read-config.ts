@@ -46,13 +46,8 @@ function check(server: string, entry: unknown): CheckedEntry {
   const own = Object.fromEntries(Object.entries(entry).filter(([key]) => !FOREIGN_KEYS.has(key)));
   const [command, url] = [own.command !== undefined, own.url !== undefined];
   if (command && url) {
-    throw new McpConfigError(
-      `MCP server '${server}' has both 'command' and 'url'. Keep one: a server is started or reached.`,
-      {
-        server,
-        key: 'url',
-      },
-    );
+    const message = `MCP server '${server}' has both 'command' and 'url'. Keep one: a server is started or reached.`;
+    throw new McpConfigError(message, { server, key: 'url' });
   }
   if (!command && !url) {
     const message = `MCP server '${server}' needs 'command' (a program to start) or 'url' (a server to reach); it has neither.`;
@@ -136,26 +131,15 @@ function expanded(server: string, key: string, text: string, env: Environment): 
   const result = expandVariables(text, env);
   if (result.ok) return result.text;
   const { missing } = result;
-  const advice = `Set it, or write \${${missing}:-default}.`;
-  throw new McpConfigError(
-    `MCP server '${server}': '${key}' needs the environment variable ${missing}, which is not set. ${advice}`,
-    {
-      server,
-      key,
-    },
-  );
+  const lacks = `MCP server '${server}': '${key}' needs the environment variable ${missing}, which is not set.`;
+  throw new McpConfigError(`${lacks} Set it, or write \${${missing}:-default}.`, { server, key });
 }
 
 function checkUrl(server: string, url: string): void {
   const protocol = URL.canParse(url) ? new URL(url).protocol : '';
   if (protocol === 'http:' || protocol === 'https:') return;
-  throw new McpConfigError(
-    `MCP server '${server}': 'url' must be an http or https address, not '${shownAddress(url)}'.`,
-    {
-      server,
-      key: 'url',
-    },
-  );
+  const message = `MCP server '${server}': 'url' must be an http or https address, not '${shownAddress(url)}'.`;
+  throw new McpConfigError(message, { server, key: 'url' });
 }
 
 function describe(value: unknown): string {

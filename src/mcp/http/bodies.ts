@@ -1,26 +1,23 @@
 import type { McpLimits } from '../config/server-limits.ts';
 import { LinkFault, pastLimit, tooIntricate } from '../wire/faults.ts';
 import { type WireMessage, badAnswer, strangeAnswer } from '../wire/pending-requests.ts';
-import { isJsonObject } from '../../json/json.ts';
+import { isJsonObject, parsedText } from '../../json/json.ts';
 import { createByteBuffer, createLineReader } from '../wire/lines.ts';
 
 /** How much is kept of the body of a refusal. */
 const REFUSAL_BYTES = 2000;
 
+interface AskedRequest {
+  readonly requestId: unknown;
+  readonly limits: McpLimits;
+  readonly wanted: () => boolean;
+  readonly onTraffic: () => void;
+}
+
 /** Reads the answer to a request from a body that holds nothing else; anything that is not an answer is a fault. */
 export async function answerIn(
   response: Response,
-  {
-    requestId,
-    limits,
-    wanted,
-    onTraffic,
-  }: {
-    readonly requestId: unknown;
-    readonly limits: McpLimits;
-    readonly wanted: () => boolean;
-    readonly onTraffic: () => void;
-  },
+  { requestId, limits, wanted, onTraffic }: AskedRequest,
 ): Promise<string> {
   const bad = (what: string): LinkFault => new LinkFault('answer', what, { delivered: true });
   const { status, headers } = response;
@@ -51,12 +48,8 @@ export async function answerIn(
 }
 
 function jsonIn(text: string): readonly WireMessage[] | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return (Array.isArray(value) ? value : [value]).filter(isJsonObject);
-  } catch {
-    return null;
-  }
+  const value = parsedText(text);
+  return value === undefined ? null : [value].flat().filter(isJsonObject);
 }
 
 /** The text of a body; null, and nothing is kept of it, if it is too large or no longer wanted. */

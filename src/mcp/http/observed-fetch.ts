@@ -4,7 +4,7 @@ import { LinkFault } from '../wire/faults.ts';
 import { answerIn, beginning, createEventGuard, withBody } from './bodies.ts';
 import { MOST_REDIRECTS, redirectWithin } from '../../actors/redirect.ts';
 import { readRetryAfter } from '../../actors/retry-after.ts';
-import { type JsonObject, isJsonObject } from '../../json/json.ts';
+import { isJsonObject } from '../../json/json.ts';
 import { readChallenge } from './challenge.ts';
 import { secretValues } from '../config/server-secrets.ts';
 
@@ -176,14 +176,15 @@ function codeOf(error: unknown): string {
 async function statusFault(response: Response, init: RequestInit | undefined): Promise<LinkFault> {
   const { status, headers } = response;
   const hide = hiding(init);
-  const challenge = headers.get('www-authenticate');
-  const asked = challenge === null ? '' : hide(challenge).slice(0, CHALLENGE_CHARS);
+  const asked = hide(headers.get('www-authenticate') ?? '').slice(0, CHALLENGE_CHARS);
+  const challenge = readChallenge(headers);
   const retryAfterMs = status === 429 || status === 503 ? readRetryAfter(headers, Date.now()) : undefined;
   const data = {
     status,
     body: hide(await beginning(response)),
     ...(asked === '' ? {} : { wwwAuthenticate: asked }),
-    ...challengeData(response),
+    // For what can get a token.
+    ...(challenge === null ? {} : { challenge: { ...challenge } }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };
   const inSession = new Headers(init?.headers).has('mcp-session-id');
@@ -198,12 +199,6 @@ async function statusFault(response: Response, init: RequestInit | undefined): P
   }
   // A refusal with 4xx comes before the work; a 5xx may come out of the middle of it.
   return new LinkFault('refused', `it answered with ${said}`, { delivered: status >= 500 && status !== 503, data });
-}
-
-/** What the server wants, for what can get a token. */
-function challengeData({ headers }: Response): { readonly challenge?: JsonObject } {
-  const challenge = readChallenge(headers);
-  return challenge === null ? {} : { challenge: { ...challenge } };
 }
 
 const CHALLENGE_CHARS = 300;

@@ -11,6 +11,7 @@ import type {
   McpSampling,
   McpUrlElicitation,
 } from '../config/answers.ts';
+import { isLoopback } from '../config/auth.ts';
 import type { ProtocolWarning } from '../wire/link.ts';
 
 /** A request that came from a server. */
@@ -129,9 +130,8 @@ const NOTHING: JsonObject = { type: 'object', properties: {} };
  */
 export function readPageRequest(server: string, { message, url }: JsonObject): McpUrlElicitation | null {
   if (typeof message !== 'string' || typeof url !== 'string' || !URL.canParse(url)) return null;
-  const { href, origin, protocol, hostname, username, password } = new URL(url);
-  const isLoopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
-  if (protocol !== 'https:' && !(protocol === 'http:' && isLoopback)) return null;
+  const { href, origin, protocol, username, password } = new URL(url);
+  if (protocol !== 'https:' && !(protocol === 'http:' && isLoopback(url))) return null;
   if (username !== '' || password !== '') return null;
   return { mode: 'url', server, message, url: href, origin, schema: NOTHING };
 }

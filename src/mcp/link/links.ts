@@ -4,7 +4,13 @@
  * I1 A new link is made only when the older ones have ended: at most one lives.
  * I2 What was started for an abandoned attempt is ended.
  */
-import { type McpGeneration, type McpGreeting, connectMcp } from '../../actors/mcp/connect-mcp.ts';
+import {
+  type McpGeneration,
+  type McpGreeting,
+  connectMcp,
+  listMcpTools,
+  pingMcp,
+} from '../../actors/mcp/connect-mcp.ts';
 import { McpError, type McpTool } from '../../actors/mcp/mcp-calls.ts';
 import {
   type Dial,
@@ -19,7 +25,6 @@ import type { McpServer } from '../config/config.ts';
 import type { McpLimits } from '../config/server-limits.ts';
 import type { McpAnswers } from '../config/answers.ts';
 import { type LinkFault, connectTimeout, toMcpError } from '../wire/faults.ts';
-import { listMcpTools, pingMcp } from '../../actors/mcp/connect-mcp.ts';
 
 /** What links need and report. */
 interface LinksOptions {

@@ -5,7 +5,8 @@ import type { McpTool, McpToolAnnotations } from '../../actors/mcp/mcp-calls.ts'
 import { LinkFault, pastLimit } from '../wire/faults.ts';
 import { type McpLimits, NAME_CHARS, cutText } from '../config/server-limits.ts';
 
-type Ask = (method: string, params: JsonObject, io: RequestIo) => Promise<JsonObject>;
+/** Asks a server and gives its answer. */
+export type Ask = (method: string, params: JsonObject, io: RequestIo) => Promise<JsonObject>;
 
 /**
  * Fetches every page of `tools/list`. One tool that makes no sense costs only itself, and a server that names a page

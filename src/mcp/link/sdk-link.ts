@@ -14,7 +14,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 import { z } from 'zod';
-import type { Dial, LinkIo, McpLink, McpList, McpServerInfo, RequestIo } from '../wire/link.ts';
+import type { Dial, LinkIo, McpLink, McpList, McpServerInfo } from '../wire/link.ts';
 import { openStdioWire } from '../stdio/stdio-wire.ts';
 import {
   PendingRequests,
@@ -29,7 +29,7 @@ import type { McpTarget } from '../config/config.ts';
 import { createHttpWatch } from '../http/http-watch.ts';
 import { LinkFault, pastLimit } from '../wire/faults.ts';
 import { answerRequest } from './answer-request.ts';
-import { listAllTools } from './list-tools.ts';
+import { type Ask, listAllTools } from './list-tools.ts';
 import { NAME_CHARS, cutText } from '../config/server-limits.ts';
 
 /** Connects to a server with the official SDK: stdio, Streamable HTTP, or SSE if the server supports only that. */
@@ -217,8 +217,6 @@ async function handshake(client: Client, wire: Wire<Transport>, signal: AbortSig
     throw fault;
   }
 }
-
-type Ask = (method: string, params: JsonObject, io: RequestIo) => Promise<JsonObject>;
 
 function asker(client: Client, wire: Wire<Transport>): Ask {
   return async (method, given, { signal, onProgress, lasting, meta }) => {

@@ -2,13 +2,13 @@ import {
   type ScreenSize,
   type TerminalInput,
   type TerminalOutput,
+  inTurn,
+  type PromptTerminal,
   screenSize,
   visibleOutput,
 } from '../../terminal/prompt-terminal.ts';
-import type { PromptTerminal } from '../../terminal/prompt-terminal.ts';
 import { optionsOf } from '../../json/known-options.ts';
 import type { McpElicit, McpElicitation, McpElicitationAnswer, McpUrlElicitation } from '../config/answers.ts';
-import { inTurn } from '../../terminal/prompt-terminal.ts';
 import { type QuestionField, isHiddenField, maskedAnswer, questionFields, readField } from './form-answers.ts';
 import { type BoxLimits, boxed, hiddenText, ownRows } from '../../terminal/boxed-text.ts';
 import type { Json, JsonObject } from '../../json/json.ts';

@@ -10,8 +10,15 @@ import { type Environment, readVariable } from './environment.ts';
 let bans = 0;
 let permits = 0;
 
-/** Forbids live models until the function that it gives is called. Bans add up. */
-export function banLiveModels(): () => void {
+/**
+ * Forbids models that are really there, in this process and from now on: a `chatModel`, a preset by name or a discovered
+ * model is not connected to, and its run ends as `llm-error` with the code `live-forbidden`. A recording that is being made
+ * by `useRecording` is let through. Gives a function that lifts the ban. `SIGNALBOX_LIVE=never` in the environment does the
+ * same for every process, recordings included.
+ *
+ * @example forbidLiveModels(); // in the setup file of the tests
+ */
+export function forbidLiveModels(): () => void {
   bans += 1;
   return once(() => {
     bans -= 1;

@@ -6,6 +6,7 @@ import { type KnownTool, type LeafScene, type OutcomesOf, outcomeFrom, sampleArg
 import { OUTCOMES, unknownOutcomes } from './outcomes/outcomes.ts';
 import { ownerOf } from './walk/story.ts';
 import type { View } from './walk/exploration.ts';
+import type { ToolSpec } from '../../tools/spec.ts';
 
 /** What a caller adds to the table of outcomes and events. */
 export interface World {
@@ -54,13 +55,13 @@ function subjectOf({ name, request }: Effect): string {
 }
 
 function sceneOf(effect: Effect, actors: readonly LiveActor[], world: World): LeafScene {
-  const tools = toolsNear(ownerOf(effect), actors);
+  const owner = ownerOf(effect);
   return {
     effect,
-    tools,
-    output: outputNear(ownerOf(effect), actors),
-    again: isAskedAgain(ownerOf(effect), actors),
-    first: isFirstOfTurn(ownerOf(effect), actors),
+    tools: toolsNear(owner, actors),
+    output: outputNear(owner, actors),
+    again: isAskedAgain(owner, actors),
+    first: isFirstOfTurn(owner, actors),
     tokens: tokensOf(actors),
     argumentsFor: (tool): Json | undefined => {
       const args = world.arguments[tool.name] ?? sampleArguments(tool.inputSchema);
@@ -71,9 +72,14 @@ function sceneOf(effect: Effect, actors: readonly LiveActor[], world: World): Le
   };
 }
 
+/** The machine at a path and those above it, innermost first. */
+function chainTo(path: string, actors: readonly LiveActor[]): readonly LiveActor[] {
+  return actors.filter((actor) => path === actor.path || path.startsWith(`${actor.path}/`)).toReversed();
+}
+
 /** The tools of an actor's nearest agent, or those of a bare machine. */
 function toolsNear(path: string, actors: readonly LiveActor[]): readonly KnownTool[] {
-  const above = actors.filter((actor) => path === actor.path || path.startsWith(`${actor.path}/`)).toReversed();
+  const above = chainTo(path, actors);
   for (const { snapshot } of above) {
     if (isAgent(snapshot)) return snapshot.context.toolset.tools.map(known);
     if (isToolCall(snapshot)) return snapshot.context.tools.map(known);
@@ -85,18 +91,11 @@ function toolsNear(path: string, actors: readonly LiveActor[]): readonly KnownTo
 
 /** How the nearest agent asks for its answer, where that has a schema. */
 function outputNear(path: string, actors: readonly LiveActor[]): LeafScene['output'] {
-  const above = actors.filter((actor) => path === actor.path || path.startsWith(`${actor.path}/`)).toReversed();
-  const agent = above.find(({ snapshot }) => isAgent(snapshot))?.snapshot;
+  const agent = chainTo(path, actors).find(({ snapshot }) => isAgent(snapshot))?.snapshot;
   return agent !== undefined && isAgent(agent) ? agent.context.shown.output : null;
 }
 
-function known(spec: {
-  readonly name: string;
-  readonly inputSchema: KnownTool['inputSchema'];
-  readonly policy: string;
-  readonly enabled: boolean;
-}): KnownTool {
-  const { name, inputSchema, policy, enabled } = spec;
+function known({ name, inputSchema, policy, enabled }: ToolSpec): KnownTool {
   return { name, inputSchema, usable: enabled && policy !== 'deny' };
 }
 

@@ -1,5 +1,5 @@
 import type { ModelReply, ModelRequest, Usage } from '../../actors/model.ts';
-import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import { type Json, type JsonObject, isJsonObject, jsonOrText } from '../../json/json.ts';
 
 /** A tool call with its arguments as text, which is what a model really writes. */
 export interface SaidCall {
@@ -35,24 +35,15 @@ export function saidOf(reply: ModelReply, request: ModelRequest): Said {
 }
 
 function envelopeOf(calls: readonly SaidCall[], first: SaidCall): JsonObject {
-  const args = parsed(first.args);
+  const args = jsonOrText(first.args);
   if (first.name === 'make_plan') return { thought: 'Step by step.', plan: planOf(args) };
   if (calls.length === 1) return { thought: 'I call a tool.', tool: first.name, tool_args: args };
-  const plan = calls.map((call) => ({ tool: call.name, tool_args: parsed(call.args) }));
+  const plan = calls.map((call) => ({ tool: call.name, tool_args: jsonOrText(call.args) }));
   return { thought: 'Step by step.', plan };
 }
 
 function planOf(args: Json): Json {
   return isJsonObject(args) ? (args.plan ?? []) : [];
-}
-
-function parsed(text: string): Json {
-  try {
-    const value: Json = JSON.parse(text);
-    return value;
-  } catch {
-    return text;
-  }
 }
 
 /** The reply as a model gives it. */
@@ -80,12 +71,12 @@ export function inCalls(said: Said, change: (call: Asked) => Asked): Said | null
     return {
       ...said,
       calls: said.calls.map((call) => {
-        const { name, args } = change({ name: call.name, args: parsed(call.args) });
+        const { name, args } = change({ name: call.name, args: jsonOrText(call.args) });
         return { ...call, name, args: JSON.stringify(args) };
       }),
     };
   }
-  const envelope = asksForTool(said) ? parsed(said.content) : null;
+  const envelope = asksForTool(said) ? jsonOrText(said.content) : null;
   if (!isJsonObject(envelope) || typeof envelope.tool !== 'string') return null;
   const { name, args } = change({ name: envelope.tool, args: envelope.tool_args ?? {} });
   return { ...said, content: JSON.stringify({ ...envelope, tool: name, tool_args: args }) };

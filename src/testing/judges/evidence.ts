@@ -82,7 +82,7 @@ function ofRecording(recording: RecordingSource): Evidence {
   const { lines } = readRecording(recording);
   const end = lines.findLast((line) => line.t === 'end');
   const output: unknown = end?.output;
-  if (!isOutput(output)) throw new TypeError('The recording has no end: its run was interrupted, and has no result.');
+  if (!isResult(output)) throw new TypeError('The recording has no end: its run was interrupted, and has no result.');
   const { states, status, reason, error = null, result, output: value = null } = output;
   return {
     subject: 'the recording',
@@ -91,10 +91,6 @@ function ofRecording(recording: RecordingSource): Evidence {
     calls: callsIn(recording),
     ending: { status, reason, result, error, output: value },
   };
-}
-
-function isOutput(value: unknown): value is Omit<AnyResult, 'messages' | 'runId' | 'durationMs'> {
-  return isResult(value);
 }
 
 /** The calls that were started, including those of child agents, with their outcomes. */

@@ -63,9 +63,7 @@ function visitedText(evidence: Evidence, states: readonly string[], missing: str
 function shortfall(evidence: Evidence, states: readonly string[], missing: string): string {
   if (states.length === 1) return 'it never did';
   const elsewhere = visitsOf(evidence).some((visit) => isVisitTo(missing, visit));
-  return elsewhere && states.length > 1
-    ? `${missing} did not come after the ones before it`
-    : `it never visited ${missing}`;
+  return elsewhere ? `${missing} did not come after the ones before it` : `it never visited ${missing}`;
 }
 
 function visitsOf({ transitions, states }: Evidence): readonly Visit[] {
@@ -101,7 +99,7 @@ export function judgeTransitions(evidence: Evidence, expected: ExpectedTransitio
   const [wanted, taken] = isTexts(expected) ? compareTexts(evidence, expected) : compareTransitions(evidence, expected);
   const length = Math.max(wanted.length, taken.length);
   const at = Array.from({ length }, (_, index) => index).find((index) => wanted[index] !== taken[index]);
-  return { pass: at === undefined, message: () => transitionsText(evidence, { wanted, taken, at }) };
+  return { pass: at === undefined, message: () => transitionsText(evidence, [wanted, taken], at) };
 }
 
 type Compared = readonly [wanted: readonly string[], taken: readonly string[]];
@@ -142,14 +140,7 @@ function isTexts(expected: ExpectedTransitions): expected is readonly string[] {
 const BEFORE = 3;
 const AFTER = 3;
 
-function transitionsText(
-  evidence: Evidence,
-  {
-    wanted,
-    taken,
-    at,
-  }: { readonly wanted: readonly string[]; readonly taken: readonly string[]; readonly at: number | undefined },
-): string {
+function transitionsText(evidence: Evidence, [wanted, taken]: Compared, at: number | undefined): string {
   if (at === undefined)
     return [`expected ${evidence.subject} not to take these transitions, but it did:`, ...taken.map(indented)].join(
       '\n',

@@ -130,19 +130,16 @@ const BROKEN: ReadonlyMap<FaultName, (limitMs: number) => unknown> = new Map<Fau
   ['tool.late', (limitMs) => new Promise((resolve) => setTimeout(() => resolve('late'), limitMs * 2))],
 ]);
 
+interface LeafPerformance {
+  readonly effect: Effect;
+  readonly perform: Perform;
+  readonly io: PerformIo;
+  readonly spec: ToolSpec | undefined;
+}
+
 /** One performance of a leaf, with the fault that was drawn for it, if any. `place` says which, over restarts too. */
 export async function performed(
-  {
-    effect,
-    perform,
-    io,
-    spec,
-  }: {
-    readonly effect: Effect;
-    readonly perform: Perform;
-    readonly io: PerformIo;
-    readonly spec: ToolSpec | undefined;
-  },
+  { effect, perform, io, spec }: LeafPerformance,
   draws: Draws,
   rates: FaultRates,
   place: string,

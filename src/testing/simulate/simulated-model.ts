@@ -1,5 +1,6 @@
 import { type Model, type ModelIo, type ModelReply, type ModelRequest, ModelError } from '../../actors/model.ts';
-import type { Json } from '../../json/json.ts';
+import { isList } from '../../json/depth.ts';
+import { type Json, isJsonObject, parsedText } from '../../json/json.ts';
 import type { Draws } from './draws.ts';
 import type { FaultName, FaultRates } from './simulated-faults.ts';
 
@@ -96,16 +97,8 @@ function withoutCalls(reply: ModelReply, draws: Draws, request: number): ModelRe
 }
 
 function stepsOf(args: string | Json | undefined): readonly Json[] | null {
-  try {
-    const read: unknown = typeof args === 'string' ? JSON.parse(args) : args;
-    return isPlan(read) ? read.plan : null;
-  } catch {
-    return null;
-  }
-}
-
-function isPlan(read: unknown): read is { readonly plan: readonly Json[] } {
-  return typeof read === 'object' && read !== null && 'plan' in read && Array.isArray(read.plan);
+  const read = typeof args === 'string' ? parsedText(args) : args;
+  return isJsonObject(read) && isList(read.plan) ? read.plan : null;
 }
 
 function untilAborted(signal: AbortSignal): Promise<never> {

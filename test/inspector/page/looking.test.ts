@@ -2,7 +2,7 @@ import { type AnyStateMachine, createMachine } from 'xstate';
 import { expect, test } from 'vitest';
 import { drawMachine } from '../../../src/inspector/frames/drawing.ts';
 import { acceptedEvents } from '../../../src/inspector/page/model/forms/known-forms.ts';
-import { actorAt, innermost } from '../../../src/inspector/page/model/actor-state.ts';
+import { actorsAt, innermost } from '../../../src/inspector/page/model/actor-state.ts';
 import { costsOf, exchangesOf } from '../../../src/inspector/page/model/talk.ts';
 import { jsonDiff } from '../../../src/inspector/page/model/compare/json-diff.ts';
 import { placeLifelines, messagesOf } from '../../../src/inspector/page/model/sequence.ts';
@@ -85,9 +85,9 @@ test('costs are those of each turn, and of all', () => {
 
 test('only events that the machine accepts in its present states are offered', () => {
   const { model, session } = modelOf(framesOfScene('approval'));
-  const actor = actorAt(session, 'agent/c1', session.steps.length - 1);
+  const actor = actorsAt(session, session.steps.length - 1).find(({ path }) => path === 'agent/c1');
   const drawing = model.drawings.get(actor?.track.info.drawing ?? '');
-  const events = drawing === undefined || actor === null ? [] : acceptedEvents(drawing, actor.active);
+  const events = drawing === undefined || actor === undefined ? [] : acceptedEvents(drawing, actor.active);
 
   expect(events).toContain('approval.given');
   expect(events.filter((name) => name.startsWith('xstate.'))).toEqual([]);

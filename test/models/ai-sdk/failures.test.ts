@@ -3,7 +3,7 @@ import { createAgent } from '../../../src/agent/create-agent.ts';
 import type { RunEvent } from '../../../src/machines/events/run-events.ts';
 import { fromAiSdk } from '../../../src/models/ai-sdk/from-ai-sdk.ts';
 import type { AiSdkStream } from '../../../src/models/ai-sdk/language-model.ts';
-import { banLiveModels } from '../../../src/models/endpoint/live-guard.ts';
+import { forbidLiveModels } from '../../../src/models/endpoint/live-guard.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { eventsOf } from '../../agent/agent-on-server.ts';
 import { untyped } from '../../agent/option-takers.ts';
@@ -210,7 +210,7 @@ describe.each(WIRES)('over $name', (wire) => {
 
   test('models that are forbidden are not asked', async () => {
     const server = await startWireServer(wire, [{ text: 'Hi.' }]);
-    const lift = banLiveModels();
+    const lift = forbidLiveModels();
     try {
       expect(await askInVain(fromAiSdk(wire.model(server.origin)))).toMatchObject({ code: 'live-forbidden' });
     } finally {

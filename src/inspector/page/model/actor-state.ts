@@ -18,20 +18,11 @@ export interface ActorState {
 
 /** The actors that live after the step at `position`, and those that ended with it, parents before children. */
 export function actorsAt(session: SessionModel, position: number): readonly ActorState[] {
-  const states: ActorState[] = [];
-  for (const track of session.actors.values()) {
-    const life = lifeAt(track.lives, position);
-    if (life !== null && (life.to === null || life.to >= position))
-      states.push(stateIn(session, track, life, position));
-  }
-  return states;
-}
-
-/** How one actor stands at `position`, dead or alive; null when it was not born yet. */
-export function actorAt(session: SessionModel, path: string, position: number): ActorState | null {
-  const track = session.actors.get(path);
-  const life = track === undefined ? null : lifeAt(track.lives, position);
-  return track === undefined || life === null ? null : stateIn(session, track, life, position);
+  return [...session.actors.values()].flatMap((track) => {
+    const life = track.lives.findLast(({ from }) => from <= position);
+    const isThere = life !== undefined && (life.to === null || life.to >= position);
+    return isThere ? [stateIn(session, track, life, position)] : [];
+  });
 }
 
 /** A set of dotted paths with all their ancestors; the root, an empty path, is left out. */
@@ -61,14 +52,6 @@ function stateIn(session: SessionModel, track: ActorTrack, life: Life, position:
   };
 }
 
-function lifeAt(lives: readonly Life[], position: number): Life | null {
-  for (let at = lives.length - 1; at >= 0; at--) {
-    const life = lives[at];
-    if (life !== undefined && life.from <= position) return life;
-  }
-  return null;
-}
-
 /** What an actor is called: its own name, else that of its kind where its id is only a number, else its id. */
 export function actorLabel({ name, path, src }: Pick<ActorInfo, 'name' | 'path' | 'src'>): string {
   const id = path.slice(path.lastIndexOf('/') + 1);
@@ -78,11 +61,14 @@ export function actorLabel({ name, path, src }: Pick<ActorInfo, 'name' | 'path' 
 
 /** An actor as people read it, with the agents above it: `chief › researcher › search`. */
 export function actorText(session: SessionModel | null, path: string): string {
-  const label = (at: string): string => {
-    const info = session?.actors.get(at)?.info;
-    return info === undefined ? at.slice(at.lastIndexOf('/') + 1) : actorLabel(info);
-  };
-  return crumbsOf(path).map(label).join(' › ');
+  return crumbsOf(path)
+    .map((at) => labelAt(session, at))
+    .join(' › ');
+}
+
+/** What the actor at a path is called; the end of the path where it is not known. */
+export function labelAt(session: SessionModel | null, path: string): string {
+  return actorLabel(session?.actors.get(path)?.info ?? { path, src: '' });
 }
 
 /** The paths of an actor and of all above it, without the calls in which child agents work: they have the agent's name. */

@@ -1,4 +1,4 @@
-import type { MachineDrawing, StateDrawing, TransitionDrawing } from '../../frames/protocol.ts';
+import { type MachineDrawing, type StateDrawing, statesIn } from '../../frames/protocol.ts';
 import type { Point } from '../../layout/chart-layout.ts';
 
 /** Drawings with more states than this are too many to be read at once. */
@@ -11,7 +11,7 @@ const MANY_CHILDREN = 4;
  */
 export function autoCollapsed(drawing: MachineDrawing, visited: { has(path: string): boolean }): ReadonlySet<string> {
   const closed = new Set<string>();
-  if (countOf(drawing.root) <= MANY_STATES) return closed;
+  if (statesIn(drawing.root).length <= MANY_STATES + 1) return closed;
   const visit = (state: StateDrawing): void => {
     if (state.path !== '' && state.children.length >= MANY_CHILDREN && !visited.has(state.path)) closed.add(state.path);
     else for (const child of state.children) visit(child);
@@ -27,30 +27,15 @@ export function collapses(drawing: MachineDrawing): readonly ReadonlySet<string>
   return sets;
 }
 
-function countOf(state: StateDrawing): number {
-  return state.children.reduce((sum, child) => sum + 1 + countOf(child), 0);
-}
-
 /** A transition in one line: the state that it leaves, on what, and where it leads. Its id, when it is not in the drawing. */
 export function arrowText(drawing: MachineDrawing | null, id: string): string {
-  const found = drawing === null ? null : find(drawing.root, id);
-  if (found === null) return id;
-  const { from, transition } = found;
-  const on = transition.eventType === '' ? '' : ` on ${transition.label}`;
-  return `${from === '' ? 'anywhere' : from}${on} → ${transition.target ?? 'stays'}`;
-}
-
-function find(
-  state: StateDrawing,
-  id: string,
-): { readonly from: string; readonly transition: TransitionDrawing } | null {
-  const transition = state.transitions.find((one) => one.id === id);
-  if (transition !== undefined) return { from: state.path, transition };
-  for (const child of state.children) {
-    const found = find(child, id);
-    if (found !== null) return found;
+  for (const { path, transitions } of drawing === null ? [] : statesIn(drawing.root)) {
+    const transition = transitions.find((one) => one.id === id);
+    if (transition === undefined) continue;
+    const on = transition.eventType === '' ? '' : ` on ${transition.label}`;
+    return `${path === '' ? 'anywhere' : path}${on} → ${transition.target ?? 'stays'}`;
   }
-  return null;
+  return id;
 }
 
 /** Directions of the arrow keys. */
@@ -145,11 +130,7 @@ const BOTTOM = 36;
 export function fitCamera(drawing: Size, view: Size, top: number): Camera {
   const room = { width: Math.max(40, view.width - 2 * MARGIN), height: Math.max(40, view.height - top - BOTTOM) };
   const zoom = Math.min(MOST_FIT, room.width / drawing.width, room.height / drawing.height);
-  return {
-    zoom,
-    x: (view.width - drawing.width * zoom) / 2,
-    y: top + (room.height - drawing.height * zoom) / 2,
-  };
+  return { zoom, x: (view.width - drawing.width * zoom) / 2, y: top + (room.height - drawing.height * zoom) / 2 };
 }
 
 /** Zooms by a factor so that what is under a point of the screen stays there. */

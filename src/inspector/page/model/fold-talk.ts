@@ -43,13 +43,7 @@ function fold(draft: TalkDraft, told: SaidEvent): void {
   const { event } = told;
   switch (event.type) {
     case 'run.started':
-      return draft.add({
-        ...draft.itemOf(told),
-        kind: 'task',
-        text: event.task,
-        agent: event.agent,
-        maxSteps: event.maxSteps,
-      });
+      return draft.add({ ...draft.itemOf(told), kind: 'task', text: event.task });
     case 'step.started':
       draft.add({ ...draft.itemOf(told), kind: 'turn', number: event.step, limit: event.limit, of: event.kind });
       if (event.kind === 'model') draft.addModel(told);
@@ -67,7 +61,7 @@ function fold(draft: TalkDraft, told: SaidEvent): void {
         ...item,
         raw: '',
         answer: '',
-        retries: [...item.retries, { attempt: event.attempt, ...event.error, ...nextOf(event) }],
+        retries: [...item.retries, { attempt: event.attempt, ...event.error, next: event.next || undefined }],
       }));
     case 'model.replied':
       return draft.changeModel(told, (item) => ({
@@ -142,11 +136,6 @@ function foldNote(draft: TalkDraft, told: SaidEvent, event: RunEvent): void {
   }
 }
 
-/** The model that is asked next, where that is another one. */
-function nextOf({ next }: Extract<RunEvent, { type: 'model.retrying' }>): { readonly next?: string } {
-  return next === undefined || next === '' ? {} : { next };
-}
-
 type QuestionEvent = Extract<RunEvent, { type: 'question.asked' | 'question.answered' }>;
 
 /** A server asks one question after the other: an answer is that of the latest of its kind. */
@@ -181,16 +170,9 @@ type CallItem = Extract<TalkItem, { kind: 'call' }>;
 function foldCall(draft: TalkDraft, told: SaidEvent, event: CallEvent): void {
   const change = (how: (item: CallItem) => CallItem): void => {
     if (draft.changeCall(told, event.callId, how)) return;
-    const blank = {
-      status: 'running',
-      reason: '',
-      source: {},
-      result: null,
-      durationMs: null,
-      ...NOTHING_YET,
-    } as const;
+    const { callId, tool } = event;
     const args = event.type === 'recovery.step' ? null : event.args;
-    draft.add(how({ ...draft.itemOf(told), kind: 'call', callId: event.callId, tool: event.tool, args, ...blank }));
+    draft.add(how({ ...draft.itemOf(told), kind: 'call', callId, tool, args, ...NEW_CALL }));
   };
   switch (event.type) {
     case 'approval.requested':
@@ -208,7 +190,10 @@ function foldCall(draft: TalkDraft, told: SaidEvent, event: CallEvent): void {
     case 'recovery.step':
       // A decision about a whole turn is not a call, and nothing ever ends it.
       if (isQuestion(event.callId)) return noteVerdict(draft, told, event);
-      return change((item) => ({ ...item, recovery: [...item.recovery, recoveryOf(event)] }));
+      return change((item) => {
+        const taken = { step: `${event.step} #${event.attempt}`, error: event.error };
+        return { ...item, recovery: [...item.recovery, taken] };
+      });
     case 'tool.finished': {
       const { args, result, durationMs } = event;
       draft.changePlan(told, event, event.ok ? 'done' : 'failed');
@@ -221,15 +206,20 @@ function foldCall(draft: TalkDraft, told: SaidEvent, event: CallEvent): void {
   }
 }
 
-const NOTHING_YET = { recovery: [], proposed: null, questions: [] } as const;
+const NEW_CALL = {
+  status: 'running',
+  reason: '',
+  source: {},
+  result: null,
+  durationMs: null,
+  recovery: [],
+  proposed: null,
+  questions: [],
+} as const;
 
 /** A call that waited for a person and starts with other arguments was changed by that person. */
 function editsIn({ status, args }: CallItem, started: Json): Pick<CallItem, 'proposed'> | null {
   return status === 'waiting' && !jsonEquals(args, started) ? { proposed: args } : null;
-}
-
-function recoveryOf({ step, attempt, error }: Extract<CallEvent, { type: 'recovery.step' }>) {
-  return { step: `${step} #${attempt}`, error };
 }
 
 /** The event's data about the tool's server: everything that it has besides the call. */

@@ -17,7 +17,6 @@ export class PageModel {
   /** What the server reported about itself, and which sessions it had then; null before that. */
   server: {
     readonly version: string;
-    readonly live: boolean;
     readonly newer: boolean;
     readonly sessions: ReadonlySet<string>;
   } | null = null;
@@ -69,9 +68,9 @@ export class PageModel {
   add(frame: Frame): void {
     switch (frame.t) {
       case 'hello': {
-        const { version, live, protocol } = frame;
+        const { version, protocol } = frame;
         const sessions = new Set(frame.sessions);
-        this.server = { version, live, newer: protocol > PROTOCOL, sessions };
+        this.server = { version, newer: protocol > PROTOCOL, sessions };
         this.#keepOnly(sessions);
         return;
       }

@@ -61,7 +61,7 @@ export type TalkItem = {
   readonly last: number;
   readonly by: Speaker | null;
 } & (
-  | { readonly kind: 'task'; readonly text: string; readonly agent: string; readonly maxSteps: number }
+  | { readonly kind: 'task'; readonly text: string }
   | { readonly kind: 'turn'; readonly number: number; readonly limit: number; readonly of: 'model' | 'plan' }
   | {
       readonly kind: 'model';
@@ -76,7 +76,7 @@ export type TalkItem = {
         readonly attempt: number;
         readonly code: string;
         readonly message: string;
-        readonly next?: string;
+        readonly next: string | undefined;
       }[];
       readonly replied: ModelReplied | null;
       /** The position at which it replied. */
@@ -119,8 +119,8 @@ export interface TalkLog {
 }
 
 /** The calls of a conversation that wait for a person. */
-export function waitingCalls(talk: TalkLog): readonly Extract<TalkItem, { kind: 'call' }>[] {
-  return talk.items.flatMap((item) => (item.kind === 'call' && item.status === 'waiting' ? [item] : []));
+export function waitingCalls(talk: TalkLog) {
+  return talk.items.filter((item) => item.kind === 'call').filter(({ status }) => status === 'waiting');
 }
 
 /** Whether there may be a conversation to show, with turns and raw exchanges: actors of the user's own have transitions only. */
@@ -149,23 +149,16 @@ export function costsOf(talk: TalkLog): {
     const { inputTokens = 0, outputTokens = 0 } = item.replied.usage ?? {};
     turns.push({ turn, inputTokens, outputTokens, durationMs: (item.endedAt ?? item.at) - item.at });
   }
-  const sum = (of: (cost: TurnCost) => number): number => turns.reduce((all, cost) => all + of(cost), 0);
-  return {
-    turns,
-    total: {
-      inputTokens: sum((cost) => cost.inputTokens),
-      outputTokens: sum((cost) => cost.outputTokens),
-      durationMs: sum((cost) => cost.durationMs),
-    },
-  };
+  const sum = (what: keyof TurnCost): number => turns.reduce((all, cost) => all + cost[what], 0);
+  const total = { inputTokens: sum('inputTokens'), outputTokens: sum('outputTokens'), durationMs: sum('durationMs') };
+  return { turns, total };
 }
 
 /** One effect as it crossed the boundary: what was asked, and what came back. */
 export interface RecordedExchange {
   readonly id: string;
   readonly name: string;
-  /** Line of the recording on which it was started, and on which it yielded; null while it is open. */
-  readonly started: number;
+  /** Line of the recording on which it yielded; null while it is open. */
   readonly settled: number | null;
   readonly at: number;
   readonly durationMs: number | null;
@@ -184,7 +177,7 @@ export function exchangesOf(records: readonly (RecordLine | undefined)[]): reado
       const { id, name, at } = record;
       const request = record.ms === undefined ? read(id, record.request ?? null) : { ms: record.ms };
       open.set(id, exchanges.length);
-      exchanges.push({ id, name, started: line, settled: null, at, durationMs: null, request, outcome: null });
+      exchanges.push({ id, name, settled: null, at, durationMs: null, request, outcome: null });
     }
     if (record?.t === 'outcome' || record?.t === 'timer') {
       const place = open.get(record.id);

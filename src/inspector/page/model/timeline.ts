@@ -1,3 +1,4 @@
+import type { RunEvent } from '../../../machines/events/run-events.ts';
 import type { MachineDrawing, Tone } from '../../frames/protocol.ts';
 import type { ActorTrack, Life, SessionModel } from './page-model.ts';
 import { actorLabel, innermost } from './actor-state.ts';
@@ -162,46 +163,38 @@ function endOf({ lives }: SharedLine): number {
 export interface StepMark {
   readonly position: number;
   readonly kind: 'retry' | 'error' | 'approval' | 'plan' | 'answer' | 'end';
-  readonly text: string;
 }
 
 /** The marks of a run, in order: retries, errors, approvals, plans, and how it ended. */
 export function stepMarks(told: readonly SaidEvent[]): readonly StepMark[] {
-  return told.flatMap(({ event, step: position }): readonly StepMark[] => {
-    switch (event.type) {
-      case 'model.retrying':
-        return [
-          {
-            position,
-            kind: 'retry',
-            text: `${event.next === undefined ? 'model retry' : `model retry with ${event.next}`}: ${event.error.message}`,
-          },
-        ];
-      case 'recovery.step':
-        return [{ position, kind: 'retry', text: `${event.tool}: ${event.step}` }];
-      case 'tool.finished':
-        return event.ok ? [] : [{ position, kind: 'error', text: `${event.tool}: ${event.result.error ?? 'failed'}` }];
-      case 'tool.denied':
-        return [{ position, kind: 'error', text: `${event.tool}: denied` }];
-      case 'escalation.raised':
-        return [{ position, kind: 'error', text: `escalated: ${event.reason}` }];
-      case 'loop.suspected':
-        return [
-          { position, kind: event.verdict === 'refuse' ? 'error' : 'retry', text: `${event.tool} repeats itself` },
-        ];
-      case 'approval.requested':
-        return [{ position, kind: 'approval', text: `${event.tool}: waits for approval` }];
-      case 'plan.made':
-        return [{ position, kind: 'plan', text: `plan of ${event.steps.length} steps` }];
-      case 'answer':
-        return [{ position, kind: 'answer', text: 'answer' }];
-      case 'run.finished':
-        if (event.result.success) return [];
-        return [
-          { position, kind: event.result.status === 'failed' ? 'error' : 'end', text: `ended: ${event.result.reason}` },
-        ];
-      default:
-        return [];
-    }
+  return told.flatMap(({ event, step: position }) => {
+    const kind = markOf(event);
+    return kind === null ? [] : [{ position, kind }];
   });
+}
+
+function markOf(event: RunEvent): StepMark['kind'] | null {
+  switch (event.type) {
+    case 'model.retrying':
+    case 'recovery.step':
+      return 'retry';
+    case 'tool.finished':
+      return event.ok ? null : 'error';
+    case 'tool.denied':
+    case 'escalation.raised':
+      return 'error';
+    case 'loop.suspected':
+      return event.verdict === 'refuse' ? 'error' : 'retry';
+    case 'approval.requested':
+      return 'approval';
+    case 'plan.made':
+      return 'plan';
+    case 'answer':
+      return 'answer';
+    case 'run.finished':
+      if (event.result.success) return null;
+      return event.result.status === 'failed' ? 'error' : 'end';
+    default:
+      return null;
+  }
 }

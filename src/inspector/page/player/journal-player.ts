@@ -36,14 +36,14 @@ export class JournalPlayer {
   readonly #emit: (frame: Frame) => void;
   readonly #records: RecordLine[] = [];
   readonly #blobs = blobReader();
-  readonly #steps = new KeptSteps(() => true, MOST_STEPS);
+  readonly #steps = new KeptSteps();
   readonly #player: FramePlayer;
   #problem: string | null = null;
 
   constructor(session: string, emit: (frame: Frame) => void) {
     this.#session = session;
     this.#emit = emit;
-    this.#player = framePlayer({ session, ...this.#steps.noted(emit) });
+    this.#player = framePlayer({ session, emit, onStep: this.#steps.note });
   }
 
   /** How many lines of the recording it has. */
@@ -99,8 +99,8 @@ export class JournalPlayer {
   }
 
   #playedAgain(n: number): KeptStep | null {
-    const steps = new KeptSteps((one) => Math.abs(one - n) < MOST_STEPS / 2, MOST_STEPS);
-    const player = framePlayer({ session: this.#session, ...steps.noted(() => undefined) });
+    const steps = new KeptSteps((one) => Math.abs(one - n) < MOST_STEPS / 2);
+    const player = framePlayer({ session: this.#session, emit: () => undefined, onStep: steps.note });
     for (const record of this.#records) {
       player.feed(record);
       if (steps.last > n + MOST_STEPS / 2) break;
@@ -122,34 +122,23 @@ function isRecord(record: object): record is RecordLine {
 /** What steps came from, the oldest dropped first. */
 class KeptSteps {
   readonly #wanted: (n: number) => boolean;
-  readonly #most: number;
   #steps = new Map<number, KeptStep>();
   /** The number of the latest step that came by. */
   last = 0;
 
-  constructor(wanted: (n: number) => boolean, most: number) {
+  constructor(wanted: (n: number) => boolean = () => true) {
     this.#wanted = wanted;
-    this.#most = most;
   }
 
-  noted(emit: (frame: Frame) => void): Pick<FrameOptions, 'emit' | 'onStep'> {
-    let latest: StepInfo | null = null;
-    return {
-      emit: (frame) => {
-        if (frame.t === 'step') latest = frame.step;
-        emit(frame);
-      },
-      onStep: (n, source) => {
-        this.last = n;
-        if (latest === null || !this.#wanted(n)) return;
-        this.#steps.set(n, { step: latest, source });
-        for (const oldest of this.#steps.keys()) {
-          if (this.#steps.size <= this.#most) return;
-          this.#steps.delete(oldest);
-        }
-      },
-    };
-  }
+  readonly note = (step: StepInfo, source: StepSource): void => {
+    this.last = step.n;
+    if (!this.#wanted(step.n)) return;
+    this.#steps.set(step.n, { step, source });
+    for (const oldest of this.#steps.keys()) {
+      if (this.#steps.size <= MOST_STEPS) return;
+      this.#steps.delete(oldest);
+    }
+  };
 
   find(n: number): KeptStep | null {
     return this.#steps.get(n) ?? null;

@@ -41,22 +41,12 @@ export function liveDesk(
     detail: async (session, step) => {
       const player = playerOf(session);
       if (player !== null) return player.detail(session, step);
-      try {
-        const response = await fetch(part(session, `steps/${step}`));
-        const value: unknown = response.ok ? await response.json() : null;
-        return isStepDetail(value) ? value : null;
-      } catch {
-        return null;
-      }
+      const value = await fetchJson(part(session, `steps/${step}`));
+      return isStepDetail(value) ? value : null;
     },
     search: async (query) => {
-      try {
-        const response = await fetch(`${at('api/search')}&q=${encodeURIComponent(query)}`);
-        const value: unknown = response.ok ? await response.json() : null;
-        return isSearchPage(value) ? value : null;
-      } catch {
-        return null;
-      }
+      const value = await fetchJson(`${at('api/search')}&q=${encodeURIComponent(query)}`);
+      return isSearchPage(value) ? value : null;
     },
     act: async (session, act) => {
       // The machine in this page already determines whether it could continue.
@@ -74,6 +64,16 @@ export function liveDesk(
       page: `${part(session, 'export')}${beside === null ? '' : `&beside=${encodeURIComponent(beside)}`}`,
     }),
   };
+}
+
+/** What the server answers with; null: it does not answer, or refuses. */
+export async function fetchJson(url: string): Promise<unknown> {
+  try {
+    const response = await fetch(url);
+    return response.ok ? await response.json() : null;
+  } catch {
+    return null;
+  }
 }
 
 function readReply(text: string, status: number): ActReply {

@@ -82,12 +82,6 @@ export function frameFeed(state: PageState): (frame: Frame) => void {
   };
 }
 
-/** Parses one frame; null for anything that this page does not know. */
-export function readFrame(text: string): Frame | null {
-  const value: unknown = JSON.parse(text);
-  return isFrame(value) ? value : null;
-}
-
 const KINDS: ReadonlySet<unknown> = new Set<Frame['t']>([
   'hello',
   'session',

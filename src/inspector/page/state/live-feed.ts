@@ -1,8 +1,9 @@
 import { type Frame, type FramePage, PROTOCOL } from '../../frames/protocol.ts';
 import { SessionSource } from '../player/line-stream.ts';
-import { readFrame, isFrame } from './feed.ts';
+import { fetchJson } from './desk.ts';
+import { isFrame } from './feed.ts';
 import type { PageState } from './page-state.ts';
-import { isJsonObject } from '../../../json/json.ts';
+import { isJsonObject, parsedText } from '../../../json/json.ts';
 import type { Players } from './players.ts';
 
 /** The streams that a page listens to: the list of sessions, and those of the sessions being viewed. */
@@ -73,8 +74,10 @@ export function liveFeed(state: PageState, { token, take, players }: FeedOptions
   };
 }
 
+/** Parses one frame; null for anything that this page does not know. */
 function frameOf(data: unknown): Frame | null {
-  return typeof data === 'string' ? readFrame(data) : null;
+  const value = typeof data === 'string' ? parsedText(data) : null;
+  return isFrame(value) ? value : null;
 }
 
 /** The stream of one session. */
@@ -120,7 +123,7 @@ function sessionFeed(at: (part: string, from: number) => string, take: (frame: F
       loose = 0;
     };
     stream.onmessage = ({ data, lastEventId }) => {
-      const frame = typeof data === 'string' ? readFrame(data) : null;
+      const frame = frameOf(data);
       if (frame === null) return;
       // Only what was cut out of the middle can be asked for; what came before a page joined is gone.
       if (frame.t === 'gap' && last > from) return void fill();
@@ -135,9 +138,9 @@ function sessionFeed(at: (part: string, from: number) => string, take: (frame: F
     source.close();
     const stopped = source.untilPaused();
     for (let next: number | null = last; next !== null;) {
-      const page: FramePage | null = await readPage(at('frames', next));
+      const page = await fetchJson(at('frames', next));
       if (stopped()) return;
-      if (page === null) break;
+      if (!isFramePage(page)) break;
       for (const frame of page.frames) if (isFrame(frame)) take(frame);
       last = page.from + page.frames.length;
       loose = 0;
@@ -152,16 +155,6 @@ function sessionFeed(at: (part: string, from: number) => string, take: (frame: F
     },
     pause: () => source.pause(),
   };
-}
-
-async function readPage(url: string): Promise<FramePage | null> {
-  try {
-    const response = await fetch(url);
-    const value: unknown = response.ok ? await response.json() : null;
-    return isFramePage(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 function isFramePage(value: unknown): value is FramePage {

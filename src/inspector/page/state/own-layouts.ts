@@ -16,7 +16,7 @@ export function prepareLayouts(): void {
  */
 export async function ownLayouts(hash: string): Promise<unknown> {
   const known = await fetched('layouts');
-  const name: unknown = typeof known === 'object' && known !== null ? Reflect.get(known, hash) : undefined;
+  const name: unknown = Reflect.get(Object(known), hash);
   return typeof name === 'string' ? fetched(`layouts-${name}`) : null;
 }
 

@@ -34,8 +34,8 @@ export function TopBar() {
           aria-haspopup="dialog"
           onClick={() => (state.dialog.value = { kind: 'sessions' })}
         >
-          {!namesItself(info) && <span class="agent">{escapedLine(info.agent, 30)}</span>}
-          <span class="title">{escapedLine(info.title, 120)}</span>
+          {!namesItself(info) && <span class="agent cut">{escapedLine(info.agent, 30)}</span>}
+          <span class="cut">{escapedLine(info.title, 120)}</span>
           <span class="dim" aria-hidden="true">
             ▾
           </span>

@@ -1,4 +1,3 @@
-import type { Effect } from '../../../actors/journal.ts';
 import { digest } from '../../../json/digest.ts';
 import { checkArguments } from '../../../parsing/calls/arguments.ts';
 import { type JsonObject, isJsonObject } from '../../../json/json.ts';
@@ -9,7 +8,6 @@ import { isToolCall } from '../walk/live-actors.ts';
 
 /** One run of a tool that has just begun. */
 export interface Begun {
-  readonly effect: Effect;
   readonly path: string;
   readonly spec: ToolSpec | undefined;
   readonly name: string;
@@ -27,7 +25,6 @@ export const eachRun =
       const path = ownerOf(one.effect);
       const wrong = check(
         {
-          effect: one.effect,
           path,
           name: textAt(one.effect.request, 'tool'),
           spec: toolsAt(situation, path).find(({ name }) => name === tool),

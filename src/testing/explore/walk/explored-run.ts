@@ -2,7 +2,7 @@
  * Owns: one walk through a machine: the real machine on a journal that launches nothing, given one chosen entry at a
  * time. Does not own: which path to take (explore-paths), what is right (the laws).
  */
-import type { AnyActor, AnyTransitionDefinition, InspectionEvent } from 'xstate';
+import type { AnyActor } from 'xstate';
 import type { Effect, Entry, OutsideEvent } from '../../../actors/journal.ts';
 import type { Json } from '../../../json/json.ts';
 import { drive } from '../../../journal/run/drive.ts';
@@ -65,7 +65,7 @@ export function exploredRun(explored: ExploredMachine): ExploredRun {
     onStart: (effect) => void story.push({ kind: 'started', effect }),
     inspect: (inspected) => {
       guard.inspect(inspected);
-      for (const taken of takenBy(inspected)) edges.add(edgeOf(taken));
+      if (inspected.type === '@xstate.microstep') for (const taken of inspected._transitions) edges.add(edgeOf(taken));
       readMicrostep(inspected);
     },
     journal: {
@@ -106,22 +106,7 @@ export function exploredRun(explored: ExploredMachine): ExploredRun {
   };
 }
 
-function takenBy(inspected: InspectionEvent): readonly AnyTransitionDefinition[] {
-  return inspected.type === '@xstate.microstep' ? inspected._transitions : [];
-}
-
-function viewOf(
-  root: AnyActor,
-  {
-    open,
-    story,
-    told,
-  }: {
-    readonly open: ReadonlyMap<string, Effect>;
-    readonly story: readonly Happening[];
-    readonly told: readonly PathChoice[];
-  },
-): View {
+function viewOf(root: AnyActor, { open, story, told }: Pick<ExploredRun, 'open' | 'story' | 'told'>): View {
   const actors = liveActors(root);
   const snapshot = root.getSnapshot();
   const visited = story.flatMap((one) => (one.kind === 'moved' && one.actor === root.id ? [one.to] : []));

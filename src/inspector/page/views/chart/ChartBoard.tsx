@@ -1,11 +1,11 @@
 import type { MachineDrawing } from '../../../frames/protocol.ts';
 import {
   type ActorState,
-  actorLabel,
   actorText,
   actorTitle,
   crumbsOf,
   innermost,
+  labelAt,
   movedActor,
   NO_VISITS,
   visitsAt,
@@ -28,12 +28,7 @@ export function ChartBoard() {
   const step = session?.steps[state.position.value];
   const moved = session === null || !state.follow.value ? null : movedActor(session, step);
   const actor = drawn.find(({ path }) => path === (state.focus.value ?? moved)) ?? root;
-  const drawing =
-    actor?.track.info.drawing === undefined ? undefined : state.model.drawings.get(actor.track.info.drawing ?? '');
-  const labelOf = (path: string): string => {
-    const info = session?.actors.get(path)?.info;
-    return info === undefined ? path.slice(path.lastIndexOf('/') + 1) : actorLabel(info);
-  };
+  const drawing = state.model.drawings.get(actor?.track.info.drawing ?? '');
   return (
     <section class="board board-chart" aria-label="Chart">
       <div class="chart-area">
@@ -49,17 +44,17 @@ export function ChartBoard() {
                 <button
                   key={path}
                   type="button"
-                  class="crumb"
+                  class="crumb cut"
                   aria-current={path === actor.path}
                   onClick={() => (state.focus.value = path)}
                 >
-                  {escapedLine(labelOf(path), 40)}
+                  {escapedLine(labelAt(session, path), 40)}
                 </button>
               ))}
             </nav>
           )}
           {step !== undefined && (
-            <p class="chart-told" data-testid="told">
+            <p class="chart-told cut" data-testid="told">
               <b>{escapedLine(step.event, 60)}</b> {escapedLine(actorText(session, step.actor), 80)}:{' '}
               {escapedLine(innermost(step.from).join(' + ') || '·', 80)} →{' '}
               <b>{escapedLine(innermost(step.to).join(' + '), 80)}</b>
@@ -68,7 +63,7 @@ export function ChartBoard() {
         </div>
         <aside class="branches" aria-label="Live actors">
           <div class="board-head">
-            <h2>Live actors</h2>
+            <h2 class="small-title">Live actors</h2>
             <span class="spring" />
             <span class="dim mono">{drawn.filter(({ alive }) => alive).length}</span>
           </div>
@@ -94,7 +89,7 @@ function bySize(actors: readonly ActorState[], drawings: ReadonlyMap<string, Mac
 function Tile({ actor, chosen }: { readonly actor: ActorState; readonly chosen: boolean }) {
   const { state, layouts } = usePage();
   const { info } = actor.track;
-  const drawing = info.drawing === null ? undefined : state.model.drawings.get(info.drawing);
+  const drawing = state.model.drawings.get(info.drawing ?? '');
   const where = innermost(actor.step?.to ?? []).join(' + ');
   const session = state.session.value;
   const shown = state.talk.value;
@@ -111,13 +106,13 @@ function Tile({ actor, chosen }: { readonly actor: ActorState; readonly chosen: 
       onClick={() => (state.focus.value = actor.path)}
     >
       <span class="tile-top">
-        <b>{escapedLine(actorTitle(actor, { whole: session?.talk ?? shown, shown }), 40)}</b>
+        <b class="cut">{escapedLine(actorTitle(actor, { whole: session?.talk ?? shown, shown }), 40)}</b>
         <span>{escapedLine(info.src, 40)}</span>
         {!actor.alive && <span>ended</span>}
       </span>
       <span class="tile-state">
         <Lamp tone={toneAfter(drawing, actor.step)} size={12} />
-        <span>{escapedLine(where === '' ? 'starting' : where, 80)}</span>
+        <span class="cut">{escapedLine(where === '' ? 'starting' : where, 80)}</span>
       </span>
       {layout !== null && typeof layout === 'object' && <MiniChart layout={layout} actor={actor} drawing={drawing} />}
     </button>

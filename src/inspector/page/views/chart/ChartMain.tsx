@@ -36,9 +36,10 @@ export function ChartMain({ actor, drawing }: { readonly actor: ActorState; read
   const toggled = useSignal<ReadonlySet<string>>(new Set());
   const focused = useSignal<string | null>(null);
   const { visits, taken: used } = session === null ? NO_VISITS : visitsAt(session, actor.path, position);
-  const collapsed = symmetric(autoCollapsed(drawing, visits), toggled.value);
-  const layout = useLayout({ drawing, collapsed, labels: state.labels.value, size, top: TOP });
-  const camera = moved.value ?? (typeof layout === 'object' && layout !== null ? fitCamera(layout, size, TOP) : null);
+  const collapsed = autoCollapsed(drawing, visits).symmetricDifference(toggled.value);
+  const found = useLayout({ drawing, collapsed, labels: state.labels.value, size });
+  const layout = typeof found === 'string' ? null : found;
+  const camera = moved.value ?? (layout === null ? null : fitCamera(layout, size, TOP));
   const taken = new Set(actor.step?.transitions ?? []);
   const here = innermost(actor.step?.to ?? []).join(' ');
 
@@ -48,7 +49,7 @@ export function ChartMain({ actor, drawing }: { readonly actor: ActorState; read
     focused.value = null;
   }, [actor.path]);
 
-  const places = typeof layout === 'object' && layout !== null ? layout.states : [];
+  const places = layout?.states ?? [];
   const move = (next: Camera | null): void => void (moved.value = next);
   useLayoutEffect(() => {
     if (svg.current !== null) return cameraGestures(svg.current, () => camera, move);
@@ -58,7 +59,7 @@ export function ChartMain({ actor, drawing }: { readonly actor: ActorState; read
     if (state.follow.value && moved.value !== null && box !== undefined) move(keepInSight(moved.value, box, size));
   }, [here, state.follow.value]);
 
-  const toggle = (path: string): void => void (toggled.value = symmetric(toggled.value, new Set([path])));
+  const toggle = (path: string): void => void (toggled.value = toggled.value.symmetricDifference(new Set([path])));
   const near = (): void => {
     const box = places.find(({ path }) => path === keys.stop);
     if (box !== undefined) move(cameraAt(box, size));
@@ -84,7 +85,7 @@ export function ChartMain({ actor, drawing }: { readonly actor: ActorState; read
         aria-label={`Statechart of ${actorText(session, actor.path)}: in ${here || 'no state yet'}`}
       >
         <Arrows />
-        {camera !== null && typeof layout === 'object' && layout !== null && (
+        {camera !== null && layout !== null && (
           <g
             class={camera.zoom < FAR ? 'far' : ''}
             transform={`translate(${camera.x} ${camera.y}) scale(${camera.zoom})`}
@@ -96,7 +97,7 @@ export function ChartMain({ actor, drawing }: { readonly actor: ActorState; read
           </g>
         )}
       </svg>
-      {typeof layout === 'string' && <p class="empty">This machine cannot be laid out: {layout}</p>}
+      {typeof found === 'string' && <p class="empty">This machine cannot be laid out: {found}</p>}
       <ChartTools camera={camera} view={size} onCamera={move} onNear={near} />
     </>
   );
@@ -204,35 +205,18 @@ function goToEntry(state: PageState, { path: actor, track }: ActorState, path: s
   state.tab.value = 'step';
 }
 
+/** The heads of all arrows; a route names its own. */
 function Arrows() {
+  const head = { viewBox: '0 0 8 8', refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: 'auto' };
   return (
     <defs>
-      <Arrow id="arrow" class="arrow" />
-      <Arrow id="arrow-lit" class="arrow-lit" />
+      {['arrow', 'arrow-lit'].map((name) => (
+        <marker key={name} id={name} {...head} markerUnits="userSpaceOnUse">
+          <path class={name} d="M0 0.500 8 4 0 7.500z" />
+        </marker>
+      ))}
     </defs>
   );
-}
-
-function Arrow({ id, class: name }: { readonly id: string; readonly class: string }) {
-  return (
-    <marker
-      id={id}
-      viewBox="0 0 8 8"
-      refX="7"
-      refY="4"
-      markerWidth="7"
-      markerHeight="7"
-      orient="auto"
-      markerUnits="userSpaceOnUse"
-    >
-      <path class={name} d="M0 0.500 8 4 0 7.500z" />
-    </marker>
-  );
-}
-
-/** What is in one of the two but not in both. */
-function symmetric(one: ReadonlySet<string>, other: ReadonlySet<string>): ReadonlySet<string> {
-  return new Set([...[...one].filter((path) => !other.has(path)), ...[...other].filter((path) => !one.has(path))]);
 }
 
 interface LayoutWish {
@@ -240,19 +224,18 @@ interface LayoutWish {
   readonly collapsed: ReadonlySet<string>;
   readonly labels: boolean;
   readonly size: Size;
-  readonly top: number;
 }
 
 /**
  * The layout that is largest in its place: from left to right, or from top to bottom. While one is made, the last one of
  * the same machine stays; a text says why there is none.
  */
-function useLayout({ drawing, collapsed, labels, size, top }: LayoutWish): ChartLayout | string | null {
+function useLayout({ drawing, collapsed, labels, size }: LayoutWish): ChartLayout | string | null {
   const { layouts } = usePage();
   const last = useRef<{ hash: string; layout: ChartLayout } | null>(null);
   const wide = layouts.of(drawing, { collapsed, labels, direction: 'RIGHT' }).value;
   const tall = layouts.of(drawing, { collapsed, labels, direction: 'DOWN' }).value;
-  const fit = (layout: ChartLayout): number => fitCamera(layout, size, top).zoom;
+  const fit = (layout: ChartLayout): number => fitCamera(layout, size, TOP).zoom;
   const best =
     wide === null || typeof wide === 'string' || tall === null || typeof tall === 'string'
       ? (wide ?? tall)

@@ -171,7 +171,7 @@ function Alone({ detail }: { readonly detail: StepDetail }) {
 function Section({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
   return (
     <section class="pair-section" data-testid={`pair-${title.split(' ')[0]?.toLowerCase() ?? ''}`}>
-      <h3>{title}</h3>
+      <h3 class="small-title">{title}</h3>
       {children}
     </section>
   );

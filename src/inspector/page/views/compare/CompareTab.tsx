@@ -40,7 +40,7 @@ export function CompareTab() {
       <div class="compare-runs">
         <span class="compare-run">
           <SideMark side="A" />
-          <span class="title">{escapedLine(session?.info.title ?? '', 120)}</span>
+          <span class="cut">{escapedLine(session?.info.title ?? '', 120)}</span>
           <span class="dim">{session?.info.status}</span>
         </span>
         <label class="compare-run">

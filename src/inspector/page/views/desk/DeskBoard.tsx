@@ -7,7 +7,7 @@ import { ExchangesTab } from './ExchangesTab.tsx';
 import { SequenceTab } from './SequenceTab.tsx';
 import { StepTab } from './StepTab.tsx';
 import type { StepInfo } from '../../../frames/protocol.ts';
-import { actorLabel, innermost } from '../../model/actor-state.ts';
+import { innermost, labelAt } from '../../model/actor-state.ts';
 import { escapedLine } from '../../model/escaped-text.ts';
 import { durationText } from '../../model/time-scale.ts';
 import { toneAfter } from '../../model/tone.ts';
@@ -96,10 +96,6 @@ function StepsTab() {
   const position = state.position.value;
   if (session === null || session.steps.length === 0) return <Empty why="No transition yet." />;
   const drawingOf = ({ actor }: StepInfo) => state.model.drawings.get(session.actors.get(actor)?.info.drawing ?? '');
-  const nameOf = ({ actor }: StepInfo): string => {
-    const info = session.actors.get(actor)?.info;
-    return info === undefined ? actor.slice(actor.lastIndexOf('/') + 1) : actorLabel(info);
-  };
   return (
     <VirtualList
       items={session.steps}
@@ -115,7 +111,7 @@ function StepsTab() {
         >
           <span class="dim">{index + 1}</span>
           <span class="dim">{durationText(step.at)}</span>
-          <span>{escapedLine(nameOf(step), 40)}</span>
+          <span>{escapedLine(labelAt(session, step.actor), 40)}</span>
           <span>{escapedLine(step.event, 60)}</span>
           {step.ignored === undefined ? (
             <span class={index === position ? '' : toneAfter(drawingOf(step), step)}>

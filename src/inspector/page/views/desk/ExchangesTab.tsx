@@ -94,32 +94,26 @@ function Messages({ request }: { readonly request: Json }) {
 
 /** Text, and images that the message carries itself: the page loads nothing from elsewhere. */
 function MessageContent({ content }: { readonly content: Json }) {
-  if (typeof content === 'string') return <EscapedText class="mono" text={content} most={400} />;
-  if (!isList(content)) return <EscapedText class="mono" text={JSON.stringify(content)} most={400} />;
   return (
     <>
-      {content.map((part, index) => {
-        const { type, text, url, mediaType, filename } = isJsonObject(part) ? part : {};
-        if (type === 'image' && typeof url === 'string')
-          return url.startsWith('data:image/') ? (
-            <img key={index} class="message-image" src={url} alt="image sent to the model" />
-          ) : (
-            <EscapedText key={index} class="mono" text={`[image at ${url}]`} most={400} />
-          );
-        if (type === 'file' && typeof url === 'string') {
-          const name = [filename, mediaType].filter((word) => typeof word === 'string').join(', ');
-          const place = url.startsWith('data:') ? `${Math.ceil(url.length / 1365)} kB` : `at ${url}`;
-          return <EscapedText key={index} class="mono" text={`[file ${name}, ${place}]`} most={400} />;
-        }
-        return (
-          <EscapedText
-            key={index}
-            class="mono"
-            text={typeof text === 'string' ? text : JSON.stringify(part)}
-            most={400}
-          />
+      {(isList(content) ? content : [content]).map((part, index) => {
+        const { type, url } = isJsonObject(part) ? part : {};
+        return type === 'image' && typeof url === 'string' && url.startsWith('data:image/') ? (
+          <img key={index} class="message-image" src={url} alt="image sent to the model" />
+        ) : (
+          <EscapedText key={index} class="mono" text={partText(part)} most={400} />
         );
       })}
     </>
   );
+}
+
+function partText(part: Json): string {
+  if (typeof part === 'string') return part;
+  const { type, text, url, mediaType, filename } = isJsonObject(part) ? part : {};
+  if (type === 'image' && typeof url === 'string') return `[image at ${url}]`;
+  if (type !== 'file' || typeof url !== 'string') return typeof text === 'string' ? text : JSON.stringify(part);
+  const name = [filename, mediaType].filter((word) => typeof word === 'string').join(', ');
+  const place = url.startsWith('data:') ? `${Math.ceil(url.length / 1365)} kB` : `at ${url}`;
+  return `[file ${name}, ${place}]`;
 }

@@ -56,7 +56,7 @@ export function StepTab() {
         <>
           <Candidates detail={current} drawing={drawingOf(session, state.model, step.actor)} />
           <div class="section">
-            <h3>What changed</h3>
+            <h3 class="small-title">What changed</h3>
             {current.unknown.length > 0 ? (
               <NotKnown />
             ) : current.before === null ? (
@@ -66,11 +66,11 @@ export function StepTab() {
             )}
           </div>
           <div class="section">
-            <h3>Event</h3>
+            <h3 class="small-title">Event</h3>
             <JsonTree value={current.event} open={3} />
           </div>
           <div class="section">
-            <h3>Context after</h3>
+            <h3 class="small-title">Context after</h3>
             {current.unknown.includes('after') ? <NotKnown /> : <JsonTree value={current.after} open={1} />}
           </div>
         </>
@@ -113,7 +113,7 @@ function Candidates({ detail, drawing }: { readonly detail: StepDetail; readonly
   if (detail.candidates.length === 0) return null;
   return (
     <div class="section">
-      <h3>What it could have done</h3>
+      <h3 class="small-title">What it could have done</h3>
       <ul data-testid="candidates">
         {detail.candidates.map(({ transition, guard, passed, taken }) => (
           <li key={transition} class={taken ? 'candidate taken' : 'candidate'}>

@@ -123,6 +123,12 @@ function FormControl(props: FormControlProps) {
     'aria-describedby': describedBy,
     onBlur: onLeave,
   };
+  const typed = {
+    ...common,
+    class: 'field',
+    value: text ?? '',
+    onInput: ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) => onText(currentTarget.value),
+  };
   switch (control) {
     case 'check':
       return (
@@ -149,13 +155,11 @@ function FormControl(props: FormControlProps) {
     case 'json':
       return (
         <textarea
-          {...common}
+          {...typed}
           class={control === 'json' ? 'field' : 'field prose'}
           rows={Math.min(12, Math.max(control === 'json' ? 2 : 3, (text ?? '').split('\n').length))}
           spellcheck={control === 'long'}
           placeholder={escapedLine(field.example, 200)}
-          value={text ?? ''}
-          onInput={(event) => onText(event.currentTarget.value)}
         />
       );
     case 'number':
@@ -172,26 +176,9 @@ function FormControl(props: FormControlProps) {
         />
       );
     case 'date':
-      return (
-        <input
-          {...common}
-          class="field"
-          type="date"
-          value={text ?? ''}
-          onInput={(event) => onText(event.currentTarget.value)}
-        />
-      );
+      return <input {...typed} type="date" />;
     case 'text':
-      return (
-        <input
-          {...common}
-          class="field"
-          inputMode={keyboardFor(field)}
-          autocomplete="off"
-          value={text ?? ''}
-          onInput={(event) => onText(event.currentTarget.value)}
-        />
-      );
+      return <input {...typed} inputMode={keyboardFor(field)} autocomplete="off" />;
   }
 }
 

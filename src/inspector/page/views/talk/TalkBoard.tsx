@@ -28,7 +28,7 @@ export function TalkBoard() {
   return (
     <section class="board board-talk" aria-label="Conversation">
       <div class="board-head">
-        <h2>Conversation</h2>
+        <h2 class="small-title">Conversation</h2>
         <span class="spring" />
         {!standing && waiting >= 0 && (
           <Button look="quiet wait" data-key="waiting" title="Go to it (a)" onClick={seekWaiting}>
@@ -59,7 +59,7 @@ function Entry({ item, now }: { readonly item: TalkItem; readonly now: boolean }
   switch (item.kind) {
     case 'turn':
       return (
-        <div class="turn" data-depth={depthOf(item)}>
+        <div class="turn" {...depthOf(item)}>
           {item.by === null ? '' : `${escapedLine(item.by.name, 40)} · `}Step {item.number} of {item.limit}
           {item.of === 'plan' ? ' · plan' : ''}
         </div>

@@ -24,7 +24,7 @@ interface EntryFrameProps {
 export function EntryFrame({ item, now, tone, head, children }: EntryFrameProps) {
   const { state } = usePage();
   return (
-    <article class={now ? 'entry now' : 'entry'} data-kind={item.kind} data-depth={depthOf(item)}>
+    <article class={now ? 'entry now' : 'entry'} data-kind={item.kind} {...depthOf(item)}>
       <span class="sign">
         <Lamp tone={tone} />
       </span>
@@ -43,8 +43,9 @@ export function EntryFrame({ item, now, tone, head, children }: EntryFrameProps)
 }
 
 /** How far an entry is indented: agents stand in agents up to eight deep. */
-export function depthOf({ by }: Pick<TalkItem, 'by'>): number {
-  return Math.min(8, by?.depth ?? 0);
+export function depthOf({ by }: Pick<TalkItem, 'by'>) {
+  const depth = Math.min(8, by?.depth ?? 0);
+  return { 'data-depth': depth, style: { '--depth': depth } };
 }
 
 /** The child agent that an entry is of, which leads to its chart. */
@@ -57,7 +58,7 @@ function SpeakerName({ item: { by, step } }: { readonly item: TalkItem }) {
     state.focus.value = by.path;
   };
   return (
-    <button type="button" class="speaker" title={escapedLine(title, 200)} onClick={show}>
+    <button type="button" class="speaker cut" title={escapedLine(title, 200)} onClick={show}>
       {escapedLine(by.name, 40)}
     </button>
   );
@@ -226,7 +227,7 @@ export function PlanEntry({
           <li key={index} data-status={step.status}>
             <Lamp tone={TONES[step.status]} size={12} />
             <span class="mono">{escapedLine(step.tool, 60)}</span>
-            <span class="args">{escapedLine(JSON.stringify(step.args), 160)}</span>
+            <span class="args dim cut">{escapedLine(JSON.stringify(step.args), 160)}</span>
             <span class="sr">{step.status}</span>
           </li>
         ))}

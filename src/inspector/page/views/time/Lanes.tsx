@@ -113,16 +113,16 @@ function LaneName({ lane: { id, label, depth, hasChildren }, top, row, shut }: L
   const name = escapedLine(label, 60);
   if (!hasChildren)
     return (
-      <li style={style} title={name}>
+      <li class="cut" style={style} title={name}>
         {name}
       </li>
     );
   const isShut = shut.value.has(id);
   const toggle = (): void => {
-    shut.value = new Set(isShut ? [...shut.value].filter((one) => one !== id) : [...shut.value, id]);
+    shut.value = shut.value.symmetricDifference(new Set([id]));
   };
   return (
-    <li style={style} title={name}>
+    <li class="cut" style={style} title={name}>
       <button type="button" aria-expanded={!isShut} onClick={toggle}>
         {isShut ? '▸' : '▾'} {name}
       </button>

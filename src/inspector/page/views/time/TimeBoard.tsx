@@ -41,7 +41,7 @@ export function TimeBoard() {
         <Button look="quiet extra" title="Next mark (])" onClick={() => walkMarks(state, 1)}>
           mark ›
         </Button>
-        <p class="readout" data-testid="readout">
+        <p class="readout cut" data-testid="readout">
           {live && session?.info.status === 'running' && (
             <>
               <span class="live-lamp" /> live{' '}

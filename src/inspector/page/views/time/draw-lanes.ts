@@ -6,7 +6,6 @@ import type { Tone } from '../../../frames/protocol.ts';
 /** The panel's colours, as the canvas needs them. */
 export interface LaneColours {
   readonly tones: { readonly [tone in Tone]: string };
-  readonly ink: string;
   readonly dim: string;
   readonly line: string;
   readonly back: string;
@@ -30,7 +29,6 @@ export function readColours(element: Element): LaneColours {
       done: of('done'),
       end: of('end'),
     },
-    ink: of('ink-2'),
     dim: of('ink-3'),
     line: of('line'),
     back: of('sunk'),
