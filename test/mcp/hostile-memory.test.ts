@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { BUNDLED } from '../support/bundled.ts';
 import type { WireForm } from '../support/mcp/misbehaving.ts';
 import { eachForm } from '../support/soak.ts';
 
@@ -106,7 +107,7 @@ async function smallHost(form: WireForm): Promise<readonly Told[]> {
     ...tooMuch.map(([tool]) => `normal/${tool}`),
     ...fullLists.flatMap(([over, wanted]) => (over === form ? [wanted] : [])),
   ];
-  const args = ['--max-old-space-size=256', script, form, ...cases];
+  const args = ['--max-old-space-size=256', ...BUNDLED, script, form, ...cases];
   const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: LONG, killSignal: 'SIGKILL' });
   return stdout
     .trimEnd()
