@@ -37,6 +37,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     typecheck: { enabled: false },
+    globalSetup: ['test/support/own-temporary-folder.ts'],
     // Node loads the files by itself, as it does for users: nothing is transformed, and the examples' `signalbox` is our source.
     experimental: { viteModuleRunner: false },
     execArgv: ['--conditions=@signalbox/source'],

@@ -59,8 +59,23 @@ const LAYERS: Readonly<Record<string, RegExp>> = {
  * chunks import each other in a circle, or code of the library came into one of the command's.
  */
 export async function buildLibrary(outDir: string): Promise<void> {
+  const chunks = await chunksOf([...exportedSources(), ...MORE_ENTRIES], outDir);
+  refuseCircles(chunks);
+  refuseCommandInLibrary(chunks);
+  for (const chunk of chunks) write(outDir, chunk);
+}
+
+/** The chunks with each of these files of `src/` as an entry, for programs that import them by their names: those of the tests. */
+export async function buildSources(outDir: string, files: readonly string[]): Promise<void> {
+  for (const { fileName, code } of await chunksOf(files, outDir)) {
+    mkdirSync(dirname(join(outDir, fileName)), { recursive: true });
+    writeFileSync(join(outDir, fileName), code.replace(/^\/\/# sourceMappingURL=.*$/m, ''));
+  }
+}
+
+async function chunksOf(entries: readonly string[], outDir: string): Promise<readonly OutputChunk[]> {
   const { output } = await build({
-    input: Object.fromEntries([...exportedSources(), ...MORE_ENTRIES].map((file) => [nameOf(file), file])),
+    input: Object.fromEntries(entries.map((file) => [nameOf(file), file])),
     platform: 'neutral',
     tsconfig: false,
     external: (id) => /^[^./\0]/.test(id) && !/^(?:[A-Za-z]:|src\/|@oxc-project\/)/.test(id),
@@ -87,10 +102,7 @@ export async function buildLibrary(outDir: string): Promise<void> {
       },
     },
   });
-  const chunks = output.filter((file) => file.type === 'chunk');
-  refuseCircles(chunks);
-  refuseCommandInLibrary(chunks);
-  for (const chunk of chunks) write(outDir, chunk);
+  return output.filter((file) => file.type === 'chunk');
 }
 
 function exportedSources(): readonly string[] {

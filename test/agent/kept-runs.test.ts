@@ -9,6 +9,7 @@ import type { RecordLine } from '../../src/journal/format/record.ts';
 import { readRecording } from '../../src/journal/format/recording.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { BUNDLED } from '../support/bundled.ts';
 import { calls } from '../support/replies.ts';
 import { cases, SOAKING } from '../support/soak.ts';
 import { modelOf, scripts, toolsOf } from '../property/agent-scripts.ts';
@@ -16,7 +17,7 @@ import { modelOf, scripts, toolsOf } from '../property/agent-scripts.ts';
 /** Bytes that something holds, in a process of its own. */
 async function bytesOf(...what: readonly string[]): Promise<number> {
   const script = fileURLToPath(new URL('children/memory.ts', import.meta.url));
-  const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', script, ...what]);
+  const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', ...BUNDLED, script, ...what]);
   return Number(stdout);
 }
 

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { BUNDLED } from '../support/bundled.ts';
 
 test('however an agent is misused: no unhandled rejection, nothing on stderr, and the process ends by itself', async () => {
   const script = fileURLToPath(new URL('children/misuse.ts', import.meta.url));
@@ -9,7 +10,7 @@ test('however an agent is misused: no unhandled rejection, nothing on stderr, an
   const options = { timeout: 25_000 };
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
-    ['--unhandled-rejections=strict', script],
+    ['--unhandled-rejections=strict', ...BUNDLED, script],
     options,
   );
   const lines = stdout.trim().split('\n');

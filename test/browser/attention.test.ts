@@ -1,5 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
@@ -7,6 +6,7 @@ import { createInspector } from '../../src/inspector/create-inspector.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';
+import { testFolder } from '../support/test-folder.ts';
 import { builtPage } from './built-page.ts';
 import { noChromium, stage } from './browser.ts';
 
@@ -205,7 +205,7 @@ test.skipIf(noChromium)('the page drops runs that the server let go of, except t
 });
 
 test.skipIf(noChromium)('a damaged recording of a folder is listed as such', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'signalbox-'));
+  const folder = testFolder();
   writeFileSync(join(folder, 'broken.jsonl'), '{"t":"run","format":1\n');
   const own = await createInspector({ page: await builtPage() });
   await own.openFolder(folder);

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { BUNDLED } from '../support/bundled.ts';
 import { freePort } from '../support/free-port.ts';
 import { type RecordedRequest, type Scripted, startModelServer } from '../support/model-server.ts';
 import { noChromium, stage } from './browser.ts';
@@ -42,7 +43,7 @@ beforeAll(async () => {
   end.push(kill);
   const start = async (lookMs: number): Promise<void> => {
     const of = { PORT: String(port), RUNS: runs, MODEL_URL: model.baseURL, LOOK_MS: String(lookMs) };
-    const args = ['--conditions=@signalbox/source', 'examples/chat-app/server.ts'];
+    const args = [...BUNDLED, '--conditions=@signalbox/source', 'examples/chat-app/server.ts'];
     child = spawn(process.execPath, args, { env: { ...process.env, ...of }, stdio: ['ignore', 'pipe', 'inherit'] });
     if (child.stdout !== null) await once(child.stdout, 'data');
   };

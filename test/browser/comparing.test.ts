@@ -1,5 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Page } from 'playwright-core';
@@ -10,6 +9,7 @@ import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';
 import { startScene } from '../inspector/scenes.ts';
+import { testFolder } from '../support/test-folder.ts';
 import { noChromium, stage } from './browser.ts';
 
 const { inspector, open } = stage();
@@ -153,7 +153,7 @@ test.skipIf(noChromium)(
     const link = page.getByRole('link', { name: 'Export one HTML file' });
     await page.getByTestId('pair').waitFor();
     const html = await (await fetch(new URL((await link.getAttribute('href')) ?? '', inspector().url))).text();
-    const file = join(mkdtempSync(join(tmpdir(), 'signalbox-')), 'both.html');
+    const file = join(testFolder(), 'both.html');
     writeFileSync(file, html);
     const saved = await open({ url: pathToFileURL(file).href });
 
@@ -173,7 +173,7 @@ test.skipIf(noChromium)('a page that was saved with one run says how to have two
   await run;
   const exported = new URL(`/api/sessions/${run.runId}/export`, inspector().url);
   exported.search = new URL(inspector().url).search;
-  const file = join(mkdtempSync(join(tmpdir(), 'signalbox-')), 'one.html');
+  const file = join(testFolder(), 'one.html');
   writeFileSync(file, await (await fetch(exported)).text());
   const { page } = await open({ url: pathToFileURL(file).href });
   await page.keyboard.press('6');

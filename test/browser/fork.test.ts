@@ -1,5 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
@@ -8,6 +7,7 @@ import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';
+import { testFolder } from '../support/test-folder.ts';
 import { noChromium, stage } from './browser.ts';
 
 const { inspector, open } = stage();
@@ -134,7 +134,7 @@ test.skipIf(noChromium)('nothing is offered where no agent could continue: in a 
     silent: true,
   }).run('How was the sky?');
   await run;
-  const file = join(mkdtempSync(join(tmpdir(), 'fork-')), 'run.jsonl');
+  const file = join(testFolder(), 'run.jsonl');
   writeFileSync(file, run.recording());
   inspector().open(run.recording());
   const { page } = await open();

@@ -1,11 +1,11 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createActor, createMachine } from 'xstate';
 import { expect, test } from 'vitest';
 import { startScene } from '../inspector/scenes.ts';
 import { viewer } from '../inspector/viewer.ts';
+import { testFolder } from '../support/test-folder.ts';
 import { noChromium, stage } from './browser.ts';
 
 const { inspector, open } = stage();
@@ -100,7 +100,7 @@ test.skipIf(noChromium)(
     await run;
     const exported = new URL(`/api/sessions/${run.runId}/export`, inspector().url);
     exported.search = new URL(inspector().url).search;
-    const file = join(mkdtempSync(join(tmpdir(), 'signalbox-')), 'run.html');
+    const file = join(testFolder(), 'run.html');
     writeFileSync(file, await (await fetch(exported)).text());
     const { page, problems } = await open({ url: pathToFileURL(file).href });
 
@@ -141,7 +141,7 @@ test.skipIf(noChromium)('any XState machine is drawn, whoever wrote it', async (
   // Saved while it runs, it is drawn without a server, and is not said to be live.
   const { origin, search } = new URL(inspector().url);
   const session = new URL(page.url()).hash.match(/[\w-]*system[\w-]*/)?.[0] ?? '';
-  const file = join(mkdtempSync(join(tmpdir(), 'signalbox-')), 'lights.html');
+  const file = join(testFolder(), 'lights.html');
   writeFileSync(file, await (await fetch(`${origin}/api/sessions/${session}/export${search}`)).text());
   const saved = await open({ url: pathToFileURL(file).href });
   await saved.page.locator('[data-state="amber.blinking"].active').waitFor();

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { BUNDLED } from '../support/bundled.ts';
 import type { Job } from './job.ts';
 
 const SCRIPT = fileURLToPath(new URL('children/runs.ts', import.meta.url));
@@ -18,7 +19,7 @@ export function workplace(): Pick<Job, 'dir' | 'log'> {
 
 /** Starts a process for a job. */
 export function startChild(job: Job): ChildProcess {
-  const child = spawn(process.execPath, [SCRIPT, JSON.stringify(job)], {
+  const child = spawn(process.execPath, [...BUNDLED, SCRIPT, JSON.stringify(job)], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));

@@ -1,9 +1,9 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startScene } from '../inspector/scenes.ts';
 import { viewer } from '../inspector/viewer.ts';
+import { testFolder } from '../support/test-folder.ts';
 import { runCli, startCli, temporaryFolder } from './spawn-cli.ts';
 
 async function recordingIn(folder: string): Promise<string> {
@@ -33,7 +33,7 @@ test('inspect shows a recording or a folder at the address that it prints, until
 });
 
 test('inspect refuses what is not there, and what is no recording, by name', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'signalbox-inspect-'));
+  const folder = testFolder();
   writeFileSync(join(folder, 'notes.jsonl'), 'no recording');
   for (const [args, wanted, said] of [
     [['nowhere.jsonl'], 2, /nowhere\.jsonl/],

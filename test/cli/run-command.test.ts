@@ -4,6 +4,7 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { BUNDLED } from '../support/bundled.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { processesNaming } from './processes.ts';
 import { MAIN, NO_SERVERS, runCli, runCliProcess, startCli, temporaryFolder } from './spawn-cli.ts';
@@ -168,7 +169,7 @@ test.skipIf(process.platform === 'win32')(
     await using server = await startModelServer(() => `${'Hello '.repeat(1000)}.`);
     const run = async (blocks: number) => {
       const args = ['run', 'Hello?', '--record', 'run.jsonl', '--base-url', server.baseURL, ...NO_SERVERS];
-      const limited = ['-c', `ulimit -f ${blocks}; exec "$0" "$@"`, process.execPath, MAIN, ...args];
+      const limited = ['-c', `ulimit -f ${blocks}; exec "$0" "$@"`, process.execPath, ...BUNDLED, MAIN, ...args];
       const ended = promisify(execFile)('bash', limited, { cwd: folder.path }).then(() => null);
       const failed = await ended.catch((error: { readonly code: number; readonly stderr: string }) => error);
       return { code: failed?.code, said: failed?.stderr.trimEnd().split('\n').at(-1) };

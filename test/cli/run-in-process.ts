@@ -1,7 +1,7 @@
 import { Console } from 'node:console';
-import Module from 'node:module';
 import { PassThrough, Writable } from 'node:stream';
 import { start } from '../../src/cli/start.ts';
+import { withoutFileServer } from './without-file-server.ts';
 
 /** How a command line is run. */
 export interface CliOptions {
@@ -124,16 +124,4 @@ function signals(): () => void {
       for (const listener of process.rawListeners(name))
         if (before[at]?.includes(listener) !== true) process.removeListener(name, listener as NodeJS.SignalsListener);
   };
-}
-
-/** As where the package is installed alone: the command reads the folder with tools of its own. */
-function withoutFileServer(): () => void {
-  const resolve: unknown = Reflect.get(Module, '_resolveFilename');
-  if (typeof resolve !== 'function') throw new Error('Node resolves modules in another way.');
-  const refusing = (name: string, ...rest: readonly unknown[]): unknown => {
-    if (!name.startsWith('@modelcontextprotocol/server-filesystem'))
-      return Reflect.apply(resolve, Module, [name, ...rest]);
-    throw Object.assign(new Error(`${name} is not installed`), { code: 'MODULE_NOT_FOUND' });
-  };
-  return replaced(Module, '_resolveFilename', refusing);
 }

@@ -4,10 +4,11 @@ import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import { BUNDLED } from '../support/bundled.ts';
 import { type CliEnd, type CliOptions, runInProcess } from './run-in-process.ts';
+import { WITHOUT_FILE_SERVER } from './without-file-server.ts';
 
 export const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
-const WITHOUT_FILE_SERVER = join(import.meta.dirname, 'without-file-server.cjs');
 
 /** For commands whose tools are not the point: most of what a short one costs is the start of the file server. */
 export const NO_SERVERS = ['--mcp', join(import.meta.dirname, 'no-servers.json')];
@@ -40,7 +41,7 @@ export function startCli(args: readonly string[], options: CliOptions): RunningC
 
 /** What Node is told to run: in half of the time where the file server, and with it the client of MCP, is not started. */
 function program({ main = MAIN, fileServer = false }: CliOptions): readonly string[] {
-  return fileServer ? [main] : ['--require', WITHOUT_FILE_SERVER, main];
+  return [...BUNDLED, ...(fileServer ? [] : WITHOUT_FILE_SERVER), main];
 }
 
 /**

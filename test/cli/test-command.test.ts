@@ -15,6 +15,7 @@ import { afterAll, beforeEach, expect, test } from 'vitest';
 import { createAgent, tool } from '../../src/index.ts';
 import { fileJournal } from '../../src/journal/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
+import { BUNDLED } from '../support/bundled.ts';
 import { runCli, runCliProcess } from './spawn-cli.ts';
 import { workedMs } from '../support/steady-time.ts';
 
@@ -59,17 +60,20 @@ const throws = "() => { throw new Error('no such city') }";
 
 /** Runs the tests of the project with node:test or vitest: whether they passed, and what was printed. */
 function runTests(runner: 'node' | 'vitest'): { readonly passed: boolean; readonly printed: string } {
-  const [conditions, env] = [['--conditions=@signalbox/source'], { ...process.env, NODE_TEST_CONTEXT: undefined }];
+  const [sources, env] = [
+    [...BUNDLED, '--conditions=@signalbox/source'],
+    { ...process.env, NODE_TEST_CONTEXT: undefined },
+  ];
   const tests = readdirSync(join(folder, 'test')).filter((file) => file.endsWith('.test.ts'));
   writeFileSync(
     join(folder, 'vitest.config.mjs'),
     // Node loads our source, as it does the package: Vite would transform all of it.
-    "export default { test: { experimental: { viteModuleRunner: false }, execArgv: ['--conditions=@signalbox/source'] } };",
+    `export default { test: { experimental: { viteModuleRunner: false }, execArgv: ${JSON.stringify(sources)} } };`,
   );
   const program =
     runner === 'node'
-      ? [...conditions, '--test', ...tests.map((file) => `test/${file}`)]
-      : [...conditions, 'node_modules/vitest/vitest.mjs', 'run'];
+      ? [...sources, '--test', ...tests.map((file) => `test/${file}`)]
+      : [...sources, 'node_modules/vitest/vitest.mjs', 'run'];
   const { status, stdout, stderr } = spawnSync(process.execPath, program, { cwd: folder, encoding: 'utf8', env });
   return { passed: status === 0, printed: `${stdout}${stderr}` };
 }

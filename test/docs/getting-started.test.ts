@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { BUNDLED } from '../support/bundled.ts';
 import { blocks, document, root } from './documents.ts';
 
 const files = blocks(document('docs/getting-started.md')).flatMap(({ info, code }) => {
@@ -28,7 +29,7 @@ function withFiles(args: readonly string[], env: Readonly<Record<string, string>
   onTestFinished(() => rmSync(folder, { recursive: true }));
   for (const { name, code } of files) writeFileSync(join(folder, name), code);
   const { PATH, NODE_COMPILE_CACHE } = process.env;
-  return spawnSync(process.execPath, ['--conditions=@signalbox/source', ...args], {
+  return spawnSync(process.execPath, [...BUNDLED, '--conditions=@signalbox/source', ...args], {
     cwd: folder,
     encoding: 'utf8',
     env: { PATH, NODE_COMPILE_CACHE, HOME: folder, ...env },

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { BUNDLED } from '../support/bundled.ts';
 import { blocks, document, root } from './documents.ts';
 
 const readme = document('README.md');
@@ -45,7 +46,8 @@ function inTerminal(code: string, terminal: string): string {
   const file = join(mkdtempSync(`${root}test/docs/.terminal-`), 'program.ts');
   onTestFinished(() => rmSync(dirname(file), { recursive: true }));
   writeFileSync(file, code);
-  const line = `exec '${process.execPath}' --conditions=@signalbox/source '${file}'`;
+  const node = [process.execPath, ...BUNDLED, '--conditions=@signalbox/source', file];
+  const line = `exec ${node.map((word) => `'${word}'`).join(' ')}`;
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   const { stdout } = spawnSync('script', ['-qec', line, '/dev/null'], {
     cwd: root,

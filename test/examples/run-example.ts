@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { BUNDLED } from '../support/bundled.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -12,6 +13,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 export async function runExample(file: string) {
   const home = await mkdtemp(join(tmpdir(), 'signalbox-home-'));
   const args = [
+    ...BUNDLED,
     '--conditions=@signalbox/source',
     '--disable-warning=ExperimentalWarning',
     '--unhandled-rejections=strict',

@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { testFolder } from '../support/test-folder.ts';
 
 /** The smallest page that an inspector can serve and save, for tests that are not about the page. */
 export function pageFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'signalbox-page-'));
+  const folder = testFolder();
   mkdirSync(join(folder, 'assets'));
   const html = [
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Signalbox</title>',

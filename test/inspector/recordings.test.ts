@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Frame } from '../../src/inspector/frames/protocol.ts';
+import { testFolder } from '../support/test-folder.ts';
 import { startScene } from './scenes.ts';
 import { viewer } from './viewer.ts';
 import { inspector } from './with-inspector.ts';
@@ -73,7 +73,7 @@ describe('a recording', () => {
 describe('a folder of recordings', () => {
   test('is followed: what is there, what comes, and what is still written', async () => {
     const shown = await inspector();
-    const folder = mkdtempSync(join(tmpdir(), 'signalbox-runs-'));
+    const folder = testFolder();
     const [first, second] = [await recorded(), await recorded('parallel')];
     const lines = second.trim().split('\n');
     writeFileSync(join(folder, 'first.jsonl'), first);
@@ -95,7 +95,7 @@ describe('a folder of recordings', () => {
 
   test('are followed beside files that are none: one that cannot be a recording is listed as damaged', async () => {
     const shown = await inspector();
-    const folder = mkdtempSync(join(tmpdir(), 'signalbox-'));
+    const folder = testFolder();
     const [head = '', ...rest] = (await recorded()).split('\n');
     const wrong = [JSON.stringify({ ...JSON.parse(head), input: 5, metadata: null }), ...rest].join('\n');
     writeFileSync(join(folder, 'wrong.jsonl'), wrong);

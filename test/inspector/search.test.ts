@@ -1,5 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
@@ -7,6 +6,7 @@ import type { SearchPage } from '../../src/inspector/frames/protocol.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';
+import { testFolder } from '../support/test-folder.ts';
 import { viewer } from './viewer.ts';
 import { inspector } from './with-inspector.ts';
 
@@ -25,7 +25,7 @@ async function searched(url: string, query: string): Promise<SearchPage> {
 }
 
 test('a text is found in the runs of a folder: in prompts, requests, replies and results, the newest run first', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'search-'));
+  const folder = testFolder();
   const names: string[] = [];
   for (const where of ['Bergen', 'Tromsø', 'Malmö']) {
     const run = runOf(`Look at ${where}`, where);

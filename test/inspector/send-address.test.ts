@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Inspector } from '../../src/inspector/index.ts';
 import type { Frame } from '../../src/inspector/frames/protocol.ts';
+import { BUNDLED } from '../support/bundled.ts';
 import { startScene } from './scenes.ts';
 import { viewer } from './viewer.ts';
 import { inspector } from './with-inspector.ts';
@@ -266,7 +267,7 @@ describe('a connection', () => {
 
   test('keeps no process alive', async () => {
     const script = join(import.meta.dirname, 'children/hold-nothing.ts');
-    const child = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, [...BUNDLED, script], { stdio: ['pipe', 'pipe', 'inherit'] });
     const ended = once(child, 'exit');
     const socket = await opened(String((await once(child.stdout, 'data'))[0]).trim());
     expect(await answerTo(socket, '{')).toMatchObject({ ok: false });

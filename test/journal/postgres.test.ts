@@ -12,6 +12,7 @@ import { migratePostgres, postgresJournal } from '../../src/journal/postgres/ind
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { tool } from '../../src/tools/tool.ts';
+import { BUNDLED } from '../support/bundled.ts';
 import { NO_POSTGRES, type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { calls } from '../support/replies.ts';
 import { cases } from '../support/soak.ts';
@@ -458,7 +459,9 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
     await store.list();
     const script = join(import.meta.dirname, '../../examples/21-workers.ts');
     const workers = [1, 2, 3].map(() =>
-      spawn(process.execPath, ['--conditions=@signalbox/source', script, own.url, '5'], { stdio: 'ignore' }),
+      spawn(process.execPath, [...BUNDLED, '--conditions=@signalbox/source', script, own.url, '5'], {
+        stdio: 'ignore',
+      }),
     );
     await expect.poll(async () => (await store.list()).length, { timeout: 40_000 }).toBe(15);
     for (const one of workers.slice(0, 2)) one.kill('SIGKILL');

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, test } from 'vitest';
+import { BUNDLED } from '../support/bundled.ts';
 import { openStore } from './open-store.ts';
 import { recordsOf, taken } from './stored-runs.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -10,6 +11,7 @@ import { temporaryFolder } from './temporary-folder.ts';
 /** A process of a test, one of the scripts in `children`, and the lines that it prints. */
 export function start(script: string, ...args: readonly string[]) {
   const child: ChildProcessWithoutNullStreams = spawn(process.execPath, [
+    ...BUNDLED,
     join(import.meta.dirname, `children/${script}.ts`),
     ...args,
   ]);

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { postgresJournal } from '../../src/journal/postgres/index.ts';
 import { openStore } from '../journal/open-store.ts';
 import { recordsOf } from '../journal/stored-runs.ts';
+import { BUNDLED } from '../support/bundled.ts';
 import { NO_POSTGRES, startPostgres } from '../support/postgres.ts';
 import { SOAKING } from '../support/soak.ts';
 
@@ -13,7 +14,7 @@ import { SOAKING } from '../support/soak.ts';
 function process(job: object) {
   return new Promise<{ readonly said: string; readonly signal: string | null }>((resolve, reject) => {
     const script = join(import.meta.dirname, 'children/stage.ts');
-    execFile(globalThis.process.execPath, [script, JSON.stringify(job)], (error, stdout, stderr) => {
+    execFile(globalThis.process.execPath, [...BUNDLED, script, JSON.stringify(job)], (error, stdout, stderr) => {
       if (error !== null && error.signal !== 'SIGKILL') reject(new Error(stderr));
       else resolve({ said: stdout, signal: error?.signal ?? null });
     });

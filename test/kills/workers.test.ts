@@ -9,6 +9,7 @@ import { readRecording } from '../../src/journal/format/recording.ts';
 import { postgresJournal } from '../../src/journal/postgres/index.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { handOver } from '../journal/hand-over.ts';
+import { BUNDLED } from '../support/bundled.ts';
 import { NO_POSTGRES, startPostgres } from '../support/postgres.ts';
 import { cases, SOAKING } from '../support/soak.ts';
 import { workerAgent } from './worker-agent.ts';
@@ -44,7 +45,7 @@ test.skipIf(NO_POSTGRES !== '')(
 
     const job = JSON.stringify({ url: server.url, log, atOnce: Math.ceil((2 * IN_FLIGHT) / WORKERS) });
     const start = (): ChildProcess =>
-      spawn(process.execPath, [join(import.meta.dirname, 'children/worker.ts'), job], {
+      spawn(process.execPath, [...BUNDLED, join(import.meta.dirname, 'children/worker.ts'), job], {
         stdio: ['ignore', 'ignore', 'inherit'],
       });
     const workers = Array.from({ length: WORKERS }, start);

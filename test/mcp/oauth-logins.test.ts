@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
 import type { TokenStore } from '../../src/mcp/index.ts';
+import { BUNDLED } from '../support/bundled.ts';
 import { guardedServer } from '../support/mcp/guarded-server.ts';
 import { agree, desk, guarded, signIn, until } from '../support/mcp/signing-in.ts';
 
@@ -43,9 +44,13 @@ test('login() of one who is signed in waits for the person, who may be another o
 
 test('a connection that a browser opened in advance, and never used, does not keep the process alive', async () => {
   const { server, path } = await guarded();
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'children/oauth-login.ts'), server.url, path], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    [...BUNDLED, join(import.meta.dirname, 'children/oauth-login.ts'), server.url, path],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   const ended = once(child, 'close');
   onTestFinished(() => void child.kill('SIGKILL'));
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();

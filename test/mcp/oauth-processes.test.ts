@@ -3,12 +3,13 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
+import { BUNDLED } from '../support/bundled.ts';
 import { type Guarded, desk, guarded, signIn, until } from '../support/mcp/signing-in.ts';
 
 /** A process that uses the login in the file of tokens. */
 function start({ server, path }: Guarded) {
   const script = join(import.meta.dirname, 'children/oauth-call.ts');
-  const child = spawn(process.execPath, [script, server.url, path], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [...BUNDLED, script, server.url, path], { stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
   const line = async (): Promise<string> => (await lines.next()).value ?? 'ended';

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { startServer } from '../../src/mcp/stdio/server-process.ts';
+import { BUNDLED } from '../support/bundled.ts';
 import { isAlive, watched } from '../support/mcp/hostile.ts';
 import { hostileEntry } from '../support/mcp/hostile-entry.ts';
 import { besideEachOther, onTestFinished, poll } from '../support/beside.ts';
@@ -105,7 +106,7 @@ describe('when the host ends, its servers end, and the host ends as it would hav
   }
   const startHost = async (way: string, mode = 'normal'): Promise<Host> => {
     const script = fileURLToPath(new URL('../support/mcp/host.ts', import.meta.url));
-    const child = spawn(process.execPath, [script, way, mode], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const child = spawn(process.execPath, [...BUNDLED, script, way, mode], { stdio: ['ignore', 'pipe', 'ignore'] });
     let output = '';
     child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')));
     await poll(() => output).toContain('\n');

@@ -1,5 +1,4 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -7,6 +6,7 @@ import { readMcpConfigFile } from '../../src/mcp/config/config-file.ts';
 import { McpConfigError } from '../../src/mcp/config/config.ts';
 import { findJsonError } from '../../src/mcp/config/config-file.ts';
 import { readMcpServer, readMcpServers } from '../../src/mcp/config/read-config.ts';
+import { testFolder } from '../support/test-folder.ts';
 
 function errorOf(read: () => unknown): McpConfigError {
   try {
@@ -111,7 +111,7 @@ describe('a wrong entry is refused with the name of the server and the key', () 
 
 describe('a configuration file', () => {
   const write = async (text: string): Promise<string> => {
-    const path = join(await mkdtemp(join(tmpdir(), 'mcp-config-')), 'mcp.json');
+    const path = join(testFolder(), 'mcp.json');
     await writeFile(path, text);
     return path;
   };

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, realpath } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -6,6 +6,7 @@ import { type McpConnection, createMcpConnection } from '../../src/mcp/index.ts'
 import type { McpServerConfig } from '../../src/mcp/config/config.ts';
 import type { McpConnectionOptions } from '../../src/mcp/connection-types.ts';
 import { realServer } from '../support/mcp/real-servers.ts';
+import { testFolder } from '../support/test-folder.ts';
 
 async function connected(
   name: string,
@@ -20,7 +21,7 @@ async function connected(
 
 describe('the filesystem server', () => {
   test('lists its tools with their annotations, writes and reads', async () => {
-    const folder = await realpath(await mkdtemp(join(tmpdir(), 'mcp-files-')));
+    const folder = testFolder();
     const files = await connected('files', realServer('filesystem', [folder]));
     const tools = await files.listTools();
     expect(tools.find(({ name }) => name === 'read_text_file')?.annotations?.readOnlyHint).toBe(true);
@@ -38,7 +39,7 @@ describe('the filesystem server', () => {
   });
 
   test('asks for the roots that it was given', async () => {
-    const folder = await realpath(await mkdtemp(join(tmpdir(), 'mcp-root-')));
+    const folder = testFolder();
     const files = await connected('files', realServer('filesystem', [tmpdir()]), {
       roots: () => [{ uri: `file://${folder}` }],
     });
@@ -51,7 +52,7 @@ describe('the filesystem server', () => {
 });
 
 test('the memory server keeps what it is told', async () => {
-  const file = join(await mkdtemp(join(tmpdir(), 'mcp-memory-')), 'memory.jsonl');
+  const file = join(testFolder(), 'memory.jsonl');
   const memory = await connected('memory', { ...realServer('memory'), env: { MEMORY_FILE_PATH: file } });
   const entity = { name: 'Ada', entityType: 'person', observations: ['likes engines'] };
   expect(await memory.callTool('create_entities', { entities: [entity] })).toMatchObject({ status: 'success' });

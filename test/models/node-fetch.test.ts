@@ -11,6 +11,7 @@ import { brotliCompressSync, createGzip, deflateSync, gzipSync, zstdCompressSync
 import { expect, onTestFinished, test } from 'vitest';
 import { configuredModel } from '../../src/models/chat/chat-model.ts';
 import { createNodeFetch } from '../../src/models/http/node-fetch.ts';
+import { BUNDLED } from '../support/bundled.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { certificate, key } from '../support/tls-certificate.ts';
 import { ask, askInVain } from './ask.ts';
@@ -272,7 +273,7 @@ test('an abort after the head closes the connection', async () => {
 test.each(['openai', 'direct'])('idle connections of %s hold no process open', async (transport) => {
   const server = await startModelServer(['bye']);
   onTestFinished(() => server.close());
-  const { stdout } = await run(process.execPath, [child, server.baseURL, transport], { timeout: 30_000 });
+  const { stdout } = await run(process.execPath, [...BUNDLED, child, server.baseURL, transport], { timeout: 30_000 });
   expect(stdout).toBe('bye\n');
 });
 
@@ -297,7 +298,7 @@ test.each(['openai', 'direct'])(
     const extra = join(folder, 'ca.pem');
     await writeFile(extra, certificate);
     const env = { ...process.env, HTTPS_PROXY: `http://127.0.0.1:${String(proxyPort)}`, NODE_EXTRA_CA_CERTS: extra };
-    const { stdout } = await run(process.execPath, [child, 'https://model.test/v1', transport], {
+    const { stdout } = await run(process.execPath, [...BUNDLED, child, 'https://model.test/v1', transport], {
       env,
       timeout: 30_000,
     });

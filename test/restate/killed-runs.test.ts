@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { type RestateClient, type RestateMessage, restateClient } from '../../src/restate/index.ts';
+import { BUNDLED } from '../support/bundled.ts';
 import { freePort } from '../support/free-port.ts';
 import { RestateServer, restateBinary } from '../support/restate-server.ts';
 import { cases, seedOr } from '../support/soak.ts';
@@ -32,7 +33,7 @@ class Endpoint {
   async start(): Promise<void> {
     this.lives += 1;
     const script = join(import.meta.dirname, 'children/serve-killed.ts');
-    const child = spawn(process.execPath, [script, String(this.#port), this.#log, String(this.lives)]);
+    const child = spawn(process.execPath, [...BUNDLED, script, String(this.#port), this.#log, String(this.lives)]);
     child.stderr.pipe(process.stderr);
     this.#child = child;
     this.#lines = createInterface(child.stdout)[Symbol.asyncIterator]();

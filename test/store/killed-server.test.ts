@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { BUNDLED } from '../support/bundled.ts';
 import { freePort } from '../support/free-port.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { followed, isDone } from './served-chat.ts';
@@ -19,9 +20,8 @@ test('a server that is killed in the middle of a run and started again ends it, 
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const port = await freePort();
   const start = async (): Promise<ChildProcess> => {
-    const child = fork(join(import.meta.dirname, 'children/chat-server.ts'), [
-      JSON.stringify([folder, model.baseURL, port]),
-    ]);
+    const args = [JSON.stringify([folder, model.baseURL, port])];
+    const child = fork(join(import.meta.dirname, 'children/chat-server.ts'), args, { execArgv: [...BUNDLED] });
     onTestFinished(() => void child.kill('SIGKILL'));
     await once(child, 'message');
     return child;

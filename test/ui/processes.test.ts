@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 import { fileJournal } from '../../src/journal/index.ts';
+import { BUNDLED } from '../support/bundled.ts';
 import { freePort } from '../support/free-port.ts';
 import { tab, textOf, until } from './chat-tabs.ts';
 
@@ -23,7 +24,7 @@ function newFolder(): string {
 /** A process that serves chats from a folder. */
 async function started(folder: string, port: number) {
   const script = fileURLToPath(new URL('children/chat-process.ts', import.meta.url));
-  const child: ChildProcess = spawn(process.execPath, [script, folder, String(port)], {
+  const child: ChildProcess = spawn(process.execPath, [...BUNDLED, script, folder, String(port)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const kill = async (): Promise<void> => {

@@ -12,6 +12,7 @@ import { scriptedModel } from '../../../src/testing/scripted-model.ts';
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import { openStore } from '../../journal/open-store.ts';
 import { temporaryFolder } from '../../journal/temporary-folder.ts';
+import { BUNDLED } from '../../support/bundled.ts';
 import { calls } from '../../support/replies.ts';
 import { echoing, spoken } from './held.ts';
 
@@ -21,7 +22,7 @@ const placeIn = (folder: string, kind: string): string => join(folder, kind === 
 /** A process that begins runs of the conversation `c`, of which each lasts until it is said an empty line. */
 function racer(kind: string, place: string) {
   const script = join(import.meta.dirname, 'children/racer.ts');
-  const child = spawn(process.execPath, [script, kind, place], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [...BUNDLED, script, kind, place], { stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
   return {

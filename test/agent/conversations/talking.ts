@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { BUNDLED } from '../../support/bundled.ts';
 
 /** What a process that talks in conversations is to do. */
 export interface Talking {
@@ -22,7 +23,7 @@ export interface Talking {
 export async function talked(talking: Talking, killAfterMs: number | null): Promise<void> {
   const sign = talking.life === 0 ? 'accepted' : 'talking';
   const script = fileURLToPath(new URL('children/talker.ts', import.meta.url));
-  const child: ChildProcess = spawn(process.execPath, [script, JSON.stringify(talking)], {
+  const child: ChildProcess = spawn(process.execPath, [...BUNDLED, script, JSON.stringify(talking)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let timer: ReturnType<typeof setTimeout> | undefined;

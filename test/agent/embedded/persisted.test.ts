@@ -11,13 +11,14 @@ import type { AgentOptions } from '../../../src/agent/options/agent-options.ts';
 import { memoryJournal } from '../../../src/journal/stores/memory.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../../src/testing/scripted-model.ts';
+import { BUNDLED } from '../../support/bundled.ts';
 import { calls } from '../../support/replies.ts';
 
 const DESK = fileURLToPath(new URL('children/desk.ts', import.meta.url));
 
 /** How a process ends that runs the desk. */
 async function desk(dir: string, moment: string): Promise<unknown> {
-  const child = spawn(process.execPath, [DESK, dir, moment], { stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(process.execPath, [...BUNDLED, DESK, dir, moment], { stdio: ['ignore', 'ignore', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   const [code, signal]: readonly unknown[] = await once(child, 'exit');
   return signal ?? code;

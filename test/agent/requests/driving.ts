@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Message } from '../../../src/actors/model.ts';
+import { BUNDLED } from '../../support/bundled.ts';
 
 /** What a process is to drive. */
 export interface Driving {
@@ -22,7 +23,7 @@ export function lastOf(messages: readonly Message[]) {
 /** A process that drives a run. */
 export function driving(what: Driving) {
   const script = fileURLToPath(new URL('children/driver.ts', import.meta.url));
-  const child: ChildProcess = spawn(process.execPath, [script, JSON.stringify(what)], {
+  const child: ChildProcess = spawn(process.execPath, [...BUNDLED, script, JSON.stringify(what)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const lines: Record<string, unknown>[] = [];

@@ -1,10 +1,10 @@
-import { mkdtemp, readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { McpServerConfig } from '../../../src/mcp/config/config.ts';
 import type { McpConnectionOptions } from '../../../src/mcp/connection-types.ts';
 import { type McpConnection, type McpConnectionNews, createMcpConnection } from '../../../src/mcp/index.ts';
 import { onTestFinished } from '../beside.ts';
+import { testFolder } from '../test-folder.ts';
 
 /** A connection that the test leaves behind in no case, with all that it tells. */
 export function watched(config: McpServerConfig, options: McpConnectionOptions = {}) {
@@ -20,7 +20,7 @@ export function watched(config: McpServerConfig, options: McpConnectionOptions =
 
 /** A file in which the hostile server notes the calls that reached it. */
 export async function callLog(): Promise<{ readonly path: string; readonly calls: () => Promise<readonly string[]> }> {
-  const path = join(await mkdtemp(join(tmpdir(), 'mcp-log-')), 'calls.txt');
+  const path = join(testFolder(), 'calls.txt');
   const calls = async (): Promise<readonly string[]> =>
     (await readFile(path, 'utf8').catch(() => '')).split('\n').filter(Boolean);
   return { path, calls };

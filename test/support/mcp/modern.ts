@@ -1,11 +1,10 @@
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import type { Agent } from '../../../src/agent/agent-types.ts';
 import type { AgentOptions } from '../../../src/agent/options/agent-options.ts';
 import type { RunEvent } from '../../../src/machines/events/run-events.ts';
 import type { McpServerConfig, McpServerSettings } from '../../../src/mcp/config/config.ts';
+import { testFolder } from '../test-folder.ts';
 import { type Memory, modernEntry, readMemory, startModernHttp } from './modern-server.ts';
 import { onTestFinished } from '../beside.ts';
 
@@ -28,7 +27,7 @@ export async function modern(
     received: (method) => memory().received.flatMap((one) => (one.method === method ? [one.params] : [])),
   });
   if (transport === 'stdio') {
-    const file = join(await mkdtemp(join(tmpdir(), 'mcp-modern-')), 'memory.json');
+    const file = join(testFolder(), 'memory.json');
     return of(() => readMemory(file), modernEntry(file));
   }
   const server = await startModernHttp({ tasks: transport === 'HTTP' });
