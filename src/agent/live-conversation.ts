@@ -63,7 +63,7 @@ export class LiveConversation {
       return this.live.run;
     }
     if ((given.whenBusy ?? 'refuse') === 'refuse') throw new AgentBusyError(this.#port.agent, live.run.runId);
-    return given.whenBusy === 'queue' ? this.#enqueue(live, input, given) : this.#steer(live, input, given);
+    return given.whenBusy === 'queue' ? this.#enqueue(live, input, given, true) : this.#steer(live, input, given);
   }
 
   /** Brings what was interrupted to its end, with all that was queued behind it; null where there is nothing. */
@@ -184,9 +184,9 @@ export class LiveConversation {
   }
 
   /** A separate run, queued behind the live one, whose journal keeps its input until it begins. */
-  #enqueue(live: StartedRun, input: RunInput, given: RunOptions): AnyRun {
+  #enqueue(live: StartedRun, input: RunInput, given: RunOptions, isHandled: boolean): AnyRun {
     const { runId = newRunId() } = given;
-    const waiting = this.#wait({ id: runId, input }, { ...given, runId }, true);
+    const waiting = this.#wait({ id: runId, input }, { ...given, runId }, isHandled);
     this.#line = [...this.#line, waiting];
     void keptBy(live.run, this.#port.ask(live.run.runId, { do: 'queue', id: runId, input })).then((error) => {
       if (error === null) return this.#advance();
@@ -222,12 +222,14 @@ export class LiveConversation {
     if (content !== null)
       throw new TypeError("agent.run: images and files cannot be sent to a live run. Use whenBusy: 'queue'.");
     const asked = { do: 'steer', id: newRunId(), text: task, interrupt: whenBusy === 'interrupt' } as const;
-    const next = { ...rest, whenBusy: 'queue' } as const;
     void this.#port
       .ask(live.run.runId, asked)
       .then((what) => {
         // What it took and could not deliver stands in its result; what it did not take is the next run's input.
-        if (!what.delivered && (what.reason === 'over' || what.reason === 'too-many')) this.run(input, next);
+        if (what.delivered || (what.reason !== 'over' && what.reason !== 'too-many')) return;
+        const busy = this.live ?? this.#line[0]?.started;
+        if (busy === undefined) this.run(input, rest);
+        else this.#enqueue(busy, input, rest, false);
       })
       .catch(() => undefined);
     return live.run;

@@ -184,3 +184,17 @@ test('what is said while an answered run goes on does not begin behind it where 
   const said = spoken(await conversation.history).filter((text) => text !== '');
   expect(said).toEqual(['Pay twice.', 'Paid twice.', 'What else?', 'Nothing else.']);
 });
+
+test('a message that a run takes no more outlives the agent that has it in line', async () => {
+  const journal = memoryJournal();
+  const { agent, model } = echoing({ journal, maxSteers: 0 });
+  const run = agent.conversation('c').run('hold');
+  await model.asked('hold');
+  agent.conversation('c').run('late', { whenBusy: 'steer' });
+  await expect.poll(() => run.recording()).toContain('message.queued');
+  await agent.close({ runs: 'release' });
+  const { agent: later, model: freed } = echoing({ journal });
+  freed.free('hold');
+  await later.conversation('c').resume();
+  expect(spoken(await later.conversation('c').history)).toEqual(['hold', 'hold/1', 'late', 'late/2']);
+});
