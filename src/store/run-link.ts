@@ -110,7 +110,7 @@ export function linkToUrl(
           const last = position && { 'last-event-id': position };
           const response = await send({ accept: 'text/event-stream', ...last }, { signal });
           // Nothing is new and no run is live, it is refused, or another answers, such as a page to sign in on. 429 passes.
-          if (/^(?:4(?!29)|2(?!00 text\/event-))/.test(`${response.status} ${response.headers.get('content-type')}`)) {
+          if (/^(4(?!29)|2(?!00 text.ev))/.test(response.status + ' ' + response.headers.get('content-type'))) {
             const { error } = await answerOf(response);
             return error && take({ error });
           }
@@ -140,7 +140,7 @@ export function linkToUrl(
 
 async function answerOf(response: Response): Promise<RequestAnswer> {
   const read: Partial<RequestAnswer> = await response.json().catch(() => ({}));
-  const { ok = response.status === 204, error = errorOf(`HTTP ${response.status}, not from runStream.serve`) } = read;
+  const { ok = !response.body, error = errorOf(`HTTP ${response.status}, not from runStream.serve`) } = read;
   return ok && response.ok ? { ok } : { ok: false, error };
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { SOAKING, cases } from '../support/soak.ts';
+import { testFolder } from '../support/test-folder.ts';
 
 /** In the suite these; among them are one with children, one with repair agents and one with servers. */
 const SOME = [
@@ -26,7 +27,9 @@ test('the agents of the examples keep their laws under all faults', { timeout: 3
   const program = join(import.meta.dirname, 'children/simulate-examples.ts');
   const names = SOAKING ? [] : SOME;
   const args = ['-C', '@signalbox/source', program, String(cases(5, 2000)), ...names];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 1e8 });
+  // An example that is simulated does not come to the end at which it removes its folder.
+  const env = { ...process.env, TMPDIR: testFolder() };
+  const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 1e8, env });
   const simulated: readonly Simulated[] = JSON.parse(stdout.trim().split('\n').at(-1) ?? '[]');
   expect(simulated.filter(({ failures }) => failures.length > 0)).toEqual([]);
   const all = (await readdir(join(import.meta.dirname, '../../examples'))).filter((name) => name.endsWith('.ts'));

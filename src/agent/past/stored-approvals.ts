@@ -49,8 +49,9 @@ export async function sendStored(run: StoredRun, message: OutsideEvent & { reado
   if (await written(run, { event: message, to: look })) return { delivered: false, reason: 'kept' };
   const before = mail.delivered.find(({ id }) => id === message.id);
   if (before !== undefined) return { delivered: true, step: before.step, runId: run.runId };
-  if (isOver) return { delivered: false, reason: 'over' };
-  const isKept = [...mail.waiting, ...mail.queued].some(({ id }) => id === message.id);
+  // What a run that is over had in its queue is the next run's.
+  const isKept = [...(isOver ? [] : mail.waiting), ...mail.queued].some(({ id }) => id === message.id);
+  if (isOver && !isKept) return { delivered: false, reason: 'over' };
   return { delivered: false, reason: isKept ? 'kept' : 'too-many' };
 }
 

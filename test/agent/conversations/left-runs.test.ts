@@ -198,3 +198,20 @@ test('a message that a run takes no more outlives the agent that has it in line'
   await later.conversation('c').resume();
   expect(spoken(await later.conversation('c').history)).toEqual(['hold', 'hold/1', 'late', 'late/2']);
 });
+
+test('a queued message that is sent again when its run is over was kept, and any other was not', async () => {
+  const journal = memoryJournal();
+  const { agent, model } = echoing({ journal });
+  const run = agent.conversation('c').run('hold');
+  void run.queue('then', { id: 'then' });
+  await model.asked('hold');
+  await expect.poll(() => run.recording()).toContain('then');
+  model.free('hold');
+  await run;
+  const other = echoing({ journal }).agent;
+  expect(await other.queue(run.runId, 'then', { id: 'then' })).toEqual({ delivered: false, reason: 'kept' });
+  expect(await other.queue(run.runId, 'then', { id: 'another' })).toEqual({ delivered: false, reason: 'over' });
+  await expect
+    .poll(async () => spoken(await agent.conversation('c').history))
+    .toEqual(['hold', 'hold/1', 'then', 'then/2']);
+});
