@@ -149,7 +149,7 @@ class Talk {
     }
     await Promise.all(this.#others);
     const store = this.#open();
-    const recordings = await Promise.all((await talk.runs()).map(({ runId }) => store.read?.(runId)));
+    const recordings = await Promise.all((await talk.runs()).map(async ({ runId }) => store.read?.(runId)));
     const ends = recordings.map((recording) => JSON.stringify(recording?.lines.at(-1)));
     const returned = ends.flatMap((end) =>
       [...end.matchAll(/"text":"(say \d+)","kind":"steer"/g)].map(([, text]) => text),
