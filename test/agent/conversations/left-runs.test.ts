@@ -215,3 +215,40 @@ test('a queued message that is sent again when its run is over was kept, and any
     .poll(async () => spoken(await agent.conversation('c').history))
     .toEqual(['hold', 'hold/1', 'then', 'then/2']);
 });
+
+test('what is said while a run is written to its end is kept behind the next, also where that is parked', async () => {
+  const memory = memoryJournal();
+  const written = Promise.withResolvers<undefined>();
+  const open: typeof memory.open = (run) => {
+    const opened = memory.open(run);
+    const end: typeof opened.end = async (output) => {
+      await written.promise;
+      await opened.end(output);
+    };
+    return new Proxy(opened, {
+      get: (of, name) => {
+        const member: unknown = name === 'end' ? end : Reflect.get(of, name, of);
+        return typeof member === 'function' ? member.bind(of) : member;
+      },
+    });
+  };
+  const pay = fakeTool('pay', ['paid'], { policy: 'confirm' });
+  const model = scriptedModel(['First.', calls(['pay']), 'Paid.', 'Third.']);
+  const journal = { ...memory, open };
+  const agent = createAgent({ tools: [pay], model, confirm: 'wait', silent: true, journal });
+  const talk = agent.conversation('c');
+  const first = talk.run('One.');
+  await expect.poll(() => first.state.state).toBe('COMPLETION');
+  const [second, third] = [
+    talk.run('Pay.', { whenBusy: 'queue', park: true }),
+    talk.run('Three.', { whenBusy: 'queue' }),
+  ];
+  written.resolve(undefined);
+  expect(await second).toMatchObject({ reason: 'parked' });
+  expect(await third).toMatchObject({ error: { code: 'conversation-waiting' } });
+  const [waiting] = await talk.pending();
+  await agent.approve(waiting?.runId ?? '', waiting?.callId ?? '');
+  await talk.resume();
+  const users = (await talk.history).filter(({ role }) => role === 'user');
+  expect(spoken(users)).toEqual(['One.', 'Pay.', 'Three.']);
+});
