@@ -125,7 +125,7 @@ export class LiveConversation {
     const { keeper = null } = this.#port;
     if (keeper === null || this.isHeld) return this.#now(queued);
     const open = this.#open(keeper, { context: undefined, park: given.park === true, waiting: false });
-    // Again where another opened it, to resume a run that waits now: nothing begins behind that.
+    // Another may have opened it for a run that waits now. Then it is looked at again: nothing begins behind such a run.
     return (await Promise.race([open, aborted(signal)])) === ABORTED ? NEVER : this.#opened(signal, given, queued);
   }
 
