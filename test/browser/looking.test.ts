@@ -77,6 +77,35 @@ test.skipIf(noChromium)('the sequence, the raw exchanges, the usage and the sear
   expect(await page.getByTestId('readout').textContent()).not.toContain('live');
 });
 
+test.skipIf(noChromium)('a sequence that is wider than a phone is scrolled with the names of its actors', async () => {
+  await startScene('parallel', { inspect: inspector() });
+  const { page } = await open({ width: 400 });
+  await page.locator('.answer-text').first().waitFor({ state: 'attached' });
+  await page.keyboard.press('3');
+  const sequence = page.locator('.sequence');
+  await sequence.getByRole('listitem').first().waitFor();
+
+  const off = await sequence.evaluate((element) => {
+    element.scrollLeft = element.scrollWidth;
+    const middles = (selector: string): number[] =>
+      [...element.querySelectorAll(selector)].map((one) => {
+        const { left, right } = one.getBoundingClientRect();
+        return (left + right) / 2;
+      });
+    const lines = middles('[role=listitem]:first-child .life');
+    return {
+      scrolled: element.scrollLeft,
+      names: middles('svg[role=img] text').map((middle, at) => Math.round(middle - (lines[at] ?? Number.NaN))),
+      last: Math.round(lines.at(-1) ?? 0),
+      page: document.documentElement.scrollWidth,
+    };
+  });
+  expect(off.scrolled).toBeGreaterThan(0);
+  expect(off.names).toEqual(off.names.map(() => 0));
+  expect(off.last).toBeLessThan(400);
+  expect(off.page).toBe(400);
+});
+
 test.skipIf(noChromium)('hostile content is shown and never obeyed', async () => {
   await startScene('hostile', { inspect: inspector() });
   const { page, problems } = await open();
