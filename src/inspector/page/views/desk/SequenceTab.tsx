@@ -9,6 +9,7 @@ import { VirtualList } from '../parts/VirtualList.tsx';
 const ROW = 24;
 const LEFT = 64;
 const COLUMN = 112;
+const OUTSIDE = 12;
 
 /** Which actor sent which event to which, from top to bottom. Actors that never live together share a line. */
 export function SequenceTab() {
@@ -59,10 +60,16 @@ interface RowProps {
   readonly onPick: () => void;
 }
 
+/** Behind what an actor tells itself, in the middle of an arrow; what comes from outside has no room on both sides. */
+function labelPlace(start: number, end: number): { readonly x: number; readonly y: number; 'text-anchor'?: 'middle' } {
+  if (start === end) return { x: end + 22, y: 15 };
+  return start === OUTSIDE ? { x: OUTSIDE, y: 11 } : { x: (start + end) / 2, y: 11, 'text-anchor': 'middle' };
+}
+
 function Row({ message, lines, width, now, onPick }: RowProps) {
   const { from, to, label, kind } = message;
   const x = (path: string | null): number =>
-    path === null ? 12 : LEFT + (lines.columnOf(path, message.position) ?? 0) * COLUMN;
+    path === null ? OUTSIDE : LEFT + (lines.columnOf(path, message.position) ?? 0) * COLUMN;
   const [start, end] = [x(from), x(to)];
   const own = start === end;
   const text = escapedLine(label, 34);
@@ -97,9 +104,7 @@ function Row({ message, lines, width, now, onPick }: RowProps) {
             }
           />
         )}
-        <text x={own ? end + 22 : (start + end) / 2} y={own ? 15 : 11} text-anchor={own ? 'start' : 'middle'}>
-          {text}
-        </text>
+        <text {...labelPlace(start, end)}>{text}</text>
       </g>
     </svg>
   );

@@ -221,11 +221,13 @@ function drawAxis(
   pen.font = `9px ${colours.font}`;
   const y = size.height - STRIP - AXIS / 2;
   let free = 0;
+  let said: string | null = null;
   const part = view.to - view.from;
   for (let place = 0.04; place < 1; place += 88 / Math.max(88, size.width - LABELS - RIGHT)) {
     const at = scale.step(view.from + place * part);
     const ms = times(at);
-    if (at < 0 || ms === null || x(at) < free || x(at) < LABELS) continue;
+    if (at < 0 || ms === null || ms === said || x(at) < free || x(at) < LABELS) continue;
+    said = ms;
     free = x(at) + 64;
     pen.fillStyle = colours.line;
     pen.fillRect(Math.round(x(at)), TOP, 1, size.height - TOP - STRIP - AXIS + 4);
