@@ -115,6 +115,16 @@ overEachTransport(() => {
     const model = modelAt({ baseURL: server.baseURL, model: 'm', headers: { 'x-team': 'two\nlines' } });
     expect((await askInVain(model)).code).toBe('connect-failed');
   });
+
+  test.each(['content-length: 90', 'content-encoding: gzip\r\ncontent-length: 9'])(
+    'an error whose body cannot be read to its end keeps its status: %s',
+    async (header) => {
+      const baseURL = await serveBytes((socket) => {
+        socket.end(`HTTP/1.1 401 Unauthorized\r\ncontent-type: text/plain\r\n${header}\r\n\r\nNo access`);
+      });
+      expect(await askInVain(modelAt({ baseURL, model: 'm' }))).toMatchObject({ code: 'auth', status: 401 });
+    },
+  );
 });
 
 overOwnTransports(() => {

@@ -180,7 +180,9 @@ function withWholeErrors(fetch: Fetch): Fetch {
     const response = await fetch(input, init);
     if (response.ok || response.status < 300 || response.status === 304) return response;
     const { status, headers } = response;
-    const text = await response.text();
+    let text = '';
+    // An error keeps its status where its body breaks off, too.
+    await readBody(response, (piece) => (text += piece)).ended.catch(() => undefined);
     return new Response(JSON.stringify({ error: parsedText(text) ?? text }), { status, headers });
   };
 }
