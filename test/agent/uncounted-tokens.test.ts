@@ -6,9 +6,9 @@ import { calls } from '../support/replies.ts';
 
 const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
 
-async function warnings(budget: { readonly maxTokens?: number }, isCounted: boolean) {
+async function warnings(budget: { readonly maxTokens?: number }, reported?: typeof usage) {
   const told: string[] = [];
-  const counted = isCounted ? { usage } : {};
+  const counted = reported === undefined ? {} : { usage: reported };
   const agent = createAgent({
     model: scriptedModel([
       { ...calls(['look']), ...counted },
@@ -24,11 +24,14 @@ async function warnings(budget: { readonly maxTokens?: number }, isCounted: bool
 }
 
 test('a token budget that nothing counts against is told once, and no other', async () => {
-  expect(await warnings({ maxTokens: 100 }, false)).toEqual([
-    'The model reports no tokens, so budget.maxTokens limits nothing. Set maxSteps and timeouts.totalMs.',
-  ]);
-  expect(await warnings({ maxTokens: 100 }, true)).toEqual([]);
-  expect(await warnings({}, false)).toEqual([]);
+  const nothing = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
+  for (const reported of [undefined, nothing]) {
+    expect(await warnings({ maxTokens: 100 }, reported)).toEqual([
+      'The model reports no tokens, so budget.maxTokens limits nothing. Set maxSteps and timeouts.totalMs.',
+    ]);
+    expect(await warnings({}, reported)).toEqual([]);
+  }
+  expect(await warnings({ maxTokens: 100 }, usage)).toEqual([]);
 });
 
 test.each([
@@ -36,6 +39,7 @@ test.each([
   [{ prompt_tokens: null, completion_tokens: 3, total_tokens: 5 }, 5],
   [{ prompt_tokens: 2 }, 2],
   [{ total_tokens: '5000' }, 0],
+  [{ prompt_tokens: -1, completion_tokens: 3, total_tokens: -4 }, 3],
 ])('of the usage %j, %i tokens count', async (told, totalTokens) => {
   const fetch = () => Promise.resolve(Response.json({ choices: [{ message: { content: 'Done.' } }], usage: told }));
   const model = chatModel({ baseURL: 'http://model.test/v1', model: 'm', apiKey: 'k', fetch });
