@@ -6,7 +6,12 @@
  * I2 Only a 400 or 401 that says `invalid_grant` or `invalid_client` counts as such.
  * I3 No error holds a code, a token or a secret.
  */
-import type { AuthClient, ClientCredentialsSettings, IdentityProviderOptions } from '../config/auth.ts';
+import {
+  type AuthClient,
+  type ClientCredentialsSettings,
+  type IdentityProviderOptions,
+  isLoopback,
+} from '../config/auth.ts';
 import {
   type AddClientAuthentication,
   type OAuthTokens,
@@ -51,6 +56,8 @@ export async function register(
         clientMetadata: {
           client_name: 'Signalbox',
           redirect_uris: [redirectUrl],
+          // Servers of OpenID Connect take a client without it for one on the web, which may not return to loopback.
+          application_type: isLoopback(redirectUrl) ? 'native' : 'web',
           grant_types: ['authorization_code', 'refresh_token'],
           response_types: ['code'],
           token_endpoint_auth_method: method,

@@ -159,9 +159,14 @@ export async function authServer(wrong: Misbehaviour = {}): Promise<AuthServer> 
     if (pathname === '/token') return void token(request, response);
     if (pathname === '/register' && wrong.refusesRegistration !== true) {
       return void textOf(request).then((body) => {
+        const told: { application_type?: string; redirect_uris: string[] } = JSON.parse(body);
+        // As OpenID Connect has it: a client on the web returns to https, and one that says nothing is on the web.
+        const isNative = told.redirect_uris.every((address) => address.startsWith('http://127.0.0.1'));
+        if ((told.application_type ?? 'web') !== (isNative ? 'native' : 'web'))
+          return send(response, 400, { error: 'invalid_redirect_uri' });
         const client = `client-${clients.size + 1}`;
         clients.add(client);
-        send(response, 201, { ...JSON.parse(body), client_id: client });
+        send(response, 201, { ...told, client_id: client });
       });
     }
     send(response, 404, {});
