@@ -76,6 +76,27 @@ test('a sign-in that a server waits for is counted in the list of runs while nob
   expect(await run).toMatchObject({ success: true });
 });
 
+test('whoever follows a run finds the address when they hear of it: in the first run, and in the next', async () => {
+  const place = await guarded();
+  const agent = agentAt(place, { model: scriptedModel(['One.', 'Two.', 'Three.']) });
+  const shown = async (isTold: (event: RunEvent) => boolean): Promise<readonly string[]> => {
+    const links = new Set<string>();
+    const run = agent.run('Read it.');
+    for await (const event of run) {
+      if (!isTold(event)) continue;
+      for (const { login } of run.pending) if (login !== undefined) links.add(login.url);
+    }
+    expect(run.pending).toEqual([]);
+    return [...links];
+  };
+  const [link = ''] = await shown((event) => event.type === 'mcp.changed' && event.step === 'AWAITING_USER');
+  expect(link).toContain('/authorize');
+  expect(await shown(({ type }) => type === 'warning')).toEqual([link]);
+  await fetch(await agree(link));
+  await until(() => agent.mcp['desk']?.state === 'READY');
+  expect(await shown(() => true)).toEqual([]);
+});
+
 test('a run waits for nobody: it answers while the login is missing, and its events say so', async () => {
   const place = await guarded();
   const events: RunEvent[] = [];

@@ -266,8 +266,8 @@ class RunningRun {
       queue: (input, options) => this.#messages.queue(input, options),
       pending: () => {
         const root = this.#live?.driven;
-        if (root?.isActive() !== true) return [];
-        return [...pendingApprovals(runId, root.actor), ...(logins?.list(runId) ?? [])];
+        if (this.#isOver || root?.isActive() === false) return [];
+        return [...(root === undefined ? [] : pendingApprovals(runId, root.actor)), ...(logins?.list(runId) ?? [])];
       },
       recording: () => this.#live?.recording.text() ?? '',
       transitions: () => [...this.#readers.reader().transitions],
