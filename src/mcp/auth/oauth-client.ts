@@ -40,7 +40,7 @@ export async function register(
   { url, metadata }: AuthServer,
   { redirectUrl, scopes }: { readonly redirectUrl: string; readonly scopes: readonly string[] },
   net: AuthNet,
-): Promise<AuthClient> {
+): Promise<AuthClient & { readonly scope?: string | undefined }> {
   if (metadata !== null && metadata.registration_endpoint === undefined)
     throw new AuthFault(
       'wrong',

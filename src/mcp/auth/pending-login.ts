@@ -126,16 +126,23 @@ async function clientOf(options: ClientOptions, net: AuthNet): Promise<AuthClien
   if (clientId !== undefined && (!isDocument || takesDocuments))
     return { client_id: clientId, ...(clientSecret === undefined ? {} : { client_secret: clientSecret }) };
   const again = before ?? (await kept.client(server.issuer));
-  if (again !== null && again.redirectUrl === redirectUrl && !hasExpired(again)) return again;
+  if (again !== null && again.redirectUrl === redirectUrl && !hasExpired(again) && mayAskFor(scopes, again))
+    return again;
   const made = await register(server, { redirectUrl, scopes }, net);
-  const { client_id, client_secret, token_endpoint_auth_method, client_secret_expires_at } = made;
-  const client = { client_id, client_secret, token_endpoint_auth_method, client_secret_expires_at };
+  const { client_id, client_secret, token_endpoint_auth_method, client_secret_expires_at, scope } = made;
+  const client = { client_id, client_secret, token_endpoint_auth_method, client_secret_expires_at, scope };
   await kept.saveClient(server.issuer, { ...client, redirectUrl });
   return client;
 }
 
 function hasExpired({ client_secret_expires_at: seconds = 0 }: AuthClient): boolean {
   return seconds > 0 && seconds * 1000 <= Date.now();
+}
+
+/** Strict servers let a client ask for no more than it was registered for: for the scopes of another server, or of a call. */
+function mayAskFor(scopes: readonly string[], { scope }: KeptClient): boolean {
+  const registered = scope?.split(' ');
+  return registered === undefined || scopes.every((one) => registered.includes(one));
 }
 
 /** Where the browser returns to after signing in. */

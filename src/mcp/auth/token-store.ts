@@ -142,16 +142,17 @@ const keptTokens = z.looseObject({
   client: z.looseObject(clientFields).optional(),
 });
 const keptLogin = z.looseObject({ issuer: z.string(), resource: z.string() });
-const keptClient = z.looseObject({ ...clientFields, redirectUrl: z.string() });
+const keptClient = z.looseObject({ ...clientFields, redirectUrl: z.string(), scope: z.string().optional() });
 
 /** The tokens of one login, and who gave them. */
 export interface KeptTokens extends ShapeOf<typeof keptTokens> {
   readonly issuer: string;
 }
 
-/** A registration, and the redirect address that it was made for. */
+/** A registration, the redirect address that it was made for, and the scopes that it may ask for, if its server says. */
 export interface KeptClient extends AuthClient {
   readonly redirectUrl: string;
+  readonly scope?: string | undefined;
 }
 
 /**

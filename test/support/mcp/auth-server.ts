@@ -63,7 +63,7 @@ export async function authServer(wrong: Misbehaviour = {}): Promise<AuthServer> 
   const codes = new Map<string, Grant & { readonly challenge: string; readonly redirect: string }>();
   const access = new Map<string, Grant>();
   const refresh = new Map<string, Grant>();
-  const clients = new Set<string>();
+  const clients = new Map<string, string | undefined>();
   let [authorized, asked] = [new URLSearchParams(), new URLSearchParams()];
 
   const make = (kind: string): string => {
@@ -84,6 +84,11 @@ export async function authServer(wrong: Misbehaviour = {}): Promise<AuthServer> 
   });
   const authorize = (query: URLSearchParams, response: ServerResponse): void => {
     authorized = query;
+    const registered = clients.get(query.get('client_id') ?? '')?.split(' ');
+    const isBeyond = query
+      .get('scope')
+      ?.split(' ')
+      .some((scope) => registered?.includes(scope) === false);
     const back = new URL(query.get('redirect_uri') ?? 'http://nowhere.invalid');
     const code = make('code');
     codes.set(code, {
@@ -94,6 +99,7 @@ export async function authServer(wrong: Misbehaviour = {}): Promise<AuthServer> 
       redirect: back.href,
     });
     if (wrong.denies === true) back.searchParams.set('error', 'access_denied');
+    else if (isBeyond === true) back.searchParams.set('error', 'invalid_scope');
     else back.searchParams.set('code', code);
     back.searchParams.set('state', wrong.state ?? query.get('state') ?? '');
     if (wrong.iss != null) back.searchParams.set('iss', wrong.iss);
@@ -159,13 +165,13 @@ export async function authServer(wrong: Misbehaviour = {}): Promise<AuthServer> 
     if (pathname === '/token') return void token(request, response);
     if (pathname === '/register' && wrong.refusesRegistration !== true) {
       return void textOf(request).then((body) => {
-        const told: { application_type?: string; redirect_uris: string[] } = JSON.parse(body);
+        const told: { application_type?: string; redirect_uris: string[]; scope?: string } = JSON.parse(body);
         // As OpenID Connect has it: a client on the web returns to https, and one that says nothing is on the web.
         const isNative = told.redirect_uris.every((address) => address.startsWith('http://127.0.0.1'));
         if ((told.application_type ?? 'web') !== (isNative ? 'native' : 'web'))
           return send(response, 400, { error: 'invalid_redirect_uri' });
         const client = `client-${clients.size + 1}`;
-        clients.add(client);
+        clients.set(client, told.scope);
         send(response, 201, { ...told, client_id: client });
       });
     }
