@@ -176,9 +176,10 @@ async function complete(
       signal,
       connectMs: input.connectMs,
       ...(input.responseMs === null ? {} : { responseMs: input.responseMs }),
-      onToken: (token) => {
+      onToken: (told) => {
         if (settled || signal.aborted) return;
         heard?.();
+        const token: ModelToken = typeof told === 'string' ? { kind: 'text', text: told } : told;
         if (held?.kind !== token.kind || held.callIndex !== token.callIndex) tellHeld();
         const text = [held?.text, token.text].join('');
         tell({ ...held, ...token, text }, input.request.stream && openAt ? openAt(text) : text.length);

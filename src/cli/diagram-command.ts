@@ -46,12 +46,10 @@ async function drawn(machine: AnyStateMachine, format: (typeof FORMATS)[number])
 
 async function machineOf(name: string, exported: string | undefined): Promise<AnyStateMachine> {
   const { OWN_MACHINES } = await import('../inspector/diagram/own-machines.ts');
-  const own = OWN_MACHINES.get(name);
+  const own = OWN_MACHINES.get(name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase()));
   if (own !== undefined) return own;
   if (!existsSync(name))
-    throw new UsageError(
-      `there is neither a machine nor a file '${name}'.${didYouMean(name, [...OWN_MACHINES.keys()])}`,
-    );
+    throw new UsageError(`there is no machine or file '${name}'.${didYouMean(name, [...OWN_MACHINES.keys()])}`);
   const { isMachine } = await import('../inspector/frames/actors.ts');
   const module = await loadModule(name);
   const values = exported === undefined ? Object.values(module) : [module[exported]];

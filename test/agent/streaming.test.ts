@@ -56,6 +56,21 @@ overEachTransport(() => {
     expect((await run).result).toBe(text);
   });
 
+  test('a model that is written without types may tell its tokens as plain text', async () => {
+    const plain: Model = {
+      complete: async (_, { onToken = () => undefined }) => {
+        for (const text of ['It is ', 'fine.']) Reflect.apply(onToken, undefined, [text]);
+        return { content: 'It is fine.' };
+      },
+    };
+    const run = createAgent({ model: plain, streaming: true, silent: true }).run('How is the day?');
+    expect((await tokensOf(run)).map(({ kind, text, answer }) => [kind, text, answer])).toEqual([
+      ['text', 'It is ', 'It is'],
+      ['text', 'fine.', 'It is fine.'],
+    ]);
+    expect((await run).result).toBe('It is fine.');
+  });
+
   test.each([
     'I look.\n<tool_call>\n{"name": "add", "arguments": {"a": 1, "b": 2}}\n</tool_call>',
     'I do it now.\n{"name": "add", "arguments": {"a": 1, "b": 2}}',

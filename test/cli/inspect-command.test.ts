@@ -56,7 +56,7 @@ test('chat --inspect prints the address of a page that shows the run', async () 
 
 test('diagram draws a machine of ours or of a module, in each format', async () => {
   await using folder = await temporaryFolder();
-  const { stdout: json } = await runCli(['diagram', 'toolCall', '--format', 'json'], { cwd: folder.path });
+  const { stdout: json } = await runCli(['diagram', 'tool-call', '--format', 'json'], { cwd: folder.path });
   expect(JSON.parse(json)).toMatchObject({ id: 'toolCall', root: { children: expect.any(Array) } });
   const { stdout: svg } = await runCli(['diagram', 'llmCall', '--format', 'svg'], { cwd: folder.path });
   expect(svg).toMatch(/^<svg [^]*BACKING_OFF[^]*<\/svg>\n$/);

@@ -2,17 +2,32 @@ import { appendFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test, vi } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
 import { assertJournalConformance, fileJournal, memoryJournal, sqliteJournal } from '../../src/journal/index.ts';
 import type { JournalStore, RunRequests, Sink } from '../../src/journal/index.ts';
 import type { JsonObject } from '../../src/json/json.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const QUICK = { writers: 20, timeoutMs: 2000 };
 
 test('a journal in memory keeps all rules that it can be asked about', async () => {
-  const { kept, skipped } = await assertJournalConformance(() => memoryJournal({ maxRuns: 2000 }));
+  const { kept, skipped } = await assertJournalConformance(() => memoryJournal());
   expect(skipped).toEqual(['lost-lock', 'torn-tail', 'repair', 'changes']);
   expect(kept).toContain('many-writers');
+});
+
+test('a store may be given itself; one with runs in it is refused and keeps them', async () => {
+  const store = memoryJournal();
+  const given = await assertJournalConformance(store);
+  expect(given).toEqual(await assertJournalConformance(() => memoryJournal()));
+
+  const used = memoryJournal();
+  await createAgent({ model: scriptedModel(['Hi.']), silent: true, journal: used }).run('Hello');
+  await expect(assertJournalConformance(used)).rejects.toThrow(/must be empty.*function that makes one/);
+  expect(await used.list?.()).toHaveLength(1);
+  const { list: _list, ...listless } = memoryJournal();
+  await expect(assertJournalConformance(listless)).rejects.toThrow(/must be empty.*function that makes one/);
 });
 
 test('a journal of files keeps all rules', async () => {

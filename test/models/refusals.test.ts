@@ -172,13 +172,19 @@ test('one connection’s experience is not another’s where each has its own fe
   );
 });
 
-test('OpenAI’s own servers get max_completion_tokens', async () => {
-  const bodies: unknown[] = [];
+test.each([
+  [{ preset: 'openai' }, 'max_completion_tokens'],
+  [{ baseURL: 'https://api.openai.com/v1' }, 'max_completion_tokens'],
+  [{ preset: 'openai', baseURL: 'http://gateway.test/v1' }, 'max_completion_tokens'],
+  [{ preset: 'ollama' }, 'max_tokens'],
+  [{ baseURL: 'http://gateway.test/v1' }, 'max_tokens'],
+] as const)('at %j the limit is called %s', async (at, name) => {
+  const bodies: { readonly max_tokens?: number; readonly max_completion_tokens?: number }[] = [];
   const fetch = (_url: unknown, init?: RequestInit) => {
     bodies.push(JSON.parse(typeof init?.body === 'string' ? init.body : '{}'));
     return Promise.resolve(Response.json({ choices: [{ message: { content: 'ok' } }] }));
   };
-  await ask(chatModel({ preset: 'openai', model: 'gpt', apiKey: 'k', fetch }), { maxTokens: 9 });
-  expect(bodies).toEqual([expect.objectContaining({ max_completion_tokens: 9 })]);
-  expect(bodies).not.toEqual([expect.objectContaining({ max_tokens: 9 })]);
+  await ask(chatModel({ ...at, model: 'gpt', apiKey: 'k', fetch }), { maxTokens: 9 });
+  const limits = bodies.map(({ max_tokens, max_completion_tokens }) => ({ max_tokens, max_completion_tokens }));
+  expect(limits).toEqual([{ max_tokens: undefined, max_completion_tokens: undefined, [name]: 9 }]);
 });

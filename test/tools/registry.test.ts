@@ -1,9 +1,10 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { createToolRegistry, type ToolRegistryOptions } from '../../src/agent/tools/registry.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { recover } from '../../src/recovery/recover.ts';
 import { type Tool, tool } from '../../src/tools/tool.ts';
 
 const add = () =>
@@ -38,6 +39,39 @@ describe('a registry without an agent', () => {
       // oxlint-disable-next-line no-await-in-loop -- one after the other
       expect(await registry.execute('look', none)).toEqual({ status: 'success', data: 1 });
     expect(await registry.execute('look', [])).toMatchObject({ status: 'error' });
+  });
+
+  test('takes arguments as a model writes them, as text', async () => {
+    const registry = registryWith([fakeTool('look', [1]), add()]);
+    for (const none of ['null', ' ', '"null"', '{}'])
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect(await registry.execute('look', none)).toEqual({ status: 'success', data: 1 });
+    expect(await registry.execute('add', '{"a": "2", "b": 3}')).toEqual({ status: 'success', data: 5 });
+    expect(await registry.execute('add', "{'a': 2,}")).toEqual({ status: 'success', data: 3 });
+    expect(await registry.execute('add', { a: 2, b: 2 })).toEqual({ status: 'success', data: 4 });
+    for (const unread of ['{"a": 2, "b": ', 'two and three', '[2, 3]', 5, true])
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect(await registry.execute('add', unread)).toMatchObject({
+        status: 'error',
+        code: 'invalid-args',
+        error: expect.stringMatching(/^Invalid arguments for 'add': /),
+      });
+  });
+
+  test('a step of recovery gets the text as the model wrote it', async () => {
+    const fix = vi.fn<() => string>(() => '{"a": 1}');
+    const inputSchema = z.object({ a: z.number() });
+    const onError = { invalidArgs: recover.fix(fix) };
+    const one = {
+      name: 'add',
+      description: 'Adds one.',
+      inputSchema,
+      onError,
+      execute: ({ a }: { a: number }) => a + 1,
+    };
+    const registry = registryWith([tool(one)]);
+    expect(await registry.execute('add', '@a=1')).toEqual({ status: 'success', data: 2 });
+    expect(fix.mock.calls).toMatchObject([['@a=1', { kind: 'invalid-args', rawArgs: '@a=1' }]]);
   });
 
   test('registers, finds, lists in order, removes and clears; size is a property', () => {

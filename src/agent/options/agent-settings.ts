@@ -14,6 +14,7 @@ export const DEFAULTS = {
   maxHistoryMessages: 40,
   minContextSize: 32_768,
 } as const;
+const OFF = { debug: false, inspect: false, trace: false, showPrompts: false, showStats: false, debugPrompts: false };
 
 /** The limits and switches of an agent, of its options. */
 export function settingsOf(options: AgentOptions): AgentSettings & { readonly toolMs: number } {
@@ -73,6 +74,7 @@ export function resolvedOptions(options: AgentOptions): AgentOptions {
     toolCalling: 'auto',
     defaultPolicy: 'allow',
     silent: false,
+    ...OFF,
     outputDir: '.',
     ...options,
     maxSteps: settings.maxSteps,

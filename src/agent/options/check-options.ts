@@ -89,8 +89,8 @@ const checkResumeNames = optionsOf<ResumeOptions>('agent.resume', DOCS, {
 export function checkWake(given: WakeOptions): void {
   checkWakeNames(given);
   const { due, limit } = given;
-  if (due !== undefined && !(due instanceof Date && Number.isFinite(due.getTime())))
-    throw new TypeError("agent.wake: option 'due' must be a Date.");
+  if (due !== undefined && !Number.isFinite(due instanceof Date ? due.getTime() : due))
+    throw new TypeError("agent.wake: option 'due' must be a Date or a time in milliseconds.");
   if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1))
     throw new TypeError("agent.wake: option 'limit' must be a whole number from 1 on.");
 }

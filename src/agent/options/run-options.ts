@@ -193,8 +193,8 @@ export type Delivery =
 
 /** Which stored runs `agent.wake` continues. */
 export interface WakeOptions {
-  /** Timers due by then count as expired. Default: now. */
-  readonly due?: Date;
+  /** Timers due by then (a number is in milliseconds since 1970) count as expired. Default: now. */
+  readonly due?: Date | number;
   /** At most this many runs, oldest first. Default 100. */
   readonly limit?: number;
   /** The value that their tools get. */

@@ -26,8 +26,9 @@ export interface Sleeper {
 /** Continues the stored runs of an agent that can, the oldest first, one after the other. */
 export async function wakeRuns(
   { agent, store, resume }: Sleeper,
-  { due = new Date(), limit = 100 }: WakeOptions,
+  { due: by = Date.now(), limit = 100 }: WakeOptions,
 ): Promise<readonly WokenRun[]> {
+  const due = new Date(by);
   if (store.list === undefined || store.read === undefined || store.take === undefined)
     throw new TypeError('agent.wake needs a journal whose runs can be listed and resumed.');
   const [waiting, interrupted] = await Promise.all([

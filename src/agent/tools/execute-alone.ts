@@ -9,6 +9,7 @@ import type { AgentSettings } from '../../machines/contract/agent-setup.ts';
 import type { CallOutcome } from '../../machines/tool-call/call-request.ts';
 import { NO_CALLER } from '../../machines/tool-call/tool-call-context.ts';
 import { toolCallMachine } from '../../machines/tool-call/tool-call.ts';
+import { withArguments } from '../../machines/tool-call/tool-recovery.ts';
 import type { ToolResult } from '../../tools/result.ts';
 import type { ToolSpec } from '../../tools/spec.ts';
 import { type Granted, grantedBy, keepGrant } from './granted.ts';
@@ -48,10 +49,12 @@ export async function executeAlone(call: AloneCall): Promise<ToolResult> {
   const name = typeof call.name === 'string' ? call.name : String(call.name);
   const json = toJson(call.args);
   if (!json.ok) return { status: 'error', error: `Invalid arguments for '${name}': ${json.reason}` };
+  const args = typeof json.value === 'string' && json.value.trim() === 'null' ? {} : (json.value ?? {});
+  const request = { callId: 'c1', tool: name, args, unreadable: null, toolCallId: null };
   const granted = await grantedBy(registry, await call.asking.permissions());
   const actor = createActor(machineFor(call), {
     input: {
-      request: { callId: 'c1', tool: name, args: json.value ?? {}, unreadable: null, toolCallId: null },
+      request: typeof args === 'string' ? withArguments({ request, spec: null }, args) : request,
       tools: registry.specs(granted).map(runByItself),
       verdict: 'clear',
       settings,

@@ -70,9 +70,8 @@ function oneLine(text: string): string {
 export function removePermission(place: PermissionsPlace, tool: string, server: string | undefined): number {
   const owner = ownerOf(place);
   if (owner === null) return nothing(`'${tool}' is not always allowed: nothing is (${place.path}).`);
-  if (storeOf(place.path, owner.name).remove(tool, server)) {
+  if (storeOf(place.path, owner.name).remove(tool, server))
     return done(`Agent '${owner.name}' asks again before it runs '${tool}'.`);
-  }
   const hint = didYouMean(tool, owner.tools);
   const whose = server === undefined ? '' : ` of the server '${server}'`;
   return nothing(`'${tool}'${whose} is not always allowed to agent '${owner.name}'.${hint}`);
@@ -82,9 +81,8 @@ export function removePermission(place: PermissionsPlace, tool: string, server: 
 export function clearPermissions(place: PermissionsPlace): number {
   const owner = ownerOf(place);
   if (owner === null) return done(`There is nothing to revoke (${place.path}).`);
-  if (owner.tools.length === 0) {
+  if (owner.tools.length === 0)
     return nothing(`Nothing is always allowed to agent '${owner.name}'.${didYouMean(owner.name, owner.all)}`);
-  }
   storeOf(place.path, owner.name).clear();
   return done(`Agent '${owner.name}' asks again before it runs: ${owner.tools.join(', ')}.`);
 }
@@ -100,9 +98,8 @@ interface Owner {
 function ownerOf({ path, agent }: PermissionsPlace): Owner | null {
   const permissions = readPermissions(path, warnOfPermissions);
   const all = [...permissions].flatMap(([name, tools]) => (namesOf(tools).length === 0 ? [] : [name])).toSorted();
-  if (agent === undefined && all.length > 1) {
+  if (agent === undefined && all.length > 1)
     throw new UsageError(`several agents have permissions: ${escaped(all.join(', '))}. Say whose with --agent.`);
-  }
   const name = agent ?? all[0];
   return name === undefined ? null : { name, tools: namesOf(permissions.get(name) ?? NO_PERMISSIONS), all };
 }

@@ -110,9 +110,8 @@ const smallTalk: Rule = (scene) => {
     };
   }
   if (THANKS.test(question)) return { kind: 'answer', text: 'You are welcome.' };
-  if (WHO.test(question)) {
+  if (WHO.test(question))
     return { kind: 'answer', text: `I am signalbox-practice, a rule-based stand-in and no LLM. ${abilities(scene)}` };
-  }
   return undefined;
 };
 
@@ -184,9 +183,8 @@ export async function startPracticeModel(options: { readonly port?: number } = {
 async function handle(request: IncomingMessage, response: ServerResponse, failedOnce: Set<string>): Promise<void> {
   const path = new URL(request.url ?? '/', 'http://localhost').pathname;
   if (request.method === 'GET' && path.endsWith('/models')) return sendJson(response, 200, modelList());
-  if (request.method !== 'POST' || !path.endsWith('/chat/completions')) {
+  if (request.method !== 'POST' || !path.endsWith('/chat/completions'))
     return sendError(response, { kind: 'error', status: 404, message: `there is nothing at ${path}` });
-  }
   const text = await readText(request);
   const chat = readRequest(text);
   if (chat === undefined)

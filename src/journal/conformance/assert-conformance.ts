@@ -29,24 +29,32 @@ const checkOptions = optionsOf<JournalConformanceOptions>('assertJournalConforma
 });
 
 /**
- * Checks that a store keeps the rules of `JournalStore`, one after the other, each on a new, empty store of `make`. Rejects
- * with a {@link ConformanceError} for the first rule that is broken. Works without a test framework.
+ * Checks that a store keeps the rules of `JournalStore`, one after the other, each on a new store that a function makes, or
+ * on an empty one, which is emptied before each. Rejects with a {@link ConformanceError} for the first rule that is broken.
  *
  * @example test('my store keeps the rules', () => assertJournalConformance(() => myStore()));
  */
 export async function assertJournalConformance(
-  make: () => JournalStore | Promise<JournalStore>,
+  given: JournalStore | (() => JournalStore | Promise<JournalStore>),
   options: JournalConformanceOptions = {},
 ): Promise<ConformanceReport> {
   checkOptions(options);
+  if (typeof given !== 'function' && (!given.remove || (await given.list?.())?.length !== 0))
+    throw new TypeError('A store must be empty and have list and remove. Else give a function that makes one.');
   const { journalRules } = await import('./journal-rules.ts');
   const [kept, skipped]: [string[], string[]] = [[], []];
   for (const [rule, check] of Object.entries(journalRules)) {
     // oxlint-disable-next-line no-await-in-loop -- one rule after the other
-    const isChecked = await inTime(rule, options.timeoutMs, async () => check({ store: await make(), options }));
+    const isChecked = await inTime(rule, options.timeoutMs, async () => check({ store: await fresh(given), options }));
     (isChecked ? kept : skipped).push(rule);
   }
   return { kept, skipped };
+}
+
+async function fresh(given: JournalStore | (() => JournalStore | Promise<JournalStore>)): Promise<JournalStore> {
+  if (typeof given === 'function') return given();
+  await Promise.all(((await given.list?.()) ?? []).map(async ({ runId }) => given.remove?.(runId)));
+  return given;
 }
 
 /** Turns what a check throws, or its timeout, into the error of its rule. */

@@ -9,7 +9,7 @@ import { runTally, selectRuns, summaryOf, type RunSummary } from '../format/tall
 
 /** How much {@link memoryJournal} keeps. */
 export interface MemoryJournalOptions {
-  /** How many runs that have ended are kept, the newest. Default 100. Runs that have not are always kept. */
+  /** How many runs that have ended are kept, the newest. Default 1000. Runs that have not are always kept. */
   readonly maxRuns?: number;
 }
 
@@ -30,7 +30,7 @@ const checkOptions = optionsOf<MemoryJournalOptions>('memoryJournal', 'docs/reco
  */
 export function memoryJournal(options: MemoryJournalOptions = {}): JournalStore {
   checkOptions(options);
-  const { maxRuns = 100 } = options;
+  const { maxRuns = 1000 } = options;
   const runs = new Map<string, KeptRun>();
   const secrets = new Map<string, Readonly<Record<string, string>>>();
   const claimed = new Set<string>();

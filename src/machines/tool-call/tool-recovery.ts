@@ -100,7 +100,8 @@ export function repaired(context: ToolCallContext, output: RunFixerOutput): Part
   };
 }
 
-function withArguments({ request, spec }: ToolCallContext, value: string | object): CallRequest {
+export function withArguments(of: Pick<ToolCallContext, 'request' | 'spec'>, value: string | object): CallRequest {
+  const { request, spec } = of;
   if (typeof value !== 'string') return isJsonObject(value) ? { ...request, args: value, unreadable: null } : request;
   const read = parseToolCallArguments(value);
   if (!read.ok) return { ...request, args: null, unreadable: { raw: value, reason: read.reason, truncated: false } };

@@ -63,9 +63,8 @@ export function observedFetch(listener: TrafficListener, inner: typeof fetch = f
     );
   const post = async (response: Response, init: RequestInit | undefined): Promise<Response> => {
     const requestId = requestIn(init?.body);
-    if (isEventStream(response)) {
+    if (isEventStream(response))
       return watched(response, requests.find(requestId), () => listener.onStreamEnd(requestId));
-    }
     refuseForeignAnswer(response);
     if (requestId === undefined || !answersInPlace) return response;
     const wanted = (): boolean => requests.find(requestId) !== null;
@@ -194,9 +193,8 @@ async function statusFault(response: Response, init: RequestInit | undefined): P
     const what = status === 401 ? 'it asks for authorization' : 'it does not allow this';
     return new LinkFault('auth', `${what} (${said})`, { delivered: false, data });
   }
-  if (status === 404 && inSession) {
+  if (status === 404 && inSession)
     return new LinkFault('session', 'it does not know our session any more (HTTP 404)', { delivered: false, data });
-  }
   // A refusal with 4xx comes before the work; a 5xx may come out of the middle of it.
   return new LinkFault('refused', `it answered with ${said}`, { delivered: status >= 500 && status !== 503, data });
 }

@@ -45,11 +45,12 @@ export async function askModel(to: Destination, request: ModelRequest, io: Model
   const { connection, name: model, memory, extra, state, responseMs } = to;
   const { endpoint } = connection;
   const client = await connection.client(to.connectMs);
+  const isOpenAI = endpoint.isOpenAI ?? client.isOpenAI;
   const suspected: string[] = [];
 
   for (;;) {
     const without = suspected.length === 0 ? memory.refused : new Set([...memory.refused, ...suspected]);
-    const sent = encodeRequest(request, { model, without, isOpenAI: client.isOpenAI, extra, state });
+    const sent = encodeRequest(request, { model, without, isOpenAI, extra, state });
     // oxlint-disable-next-line no-await-in-loop -- each try depends on what the last one taught
     const result = await sendRequest({ client, endpoint, body: sent.body, responseMs, io });
     if (result.kind === 'reply') {

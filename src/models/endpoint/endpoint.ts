@@ -116,6 +116,8 @@ export interface Endpoint {
   readonly model: string | undefined;
   /** Where else a preset's server may listen, tried if no address was given. */
   readonly alternatives: readonly string[];
+  /** The caller named an address and says that it is OpenAI's API, as behind a gateway. */
+  readonly isOpenAI?: true;
   /** The caller's own client, through which everything that needs a key is sent. */
   readonly client?: OpenAIClient;
 }
@@ -139,19 +141,16 @@ export function settleEndpoint(
   }
   if (options.preset !== undefined) {
     const preset = findPreset(options.preset);
-    if (preset === undefined) {
+    if (preset === undefined)
       throw new TypeError(`preset: '${options.preset}' is unknown. The presets are ${presetNames()}.`);
-    }
     const defaultModel = plainName ?? (named?.preset === preset ? named.model : undefined);
     return presetEndpoint(preset, options, env, defaultModel);
   }
-  if (options.baseURL !== undefined) {
+  if (options.baseURL !== undefined)
     return plainEndpoint(options.baseURL, 'baseURL', options, env, plainName ?? named?.model);
-  }
   if (named !== undefined) return presetEndpoint(named.preset, options, env, named.model);
-  if (readVariable(env, 'LEMONADE_BASE_URL') !== undefined) {
+  if (readVariable(env, 'LEMONADE_BASE_URL') !== undefined)
     return presetEndpoint(PRESETS.lemonade, options, env, plainName);
-  }
   const openaiURL = readVariable(env, 'OPENAI_BASE_URL');
   return openaiURL === undefined ? undefined : plainEndpoint(openaiURL, 'OPENAI_BASE_URL', options, env, plainName);
 }
@@ -167,6 +166,7 @@ function presetEndpoint(preset: Preset, options: ChatModelOptions, env: Environm
     keyVariable: preset.keyVariable,
     model: options.model ?? model,
     alternatives: given === undefined ? preset.alsoAt : [],
+    ...(preset === PRESETS.openai && options.baseURL !== undefined ? { isOpenAI: true } : {}),
   };
 }
 
@@ -196,9 +196,8 @@ function plainEndpoint(
 /** Without slashes at the end; a preset's address without a path gets the preset's own. */
 function checkedURL(text: string, source: string, preset: Preset | undefined): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:'))
     throw new TypeError(`${source}: '${text}' is not a server address. Write it like 'http://localhost:8080/v1'.`);
-  }
   if (preset !== undefined && url.pathname === '/') return trimmed(url.origin) + new URL(preset.baseURL).pathname;
   return trimmed(text);
 }
