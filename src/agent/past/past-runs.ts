@@ -52,6 +52,7 @@ interface CarryOn {
   /** As in the options of a run. Default false. */
   readonly park?: boolean;
   readonly isWanted?: ((recording: Recording) => boolean) | undefined;
+  readonly isPatient?: boolean;
   readonly after: Promise<unknown> | undefined;
   readonly onStable: () => void;
   /** Default: no one. */
@@ -76,8 +77,8 @@ export function pastRuns(core: AgentCore, owner: Owner): PastRuns {
   const { runs, own } = owner;
   const live = liveRuns(core, owner);
   const nobody = { onTaken: () => undefined, onDone: () => undefined };
-  const carryOn: PastRuns['carryOn'] = (runId, { context, park = false, isWanted, after, onStable, next: then }) => {
-    const told = { ...nobody, onStable, isWanted, next: then };
+  const carryOn: PastRuns['carryOn'] = (runId, { context, park = false, after, next: then, ...how }) => {
+    const told = { ...nobody, ...how, next: then };
     return resumeRun(live, runId, { context, park }, after === undefined ? told : { ...told, after }).run;
   };
   /** The run is resumed only to be ended: nothing of it is started again. */
@@ -118,6 +119,7 @@ export function pastRuns(core: AgentCore, owner: Owner): PastRuns {
       // A conversation keeps its messages, and what was queued in it.
       let isOwn = true;
       const started = resumeRun(live, runId, options, {
+        isPatient: true,
         next: (messages) =>
           isOwn ? own.next(messages, options) : messages.map(() => Promise.resolve('kept' as const)),
         onTaken: (before, head) => {

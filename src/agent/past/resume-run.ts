@@ -31,6 +31,8 @@ interface Resumption extends Pick<RunToLaunch, 'onStable' | 'next'> {
   readonly onlyEnds?: boolean;
   /** Whether it is still to be resumed, now that no other process can change it; otherwise it counts as another's. */
   readonly isWanted?: ((recording: Recording) => boolean) | undefined;
+  /** Waits a moment while another has the run, who may only be writing an answer into it. */
+  readonly isPatient?: boolean;
   readonly onTaken: (history: readonly Message[], head: RunRecord) => void;
   readonly onDone: (result: AnyResult | null) => Promise<unknown> | undefined;
 }
@@ -56,7 +58,7 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
     redactor: () => redactor,
     prepare: async (signal) => {
       await told.after;
-      taken = await takeRun(core, runId, told.isWanted);
+      taken = await takeRun(core, runId, told);
       const held = taken;
       const isChanged = held.recording.head.machine.hash !== definitionHash();
       const migrated = isChanged && given.migrate !== undefined;
@@ -120,10 +122,23 @@ function cancelEvent(reason: string, { redact }: OwnRedactor): OutsideEvent {
   return redact({ type: 'run.cancelled', reason });
 }
 
-async function takeRun(core: AgentCore, runId: string, isWanted: Resumption['isWanted']): Promise<TakenRun> {
+async function takeRun(
+  core: AgentCore,
+  runId: string,
+  { isWanted, isPatient }: Pick<Resumption, 'isWanted' | 'isPatient'>,
+): Promise<TakenRun> {
   const store = core.journal();
   if (store.take === undefined) throw new ResumeError('journal-cannot-resume', runId);
-  const taken = await store.take(runId);
+  let taken: TakenRun | null | undefined;
+  for (let tries = isPatient === true ? 10 : 0; taken === undefined; tries--)
+    try {
+      // oxlint-disable-next-line no-await-in-loop -- one try after the other
+      taken = (await store.take(runId)) ?? null;
+    } catch (error) {
+      if (tries === 0 || !(error instanceof JournalError) || error.code !== 'run-locked') throw error;
+      // oxlint-disable-next-line no-await-in-loop -- see above
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
   if (taken === null) throw new ResumeError('run-unknown', runId);
   if (isWanted?.(taken.recording) !== false) return taken;
   await taken.sink.close();
