@@ -90,6 +90,8 @@ const SELF = Symbol('self');
 /** What the machines of a run have. */
 export const OURS = Symbol('ours');
 
+const NEW = { status: 'active', output: undefined, error: undefined } as const;
+
 /** What leaves without a host stop by. */
 const direct = new WeakMap<AnyActorRef, () => void>();
 
@@ -131,13 +133,7 @@ export function leaf<TInput, TOutput>(
   }: LeafOptions<TInput> = typeof options === 'string' ? { effects: options } : options;
   const logic: LeafLogic<TInput, TOutput> = {
     config: { leaf: name },
-    getInitialSnapshot: ({ self }, input) => ({
-      status: 'active',
-      output: undefined,
-      error: undefined,
-      input,
-      [SELF]: self,
-    }),
+    getInitialSnapshot: ({ self }, input) => ({ ...NEW, input, [SELF]: self }),
     getPersistedSnapshot: ({ [SELF]: self, ...kept }) =>
       self === undefined ? kept : { ...kept, of: runName(runOf(self)) },
     start: (snapshot, { self, system }) => {
@@ -272,9 +268,8 @@ export function actorPath(actor: AnyActorRef): string {
 export function leafErrorOf(event: unknown): LeafError {
   const error: unknown = typeof event === 'object' && event !== null ? Reflect.get(event, 'error') : undefined;
   if (isJsonObject(error) && typeof error.code === 'string' && typeof error.message === 'string') {
-    return error.data === undefined
-      ? { code: error.code, message: error.message }
-      : { code: error.code, message: error.message, data: error.data };
+    const { code, message, data } = error;
+    return data === undefined ? { code, message } : { code, message, data };
   }
   return toLeafError(error);
 }

@@ -148,7 +148,7 @@ export class AgentRuns implements LiveConversationPort {
         ).run,
       resume: ({ context }, runId, how) => {
         this.checkOpen();
-        return this.past.carryOn(runId, { context, isPatient: true, ...how });
+        return this.past.carryOn(runId, { context, ...how });
       },
     };
   }
@@ -256,8 +256,7 @@ export class AgentRuns implements LiveConversationPort {
     return new KeptConversation(id, {
       journal: () => this.#core.journal(),
       maxHistory: () => this.maxHistory(),
-      carryOn: (runId, how) =>
-        this.past.carryOn(runId, { ...how, isPatient: true, after: undefined, onStable: () => undefined }),
+      carryOn: (runId, how) => this.past.carryOn(runId, { ...how, after: undefined, onStable: () => undefined }),
     });
   }
 

@@ -31,8 +31,8 @@ interface Resumption extends Pick<RunToLaunch, 'onStable' | 'next'> {
   readonly onlyEnds?: boolean;
   /** Whether it is still to be resumed, now that no other process can change it; otherwise it counts as another's. */
   readonly isWanted?: ((recording: Recording) => boolean) | undefined;
-  /** Waits a moment while another has the run, who may only be writing an answer into it. */
-  readonly isPatient?: boolean;
+  /** How often it is tried again while another has the run, who may only be writing an answer into it. Default 10. */
+  readonly tries?: number;
   readonly onTaken: (history: readonly Message[], head: RunRecord) => void;
   readonly onDone: (result: AnyResult | null) => Promise<unknown> | undefined;
 }
@@ -122,25 +122,20 @@ function cancelEvent(reason: string, { redact }: OwnRedactor): OutsideEvent {
   return redact({ type: 'run.cancelled', reason });
 }
 
-async function takeRun(
-  core: AgentCore,
-  runId: string,
-  { isWanted, isPatient }: Pick<Resumption, 'isWanted' | 'isPatient'>,
-): Promise<TakenRun> {
+async function takeRun(core: AgentCore, runId: string, told: Resumption): Promise<TakenRun> {
   const store = core.journal();
   if (store.take === undefined) throw new ResumeError('journal-cannot-resume', runId);
-  let taken: TakenRun | null | undefined;
-  for (let tries = isPatient === true ? 10 : 0; taken === undefined; tries--)
-    try {
-      // oxlint-disable-next-line no-await-in-loop -- one try after the other
-      taken = (await store.take(runId)) ?? null;
-    } catch (error) {
-      if (tries === 0 || !(error instanceof JournalError) || error.code !== 'run-locked') throw error;
-      // oxlint-disable-next-line no-await-in-loop -- see above
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+  let taken: TakenRun | null;
+  try {
+    taken = await store.take(runId);
+  } catch (error) {
+    const { tries = 10 } = told;
+    if (tries === 0 || !(error instanceof JournalError) || error.code !== 'run-locked') throw error;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return takeRun(core, runId, { ...told, tries: tries - 1 });
+  }
   if (taken === null) throw new ResumeError('run-unknown', runId);
-  if (isWanted?.(taken.recording) !== false) return taken;
+  if (told.isWanted?.(taken.recording) !== false) return taken;
   await taken.sink.close();
   throw new JournalError('run-locked', runId, 'the journal');
 }
