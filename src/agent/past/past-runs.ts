@@ -113,14 +113,15 @@ export function pastRuns(core: AgentCore, owner: Owner): PastRuns {
     fork: (recording, options) => forkRun(live, recording, options),
     resume: (runId, options) => {
       let history: readonly Message[] = [];
-      // A conversation keeps its messages, and what was queued in it.
-      let isOwn = true;
+      // A conversation keeps its messages, and what was queued in it. What was behind a run that had ended was returned with it.
+      let [isOwn, isOver] = [true, false];
       const started = resumeRun(live, runId, options, {
         next: (messages) =>
-          isOwn ? own.next(messages, options) : messages.map(() => Promise.resolve('kept' as const)),
-        onTaken: (before, head) => {
+          isOwn && !isOver ? own.next(messages, options) : messages.map(async () => (isOwn ? null : 'kept')),
+        onTaken: (before, { head, lines }) => {
           history = before;
           isOwn = ownerIn(head) === undefined;
+          isOver = lines.at(-1)?.t === 'end';
         },
         onDone: (result) => over(isOwn ? result : null, history),
       });

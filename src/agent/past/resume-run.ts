@@ -33,7 +33,7 @@ interface Resumption extends Pick<RunToLaunch, 'onStable' | 'next'> {
   readonly isWanted?: ((recording: Recording) => boolean) | undefined;
   /** How often it is tried again while another has the run, who may only be writing an answer into it. Default 10. */
   readonly tries?: number;
-  readonly onTaken: (history: readonly Message[], head: RunRecord) => void;
+  readonly onTaken: (history: readonly Message[], past: Recording) => void;
   readonly onDone: (result: AnyResult | null) => Promise<unknown> | undefined;
 }
 
@@ -65,7 +65,7 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
       const past = runnable(migrated ? migrate(held.recording, given.migrate) : held.recording);
       let known = lastKnown(past);
       redactor = core.redaction.redactorOf(past);
-      told.onTaken(redactor.restore(past.head.history), past.head);
+      told.onTaken(redactor.restore(past.head.history), past);
       const { head } = past;
       let upgraded: Upgraded = { tools: 'now', prompt: null };
       if (past.lines.at(-1)?.t !== 'end' && told.onlyEnds !== true) {
