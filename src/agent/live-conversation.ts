@@ -56,7 +56,7 @@ export class LiveConversation {
     return this.#leave !== null && this.#opening === null;
   }
 
-  run(input: RunInput, given: RunOptions): AnyRun {
+  run(input: RunInput, given: RunOptions & Inherited): AnyRun {
     const live = this.live ?? this.#line[0]?.started ?? null;
     if (live === null) return (this.live = this.#begin(input, given, (signal) => this.#opened(signal, given))).run;
     if ((given.whenBusy ?? 'refuse') === 'refuse') throw new AgentBusyError(this.#port.agent, live.run.runId);
@@ -78,7 +78,7 @@ export class LiveConversation {
   }
 
   /** Starts the runs that queued messages are the inputs of, each when it is its turn. */
-  next(messages: readonly SentMessage[], { context, park = false }: Inherited): readonly Promise<NextRun>[] {
+  next(messages: readonly SentMessage[], { context, park = false, owner }: Inherited): readonly Promise<NextRun>[] {
     if (this.#isClosed) return messages.map(() => Promise.resolve(this.#port.keeper == null ? null : 'kept'));
     const isDropped = ({ id }: SentMessage): boolean => this.#dropped?.has(id) === true;
     const mine = messages.filter((message) => !isDropped(message));
@@ -86,7 +86,7 @@ export class LiveConversation {
     const inLine = mine.map(
       (message) =>
         this.#line.find(({ id }) => id === message.id) ??
-        this.#wait({ id: message.id, input: message.content ?? message.text }, { context, park }, false),
+        this.#wait({ id: message.id, input: message.content ?? message.text }, { context, park, owner }, false),
     );
     this.#line = [...inLine, ...this.#line.filter((one) => !inLine.includes(one))];
     const begun = messages.map((one) => (isDropped(one) ? Promise.resolve(null) : this.#begunOf(one.id).promise));
@@ -109,7 +109,7 @@ export class LiveConversation {
     await this.#leaveIfIdle();
   }
 
-  #begin(input: RunInput, given: RunOptions, opening: (signal: AbortSignal) => Promise<Opening>): StartedRun {
+  #begin(input: RunInput, given: RunOptions & Inherited, opening: ConversationRun['opening']): StartedRun {
     const onDone: ConversationRun['onDone'] = (result, from) => this.#over(started, result, from);
     const started = this.#port.begin(input, given, { opening, onDone, next: (messages) => this.next(messages, given) });
     return started;
@@ -156,7 +156,7 @@ export class LiveConversation {
         found(left);
         const opening = this.#now(left.queued);
         const own = { opening: async () => opening, onDone: () => undefined, next };
-        const { run } = this.#port.begin(content ?? text, { context: how.context, park: how.park }, own);
+        const { run } = this.#port.begin(content ?? text, { ...how, owner: left.owner }, own);
         this.#answer(id, { runId: run.runId });
         return run;
       });
@@ -190,7 +190,7 @@ export class LiveConversation {
     return waiting.started.run;
   }
 
-  #wait({ id, input }: Waiting, given: RunOptions, isHandled: boolean): InLine {
+  #wait({ id, input }: Waiting, given: RunOptions & Inherited, isHandled: boolean): InLine {
     const turn = Promise.withResolvers<readonly SentMessage[]>();
     turn.promise.catch(() => undefined);
     const started = this.#begin(input, given, async (signal) => {

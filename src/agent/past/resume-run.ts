@@ -1,5 +1,3 @@
-import type { OutsideEvent } from '../../actors/journal.ts';
-import type { OwnRedactor } from '../../actors/redactor.ts';
 import { type ResumeOptions, ownerIn } from '../options/run-options.ts';
 import { continuedJournal } from '../../journal/replay/continued-journal.ts';
 import { JournalError } from '../../journal/format/journal-error.ts';
@@ -101,7 +99,8 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
               told.onStable?.();
             },
           });
-          if (why !== undefined) cancelled.resolve(journal.send(cancelEvent(why, redactor)));
+          if (why !== undefined)
+            cancelled.resolve(journal.send(redactor.redact({ type: 'run.cancelled', reason: why })));
           return isChanged && !migrated ? refusing(journal, runId, () => played) : journal;
         },
       });
@@ -116,10 +115,6 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
   });
   live.add(started);
   return started;
-}
-
-function cancelEvent(reason: string, { redact }: OwnRedactor): OutsideEvent {
-  return redact({ type: 'run.cancelled', reason });
 }
 
 async function takeRun(core: AgentCore, runId: string, told: Resumption): Promise<TakenRun> {
