@@ -102,7 +102,7 @@ test.each([
       silent: true,
     });
     const confirm: Confirm = ({ tool }) => (asked.push(tool), 'deny');
-    const clerk = createAgent({ name: 'clerk', model: handingTo('helper'), children: [helper], silent: true });
+    const clerk = createAgent({ name: 'desk', model: handingTo('helper'), children: [helper], silent: true });
     const agent = createAgent({
       name: 'desk',
       model: handingTo('clerk'),
@@ -157,6 +157,7 @@ test.each(['agent.run', 'a conversation'])('and for the rest of the run in which
   await again;
   expect(again.transitions()).toEqual(run.transitions());
 });
+
 /** An agent whose tool pays for whoever asks, and people who have said "always" to it. */
 function room() {
   const { allowed, store } = storeByName();
@@ -174,28 +175,28 @@ function room() {
 
 test('"always allow" of an owner is not used for the run of another that stands in line behind theirs', async () => {
   const { agent, paid } = room();
-  const desk = agent();
-  const first = desk.conversation('room', { owner: 'ada' }).run('Pay.', { context: 'ada' });
-  const second = desk.conversation('room', { owner: 'ben' }).run('Pay.', { whenBusy: 'queue', context: 'ben' });
+  const clerk = agent();
+  const first = clerk.conversation('room', { owner: 'ada' }).run('Pay.', { context: 'ada' });
+  const second = clerk.conversation('room', { owner: 'ben' }).run('Pay.', { whenBusy: 'queue', context: 'ben' });
   const third = second.queue('And pay.');
   await first;
-  await expect.poll(() => desk.pending()).toHaveLength(1);
+  await expect.poll(() => clerk.pending()).toHaveLength(1);
   expect(paid).toEqual(['ada']);
   await second.approve('c1');
   expect(await third).toMatchObject({ delivered: true });
-  await expect.poll(() => desk.pending()).toHaveLength(1);
+  await expect.poll(() => clerk.pending()).toHaveLength(1);
   expect(paid).toEqual(['ada', 'ben']);
-  await desk.close();
+  await clerk.close();
 });
 
 test('a message that was left in the run of one owner runs with what that one allows, whoever takes the conversation up', async () => {
   const { agent, paid } = room();
-  const desk = agent();
-  const bens = desk.conversation('room', { owner: 'ben' }).run('Pay.');
-  await expect.poll(() => desk.pending()).toHaveLength(1);
+  const clerk = agent();
+  const bens = clerk.conversation('room', { owner: 'ben' }).run('Pay.');
+  await expect.poll(() => clerk.pending()).toHaveLength(1);
   void bens.queue('And pay.');
   await expect.poll(() => bens.recording()).toContain('And pay.');
-  await desk.close();
+  await clerk.close();
   const later = agent();
   const adas = later.conversation('room', { owner: 'ada' }).run('Pay.', { context: 'ada' });
   await expect.poll(() => later.pending()).toHaveLength(1);
