@@ -102,7 +102,7 @@ test.each([
       silent: true,
     });
     const confirm: Confirm = ({ tool }) => (asked.push(tool), 'deny');
-    const clerk = createAgent({ name: 'desk', model: handingTo('helper'), children: [helper], silent: true });
+    const clerk = createAgent({ name: 'clerk', model: handingTo('helper'), children: [helper], silent: true });
     const agent = createAgent({
       name: 'desk',
       model: handingTo('clerk'),
