@@ -99,12 +99,12 @@ export interface Journal {
 const names = new WeakMap<object, string>();
 
 /**
- * The name of an actor system without a journal, in place of a run's id: nothing else in any process has it, so that two
- * runs never share an idempotency key. A system that is restored keeps the one it had.
+ * The name of a run without a journal, in place of its id: nothing else in any process has it, so that two
+ * runs never share an idempotency key. A run that is restored keeps the one it had.
  */
-export function systemName(system: object, kept?: string): string {
-  const name = names.get(system) ?? kept ?? freshName();
-  names.set(system, name);
+export function runName(run: object, kept?: string): string {
+  const name = names.get(run) ?? kept ?? freshName();
+  names.set(run, name);
   return name;
 }
 
@@ -114,7 +114,7 @@ function freshName(): string {
 
 /** Performs an effect at once, for a machine in a caller's own actor system; gives what stops it. */
 export function performDirectly(
-  system: object,
+  run: object,
   { effect, perform, settle }: { readonly effect: Effect; readonly perform: Perform; settle(out: Outcome): void },
 ): () => void {
   const controller = new AbortController();
@@ -122,7 +122,7 @@ export function performDirectly(
     controller.signal,
     () => undefined,
     // The id of a root actor changes when it is restored.
-    () => `${systemName(system)}:${effect.key.slice(effect.key.indexOf('/') + 1)}`,
+    () => `${runName(run)}:${effect.key.slice(effect.key.indexOf('/') + 1)}`,
   );
   void perform(io).then((out) => {
     if (!controller.signal.aborted) settle(out);

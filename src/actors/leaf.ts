@@ -19,7 +19,7 @@ import {
   type PerformIo,
   effectKey,
   performDirectly,
-  systemName,
+  runName,
   unknownOutcome,
 } from './journal.ts';
 import { describeThrown, toJson } from '../json/to-json.ts';
@@ -53,13 +53,13 @@ export interface LeafHost {
 export type LeafEvent = { readonly type: 'leaf.settled'; readonly out: Outcome } | { readonly type: 'xstate.stop' };
 
 /**
- * The snapshot of a leaf: its input, and then its output or a {@link LeafError}. A persisted one has the name of its actor
- * system, and so has what is restored from it.
+ * The snapshot of a leaf: its input, and then its output or a {@link LeafError}. A persisted one has the name of its run,
+ * and so has what is restored from it.
  */
 export type LeafSnapshot<TInput, TOutput> = Snapshot<TOutput> & {
   readonly input: TInput;
   readonly of?: string;
-  readonly [SYSTEM]?: object;
+  readonly [SELF]?: AnyActorRef;
 };
 
 /** The actor logic of a leaf, to be invoked or provided by a machine. */
@@ -86,7 +86,11 @@ type LeafFunction = (input: never, io: LeafIo) => unknown;
 // Properties of the objects themselves: what a WeakMap refers to, such as an agent and its run, lives until a full collection.
 const HOST = Symbol('host');
 const WORK = Symbol('work');
-const SYSTEM = Symbol('system');
+const SELF = Symbol('self');
+/** What the machines of a run have. */
+export const OURS = Symbol('ours');
+
+const NEW = { status: 'active', output: undefined, error: undefined } as const;
 
 /** What leaves without a host stop by. */
 const direct = new WeakMap<AnyActorRef, () => void>();
@@ -129,15 +133,9 @@ export function leaf<TInput, TOutput>(
   }: LeafOptions<TInput> = typeof options === 'string' ? { effects: options } : options;
   const logic: LeafLogic<TInput, TOutput> = {
     config: { leaf: name },
-    getInitialSnapshot: ({ system }, input) => ({
-      status: 'active',
-      output: undefined,
-      error: undefined,
-      input,
-      [SYSTEM]: system,
-    }),
-    getPersistedSnapshot: ({ [SYSTEM]: system, ...kept }) =>
-      system === undefined ? kept : { ...kept, of: systemName(system) },
+    getInitialSnapshot: ({ self }, input) => ({ ...NEW, input, [SELF]: self }),
+    getPersistedSnapshot: ({ [SELF]: self, ...kept }) =>
+      self === undefined ? kept : { ...kept, of: runName(runOf(self)) },
     start: (snapshot, { self, system }) => {
       const input = deepFreeze(snapshot.input);
       const asked = deepFreeze(request(input)) as Json;
@@ -157,10 +155,11 @@ export function leaf<TInput, TOutput>(
       const settle = (out: Outcome): void => self.send({ type: 'leaf.settled', out });
       if (host === undefined) {
         const isRestored = snapshot.of !== undefined;
-        systemName(system, snapshot.of);
+        const run = runOf(self);
+        runName(run, snapshot.of);
         const lost: Perform = async () => unknownOutcome(effect);
         const own = { effect, perform: isRestored && effect.effects === 'once' ? lost : perform, settle };
-        return void direct.set(self, performDirectly(system, own));
+        return void direct.set(self, performDirectly(run, own));
       }
       host.started.set(self, effect.id);
       host.open(effect, perform, settle);
@@ -251,6 +250,14 @@ function toLeafError(thrown: unknown): LeafError {
   return { code: code ?? 'error', message, data: { name, ...given } };
 }
 
+/** The outermost of the machines that a leaf works for, which is a run; where none is ours, the actor system. */
+function runOf(self: AnyActorRef): object {
+  let run: object = self.system;
+  for (let at: AnyActorRef | undefined = self; at !== undefined; at = Reflect.get(at, '_parent') as typeof at)
+    if (OURS in Object(Reflect.get(at, 'logic'))) run = at;
+  return run;
+}
+
 /** The ids from the root actor down to this one, joined with `/`. */
 export function actorPath(actor: AnyActorRef): string {
   const parent = (actor as AnyActorRef & { readonly _parent?: AnyActorRef })._parent;
@@ -261,9 +268,8 @@ export function actorPath(actor: AnyActorRef): string {
 export function leafErrorOf(event: unknown): LeafError {
   const error: unknown = typeof event === 'object' && event !== null ? Reflect.get(event, 'error') : undefined;
   if (isJsonObject(error) && typeof error.code === 'string' && typeof error.message === 'string') {
-    return error.data === undefined
-      ? { code: error.code, message: error.message }
-      : { code: error.code, message: error.message, data: error.data };
+    const { code, message, data } = error;
+    return data === undefined ? { code, message } : { code, message, data };
   }
   return toLeafError(error);
 }

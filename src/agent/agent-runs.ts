@@ -113,7 +113,7 @@ export class AgentRuns implements LiveConversationPort {
     return conversationHandle(id, kept, {
       run: (input, given) => {
         checkRun(given);
-        return talk().run(input, given);
+        return talk().run(input, { ...given, owner });
       },
       resume: async (how) => talk().resume(how),
       history: async () => {
@@ -279,7 +279,8 @@ export class AgentRuns implements LiveConversationPort {
       maxHistory: () => this.maxHistory(),
       ask: (runId, message) => this.ask(runId, message),
       keeper,
-      begin: (input, given, own) => this.begin(input, given, { ...own, conversation, hasOwnMarks: true }),
+      begin: (input, { owner = conversation.owner, ...given }, own) =>
+        this.begin(input, given, { ...own, conversation: { id: conversation.id, owner }, hasOwnMarks: true }),
       // A conversation that is kept in a journal is dropped here once no run is live in it.
       onIdle: () => {
         if (keeper !== null) all.delete(conversation.id);

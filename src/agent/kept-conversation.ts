@@ -12,6 +12,7 @@ import { ConversationError } from './options/agent-errors.ts';
 import type { Conversation } from './agent-types.ts';
 import type { RunInput } from './options/input-parts.ts';
 import { type Delivery, type ResumeOptions, type RunOptions, conversationMetadata } from './options/run-options.ts';
+import { type Inherited, ownerIn } from './options/run-options.ts';
 import type { AnyRun, PendingApproval } from './run/run.ts';
 import type { MessageRequest } from './run/ask-run.ts';
 import type { NextRuns, StartedRun } from './run/run-plan.ts';
@@ -19,8 +20,9 @@ import type { NextRuns, StartedRun } from './run/run-plan.ts';
 /** What a run of a conversation starts from, known when it is its turn. */
 export interface Opening {
   readonly history: readonly Message[];
-  /** Messages for the runs after it. */
+  /** Messages for the runs after it, and whose run they were sent to. */
   readonly queued: readonly SentMessage[];
+  readonly owner?: string | undefined;
   /** It never began: it was cancelled while it waited, and is not part of the conversation. */
   readonly isAside?: boolean;
   /** What is missing in the history, for the run to say. */
@@ -59,7 +61,7 @@ export interface Reopening {
 export interface LiveConversationPort {
   readonly agent: string;
   /** Starts a run whose turn comes when `opening` resolves. */
-  begin(input: RunInput, given: RunOptions, own: ConversationRun): StartedRun;
+  begin(input: RunInput, given: RunOptions & Inherited, own: ConversationRun): StartedRun;
   maxHistory(): number;
   /** Sends a run a message; one that is released at that moment has it when it is resumed. */
   ask(runId: string, message: MessageRequest): Promise<Delivery>;
@@ -117,8 +119,7 @@ export class KeptConversation implements Keeper {
 
   /** Its last run; null before the first. */
   async last(): Promise<RunSummary | null> {
-    const [last] = await this.#list(1);
-    return last ?? null;
+    return (await this.#list(1))[0] ?? null;
   }
 
   /** Its messages, without those of a run that has not ended. */
@@ -179,6 +180,7 @@ export class KeptConversation implements Keeper {
     const inside = new Set(messages.slice(recording.head.history.length + 1));
     return {
       history: withoutMarks(pruneHistory(messages, this.#port.maxHistory(), inside)),
+      owner: ownerIn(recording.head),
       queued: withoutMarks(queuedIn(recording)),
       warnings: isWhole ? [] : [leftOut(runId)],
     };

@@ -56,12 +56,9 @@ export class LiveConversation {
     return this.#leave !== null && this.#opening === null;
   }
 
-  run(input: RunInput, given: RunOptions): AnyRun {
+  run(input: RunInput, given: RunOptions & Inherited): AnyRun {
     const live = this.live ?? this.#line[0]?.started ?? null;
-    if (live === null) {
-      this.live = this.#begin(input, given, (signal) => this.#opened(signal, given));
-      return this.live.run;
-    }
+    if (live === null) return (this.live = this.#begin(input, given, (signal) => this.#opened(signal, given))).run;
     if ((given.whenBusy ?? 'refuse') === 'refuse') throw new AgentBusyError(this.#port.agent, live.run.runId);
     return given.whenBusy === 'queue' ? this.#enqueue(live, input, given, true) : this.#steer(live, input, given);
   }
@@ -81,7 +78,7 @@ export class LiveConversation {
   }
 
   /** Starts the runs that queued messages are the inputs of, each when it is its turn. */
-  next(messages: readonly SentMessage[], { context, park = false }: Inherited): readonly Promise<NextRun>[] {
+  next(messages: readonly SentMessage[], { context, park = false, owner }: Inherited): readonly Promise<NextRun>[] {
     if (this.#isClosed) return messages.map(() => Promise.resolve(this.#port.keeper == null ? null : 'kept'));
     const isDropped = ({ id }: SentMessage): boolean => this.#dropped?.has(id) === true;
     const mine = messages.filter((message) => !isDropped(message));
@@ -89,7 +86,7 @@ export class LiveConversation {
     const inLine = mine.map(
       (message) =>
         this.#line.find(({ id }) => id === message.id) ??
-        this.#wait({ id: message.id, input: message.content ?? message.text }, { context, park }, false),
+        this.#wait({ id: message.id, input: message.content ?? message.text }, { context, park, owner }, false),
     );
     this.#line = [...inLine, ...this.#line.filter((one) => !inLine.includes(one))];
     const begun = messages.map((one) => (isDropped(one) ? Promise.resolve(null) : this.#begunOf(one.id).promise));
@@ -101,20 +98,18 @@ export class LiveConversation {
   async close(): Promise<void> {
     this.#isClosed = true;
     const line = this.#line;
-    for (const { isHandled, started, turn } of line) {
+    for (const { isHandled, started, turn } of line)
       if (isHandled) void started.run.cancel('the agent was closed').catch(() => false);
       else turn.reject(new AgentClosedError(this.#port.agent));
-    }
     this.#line = [];
-    for (const id of this.#begun?.keys() ?? []) this.#answer(id, this.#port.keeper == null ? null : 'kept');
+    // What has no keeper goes on with the live run, or is returned with it.
+    if (this.#port.keeper != null || this.live === null) this.#answerAll(this.#port.keeper == null ? null : 'kept');
     // What is taken out of a run's queue is recorded before that run ends or is released.
-    await Promise.all(
-      line.filter(({ isHandled }) => isHandled).map(async ({ id }) => this.live?.withdraw(id).catch(() => false)),
-    );
+    await Promise.all(line.map(async ({ isHandled, id }) => isHandled && this.live?.withdraw(id).catch(() => false)));
     await this.#leaveIfIdle();
   }
 
-  #begin(input: RunInput, given: RunOptions, opening: (signal: AbortSignal) => Promise<Opening>): StartedRun {
+  #begin(input: RunInput, given: RunOptions & Inherited, opening: ConversationRun['opening']): StartedRun {
     const onDone: ConversationRun['onDone'] = (result, from) => this.#over(started, result, from);
     const started = this.#port.begin(input, given, { opening, onDone, next: (messages) => this.next(messages, given) });
     return started;
@@ -161,7 +156,7 @@ export class LiveConversation {
         found(left);
         const opening = this.#now(left.queued);
         const own = { opening: async () => opening, onDone: () => undefined, next };
-        const { run } = this.#port.begin(content ?? text, { context: how.context, park: how.park }, own);
+        const { run } = this.#port.begin(content ?? text, { ...how, owner: left.owner }, own);
         this.#answer(id, { runId: run.runId });
         return run;
       });
@@ -173,13 +168,12 @@ export class LiveConversation {
         found(behind);
         this.#leave = leave;
       }
+      this.#answerAll(this.#isClosed ? 'kept' : null);
       return first;
     } catch (error) {
+      this.#answerAll('kept');
       await leave();
       throw error;
-    } finally {
-      for (const id of this.#begun?.keys() ?? [])
-        if (!this.#line.some((one) => one.id === id)) this.#answer(id, this.#isClosed ? 'kept' : null);
     }
   }
 
@@ -196,7 +190,7 @@ export class LiveConversation {
     return waiting.started.run;
   }
 
-  #wait({ id, input }: Waiting, given: RunOptions, isHandled: boolean): InLine {
+  #wait({ id, input }: Waiting, given: RunOptions & Inherited, isHandled: boolean): InLine {
     const turn = Promise.withResolvers<readonly SentMessage[]>();
     turn.promise.catch(() => undefined);
     const started = this.#begin(input, given, async (signal) => {
@@ -256,6 +250,11 @@ export class LiveConversation {
     this.#begun?.delete(id);
   }
 
+  /** Answers for the messages whose runs do not begin here. */
+  #answerAll(next: NextRun): void {
+    for (const id of this.#begun?.keys() ?? []) if (!this.#line.some((one) => one.id === id)) this.#answer(id, next);
+  }
+
   /** Its result is awaited before the run's result is delivered: others may then continue the conversation. */
   #over(started: StartedRun, result: AnyResult | null, from: Opening): Promise<unknown> | undefined {
     // A run that was cancelled while it waited adds nothing.
@@ -265,7 +264,8 @@ export class LiveConversation {
     // A run that continues elsewhere has not ended, and has what waits behind it.
     const goesOn = result?.status === 'waiting';
     if (goesOn) this.#refuseLine(result.runId);
-    else if (result !== null && from.isAside !== true) {
+    else if (this.#isClosed) this.#answerAll(null);
+    if (!goesOn && result !== null && from.isAside !== true) {
       for (const message of result.messages.slice(1)) (this.#inside ??= new WeakSet()).add(message);
       const before = this.history === this.#found ? from.history : this.history;
       this.history = pruneHistory([...before, ...result.messages], this.#port.maxHistory(), this.#inside ?? undefined);
@@ -281,11 +281,10 @@ export class LiveConversation {
   }
 
   #refuseLine(runId: string): void {
-    for (const { id, turn } of this.#line) {
+    for (const { turn } of this.#line)
       turn.reject(new ConversationError('conversation-waiting', this.#port.agent, runId));
-      this.#answer(id, 'kept');
-    }
     this.#line = [];
+    this.#answerAll('kept');
   }
 
   /** Releases the conversation to other processes when no run is live or waiting in it. */

@@ -211,7 +211,7 @@ export interface WokenRun {
 }
 
 /** What the run of a queued message has of the run that the message was sent to. */
-export type Inherited = Pick<RunOptions, 'context' | 'park'>;
+export type Inherited = Pick<RunOptions, 'context' | 'park'> & { readonly owner?: string | undefined };
 
 /** What to do with a new input while another run is live. */
 export const WHEN_BUSY = ['refuse', 'queue', 'steer', 'interrupt'] as const;

@@ -52,6 +52,7 @@ interface CarryOn {
   /** As in the options of a run. Default false. */
   readonly park?: boolean;
   readonly isWanted?: ((recording: Recording) => boolean) | undefined;
+  readonly tries?: number;
   readonly after: Promise<unknown> | undefined;
   readonly onStable: () => void;
   /** Default: no one. */
@@ -76,25 +77,22 @@ export function pastRuns(core: AgentCore, owner: Owner): PastRuns {
   const { runs, own } = owner;
   const live = liveRuns(core, owner);
   const nobody = { onTaken: () => undefined, onDone: () => undefined };
-  const carryOn: PastRuns['carryOn'] = (runId, { context, park = false, isWanted, after, onStable, next: then }) => {
-    const told = { ...nobody, onStable, isWanted, next: then };
+  const carryOn: PastRuns['carryOn'] = (runId, { context, park = false, after, next: then, ...how }) => {
+    const told = { ...nobody, ...how, next: then };
     return resumeRun(live, runId, { context, park }, after === undefined ? told : { ...told, after }).run;
   };
   /** The run is resumed only to be ended: nothing of it is started again. */
   const cancelStored = async (runId: string, reason: string): Promise<boolean> => {
     const recording = (await core.journal().read?.(runId)) ?? null;
     if (recording === null || recording.lines.at(-1)?.t === 'end') return false;
-    const { run } = resumeRun(live, runId, {}, { ...nobody, onlyEnds: true });
+    const { run } = resumeRun(live, runId, {}, { ...nobody, onlyEnds: true, tries: 0 });
     const cancelled = run.cancel(reason);
     await run;
     return cancelled;
   };
   const alone = (runId: string, asked: RunRequest): Promise<boolean | Delivery> => {
-    const stored: StoredRun = {
-      store: core.journal(),
-      runId,
-      redactorOf: (recording) => core.redaction.redactorOf(recording),
-    };
+    const redactorOf: StoredRun['redactorOf'] = (recording) => core.redaction.redactorOf(recording);
+    const stored = { store: core.journal(), runId, redactorOf };
     switch (asked.do) {
       case 'approve':
         return answerStored(stored, asked.callId, approvalGiven(asked.how));
@@ -115,14 +113,15 @@ export function pastRuns(core: AgentCore, owner: Owner): PastRuns {
     fork: (recording, options) => forkRun(live, recording, options),
     resume: (runId, options) => {
       let history: readonly Message[] = [];
-      // A conversation keeps its messages, and what was queued in it.
-      let isOwn = true;
+      // A conversation keeps its messages, and what was queued in it. What was behind a run that had ended was returned with it.
+      let [isOwn, isOver] = [true, false];
       const started = resumeRun(live, runId, options, {
         next: (messages) =>
-          isOwn ? own.next(messages, options) : messages.map(() => Promise.resolve('kept' as const)),
-        onTaken: (before, head) => {
+          isOwn && !isOver ? own.next(messages, options) : messages.map(async () => (isOwn ? null : 'kept')),
+        onTaken: (before, { head, lines }) => {
           history = before;
           isOwn = ownerIn(head) === undefined;
+          isOver = lines.at(-1)?.t === 'end';
         },
         onDone: (result) => over(isOwn ? result : null, history),
       });
@@ -131,7 +130,7 @@ export function pastRuns(core: AgentCore, owner: Owner): PastRuns {
     },
     carryOn,
     wake: (given) => {
-      const how = { context: given.context, park: true, after: undefined, onStable: () => undefined };
+      const how = { context: given.context, park: true, tries: 0, after: undefined, onStable: () => undefined };
       const resume: Sleeper['resume'] = (runId, isWanted) => carryOn(runId, { ...how, isWanted });
       return wakeRuns({ agent: core.name, store: core.journal(), resume }, given);
     },
@@ -164,19 +163,9 @@ export async function exploredStart(
   return { head, work: core.work() };
 }
 
-/** What is needed to resume runs whose process is gone. */
-interface OrphanPort {
-  readonly agent: string;
-  readonly journal: JournalStore;
-  readonly carryOn: (
-    runId: string,
-    how: { readonly context: unknown; readonly after: undefined; readonly onStable: () => void },
-  ) => AnyRun;
-}
-
 /** Resumes an agent's runs that have not ended and that no process writes, oldest first, except those that wait for a person. */
 async function resumeOrphans(
-  { agent, journal, carryOn }: OrphanPort,
+  { agent, journal, carryOn }: Pick<PastRuns, 'carryOn'> & { readonly agent: string; readonly journal: JournalStore },
   { olderThan = 0, limit = Number.POSITIVE_INFINITY, context }: OrphanOptions,
 ): Promise<ResumedOrphans<AnyRun>> {
   if (journal.list === undefined || journal.take === undefined) throw new ResumeError('journal-cannot-resume', agent);
@@ -187,7 +176,7 @@ async function resumeOrphans(
   for (const { runId } of orphans.toReversed()) {
     if (runs.length >= limit) break;
     const live = Promise.withResolvers<null>();
-    const run = carryOn(runId, { context, after: undefined, onStable: () => live.resolve(null) });
+    const run = carryOn(runId, { context, tries: 0, after: undefined, onStable: () => live.resolve(null) });
     // oxlint-disable-next-line no-await-in-loop -- others may take a run meanwhile: no more are held than are asked for
     const error: unknown = await Promise.race([
       live.promise,

@@ -1,5 +1,3 @@
-import type { OutsideEvent } from '../../actors/journal.ts';
-import type { OwnRedactor } from '../../actors/redactor.ts';
 import { type ResumeOptions, ownerIn } from '../options/run-options.ts';
 import { continuedJournal } from '../../journal/replay/continued-journal.ts';
 import { JournalError } from '../../journal/format/journal-error.ts';
@@ -31,7 +29,9 @@ interface Resumption extends Pick<RunToLaunch, 'onStable' | 'next'> {
   readonly onlyEnds?: boolean;
   /** Whether it is still to be resumed, now that no other process can change it; otherwise it counts as another's. */
   readonly isWanted?: ((recording: Recording) => boolean) | undefined;
-  readonly onTaken: (history: readonly Message[], head: RunRecord) => void;
+  /** How often it is tried again while another has the run, who may only be writing an answer into it. Default 10. */
+  readonly tries?: number;
+  readonly onTaken: (history: readonly Message[], past: Recording) => void;
   readonly onDone: (result: AnyResult | null) => Promise<unknown> | undefined;
 }
 
@@ -56,14 +56,14 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
     redactor: () => redactor,
     prepare: async (signal) => {
       await told.after;
-      taken = await takeRun(core, runId, told.isWanted);
+      taken = await takeRun(core, runId, told);
       const held = taken;
       const isChanged = held.recording.head.machine.hash !== definitionHash();
       const migrated = isChanged && given.migrate !== undefined;
       const past = runnable(migrated ? migrate(held.recording, given.migrate) : held.recording);
       let known = lastKnown(past);
       redactor = core.redaction.redactorOf(past);
-      told.onTaken(redactor.restore(past.head.history), past.head);
+      told.onTaken(redactor.restore(past.head.history), past);
       const { head } = past;
       let upgraded: Upgraded = { tools: 'now', prompt: null };
       if (past.lines.at(-1)?.t !== 'end' && told.onlyEnds !== true) {
@@ -99,7 +99,8 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
               told.onStable?.();
             },
           });
-          if (why !== undefined) cancelled.resolve(journal.send(cancelEvent(why, redactor)));
+          if (why !== undefined)
+            cancelled.resolve(journal.send(redactor.redact({ type: 'run.cancelled', reason: why })));
           return isChanged && !migrated ? refusing(journal, runId, () => played) : journal;
         },
       });
@@ -116,16 +117,20 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
   return started;
 }
 
-function cancelEvent(reason: string, { redact }: OwnRedactor): OutsideEvent {
-  return redact({ type: 'run.cancelled', reason });
-}
-
-async function takeRun(core: AgentCore, runId: string, isWanted: Resumption['isWanted']): Promise<TakenRun> {
+async function takeRun(core: AgentCore, runId: string, told: Resumption): Promise<TakenRun> {
   const store = core.journal();
   if (store.take === undefined) throw new ResumeError('journal-cannot-resume', runId);
-  const taken = await store.take(runId);
+  let taken: TakenRun | null;
+  try {
+    taken = await store.take(runId);
+  } catch (error) {
+    const { tries = 10 } = told;
+    if (tries === 0 || !(error instanceof JournalError) || error.code !== 'run-locked') throw error;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return takeRun(core, runId, { ...told, tries: tries - 1 });
+  }
   if (taken === null) throw new ResumeError('run-unknown', runId);
-  if (isWanted?.(taken.recording) !== false) return taken;
+  if (told.isWanted?.(taken.recording) !== false) return taken;
   await taken.sink.close();
   throw new JournalError('run-locked', runId, 'the journal');
 }

@@ -13,6 +13,7 @@ import {
   spawnChild,
   stopChild,
 } from 'xstate';
+import { OURS } from '../../actors/leaf.ts';
 
 /**
  * The same machine, whose actors are garbage as soon as they have ended. In each step XState puts a new function on a property of
@@ -27,6 +28,7 @@ export function shortLived<T extends AnyStateMachine>(machine: T): T {
 function inOwnScopes<T extends AnyStateMachine>(machine: T): T {
   const { transition, getInitialSnapshot, provide } = machine;
   return Object.assign(machine, {
+    [OURS]: true,
     transition: (snapshot: never, event: never, scope: AnyActorScope) =>
       transition(snapshot, event, new StepScope(scope)),
     getInitialSnapshot: (scope: AnyActorScope, input: unknown) => getInitialSnapshot(new StepScope(scope), input),

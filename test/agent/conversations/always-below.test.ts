@@ -7,6 +7,7 @@ import { replay } from '../../../src/journal/replay/replay.ts';
 import { memoryJournal } from '../../../src/journal/stores/memory.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../../src/testing/scripted-model.ts';
+import type { ExecuteContext } from '../../../src/tools/tool.ts';
 import { calls } from '../../support/replies.ts';
 
 /** A store in memory that distinguishes owners. */
@@ -155,4 +156,53 @@ test.each(['agent.run', 'a conversation'])('and for the rest of the run in which
   const again = replay(run.recording(), agent);
   await again;
   expect(again.transitions()).toEqual(run.transitions());
+});
+
+/** An agent whose tool pays for whoever asks, and people who have said "always" to it. */
+function room() {
+  const { allowed, store } = storeByName();
+  const paid: unknown[] = [];
+  const pay = fakeTool('pay', [], { policy: 'confirm' });
+  const paying = { ...pay, execute: (_args: object, { context }: ExecuteContext) => void paid.push(context) };
+  const model: Model = {
+    complete: async ({ messages }) => (messages.at(-1)?.role === 'tool' ? { content: 'Paid.' } : calls(['pay'])),
+  };
+  const journal = memoryJournal();
+  const agent = () =>
+    createAgent({ name: 'desk', tools: [paying], model, permissions: store, journal, silent: true, confirm: 'wait' });
+  return { agent, paid, allowed: allowed.add('desk/ada: pay') };
+}
+
+test('"always allow" of an owner is not used for the run of another that stands in line behind theirs', async () => {
+  const { agent, paid } = room();
+  const clerk = agent();
+  const first = clerk.conversation('room', { owner: 'ada' }).run('Pay.', { context: 'ada' });
+  const second = clerk.conversation('room', { owner: 'ben' }).run('Pay.', { whenBusy: 'queue', context: 'ben' });
+  const third = second.queue('And pay.');
+  await first;
+  await expect.poll(() => clerk.pending()).toHaveLength(1);
+  expect(paid).toEqual(['ada']);
+  await second.approve('c1');
+  expect(await third).toMatchObject({ delivered: true });
+  await expect.poll(() => clerk.pending()).toHaveLength(1);
+  expect(paid).toEqual(['ada', 'ben']);
+  await clerk.close();
+});
+
+test('a message that was left in the run of one owner runs with what that one allows, whoever takes the conversation up', async () => {
+  const { agent, paid } = room();
+  const clerk = agent();
+  const bens = clerk.conversation('room', { owner: 'ben' }).run('Pay.');
+  await expect.poll(() => clerk.pending()).toHaveLength(1);
+  void bens.queue('And pay.');
+  await expect.poll(() => bens.recording()).toContain('And pay.');
+  await clerk.close();
+  const later = agent();
+  const adas = later.conversation('room', { owner: 'ada' }).run('Pay.', { context: 'ada' });
+  await expect.poll(() => later.pending()).toHaveLength(1);
+  expect(paid).toEqual([]);
+  const [asked] = later.pending();
+  expect(await later.reject(asked?.runId ?? '', asked?.callId ?? '')).toBe(true);
+  expect(await adas).toMatchObject({ status: 'answered' });
+  expect(paid).toEqual(['ada']);
 });

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
+import type { Model } from '../../../src/actors/model.ts';
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import { memoryJournal } from '../../../src/journal/stores/memory.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../../src/testing/scripted-model.ts';
 import type { ExecuteContext } from '../../../src/tools/tool.ts';
 import { calls } from '../../support/replies.ts';
-import { echoing, spoken } from './held.ts';
+import { Echo, echoing, spoken } from './held.ts';
 
 test('a run in line that is cancelled at the moment that ends the run before it is begun by no process', async () => {
   const journal = memoryJournal();
@@ -44,6 +45,53 @@ async function leftWith(journal: ReturnType<typeof memoryJournal>, queued: strin
   await expect.poll(() => first.recording()).toContain(queued);
   await agent.close({ runs: 'release' });
 }
+
+test.each([
+  ['release', 'kept', 1],
+  ['cancel', 'answered', 0],
+] as const)('what is behind a run that is closed with %s is said to be what it is', async (runs, said, times) => {
+  const journal = memoryJournal();
+  const { agent, model } = echoing({ journal });
+  const run = agent.run('hold');
+  const [second, third] = [run.queue('hold on'), run.queue('third')];
+  await model.asked('hold');
+  await expect.poll(() => run.recording()).toContain('third');
+  model.free('hold');
+  await model.asked('hold on');
+  const delivery = await second;
+  await agent.close({ runs });
+  expect(await third).toEqual({ delivered: false, reason: said === 'kept' ? said : 'answer' });
+  const later = echoing({ journal });
+  later.model.free('hold on');
+  const { undelivered } = await later.agent.resume((delivery.delivered && delivery.runId) || '');
+  expect(undelivered).toMatchObject([{ text: 'third' }]);
+  if (times > 0) await later.model.asked('third');
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  expect(later.model.requests.filter(({ messages }) => messages.at(-1)?.content === 'third')).toHaveLength(times);
+});
+
+test('what is behind a run of a conversation that is parked while what was left is run is said to be kept', async () => {
+  const journal = memoryJournal();
+  await leftWith(journal, 'pay');
+  const model = new Echo();
+  const complete: Model['complete'] = async (request) =>
+    request.messages.at(-1)?.content === 'pay' ? calls(['pay']) : model.complete(request);
+  const pay = fakeTool('pay', ['paid'], { policy: 'confirm' });
+  const agent = createAgent({ silent: true, journal, tools: [pay], model: { id: 'pays', complete }, confirm: 'wait' });
+  const talk = agent.conversation('c');
+  const resumed = talk.resume({ park: true });
+  await model.asked('hold');
+  const [left] = await talk.runs();
+  const last = agent.queue(left?.runId ?? '', 'last');
+  await expect.poll(() => agent.recording(left?.runId ?? '')).toContain('last');
+  model.free('hold');
+  expect(await resumed).toMatchObject({ status: 'answered' });
+  expect(await last).toEqual({ delivered: false, reason: 'kept' });
+  const [waiting] = await talk.pending();
+  expect(await agent.approve(waiting?.runId ?? '', waiting?.callId ?? '')).toBe(true);
+  await talk.resume();
+  expect(spoken(await talk.history).filter((text) => text === 'last')).toHaveLength(1);
+});
 
 test('an agent that is closed while it catches up with a conversation goes on with none of its runs', async () => {
   const journal = memoryJournal();

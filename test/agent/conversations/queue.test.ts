@@ -38,6 +38,29 @@ describe('a queued message', () => {
     expect(readRecording(waiting.recording()).head).not.toHaveProperty('queued');
   });
 
+  test.each(['answered', 'cancelled'])('is not begun again by a resume of its run, which has %s', async (status) => {
+    const journal = memoryJournal();
+    const { model, agent } = echoing({ journal });
+    const run = agent.run('hold 1');
+    await model.asked('hold 1');
+    const queued = run.queue('2');
+    if (status === 'cancelled') await agent.close();
+    model.free('hold 1');
+    expect((await queued).delivered).toBe(status === 'answered');
+    const before = await run;
+    if (status === 'answered') await model.asked('2');
+    await agent.close();
+    const next = echoing({ journal });
+    for (const _time of [1, 2]) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect(await next.agent.resume(run.runId)).toMatchObject({ status, undelivered: before.undelivered });
+      // oxlint-disable-next-line no-await-in-loop -- what would begin does so a little later
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    expect(next.model.requests).toEqual([]);
+    expect(await next.agent.run('3')).toMatchObject({ status: 'answered' });
+  });
+
   test('is begun after a run that failed or was cancelled, too', async () => {
     const { model, agent } = echoing();
     const run = agent.run('fail');

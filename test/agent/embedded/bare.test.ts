@@ -158,6 +158,22 @@ test('no two runs without a journal share an idempotency key, and the attempts o
     const actor = createActor(machine, { id: 'agent', input: { task: 'Pay' } }).start();
     await waitFor(actor, ({ status }) => status === 'done');
   };
+  const twiceInOne = async () => {
+    const ask = { id: 'agent', src: 'agent', input: { task: 'Pay' } } as const;
+    const agent = silent({
+      tools: [paying()],
+      model: scriptedModel([calls(['pay']), 'Paid.', calls(['pay']), 'Paid.']),
+    });
+    const one = setup({ actors: { agent: agent.machine } }).createMachine({
+      initial: 'FIRST',
+      states: {
+        FIRST: { invoke: { ...ask, onDone: 'SECOND' } },
+        SECOND: { invoke: { ...ask, onDone: 'DONE' } },
+        DONE: { type: 'final' },
+      },
+    });
+    await waitFor(createActor(one).start(), ({ status }) => status === 'done');
+  };
   const alone = async () => {
     const registry = createToolRegistry();
     registry.register(paying());
@@ -166,10 +182,11 @@ test('no two runs without a journal share an idempotency key, and the attempts o
   };
   await bare();
   await bare();
+  await twiceInOne();
   await alone();
   await silent({ tools: [paying()], model: model() }).run('Pay', { runId: 'kept' });
-  expect(keys).toHaveLength(10);
-  expect(new Set(keys).size).toBe(5);
+  expect(keys).toHaveLength(14);
+  expect(new Set(keys).size).toBe(7);
   expect(keys.filter((_key, at) => at % 2 === 0)).toEqual(keys.filter((_key, at) => at % 2 === 1));
   expect(keys.at(-1)).toMatch(/^kept:agent\/c1\/callTool@/);
 });

@@ -148,6 +148,22 @@ describe('a persisted actor of agent.logic', () => {
     first.stop();
   });
 
+  test('waits while an answer is written into its run', async () => {
+    const journal = memoryJournal();
+    const before = paying({ journal });
+    const actor = await waiting(before);
+    const kept = actor.getPersistedSnapshot();
+    actor.stop();
+    await expect.poll(() => before.agent.pending()).toEqual([]);
+    const writer = await journal.take?.(actor.getSnapshot().runId);
+    const after = restored(before.agent, kept);
+    setTimeout(() => void writer?.sink.close(), 60);
+    after.send({ type: 'approval.given' });
+    await over(after);
+    expect(after.getSnapshot().output).toMatchObject({ result: 'Done.' });
+    expect([before.pay.calls.length, before.book.calls.length]).toEqual([1, 1]);
+  });
+
   test('has the recorded result of a run that ended meanwhile', async () => {
     const before = paying({ journal: memoryJournal() });
     const actor = await waiting(before);
