@@ -86,10 +86,8 @@ export function chatTransport(options: ChatTransportOptions = {}): SignalboxTran
       return server.chunks(response, { chatId, headers, signal: abortSignal, again });
     },
     reconnectToStream: async ({ chatId, abortSignal, headers }) => {
-      const response = await server.request(server.addressOf(chatId, 'stream', server.unfinished(chatId)), {
-        headers,
-        signal: abortSignal,
-      });
+      const url = server.addressOf(chatId, 'stream', server.unfinished(chatId));
+      const response = await server.request(url, { headers, signal: abortSignal });
       return response.status === 204 ? null : server.chunks(response, { chatId, headers, signal: abortSignal });
     },
     messages: async (chatId) => {
@@ -97,10 +95,8 @@ export function chatTransport(options: ChatTransportOptions = {}): SignalboxTran
       server.loaded(chatId, messages);
       return messages;
     },
-    stop: async (chatId, reason) => {
-      const said = await server.tell(chatId, { action: 'stop', reason });
-      return typeof said === 'object' && said !== null && Reflect.get(said, 'stopped') === true;
-    },
+    stop: async (chatId, reason) =>
+      Reflect.get(Object(await server.tell(chatId, { action: 'stop', reason })), 'stopped') === true,
     steer: async (chatId, text) => void (await server.tell(chatId, { action: 'steer', text, message: freshId() })),
     answer: async (chatId, answers) => void (await server.tell(chatId, { action: 'answer', answers })),
   };
@@ -162,8 +158,7 @@ class ChatServer {
   }
 
   async tell(chatId: string, what: object): Promise<unknown> {
-    const response = await this.request(this.api, { post: { ...what, id: chatId } });
-    return response.json();
+    return (await this.request(this.api, { post: { ...what, id: chatId } })).json();
   }
 
   async request(url: string, { post, headers, signal }: Asked): Promise<Response> {
@@ -177,8 +172,10 @@ class ChatServer {
       ...(signal === undefined ? {} : { signal }),
       ...(credentials === undefined ? {} : { credentials }),
     });
-    if (response.ok) return response;
-    throw new Error(await messageOf(response));
+    // Another may answer, such as a page to sign in on.
+    const type = response.headers.get('content-type') ?? '';
+    if (response.ok && !type.includes('html')) return response;
+    throw Object.assign(new Error(await messageOf(response, type)), { status: response.status });
   }
 
   /** The chunks of a stream, over all connections that it takes. */
@@ -220,14 +217,15 @@ class ChatServer {
           yield chunk;
         }
       } catch (error) {
-        if (signal?.aborted === true) throw error;
-        if (failures >= RETRIES_MS.length) throw error;
+        const { status = 500 }: { readonly status?: number } = Object(error);
+        // A refusal stays one. 429 passes.
+        const isFinal = signal?.aborted === true || (status < 500 && status !== 429);
+        if (isFinal || failures >= RETRIES_MS.length) throw error;
       } finally {
         void reader?.cancel().catch(() => undefined);
       }
-      if (failures >= RETRIES_MS.length) throw new TypeError('network error: the stream ended early');
-      const ms = RETRIES_MS[failures] ?? 0;
-      failures += 1;
+      const ms = RETRIES_MS[failures++];
+      if (ms === undefined) throw new TypeError('network error: the stream ended early');
       response = null;
       // oxlint-disable-next-line no-await-in-loop -- see above
       await new Promise((resolve) => setTimeout(resolve, ms));
@@ -240,10 +238,9 @@ function freshId(): string {
   return crypto.getRandomValues(new Uint32Array(4)).join('-');
 }
 
-async function messageOf(response: Response): Promise<string> {
+async function messageOf(response: Response, type: string): Promise<string> {
   const text = await response.text().catch(() => '');
-  const error: unknown = Reflect.get(Object(parsedText(text)), 'error');
-  const message: unknown = Reflect.get(Object(error), 'message');
-  if (typeof message === 'string') return message;
-  return text === '' ? `The server answered ${response.status}.` : text;
+  const { error }: { readonly error?: { readonly message?: unknown } } = Object(parsedText(text));
+  if (typeof error?.message === 'string') return error.message;
+  return text === '' || type.includes('html') ? `HTTP ${response.status}, not from uiStream.serve` : text;
 }

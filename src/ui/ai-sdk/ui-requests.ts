@@ -74,7 +74,7 @@ function readAnswers(chat: string, message: JsonObject, parts: readonly JsonObje
   if (edits !== undefined && (!isJsonObject(edits) || !Object.values(edits).every(isJsonObject)))
     return wrong("'edits' must hold objects, the arguments by the ids of their approvals.");
   const replies = parts.flatMap(({ state, approval }) => {
-    if (state !== 'approval-responded' || !isJsonObject(approval)) return [];
+    if (state !== 'approval-responded' || !isJsonObject(approval) || approval.isAutomatic === true) return [];
     const args = typeof approval.id === 'string' ? edited[approval.id] : undefined;
     return readReply({ ...approval, ...(args === undefined ? {} : { args }) }) ?? [];
   });

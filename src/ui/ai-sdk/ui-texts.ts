@@ -52,7 +52,7 @@ class UiClient implements RunClient {
   /** The provisional end of a message whose run waits for people. `position` lets the answer continue from here. */
   ended(): string {
     const messageMetadata = this.#fold.waitingAt(this.#position);
-    return unrecorded([{ type: 'finish', finishReason: 'tool-calls', messageMetadata }]);
+    return unrecorded([...this.#fold.running, { type: 'finish', finishReason: 'tool-calls', messageMetadata }]);
   }
 
   refused({ message }: RunRefused): string {
