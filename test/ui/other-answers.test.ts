@@ -2,8 +2,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../src/index.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
-import { uiStream } from '../../src/ui/index.ts';
-import { tab, textOf } from './chat-tabs.ts';
+import { chatTransport, uiStream } from '../../src/ui/index.ts';
+import { chatOver, tab, textOf, until } from './chat-tabs.ts';
 import { serveWeb } from './http-chat.ts';
 
 const page = (status: number): Response =>
@@ -71,4 +71,33 @@ test.each([429, 503])('a stream that breaks is asked for again where a page answ
   await chat.sendMessage({ text: 'Count.' });
   expect([chat.status, textOf(chat.lastMessage)]).toEqual(['ready', 'One two three.']);
   expect(asked).toHaveLength(3);
+});
+
+test('two messages at once, of which the first loses its connection: each is continued with its own answer', async () => {
+  const journal = memoryJournal();
+  const agent = createAgent({ model: scriptedModel(['One.', 'Two.']), silent: true, journal });
+  onTestFinished(() => agent.close());
+  const { promise: isCut, resolve: cut } = Promise.withResolvers<void>();
+  let asked = 0;
+  const transport = chatTransport({
+    fetch: async (input, init) => {
+      const request = new Request(new URL(String(input), 'http://x'), init);
+      const response = await uiStream.serve(agent, request, { journal, owner: 'ada' });
+      if (++asked > 1) return response;
+      const beginning = new TextEncoder().encode(await (await half(response)).text());
+      const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+        if (controller.desiredSize === 1) controller.enqueue(beginning);
+        await isCut;
+        controller.error(new TypeError('network error'));
+      };
+      return new Response(new ReadableStream({ pull }), response);
+    },
+  });
+  const chat = chatOver(transport, 'count');
+  const first = chat.sendMessage({ text: 'Count.' });
+  await until(() => chat.messages.length === 2);
+  await chat.sendMessage({ text: 'Go on.' });
+  cut();
+  await first;
+  expect(chat.messages.map(textOf)).toEqual(['Count.', 'One.', 'Go on.', 'Two.']);
 });

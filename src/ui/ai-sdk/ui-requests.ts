@@ -83,9 +83,7 @@ function readAnswers(chat: string, message: JsonObject, parts: readonly JsonObje
 }
 
 function placeOf(metadata: unknown): { readonly runId: string; readonly position: number } | null {
-  const place: unknown = isJsonObject(metadata) ? metadata.signalbox : null;
-  if (!isJsonObject(place)) return null;
-  const { runId, position } = place;
+  const { runId, position }: JsonObject = Object(isJsonObject(metadata) && metadata.signalbox);
   return typeof runId === 'string' && typeof position === 'number' ? { runId, position } : null;
 }
 

@@ -84,12 +84,8 @@ class UiClient implements RunClient {
     if (position > line) return sseText({ position, data });
     const has = position === line && messages !== null ? data.slice(0, messages) : data;
     const half = /^(?:text|reasoning)-(?:start|delta)$/.test(has.at(-1)?.type ?? '');
-    const whole = half
-      ? has.slice(
-          0,
-          has.findLastIndex(({ type }) => type.endsWith('-start')),
-        )
-      : has;
+    const opened = has.findLastIndex(({ type }) => type.endsWith('-start'));
+    const whole = half ? has.slice(0, opened) : has;
     const all = [...this.#step, ...whole];
     this.#step = all.slice(all.findLastIndex(({ type }) => type === 'start-step') + 1);
     const again: readonly UiChunk[] = half ? [{ type: 'reset-step' }, ...this.#step] : [];
