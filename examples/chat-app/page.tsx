@@ -75,9 +75,11 @@ const transport = chatTransport({ api: '/api/chat' });
 
 /** `useChat` of the AI SDK, with what was said before the page was loaded. */
 function SdkChat() {
-  const [earlier, setEarlier] = useState<UIMessage[] | null>(null);
-  useEffect(() => void transport.messages<UIMessage>(chatId).then(setEarlier), []);
-  return earlier === null ? null : <SdkTalk earlier={earlier} />;
+  const [earlier, setEarlier] = useState<UIMessage[] | string>('Loading …');
+  useEffect(() => {
+    transport.messages<UIMessage>(chatId).then(setEarlier, ({ message }: Error) => setEarlier(message));
+  }, []);
+  return typeof earlier === 'string' ? <p role="status">{earlier}</p> : <SdkTalk earlier={earlier} />;
 }
 
 function SdkTalk({ earlier }: { readonly earlier: UIMessage[] }) {
@@ -88,6 +90,11 @@ function SdkTalk({ earlier }: { readonly earlier: UIMessage[] }) {
     resume: true,
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
   });
+  const [refused, setRefused] = useState<string | null>(null);
+  const tell = (told: Promise<unknown>): unknown =>
+    told.then(() => setRefused(null)).catch(({ message }: Error) => setRefused(message));
+  // A message would be refused, and stand behind the question: the AI SDK sends no answer then.
+  const isAsked = messages.at(-1)?.parts.some((part) => 'state' in part && part.state === 'approval-requested');
   return (
     <>
       <output aria-label="where">{status}</output>
@@ -112,9 +119,10 @@ function SdkTalk({ earlier }: { readonly earlier: UIMessage[] }) {
         </section>
       ))}
       {error !== undefined && <p role="alert">{error.message}</p>}
-      <Say label="Send" onSay={(text) => sendMessage({ text })} />
-      <Say label="Steer" onSay={(text) => transport.steer(chatId, text)} />
-      <button onClick={() => transport.stop(chatId)}>Stop</button>
+      {refused !== null && <p role="alert">{refused}</p>}
+      {isAsked !== true && <Say label="Send" onSay={(text) => sendMessage({ text })} />}
+      <Say label="Steer" onSay={(text) => tell(transport.steer(chatId, text))} />
+      <button onClick={() => tell(transport.stop(chatId))}>Stop</button>
     </>
   );
 }

@@ -220,6 +220,31 @@ test.skipIf(noChromium)(
   },
 );
 
+test.skipIf(noChromium)(
+  'useChat: nothing is sent beside a question, and what a run takes no more is said to be refused',
+  async () => {
+    const { page, problems } = await open({ url: chatOf([refundCall, 'Done.'], 'sdk') });
+    await said(page, 'Send', 'Refund Eva.');
+    const approve = page.getByRole('button', { name: 'Approve' });
+    await approve.waitFor();
+    expect(await page.getByRole('textbox', { name: 'Send' }).count()).toBe(0);
+    await approve.click();
+    await shows(page, 'Done.');
+    await page.getByRole('textbox', { name: 'Send' }).waitFor();
+    await said(page, 'Steer', 'Not so fast.');
+    await shows(page, 'No run is live that could take this.');
+    expect(problems).toEqual([expect.stringContaining('409')]);
+  },
+);
+
+test.skipIf(noChromium)('useChat: a page whose messages cannot be loaded says why', async () => {
+  const { page, problems } = await open({ url: 'about:blank' });
+  await page.route('**/messages', (route) => route.fulfill({ status: 401, body: 'Sign in first.' }));
+  await page.goto(chatOf([], 'sdk'));
+  await shows(page, 'Sign in first.');
+  expect(problems.filter((problem) => !/^request to|401/.test(problem))).toEqual([]);
+});
+
 test.skipIf(noChromium)('the app rejects a call by useChat, sends nothing blank, and fits a phone', async () => {
   const { page, problems } = await open({ url: chatOf([refundCall, 'W'.repeat(300)], 'sdk'), width: 390 });
   await said(page, 'Send', ' ');

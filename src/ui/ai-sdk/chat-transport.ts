@@ -81,26 +81,22 @@ export function chatTransport(options: ChatTransportOptions = {}): SignalboxTran
       const post = { ...body, id: chatId, messages: last, trigger, messageId };
       const response = await server.request(server.api, { post, headers, signal: abortSignal });
       // The same message or answer again is the same run; a message without an id would begin another.
-      const { id = '' }: { readonly id?: unknown } = Object(last[0]);
-      const again = id === '' ? undefined : post;
-      return server.chunks(response, { chatId, headers, signal: abortSignal, again });
+      const { id = '', role }: { readonly id?: string; readonly role?: unknown } = Object(last[0]);
+      const [run, again] = [role === 'assistant' ? id : '', id === '' ? undefined : post];
+      return server.chunks(response, { chatId, run, headers, signal: abortSignal, again });
     },
     reconnectToStream: async ({ chatId, abortSignal, headers }) => {
-      const response = await server.request(server.addressOf(chatId, 'stream', server.unfinished(chatId)), {
-        headers,
-        signal: abortSignal,
-      });
-      return response.status === 204 ? null : server.chunks(response, { chatId, headers, signal: abortSignal });
+      const run = server.unfinished(chatId);
+      const response = await server.request(server.addressOf(chatId, 'stream', run), { headers, signal: abortSignal });
+      return response.status === 204 ? null : server.chunks(response, { chatId, run, headers, signal: abortSignal });
     },
     messages: async (chatId) => {
       const messages = await (await server.request(server.addressOf(chatId, 'messages'), {})).json();
       server.loaded(chatId, messages);
       return messages;
     },
-    stop: async (chatId, reason) => {
-      const said = await server.tell(chatId, { action: 'stop', reason });
-      return typeof said === 'object' && said !== null && Reflect.get(said, 'stopped') === true;
-    },
+    stop: async (chatId, reason) =>
+      Reflect.get(Object(await server.tell(chatId, { action: 'stop', reason })), 'stopped') === true,
     steer: async (chatId, text) => void (await server.tell(chatId, { action: 'steer', text, message: freshId() })),
     answer: async (chatId, answers) => void (await server.tell(chatId, { action: 'answer', answers })),
   };
@@ -112,10 +108,10 @@ interface Asked {
   readonly signal?: AbortSignal | undefined;
 }
 
-interface Reading {
+interface Reading extends Omit<Asked, 'post'> {
   readonly chatId: string;
-  readonly headers: HeadersOf | undefined;
-  readonly signal: AbortSignal | undefined;
+  /** The run, as far as it is known before its first chunk: another may have begun by the time the connection breaks. */
+  readonly run: string;
   /** What is posted again if the connection breaks before the run is known. */
   readonly again?: object | undefined;
 }
@@ -138,11 +134,8 @@ class ChatServer {
   }
 
   /** The run of the last message is requested even if it ends before that. */
-  loaded(chatId: string, messages: readonly unknown[]): void {
-    const { metadata }: { readonly metadata?: unknown } = Object(messages.at(-1));
-    const { runId, status }: { readonly runId?: unknown; readonly status?: unknown } = Object(
-      Reflect.get(Object(metadata), 'signalbox'),
-    );
+  loaded(chatId: string, messages: readonly UiMessage[]): void {
+    const { runId, status } = markOf(messages.at(-1)?.metadata);
     if (typeof runId === 'string' && status === undefined) this.#unfinished.set(chatId, runId);
   }
 
@@ -154,16 +147,18 @@ class ChatServer {
     return `${path.replace(/\/$/, '')}/${encodeURIComponent(chatId)}/${what}${asked}`;
   }
 
-  #seen(chatId: string, chunk: UiChunk): void {
-    if (chunk.type === 'start' && chunk.messageId !== undefined) this.#unfinished.set(chatId, chunk.messageId);
-    const metadata: unknown = chunk.type === 'finish' ? chunk.messageMetadata : null;
-    const signalbox: unknown = Reflect.get(Object(metadata), 'signalbox');
-    if (Reflect.has(Object(signalbox), 'status')) this.#unfinished.delete(chatId);
+  /** The run that is read, with this chunk. */
+  #seen({ chatId, run }: Reading, chunk: UiChunk): string {
+    const id = (chunk.type === 'start' && chunk.messageId) || run;
+    // Ids are in the order of time.
+    if (id > this.unfinished(chatId)) this.#unfinished.set(chatId, id);
+    const { status } = markOf(chunk.type === 'finish' && chunk.messageMetadata);
+    if (status !== undefined && id === this.unfinished(chatId)) this.#unfinished.delete(chatId);
+    return id;
   }
 
   async tell(chatId: string, what: object): Promise<unknown> {
-    const response = await this.request(this.api, { post: { ...what, id: chatId } });
-    return response.json();
+    return (await this.request(this.api, { post: { ...what, id: chatId } })).json();
   }
 
   async request(url: string, { post, headers, signal }: Asked): Promise<Response> {
@@ -177,8 +172,10 @@ class ChatServer {
       ...(signal === undefined ? {} : { signal }),
       ...(credentials === undefined ? {} : { credentials }),
     });
-    if (response.ok) return response;
-    throw new Error(await messageOf(response));
+    // Another may answer, such as a page to sign in on.
+    const type = response.headers.get('content-type') ?? '';
+    if (response.ok && !type.includes('html')) return response;
+    throw Object.assign(new Error(await messageOf(response, type)), { status: response.status });
   }
 
   /** The chunks of a stream, over all connections that it takes. */
@@ -194,7 +191,9 @@ class ChatServer {
     });
   }
 
-  async *#read(first: Response, { chatId, headers, signal, again }: Reading): AsyncGenerator<UiChunk, undefined> {
+  async *#read(first: Response, reading: Reading): AsyncGenerator<UiChunk, undefined> {
+    const { chatId, headers, signal, again } = reading;
+    let { run } = reading;
     let response: Response | null = first;
     let last = '';
     let failures = 0;
@@ -205,7 +204,7 @@ class ChatServer {
           const after = new Headers(headers);
           if (last !== '') after.set('last-event-id', last);
           const post = last === '' ? again : undefined;
-          const url = post === undefined ? this.addressOf(chatId, 'stream', this.unfinished(chatId)) : this.api;
+          const url = post === undefined ? this.addressOf(chatId, 'stream', run) : this.api;
           // oxlint-disable-next-line no-await-in-loop -- one connection after the other
           response = await this.request(url, { post, headers: after, signal });
           if (response.status === 204) return;
@@ -215,19 +214,20 @@ class ChatServer {
           if (data === '[DONE]') return;
           const chunk: UiChunk = JSON.parse(data);
           if (readPosition(id) !== null) last = id;
-          this.#seen(chatId, chunk);
+          run = this.#seen({ ...reading, run }, chunk);
           failures = 0;
           yield chunk;
         }
       } catch (error) {
-        if (signal?.aborted === true) throw error;
-        if (failures >= RETRIES_MS.length) throw error;
+        const { status = 500 }: { readonly status?: number } = Object(error);
+        // A refusal stays one. 429 passes.
+        const isFinal = signal?.aborted === true || (status < 500 && status !== 429);
+        if (isFinal || failures >= RETRIES_MS.length) throw error;
       } finally {
         void reader?.cancel().catch(() => undefined);
       }
-      if (failures >= RETRIES_MS.length) throw new TypeError('network error: the stream ended early');
-      const ms = RETRIES_MS[failures] ?? 0;
-      failures += 1;
+      const ms = RETRIES_MS[failures++];
+      if (ms === undefined) throw new TypeError('network error: the stream ended early');
       response = null;
       // oxlint-disable-next-line no-await-in-loop -- see above
       await new Promise((resolve) => setTimeout(resolve, ms));
@@ -235,15 +235,19 @@ class ChatServer {
   }
 }
 
+/** Whose run a message is of, and how that ended. */
+function markOf(metadata: unknown): { readonly runId?: unknown; readonly status?: unknown } {
+  return Object(Reflect.get(Object(metadata), 'signalbox'));
+}
+
 /** Not `crypto.randomUUID`: a page without TLS, on another machine of the network, does not have it. */
 function freshId(): string {
   return crypto.getRandomValues(new Uint32Array(4)).join('-');
 }
 
-async function messageOf(response: Response): Promise<string> {
+async function messageOf(response: Response, type: string): Promise<string> {
   const text = await response.text().catch(() => '');
-  const error: unknown = Reflect.get(Object(parsedText(text)), 'error');
-  const message: unknown = Reflect.get(Object(error), 'message');
-  if (typeof message === 'string') return message;
-  return text === '' ? `The server answered ${response.status}.` : text;
+  const { error }: { readonly error?: { readonly message?: unknown } } = Object(parsedText(text));
+  if (typeof error?.message === 'string') return error.message;
+  return text === '' || type.includes('html') ? `HTTP ${response.status}, not from uiStream.serve` : text;
 }

@@ -21,6 +21,7 @@ export type UiChunk =
       readonly approvalId: string;
       readonly toolCallId: string;
       readonly approvalDescriptor?: object;
+      readonly isAutomatic?: boolean;
       readonly reason?: string;
     }
   | {

@@ -137,14 +137,12 @@ class UiMessageFold {
         break;
       }
       case 'tool-output-available':
-        this.#change(this.#at(chunk.toolCallId), () => ({ state: 'output-available', output: chunk.output }));
-        break;
       case 'tool-output-error':
-        this.#change(this.#at(chunk.toolCallId), () => ({ state: 'output-error', errorText: chunk.errorText }));
+      case 'tool-output-denied': {
+        const { type, toolCallId, ...rest } = chunk;
+        this.#change(this.#at(toolCallId), () => ({ state: type.slice('tool-'.length), ...rest }));
         break;
-      case 'tool-output-denied':
-        this.#change(this.#at(chunk.toolCallId), () => ({ state: 'output-denied' }));
-        break;
+      }
     }
   }
 

@@ -74,7 +74,7 @@ function readAnswers(chat: string, message: JsonObject, parts: readonly JsonObje
   if (edits !== undefined && (!isJsonObject(edits) || !Object.values(edits).every(isJsonObject)))
     return wrong("'edits' must hold objects, the arguments by the ids of their approvals.");
   const replies = parts.flatMap(({ state, approval }) => {
-    if (state !== 'approval-responded' || !isJsonObject(approval)) return [];
+    if (state !== 'approval-responded' || !isJsonObject(approval) || approval.isAutomatic === true) return [];
     const args = typeof approval.id === 'string' ? edited[approval.id] : undefined;
     return readReply({ ...approval, ...(args === undefined ? {} : { args }) }) ?? [];
   });
@@ -83,9 +83,7 @@ function readAnswers(chat: string, message: JsonObject, parts: readonly JsonObje
 }
 
 function placeOf(metadata: unknown): { readonly runId: string; readonly position: number } | null {
-  const place: unknown = isJsonObject(metadata) ? metadata.signalbox : null;
-  if (!isJsonObject(place)) return null;
-  const { runId, position } = place;
+  const { runId, position }: JsonObject = Object(isJsonObject(metadata) && metadata.signalbox);
   return typeof runId === 'string' && typeof position === 'number' ? { runId, position } : null;
 }
 

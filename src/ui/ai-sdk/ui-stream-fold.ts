@@ -18,7 +18,8 @@ type Of<TType extends RunEvent['type']> = Extract<RunEvent, { readonly type: TTy
 interface ShownCall {
   readonly toolCallId: string;
   readonly input: string;
-  readonly approvalId: string | null;
+  /** Under which it is asked about; null: it was answered, undefined: it was never asked. */
+  readonly approvalId: string | null | undefined;
 }
 
 /** Turns the events of one run into chunks, as they come. */
@@ -56,6 +57,15 @@ export class UiStreamFold {
   /** A message's metadata while its run waits for people. `position` lets the answer continue from there. */
   waitingAt(position: number): object {
     return { signalbox: { runId: this.#runId, position } };
+  }
+
+  /** Calls that run while people are asked, as approved: the AI SDK sends answers only if no other call is open. */
+  get running(): readonly UiChunk[] {
+    const running = [...this.#calls.values()].filter(({ approvalId }) => approvalId === undefined);
+    return running.flatMap(({ toolCallId, toolCallId: approvalId }): readonly UiChunk[] => [
+      { type: 'tool-approval-request', approvalId, toolCallId, isAutomatic: true },
+      { type: 'tool-approval-response', approvalId, approved: true },
+    ]);
   }
 
   /** The chunks of events that follow from one record. */
@@ -193,7 +203,7 @@ export class UiStreamFold {
     const before = this.#calls.get(callId);
     if (before?.input === input) return [];
     const toolCallId = globalCallId(this.#runId, callId);
-    this.#calls.set(callId, { toolCallId, input, approvalId: before?.approvalId ?? null });
+    this.#calls.set(callId, { toolCallId, input, approvalId: before?.approvalId });
     const of = child === undefined ? {} : { dynamic: true, toolMetadata: { agent: child } };
     return this.#used([{ type: 'tool-input-available', toolCallId, toolName: tool, input: args, ...of }]);
   }
@@ -223,7 +233,7 @@ export class UiStreamFold {
 
   #answered(callId: string, approved: boolean, reason?: string): readonly UiChunk[] {
     const call = this.#calls.get(callId);
-    if (call === undefined || call.approvalId === null) return [];
+    if (call?.approvalId == null) return [];
     this.#calls.set(callId, { ...call, approvalId: null });
     const why = reason === undefined ? {} : { reason };
     return [{ type: 'tool-approval-response', approvalId: call.approvalId, approved, ...why }];
@@ -242,7 +252,7 @@ export class UiStreamFold {
   #finish(result: AnyResult): readonly UiChunk[] {
     const { status, reason, result: text, error, output, usage } = result;
     const open = [...this.#calls].flatMap(([callId, { approvalId }]) =>
-      approvalId === null
+      approvalId == null
         ? this.#end(callId, 'error', null, 'The run ended before this call did.')
         : [...this.#answered(callId, false, 'The run ended.'), ...this.#end(callId, 'denied')],
     );

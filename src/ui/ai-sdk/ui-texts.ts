@@ -52,7 +52,7 @@ class UiClient implements RunClient {
   /** The provisional end of a message whose run waits for people. `position` lets the answer continue from here. */
   ended(): string {
     const messageMetadata = this.#fold.waitingAt(this.#position);
-    return unrecorded([{ type: 'finish', finishReason: 'tool-calls', messageMetadata }]);
+    return unrecorded([...this.#fold.running, { type: 'finish', finishReason: 'tool-calls', messageMetadata }]);
   }
 
   refused({ message }: RunRefused): string {
@@ -84,12 +84,8 @@ class UiClient implements RunClient {
     if (position > line) return sseText({ position, data });
     const has = position === line && messages !== null ? data.slice(0, messages) : data;
     const half = /^(?:text|reasoning)-(?:start|delta)$/.test(has.at(-1)?.type ?? '');
-    const whole = half
-      ? has.slice(
-          0,
-          has.findLastIndex(({ type }) => type.endsWith('-start')),
-        )
-      : has;
+    const opened = has.findLastIndex(({ type }) => type.endsWith('-start'));
+    const whole = half ? has.slice(0, opened) : has;
     const all = [...this.#step, ...whole];
     this.#step = all.slice(all.findLastIndex(({ type }) => type === 'start-step') + 1);
     const again: readonly UiChunk[] = half ? [{ type: 'reset-step' }, ...this.#step] : [];

@@ -1,0 +1,103 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createAgent } from '../../src/index.ts';
+import { memoryJournal } from '../../src/journal/index.ts';
+import { scriptedModel } from '../../src/testing/index.ts';
+import { chatTransport, uiStream } from '../../src/ui/index.ts';
+import { chatOver, tab, textOf, until } from './chat-tabs.ts';
+import { serveWeb } from './http-chat.ts';
+
+const page = (status: number): Response =>
+  new Response('<!doctype html><p>data: sign in</p>\n\ndata: in\n\n', {
+    status,
+    headers: { 'content-type': 'text/html' },
+  });
+
+/** A chat behind a proxy, which may answer by itself, or pass on the beginning of an answer. */
+async function behind(proxy: (count: number, ours: () => Promise<Response>) => Response | Promise<Response>) {
+  const journal = memoryJournal();
+  const agent = createAgent({ model: scriptedModel(['One two three.']), silent: true, journal });
+  const asked: string[] = [];
+  const { url, close } = await serveWeb(async (request) => {
+    asked.push(`${request.method} ${new URL(request.url).pathname}`);
+    return proxy(asked.length, async () => uiStream.serve(agent, request, { journal, owner: 'ada' }));
+  });
+  for (const end of [close, () => agent.close()]) onTestFinished(end);
+  return { asked, ...tab(url, 'count') };
+}
+
+/** A stream that breaks before the text. */
+async function half(response: Response): Promise<Response> {
+  const text = await response.text();
+  return new Response(text.slice(0, text.indexOf('text-start')), response);
+}
+
+test('a page to sign in on is no answer: nothing is asked twice, and the error says so', async () => {
+  const { chat, transport, asked } = await behind(() => page(200));
+  await chat.sendMessage({ text: 'Count.' });
+  const said = 'HTTP 200, not from uiStream.serve';
+  expect([chat.status, chat.error?.message]).toEqual(['error', said]);
+  expect(asked).toEqual(['POST /api/chat']);
+  await chat.resumeStream();
+  expect([chat.status, chat.error?.message]).toEqual(['error', said]);
+  await expect(transport.messages('count')).rejects.toThrow(said);
+  await expect(transport.stop('count')).rejects.toThrow(said);
+  await expect(transport.steer('count', 'Faster.')).rejects.toThrow(said);
+  expect(asked).toHaveLength(5);
+});
+
+test("a gateway's page is not shown as the error; a sentence in plain text is", async () => {
+  const { transport, chat } = await behind((count) =>
+    count === 1 ? page(502) : new Response('Too many.', { status: 429 }),
+  );
+  await expect(transport.messages('count')).rejects.toThrow('HTTP 502, not from uiStream.serve');
+  await chat.sendMessage({ text: 'Count.' });
+  expect(chat.error?.message).toBe('Too many.');
+});
+
+test.each([200, 401])(
+  'a stream that breaks is not asked for again and again where a page answers with %d',
+  async (status) => {
+    const { chat, asked } = await behind(async (count, ours) => (count === 1 ? half(await ours()) : page(status)));
+    await chat.sendMessage({ text: 'Count.' });
+    expect(chat.status).toBe('error');
+    expect(asked).toHaveLength(2);
+  },
+);
+
+test.each([429, 503])('a stream that breaks is asked for again where a page answers with %d', async (status) => {
+  const { chat, asked } = await behind(async (count, ours) =>
+    count === 1 ? half(await ours()) : count === 2 ? page(status) : ours(),
+  );
+  await chat.sendMessage({ text: 'Count.' });
+  expect([chat.status, textOf(chat.lastMessage)]).toEqual(['ready', 'One two three.']);
+  expect(asked).toHaveLength(3);
+});
+
+test('two messages at once, of which the first loses its connection: each is continued with its own answer', async () => {
+  const journal = memoryJournal();
+  const agent = createAgent({ model: scriptedModel(['One.', 'Two.']), silent: true, journal });
+  onTestFinished(() => agent.close());
+  const { promise: isCut, resolve: cut } = Promise.withResolvers<void>();
+  let asked = 0;
+  const transport = chatTransport({
+    fetch: async (input, init) => {
+      const request = new Request(new URL(String(input), 'http://x'), init);
+      const response = await uiStream.serve(agent, request, { journal, owner: 'ada' });
+      if (++asked > 1) return response;
+      const beginning = new TextEncoder().encode(await (await half(response)).text());
+      const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+        if (controller.desiredSize === 1) controller.enqueue(beginning);
+        await isCut;
+        controller.error(new TypeError('network error'));
+      };
+      return new Response(new ReadableStream({ pull }), response);
+    },
+  });
+  const chat = chatOver(transport, 'count');
+  const first = chat.sendMessage({ text: 'Count.' });
+  await until(() => chat.messages.length === 2);
+  await chat.sendMessage({ text: 'Go on.' });
+  cut();
+  await first;
+  expect(chat.messages.map(textOf)).toEqual(['Count.', 'One.', 'Go on.', 'Two.']);
+});
