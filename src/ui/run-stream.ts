@@ -48,7 +48,8 @@ async function serve(agent: ServedAgent, request: Request, options: ChatOptions)
 
 async function followed(served: Served, request: Request): Promise<Response> {
   const last = await served.chat.last();
-  const resumed = last?.state === 'interrupted' ? { [last.runId]: served.chat.resume() } : {};
+  const continued = served.chat.continued(last);
+  const resumed = last === null || continued === null ? {} : { [last.runId]: continued };
   const gone = new AbortController();
   const after = request.headers.get('last-event-id') ?? '';
   const texts = textsOf(served, { after, resumed, signal: gone.signal });

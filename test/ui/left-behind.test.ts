@@ -6,7 +6,7 @@ import { fileJournal } from '../../src/journal/index.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { agUi, runStream, uiStream } from '../../src/ui/index.ts';
 import { calls } from '../support/replies.ts';
-import { payingAgent } from './paying-agent.ts';
+import { pay, payCall, payingAgent } from './paying-agent.ts';
 
 const SERVERS = { runStream, uiStream, agUi };
 
@@ -22,6 +22,15 @@ function said(kind: keyof typeof SERVERS, text: string): Request {
   return new Request('http://app.example/api?id=a', { method: 'POST', headers, body });
 }
 
+/** What a page asks that comes back to its chat. */
+function back(kind: keyof typeof SERVERS): Request {
+  if (kind === 'runStream') return new Request('http://app.example/api?id=a');
+  if (kind === 'uiStream') return new Request('http://app.example/api/a/stream');
+  const headers = { 'content-type': 'application/json' };
+  const body = { threadId: 'a', runId: 'back', messages: [], tools: [], context: [], state: {}, forwardedProps: {} };
+  return new Request('http://app.example/api', { method: 'POST', headers, body: JSON.stringify(body) });
+}
+
 /** Processes of an app, one after the other. Their tool says for whom it looked, and the first time hangs. */
 function app() {
   const folder = mkdtempSync(join(tmpdir(), 'ui-'));
@@ -33,12 +42,22 @@ function app() {
       seen.push(context);
       return hang ? new Promise<string>((resolve) => signal.addEventListener('abort', () => resolve(''))) : 'seen';
     };
-    const tools = [fakeTool('look', [look, look, look], { effects: 'none' })];
+    const tools = [pay, fakeTool('look', [look, look, look], { effects: 'none' })];
     const agent = payingAgent(journal, replies, { tools });
     onTestFinished(() => agent.close({ runs: 'release' }));
     const say = async (kind: keyof typeof SERVERS, text: string): Promise<Response> =>
       SERVERS[kind].serve(agent, said(kind, text), { journal, owner: 'ada', context: { user: 'ada' } });
-    return { agent, journal, seen, say };
+    // A page that stays, as long as it has to see this.
+    const comesBack = async (kind: keyof typeof SERVERS, text: string): Promise<void> => {
+      const served = await SERVERS[kind].serve(agent, back(kind), { journal, owner: 'ada', context: { user: 'ada' } });
+      let read = '';
+      for await (const part of served.body ?? []) {
+        read += Buffer.from(part).toString();
+        if (read.includes(text)) return;
+      }
+      expect(read).toContain(text);
+    };
+    return { agent, journal, seen, say, comesBack };
   };
 }
 
@@ -71,5 +90,25 @@ for (const kind of ['runStream', 'uiStream', 'agUi'] as const) {
     const all = async () => (await next.journal.list?.()) ?? [];
     await expect.poll(async () => (await all()).filter(({ state }) => state === 'ended').length).toBe(3);
     expect(next.seen).toEqual([{ user: 'ada' }, { user: 'ada' }]);
+  });
+
+  test(`${kind}: a page that comes back continues a run of which one call waits for a person, and another was under way`, async () => {
+    const start = app();
+    const first = start([{ content: '', toolCalls: [{ name: 'look' }, payCall('printer')] }], true);
+    await first.say('runStream', 'Look and pay.');
+    const run = async () => (await first.journal.list?.())?.[0];
+    await expect.poll(async () => [first.seen.length, (await first.agent.pending()).length]).toEqual([1, 1]);
+    await first.agent.close({ runs: 'release' });
+    expect((await run())?.state).toBe('waiting');
+
+    const next = start(['Paid.']);
+    await next.comesBack(kind, 'seen');
+    expect(next.seen).toEqual([{ user: 'ada' }, { user: 'ada' }]);
+    await expect.poll(run).toMatchObject({ state: 'waiting', due: null });
+    // Now it waits for the person alone, and whoever comes back changes nothing.
+    const before = await run();
+    await next.comesBack(kind, 'printer');
+    expect(await run()).toEqual(before);
+    expect(next.seen).toHaveLength(2);
   });
 }

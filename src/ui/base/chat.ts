@@ -94,15 +94,20 @@ export class Chat {
   /** Begins a run, queued behind a live one. `metadata` identifies it. */
   async run(input: RunInput, metadata: JsonObject): Promise<ChatStart> {
     const { journal, context } = this.#options;
-    const { state } = (await this.last()) ?? {};
+    const last = await this.last();
     // What another process has left goes on before, with the context of this owner. The run reports where that fails.
-    if (state === 'interrupted' || state === 'ended')
+    if (last?.state === 'ended' || isLeft(last))
       this.#conversation.resume({ context, park: true }).catch(() => undefined);
     const run = this.#conversation.run(input, { whenBusy: 'queue', context, metadata, park: true });
     if (await begun(journal, run)) return { ok: true, runId: run.runId };
     const { error, result } = await run;
     const otherwise = `It is not in the journal that is served, which must be that of agent '${this.#agent.name}': ${result}`;
     return { ok: false, code: error?.code ?? 'not-begun', message: error?.message ?? otherwise };
+  }
+
+  /** Continues its last run, which is given, where its process has left it in the middle of something; null where it has not. */
+  continued(last: RunSummary | null): Promise<RunRefused | null> | null {
+    return isLeft(last) ? this.resume() : null;
   }
 
   /**
@@ -186,4 +191,10 @@ async function recorded(
     if (lines.some(({ line }) => line.t === 'event' && line.event.type.startsWith('message.') && line.event.id === id))
       return 'written';
   return new Promise(() => undefined);
+}
+
+/** Whether no process drives a run that has more to do than to wait for an answer: others of its calls, or a limit that is over. */
+function isLeft(run: RunSummary | null): boolean {
+  if (run?.state !== 'waiting') return run?.state === 'interrupted';
+  return typeof run.due === 'string' && Date.parse(run.due) <= Date.now();
 }
