@@ -48,8 +48,7 @@ async function serve(agent: ServedAgent, request: Request, options: ChatOptions)
 
 async function followed(served: Served, request: Request): Promise<Response> {
   const last = await served.chat.last();
-  const continued = served.chat.continued(last);
-  const resumed = last === null || continued === null ? {} : { [last.runId]: continued };
+  const resumed = last !== null && (await served.chat.isLeft(last)) ? { [last.runId]: served.chat.resume() } : {};
   const gone = new AbortController();
   const after = request.headers.get('last-event-id') ?? '';
   const texts = textsOf(served, { after, resumed, signal: gone.signal });

@@ -55,7 +55,7 @@ export async function serveAgUi(agent: ServedAgent, request: Request, options: A
   if (chat === null) return unknownId();
   const last = await chat.last();
   if (input.resume.length > 0) return answered(agent, { chat, last, input, options });
-  const resumed = chat.continued(last);
+  const resumed = (await chat.isLeft(last)) ? chat.resume() : null;
   const again = await chat.last({ [AG_RUN]: input.runId });
   if (again !== null) {
     const how = again.runId === last?.runId ? { ...options, resumed } : options;

@@ -37,7 +37,7 @@ export async function serveUiStream(agent: ServedAgent, request: Request, option
     if (what === 'messages') return Response.json(await readUiMessages(options.journal, chatId, options));
     const chat = Chat.of(agent, chatId, options);
     // Its process has died: this one continues it.
-    const resumed = chat?.continued(await chat.last()) ?? null;
+    const resumed = chat !== null && (await chat.isLeft(await chat.last())) ? chat.resume() : null;
     return streamAsked(chatId, { ...options, request, resumed });
   }
   if (request.method !== 'POST') return refusal(405, 'method', 'Only GET and POST are served.');

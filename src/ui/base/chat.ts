@@ -7,6 +7,7 @@
  */
 import type { RunInput } from '../../agent/options/input-parts.ts';
 import type { Delivery } from '../../agent/options/run-options.ts';
+import { canContinue } from '../../agent/past/wake-runs.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { OptionError, optionsOf } from '../../json/known-options.ts';
 import type { RunSummary } from '../../journal/format/tally.ts';
@@ -96,7 +97,7 @@ export class Chat {
     const { journal, context } = this.#options;
     const last = await this.last();
     // What another process has left goes on before, with the context of this owner. The run reports where that fails.
-    if (last?.state === 'ended' || isLeft(last))
+    if (last?.state === 'ended' || (await this.isLeft(last)))
       this.#conversation.resume({ context, park: true }).catch(() => undefined);
     const run = this.#conversation.run(input, { whenBusy: 'queue', context, metadata, park: true });
     if (await begun(journal, run)) return { ok: true, runId: run.runId };
@@ -105,9 +106,13 @@ export class Chat {
     return { ok: false, code: error?.code ?? 'not-begun', message: error?.message ?? otherwise };
   }
 
-  /** Continues its last run, which is given, where its process has left it in the middle of something; null where it has not. */
-  continued(last: RunSummary | null): Promise<RunRefused | null> | null {
-    return isLeft(last) ? this.resume() : null;
+  /** Whether no process drives its last run, which is given, and it has more to do than to wait for an answer. */
+  async isLeft(last: RunSummary | null): Promise<boolean> {
+    if (last?.state !== 'waiting') return last?.state === 'interrupted';
+    const now = new Date();
+    if (last.due == null || Date.parse(last.due) > now.getTime()) return false;
+    const recording = await this.#options.journal.read?.(last.runId);
+    return recording != null && canContinue(recording, now);
   }
 
   /**
@@ -191,10 +196,4 @@ async function recorded(
     if (lines.some(({ line }) => line.t === 'event' && line.event.type.startsWith('message.') && line.event.id === id))
       return 'written';
   return new Promise(() => undefined);
-}
-
-/** Whether no process drives a run that has more to do than to wait for an answer: others of its calls, or a limit that is over. */
-function isLeft(run: RunSummary | null): boolean {
-  if (run?.state !== 'waiting') return run?.state === 'interrupted';
-  return typeof run.due === 'string' && Date.parse(run.due) <= Date.now();
 }
