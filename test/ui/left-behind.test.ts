@@ -97,7 +97,7 @@ for (const kind of ['runStream', 'uiStream', 'agUi'] as const) {
     const first = start([{ content: '', toolCalls: [{ name: 'look' }, payCall('printer')] }], true);
     await first.say('runStream', 'Look and pay.');
     const run = async () => (await first.journal.list?.())?.[0];
-    await expect.poll(async () => [first.seen.length, (await first.agent.pending()).length]).toEqual([1, 1]);
+    await expect.poll(() => [first.seen.length, first.agent.pending().length]).toEqual([1, 1]);
     await first.agent.close({ runs: 'release' });
     expect((await run())?.state).toBe('waiting');
 
