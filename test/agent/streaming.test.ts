@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Model } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
+import { memoryJournal } from '../../src/journal/index.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { tool } from '../../src/tools/tool.ts';
@@ -132,4 +134,50 @@ overEachTransport(() => {
     await run;
     expect((await tokensOf(replay(run.recording(), make()))).at(-1)?.answer).toBe(text);
   });
+});
+
+test('with recordTokens a recording has what was streamed, a note a second, before the reply has ended; else none', async () => {
+  const SECRET = 'hunter2-hunter2';
+  const notesOf = (recording: string): readonly unknown[] =>
+    recording
+      .trim()
+      .split('\n')
+      .map((line): { t: string; note?: unknown } => JSON.parse(line))
+      .flatMap(({ t, note }) => (t === 'note' ? [note] : []));
+  const made = (options: AgentOptions) => {
+    const rest = Promise.withResolvers<undefined>();
+    const model: Model = {
+      complete: async (_request, { onToken }) => {
+        onToken?.({ kind: 'reasoning', text: 'Hm.' });
+        onToken?.({ kind: 'text', text: 'It is hunter2-' });
+        await new Promise((resolve) => setTimeout(resolve, 1010));
+        onToken?.({ kind: 'text', text: 'hunter2, ' });
+        await rest.promise;
+        onToken?.({ kind: 'text', text: 'I think.' });
+        return { content: `It is ${SECRET}, I think.` };
+      },
+    };
+    const journal = memoryJournal();
+    const agent = createAgent({ model, journal, silent: true, secrets: [SECRET], ...options });
+    return { agent, journal, run: agent.run('Say it.'), rest };
+  };
+  const { agent, journal, run, rest } = made({ streaming: true, recordTokens: true });
+  const first = { note: 'tokens', reasoning: 'Hm.', text: expect.stringMatching(/^It is «secret:1[^»]*», $/) };
+  await expect
+    .poll(async () =>
+      (await journal.read?.(run.runId))?.lines.flatMap((line) => (line.t === 'note' ? [line.note] : [])),
+    )
+    .toEqual([first]);
+  rest.resolve(undefined);
+  const result = await run;
+  expect(notesOf(run.recording())).toEqual([first, { note: 'tokens', text: 'I think.' }]);
+  expect(run.recording()).not.toContain('hunter2');
+  expect(await replay(run.recording(), agent)).toMatchObject({ status: 'answered', states: result.states });
+
+  for (const options of [{ streaming: true }, { recordTokens: true }]) {
+    const other = made(options);
+    other.rest.resolve(undefined);
+    await other.run;
+    expect(notesOf(other.run.recording())).toEqual([]);
+  }
 });

@@ -155,6 +155,8 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   readonly showStats?: boolean;
   /** Includes the composed prompts in the trace. */
   readonly debugPrompts?: boolean;
+  /** Records what the model streams, one note a second: what it had said stays where a process ends within a reply. */
+  readonly recordTokens?: boolean;
   /**
    * Shows every run on the inspector's page: an inspector of `createInspector` (or its promise), or `true` for one that
    * the process starts at the first run, printing its address to standard error. Default false.
@@ -269,6 +271,7 @@ const schema = z
     showPrompts: z.boolean(),
     showStats: z.boolean(),
     debugPrompts: z.boolean(),
+    recordTokens: z.boolean(),
     inspect: z.union([z.boolean(), object('', 'attach'), object('', 'then')], 'must be true, false or an inspector'),
     trace: z.union([z.boolean(), z.string().min(1)], 'must be true or the path of a file'),
     outputDir: z.string().min(1),

@@ -14,7 +14,15 @@ export const DEFAULTS = {
   maxHistoryMessages: 40,
   minContextSize: 32_768,
 } as const;
-const OFF = { debug: false, inspect: false, trace: false, showPrompts: false, showStats: false, debugPrompts: false };
+const OFF = {
+  debug: false,
+  inspect: false,
+  trace: false,
+  showPrompts: false,
+  showStats: false,
+  debugPrompts: false,
+  recordTokens: false,
+};
 
 /** The limits and switches of an agent, of its options. */
 export function settingsOf(options: AgentOptions): AgentSettings & { readonly toolMs: number } {

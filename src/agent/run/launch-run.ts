@@ -70,6 +70,7 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
     next: run.next,
     context: given.context,
     traceparent: given.traceparent,
+    recordTokens: core.options.recordTokens,
     redactor: {
       redact: (value) => redactor().redact(value),
       restore: (value) => redactor().restore(value),

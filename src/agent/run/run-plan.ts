@@ -41,6 +41,7 @@ export interface RunPlan {
   readonly prepare: (signal: AbortSignal) => MakeStart | Promise<MakeStart>;
   readonly context: unknown;
   readonly traceparent?: string | undefined;
+  readonly recordTokens?: boolean | undefined;
   readonly redactor: Redactor;
   /** Whether what happens now is played from a recording. While it is, whatever fails makes the result reject. */
   readonly replayed: () => boolean;

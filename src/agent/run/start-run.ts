@@ -142,6 +142,7 @@ class RunningRun {
       recorder: recording,
       context: plan.context,
       traceparent: plan.traceparent,
+      recordTokens: plan.recordTokens,
       onNote: (effect, note) => this.#onNote(effect, note),
       onStart: ({ name, request }) => {
         countEffect();
@@ -166,9 +167,8 @@ class RunningRun {
       this.#readers.remark((reader) => reader.announce({ type: 'run.finished', result }, '', false));
       return result;
     }
-    const ended = { runId: plan.runId, durationMs };
-    if (snapshot?.output !== undefined) return runResultOf(snapshot.output, ended);
-    return runResultOf(failedOutput(plan.task, snapshot && settledNow(snapshot), snapshot?.error), ended);
+    const output = snapshot?.output ?? failedOutput(plan.task, snapshot && settledNow(snapshot), snapshot?.error);
+    return runResultOf(output, { runId: plan.runId, durationMs });
   }
 
   #onNote(effect: Effect, note: JsonObject): void {

@@ -39,6 +39,8 @@ interface DriveOptions {
   readonly inspect?: (event: InspectionEvent) => void;
   /** Notes of leaves, mainly tokens; nondeterministic, and mostly not recorded. */
   readonly onNote: (effect: Effect, note: JsonObject) => void;
+  /** Records what a model streams, one note a second. Default false. */
+  readonly recordTokens?: boolean | undefined;
   /** Called for every effect that is started. */
   readonly onStart?: (effect: Effect) => void;
 }
@@ -151,14 +153,18 @@ class DrivenMachine implements Drive {
   }
 
   #open(effect: Effect, perform: Perform): void {
-    const { journal, onNote, redactor = NO_REDACTOR } = this.#options;
+    const { journal, onNote, recordTokens = false, redactor = NO_REDACTOR } = this.#options;
     this.#fresh.set(effect.id, effect);
     journal.open(effect, (io) => {
+      const record = (note: JsonObject): void => io.note(redactor.redact(note));
+      const streamed = recordTokens ? new StreamedText(record) : null;
       const noted = (note: JsonObject): void => {
         onNote(effect, note);
-        if (isRecorded(note)) io.note(redactor.redact(note));
+        if (isRecorded(note)) record(note);
+        else streamed?.take(note);
       };
-      return perform(new EffectIo(io.signal, noted, () => io.idempotencyKey));
+      const outcome = perform(new EffectIo(io.signal, noted, () => io.idempotencyKey));
+      return streamed === null ? outcome : outcome.finally(() => streamed.write());
     });
   }
 
@@ -196,6 +202,31 @@ class DrivenMachine implements Drive {
 
   #target(to: string | undefined) {
     return to === undefined ? this.actor : findActor(this.actor, to);
+  }
+}
+
+const A_SECOND_MS = 1000;
+
+/** What a model streams, by its kind, until a second is over: then it is one note. */
+class StreamedText {
+  readonly #record: (note: JsonObject) => void;
+  readonly #texts = new Map<string, string>();
+  #writtenAt = performance.now();
+
+  constructor(record: (note: JsonObject) => void) {
+    this.#record = record;
+  }
+
+  take({ note, kind, text }: JsonObject): void {
+    if (note !== 'token' || typeof kind !== 'string' || typeof text !== 'string') return;
+    this.#texts.set(kind, `${this.#texts.get(kind) ?? ''}${text}`);
+    if (performance.now() - this.#writtenAt >= A_SECOND_MS) this.write();
+  }
+
+  write(): void {
+    this.#writtenAt = performance.now();
+    if (this.#texts.size > 0) this.#record({ note: 'tokens', ...Object.fromEntries(this.#texts) });
+    this.#texts.clear();
   }
 }
 
