@@ -73,6 +73,15 @@ export async function startPostgres(settings: readonly string[] = ['fsync=off'])
     process.kill(all ? -pid() : pid(), name);
     await ended;
   };
+  const toAll = (name: NodeJS.Signals): void => {
+    for (const one of processesOf(pid())) {
+      try {
+        process.kill(one, name);
+      } catch {
+        // One of its processes has ended meanwhile.
+      }
+    }
+  };
   // A test that ran out of time ends nothing.
   process.once('exit', () => {
     if (server !== null && server.exitCode === null && server.signalCode === null) server.kill('SIGQUIT');
@@ -84,8 +93,8 @@ export async function startPostgres(settings: readonly string[] = ['fsync=off'])
     pid,
     start,
     kill: () => signal('SIGKILL', true),
-    pause: () => processesOf(pid()).forEach((one) => process.kill(one, 'SIGSTOP')),
-    goOn: () => processesOf(pid()).forEach((one) => process.kill(one, 'SIGCONT')),
+    pause: () => toAll('SIGSTOP'),
+    goOn: () => toAll('SIGCONT'),
     [Symbol.asyncDispose]: async () => {
       await signal('SIGQUIT', false);
       rmSync(folder, { recursive: true, force: true });
