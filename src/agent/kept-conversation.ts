@@ -32,12 +32,7 @@ export interface Opening {
 }
 
 /** Where a conversation is kept for later processes. */
-export interface Keeper {
-  /** Makes this process the only one that uses it; returns a function that releases it. Rejects with a `ConversationError`. */
-  readonly hold: () => Promise<() => void | Promise<void>>;
-  /** Brings an interrupted run of it to its end, and returns what the next run starts from. */
-  readonly opening: (how: Reopening) => Promise<Reopened>;
-}
+export type Keeper = Pick<KeptConversation, 'hold' | 'opening' | 'last'>;
 
 /** What the next run of a conversation starts from, once the last one has ended. */
 export interface Reopened extends Opening {
@@ -103,7 +98,7 @@ interface KeptPort {
 }
 
 /** Owns: one conversation in a journal that can list and read its runs. Does not own: the live runs in it. */
-export class KeptConversation implements Keeper {
+export class KeptConversation {
   readonly #id: string;
   readonly #port: KeptPort;
 
@@ -128,6 +123,7 @@ export class KeptConversation implements Keeper {
     return last === null ? [] : (await this.#behind(last.runId)).history;
   }
 
+  /** Makes this process the only one that uses it; returns a function that releases it. Rejects with a `ConversationError`. */
   async hold(): Promise<() => void | Promise<void>> {
     const { claim } = this.#port.journal();
     if (claim === undefined) return () => undefined;
@@ -136,6 +132,7 @@ export class KeptConversation implements Keeper {
     return leave;
   }
 
+  /** Brings an interrupted run of it to its end, and returns what the next run starts from. */
   async opening({ context, park, waiting, next }: Reopening): Promise<Reopened> {
     const last = await this.last();
     if (last === null) return { history: [], queued: [], resumed: null };

@@ -3,10 +3,11 @@ import type { SentMessage } from '../machines/contract/mail.ts';
 import { pruneHistory } from '../machines/llm-call/conversation.ts';
 import type { Message } from '../actors/model.ts';
 import { AgentBusyError, AgentClosedError, ConversationError } from './options/agent-errors.ts';
-import { type RunInput, messageOf, readInput } from './options/input-parts.ts';
+import { type RunInput, messageOf, steered } from './options/input-parts.ts';
 import { type Inherited, type RunOptions, newRunId } from './options/run-options.ts';
 import { ABORTED, type InLine, type Keeper, type LiveConversationPort, type Opening } from './kept-conversation.ts';
 import { type ConversationRun, type Reopening, type Waiting, aborted, caughtUp, keptBy } from './kept-conversation.ts';
+import { asNextRun, isElsewhere, isUnheard } from './run/ask-run.ts';
 import type { AnyRun } from './run/run.ts';
 import type { NextRun, NextRuns, StartedRun } from './run/run-plan.ts';
 
@@ -212,21 +213,20 @@ export class LiveConversation {
   }
 
   #steer(live: StartedRun, input: RunInput, { whenBusy, ...rest }: RunOptions): AnyRun {
-    const { task, content } = readInput(input);
-    if (content !== null)
-      throw new TypeError("agent.run: images and files cannot be sent to a live run. Use whenBusy: 'queue'.");
-    const asked = { do: 'steer', id: newRunId(), text: task, interrupt: whenBusy === 'interrupt' } as const;
-    void this.#port
-      .ask(live.run.runId, asked)
-      .then((what) => {
-        // What it took and could not deliver stands in its result; what it did not take is the next run's input.
-        if (what.delivered || (what.reason !== 'over' && what.reason !== 'too-many')) return;
-        const busy = this.live ?? this.#line[0]?.started;
-        if (busy === undefined) this.run(input, rest);
-        else this.#enqueue(busy, input, rest, false);
-      })
-      .catch(() => undefined);
+    const asked = { do: 'steer', id: newRunId(), text: steered(input), interrupt: whenBusy === 'interrupt' } as const;
+    const late = () => asNextRun(this.#port, { id: asked.id, input }, () => this.#beginNext(input, rest));
+    // What it took and could not deliver stands in its result.
+    const sent = this.#port.ask(live.run.runId, asked).then((what) => (isUnheard(what) ? late() : undefined));
+    sent.catch(() => undefined);
     return live.run;
+  }
+
+  /** Begins the next run of a message; false if another process is at the conversation. */
+  async #beginNext(input: RunInput, given: RunOptions): Promise<boolean> {
+    const busy = this.live ?? this.#line[0]?.started;
+    if (busy === undefined) return !isElsewhere(await this.run(input, given));
+    this.#enqueue(busy, input, given, false);
+    return true;
   }
 
   /** Starts the first in the queue, if no run is live. */

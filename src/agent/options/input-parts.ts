@@ -48,6 +48,13 @@ export function readInput(input: unknown, what = 'agent.run'): ReadInput {
   return media.length === 0 ? { task: text, content: null } : { task: named, content: parts };
 }
 
+/** An input as a message to a live run. */
+export function steered(input: RunInput): string {
+  const { task, content } = readInput(input);
+  if (content === null) return task;
+  throw new TypeError("agent.run: images and files cannot be sent to a live run. Use whenBusy: 'queue'.");
+}
+
 /** An input as a message for a later run. */
 export function messageOf(id: string, input: RunInput): SentMessage {
   const { task: text, content } = readInput(input);

@@ -10,6 +10,7 @@ import { JournalError } from '../../journal/format/journal-error.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import { toJson } from '../../json/to-json.ts';
+import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { ApprovalOptions, Delivery } from '../options/run-options.ts';
 import type { StartedRun } from './run-plan.ts';
 
@@ -32,20 +33,25 @@ export type RunAnswer<T extends RunRequest> = T extends { readonly do: 'steer' |
 const TAKEN_MS = 1000;
 const PATIENCE_MS = 5000;
 
+/** How soon another process is asked again that is between two runs. */
+const BETWEEN_MS = 50;
+
 /** A message may be delivered much later: until then the asking process receives "not yet". */
 const LATER_MS = 1000;
 
 /** Asks a run that is live here. Null: it is being released at this moment, and did not receive the request. */
 export async function askLive(started: StartedRun, asked: RunRequest): Promise<boolean | Delivery | null> {
   const answer = await answerOf(started, asked);
-  const isTaken = typeof answer === 'boolean' ? answer : answer.delivered || !UNHEARD.has(answer.reason);
+  const isTaken = typeof answer === 'boolean' ? answer : !isUnheard(answer);
   if (isTaken || !started.isLetGo()) return answer;
   await started.run;
   return null;
 }
 
-/** What a message is answered that a run has not taken. */
-const UNHEARD: ReadonlySet<string> = new Set(['over', 'too-many']);
+/** True for what a message is answered that a run has not taken. */
+export function isUnheard(what: Delivery): boolean {
+  return !what.delivered && (what.reason === 'over' || what.reason === 'too-many');
+}
 
 async function answerOf({ run }: StartedRun, asked: RunRequest): Promise<boolean | Delivery> {
   switch (asked.do) {
@@ -88,6 +94,38 @@ export async function askElsewhere<T>(
     if (answer?.later === true) until = performance.now() + PATIENCE_MS;
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it answers what was asked, see `answered`
     else if (answer?.value !== undefined) return answer.value as T;
+  }
+}
+
+/** A conversation that another process may be at. */
+interface Elsewhere {
+  ask(runId: string, message: MessageRequest): Promise<Delivery>;
+  readonly keeper?: { readonly last: () => Promise<{ readonly runId: string } | null> } | null;
+}
+
+/** True for a run that could not begin because another process is at its conversation, or because a run waits there. */
+export function isElsewhere({ error }: AnyResult): boolean {
+  return error?.code === 'conversation-busy' || error?.code === 'conversation-waiting';
+}
+
+/**
+ * Makes a message that a run has not taken the input of the next one. `begin` begins that, unless another process is at the conversation:
+ * then it is queued in the run that is live there.
+ */
+export async function asNextRun(
+  port: Elsewhere,
+  message: { readonly id: string; readonly input: RunInput },
+  begin: () => Promise<boolean>,
+): Promise<void> {
+  for (const until = performance.now() + PATIENCE_MS; performance.now() < until;) {
+    // oxlint-disable-next-line no-await-in-loop -- one try after the other
+    if (await begin()) return;
+    // oxlint-disable-next-line no-await-in-loop -- see above
+    const last = await port.keeper?.last();
+    // oxlint-disable-next-line no-await-in-loop -- see above
+    if (last != null && !isUnheard(await port.ask(last.runId, { do: 'queue', ...message }))) return;
+    // oxlint-disable-next-line no-await-in-loop -- it is between two runs
+    await new Promise((resolve) => setTimeout(resolve, BETWEEN_MS));
   }
 }
 

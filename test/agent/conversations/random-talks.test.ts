@@ -7,12 +7,14 @@ import type { Delivery } from '../../../src/agent/options/run-options.ts';
 import type { SomeRun } from '../../../src/agent/run/run.ts';
 import type { Message, Model, ModelReply } from '../../../src/actors/model.ts';
 import type { JournalStore } from '../../../src/journal/run/run-journal.ts';
+import { type PostgresJournal, postgresJournal } from '../../../src/journal/postgres/index.ts';
 import { fileJournal } from '../../../src/journal/stores/file.ts';
 import { memoryJournal } from '../../../src/journal/stores/memory.ts';
 import { sqliteJournal } from '../../../src/journal/stores/sqlite.ts';
 import { tool } from '../../../src/tools/tool.ts';
 import { calls } from '../../support/replies.ts';
-import { cases, seedOr } from '../../support/soak.ts';
+import { NO_POSTGRES, startPostgres } from '../../support/postgres.ts';
+import { SOAKING, cases, seedOr } from '../../support/soak.ts';
 import { testFolder } from '../../support/test-folder.ts';
 
 const ACTS = 24;
@@ -199,15 +201,22 @@ function unanswered(history: readonly Message[]): readonly unknown[] {
   return [...wrong, ...open];
 }
 
-test.each(['memory', 'file', 'sqlite'])(
+const KINDS = ['memory', 'file', 'sqlite', ...(SOAKING && NO_POSTGRES === '' ? ['postgres'] : [])];
+
+test.each(KINDS)(
   'whatever people do in a conversation at any moment, nothing is lost, doubled or begun out of turn: %s',
   async (kind) => {
+    await using server = kind === 'postgres' ? await startPostgres() : null;
     const first = seedOr(20261126);
     for (let seed = first; seed < first + cases(kind === 'memory' ? 12 : 4, 400); seed++) {
       const folder = testFolder();
       const memory = memoryJournal();
-      const open = (): JournalStore =>
-        kind === 'memory' ? memory : kind === 'file' ? fileJournal(folder) : sqliteJournal(join(folder, 'runs.sqlite'));
+      const pools: PostgresJournal[] = [];
+      const open = (): JournalStore => {
+        if (kind === 'memory') return memory;
+        if (server === null) return kind === 'file' ? fileJournal(folder) : sqliteJournal(join(folder, 'runs.sqlite'));
+        return pools[pools.push(postgresJournal(server.url, { schema: `talk_${seed}`, migrate: true })) - 1] ?? memory;
+      };
       const talk = new Talk(seed, open);
       // oxlint-disable-next-line no-await-in-loop -- one act after the other
       for (let act = 0; act < ACTS; act++) await talk.act();
@@ -218,6 +227,8 @@ test.each(['memory', 'file', 'sqlite'])(
         .toEqual({ lost: [], unwanted: [], twice: [], calls: [] });
       // oxlint-disable-next-line no-await-in-loop -- see above
       await talk.close();
+      // oxlint-disable-next-line no-await-in-loop -- see above
+      await Promise.all(pools.map((pool) => pool.close()));
     }
   },
 );

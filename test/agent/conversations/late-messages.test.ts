@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+import type { Agent } from '../../../src/agent/agent-types.ts';
+import type { RunOptions } from '../../../src/agent/options/run-options.ts';
+import { memoryJournal } from '../../../src/journal/stores/memory.ts';
+import { fakeTool } from '../../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../../src/testing/scripted-model.ts';
+import { createAgent } from '../../../src/agent/create-agent.ts';
+import { calls } from '../../support/replies.ts';
+import { echoing, spoken } from './held.ts';
+
+/**
+ * A message to a run that is released at that moment. It is on its way until `arrive` is called: another process can bring the run to its
+ * end meanwhile, and go on.
+ */
+async function sentLate(whenBusy: Exclude<RunOptions['whenBusy'], undefined>) {
+  const journal = memoryJournal();
+  const onItsWay = Promise.withResolvers<undefined>();
+  const take: typeof journal.take = (runId) => onItsWay.promise.then(() => journal.take?.(runId) ?? null);
+  const mine = echoing({ journal: { ...journal, take } });
+  const talk = mine.agent.conversation('c');
+  const run = talk.run('hold 1');
+  await mine.model.asked('hold 1');
+  void run.release();
+  talk.run('late', { whenBusy });
+  await run;
+  const other = echoing({ journal });
+  other.model.free('hold 1');
+  expect(await other.agent.conversation('c').resume()).toMatchObject({ result: 'hold 1/1' });
+  return { journal, mine: mine.agent, other, arrive: () => onItsWay.resolve(undefined) };
+}
+
+const said = async (agent: Agent): Promise<readonly string[]> => spoken(await agent.conversation('c').history);
+
+test.each(['steer', 'interrupt'] as const)(
+  'a message for %s that comes too late is queued behind the run that another process has begun meanwhile',
+  async (whenBusy) => {
+    const { mine, other, arrive } = await sentLate(whenBusy);
+    const next = other.agent.conversation('c').run('hold 2');
+    await other.model.asked('hold 2');
+    arrive();
+    for await (const event of next) if (event.type === 'message.received') break;
+    other.model.free('hold 2');
+    expect((await next).undelivered).toMatchObject([{ text: 'late', kind: 'queue' }]);
+    await expect.poll(() => said(mine)).toEqual(['hold 1', 'hold 1/1', 'hold 2', 'hold 2/2', 'late', 'late/3']);
+    expect(await mine.conversation('c').runs()).toHaveLength(3);
+  },
+);
+
+test('a message that comes too late is the next run where nobody else has the conversation', async () => {
+  const { mine, arrive } = await sentLate('steer');
+  arrive();
+  await expect.poll(() => said(mine)).toEqual(['hold 1', 'hold 1/1', 'late', 'late/2']);
+});
+
+test('a message that comes too late waits while another process has the conversation and no run yet', async () => {
+  const { journal, mine, arrive } = await sentLate('steer');
+  const leave = await journal.claim?.('conversation c');
+  arrive();
+  // It is refused more than once.
+  await new Promise((resolve) => setTimeout(resolve, 120));
+  expect(await said(mine)).toEqual(['hold 1', 'hold 1/1']);
+  await leave?.();
+  await expect.poll(() => said(mine)).toEqual(['hold 1', 'hold 1/1', 'late', 'late/2']);
+  expect(await mine.conversation('c').runs()).toHaveLength(2);
+});
+
+test('a message that comes too late is kept with the run that waits for a person meanwhile', async () => {
+  const { journal, mine, arrive } = await sentLate('steer');
+  const pay = fakeTool('pay', ['paid'], { policy: 'confirm' });
+  const agent = createAgent({
+    tools: [pay],
+    model: scriptedModel([calls(['pay']), 'Paid.', 'And late.']),
+    confirm: 'wait',
+    silent: true,
+    journal,
+  });
+  const talk = agent.conversation('c');
+  const { runId } = await talk.run('Pay.', { park: true });
+  arrive();
+  await expect.poll(async () => JSON.stringify((await journal.read?.(runId))?.lines)).toContain('late');
+  expect(await mine.conversation('c').runs()).toMatchObject([{}, { state: 'waiting' }]);
+  const [waiting] = await talk.pending();
+  await agent.approve(runId, waiting?.callId ?? '');
+  await talk.resume();
+  expect(await said(agent)).toEqual(['hold 1', 'hold 1/1', 'Pay.', '', 'Paid.', 'late', 'And late.']);
+});
