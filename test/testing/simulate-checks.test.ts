@@ -65,6 +65,16 @@ test.each<[string, (options: AgentOptions) => ReturnType<typeof createAgent>]>([
   },
 );
 
+test('a timer that was set before a simulation can be cleared in it', async () => {
+  let count = 0;
+  const timer = setInterval(() => void count++, 5);
+  await simulate(agent, { ...plain, begin: () => clearInterval(timer) });
+  const then = count;
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  clearInterval(timer);
+  expect(count).toBe(then);
+});
+
 describe('a check of my own', () => {
   const found = async (options: SimulateOptions) =>
     (await simulate(agent, { ...plain, ...options })).failures.map(({ check, reason }) => `${check}: ${reason}`);

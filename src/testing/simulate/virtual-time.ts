@@ -155,9 +155,12 @@ export class VirtualTime {
   }
 
   #replaceTimers(): readonly (() => void)[] {
+    const before = globalThis.clearTimeout;
     const clear = (handle: unknown): void => {
       const number: unknown = typeof handle === 'object' && handle !== null ? Reflect.get(handle, 'number') : handle;
       if (typeof number === 'number') this.#timers.delete(number);
+      // It may have been set before the simulation.
+      else if (handle instanceof Object) Reflect.apply(before, undefined, [handle]);
     };
     return [
       replaced(globalThis, 'setTimeout', (fire: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) =>
