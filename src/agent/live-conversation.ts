@@ -7,7 +7,7 @@ import { type RunInput, messageOf, steered } from './options/input-parts.ts';
 import { type Inherited, type RunOptions, newRunId } from './options/run-options.ts';
 import { ABORTED, type InLine, type Keeper, type LiveConversationPort, type Opening } from './kept-conversation.ts';
 import { type ConversationRun, type Reopening, type Waiting, aborted, caughtUp, keptBy } from './kept-conversation.ts';
-import { asNextRun, isElsewhere, isUnheard } from './run/ask-run.ts';
+import { isElsewhere, steerOrBegin } from './run/ask-run.ts';
 import type { AnyRun } from './run/run.ts';
 import type { NextRun, NextRuns, StartedRun } from './run/run-plan.ts';
 
@@ -40,6 +40,8 @@ export class LiveConversation {
   /** Not the last run itself: an agent that is kept must not retain every event of its runs. */
   #lastState: AgentState = 'PLANNING';
   #isClosed = false;
+  /** How many messages are on their way to a run: each may become the next one. */
+  #sending = 0;
   #lastAt = 0;
   /** What is missing in the history, until a run has reported it. */
   #warnings: readonly string[] = NOTHING;
@@ -73,8 +75,7 @@ export class LiveConversation {
 
   /** Makes a run that was begun elsewhere the live one; returns a function to call when it is over. */
   occupy(started: StartedRun): (result: AnyResult | null, before: readonly Message[]) => Promise<unknown> | undefined {
-    this.live = started;
-    this.#found = this.history;
+    [this.live, this.#found] = [started, this.history];
     return (result, before) => this.#over(started, result, { history: before, queued: [] });
   }
 
@@ -129,8 +130,7 @@ export class LiveConversation {
     // Runs are ordered by these times.
     this.#lastAt = Math.max(Date.now(), this.#lastAt + 1);
     const warnings = this.#warnings;
-    this.#warnings = NOTHING;
-    this.#found = this.history;
+    [this.#warnings, this.#found] = [NOTHING, this.history];
     return { history: this.history, queued, at: new Date(this.#lastAt).toISOString(), warnings };
   }
 
@@ -148,8 +148,7 @@ export class LiveConversation {
     const leave = await keeper.hold();
     const next: NextRuns = (messages) => messages.map(({ id }) => this.#begunOf(id).promise);
     const found = ({ history, at, warnings = [] }: Opening): void => {
-      this.history = history;
-      this.#warnings = warnings;
+      [this.history, this.#warnings] = [history, warnings];
       this.#lastAt = at === undefined ? 0 : Date.parse(at);
     };
     try {
@@ -214,10 +213,12 @@ export class LiveConversation {
 
   #steer(live: StartedRun, input: RunInput, { whenBusy, ...rest }: RunOptions): AnyRun {
     const asked = { do: 'steer', id: newRunId(), text: steered(input), interrupt: whenBusy === 'interrupt' } as const;
-    const late = () => asNextRun(this.#port, { id: asked.id, input }, () => this.#beginNext(input, rest));
-    // What it took and could not deliver stands in its result.
-    const sent = this.#port.ask(live.run.runId, asked).then((what) => (isUnheard(what) ? late() : undefined));
-    sent.catch(() => undefined);
+    const next = { input, begin: () => this.#beginNext(input, rest) };
+    this.#sending++;
+    void steerOrBegin(this.#port, live.run.runId, asked, next).then(() => {
+      this.#sending--;
+      return this.#leaveIfIdle();
+    });
     return live.run;
   }
 
@@ -233,8 +234,7 @@ export class LiveConversation {
   #advance(): void {
     const [first, ...rest] = this.#line;
     if (this.live !== null || this.#isClosed || first === undefined) return;
-    this.#line = rest;
-    this.live = first.started;
+    [this.#line, this.live] = [rest, first.started];
     first.turn.resolve(rest.map(({ message }) => message));
     this.#answer(first.id, { runId: first.started.run.runId });
   }
@@ -293,7 +293,8 @@ export class LiveConversation {
     const left = Promise.resolve(this.#leave?.()).catch(() => undefined);
     [this.#leave, this.#dropped, this.#left] = [null, null, left];
     return left.then(() => {
-      if (this.live === null && this.#opening === null && this.#left === left) this.#port.onIdle?.();
+      if (this.live === null && this.#opening === null && this.#left === left && this.#sending === 0)
+        this.#port.onIdle?.();
     });
   }
 }

@@ -49,7 +49,7 @@ export async function askLive(started: StartedRun, asked: RunRequest): Promise<b
 }
 
 /** True for what a message is answered that a run has not taken. */
-export function isUnheard(what: Delivery): boolean {
+function isUnheard(what: Delivery): boolean {
   return !what.delivered && (what.reason === 'over' || what.reason === 'too-many');
 }
 
@@ -109,13 +109,26 @@ export function isElsewhere({ error }: AnyResult): boolean {
 }
 
 /**
- * Makes a message that a run has not taken the input of the next one. `begin` begins that, unless another process is at the conversation:
- * then it is queued in the run that is live there.
+ * Steers a run. What it does not take is the input of the next one: `begin` begins that, unless another process is at the conversation; then it
+ * is queued in the run that is live there. What a run took and could not deliver stands in its result.
  */
-export async function asNextRun(
+export async function steerOrBegin(
   port: Elsewhere,
-  message: { readonly id: string; readonly input: RunInput },
-  begin: () => Promise<boolean>,
+  runId: string,
+  asked: MessageRequest,
+  next: { readonly input: RunInput; readonly begin: () => Promise<boolean> },
+): Promise<void> {
+  try {
+    if (isUnheard(await port.ask(runId, asked))) await beginOrQueue(port, asked.id, next);
+  } catch {
+    // The agent is closed, or nobody answers for the run: there is no place for the message.
+  }
+}
+
+async function beginOrQueue(
+  port: Elsewhere,
+  id: string,
+  { input, begin }: Parameters<typeof steerOrBegin>[3],
 ): Promise<void> {
   for (const until = performance.now() + PATIENCE_MS; performance.now() < until;) {
     // oxlint-disable-next-line no-await-in-loop -- one try after the other
@@ -123,7 +136,7 @@ export async function asNextRun(
     // oxlint-disable-next-line no-await-in-loop -- see above
     const last = await port.keeper?.last();
     // oxlint-disable-next-line no-await-in-loop -- see above
-    if (last != null && !isUnheard(await port.ask(last.runId, { do: 'queue', ...message }))) return;
+    if (last != null && !isUnheard(await port.ask(last.runId, { do: 'queue', id, input }))) return;
     // oxlint-disable-next-line no-await-in-loop -- it is between two runs
     await new Promise((resolve) => setTimeout(resolve, BETWEEN_MS));
   }

@@ -12,7 +12,7 @@ import { echoing, spoken } from './held.ts';
  * A message to a run that is released at that moment. It is on its way until `arrive` is called: another process can bring the run to its
  * end meanwhile, and go on.
  */
-async function sentLate(whenBusy: Exclude<RunOptions['whenBusy'], undefined>) {
+async function sentLate(whenBusy: Exclude<RunOptions['whenBusy'], undefined>, text = 'late') {
   const journal = memoryJournal();
   const onItsWay = Promise.withResolvers<undefined>();
   const take: typeof journal.take = (runId) => onItsWay.promise.then(() => journal.take?.(runId) ?? null);
@@ -21,7 +21,7 @@ async function sentLate(whenBusy: Exclude<RunOptions['whenBusy'], undefined>) {
   const run = talk.run('hold 1');
   await mine.model.asked('hold 1');
   void run.release();
-  talk.run('late', { whenBusy });
+  talk.run(text, { whenBusy });
   await run;
   const other = echoing({ journal });
   other.model.free('hold 1');
@@ -50,6 +50,21 @@ test('a message that comes too late is the next run where nobody else has the co
   const { mine, arrive } = await sentLate('steer');
   arrive();
   await expect.poll(() => said(mine)).toEqual(['hold 1', 'hold 1/1', 'late', 'late/2']);
+});
+
+test('a run that a late message has begun ends with its agent, and answers what is queued behind it', async () => {
+  const { journal, mine, arrive } = await sentLate('steer', 'hold late');
+  arrive();
+  await expect.poll(() => mine.conversation('c').runs()).toHaveLength(2);
+  const runId = (await mine.conversation('c').runs()).at(-1)?.runId ?? '';
+  expect(() => mine.conversation('c').run('more')).toThrow(runId);
+  const queued = mine.queue(runId, 'then');
+  await expect.poll(async () => JSON.stringify((await journal.read?.(runId))?.lines)).toContain('then');
+  await mine.close();
+  expect(await queued).toEqual({ delivered: false, reason: 'kept' });
+  const { agent } = echoing({ journal });
+  await agent.conversation('c').resume();
+  expect(await said(agent)).toEqual(['hold 1', 'hold 1/1', 'hold late', 'then', 'then/3']);
 });
 
 test('a message that comes too late waits while another process has the conversation and no run yet', async () => {
