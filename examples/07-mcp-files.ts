@@ -19,7 +19,7 @@ const script = scriptedModel([
 
 // In your own project: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', folder] }
 const server = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'));
-await using agent = createAgent({
+const agent = createAgent({
   name: 'librarian',
   model: process.env.SIGNALBOX_MODEL ?? script,
   mcpServers: {
@@ -36,4 +36,5 @@ for await (const event of run) {
   if (event.type === 'tool.finished') console.log(`${event.tool}: ${event.ok ? 'done' : event.result.error}`);
 }
 console.log((await run).result);
+await agent.close();
 await rm(folder, { recursive: true });

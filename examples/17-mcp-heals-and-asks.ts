@@ -20,7 +20,7 @@ async function travel(): Promise<void> {
     { content: '', toolCalls: [{ name: 'train_book', arguments: { seat: '12A' } }] },
     'Seat 12A is booked for Ada.',
   ]);
-  await using agent = createAgent({
+  const agent = createAgent({
     model: process.env.SIGNALBOX_MODEL ?? script,
     mcpServers: {
       train: {
@@ -44,6 +44,7 @@ async function travel(): Promise<void> {
     if (event.type === 'tool.finished') console.log(`  done: ${JSON.stringify(event.result.data)}`);
   }
   console.log((await run).result);
+  await agent.close();
   await rm(folder, { recursive: true });
 }
 
