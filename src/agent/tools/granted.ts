@@ -56,7 +56,7 @@ export async function grantedBy(
   signal?.addEventListener('abort', abort, { once: true });
   if (signal?.aborted === true) stop();
   try {
-    await Promise.race([Promise.all(answers), over]);
+    await Promise.race([Promise.allSettled(answers), over]);
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', abort);
@@ -76,12 +76,8 @@ export async function keepGrant(permissions: Permissions | undefined, spec: Tool
 async function isAllowed(permissions: Permissions, key: string, spec: ToolSpec): Promise<boolean> {
   const of = serverToolOf(spec);
   if (of === null && spec.origin.kind === 'mcp') return false;
-  try {
-    const answer = of === null ? permissions.isAlwaysAllowed(key) : permissions.isAlwaysAllowed(key, of);
-    return (await answer) === true;
-  } catch {
-    return false;
-  }
+  const answer = of === null ? permissions.isAlwaysAllowed(key) : permissions.isAlwaysAllowed(key, of);
+  return (await answer) === true;
 }
 
 let standIn: ((agent: string) => Permissions) | null = null;
