@@ -48,9 +48,8 @@ export function liveRuns(core: AgentCore, of: RunsOf): LiveRuns {
       unfollow.set(run, of.news.follow());
     },
     follow: (run, known, redactor) => {
-      // It is told of every change from now on.
+      // It is told of every change from now on. If one cannot be written the run has ended, and reports why.
       runs.set(run, known.toolset);
-      // If it cannot be written the run has ended, and reports why.
       void tellDifference(run, known, redactor).catch(() => undefined);
     },
     forget: (run) => {

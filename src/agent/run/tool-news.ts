@@ -75,7 +75,6 @@ export class ToolNews {
       toolset: json.value,
       ...(children === null ? {} : { children: children.value }),
     };
-    // If it cannot be written the run has ended, and reports why.
-    await started.send(changed).catch(() => false);
+    await started.send(changed).catch(() => false); // If it cannot be written the run has ended, and reports why.
   }
 }

@@ -108,8 +108,7 @@ export function abandonedEnding(
 
 /** The ending for work of a turn that failed. Of what the user's code could not do the model is innocent. */
 export function failureEnding(context: AgentContext, event: { readonly type: string }): Ending {
-  const isOfModel = event.type === 'xstate.error.actor.llmCall';
-  return (isOfModel ? llmErrorEnding : abandonedEnding)(context, leafErrorOf(event));
+  return (event.type === 'xstate.error.actor.llmCall' ? llmErrorEnding : abandonedEnding)(context, leafErrorOf(event));
 }
 
 /** The ids of the calls that are stopped at the end, as actors below the agent. */
