@@ -1,11 +1,13 @@
+import { setImmediate as nextTick } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import type { Run } from '../../src/agent/run/run.ts';
+import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
-import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';
 
 const inputSchema = { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] };
@@ -82,4 +84,66 @@ test('a call that was approved and then mended is you will be asked again, with 
   await agent.run('Pay');
   expect(seen).toEqual([{ to: 'Ann' }, { to: 'Eve' }]);
   expect(pay.calls).toEqual([{ to: 'Ann' }]);
+});
+
+test.each(['resume', 'wake', 'conversation'] as const)(
+  'an "always" that answers a parked run holds for its later calls (%s), and an answered call is not pending any more',
+  async (how) => {
+    const kept = new Set<string>();
+    const permissions = {
+      isAlwaysAllowed: (tool: string) => kept.has(tool),
+      add: (tool: string) => void kept.add(tool),
+      forAgent: () => permissions,
+    };
+    const journal = memoryJournal();
+    const pay = fakeTool('pay', ['paid'], { policy: 'confirm', inputSchema });
+    const agent = (...replies: readonly ScriptedReply[]) =>
+      createAgent({ model: scriptedModel(replies), tools: [pay], permissions, confirm: 'wait', journal, silent: true });
+    const before = agent(calls(['pay', { to: 'Ann' }]));
+    const begun = await (how === 'conversation' ? before.conversation('ada') : before).run('Pay', { park: true });
+    const { runId, pending = [] } = begun;
+    expect(await before.approve(runId, pending[0]?.callId ?? '', { always: true })).toBe(true);
+    expect(await before.pending(runId)).toEqual([]);
+
+    const after = agent(calls(['pay', { to: 'Bob' }]), 'Done.');
+    if (how === 'resume') await after.resume(runId, { park: true });
+    if (how === 'wake') await after.wake();
+    if (how === 'conversation') await after.conversation('ada').resume({ park: true });
+    expect(await journal.list?.({})).toMatchObject([{ state: 'ended', status: 'answered' }]);
+    expect(pay.calls).toEqual([{ to: 'Ann' }, { to: 'Bob' }]);
+  },
+);
+
+test('of two that are always allowed at nearly the same moment both are known, whichever is read first', async () => {
+  const kept = new Set<string>();
+  const [isRead, isReadAgain] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+  let reads = 0;
+  const permissions = {
+    isAlwaysAllowed: async (tool: string) => {
+      const isKept = kept.has(tool);
+      if (kept.size === 0) return isKept;
+      // The tools are read for the first while the second is kept, and the answers for the second come after those.
+      reads += 1;
+      if (reads === 2) isRead.resolve(undefined);
+      if (reads === 4) isReadAgain.resolve(undefined);
+      await isReadAgain.promise;
+      if (reads > 2 && isKept) await nextTick();
+      return isKept;
+    },
+    add: async (tool: string) => {
+      if (kept.size > 0) await isRead.promise;
+      kept.add(tool);
+    },
+  };
+  const tools = ['pay', 'ship'].map((name) => fakeTool(name, ['done', 'done'], { policy: 'confirm' }));
+  const both = (n: number) => calls(['pay', { n }], ['ship', { n }]);
+  const model = scriptedModel([both(1), both(2), 'Done.']);
+  const run = createAgent({ model, tools, permissions, confirm: 'wait', silent: true }).run('Go');
+  const asked: string[] = [];
+  await answering(run, ({ callId }) => {
+    asked.push(callId);
+    if (asked.length === 2) for (const id of asked) void run.approve(id, { always: true });
+    return asked.length > 2 && run.reject(callId);
+  });
+  expect(asked).toEqual(['c1', 'c2']);
 });

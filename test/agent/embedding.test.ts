@@ -160,7 +160,7 @@ test('the bare machine is cancelled without a reason', async () => {
 test('the bare machine without actors ends as failed and says what to do', async () => {
   const actor = createActor(agentMachine, { input: { task: 'Find it' } }).start();
   const { output } = await waitFor(actor, ({ status }) => status === 'done');
-  expect(output).toMatchObject({ status: 'failed', reason: 'llm-error' });
+  expect(output).toMatchObject({ status: 'failed', reason: 'thrown' });
   expect(output?.result).toContain('agentMachine.provide({ actors: agent.actors })');
 });
 

@@ -7,6 +7,7 @@ import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { type McpConnection, createMcpConnection } from '../../src/mcp/index.ts';
+import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
@@ -177,6 +178,42 @@ describe('a server that is not ready', () => {
     });
     expect(result.result).toContain("'broken'");
     expect(model.requests).toEqual([]);
+  });
+
+  test('and is required does not let a parked run continue, which does so once the server is back', async () => {
+    const journal = memoryJournal();
+    const pay = fakeTool('pay', ['paid'], { policy: 'confirm', effects: 'once' });
+    const options = { name: 'payer', journal, tools: [pay], confirm: 'wait' } as const;
+    const first = make([calls(['pay'])], { ...options, mcpServers: {} });
+    const { runId, pending = [] } = await first.agent.run('Pay', { park: true });
+    await first.agent.approve(runId, pending[0]?.callId ?? '');
+    const records = async () => (await journal.read?.(runId))?.lines.length;
+    const before = await records();
+
+    const without = make(['Never asked.'], { ...options, mcpServers: { broken: { ...broken, required: true } } });
+    const why = {
+      message: expect.stringMatching(/^Run .* cannot continue: the required MCP server 'broken'/),
+      code: 'not-connected',
+    };
+    await expect(without.agent.resume(runId)).rejects.toMatchObject(why);
+    expect(await without.agent.wake()).toMatchObject([{ runId, result: null, error: why }]);
+    expect(await without.agent.resumeOrphans()).toMatchObject({ runs: [], refused: [{ runId, error: why }] });
+    expect([await records(), pay.calls.length, without.model.requests.length]).toEqual([before, 0, 0]);
+
+    const back = make(['Done.'], { ...options, mcpServers: {} });
+    expect(await back.agent.wake()).toMatchObject([{ result: { status: 'answered' } }]);
+    expect(pay.calls).toHaveLength(1);
+  });
+
+  test('and is required does not keep a run that is being resumed from being cancelled', async () => {
+    const journal = memoryJournal();
+    const options = { name: 'payer', journal, tools: [fakeTool('pay', ['paid'], { policy: 'confirm' })] };
+    const { agent } = make([calls(['pay'])], { ...options, confirm: 'wait', mcpServers: {} });
+    const { runId } = await agent.run('Pay', { park: true });
+    const slow = { ...hostileEntry('silent'), required: true };
+    const run = make([], { ...options, mcpServers: { slow } }).agent.resume(runId);
+    expect(await run.cancel('enough')).toBe(true);
+    expect(await run).toMatchObject({ status: 'cancelled' });
   });
 
   test.each([['cancel'], ['close']])('does not hold up %s', async (how) => {

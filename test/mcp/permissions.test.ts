@@ -190,6 +190,17 @@ test('a store of your own that knows only names is never asked by the name of a 
   expect(asked.asked).toHaveLength(2);
 });
 
+test.each(['isAlwaysAllowed', 'changesOf'])(
+  'a store of your own whose %s fails allows nothing, and no run breaks',
+  async (fails) => {
+    const failing = () => Promise.reject(new Error('the database is down'));
+    const permissions = { isAlwaysAllowed: () => false, add: () => undefined, [fails]: failing };
+    const [server, { asked, confirm }] = [stdioToolServer([reading]), person('allow-once')];
+    const { result } = await runOnce(permissionFolder(), { notes: server.entry() }, { permissions, confirm });
+    expect([result.status, asked.length]).toEqual(['answered', 1]);
+  },
+);
+
 test('whoever is asked sees server, tool, title, description and annotations; the address without its secrets', async () => {
   const [kept, server, asked] = [permissionFolder(), stdioToolServer([reading], '--api-token=geheim123'), person()];
   const { events, recording } = await runOnce(kept, { notes: server.entry() }, { confirm: asked.confirm });

@@ -36,7 +36,7 @@ export function liveRuns(core: AgentCore, of: RunsOf): LiveRuns {
   const unfollow = new Map<StartedRun, () => void>();
   const tellDifference = async (run: StartedRun, known: KnownTools, { redact }: OwnRedactor): Promise<void> => {
     const toolset = core.toolset(await core.granted(run.owner));
-    if (!runs.has(run)) return;
+    if (runs.get(run) !== known.toolset) return;
     runs.set(run, toolset);
     const now = toJson(redact(toolset));
     if (now.ok && !isSameJson(known.toolset, now.value)) await run.send({ type: 'tools.changed', toolset: now.value });
@@ -47,8 +47,11 @@ export function liveRuns(core: AgentCore, of: RunsOf): LiveRuns {
       runs.set(run, null);
       unfollow.set(run, of.news.follow());
     },
-    // If it cannot be written the run has ended, and reports why.
-    follow: (run, known, redactor) => void tellDifference(run, known, redactor).catch(() => undefined),
+    follow: (run, known, redactor) => {
+      // It is told of every change from now on. If one cannot be written the run has ended, and reports why.
+      runs.set(run, known.toolset);
+      void tellDifference(run, known, redactor).catch(() => undefined);
+    },
     forget: (run) => {
       runs.delete(run);
       unfollow.get(run)?.();

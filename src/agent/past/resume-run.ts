@@ -35,6 +35,7 @@ interface Resumption extends Pick<RunToLaunch, 'onStable' | 'next'> {
   readonly onDone: (result: AnyResult | null) => Promise<unknown> | undefined;
 }
 
+const opened = { history: [], queued: [] };
 /** Resumes a run from an agent's journal. Returns at once; if it cannot be resumed, the result rejects. */
 export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, told: Resumption): StartedRun {
   const { core } = live;
@@ -68,8 +69,8 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
       let upgraded: Upgraded = { tools: 'now', prompt: null };
       if (past.lines.at(-1)?.t !== 'end' && told.onlyEnds !== true) {
         const setup = await live.ready(signal);
-        const opened = { history: [], queued: [] };
         const now = newHead(core, { runId, input: { task: '', content: null }, opened, setup, metadata: {} });
+        if (now.refused !== undefined && !signal.aborted) throw notNow(runId, now.refused);
         upgraded = await upgradedRun(core, past, now);
       }
       const owner = ownerIn(head);
@@ -116,6 +117,10 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
   live.add(started);
   return started;
 }
+
+/** A server that it cannot do without is not ready: nothing that was answered or done is spent, and it can be resumed later. */
+const notNow = (runId: string, { code, message }: NonNullable<RunRecord['refused']>): Error =>
+  Object.assign(new Error(`Run ${runId} cannot continue: ${message}`), { code });
 
 async function takeRun(core: AgentCore, runId: string, told: Resumption): Promise<TakenRun> {
   const store = core.journal();

@@ -79,7 +79,7 @@ function waitingCall({ machine, context, value }: AnyMachineSnapshot): Omit<Pend
   const state = stateText(value);
   if (machine.id === 'agent')
     return isIn<typeof agentMachine>(state, 'ERROR_RECOVERY.ASKING_HUMAN') ? questionInput(context) : null;
-  if (machine.id !== 'toolCall' || !isIn<typeof toolCallMachine>(state, 'AWAITING_APPROVAL')) return null;
+  if (machine.id !== 'toolCall' || !isIn<typeof toolCallMachine>(state, 'AWAITING_APPROVAL.ASKING')) return null;
   const { request, args, spec }: ToolCallContext = context;
   const about = { callId: request.callId, tool: spec?.name ?? '', args, reason: askedBecause(context) };
   return { ...about, ...(spec === null ? {} : sourceOf(spec)) };

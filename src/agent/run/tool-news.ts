@@ -56,25 +56,25 @@ export class ToolNews {
 
   /** `below`: the tools of an agent below have changed. */
   async #announce(below: boolean): Promise<void> {
+    await Promise.all([...this.#runs.keys()].map(async (started) => this.#announceTo(started, below)));
+  }
+
+  async #announceTo(started: StartedRun, below: boolean): Promise<void> {
     const core = this.#core;
-    await Promise.all(
-      [...this.#runs].map(async ([started, known]) => {
-        if (known === null) return;
-        const { owner } = started;
-        const children = below ? toJson(await childrenNow(core.children, owner)) : null;
-        if (children?.ok === false) return;
-        const toolset = core.toolset(await core.granted(owner));
-        const json = toJson(toolset);
-        if ((!below && known === toolset) || !json.ok || this.#runs.get(started) !== known) return;
-        this.#runs.set(started, toolset);
-        const changed: OutsideEvent = {
-          type: 'tools.changed',
-          toolset: json.value,
-          ...(children === null ? {} : { children: children.value }),
-        };
-        // If it cannot be written the run has ended, and reports why.
-        await started.send(changed).catch(() => false);
-      }),
-    );
+    const known = this.#runs.get(started) ?? null;
+    if (known === null) return;
+    const children = below ? toJson(await childrenNow(core.children, started.owner)) : null;
+    const toolset = core.toolset(await core.granted(started.owner));
+    // It was told of another change meanwhile, which may have been read before this one.
+    if (this.#runs.get(started) !== known) return this.#announceTo(started, below);
+    const json = toJson(toolset);
+    if (children?.ok === false || (!below && known === toolset) || !json.ok) return;
+    this.#runs.set(started, toolset);
+    const changed: OutsideEvent = {
+      type: 'tools.changed',
+      toolset: json.value,
+      ...(children === null ? {} : { children: children.value }),
+    };
+    await started.send(changed).catch(() => false); // If it cannot be written the run has ended, and reports why.
   }
 }

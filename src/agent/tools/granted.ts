@@ -50,16 +50,15 @@ export async function grantedBy(
     const changes = of === null ? null : await permissions.changesOf?.(of);
     if (changes != null) outdated.set(key, changes);
   });
-  const { promise: over, resolve: stop } = Promise.withResolvers<void>();
+  const { promise: over, resolve: stop } = Promise.withResolvers<unknown>();
   const timer = setTimeout(stop, LONGEST_ANSWER_MS);
-  const abort = (): void => stop();
-  signal?.addEventListener('abort', abort, { once: true });
-  if (signal?.aborted === true) stop();
+  signal?.addEventListener('abort', stop, { once: true });
+  if (signal?.aborted === true) stop(null);
   try {
-    await Promise.race([Promise.all(answers), over]);
+    await Promise.race([Promise.allSettled(answers), over]);
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener('abort', abort);
+    signal?.removeEventListener('abort', stop);
   }
   // Answers that come later change nothing.
   return { keys: new Set(keys), outdated: new Map(outdated) };
@@ -76,12 +75,7 @@ export async function keepGrant(permissions: Permissions | undefined, spec: Tool
 async function isAllowed(permissions: Permissions, key: string, spec: ToolSpec): Promise<boolean> {
   const of = serverToolOf(spec);
   if (of === null && spec.origin.kind === 'mcp') return false;
-  try {
-    const answer = of === null ? permissions.isAlwaysAllowed(key) : permissions.isAlwaysAllowed(key, of);
-    return (await answer) === true;
-  } catch {
-    return false;
-  }
+  return (await (of === null ? permissions.isAlwaysAllowed(key) : permissions.isAlwaysAllowed(key, of))) === true;
 }
 
 let standIn: ((agent: string) => Permissions) | null = null;

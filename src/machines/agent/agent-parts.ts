@@ -9,7 +9,6 @@ import {
 } from '../../actors/ask-approval.ts';
 import { type CheckOutputResult, checkOutput } from '../../actors/check-output.ts';
 import { describeAgent, type PromptTexts, composePrompt } from '../../actors/compose-prompt.ts';
-import { leafErrorOf } from '../../actors/leaf.ts';
 import { type AgentContext, cancelledEnding, setupTaken } from './agent-context.ts';
 import type { AgentInput, AgentSetup, OutputSpec, ToolsChanged, Toolset } from '../contract/agent-setup.ts';
 import type { CallOutcome } from '../tool-call/call-request.ts';
@@ -75,6 +74,7 @@ import {
   failedTurnEnding,
   isAnswerCut,
   isThirdUnusable,
+  llmErrorEnding,
   planRefused,
   planTaken,
   takenReply,
@@ -262,9 +262,9 @@ export const agentParts = setup({
       ending: ({ context }, output: LlmCallOutput) =>
         output.kind === 'model.failed' ? failedTurnEnding(context, output.error) : context.ending,
     }),
-    endWithFailure: assign({ ending: ({ context, event }) => failureEnding(context, leafErrorOf(event)) }),
+    endWithFailure: assign({ ending: ({ context, event }) => failureEnding(context, event) }),
     endUnusable: assign({
-      ending: ({ context }) => failureEnding(context, { code: 'unusable-reply', message: 'no usable reply' }),
+      ending: ({ context }) => llmErrorEnding(context, { code: 'unusable-reply', message: 'no usable reply' }),
     }),
     endCancelled: assign({
       ending: ({ context, event }) =>

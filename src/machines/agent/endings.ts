@@ -1,7 +1,7 @@
 import type { ToolResult } from '../../tools/result.ts';
 import type { AgentContext, Ending, PlannedCall, PlanProgress } from './agent-context.ts';
 import { llmErrorEnding } from './planning.ts';
-import type { LeafError } from '../../actors/journal.ts';
+import { leafErrorOf } from '../../actors/leaf.ts';
 import { STOPPED, batchClosed, planMessages } from './execution.ts';
 import type { CallOutcome } from '../tool-call/call-request.ts';
 import { type Stopping, callsNotBegun, withSpentByStopped } from '../tool-call/delegation.ts';
@@ -106,9 +106,9 @@ export function abandonedEnding(
   };
 }
 
-/** The ending for work of a turn that failed. A prompt that the user's code could not make is no failure of the model. */
-export function failureEnding(context: AgentContext, error: LeafError): Ending {
-  return error.code === 'prompt-failed' ? abandonedEnding(context, error) : llmErrorEnding(context, error);
+/** The ending for work of a turn that failed. Of what the user's code could not do the model is innocent. */
+export function failureEnding(context: AgentContext, event: { readonly type: string }): Ending {
+  return (event.type === 'xstate.error.actor.llmCall' ? llmErrorEnding : abandonedEnding)(context, leafErrorOf(event));
 }
 
 /** The ids of the calls that are stopped at the end, as actors below the agent. */
