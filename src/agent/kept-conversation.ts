@@ -32,7 +32,7 @@ export interface Opening {
 }
 
 /** Where a conversation is kept for later processes. */
-export type Keeper = Pick<KeptConversation, 'hold' | 'opening' | 'last'>;
+export type Keeper = Pick<KeptConversation, 'id' | 'hold' | 'opening' | 'last'>;
 
 /** What the next run of a conversation starts from, once the last one has ended. */
 export interface Reopened extends Opening {
@@ -99,11 +99,11 @@ interface KeptPort {
 
 /** Owns: one conversation in a journal that can list and read its runs. Does not own: the live runs in it. */
 export class KeptConversation {
-  readonly #id: string;
+  readonly id: string;
   readonly #port: KeptPort;
 
   constructor(id: string, port: KeptPort) {
-    this.#id = id;
+    this.id = id;
     this.#port = port;
   }
 
@@ -127,8 +127,8 @@ export class KeptConversation {
   async hold(): Promise<() => void | Promise<void>> {
     const { claim } = this.#port.journal();
     if (claim === undefined) return () => undefined;
-    const leave = await claim(`conversation ${this.#id}`);
-    if (leave === null) throw new ConversationError('conversation-busy', this.#id, (await this.last())?.runId ?? null);
+    const leave = await claim(`conversation ${this.id}`);
+    if (leave === null) throw new ConversationError('conversation-busy', this.id, (await this.last())?.runId ?? null);
     return leave;
   }
 
@@ -137,11 +137,11 @@ export class KeptConversation {
     const last = await this.last();
     if (last === null) return { history: [], queued: [], resumed: null };
     const { runId, state } = last;
-    if (state === 'running') throw new ConversationError('conversation-busy', this.#id, runId);
-    if (state === 'waiting' && !waiting) throw new ConversationError('conversation-waiting', this.#id, runId);
+    if (state === 'running') throw new ConversationError('conversation-busy', this.id, runId);
+    if (state === 'waiting' && !waiting) throw new ConversationError('conversation-waiting', this.id, runId);
     const resumed = state === 'ended' ? null : await this.#carriedOn(runId, { context, park, next });
     if (resumed?.status === 'waiting' && park) return { history: [], queued: [], resumed };
-    if (resumed?.status === 'waiting') throw new ConversationError('conversation-waiting', this.#id, runId);
+    if (resumed?.status === 'waiting') throw new ConversationError('conversation-waiting', this.id, runId);
     // A run whose end could not be written has not ended: nothing may begin after it.
     if (resumed !== null && (await this.last())?.state !== 'ended') throw unended(runId, resumed);
     const behind = await this.#behind(runId);
@@ -161,12 +161,12 @@ export class KeptConversation {
       return await this.#port.carryOn(runId, how);
     } catch (error) {
       if (!(error instanceof JournalError) || error.code !== 'run-locked') throw error;
-      throw new ConversationError('conversation-busy', this.#id, runId);
+      throw new ConversationError('conversation-busy', this.id, runId);
     }
   }
 
   async #list(limit?: number): Promise<readonly RunSummary[]> {
-    const metadata = conversationMetadata({ id: this.#id, owner: this.#id });
+    const metadata = conversationMetadata({ id: this.id, owner: this.id });
     return (await this.#port.journal().list?.({ metadata, ...(limit === undefined ? {} : { limit }) })) ?? [];
   }
 

@@ -162,7 +162,7 @@ export class LiveConversation {
       });
       if (waits !== null) {
         this.#refuseLine(waits);
-        if (!how.waiting) throw new ConversationError('conversation-waiting', this.#port.agent, waits);
+        if (!how.waiting) throw new ConversationError('conversation-waiting', keeper.id, waits);
         await leave();
       } else {
         found(behind);
@@ -282,7 +282,7 @@ export class LiveConversation {
 
   #refuseLine(runId: string): void {
     for (const { turn } of this.#line)
-      turn.reject(new ConversationError('conversation-waiting', this.#port.agent, runId));
+      turn.reject(new ConversationError('conversation-waiting', this.#port.keeper?.id ?? this.#port.agent, runId));
     this.#line = [];
     this.#answerAll('kept');
   }

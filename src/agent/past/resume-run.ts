@@ -35,7 +35,9 @@ interface Resumption extends Pick<RunToLaunch, 'onStable' | 'next'> {
   readonly onDone: (result: AnyResult | null) => Promise<unknown> | undefined;
 }
 
+/** A resumed run has its conversation in its own record. */
 const opened = { history: [], queued: [] };
+
 /** Resumes a run from an agent's journal. Returns at once; if it cannot be resumed, the result rejects. */
 export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, told: Resumption): StartedRun {
   const { core } = live;

@@ -182,7 +182,8 @@ test.each(['steer', 'interrupt', 'queue'] as const)(
     model.free('hold on');
     expect(await released).toBe(true);
     expect(await run).toMatchObject({ status: 'waiting', reason: 'released' });
-    if (whenBusy === 'queue') expect(await late).toMatchObject({ error: { code: 'conversation-waiting' } });
+    const message = expect.stringMatching(/^The conversation 'c' waits/);
+    if (whenBusy === 'queue') expect(await late).toMatchObject({ error: { code: 'conversation-waiting', message } });
     await expect.poll(async () => JSON.stringify((await journal.read?.(run.runId))?.lines)).toContain('late');
     await talk.resume();
     const said = spoken(await talk.history).filter((text) => !text.includes('/'));
