@@ -65,7 +65,7 @@ export const simulateCommand: Command = {
     // Loaded only now: help and wrong usage need none of it.
     const [{ loadSimulated, writeFailures }, { outFolder }, { ownPart, partsOf, simulateParts }] = await Promise.all([
       import('./simulate-agent.ts'),
-      import('../command/out-folder.ts'),
+      import('../command/command.ts'),
       import('./parts.ts'),
     ]);
     const folder = outFolder(args, '.signalbox/simulate');

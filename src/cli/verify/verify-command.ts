@@ -46,9 +46,9 @@ export const verifyCommand: Command = {
     const [{ loadAgents, verifyAgent }, { exploredSoFar, verdictText }, { showProgress }, { outFolder }] =
       await Promise.all([
         import('./verify-agent.ts'),
-        import('./verify-text.ts'),
+        import('./verify-agent.ts'),
         import('./show-progress.ts'),
-        import('../command/out-folder.ts'),
+        import('../command/command.ts'),
       ]);
     const folder = outFolder(args, '.signalbox/verify');
     const agents = await loadAgents(file, args.values.get('export'));
