@@ -2,7 +2,7 @@ import '../platform.ts';
 export { replay } from '../journal/replay/replay.ts';
 export { assertCalledTool, assertEndsWith, assertOutput, assertTransitions, assertVisited } from './assertions.ts';
 export { canReach } from './explore/explore-paths.ts';
-export { ExplorationError } from './explore/walk/exploration-error.ts';
+export { ExplorationError } from './explore/walk/exploration.ts';
 export { explorePaths } from './explore/explore-paths.ts';
 export { playBack } from './explore/walk/counterexample.ts';
 export { fakeTool } from './fake-tool.ts';

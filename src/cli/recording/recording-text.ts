@@ -1,6 +1,5 @@
 import { type Recording, lineNumber } from '../../journal/format/recording.ts';
-import { layOut } from '../../output/console/layout.ts';
-import { painter, type Style } from '../../output/console/paint.ts';
+import { layOut, painter, type Style } from '../../output/console/paint.ts';
 import type { Terminal } from '../../output/console/terminal.ts';
 import { deltaReader } from '../../journal/format/deltas.ts';
 import type { RecordLine, StartRecord } from '../../journal/format/record.ts';

@@ -10,9 +10,8 @@ import {
   httpSchema,
   stdioSchema,
 } from './config.ts';
-import { shownAddress, splitAddress } from './server-secrets.ts';
+import { shownAddress, splitAddress, expandVariables } from './environment-variables.ts';
 import { type CheckedAuth, expandAuth, isLoopback } from './auth.ts';
-import { expandVariables } from './environment-variables.ts';
 
 /**
  * Reads the `mcpServers` object: checks each entry, expands its variables, fills in the defaults. Entries with

@@ -1,6 +1,5 @@
 import { hasTalk, waitingCalls } from '../model/talk.ts';
-import { isComparing, type Pane } from '../state/page-state.ts';
-import { usePage } from '../state/page-context.ts';
+import { isComparing, type Pane, usePage } from '../state/page-state.ts';
 import { ChartBoard } from './chart/ChartBoard.tsx';
 import { DeskBoard } from './desk/DeskBoard.tsx';
 import { Dialogs } from './dialogs/Dialogs.tsx';

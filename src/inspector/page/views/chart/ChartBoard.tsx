@@ -11,7 +11,7 @@ import {
   visitsAt,
 } from '../../model/actor-state.ts';
 import { escapedLine } from '../../model/escaped-text.ts';
-import { usePage } from '../../state/page-context.ts';
+import { usePage } from '../../state/page-state.ts';
 import { ChartMain } from './ChartMain.tsx';
 import { autoCollapsed, routePath } from '../../model/chart.ts';
 import type { ChartLayout } from '../../../layout/chart-layout.ts';

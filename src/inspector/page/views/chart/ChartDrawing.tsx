@@ -1,5 +1,10 @@
-import type { ChartLayout, Point, ChartRoute, StateBox } from '../../../layout/chart-layout.ts';
-import { ellipsis } from '../../../layout/transition-text.ts';
+import {
+  type ChartLayout,
+  type Point,
+  type ChartRoute,
+  type StateBox,
+  ellipsis,
+} from '../../../layout/chart-layout.ts';
 import { routePath } from '../../model/chart.ts';
 import { escapedLine } from '../../model/escaped-text.ts';
 import type { Tone } from '../../../frames/protocol.ts';

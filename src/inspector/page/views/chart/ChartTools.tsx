@@ -1,5 +1,5 @@
 import { type Camera, type Size, zoomAt } from '../../model/chart.ts';
-import { usePage } from '../../state/page-context.ts';
+import { usePage } from '../../state/page-state.ts';
 import { Button, IconButton } from '../parts/Button.tsx';
 
 interface ChartToolsProps {

@@ -8,7 +8,7 @@ import { escapedLine } from '../../model/escaped-text.ts';
 import { jsonDiff } from '../../model/compare/json-diff.ts';
 import { durationText } from '../../model/time-scale.ts';
 import type { PageModel, SessionModel } from '../../model/page-model.ts';
-import { usePage } from '../../state/page-context.ts';
+import { usePage } from '../../state/page-state.ts';
 import { Changes, Empty, NotKnown, useDetail } from '../parts/StepDetails.tsx';
 import { Icon, Lamp } from '../parts/Icon.tsx';
 import { JsonTree } from '../parts/Values.tsx';

@@ -1,4 +1,4 @@
-import { usePage } from '../../state/page-context.ts';
+import { usePage } from '../../state/page-state.ts';
 import { later } from '../parts/later.tsx';
 import { useState } from 'preact/hooks';
 import { escapedLine } from '../../model/escaped-text.ts';

@@ -1,6 +1,6 @@
 import { Button } from '../parts/Button.tsx';
 import { useState } from 'preact/hooks';
-import { usePage } from '../../state/page-context.ts';
+import { usePage } from '../../state/page-state.ts';
 import type { TalkItem } from '../../model/talk.ts';
 import { Empty } from '../parts/StepDetails.tsx';
 import { Lamp } from '../parts/Icon.tsx';

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import type { TalkItem, PlannedStep } from '../../model/talk.ts';
 import { durationText } from '../../model/time-scale.ts';
 import type { Tone } from '../../../frames/protocol.ts';
-import { usePage } from '../../state/page-context.ts';
+import { usePage } from '../../state/page-state.ts';
 import { goTo } from '../../state/walk.ts';
 import { Icon, Lamp } from '../parts/Icon.tsx';
 import { Button } from '../parts/Button.tsx';
