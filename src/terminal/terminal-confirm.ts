@@ -213,7 +213,9 @@ export function questionText(question: ConfirmQuestion) {
       ...(hidden === null ? [] : own(`${hidden} Deny, unless what you see is enough.`)),
       ...own('Tool:'),
       ...boxed([tool], size, SHORT).rows,
-      ...own(`y = allow this once, a = always allow this tool with any arguments, n = deny${showAll(hidden)}`),
+      ...own(
+        `y = allow this once, a = always allow this tool with any arguments, n = deny${hidden === null ? '' : ', s = show everything'}`,
+      ),
     ];
     const roomBelow = (source: readonly string[]): number =>
       size.rows - above(source).length - below(LONGEST_NOTE).length - OWN_ROWS;
@@ -279,10 +281,6 @@ function sourceParts(question: ConfirmQuestion, isLow: boolean): readonly Part[]
     { title: FROM, lines: [from, ...said] },
     { title: CHANGED, lines: changed },
   ];
-}
-
-function showAll(hidden: string | null): string {
-  return hidden === null ? '' : ', s = show everything';
 }
 
 function pretty(args: unknown, indent: number): readonly string[] {

@@ -156,12 +156,12 @@ export interface PracticeModel {
  * const agent = createAgent({ model: practice.model });
  * await practice.close();
  */
-export async function startPracticeModel(options: { readonly port?: number } = {}): Promise<PracticeModel> {
+export async function startPracticeModel(): Promise<PracticeModel> {
   const failedOnce = new Set<string>();
   const server = createServer((request, response) => {
     handle(request, response, failedOnce).catch(() => response.destroy());
   });
-  server.listen(options.port ?? 0, '127.0.0.1');
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;

@@ -103,7 +103,7 @@ export const forkCommand: Command = {
     const [file, extra] = args.positionals;
     if (file === undefined) throw new UsageError('the recording is missing. Name a file, or the id of a run.');
     if (extra !== undefined) throw new UsageError(`'${extra}' is one argument too many.`);
-    const choices = readAgentChoices(args, process.env);
+    const choices = readAgentChoices(args);
     const fork = { at: readLine(args), input: args.values.get('input'), ...readOutcome(args) };
     const [{ forkFile }, { readRecordingOf }] = await Promise.all([
       import('./continue-run.ts'),

@@ -20,10 +20,11 @@ export async function verifyAgent(
   try {
     const { head } = await agent[EXPLORE]('Explore.');
     const found = await explorePaths(agent, limits);
+    const fileName = name.replaceAll(/[^\p{L}\p{N}_-]+/gu, '-');
     const violations = found.violations.map(({ counterexample, ...violation }) => ({
       ...violation,
       /** Where the counterexample was written; null where that could not be. */
-      file: writeFound(folder, `${fileName(name)}.${violation.law}.jsonl`, counterexample),
+      file: writeFound(folder, `${fileName}.${violation.law}.jsonl`, counterexample),
     }));
     const endings: Record<string, number> = {};
     for (const { reason } of found.paths) endings[reason ?? 'none'] = (endings[reason ?? 'none'] ?? 0) + 1;
@@ -51,10 +52,6 @@ export async function verifyAgent(
   } finally {
     await close();
   }
-}
-
-function fileName(agent: string): string {
-  return agent.replaceAll(/[^\p{L}\p{N}_-]+/gu, '-');
 }
 
 /** An agent that a module exports. */

@@ -1,3 +1,4 @@
+import { defined } from '../../json/json.ts';
 import { escaped } from '../../output/console/escaped.ts';
 import { openTerminal } from '../../output/console/terminal.ts';
 import type { ExploreProgress } from '../../testing/explore/explore-options.ts';
@@ -52,12 +53,8 @@ export const verifyCommand: Command = {
       ]);
     const folder = outFolder(args, '.signalbox/verify');
     const agents = await loadAgents(file, args.values.get('export'));
-    const limits = {
-      maxSeconds,
-      ...(maxSteps === undefined ? {} : { maxSteps }),
-      ...(maxPaths === undefined ? {} : { maxPaths }),
-    };
-    const terminal = openTerminal(process.stdout, undefined, process.env);
+    const limits = defined({ maxSeconds, maxSteps, maxPaths });
+    const terminal = openTerminal(process.stdout);
     const json = args.flags.has('json');
     const verdicts = [];
     for (const agent of agents) {

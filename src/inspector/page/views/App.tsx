@@ -10,7 +10,7 @@ import { useEffect } from 'preact/hooks';
 import { escapedLine } from '../model/escaped-text.ts';
 import { compareWith } from '../state/orders.ts';
 import { showSession } from '../state/walk.ts';
-import { Lamp } from './parts/Icon.tsx';
+import { Lamp } from './parts/Button.tsx';
 import { statusText } from '../model/tone.ts';
 
 const PANES: readonly (readonly [Pane, string])[] = [
