@@ -43,8 +43,8 @@ const LAYERS: Readonly<Record<string, RegExp>> = {
   inspector: /src\/inspector\/index\.ts$/,
   testing: /src\/testing\/index\.ts$/,
   // Each command's options and help; its work is loaded when it is known.
-  cli: /src\/cli\/(?:start\.ts$|command\/|agent\/agent-flags\.ts$|(?!chat|run-|journal-)(?:[\w-]+\/)?[\w-]+-command\.ts$)/,
-  'cli-recordings': /src\/cli\/(?:recording\/(?!continue-run)|runs\/|journal-command)/,
+  cli: /src\/cli\/(?:start\.ts$|command\/|agent\/agent-flags\.ts$|(?!chat|run-)(?:[\w-]+\/)?[\w-]+-command\.ts$)/,
+  'cli-recordings': /src\/cli\/(?:recording\/(?!continue-run)|runs\/)/,
   'cli-agent': /src\/cli\/(?:agent\/|chat\/|practice\/|run-command\.ts$|recording\/continue-run)/,
   'cli-mcp': /src\/cli\/mcp\//,
   'cli-parse': /src\/cli\/parse\//,

@@ -10,7 +10,7 @@ import { keepPublicDeclarations } from './public-declarations.ts';
 const PAGE = 'dist/inspector/page';
 const ASSETS = join(PAGE, 'assets');
 /** What is large: the inspector reads it compressed as well. */
-const LARGE = /^(?:main\.js|styles\.css|player\.js|layout-engine\.js|known-forms\.js|layouts-\w+\.json)$/;
+const LARGE = /^(?:main\.js|styles\.css|player\.js|layout-engine\.js|SchemaForm\.js|layouts-\w+\.json)$/;
 
 // npm builds before it packs; who has just built says so with SIGNALBOX_BUILT=1, and what is there is packed.
 const isBuilt = process.env['SIGNALBOX_BUILT'] === '1' && existsSync('dist/cli/main.js');

@@ -18,7 +18,7 @@ export const runCommand: Command = {
   async run(args) {
     const question = args.positionals.join(' ');
     if (question.trim() === '') throw new UsageError('the question is missing. Put it in quotation marks.');
-    const choices = readAgentChoices(args, process.env);
+    const choices = readAgentChoices(args);
     const json = args.flags.has('json');
     // Loaded only now: help and wrong usage need none of it.
     const { makeAgent } = await import('./agent/make-agent.ts');

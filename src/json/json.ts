@@ -14,6 +14,16 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** An object without its members that are undefined: what is not given is not there. */
+export function defined<T extends object>(members: T): Defined<T>;
+export function defined(members: object): object {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+}
+
+type Defined<T> = { [Name in keyof T as undefined extends T[Name] ? never : Name]: T[Name] } & {
+  [Name in keyof T as undefined extends T[Name] ? Name : never]?: Exclude<T[Name], undefined>;
+};
+
 /** An object under construction. */
 export type Building = Record<string, Json>;
 
@@ -67,4 +77,27 @@ function freezeItems(list: readonly unknown[]): void {
   if (grew) while (at < before.length && list[at] === before[at]) at += 1;
   for (; at < list.length; at += 1) deepFreeze(list[at]);
   if (key !== undefined) frozenLists.set(key, new WeakRef(list));
+}
+
+/**
+ * Makes a function that gives an object members which are worked out when they are read, as own members, so that spreading
+ * the object copies them. All objects share the getters: V8 gives an object with getters of its own a hidden class of its
+ * own, and that keeps what they refer to until the next full collection.
+ */
+export function lazyMembers<TSource, TMembers extends object>(members: {
+  readonly [Name in keyof TMembers]: (source: TSource) => TMembers[Name];
+}): <T extends object>(target: T, source: TSource) => T & Readonly<TMembers> {
+  const hidden = Symbol('source');
+  const getters: PropertyDescriptorMap = {};
+  for (const [name, read] of Object.entries<(source: TSource) => unknown>(members))
+    getters[name] = {
+      enumerable: true,
+      configurable: true,
+      get(this: { readonly [hidden]: TSource }) {
+        return read(this[hidden]);
+      },
+    };
+  return (target, source) =>
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has them now
+    Object.defineProperties(Object.defineProperty(target, hidden, { value: source }), getters) as never;
 }

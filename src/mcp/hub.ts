@@ -2,6 +2,7 @@
  * Owns: the MCP servers of one agent: which there are, what their tools are called, who answers a call. Does not own: the
  * connections' lifecycles, and connections that were made elsewhere.
  */
+import { defined } from '../json/json.ts';
 import { type McpCalls, McpError, type McpTool } from '../actors/mcp/mcp-calls.ts';
 import type { Effects, Policy, ToolIdentity } from '../tools/spec.ts';
 import type { McpConnection, McpConnectionNews, McpConnectionOptions, McpState } from './connection-types.ts';
@@ -252,10 +253,7 @@ function traitsOf(
   const fromServer = settings.policy === 'by-annotations' ? policyFromAnnotations(tool) : (settings.policy ?? null);
   return {
     policy: override?.policy ?? fromServer,
-    effects: effectsOf({
-      ...(tool.annotations === undefined ? {} : { annotations: tool.annotations }),
-      ...(override === undefined ? {} : { override }),
-    }),
+    effects: effectsOf(defined({ annotations: tool.annotations, override })),
     timeoutMs: override?.timeoutMs ?? settings.timeoutMs,
     polling: override?.polling ?? false,
     onError: override?.onError ?? null,

@@ -11,7 +11,7 @@ import {
   type Pending,
 } from './judges/checks.ts';
 import type { RecordingSource, Subject, Judgement } from './judges/evidence.ts';
-import { framesAbove } from './recordings/recording-errors.ts';
+import { framesAbove } from './recordings/runs-on-recordings.ts';
 import type { ExpectedTransitions } from './judges/judge-path.ts';
 
 type AtOnce = AnyResult | RecordingSource;

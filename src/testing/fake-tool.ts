@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../json/json.ts';
+import { type Json, type JsonObject, defined } from '../json/json.ts';
 import { optionsOf } from '../json/known-options.ts';
 import type { OnError } from '../recovery/steps.ts';
 import { type ExecuteContext, type Tool, tool } from '../tools/tool.ts';
@@ -46,8 +46,7 @@ export function fakeTool(
     ...others,
     name,
     description: others.description ?? `A fake ${name}.`,
-    ...(policy === undefined ? {} : { policy }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...defined({ policy, timeoutMs }),
     execute: (args: JsonObject, context) => {
       calls.push(args);
       const result = results[Math.min(calls.length, results.length) - 1];

@@ -193,11 +193,6 @@ function isMistake(name: string): name is MistakeName {
   return Object.hasOwn(MISTAKES, name);
 }
 
-interface KnownTool {
-  readonly name: string;
-  readonly schema: JsonSchema;
-}
-
 /** A random reply: any of the offered tools with any arguments that fit, a plan, or an answer. */
 function inventReply(request: ModelRequest, random: Random): ModelReply {
   const tools = toolsOf(request);
@@ -215,7 +210,7 @@ function inventReply(request: ModelRequest, random: Random): ModelReply {
   return { content: '', toolCalls: Array.from({ length: 1 + random.below(2) }, call) };
 }
 
-function toolsOf({ tools, messages }: ModelRequest): readonly KnownTool[] {
+function toolsOf({ tools, messages }: ModelRequest): readonly { readonly name: string; readonly schema: JsonSchema }[] {
   const system = messages[0]?.content;
   const known =
     tools?.map(({ name, inputSchema }) => ({ name, schema: inputSchema })) ??

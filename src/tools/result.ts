@@ -61,12 +61,6 @@ export function cutMiddle(text: string, maxChars: number): string {
   return `${text.slice(0, head)}\n… [${left} characters cut out here] …\n${end}`;
 }
 
-/** An image of a result, as a `data:` address. */
-interface ResultImage {
-  readonly type: 'image';
-  readonly url: string;
-}
-
 /** The kinds that models take; others are only named. */
 const IMAGE_TYPES: ReadonlySet<unknown> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
 /** The longest base64 of an image that is sent: larger ones are refused by most providers. */
@@ -97,8 +91,8 @@ export function withoutMedia(result: ToolResult, images: 'sent' | 'named'): Tool
   return { ...shown, status: result.status };
 }
 
-/** The images of a result that a model takes, in their order, as {@link withoutMedia} announces them with `sent`. */
-export function imagesOf(result: ToolResult): readonly ResultImage[] {
+/** The images of a result that a model takes, as `data:` addresses in their order, as {@link withoutMedia} announces them with `sent`. */
+export function imagesOf(result: ToolResult): readonly { readonly type: 'image'; readonly url: string }[] {
   return ['data', 'parts']
     .flatMap((key) => result[key] ?? [])
     .flatMap((value) => mediaOf(value) ?? [])

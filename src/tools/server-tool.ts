@@ -1,5 +1,5 @@
 import { isList } from '../json/depth.ts';
-import type { Json, JsonObject } from '../json/json.ts';
+import { type Json, type JsonObject, defined } from '../json/json.ts';
 import type { ToolChange, ToolIdentity, ToolSpec } from './spec.ts';
 
 /** What a person was shown of a tool of a server, as texts of at most 4 000 characters. */
@@ -67,15 +67,16 @@ export function serverToolOf({ name, description, inputSchema, origin }: ToolSpe
 export function sourceOf({ description, origin, changes }: ToolSpec): ToolSource {
   if (origin.kind !== 'mcp') return {};
   const { address, title, annotations } = origin.identity ?? {};
-  return {
+  const said = description === '' ? undefined : description;
+  return defined({
     server: origin.server,
-    ...(address === undefined ? {} : { address }),
+    address,
     serverTool: origin.tool,
-    ...(title === undefined ? {} : { title }),
-    ...(description === '' ? {} : { description }),
-    ...(annotations === undefined ? {} : { annotations }),
-    ...(changes === undefined ? {} : { changes }),
-  };
+    title,
+    description: said,
+    annotations,
+    changes,
+  });
 }
 
 /** Why a person is asked, in a sentence. */

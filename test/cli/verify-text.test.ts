@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { VerifiedAgent } from '../../src/cli/verify/verify-agent.ts';
-import { verdictText } from '../../src/cli/verify/verify-text.ts';
+import { type VerifiedAgent, verdictText } from '../../src/cli/verify/verify-agent.ts';
 
 const verdict: VerifiedAgent = {
   agent: 'shop',

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { checkSnippets } from './check-snippets.ts';
-import { type Block, blocks, document, documents, root } from './documents.ts';
+import { type Block, blocks, document as page, documents, root } from './documents.ts';
 
 const all = documents().flatMap(blocks);
 const code = all.filter(({ info }) => /^(ts|typescript|js|javascript|tsx)\b/.test(info));
@@ -23,7 +23,7 @@ test('what readers run as it stands has no declaration that the oldest supported
     /\.tsx?$/.test(file),
   );
   expect(examples.length).toBeGreaterThan(15);
-  expect(examples.filter((file) => declaration.test(document(`examples/${file}`).text))).toEqual([]);
+  expect(examples.filter((file) => declaration.test(page(`examples/${file}`).text))).toEqual([]);
 });
 
 test('every TypeScript block compiles, and one that does not is found by its line', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mapResult } from '../../src/mcp/calls/map-result.ts';
+import { mapResult } from '../../src/mcp/calls/tool-calls.ts';
 
 const text = (value: string) => ({ type: 'text', text: value });
 const image = { type: 'image', data: 'aGk=', mimeType: 'image/png' };

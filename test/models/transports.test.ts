@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { AzureOpenAI, OpenAI } from 'openai';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { configuredModel } from '../../src/models/chat/chat-model.ts';
-import { secretsOf } from '../../src/models/endpoint/model-secrets.ts';
+import { secretsOf } from '../../src/models/endpoint/endpoint.ts';
 import { chatModel, type ChatModelOptions } from '../../src/models/index.ts';
 import { startModelServer, type ModelServerOptions, type Scripted } from '../support/model-server.ts';
 import { modelAt, overEachTransport, overOwnTransports } from '../support/transports.ts';

@@ -1,9 +1,8 @@
-import type { JsonObject } from '../../json/json.ts';
+import { type JsonObject, lazyMembers } from '../../json/json.ts';
 import { copyOf, describeThrown, toJson } from '../../json/to-json.ts';
 import { type ToolResult, toToolResult } from '../../tools/result.ts';
 import type { Effects, ToolOrigin } from '../../tools/spec.ts';
 import { Deadline } from '../deadline.ts';
-import { lazyMembers } from '../../json/lazy-members.ts';
 import { type LeafIo, leaf } from '../leaf.ts';
 import type { McpCalls, McpQuestion } from '../mcp/mcp-calls.ts';
 import { retryHint } from '../retry-after.ts';

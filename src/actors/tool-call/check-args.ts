@@ -1,8 +1,7 @@
 import type { Issue } from '../../json/errors.ts';
-import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import { type Json, type JsonObject, isJsonObject, lazyMembers } from '../../json/json.ts';
 import { copyOf, describeThrown } from '../../json/to-json.ts';
 import { type Deadline, withinLimit } from '../deadline.ts';
-import { lazyMembers } from '../../json/lazy-members.ts';
 import { leaf } from '../leaf.ts';
 
 /** Arguments that fit the JSON Schema, to be checked by the tool's own code. */

@@ -1,4 +1,4 @@
-import { lazyMembers } from '../../json/lazy-members.ts';
+import { lazyMembers } from '../../json/json.ts';
 import type { OwnRedactor } from '../../actors/redactor.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { Recording } from '../../journal/format/recording.ts';

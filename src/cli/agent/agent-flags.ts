@@ -42,12 +42,12 @@ export const AGENT_OPTIONS: readonly OptionSpec[] = [
 ];
 
 /** Reads those options. Throws a {@link UsageError} for an impossible value. */
-export function readAgentChoices(args: Arguments, env: NodeJS.ProcessEnv): AgentChoices {
+export function readAgentChoices(args: Arguments): AgentChoices {
   const { values, flags } = args;
   return {
     model: values.get('model'),
     baseURL: values.get('base-url'),
-    apiKey: readApiKey(values.get('api-key-env'), env),
+    apiKey: readApiKey(values.get('api-key-env')),
     mcpFile: values.get('mcp'),
     maxSteps: wholeNumber(args, 'max-steps'),
     recordFile: values.get('record'),
@@ -57,9 +57,9 @@ export function readAgentChoices(args: Arguments, env: NodeJS.ProcessEnv): Agent
   };
 }
 
-function readApiKey(name: string | undefined, env: NodeJS.ProcessEnv): string | undefined {
+function readApiKey(name: string | undefined): string | undefined {
   if (name === undefined) return undefined;
-  const key = env[name]?.trim() ?? '';
+  const key = process.env[name]?.trim() ?? '';
   if (key === '') throw new UsageError(`--api-key-env: the environment variable ${name} is not set.`);
   return key;
 }

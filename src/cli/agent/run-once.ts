@@ -47,7 +47,7 @@ export function answerOnConsole(): boolean {
 
 /** A text of ours as standard error shows it: wrapped between words. */
 export function wrappedNotice(text: string): string {
-  const { columns } = openTerminal(process.stderr, undefined, process.env);
+  const { columns } = openTerminal(process.stderr);
   return wrapText(text, Math.min(columns(), MOST_COLUMNS)).join('\n');
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../../json/json.ts';
 import type { Model } from '../../actors/model.ts';
 import { configuredModel } from '../../models/chat/chat-model.ts';
 import { type Discovery, discoverEndpoint } from '../../models/discovery/discover-endpoint.ts';
@@ -42,12 +43,7 @@ function optionsOf({ model, baseURL, apiKey }: AgentChoices, env: Environment): 
   const named = model === undefined || baseURL !== undefined ? undefined : readModelName(model);
   const name = named === undefined ? model : named.model;
   const preset = named?.preset.name ?? presetOfKey({ baseURL }, env);
-  return {
-    ...(preset === undefined ? {} : { preset }),
-    ...(name === undefined ? {} : { model: name }),
-    ...(baseURL === undefined ? {} : { baseURL }),
-    ...(apiKey === undefined ? {} : { apiKey }),
-  };
+  return defined({ preset, model: name, baseURL, apiKey });
 }
 
 /** A key alone names its server, where nothing else names one. */

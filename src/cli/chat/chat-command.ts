@@ -31,7 +31,7 @@ export const chatCommand: Command = {
     { name: 'session', value: '<name>', help: 'Continue the conversation with this name, or start it.' },
   ],
   async run(args) {
-    const choices = readAgentChoices(args, process.env);
+    const choices = readAgentChoices(args);
     const question = args.positionals.join(' ').trim();
     // Loaded only now: help and wrong usage need none of it.
     const { chooseJournal, makeAgent } = await import('../agent/make-agent.ts');

@@ -1,9 +1,12 @@
 import { didYouMean } from '../../json/nearest-name.ts';
 import type { RunStatus } from '../../machines/contract/run-result.ts';
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, accessSync, constants, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { resolve, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
+import { describeThrown } from '../../json/to-json.ts';
+import { escaped } from '../../output/console/escaped.ts';
+import { makeFolder } from '../../security/folders.ts';
 
 /** An option that a command takes: a flag, or with `value` one that is followed by a value. */
 export interface OptionSpec {
@@ -199,4 +202,41 @@ function valueOf(spec: OptionSpec, value: string | undefined, inline: boolean): 
 function unknownOption(rawName: string, specs: readonly OptionSpec[]): UsageError {
   const names = specs.map(({ name }) => `--${name}`);
   return new UsageError(`There is no option '${rawName}'.${didYouMean(rawName, names)}`);
+}
+
+/**
+ * The folder that `--out` names. Throws a {@link UsageError} if nothing can be written there: before the work is done,
+ * not after it. The folder that is used without the option is not looked at: mostly there is nothing to write.
+ */
+export function outFolder({ values }: Arguments, otherwise: string): string {
+  const folder = values.get('out');
+  if (folder === undefined) return otherwise;
+  let there = resolve(folder);
+  while (!existsSync(there)) there = dirname(there);
+  if (!statSync(there).isDirectory()) throw new UsageError(`--out: '${escaped(there)}' is not a folder.`);
+  try {
+    accessSync(there, constants.W_OK | constants.X_OK);
+  } catch {
+    throw new UsageError(`--out: nothing can be written to '${escaped(there)}'.`);
+  }
+  return folder;
+}
+
+/**
+ * Writes what a command has found, and returns the path. Null where that fails, which is said on standard error: what was
+ * found is still to be printed.
+ */
+export function writeFound(folder: string, name: string, text: string): string | null {
+  const file = join(folder, name);
+  const draft = `${file}.new`;
+  try {
+    makeFolder(folder);
+    writeFileSync(draft, text, { mode: 0o600 });
+    renameSync(draft, file);
+    return file;
+  } catch (error) {
+    console.error(`signalbox: '${escaped(file)}' could not be written: ${describeThrown(error).message}`);
+    if (existsSync(draft)) rmSync(draft);
+    return null;
+  }
 }

@@ -5,10 +5,17 @@ import { createMcpConnection } from '../../mcp/create-connection.ts';
 import { escaped } from '../../output/console/escaped.ts';
 import { EXIT_CODE } from '../command/command.ts';
 import type { Trying, McpEntry, UsableEntry, WrongEntry } from './mcp-servers.ts';
-import { type Finding, type Symptoms, lastLines } from './mcp-finding.ts';
+import {
+  type Finding,
+  finding,
+  type Symptoms,
+  lastLines,
+  diagnoseHttp,
+  diagnoseProcess,
+  diagnoseStart,
+} from './mcp-diagnosis.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { nearestName } from '../../json/nearest-name.ts';
-import { diagnoseHttp, diagnoseProcess, diagnoseStart } from './mcp-diagnosis.ts';
 
 /** What was found out about one server. */
 interface Report {
@@ -104,7 +111,7 @@ function tooManyTools({ server: { settings } }: UsableEntry, { tools }: McpConne
   );
   if (left.length <= DEFAULT_MCP_LIMITS.tools) return [];
   const what = `${left.length} of its tools are wanted, and limits.mcp.tools allows ${DEFAULT_MCP_LIMITS.tools}.`;
-  return [{ kind: 'limit-exceeded', what, fix: FEWER_TOOLS, evidence: [] }];
+  return [finding('limit-exceeded', what, FEWER_TOOLS)];
 }
 
 const FEWER_TOOLS = 'Name those that you need with "tools" in its entry, or raise limits.mcp.tools of your agent.';
@@ -119,12 +126,11 @@ function unknownTools({ server: { settings } }: UsableEntry, { tools }: McpConne
       .filter((name) => !names.includes(name))
       .map((name) => {
         const meant = nearestName(name, names);
-        return {
-          kind: 'unknown-tool' as const,
-          what: `'${key}' names the tool '${name}', and the server has none of that name.`,
-          fix: meant === undefined ? `It has: ${names.join(', ')}.` : `Did you mean '${meant}'?`,
-          evidence: [],
-        };
+        return finding(
+          'unknown-tool',
+          `'${key}' names the tool '${name}', and the server has none of that name.`,
+          meant === undefined ? `It has: ${names.join(', ')}.` : `Did you mean '${meant}'?`,
+        );
       }),
   );
 }
@@ -153,32 +159,23 @@ function diagnose(symptoms: Symptoms): Finding {
       limit === 'tools' || typeof limit !== 'string'
         ? FEWER_TOOLS
         : `Raise limits.mcp.${limit} of your agent, if it may be so large.`;
-    return { kind: 'limit-exceeded', what: error.message, fix, evidence: [] };
+    return finding(error.code, error.message, fix);
   }
   const found = entry.server.target.kind === 'stdio' ? diagnoseProcess(symptoms) : diagnoseHttp(symptoms);
-  return (
-    found ?? {
-      kind: 'not-connected',
-      what: error.message,
-      fix: 'Try again; if the problem remains, check the log of the server.',
-      evidence: [],
-    }
-  );
+  const fix = 'Try again; if the problem remains, check the log of the server.';
+  return found ?? finding('not-connected', error.message, fix);
 }
 
 /** Describes what is wrong with an entry that could not even be tried. */
 function diagnoseEntry({ name, error, missing }: WrongEntry): Finding {
-  if (missing.length === 0) {
-    return { kind: 'mcp-config', what: error.message, fix: 'Correct its entry in the file.', evidence: [] };
-  }
+  if (missing.length === 0) return finding('mcp-config', error.message, 'Correct its entry in the file.');
   const [first = ''] = missing;
   const [many, them] = missing.length > 1 ? ['s', 'them'] : ['', 'it'];
-  return {
-    kind: 'missing-variable',
-    what: `The entry of '${name}' needs the environment variable${many} ${missing.join(', ')}, which ${many === '' ? 'is' : 'are'} not set.`,
-    fix: `Set ${them} where signalbox is started (export ${first}=…), or give a default in the file: \${${first}:-default}.`,
-    evidence: [],
-  };
+  return finding(
+    'missing-variable',
+    `The entry of '${name}' needs the environment variable${many} ${missing.join(', ')}, which ${many === '' ? 'is' : 'are'} not set.`,
+    `Set ${them} where signalbox is started (export ${first}=…), or give a default in the file: \${${first}:-default}.`,
+  );
 }
 
 /** Of JSON-RPC: the answer of a program to which `initialize` means nothing. */
@@ -189,22 +186,22 @@ function wrongProtocol({ entry, error: { data, message }, noise }: Symptoms): Fi
   const supported = Array.isArray(data.supported) ? data.supported : [];
   if (typeof data.version === 'string' && !supported.includes(data.version)) {
     const known = supported.length === 0 ? '' : `; spoken here are ${supported.join(', ')}`;
-    return {
-      kind: 'wrong-version',
-      what: `It speaks MCP version ${data.version}${known}.`,
-      fix: 'Update the server; if it is newer than Signalbox, update Signalbox.',
+    return finding(
+      'wrong-version',
+      `It speaks MCP version ${data.version}${known}.`,
+      'Update the server; if it is newer than Signalbox, update Signalbox.',
       evidence,
-    };
+    );
   }
   const { answer } = data;
   const refusal = isJsonObject(answer) ? answer.error : data;
   if (isJsonObject(refusal) && typeof refusal.code === 'number' && refusal.code !== METHOD_NOT_FOUND) {
     const fix = 'It speaks MCP, but refuses, or answers wrongly. Its log or documentation may say why.';
-    return { kind: 'server-error', what: message, fix, evidence };
+    return finding('server-error', message, fix, evidence);
   }
   const fix =
     entry.server.target.kind === 'stdio'
       ? "Is this program an MCP server, and does it need an argument such as 'stdio' to speak MCP over its standard input and output?"
       : "Is 'url' the address of the MCP endpoint itself, such as https://host/mcp, and not that of a web page?";
-  return { kind: 'not-mcp', what: message, fix, evidence };
+  return finding('not-mcp', message, fix, evidence);
 }

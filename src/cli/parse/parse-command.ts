@@ -37,7 +37,7 @@ export const parseCommand: Command = {
     const schema = schemaFile === undefined ? undefined : readParseSchema(schemaFile);
     const reading = readingOf(await readParseInput(file), { tools, schema });
     if (flags.has('json')) console.log(machineJson(reading.recovered));
-    else console.log(readingText(reading, openTerminal(process.stdout, undefined, process.env)));
+    else console.log(readingText(reading, openTerminal(process.stdout)));
     return reading.usable ? EXIT_CODE.answered : EXIT_CODE.failed;
   },
 };

@@ -1,6 +1,5 @@
 import { isJsonObject } from '../../json/json.ts';
-import { layOut, type TextEntry } from '../../output/console/layout.ts';
-import { painter, type Style } from '../../output/console/paint.ts';
+import { layOut, type TextEntry, painter, type Style } from '../../output/console/paint.ts';
 import type { Terminal } from '../../output/console/terminal.ts';
 import {
   type Issue,

@@ -3,10 +3,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { text as readText } from 'node:stream/consumers';
 import type { Model } from '../../actors/model.ts';
 import { chatModel } from '../../models/chat/chat-model.ts';
-import { makeMistakes, outageFor, type Outage } from './practice-mistakes.ts';
-import { readScene, type PracticeRequest } from './read-scene.ts';
-import { renderReply, PRACTICE_MODEL, writeReply } from './write-reply.ts';
+import { makeMistakes, outageFor, type Outage, renderReply, PRACTICE_MODEL, writeReply } from './write-reply.ts';
 import {
+  readScene,
+  type PracticeRequest,
   type Scene,
   type PracticeDecision,
   type Rule,
@@ -19,8 +19,7 @@ import { listFolder } from './list-folder.ts';
 import { readFile, searchFiles } from './find-file.ts';
 import { isJsonObject, parsedText } from '../../json/json.ts';
 import { listed, phraseResult } from './phrase.ts';
-import { fillArguments, findValues } from './fill-arguments.ts';
-import { matchTool } from './match-tool.ts';
+import { fillArguments, findValues, matchTool } from './fill-arguments.ts';
 
 /** Calls the tool that the question names or implies, with the values that stand in the question, and reports the result. */
 const anyTool: Rule = (scene) => {
@@ -157,12 +156,12 @@ export interface PracticeModel {
  * const agent = createAgent({ model: practice.model });
  * await practice.close();
  */
-export async function startPracticeModel(options: { readonly port?: number } = {}): Promise<PracticeModel> {
+export async function startPracticeModel(): Promise<PracticeModel> {
   const failedOnce = new Set<string>();
   const server = createServer((request, response) => {
     handle(request, response, failedOnce).catch(() => response.destroy());
   });
-  server.listen(options.port ?? 0, '127.0.0.1');
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;

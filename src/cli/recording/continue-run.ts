@@ -63,7 +63,7 @@ function errorOf(error: unknown): LeafError {
 /** Continues a run to its end, as `signalbox run` does with a new one. */
 export async function resumeKeptRun(args: Arguments): Promise<number> {
   const place = openRuns(args.values.get('in'));
-  const choices = readAgentChoices(args, process.env);
+  const choices = readAgentChoices(args);
   const json = args.flags.has('json');
   const runId = await wholeRunId(place, args.positionals[0] ?? '');
   if (runId === null) return EXIT_CODE.failed;
@@ -84,7 +84,7 @@ export async function resumeKeptRun(args: Arguments): Promise<number> {
  */
 export async function recoverKeptRuns(args: Arguments): Promise<number> {
   const place = openRuns(args.values.get('in'));
-  const choices = readAgentChoices(args, process.env);
+  const choices = readAgentChoices(args);
   const limit = readCount(args.values, 'limit') ?? Number.POSITIVE_INFINITY;
   const seconds = readCount(args.values, 'older-than') ?? 0;
   const json = args.flags.has('json');

@@ -5,7 +5,7 @@ import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { RunQuery, RunSummary } from '../../journal/format/tally.ts';
 import { postgresJournal } from '../../journal/postgres/index.ts';
 import { sqliteJournal } from '../../journal/stores/sqlite.ts';
-import { type JsonObject, isJsonObject, jsonOrText, parsedText } from '../../json/json.ts';
+import { type JsonObject, isJsonObject, jsonOrText, parsedText, defined } from '../../json/json.ts';
 import { UsageError } from '../command/command.ts';
 import { escaped } from '../../output/console/escaped.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
@@ -74,27 +74,25 @@ const STATUSES = ['answered', 'stopped', 'failed', 'cancelled'] as const;
 
 /** Reads the options that say which runs of a place are meant. Throws a {@link UsageError} for one that is wrong. */
 export async function readQuery(values: ReadonlyMap<string, string>, place: RunsPlace): Promise<RunQuery> {
-  const text = (option: string, name: string) => (values.has(option) ? { [name]: values.get(option) } : {});
   const among = <T extends string>(option: string, all: readonly T[]): T | undefined => {
     const wanted = values.get(option);
     const found = all.find((one) => one === wanted);
     if (wanted === undefined || found !== undefined) return found;
     throw new UsageError(`--${option} takes ${all.join(', ')}, not '${wanted}'.`);
   };
-  const state = among('state', STATES);
-  const status = among('status', STATUSES);
-  const limit = readCount(values, 'limit');
   const metadata = values.get('metadata');
   return {
-    ...(state === undefined ? {} : { state }),
-    ...(status === undefined ? {} : { status }),
-    ...(limit === undefined ? {} : { limit }),
-    ...(metadata === undefined ? {} : { metadata: readMetadata(metadata) }),
+    ...defined({
+      state: among('state', STATES),
+      status: among('status', STATUSES),
+      limit: readCount(values, 'limit'),
+      metadata: metadata === undefined ? undefined : readMetadata(metadata),
+      agent: values.get('agent'),
+      reason: values.get('reason'),
+      tool: values.get('tool'),
+      errorCode: values.get('error-code'),
+    }),
     after: await readAfter(values.get('after'), place),
-    ...text('agent', 'agent'),
-    ...text('reason', 'reason'),
-    ...text('tool', 'tool'),
-    ...text('error-code', 'errorCode'),
   };
 }
 

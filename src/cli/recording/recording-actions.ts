@@ -21,7 +21,7 @@ import { join, parse } from 'node:path';
 /** Prints a recording step by step. */
 export async function showRecording({ values, flags, positionals: [named = ''] }: Arguments): Promise<number> {
   const { text } = await readRecordingOf(named, values.get('in'));
-  const terminal = openTerminal(process.stdout, undefined, process.env);
+  const terminal = openTerminal(process.stdout);
   const recording = ofRecording(named, () => readRecording(text));
   console.log(recordingText(recording, terminal, { full: flags.has('full') }));
   return EXIT_CODE.answered;
@@ -136,7 +136,7 @@ function replaceFile(file: string, content: string): void {
 /** Replays a recording and prints the transitions of its machines as they are taken; if they diverge, how. */
 export function replayFile({ text }: NamedRecording, { json }: { readonly json: boolean }): number {
   const recording = readRecording(text);
-  const paint = painter(openTerminal(process.stdout, undefined, process.env).color);
+  const paint = painter(openTerminal(process.stdout).color);
   if (!json) console.log(headText(recording, paint));
   let count = 0;
   const print = (transition: Transition): void => {

@@ -1,6 +1,5 @@
 import { type Recording, lineNumber } from '../../journal/format/recording.ts';
-import { layOut } from '../../output/console/layout.ts';
-import { painter, type Style } from '../../output/console/paint.ts';
+import { layOut, painter, type Style } from '../../output/console/paint.ts';
 import type { Terminal } from '../../output/console/terminal.ts';
 import { deltaReader } from '../../journal/format/deltas.ts';
 import type { RecordLine, StartRecord } from '../../journal/format/record.ts';
@@ -15,11 +14,7 @@ const LABEL = 12;
 const WORTH_CUTTING = 60;
 
 /** A recording as people read it: what was asked, then step by step what happened, with lines and times. */
-export function recordingText(
-  recording: Recording,
-  terminal: Terminal,
-  { full = false }: { readonly full?: boolean } = {},
-): string {
+export function recordingText(recording: Recording, terminal: Terminal, { full }: { readonly full: boolean }): string {
   const { head } = recording;
   const paint = painter(terminal.color);
   const row = (label: string, text: string): readonly string[] =>

@@ -11,8 +11,7 @@ import {
   type SimulateOptions,
   type SimulatedAgent,
 } from '../../testing/index.ts';
-import { type Arguments, EXIT_CODE, UsageError } from '../command/command.ts';
-import { outFolder } from '../command/out-folder.ts';
+import { type Arguments, EXIT_CODE, UsageError, outFolder } from '../command/command.ts';
 import { readRecordingOf } from '../recording/kept-runs.ts';
 import { type SimulatedModule, loadSimulated } from '../simulate/simulate-agent.ts';
 import { type TestText, quoted, readRunner, writeTest } from './test-files.ts';

@@ -21,7 +21,7 @@ export async function listRuns({ values, flags }: Arguments): Promise<number> {
     console.log(
       `No runs in ${escaped(path)}${Object.values(query).some((value) => value !== undefined) ? ' match' : ''}.`,
     );
-  else console.log(table(runs, terminal()).join('\n'));
+  else console.log(table(runs, openTerminal(process.stdout)).join('\n'));
   return EXIT_CODE.answered;
 }
 
@@ -40,10 +40,6 @@ interface Column {
   readonly heading: string;
   readonly of: (run: RunSummary) => string;
   readonly dispensable?: number;
-}
-
-function terminal(): Terminal {
-  return openTerminal(process.stdout, undefined, process.env);
 }
 
 /** The least that a question is cut to. */
@@ -96,7 +92,7 @@ export async function showRun({ values, flags, positionals: [wanted = ''] }: Arg
   if (flags.has('json')) {
     const write = lineWriter();
     process.stdout.write([recording.head, ...recording.lines].map((record) => write(record)).join(''));
-  } else console.log(recordingText(recording, terminal(), { full: flags.has('full') }));
+  } else console.log(recordingText(recording, openTerminal(process.stdout), { full: flags.has('full') }));
   return EXIT_CODE.answered;
 }
 

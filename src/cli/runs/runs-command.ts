@@ -1,4 +1,4 @@
-import { type Action, actionCommand } from '../command/command.ts';
+import { type Action, actionCommand, EXIT_CODE, UsageError } from '../command/command.ts';
 import { AGENT_OPTIONS } from '../agent/agent-flags.ts';
 
 /** The options of an agent that fit a run which has begun already. */
@@ -101,4 +101,34 @@ export const runsCommand = actionCommand({
     { name: 'json', help: "Print JSON for programs; with 'show' the recording itself." },
   ],
   actions: [list, show, resume, recover, prune, repair],
+});
+
+const migrate: Action = {
+  name: 'migrate',
+  takes: ['<url>'],
+  help: 'creates or updates the tables of a Postgres database',
+  options: ['schema', 'json'],
+  run: async ({ values, flags, positionals: [url = ''] }) => {
+    const { isDatabaseUrl, PATIENCE_MS } = await import('../recording/kept-runs.ts');
+    if (!isDatabaseUrl(url)) throw new UsageError('<url> must begin with postgres:// or postgresql://.');
+    const { migratePostgres } = await import('../../journal/postgres/index.ts');
+    const schema = values.get('schema') ?? 'signalbox';
+    const { from, to } = await migratePostgres(url, { schema, patienceMs: PATIENCE_MS });
+    const text = from === to ? `is at version ${to} already` : `was brought from version ${from} to version ${to}`;
+    console.log(flags.has('json') ? JSON.stringify({ schema, from, to }) : `The schema ${schema} ${text}.`);
+    return EXIT_CODE.answered;
+  },
+};
+
+/** `signalbox journal migrate`: the databases that runs are kept in. */
+export const journalCommand = actionCommand({
+  about: [
+    'Prepares a database for postgresJournal:',
+    'Any number of processes may do so at once. Exit codes: 0 done, 1 the database could not be changed, 2 wrong usage.',
+  ],
+  options: [
+    { name: 'schema', value: '<name>', help: 'The schema that holds the tables. Default: signalbox.' },
+    { name: 'json', help: 'Print JSON for programs.' },
+  ],
+  actions: [migrate],
 });

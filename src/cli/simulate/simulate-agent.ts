@@ -2,8 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { describeThrown } from '../../json/to-json.ts';
 import type { AgentMaker, SimulateOptions, SimulatedAgent, Simulation } from '../../testing/index.ts';
 import { canBeSimulated, otherThanAgent } from '../../testing/simulate/simulation.ts';
-import { UsageError, loadModule } from '../command/command.ts';
-import { writeFound } from '../command/out-folder.ts';
+import { UsageError, loadModule, writeFound } from '../command/command.ts';
 
 /** What a module gives a simulation. */
 export interface SimulatedModule {

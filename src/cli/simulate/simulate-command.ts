@@ -1,3 +1,4 @@
+import { defined } from '../../json/json.ts';
 import type { FaultName, SimulateOptions, SimulatedFailure, Simulation } from '../../testing/index.ts';
 import {
   type Arguments,
@@ -65,7 +66,7 @@ export const simulateCommand: Command = {
     // Loaded only now: help and wrong usage need none of it.
     const [{ loadSimulated, writeFailures }, { outFolder }, { ownPart, partsOf, simulateParts }] = await Promise.all([
       import('./simulate-agent.ts'),
-      import('../command/out-folder.ts'),
+      import('../command/command.ts'),
       import('./parts.ts'),
     ]);
     const folder = outFolder(args, '.signalbox/simulate');
@@ -140,11 +141,7 @@ export async function readSimulated(args: Arguments): Promise<SimulateOptions> {
   const [task, model] = [values.get('task'), values.get('model')];
   const faults = await readFaults(args);
   const replies = model === undefined ? undefined : (await import('./simulate-agent.ts')).readReplies(model);
-  return {
-    ...(task === undefined ? {} : { task }),
-    ...(faults === undefined ? {} : { faults }),
-    ...(replies === undefined ? {} : { model: replies }),
-  };
+  return defined({ task, faults, model: replies });
 }
 
 async function readFaults({ values }: Arguments): Promise<readonly FaultName[] | undefined> {

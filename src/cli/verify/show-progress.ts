@@ -9,7 +9,7 @@ const LINE_MS = 5_000;
 export function showProgress(begun: string): { tell(said: string): void; end(): void } {
   // Taken now: a simulation stops the clock of the process.
   const now = performance.now.bind(performance);
-  const terminal = openTerminal(process.stderr, undefined, process.env);
+  const terminal = openTerminal(process.stderr);
   const screen = openScreen(terminal, painter(terminal.color));
   const began = now();
   let shown = begun;

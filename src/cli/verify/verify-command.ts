@@ -1,3 +1,4 @@
+import { defined } from '../../json/json.ts';
 import { escaped } from '../../output/console/escaped.ts';
 import { openTerminal } from '../../output/console/terminal.ts';
 import type { ExploreProgress } from '../../testing/explore/explore-options.ts';
@@ -46,18 +47,14 @@ export const verifyCommand: Command = {
     const [{ loadAgents, verifyAgent }, { exploredSoFar, verdictText }, { showProgress }, { outFolder }] =
       await Promise.all([
         import('./verify-agent.ts'),
-        import('./verify-text.ts'),
+        import('./verify-agent.ts'),
         import('./show-progress.ts'),
-        import('../command/out-folder.ts'),
+        import('../command/command.ts'),
       ]);
     const folder = outFolder(args, '.signalbox/verify');
     const agents = await loadAgents(file, args.values.get('export'));
-    const limits = {
-      maxSeconds,
-      ...(maxSteps === undefined ? {} : { maxSteps }),
-      ...(maxPaths === undefined ? {} : { maxPaths }),
-    };
-    const terminal = openTerminal(process.stdout, undefined, process.env);
+    const limits = defined({ maxSeconds, maxSteps, maxPaths });
+    const terminal = openTerminal(process.stdout);
     const json = args.flags.has('json');
     const verdicts = [];
     for (const agent of agents) {

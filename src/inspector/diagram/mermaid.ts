@@ -1,7 +1,7 @@
 import type { AnyStateMachine } from 'xstate';
 import { drawMachine } from '../frames/drawing.ts';
 import { type StateDrawing, statesIn, type TransitionDrawing } from '../frames/protocol.ts';
-import { historySign, type TextStyle, transitionText } from '../layout/transition-text.ts';
+import { historySign, type TextStyle, transitionText } from '../layout/chart-layout.ts';
 
 /**
  * Draws a machine as a Mermaid `stateDiagram-v2`. An arrow is labelled `EVENT [guard] / action`. A transition that leaves a

@@ -1,6 +1,6 @@
 import type { AnyStateMachine, AnyStateNode, AnyTransitionDefinition } from 'xstate';
 import { digest } from '../../json/digest.ts';
-import type { JsonSchema } from '../../json/json.ts';
+import { type JsonSchema, defined } from '../../json/json.ts';
 import { describes } from './event-issues.ts';
 import { eventSchemas } from './event-schemas.ts';
 import { actionName, guardName, sourceName } from './names.ts';
@@ -88,8 +88,7 @@ function drawState(node: AnyStateNode): StateDrawing {
     invokes: node.invoke.map(({ id, src }) => ({ id, src: sourceName(src, node.machine) })),
     entry: actionNames(node.entry),
     exit: actionNames(node.exit),
-    ...(description === undefined ? {} : { description }),
-    ...(tone === undefined ? {} : { tone }),
+    ...defined({ description, tone }),
     ...(history === false ? {} : { history }),
   };
 }

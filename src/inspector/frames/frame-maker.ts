@@ -10,7 +10,7 @@ import type { RunEvent } from '../../machines/events/run-events.ts';
 import { eventName, type Microstep } from '../../machines/events/transition-log.ts';
 import { activeStates, actorInput, initialOf, isEventless, isMachine, isRestored, snapshotOf } from './actors.ts';
 import { drawMachine, transitionIds, transitionsFor } from './drawing.ts';
-import { initialSnapshot, isInitial, type LazySnapshot, type StepSource } from './initial-snapshot.ts';
+import { initialSnapshot, isInitial, type LazySnapshot, type StepSource } from './step-details.ts';
 import { actorName, agentAbove, logicName } from './names.ts';
 import { type ActorInfo, type Frame, isNumbered, type StepInfo } from './protocol.ts';
 import { endingTone } from './state-tones.ts';

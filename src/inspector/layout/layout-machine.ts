@@ -1,8 +1,18 @@
 import elk from 'elkjs';
 import type { ElkExtendedEdge, ElkNode } from 'elkjs';
 import type { MachineDrawing, StateDrawing } from '../frames/protocol.ts';
-import type { ChartLayout, ChartStyle, Entrance, Point, ChartRoute, StateBox, LabelLine } from './chart-layout.ts';
-import { historySign, ellipsis, transitionText } from './transition-text.ts';
+import {
+  type ChartLayout,
+  type ChartStyle,
+  type Entrance,
+  type Point,
+  type ChartRoute,
+  type StateBox,
+  type LabelLine,
+  historySign,
+  ellipsis,
+  transitionText,
+} from './chart-layout.ts';
 
 /**
  * Lays a machine out. The engine is large, so this module is loaded only when a drawing is met that has no layout yet.

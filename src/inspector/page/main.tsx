@@ -2,14 +2,12 @@ import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { frameFeed } from './state/feed.ts';
 import { listenToKeys } from './state/keys.ts';
-import { layouts } from './state/layouts.ts';
+import { layouts, prepareLayouts } from './state/layouts.ts';
 import { liveDesk } from './state/desk.ts';
 import { isPlayed, liveFeed } from './state/live-feed.ts';
 import { workerPlayers } from './state/players.ts';
 import { acceptDrops, compareWith } from './state/orders.ts';
-import { ownLayouts, prepareLayouts } from './state/own-layouts.ts';
-import { type Page, PageContext } from './state/page-context.ts';
-import { pageState } from './state/page-state.ts';
+import { type Page, PageContext, pageState } from './state/page-state.ts';
 import { runPlayer } from './state/walk.ts';
 import { readSaved } from './state/saved.ts';
 import { followNewest } from './state/newest.ts';
@@ -32,7 +30,7 @@ function start(): void {
     prepareLayouts();
   }
   const playerOf = (session: string) => (isPlayed(state, session) ? players : null);
-  const page: Page = { state, desk: saved?.desk ?? liveDesk(token, playerOf), layouts: layouts(ownLayouts) };
+  const page: Page = { state, desk: saved?.desk ?? liveDesk(token, playerOf), layouts: layouts() };
   if (saved === null) {
     const feed = liveFeed(state, { token, take, players });
     effect(() => {

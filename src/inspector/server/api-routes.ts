@@ -11,10 +11,9 @@ import {
 import { type Json, parsedText } from '../../json/json.ts';
 import { share } from '../frames/shared-json.ts';
 import { receiveText } from '../sessions/received-systems.ts';
-import type { SessionList } from '../sessions/session-list.ts';
+import { type SessionList, searchSessions } from '../sessions/session-list.ts';
 import type { Session } from '../sessions/session.ts';
 import type { PageFiles } from './page-files.ts';
-import { searchSessions } from './search-sessions.ts';
 import { eventStream, lastNumber } from './sse-response.ts';
 import { createHash } from 'node:crypto';
 import { z } from 'zod';

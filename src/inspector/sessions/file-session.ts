@@ -73,17 +73,6 @@ const LOOK_MS = 500;
 /** A longer list is of no use; the newest are shown. */
 const MOST = 500;
 
-interface Known {
-  readonly file: FileSession;
-  size: number;
-}
-
-/** A file that cannot be read as a recording. `session`: it is listed as damaged, since it did not change for a while. */
-interface Unreadable {
-  readonly size: number;
-  readonly session: string | null;
-}
-
 /** A recording that cannot be read: what is known is the file, and what is wrong with it. */
 function damagedSession(id: string, { path, problem }: { readonly path: string; readonly problem: string }): Session {
   const info: SessionInfo = {
@@ -111,8 +100,9 @@ function damagedSession(id: string, { path, problem }: { readonly path: string; 
 
 /** Shows the recordings of a folder: those that are there, those that come, and what is added to them. */
 export async function watchFolder(folder: string, sessions: SessionList): Promise<FolderWatch> {
-  const known = new Map<string, Known>();
-  const unreadable = new Map<string, Unreadable>();
+  const known = new Map<string, { readonly file: FileSession; size: number }>();
+  /** Files that cannot be read as recordings. `session`: it is listed as damaged, since it did not change for a while. */
+  const unreadable = new Map<string, { readonly size: number; readonly session: string | null }>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let closed = false;
 

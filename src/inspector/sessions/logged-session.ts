@@ -22,11 +22,6 @@ export interface LoggedOptions {
 /** Makes the details of a step; what `known` holds is not made again. */
 type DetailMaker = (known?: DisplayCache) => StepDetail;
 
-interface KeptStep {
-  readonly detail: DetailMaker;
-  readonly bytes: number;
-}
-
 /** How much of what happened is kept, as transmitted text, in bytes. */
 const KEPT_BYTES = 4_000_000;
 const KEPT_STEPS = 4096;
@@ -47,7 +42,7 @@ export class LoggedSession implements Session, KeptFrames {
   readonly #options: LoggedOptions;
   readonly #at = new Date().toISOString();
   readonly #log = new FrameLog(KEPT_BYTES);
-  readonly #steps = new Map<number, KeptStep>();
+  readonly #steps = new Map<number, { readonly detail: DetailMaker; readonly bytes: number }>();
   #bytesKept = 0;
   #ending = RUNNING;
 

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../json/json.ts';
+import { isJsonObject, defined } from '../../json/json.ts';
 import type { ShapeIssue } from '../../json/shape.ts';
 import { type Environment, processEnvironment } from '../../models/endpoint/environment.ts';
 import {
@@ -10,9 +10,8 @@ import {
   httpSchema,
   stdioSchema,
 } from './config.ts';
-import { shownAddress, splitAddress } from './server-secrets.ts';
+import { shownAddress, splitAddress, expandVariables } from './environment-variables.ts';
 import { type CheckedAuth, expandAuth, isLoopback } from './auth.ts';
-import { expandVariables } from './environment-variables.ts';
 
 /**
  * Reads the `mcpServers` object: checks each entry, expands its variables, fills in the defaults. Entries with
@@ -111,18 +110,20 @@ function checkAuth(
 
 function settingsOf(entry: CheckedEntry, expand: (key: string, text: string) => string): McpServer['settings'] {
   return {
-    ...(entry.policy === undefined ? {} : { policy: entry.policy }),
-    ...(entry.tools === undefined ? {} : { tools: entry.tools }),
+    ...defined({
+      policy: entry.policy,
+      tools: entry.tools,
+      maxTotalMs: entry.maxTotalMs,
+      roots: entry.roots?.map((root, index) => expand(`roots.${index}`, root)),
+      logLevel: entry.logLevel,
+    }),
     exclude: entry.exclude ?? [],
     required: entry.required ?? false,
     connectTimeoutMs: entry.connectTimeoutMs ?? 30_000,
     timeoutMs: entry.timeoutMs ?? 180_000,
-    ...(entry.maxTotalMs === undefined ? {} : { maxTotalMs: entry.maxTotalMs }),
-    ...(entry.roots === undefined ? {} : { roots: entry.roots.map((root, index) => expand(`roots.${index}`, root)) }),
     sampling: entry.sampling ?? false,
     overrides: entry.overrides ?? {},
     retryAfterLoss: entry.retryAfterLoss ?? 'unless-destructive',
-    ...(entry.logLevel === undefined ? {} : { logLevel: entry.logLevel }),
     disabled: entry.disabled ?? false,
   };
 }

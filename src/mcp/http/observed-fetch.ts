@@ -6,7 +6,7 @@ import { MOST_REDIRECTS, redirectWithin } from '../../actors/redirect.ts';
 import { readRetryAfter } from '../../actors/retry-after.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { readChallenge } from './challenge.ts';
-import { secretValues } from '../config/server-secrets.ts';
+import { secretValues } from '../config/environment-variables.ts';
 
 /** What an HTTP link learns of its traffic, beside the answers themselves. */
 interface TrafficListener {

@@ -4,7 +4,7 @@ import { canonicalJson } from '../../tools/server-tool.ts';
 import { type ToolIdentity } from '../../tools/spec.ts';
 import type { McpTarget } from '../config/config.ts';
 import type { McpTool } from '../../actors/mcp/mcp-calls.ts';
-import { type JsonObject, isJsonObject } from '../../json/json.ts';
+import { type JsonObject, isJsonObject, defined } from '../../json/json.ts';
 import { createRedactor } from '../../actors/redactor.ts';
 
 /** Which server it is, whatever the configuration calls it. */
@@ -45,8 +45,7 @@ export function toolFacts(tool: McpTool): Pick<ToolIdentity, 'fingerprint' | 'ti
   const annotations = plainAnnotations(tool);
   const facts = {
     fingerprint: sha256([title ?? null, description, inputSchema, annotations ?? null]),
-    ...(title === undefined ? {} : { title }),
-    ...(annotations === undefined ? {} : { annotations }),
+    ...defined({ title, annotations }),
   };
   known.set(tool, facts);
   return facts;

@@ -11,7 +11,7 @@
  */
 import type { McpResolvedSettings } from '../config/config.ts';
 import type { CallQueue } from '../calls/call-queue.ts';
-import type { McpAnswers, McpElicit, McpElicitation, McpElicitationAnswer, McpSampling } from '../config/answers.ts';
+import type { McpAnswers, McpElicit, McpElicitation, McpElicitationAnswer } from '../config/answers.ts';
 import type { ProtocolWarning } from '../wire/link.ts';
 import { McpError, type McpQuestion } from '../../actors/mcp/mcp-calls.ts';
 import { isList } from '../../json/depth.ts';
@@ -106,7 +106,8 @@ export class Questions {
       const answered = { phase: 'answered', kind: 'sampling', server } as const;
       try {
         const reply = await this.#open({ generation, kind: 'sampling', outer: signal }, (own) => {
-          queue.ask(generation, { phase: 'asked', kind: 'sampling', server, message: lastWordsOf(request) });
+          const message = request.messages.at(-1)?.text ?? '';
+          queue.ask(generation, { phase: 'asked', kind: 'sampling', server, message });
           return sample(request, { signal: own, confirm: sampling !== true });
         });
         const usage = reply.usage ?? null;
@@ -234,8 +235,4 @@ async function untilAborted<T>(work: () => Promise<T>, signal: AbortSignal): Pro
   } finally {
     signal.removeEventListener('abort', leave);
   }
-}
-
-function lastWordsOf({ messages }: McpSampling): string {
-  return messages.at(-1)?.text ?? '';
 }

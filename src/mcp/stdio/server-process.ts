@@ -171,14 +171,8 @@ function ignore(): void {
   // The exit of the process explains an error of its streams.
 }
 
-/** Keeps the end of a stream. */
-interface TailBuffer {
-  push(chunk: Uint8Array): void;
-  text(): string;
-}
-
 /** Makes a buffer that keeps the last `limit` bytes of what is pushed, whatever the amount. */
-export function createTailBuffer(limit: number): TailBuffer {
+export function createTailBuffer(limit: number): { push(chunk: Uint8Array): void; text(): string } {
   let chunks: Uint8Array[] = [];
   let size = 0;
   return {

@@ -90,10 +90,10 @@ function lastWords(data: JsonObject): string {
 }
 
 /** The fault of a server that went past a limit. `what` ends in a comparison: `its answer is larger`. */
-export function pastLimit(limit: keyof McpLimits, what: string, limits: McpLimits, delivered = true): LinkFault {
+export function pastLimit(limit: keyof McpLimits, what: string, limits: McpLimits): LinkFault {
   const most = limits[limit];
   return new LinkFault('limit', `${what} than limits.mcp.${limit} allows (${most})`, {
-    delivered,
+    delivered: true,
     data: { limit, most },
   });
 }

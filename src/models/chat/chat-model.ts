@@ -10,9 +10,9 @@ import {
   settleEndpoint,
   type ChatModelOptions,
   type Endpoint,
+  rememberSecrets,
 } from '../endpoint/endpoint.ts';
 import { processEnvironment, readVariable, type Environment } from '../endpoint/environment.ts';
-import { rememberSecrets } from '../endpoint/model-secrets.ts';
 import { discoveredSource, settledSource, type EndpointSource } from '../discovery/discover-endpoint.ts';
 import { refuseIfBanned } from '../endpoint/live-guard.ts';
 import { untilAborted } from '../http/fetch.ts';

@@ -1,6 +1,5 @@
 import { ModelError, type ModelErrorCode } from '../../actors/model.ts';
-import { endpointText, howToSetKey, type Endpoint } from '../endpoint/endpoint.ts';
-import { secretKey } from '../endpoint/model-secrets.ts';
+import { endpointText, howToSetKey, type Endpoint, secretKey } from '../endpoint/endpoint.ts';
 import { readRetryAfter } from '../../actors/retry-after.ts';
 import { isJsonObject, type Json } from '../../json/json.ts';
 

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../json/json.ts';
 import { OptionError, optionsOf } from '../../json/known-options.ts';
 import { processEnvironment, readVariable, runsOnNode, type Environment } from './environment.ts';
 import { readModelName, findPreset, presetNames, PRESETS, type Preset, type PresetName } from './presets.ts';
+import type { Model } from '../../actors/model.ts';
 
 /** A function like the platform's `fetch`. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
@@ -222,4 +223,43 @@ export function endpointText({ baseURL, preset }: Endpoint): string {
 /** True for OpenAI's own servers. */
 export function isOpenAIHost(baseURL: string): boolean {
   return new URL(baseURL).hostname === 'api.openai.com';
+}
+
+const secrets = new WeakMap<Model, () => readonly string[]>();
+
+const SECRET_HEADER = /auth|key|token|secret|cookie|password/i;
+
+/** What people write where a server needs no key: hidden, the word would be missing from what they say of that server. */
+const PLACEHOLDER =
+  /^(?:ollama|lm[-_ ]?studio|lemonade|llama[-_. ]?cpp|vllm|(?:sk-)?no[-_ ]?key(?:[-_ ]?(?:required|needed))?|not[-_ ]?(?:needed|required|used)|none|empty|dummy|unused|placeholder|local|.{0,3})$/i;
+
+/** The key, unless it only fills the field for a server that needs none. */
+export function secretKey(apiKey: string | null | undefined): string | undefined {
+  return apiKey === undefined || apiKey === null || PLACEHOLDER.test(apiKey) ? undefined : apiKey;
+}
+
+/** Registers a model's secrets: its key, and the headers that carry one. */
+export function rememberSecrets(
+  model: Model,
+  endpoint: () => Endpoint | undefined,
+  { apiKey, headers }: ChatModelOptions,
+): void {
+  const inHeaders = Object.entries(headers ?? {}).flatMap(([name, value]) =>
+    SECRET_HEADER.test(name) ? parts(value).filter((text) => text !== '') : [],
+  );
+  secrets.set(model, () => {
+    const key = secretKey(apiKey ?? endpoint()?.apiKey);
+    return key === undefined || inHeaders.includes(key) ? inHeaders : [key, ...inHeaders];
+  });
+}
+
+/** The secrets that a model made by `chatModel` holds; empty for every other model. They live outside of the object. */
+export function secretsOf(model: Model): readonly string[] {
+  return secrets.get(model)?.() ?? [];
+}
+
+/** `Bearer abc` is a secret whole and in its second word. */
+function parts(value: string): readonly string[] {
+  const [, token] = /^\w+\s+(\S+)$/.exec(value) ?? [];
+  return token === undefined ? [value] : [value, token];
 }

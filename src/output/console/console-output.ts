@@ -2,9 +2,8 @@ import { isJsonObject } from '../../json/json.ts';
 import { optionsOf } from '../../json/known-options.ts';
 import type { PlanStep } from '../../parsing/calls/call-forms.ts';
 import type { GuardedOutput, OutputHandler, OutputStats } from '../output-handler.ts';
-import { type TextEntry, layOut } from './layout.ts';
+import { type TextEntry, layOut, painter } from './paint.ts';
 import { liveText } from './live-text.ts';
-import { painter } from './paint.ts';
 import { openScreen } from './screen.ts';
 import { type OutputStream, openTerminal } from './terminal.ts';
 

@@ -27,7 +27,11 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const MAX_COLUMNS = 100;
 
 /** Looks at a stream and the environment: terminal or not, colours or not. A stream that has gone is written to no more. */
-export function openTerminal(stream: OutputStream | undefined, color: boolean | undefined, env: Environment): Terminal {
+export function openTerminal(
+  stream: OutputStream | undefined,
+  color?: boolean,
+  env: Environment = process.env,
+): Terminal {
   const tty = stream?.isTTY === true;
   const live = tty && env['TERM'] !== 'dumb';
   let gone = false;

@@ -127,7 +127,8 @@ type CallBody = ToolCallRequest & Pick<DialectReading, 'end' | 'openEnded'>;
 function callBody(source: DialectSource, tag: OpenTag, tags: Tags): CallBody {
   const { name } = tag;
   if (tag.empty) return { name, args: {}, complete: true, end: tag.end };
-  const json = source.value(jsonStart(source, tag.end), ...tags.closeCall, ...tags.openCall);
+  // Kimi writes tags around the arguments, others do not.
+  const json = source.value(pastPiece(source, tag.end, JSON_OPEN), ...tags.closeCall, ...tags.openCall);
   if (json !== undefined) {
     const end = source.past(source.skipSpace(pastPiece(source, json.end, JSON_CLOSE)), tags.closeCall);
     const [named] = isJsonObject(json.value) ? callsOf(json.value, json.complete) : [];
@@ -147,11 +148,6 @@ function callBody(source: DialectSource, tag: OpenTag, tags: Tags): CallBody {
 
 const JSON_OPEN = '<|open|>json type="object"<|sep|>';
 const JSON_CLOSE = '<|close|>json<|sep|>';
-
-/** Where the arguments of a call begin that may be one JSON object, with Kimi's tags around it or without. */
-function jsonStart(source: DialectSource, from: number): number {
-  return pastPiece(source, from, JSON_OPEN);
-}
 
 function pastPiece(source: DialectSource, from: number, piece: string): number {
   const at = source.skipSpace(from);

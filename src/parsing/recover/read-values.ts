@@ -120,12 +120,8 @@ export function chooseCandidate(candidates: readonly Candidate[]): Choice {
   const best = ranked.filter(({ rank }) => rank === top);
   const [chosen] = best;
   if (chosen === undefined || top === 0) return { kind: 'none' };
-  const different = best.some(({ candidate }) => !sameValue(candidate.value, chosen.candidate.value));
+  const different = best.some(({ candidate }) => !jsonEquals(candidate.value, chosen.candidate.value));
   return different ? { kind: 'several', tied: best } : { kind: 'one', chosen };
-}
-
-function sameValue(a: Json, b: Json): boolean {
-  return a === b || jsonEquals(a, b);
 }
 
 function rankOf(candidate: Candidate, envelope: Envelope | undefined): number {

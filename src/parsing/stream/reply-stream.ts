@@ -1,4 +1,4 @@
-import { lazyMembers } from '../../json/lazy-members.ts';
+import { lazyMembers } from '../../json/json.ts';
 import { parseReply } from '../reply/parse-reply.ts';
 import { type ParseReplyOptions, checkReplyOptions } from '../reply/reply-source.ts';
 import type { Reply } from '../reply/envelope.ts';

@@ -2,18 +2,12 @@ import { type InspectionEvent, StateMachine } from 'xstate';
 import { isMachineSnapshot, stateText } from '../../machines/events/transition-log.ts';
 import { edgeOf } from './edges.ts';
 
-/** Edges by their key, states as `machine: STATE`. */
-interface TakenLists {
-  readonly edges: readonly string[];
-  readonly states: readonly string[];
-}
-
 const edges = new Set<string>();
 const states = new Set<string>();
 const watched = new WeakSet<object>();
 
-/** Everything that machines have done in this process since they are watched. */
-export function takenSoFar(): TakenLists {
+/** Everything that machines have done in this process since they are watched: edges by their key, states as `machine: STATE`. */
+export function takenSoFar(): { readonly edges: readonly string[]; readonly states: readonly string[] } {
   return { edges: [...edges], states: [...states] };
 }
 

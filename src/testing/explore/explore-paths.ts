@@ -2,8 +2,7 @@ import type { AnyStateMachine } from 'xstate';
 import type { Explorable } from '../../journal/replay/replay.ts';
 import { type ExploreOptions, checkExploreOptions } from './explore-options.ts';
 import { searchPaths } from './search-paths.ts';
-import type { Exploration, View } from './walk/exploration.ts';
-import { ExplorationError } from './walk/exploration-error.ts';
+import { type Exploration, type View, ExplorationError } from './walk/exploration.ts';
 
 /**
  * Explores what a machine can do as it is configured: the real machine is driven through everything that models, tools,

@@ -1,5 +1,5 @@
 import type { ModelReply, ModelRequest, Usage } from '../../actors/model.ts';
-import { type Json, type JsonObject, isJsonObject, jsonOrText } from '../../json/json.ts';
+import { type Json, type JsonObject, isJsonObject, jsonOrText, defined } from '../../json/json.ts';
 
 /** A tool call with its arguments as text, which is what a model really writes. */
 export interface SaidCall {
@@ -24,11 +24,8 @@ export function saidOf(reply: ModelReply, request: ModelRequest): Said {
     name,
     args: typeof args === 'string' ? args : JSON.stringify(args ?? {}),
   }));
-  const kept = {
-    ...(reply.finishReason === undefined ? {} : { finishReason: reply.finishReason }),
-    ...(reply.reasoning === undefined ? {} : { reasoning: reply.reasoning }),
-    ...(reply.usage === undefined ? {} : { usage: reply.usage }),
-  };
+  const { finishReason, reasoning, usage } = reply;
+  const kept = defined({ finishReason, reasoning, usage });
   const [first] = calls;
   if (first === undefined || request.toolCalling === 'native') return { content: reply.content, calls, ...kept };
   return { content: JSON.stringify(envelopeOf(calls, first)), calls: [], ...kept };
@@ -36,14 +33,11 @@ export function saidOf(reply: ModelReply, request: ModelRequest): Said {
 
 function envelopeOf(calls: readonly SaidCall[], first: SaidCall): JsonObject {
   const args = jsonOrText(first.args);
-  if (first.name === 'make_plan') return { thought: 'Step by step.', plan: planOf(args) };
+  if (first.name === 'make_plan')
+    return { thought: 'Step by step.', plan: isJsonObject(args) ? (args.plan ?? []) : [] };
   if (calls.length === 1) return { thought: 'I call a tool.', tool: first.name, tool_args: args };
   const plan = calls.map((call) => ({ tool: call.name, tool_args: jsonOrText(call.args) }));
   return { thought: 'Step by step.', plan };
-}
-
-function planOf(args: Json): Json {
-  return isJsonObject(args) ? (args.plan ?? []) : [];
 }
 
 /** The reply as a model gives it. */

@@ -40,13 +40,12 @@ const checkCallOptions = optionsOf<CallOptions>('An expected call', 'docs/testin
 /** Judges that a tool ran, with these arguments, this often. */
 export function checkCalledTool(subject: Subject, tool: string, args?: unknown, options: CallOptions = {}): Pending {
   checkCallOptions(options);
-  const expected = { ...options, tool, ...(args === undefined ? {} : { args }) };
-  return judged(subject, (evidence) => judgeCalledTool(evidence, expected));
+  return judged(subject, (evidence) => judgeCalledTool(evidence, { ...options, tool, args }));
 }
 
 /** Judges how the run ended. */
 export function checkEnding(subject: Subject, how: RunReason | RunStatus, text?: string | RegExp): Pending {
-  return judged(subject, (evidence) => judgeEnding(evidence, text === undefined ? { how } : { how, text }));
+  return judged(subject, (evidence) => judgeEnding(evidence, how, text));
 }
 
 /** Judges the answer of a run whose answer has a schema. */
@@ -79,12 +78,6 @@ function judged(subject: Subject, judge: (evidence: Evidence) => Judgement): Pen
   return evidence instanceof Promise ? evidence.then(judge) : judge(evidence);
 }
 
-/** How a run should have ended: its reason or status, and what its text should hold or match. */
-interface ExpectedEnding {
-  readonly how: RunReason | RunStatus;
-  readonly text?: string | RegExp;
-}
-
 const KNOWN: { readonly [how in RunReason | RunStatus]: true } = {
   answer: true,
   'max-steps': true,
@@ -109,7 +102,7 @@ const KNOWN: { readonly [how in RunReason | RunStatus]: true } = {
 };
 
 /** Did the run end so? Throws a `TypeError` for a text that is neither a reason nor a status, so that a typo never passes. */
-function judgeEnding(evidence: Evidence, { how, text }: ExpectedEnding): Judgement {
+function judgeEnding(evidence: Evidence, how: RunReason | RunStatus, text: string | RegExp | undefined): Judgement {
   if (!Object.hasOwn(KNOWN, how))
     throw new TypeError(
       `'${how}' is neither a reason nor a status of a run. They are: ${Object.keys(KNOWN).join(', ')}.`,
@@ -148,15 +141,10 @@ function says(result: string, text: string | RegExp): boolean {
   return typeof text === 'string' ? result.includes(text) : result.search(text) !== -1;
 }
 
-/** Which calls of a tool are meant. */
-interface ExpectedCall {
+/** Which calls of a tool are meant; `args`: members that the arguments must have, others may stand beside them. */
+interface ExpectedCall extends CallOptions {
   readonly tool: string;
-  /** Members that the arguments must have; others may stand beside them. */
-  readonly args?: unknown;
-  /** What the tool must have given: members of its data, or of the whole tool result. */
-  readonly result?: unknown;
-  /** How many such calls; without it, one or more. */
-  readonly times?: number;
+  readonly args: unknown;
 }
 
 /** Did such a call run? Calls that were denied, or whose arguments were not valid, did not. */

@@ -10,9 +10,8 @@ import { withHistory } from '../../journal/format/histories.ts';
 import { readRecording } from '../../journal/format/recording.ts';
 import { processEnvironment, type Environment, readVariable } from '../../models/endpoint/environment.ts';
 import { optionsOf } from '../../json/known-options.ts';
-import { framesAbove, UseRecordingError } from './recording-errors.ts';
+import { framesAbove, UseRecordingError, runAndKeep, runPartly, runReplayed } from './runs-on-recordings.ts';
 import type { Matching } from './recorded-answers.ts';
-import { runAndKeep, runPartly, runReplayed } from './runs-on-recordings.ts';
 
 /** How a recording is used. */
 export interface UseRecordingOptions extends ActorModes {

@@ -48,11 +48,6 @@ interface Shrunk extends Judged {
   readonly only: ReadonlySet<string>;
 }
 
-interface Found {
-  readonly failure: Omit<SimulatedFailure, 'count'>;
-  count: number;
-}
-
 /** Seeds whose runs have met something new are bred from; the latest of them are kept. */
 const MOST_PARENTS = 64;
 
@@ -61,7 +56,7 @@ export class Search {
   readonly #simulated: Simulated;
   readonly #options: SearchOptions;
   readonly #taken: Taken = { edges: new Set(), states: new Set() };
-  readonly #found = new Map<string, Found>();
+  readonly #found = new Map<string, { readonly failure: Omit<SimulatedFailure, 'count'>; count: number }>();
   readonly #faults = new Map<string, number>();
   readonly #endings: { [reason: string]: number } = {};
   /** What runs were like: see `notePatterns`. */

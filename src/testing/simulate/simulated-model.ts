@@ -1,6 +1,6 @@
 import { type Model, type ModelIo, type ModelReply, type ModelRequest, ModelError } from '../../actors/model.ts';
 import { isList } from '../../json/depth.ts';
-import { type Json, isJsonObject, parsedText } from '../../json/json.ts';
+import { type Json, isJsonObject, parsedText, defined } from '../../json/json.ts';
 import type { Draws } from './draws.ts';
 import type { FaultName, FaultRates } from './simulated-faults.ts';
 
@@ -44,9 +44,7 @@ export function faultyModel(base: Model, draws: Draws, rates: FaultRates, hostil
   };
   return {
     id: base.id ?? 'simulated',
-    ...(base.toolCalling === undefined ? {} : { toolCalling: base.toolCalling }),
-    ...(base.takesImages === undefined ? {} : { takesImages: base.takesImages }),
-    ...(base.takesFiles === undefined ? {} : { takesFiles: base.takesFiles }),
+    ...defined({ toolCalling: base.toolCalling, takesImages: base.takesImages, takesFiles: base.takesFiles }),
     complete: async (request, io) => {
       io.signal.throwIfAborted();
       const { messages } = request;

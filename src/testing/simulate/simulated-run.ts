@@ -5,18 +5,18 @@
  * I1 The same seed and the same draws give the same run.
  * I2 Nothing arrives before everything that can happen by itself has happened.
  */
+import { defined } from '../../json/json.ts';
 import type { AgentOptions } from '../../agent/options/agent-options.ts';
 import { replaceHomePermissions } from '../../agent/tools/granted.ts';
 import type { SomeRun } from '../../agent/run/run.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { type Draws, type Only, drawsOf } from './draws.ts';
-import { Leftovers } from './leftovers.ts';
+import { Leftovers, realNow, reallyWait, settled } from './virtual-time.ts';
 import { faultyModel, inventingModel } from './simulated-model.ts';
 import { HOUR_MS, Outside, homeInMemory, permissionsInMemory } from './simulated-outside.ts';
 import type { ServerWorld } from './simulated-servers.ts';
 import { SimulatedStore, nameOf } from './simulated-store.ts';
-import { realNow, reallyWait, settled } from './virtual-time.ts';
 import type { Problem } from './journal-laws.ts';
 import type { Simulated, SimulatedAgent, SimulatedOutcome } from './simulation.ts';
 
@@ -149,11 +149,10 @@ class OneRun {
       return made;
     }
     const { model, permissions } = this.#options;
-    const changes = {
-      ...(model === undefined ? {} : { model }),
-      ...(permissions === undefined ? {} : { permissions }),
-    };
-    agent.configure({ ...changes, ...(agent.options.confirm === undefined ? { confirm: 'wait' as const } : {}) });
+    agent.configure({
+      ...defined({ model, permissions }),
+      ...(agent.options.confirm === undefined ? { confirm: 'wait' as const } : {}),
+    });
     agent.setHistory([]);
     return agent;
   }

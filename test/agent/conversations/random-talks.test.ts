@@ -18,6 +18,8 @@ import { SOAKING, cases, seedOr } from '../../support/soak.ts';
 import { testFolder } from '../../support/test-folder.ts';
 
 const ACTS = 24;
+/** How long a message may be on its way to a run that another process takes. */
+const ON_THE_WAY_MS = 10_000;
 const BUSY = ['refuse', 'queue', 'queue', 'steer', 'interrupt'] as const;
 /** Nothing was taken of what was said. */
 const REFUSED: ReadonlySet<unknown> = new Set(['agent-busy', 'conversation-busy', 'agent-closed', 'run-locked']);
@@ -40,6 +42,9 @@ class Talk {
   readonly #runs: SomeRun[] = [];
   readonly #said: Said[] = [];
   readonly #others: Promise<unknown>[] = [];
+  readonly #onTheirWay = new Map<string, { readonly agent: Agent; readonly since: number }>();
+  /** Messages that have no place, or may have none. */
+  readonly #leftOpen = new Set<string>();
 
   constructor(seed: number, open: () => JournalStore) {
     let state = seed;
@@ -121,8 +126,10 @@ class Talk {
     // What stood in line is kept with the run that waits, and what began there is not: the caller is told the same.
     if (error?.code === 'conversation-waiting' || status === 'cancelled') return 'open';
     if (REFUSED.has(error?.code)) return whenBusy === 'refuse' ? 'refused' : 'open';
-    // What comes too late for a run has no place where its agent is closed at that moment.
-    return whenBusy === 'refuse' || whenBusy === 'queue' || this.#agents.includes(agent) ? 'taken' : 'open';
+    // What comes too late for a run is on its way, and has no place where its agent is closed meanwhile.
+    if (whenBusy === 'refuse' || whenBusy === 'queue') return 'taken';
+    this.#onTheirWay.set(text, { agent, since: performance.now() });
+    return this.#agents.includes(agent) ? 'taken' : 'open';
   }
 
   async #approved(agent: Agent): Promise<number> {
@@ -133,6 +140,8 @@ class Talk {
 
   async #restarted(runs: 'release' | 'cancel'): Promise<void> {
     const [old] = this.#agents.splice(0, 1, this.#started());
+    for (const [text, { agent, since }] of this.#onTheirWay)
+      if (agent === old && performance.now() - since < ON_THE_WAY_MS) this.#leftOpen.add(text);
     await old?.close({ runs });
   }
 
@@ -158,10 +167,13 @@ class Talk {
     );
     const history = await talk.history;
     const said = history.flatMap(({ role, content }) => (role === 'user' ? [String(content)] : []));
+    const isOpen = (text: string): boolean => this.#leftOpen.has(text);
     const told = await Promise.all(this.#said.map(async (one) => ({ ...one, told: await one.told })));
     await last.close();
     return {
-      lost: told.filter(({ text, told: what }) => what === 'taken' && !said.includes(text) && !returned.includes(text)),
+      lost: told.filter(
+        ({ text, told: what }) => what === 'taken' && !isOpen(text) && ![...said, ...returned].includes(text),
+      ),
       unwanted: told.filter(({ text, told: what }) => what === 'refused' && said.includes(text)),
       twice: said.filter((text, at) => text.startsWith('say ') && said.indexOf(text) !== at),
       calls: unanswered(history),

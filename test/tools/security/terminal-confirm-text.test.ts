@@ -1,4 +1,4 @@
-import { questionText } from '../../../src/terminal/terminal-confirm-text.ts';
+import { questionText } from '../../../src/terminal/terminal-confirm.ts';
 import { describe, expect, test } from 'vitest';
 import { fakeTerminal, question } from './terminal.ts';
 

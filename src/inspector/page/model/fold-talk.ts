@@ -6,14 +6,11 @@ import { jsonEquals } from '../../../parsing/schema/json-types.ts';
 import { isQuestion, TalkDraft } from './talk-draft.ts';
 import type { ToolSource } from '../../../tools/server-tool.ts';
 
-/** A conversation under construction: feed it events in order, read `talk` whenever you like. */
-interface TalkFold {
-  readonly talk: TalkLog;
-  add(told: SaidEvent): void;
-}
-
-/** Makes the conversation of the events of a run. Pure in what it is fed: the same events give the same conversation. */
-export function foldTalk(): TalkFold {
+/**
+ * Makes the conversation of the events of a run: feed it in order, read `talk` whenever you like. Pure in what it is fed: the
+ * same events give the same conversation.
+ */
+export function foldTalk(): { readonly talk: TalkLog; add(told: SaidEvent): void } {
   const draft = new TalkDraft();
   return { talk: draft, add: (told) => fold(draft, told) };
 }

@@ -14,10 +14,9 @@ import { eventOfNote, tokenEvents } from '../../../machines/events/note-events.t
 import type { Json, JsonObject } from '../../../json/json.ts';
 import { describeThrown } from '../../../json/to-json.ts';
 import { FrameMaker, type FrameOptions } from '../../frames/frame-maker.ts';
-import type { StepSource } from '../../frames/initial-snapshot.ts';
+import { type StepSource, detailOf } from '../../frames/step-details.ts';
 import type { Unrecorded } from '../../frames/run-port.ts';
 import type { Frame, StepDetail, StepInfo } from '../../frames/protocol.ts';
-import { detailOf } from '../../frames/step-details.ts';
 
 /** A line as it is sent: a record, a large payload of it, or what was reported and is not recorded. */
 type SentLine = RecordLine | BlobRecord | ({ readonly t: 'said' } & Unrecorded);

@@ -1,5 +1,4 @@
-import { isComparing, type DeskTab, type PageState } from './page-state.ts';
-import type { Page } from './page-context.ts';
+import { isComparing, type DeskTab, type PageState, type Page } from './page-state.ts';
 import { nextSpeed, togglePlay, goTo, walk, walkMarks } from './walk.ts';
 
 /** A key, or several that do the same, and what they do. */

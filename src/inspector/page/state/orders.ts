@@ -2,9 +2,8 @@ import { type Act, type ActReply, MOST_RECORDING_BYTES, type SessionInfo } from 
 import type { Json } from '../../../json/json.ts';
 import { escapedLine } from '../model/escaped-text.ts';
 import type { SessionModel } from '../model/page-model.ts';
-import type { Page } from './page-context.ts';
+import type { Page, PageState } from './page-state.ts';
 import type { ForkLeaf } from './fork-draft.ts';
-import type { PageState } from './page-state.ts';
 import { showSession } from './walk.ts';
 
 /** Asks the server for something about the session that is shown, and reports the outcome. True if it was done. */

@@ -1,6 +1,5 @@
 import { hasTalk, waitingCalls } from '../model/talk.ts';
-import { isComparing, type Pane } from '../state/page-state.ts';
-import { usePage } from '../state/page-context.ts';
+import { isComparing, type Pane, usePage } from '../state/page-state.ts';
 import { ChartBoard } from './chart/ChartBoard.tsx';
 import { DeskBoard } from './desk/DeskBoard.tsx';
 import { Dialogs } from './dialogs/Dialogs.tsx';
@@ -11,7 +10,7 @@ import { useEffect } from 'preact/hooks';
 import { escapedLine } from '../model/escaped-text.ts';
 import { compareWith } from '../state/orders.ts';
 import { showSession } from '../state/walk.ts';
-import { Lamp } from './parts/Icon.tsx';
+import { Lamp } from './parts/Button.tsx';
 import { statusText } from '../model/tone.ts';
 
 const PANES: readonly (readonly [Pane, string])[] = [

@@ -30,7 +30,7 @@ const toolWithoutPermission = eachRun(({ spec, name, path, facts, args }, situat
   if (spec === undefined) return `'${name}' ran, and no such tool is registered`;
   const wrong = unpermitted(spec, { path, facts }, situation);
   if (wrong !== null) return `'${name}' ran, ${wrong}`;
-  const agreed = needsAgreement(spec) && facts.edited === null;
+  const agreed = permissionOf(spec) === 'ask' && facts.edited === null;
   return agreed && digest(facts.askedAbout) !== digest(args)
     ? `'${name}' ran with other arguments than those that somebody agreed to`
     : null;
@@ -83,10 +83,6 @@ function unpermitted(given: ToolSpec, { path, facts }: Call, situation: Situatio
   return allowed === 'ask' && !facts.approved
     ? 'its policy is confirm, and these arguments had not been approved'
     : null;
-}
-
-function needsAgreement(spec: ToolSpec): boolean {
-  return permissionOf(spec) === 'ask';
 }
 
 /** A tool as a call was given it, with all that has become stricter about it since. */

@@ -4,7 +4,7 @@ import { readRecording } from '../../../journal/format/recording.ts';
 import { recorder } from '../../../journal/format/recorder.ts';
 import { ROOT_ID, inputOf } from '../../../journal/format/run-input.ts';
 import { isJsonObject } from '../../../json/json.ts';
-import { endlessGuard } from './exploration-error.ts';
+import { endlessGuard } from './exploration.ts';
 import type { PathChoice } from './explored-run.ts';
 import { type ExploredMachine, IDLE_JOURNAL, jsonInput } from './explored-machine.ts';
 import type { AnyStateMachine } from 'xstate';

@@ -8,7 +8,7 @@ import { ROOT_ID, inputOf, runRecord } from '../../../journal/format/run-input.t
 import { type AgentInput, type AgentSetup, DEFAULT_SETTINGS } from '../../../machines/contract/agent-setup.ts';
 import { agentMachine } from '../../../machines/agent/agent.ts';
 import { type Json, isJsonObject } from '../../../json/json.ts';
-import { ExplorationError } from './exploration-error.ts';
+import { ExplorationError } from './exploration.ts';
 
 /** What is explored: a machine, what it starts from, and the first line of its recordings. */
 export interface ExploredMachine {

@@ -8,12 +8,11 @@ import type { Json } from '../../../json/json.ts';
 import { drive } from '../../../journal/run/drive.ts';
 import { microstepReader } from '../../../machines/events/transition-log.ts';
 import { type Edge, edgeOf } from '../../coverage/edges.ts';
-import { endlessGuard } from './exploration-error.ts';
+import { endlessGuard, type View } from './exploration.ts';
 import { type LiveActor, isToolCall, liveActors } from './live-actors.ts';
 import type { ToolCallContext } from '../../../machines/tool-call/tool-call-context.ts';
 import { type Happening, toolRun } from './story.ts';
 import { type ExploredMachine, IDLE_JOURNAL } from './explored-machine.ts';
-import type { View } from './exploration.ts';
 
 /** An entry that a machine can receive at some point, with a readable name. */
 export interface PathChoice {

@@ -11,13 +11,13 @@ import {
   visitsAt,
 } from '../../model/actor-state.ts';
 import { escapedLine } from '../../model/escaped-text.ts';
-import { usePage } from '../../state/page-context.ts';
+import { usePage } from '../../state/page-state.ts';
 import { ChartMain } from './ChartMain.tsx';
 import { autoCollapsed, routePath } from '../../model/chart.ts';
 import type { ChartLayout } from '../../../layout/chart-layout.ts';
 import { toneAfter, toneOf } from '../../model/tone.ts';
 import { Empty } from '../parts/StepDetails.tsx';
-import { Lamp } from '../parts/Icon.tsx';
+import { Lamp } from '../parts/Button.tsx';
 
 /** The panel: the chart of one actor large, and all actors that live beside it. */
 export function ChartBoard() {

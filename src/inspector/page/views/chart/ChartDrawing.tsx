@@ -1,9 +1,14 @@
-import type { ChartLayout, Point, ChartRoute, StateBox } from '../../../layout/chart-layout.ts';
-import { ellipsis } from '../../../layout/transition-text.ts';
+import {
+  type ChartLayout,
+  type Point,
+  type ChartRoute,
+  type StateBox,
+  ellipsis,
+} from '../../../layout/chart-layout.ts';
 import { routePath } from '../../model/chart.ts';
 import { escapedLine } from '../../model/escaped-text.ts';
 import type { Tone } from '../../../frames/protocol.ts';
-import { TONE_SHAPES } from '../parts/Icon.tsx';
+import { TONE_SHAPES } from '../parts/Button.tsx';
 
 interface RoutesProps {
   readonly layout: ChartLayout;
@@ -32,7 +37,9 @@ export function ChartRoutes({ layout, used, taken, at, labels }: RoutesProps) {
           d={routePath(route.points)}
           marker-end="url(#arrow)"
         >
-          <title>{escapedLine(`${route.source} → ${route.target}: ${textOf(route)}`, 300)}</title>
+          <title>
+            {escapedLine(`${route.source} → ${route.target}: ${route.lines.map(({ text }) => text).join(', ')}`, 300)}
+          </title>
         </path>
       ))}
       {labels && layout.routes.map((route) => <RouteLabel key={route.id} route={route} taken={taken} />)}
@@ -98,10 +105,6 @@ function LitLabel({ route, taken }: { readonly route: ChartRoute; readonly taken
       </text>
     </g>
   );
-}
-
-function textOf(route: ChartRoute): string {
-  return route.lines.map(({ text }) => text).join(', ');
 }
 
 /** The middle of the longest stretch of a route: where a label is least in the way. */

@@ -12,8 +12,7 @@ import {
 } from '../../model/chart.ts';
 import type { ChartLayout, StateBox } from '../../../layout/chart-layout.ts';
 import { type ActorState, actorText, innermost, NO_VISITS, visitsAt } from '../../model/actor-state.ts';
-import { usePage } from '../../state/page-context.ts';
-import type { PageState } from '../../state/page-state.ts';
+import { usePage, type PageState } from '../../state/page-state.ts';
 import { goTo } from '../../state/walk.ts';
 import { ChartRoutes, FromAnywhere, LitLabels, StateView } from './ChartDrawing.tsx';
 import { ChartTools, cameraGestures } from './ChartTools.tsx';

@@ -1,5 +1,6 @@
+import type { Signal } from '@preact/signals';
 import { type Camera, type Size, zoomAt } from '../../model/chart.ts';
-import { usePage } from '../../state/page-context.ts';
+import { usePage } from '../../state/page-state.ts';
 import { Button, IconButton } from '../parts/Button.tsx';
 
 interface ChartToolsProps {
@@ -24,23 +25,25 @@ export function ChartTools({ camera, view, onCamera, onNear }: ChartToolsProps) 
       <IconButton icon="minus" label="Zoom out" title="Zoom out (−)" data-key="-" onClick={() => zoom(0.8)} />
       <IconButton icon="fit" label="Fit the chart" title="Fit (f)" data-key="f" onClick={() => onCamera(null)} />
       <IconButton icon="search" label="Zoom to the state" title="Zoom to the state (z)" data-key="z" onClick={onNear} />
-      <Button
-        look="quiet"
-        title="Keep the active state in sight (g)"
-        aria-pressed={state.follow.value}
-        onClick={() => (state.follow.value = !state.follow.value)}
-      >
-        Follow
-      </Button>
-      <Button
-        look="quiet"
-        title="Name all transitions (l)"
-        aria-pressed={state.labels.value}
-        onClick={() => (state.labels.value = !state.labels.value)}
-      >
-        Labels
-      </Button>
+      <Toggle on={state.follow} label="Follow" title="Keep the active state in sight (g)" />
+      <Toggle on={state.labels} label="Labels" title="Name all transitions (l)" />
     </div>
+  );
+}
+
+function Toggle({
+  on,
+  label,
+  title,
+}: {
+  readonly on: Signal<boolean>;
+  readonly label: string;
+  readonly title: string;
+}) {
+  return (
+    <Button look="quiet" title={title} aria-pressed={on.value} onClick={() => (on.value = !on.value)}>
+      {label}
+    </Button>
   );
 }
 

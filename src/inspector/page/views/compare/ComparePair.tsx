@@ -8,7 +8,7 @@ import { escapedLine } from '../../model/escaped-text.ts';
 import { jsonDiff, LENIENT, NOT_COUNTED, type Difference } from '../../model/compare/json-diff.ts';
 import { durationText } from '../../model/time-scale.ts';
 import type { SessionModel } from '../../model/page-model.ts';
-import { usePage } from '../../state/page-context.ts';
+import { usePage } from '../../state/page-state.ts';
 import { Changes, NotKnown, useDetail } from '../parts/StepDetails.tsx';
 import { JsonTree, EscapedText } from '../parts/Values.tsx';
 import { textDifference } from '../../model/compare/align.ts';

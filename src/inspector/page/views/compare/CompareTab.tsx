@@ -1,7 +1,6 @@
 import { Button } from '../parts/Button.tsx';
 import { escapedLine } from '../../model/escaped-text.ts';
-import { otherSession } from '../../state/page-state.ts';
-import { usePage } from '../../state/page-context.ts';
+import { otherSession, usePage } from '../../state/page-state.ts';
 import { SideMark, ComparePair } from './ComparePair.tsx';
 import { useMemo, useState, useEffect } from 'preact/hooks';
 import {

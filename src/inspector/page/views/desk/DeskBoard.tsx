@@ -1,7 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import { hasTalk, costsOf } from '../../model/talk.ts';
-import type { DeskTab } from '../../state/page-state.ts';
-import { usePage } from '../../state/page-context.ts';
+import { type DeskTab, usePage } from '../../state/page-state.ts';
 import { CompareTab } from '../compare/CompareTab.tsx';
 import { ExchangesTab } from './ExchangesTab.tsx';
 import { SequenceTab } from './SequenceTab.tsx';

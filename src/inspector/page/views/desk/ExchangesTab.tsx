@@ -4,7 +4,7 @@ import { type Json, isJsonObject } from '../../../../json/json.ts';
 import { type RecordedExchange, exchangesOf } from '../../model/talk.ts';
 import { escapedLine } from '../../model/escaped-text.ts';
 import { durationText } from '../../model/time-scale.ts';
-import { usePage } from '../../state/page-context.ts';
+import { usePage } from '../../state/page-state.ts';
 import { Empty } from '../parts/StepDetails.tsx';
 import { EscapedText, JsonTree } from '../parts/Values.tsx';
 import { VirtualList } from '../parts/VirtualList.tsx';

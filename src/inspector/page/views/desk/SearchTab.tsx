@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { SearchPage } from '../../../frames/protocol.ts';
 import { escapedLine } from '../../model/escaped-text.ts';
 import { type Hit, stepOfLine, search } from '../../model/search.ts';
-import { usePage } from '../../state/page-context.ts';
+import { usePage } from '../../state/page-state.ts';
 import { goTo, showSession } from '../../state/walk.ts';
 import { VirtualList } from '../parts/VirtualList.tsx';
 

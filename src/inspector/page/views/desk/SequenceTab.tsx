@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks';
 import { escapedLine } from '../../model/escaped-text.ts';
 import { type Lifelines, placeLifelines, type SequenceMessage, messagesOf } from '../../model/sequence.ts';
-import { usePage } from '../../state/page-context.ts';
+import { usePage } from '../../state/page-state.ts';
 import { goTo } from '../../state/walk.ts';
 import { Empty } from '../parts/StepDetails.tsx';
 import { VirtualList } from '../parts/VirtualList.tsx';

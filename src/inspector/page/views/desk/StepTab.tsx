@@ -1,4 +1,4 @@
-import { Button } from '../parts/Button.tsx';
+import { Button, Icon, Lamp } from '../parts/Button.tsx';
 import type { MachineDrawing, StepDetail } from '../../../frames/protocol.ts';
 import { arrowText } from '../../model/chart.ts';
 import { actorText, innermost } from '../../model/actor-state.ts';
@@ -8,9 +8,8 @@ import { escapedLine } from '../../model/escaped-text.ts';
 import { jsonDiff } from '../../model/compare/json-diff.ts';
 import { durationText } from '../../model/time-scale.ts';
 import type { PageModel, SessionModel } from '../../model/page-model.ts';
-import { usePage } from '../../state/page-context.ts';
+import { usePage } from '../../state/page-state.ts';
 import { Changes, Empty, NotKnown, useDetail } from '../parts/StepDetails.tsx';
-import { Icon, Lamp } from '../parts/Icon.tsx';
 import { JsonTree } from '../parts/Values.tsx';
 
 /** One step in full: which actor, on which event, which transitions were not taken and why, and what changed. */

@@ -1,11 +1,11 @@
-import { usePage } from '../../state/page-context.ts';
+import { usePage } from '../../state/page-state.ts';
 import { later } from '../parts/later.tsx';
 import { useState } from 'preact/hooks';
 import { escapedLine } from '../../model/escaped-text.ts';
 import { openFiles } from '../../state/orders.ts';
 import { showSession } from '../../state/walk.ts';
 import { DialogFrame } from '../parts/DialogFrame.tsx';
-import { Icon, Lamp } from '../parts/Icon.tsx';
+import { Icon, Lamp } from '../parts/Button.tsx';
 import { statusText, statusTone } from '../../model/tone.ts';
 import { KEYS } from '../../state/keys.ts';
 

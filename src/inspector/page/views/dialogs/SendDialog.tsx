@@ -4,13 +4,12 @@ import { useRef, useState } from 'preact/hooks';
 import { isRight, type FormReading, type FormState, beginForm, readForm } from '../../model/forms/form-state.ts';
 import { escapedLine } from '../../model/escaped-text.ts';
 import { order } from '../../state/orders.ts';
-import { usePage } from '../../state/page-context.ts';
+import { usePage, type PageState } from '../../state/page-state.ts';
 import { DialogFrame } from '../parts/DialogFrame.tsx';
 import { EscapedText } from '../parts/Values.tsx';
 import { SchemaForm } from '../forms/SchemaForm.tsx';
 import { acceptedEvents, wildcards, type EventForm, eventForm } from '../../model/forms/known-forms.ts';
 import { type ActorState, actorsAt } from '../../model/actor-state.ts';
-import type { PageState } from '../../state/page-state.ts';
 
 /** Sends an event to a live actor: those that it accepts now are offered, with a form where their shape is known. */
 export function SendDialog() {

@@ -10,10 +10,10 @@ import {
   readJson,
 } from '../../state/fork-draft.ts';
 import { forkBeside, order } from '../../state/orders.ts';
-import { usePage } from '../../state/page-context.ts';
+import { usePage } from '../../state/page-state.ts';
 import { Button } from '../parts/Button.tsx';
 import { DialogFrame } from '../parts/DialogFrame.tsx';
-import { ArgumentsEditor } from './ArgumentsEditor.tsx';
+import { ArgumentsEditor } from './SchemaForm.tsx';
 
 /** Forks the run after an entry of its recording, with what that entry brought, or with something else. */
 export function ForkDialog({ entry, outcome }: { readonly entry: number; readonly outcome: string }) {

@@ -1,7 +1,7 @@
 import { Button } from './Button.tsx';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { usePage } from '../../state/page-context.ts';
+import { usePage } from '../../state/page-state.ts';
 
 /** What all dialogs have: they are modal, Escape closes them, and the focus comes back. */
 export function DialogFrame({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {

@@ -4,8 +4,7 @@ import type { Difference } from '../../model/compare/json-diff.ts';
 import { JsonTree } from './Values.tsx';
 import { useEffect, useState } from 'preact/hooks';
 import type { StepDetail, StepInfo } from '../../../frames/protocol.ts';
-import { usePage } from '../../state/page-context.ts';
-import type { PageState } from '../../state/page-state.ts';
+import { usePage, type PageState } from '../../state/page-state.ts';
 
 const SIGNS = { added: '+', removed: '−', changed: '±' } as const;
 

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { copyText } from '../../state/orders.ts';
-import { usePage } from '../../state/page-context.ts';
+import { usePage } from '../../state/page-state.ts';
 import { IconButton } from './Button.tsx';
 import { escapedText, escapedLine } from '../../model/escaped-text.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../../../json/json.ts';

@@ -1,6 +1,6 @@
 import { type ComponentType, createElement } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { usePage } from '../../state/page-context.ts';
+import { usePage } from '../../state/page-state.ts';
 
 /** A view whose code is fetched when it is first shown: what few readers need is not part of the page's first load. */
 export function later<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {

@@ -9,9 +9,8 @@ import { escapedLine } from '../../model/escaped-text.ts';
 import { EntryFrame, OtherOutcome } from './entries.tsx';
 import { EscapedText, JsonTree } from '../parts/Values.tsx';
 import { useState } from 'preact/hooks';
-import { type AnswerDraft, NO_DRAFT } from '../../state/page-state.ts';
+import { type AnswerDraft, NO_DRAFT, usePage } from '../../state/page-state.ts';
 import { order } from '../../state/orders.ts';
-import { usePage } from '../../state/page-context.ts';
 import { goTo } from '../../state/walk.ts';
 import type { ToolSource } from '../../../../tools/server-tool.ts';
 import { later } from '../parts/later.tsx';
@@ -123,7 +122,7 @@ function defined(result: NonNullable<CallItem['result']>) {
   );
 }
 
-const ArgumentsEditor = later(async () => (await import('../forms/ArgumentsEditor.tsx')).ArgumentsEditor);
+const ArgumentsEditor = later(async () => (await import('../forms/SchemaForm.tsx')).ArgumentsEditor);
 
 /** The question that a waiting call puts, and its answers: approve, always, with edits, reject with a reason. */
 function Approval({ item }: { readonly item: CallItem }) {

@@ -1,9 +1,8 @@
-import { Button } from '../parts/Button.tsx';
+import { Button, Lamp } from '../parts/Button.tsx';
 import { useState } from 'preact/hooks';
-import { usePage } from '../../state/page-context.ts';
+import { usePage } from '../../state/page-state.ts';
 import type { TalkItem } from '../../model/talk.ts';
 import { Empty } from '../parts/StepDetails.tsx';
-import { Lamp } from '../parts/Icon.tsx';
 import { VirtualList } from '../parts/VirtualList.tsx';
 import { endingInWords } from '../../../../machines/contract/run-result.ts';
 import { durationText } from '../../model/time-scale.ts';

@@ -5,7 +5,7 @@ import { escapedLine } from '../../model/escaped-text.ts';
 import type { SessionModel } from '../../model/page-model.ts';
 import { durationText, type TimeScale, timeScale } from '../../model/time-scale.ts';
 import { type Lane, lanesOf, type LaneSpan, openLanes, stepMarks } from '../../model/timeline.ts';
-import { usePage } from '../../state/page-context.ts';
+import { usePage } from '../../state/page-state.ts';
 import { goTo } from '../../state/walk.ts';
 import { theme, useSize } from '../parts/use-screen.ts';
 import {

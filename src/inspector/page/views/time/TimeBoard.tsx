@@ -1,7 +1,7 @@
 import { durationText } from '../../model/time-scale.ts';
 import { escapedLine } from '../../model/escaped-text.ts';
 import { actorText } from '../../model/actor-state.ts';
-import { usePage } from '../../state/page-context.ts';
+import { usePage } from '../../state/page-state.ts';
 import { nextSpeed, togglePlay, goTo, walk, walkMarks } from '../../state/walk.ts';
 import { Button, IconButton } from '../parts/Button.tsx';
 import { Lanes } from './Lanes.tsx';
