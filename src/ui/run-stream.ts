@@ -175,7 +175,7 @@ async function said(served: Served, request: Request): Promise<Response> {
   const asked = readRequest(json);
   if (typeof asked === 'string') return refusal(400, 'bad-request', asked);
   const answer = await answered(served, asked);
-  return Response.json(answer, { status: answer.ok ? 200 : 409 });
+  return Response.json(answer, { status: answer.ok ? 200 : answer.error?.code === 'agent-closed' ? 503 : 409 });
 }
 
 const TYPES = ['approve', 'reject', 'send', 'steer', 'stop'] as const;

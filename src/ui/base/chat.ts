@@ -99,11 +99,17 @@ export class Chat {
     // What another process has left goes on before, with the context of this owner. The run reports where that fails.
     if (last?.state === 'ended' || (await this.isLeft(last)))
       this.#conversation.resume({ context, park: true }).catch(() => undefined);
-    const run = this.#conversation.run(input, { whenBusy: 'queue', context, metadata, park: true });
-    if (await begun(journal, run)) return { ok: true, runId: run.runId };
-    const { error, result } = await run;
-    const otherwise = `It is not in the journal that is served, which must be that of agent '${this.#agent.name}': ${result}`;
-    return { ok: false, code: error?.code ?? 'not-begun', message: error?.message ?? otherwise };
+    try {
+      const run = this.#conversation.run(input, { whenBusy: 'queue', context, metadata, park: true });
+      if (await begun(journal, run)) return { ok: true, runId: run.runId };
+      const { error, result } = await run;
+      const otherwise = `It is not in the journal that is served, which must be that of agent '${this.#agent.name}': ${result}`;
+      return { ok: false, code: error?.code ?? 'not-begun', message: error?.message ?? otherwise };
+    } catch (error) {
+      const { code = '', message = '' }: Partial<RunRefused> = Object(error);
+      if (code !== 'agent-closed') throw error;
+      return { ok: false, code, message };
+    }
   }
 
   /** Whether no process drives its last run, which is given, and it has more to do than to wait for an answer. */
