@@ -51,7 +51,7 @@ async function followed(served: Served, request: Request): Promise<Response> {
   const resumed = last !== null && (await served.chat.isLeft(last)) ? { [last.runId]: served.chat.resume() } : {};
   const gone = new AbortController();
   const after = request.headers.get('last-event-id') ?? '';
-  const texts = textsOf(served, { after, resumed, signal: gone.signal });
+  const texts = textsOf(served, { after, resumed, signal: AbortSignal.any([gone.signal, request.signal]) });
   const first = await texts.next();
   if (first.done === true) return new Response(null, { status: 204 });
   const all = async function* (): AsyncGenerator<string> {
@@ -70,9 +70,9 @@ interface Resumed {
   readonly [runId: string]: FeedOptions['resumed'];
 }
 
-/** How long the run of a queued message may take to begin, and how often it is looked for, in milliseconds. */
-const NEXT_MS = 5000;
-const LOOK_MS = 20;
+/** How long the run of a queued message may take to begin, and how soon and how seldom it is looked for, in milliseconds. */
+const NEXT_MS = 30_000;
+const LOOKS_MS = { first: 20, most: 500 } as const;
 
 /** A client that has nothing of a chat receives its latest runs. */
 const MOST_RUNS = 100;
@@ -91,9 +91,12 @@ async function* textsOf(
   for (let runs = known; !signal.aborted; at += 1) {
     // oxlint-disable-next-line no-await-in-loop -- the runs that came meanwhile
     if (at >= runs.length) runs = await runsOf();
-    while (runs[at] === undefined && performance.now() < until && !signal.aborted) {
+    // A process that was closed in between has left it. Others are at it otherwise, and go on.
+    if (runs[at] === undefined && until > 0) void served.chat.resume();
+    for (let ms: number = LOOKS_MS.first; runs[at] === undefined && performance.now() < until && !signal.aborted;) {
       // oxlint-disable-next-line no-await-in-loop -- looks until it is there
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      ms = Math.min(ms * 1.2, LOOKS_MS.most);
       // oxlint-disable-next-line no-await-in-loop -- see above
       runs = await runsOf();
     }
