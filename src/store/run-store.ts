@@ -75,10 +75,10 @@ export function runStore(source: string | SomeRun, options: RunStoreOptions = {}
     const { ok, error = null } = await link
       .request(request)
       .catch((reason: unknown): RequestAnswer => ({ ok: false, error: errorOf(reason) }));
-    // An error of the run itself stays. A request that was not answered may have taken effect.
+    // An error of the run itself stays. What a refused request met, others have done.
     if (error || fold.view.error === refusal) take({ error });
     refusal = error;
-    if (ok || error?.code === 'request-failed') follow();
+    if (ok || error?.code !== lost?.code) follow();
     return ok;
   };
 

@@ -8,12 +8,11 @@
  * I3 An answer names the run, the call and the arguments that were shown; it is refused if they differ.
  */
 import { isJsonObject } from '../json/json.ts';
-import type { RunSummary } from '../journal/format/tally.ts';
 import type { RunEvent } from '../machines/events/run-events.ts';
 import type { RequestAnswer, SentGroup, StoreRequest } from '../store/run-link.ts';
 import type { ShownEvent } from '../store/run-fold.ts';
 import { type ServedAgent, refusedReplies, standingOf, writeReplies } from './base/answer-approvals.ts';
-import { Chat, type ChatOptions, checkServing } from './base/chat.ts';
+import { BUSY_MS, Chat, type ChatOptions, checkServing } from './base/chat.ts';
 import { OpenApprovals, globalCallId } from './base/open-approvals.ts';
 import { newChatId, runsOfChat } from './base/owned-runs.ts';
 import { type FeedOptions, type LiveText, runFeed } from './base/run-feed.ts';
@@ -210,8 +209,8 @@ function readRequest(body: unknown): StoreRequest | string {
 async function answered(served: Served, asked: StoreRequest): Promise<RequestAnswer> {
   const { chat } = served;
   const { type, runId, text = '' } = asked;
+  if (type === 'send') return sent(chat, text);
   const last = await chat.last();
-  if (type === 'send') return sent(chat, last, text);
   if (last === null || last.runId !== runId || last.state === 'ended') return refused('over', 'The run is over.');
   if (type === 'steer') {
     const wrong = await chat.steer(last.runId, text);
@@ -225,15 +224,24 @@ function refused(code: string, message: string): RequestAnswer {
   return { ok: false, error: { code, message } };
 }
 
-/** While a run goes on, in whatever process, its journal keeps what is to follow it. */
-async function sent(chat: Chat, last: RunSummary | null, text: string): Promise<RequestAnswer> {
-  if (last?.state === 'running') {
-    const wrong = await chat.queue(last.runId, text);
+/** While a run goes on, in whatever process, its journal keeps what is to follow it: also one that begins at the same moment. */
+async function sent(chat: Chat, text: string): Promise<RequestAnswer> {
+  let answer: RequestAnswer = { ok: false };
+  for (const ms of BUSY_MS) {
+    // oxlint-disable-next-line no-await-in-loop -- one try after the other
+    const last = await chat.last();
+    // oxlint-disable-next-line no-await-in-loop -- see above
+    const wrong = last?.state === 'running' ? await chat.queue(last.runId, text) : undefined;
     if (wrong === null) return { ok: true };
-    if (wrong.code !== 'over') return refused(wrong.code, wrong.message);
+    if (wrong !== undefined && wrong.code !== 'over') return refused(wrong.code, wrong.message);
+    // oxlint-disable-next-line no-await-in-loop -- see above
+    const start = await chat.run(text, {});
+    answer = start.ok ? { ok: true } : refused(start.code, start.message);
+    if (answer.error?.code !== 'conversation-busy') break;
+    // oxlint-disable-next-line no-await-in-loop -- see above
+    await new Promise((resolve) => setTimeout(resolve, ms));
   }
-  const start = await chat.run(text, {});
-  return start.ok ? { ok: true } : refused(start.code, start.message);
+  return answer;
 }
 
 async function reply({ agent, chat, journal }: Served, runId: string, asked: StoreRequest): Promise<RequestAnswer> {

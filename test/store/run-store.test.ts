@@ -463,6 +463,44 @@ test('what is sent while a run waits for a person is refused: that is answered f
   expect((await until(isDone)).error).toBeNull();
 });
 
+test('what is refused because of another tab shows what that has done: the question is there to be answered', async () => {
+  const { url } = await servedChat([payCall(5), 'Paid.']);
+  const { store, until } = followed(`${url}/?id=a`);
+  const other = followed(`${url}/?id=a`);
+  for (const tab of [store, other.store]) await expect.poll(() => tab.getSnapshot().connection).toBe('closed');
+  await other.store.send('Pay 5.');
+  await other.until(({ status }) => status === 'waiting');
+  expect(await store.send('Hello?')).toBe(false);
+  expect(store.getSnapshot().error?.code).toBe('conversation-waiting');
+  const { pending } = await until(({ status }) => status === 'waiting');
+  expect(await store.approve(pending[0]?.callId ?? '')).toBe(true);
+  await until(isDone);
+});
+
+test('of two messages to two processes at the same moment one waits for the other, and none is refused', async () => {
+  const { promise: continues, resolve: goOn } = Promise.withResolvers<void>();
+  const { url, process, journal } = await servedChat([
+    { content: 'One two three.', stallAfter: 2, continues },
+    'Next.',
+  ]);
+  const { store, until } = followed(`${url}/?id=a`);
+  let isFirst = true;
+  const claim: JournalStore['claim'] = async (name) => {
+    if (!isFirst) return (await journal.claim?.(name)) ?? null;
+    isFirst = false;
+    // The other process has it by now, but has written nothing yet.
+    void store.send('Count.');
+    return null;
+  };
+  const late = followed(`${(await process({ ...journal, claim })).url}/?id=a`);
+  expect(await late.store.send('And then?')).toBe(true);
+  expect(late.store.getSnapshot().error).toBeNull();
+  goOn();
+  const done = await until((view) => isDone(view) && view.messages.length > 2);
+  expect(texts(done)).toEqual(['user: Count.', 'assistant: One two three.', 'user: And then?', 'assistant: Next.']);
+  expect([isFirst, await runsIn(journal)]).toEqual([false, 2]);
+});
+
 test('what the model has said before it falls silent is shown, though its turn was not recorded yet when it said it', async () => {
   for (let at = 0; at < 3; at += 1) {
     // oxlint-disable-next-line no-await-in-loop -- one after the other

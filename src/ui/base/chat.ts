@@ -65,7 +65,7 @@ export interface NotTold {
 const LOOK_MS = 20;
 
 /** While others are at a chat, it is tried again after these milliseconds. */
-const RETRIES_MS = [50, 200, 1000, 0] as const;
+export const BUSY_MS = [50, 200, 1000, 0] as const;
 
 /** One chat of one owner. */
 export class Chat {
@@ -126,7 +126,7 @@ export class Chat {
    * with the reason if it cannot. A run that is being parked at this moment can be resumed a moment later.
    */
   async resume(): Promise<RunRefused | null> {
-    for (const ms of RETRIES_MS) {
+    for (const ms of BUSY_MS) {
       try {
         // oxlint-disable-next-line no-await-in-loop -- one try after the other
         await this.#conversation.resume({ context: this.#options.context, park: true });
