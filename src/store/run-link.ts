@@ -142,17 +142,14 @@ export function linkToUrl(
 async function answerOf(response: Response): Promise<RequestAnswer> {
   // Another server may say anything.
   const { ok = !response.body, error }: Partial<RequestAnswer> = Object(await response.json().catch(() => null));
-  if (ok && response.ok) return { ok };
-  return { ok: false, error: errorOf(error?.message ? error : `HTTP ${response.status}, not from runStream.serve`) };
+  const said = error?.message ? error : `HTTP ${response.status}, not from runStream.serve`;
+  return ok && response.ok ? { ok } : { ok: false, error: errorOf(said) };
 }
 
 export function errorOf(reason: unknown): ViewError {
   const { code = 'request-failed', message = String(reason) }: { code?: string; message?: string } = Object(reason);
   return { code, message };
 }
-
-/** A server shows every 15 seconds that a connection stands. After so many milliseconds without a sign it is lost, though nothing said so. */
-const SILENT_MS = 60_000;
 
 /** A message of a server; it has no id where it is not recorded. */
 type ServerMessage = readonly [data: string, id: string | undefined];
@@ -162,7 +159,8 @@ export async function* messagesIn(reader: ReadableStreamDefaultReader<Uint8Array
   const decoder = new TextDecoder();
   let rest = '';
   for (;;) {
-    const silent = setTimeout(() => reader.cancel().catch(() => 0), SILENT_MS);
+    // A server shows every 15 seconds that a connection stands. One without a sign for a minute is lost, though nothing said so.
+    const silent = setTimeout(() => reader.cancel().catch(() => 0), 60_000);
     // oxlint-disable-next-line no-await-in-loop -- one piece after the other
     const { done, value } = await reader.read().finally(() => clearTimeout(silent));
     if (done) return;

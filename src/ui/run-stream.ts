@@ -69,9 +69,8 @@ interface Resumed {
   readonly [runId: string]: FeedOptions['resumed'];
 }
 
-/** How long the run of a queued message may take to begin, and how soon and how seldom it is looked for, in milliseconds. */
+/** How long the run of a queued message may take to begin, in milliseconds. */
 const NEXT_MS = 30_000;
-const LOOKS_MS = { first: 20, most: 500 } as const;
 
 /** A client that has nothing of a chat receives its latest runs. */
 const MOST_RUNS = 100;
@@ -92,10 +91,10 @@ async function* textsOf(
     if (at >= runs.length) runs = await runsOf();
     // A process that was closed in between has left it. Others are at it otherwise, and go on.
     if (runs[at] === undefined && until > 0) void served.chat.resume();
-    for (let ms: number = LOOKS_MS.first; runs[at] === undefined && performance.now() < until && !signal.aborted;) {
+    for (let ms = 20; runs[at] === undefined && performance.now() < until && !signal.aborted;) {
       // oxlint-disable-next-line no-await-in-loop -- looks until it is there
       await new Promise((resolve) => setTimeout(resolve, ms));
-      ms = Math.min(ms * 1.2, LOOKS_MS.most);
+      ms = Math.min(ms * 1.2, 500);
       // oxlint-disable-next-line no-await-in-loop -- see above
       runs = await runsOf();
     }
@@ -233,7 +232,7 @@ async function sent(chat: Chat, text: string): Promise<RequestAnswer> {
     // oxlint-disable-next-line no-await-in-loop -- see above
     const wrong = last?.state === 'running' ? await chat.queue(last.runId, text) : undefined;
     if (wrong === null) return { ok: true };
-    if (wrong !== undefined && wrong.code !== 'over') return refused(wrong.code, wrong.message);
+    if (wrong?.code === 'too-many') return refused(wrong.code, wrong.message);
     // oxlint-disable-next-line no-await-in-loop -- see above
     const start = await chat.run(text, {});
     answer = start.ok ? { ok: true } : refused(start.code, start.message);

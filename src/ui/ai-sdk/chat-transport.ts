@@ -256,8 +256,8 @@ function freshId(): string {
 /** Why a request came to nothing. The code is that of our server, if it was ours. */
 function refused({ status, headers, ok }: Response, text: string): Error {
   const { error }: { readonly error?: unknown } = Object(parsedText(text));
-  const { code = 'request-failed', message }: { readonly code?: unknown; readonly message?: unknown } = Object(error);
   const isPage = ok || text === '' || headers.get('content-type')?.includes('html') === true;
   const otherwise = isPage ? `HTTP ${status}, not from uiStream.serve` : text;
-  return Object.assign(new Error(typeof message === 'string' ? message : otherwise), { status, code });
+  const { code = 'request-failed', message = otherwise }: { code?: unknown; message?: string } = Object(error);
+  return Object.assign(new Error(message), { status, code });
 }

@@ -50,7 +50,7 @@ export async function* clientTexts(
       }
       if (fed.done === true && signal.aborted) return;
       // An end without a word would be taken for that of the run.
-      if (fed.done === true) throw new Error(`Run ${runId} is not over, and its journal could not be read further.`);
+      if (fed.done === true) throw new Error(`Run ${runId} could not be read to its end.`);
       if (fed.value.kind === 'refused') {
         yield client.refused(fed.value.refused);
         return;
