@@ -42,8 +42,8 @@ export interface StoreRequest {
 
 /** How a store reaches its run. */
 export interface RunLink {
-  /** Follows it to its end, or until the signal aborts. */
-  readonly follow: (take: (news: RunNews) => void, signal: AbortSignal) => Promise<void>;
+  /** Follows it to its end, or until the signal aborts. Resolves with why that is refused. */
+  readonly follow: (take: (news: RunNews) => void, signal: AbortSignal) => Promise<ViewError | undefined>;
   readonly request: (request: StoreRequest) => Promise<RequestAnswer>;
 }
 
@@ -63,11 +63,12 @@ export function linkToRun(run: SomeRun): RunLink {
       take({ connection: 'open' });
       try {
         for await (const event of run) {
-          if (signal.aborted) return;
+          if (signal.aborted) break;
           take({ events: [event], state: run.state.path });
         }
+        return undefined;
       } catch (error) {
-        take({ error: errorOf(error) });
+        return errorOf(error);
       }
     },
     request: async (request) => {
@@ -111,13 +112,12 @@ export function linkToUrl(
           const response = await send({ accept: 'text/event-stream', ...last }, { signal });
           // Nothing is new and no run is live, it is refused, or another answers, such as a page to sign in on. 429 passes.
           if (/^(4(?!29)|2(?!00 text.ev))/.test(response.status + ' ' + response.headers.get('content-type'))) {
-            const { error } = await answerOf(response);
-            return error && take({ error });
+            return (await answerOf(response)).error;
           }
           if (response.ok && response.body) {
             take({ connection: 'open' });
             for await (const [data, id] of messagesIn(response.body.getReader())) {
-              if (signal.aborted) return;
+              if (signal.aborted) return undefined;
               take(JSON.parse(data));
               if (!id) continue;
               position = id;
@@ -132,6 +132,7 @@ export function linkToUrl(
           await new Promise((resolve) => setTimeout(resolve, ms));
         }
       }
+      return undefined;
     },
     request: async (request) =>
       answerOf(await send({ 'content-type': 'application/json' }, { method: 'POST', body: JSON.stringify(request) })),
@@ -139,9 +140,10 @@ export function linkToUrl(
 }
 
 async function answerOf(response: Response): Promise<RequestAnswer> {
-  const read: Partial<RequestAnswer> = await response.json().catch(() => ({}));
-  const { ok = !response.body, error = errorOf(`HTTP ${response.status}, not from runStream.serve`) } = read;
-  return ok && response.ok ? { ok } : { ok: false, error };
+  // Another server may say anything.
+  const { ok = !response.body, error }: Partial<RequestAnswer> = Object(await response.json().catch(() => null));
+  const said = error?.message ? error : `HTTP ${response.status}, not from runStream.serve`;
+  return ok && response.ok ? { ok } : { ok: false, error: errorOf(said) };
 }
 
 export function errorOf(reason: unknown): ViewError {
@@ -157,8 +159,10 @@ export async function* messagesIn(reader: ReadableStreamDefaultReader<Uint8Array
   const decoder = new TextDecoder();
   let rest = '';
   for (;;) {
+    // A server shows every 15 seconds that a connection stands. One without a sign for a minute is lost, though nothing said so.
+    const silent = setTimeout(() => reader.cancel().catch(() => 0), 60_000);
     // oxlint-disable-next-line no-await-in-loop -- one piece after the other
-    const { done, value } = await reader.read();
+    const { done, value } = await reader.read().finally(() => clearTimeout(silent));
     if (done) return;
     const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n');
     rest = blocks.pop() ?? '';

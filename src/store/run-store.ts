@@ -42,8 +42,8 @@ export function runStore(source: string | SomeRun, options: RunStoreOptions = {}
   let fold = NO_EVENTS;
   let opened: AbortController | null = null;
   let isAskedAgain: boolean;
-  /** Why the last request was refused. */
-  let refusal: ViewError | null = null;
+  /** Why the last request was refused, and the last connection. */
+  let [refusal, lost]: [ViewError | null, ViewError | null] = [null, null];
 
   const take = ({ events = [], ...rest }: RunNews): void => {
     const { view, seq } = events.reduce(foldEvent, fold);
@@ -57,12 +57,13 @@ export function runStore(source: string | SomeRun, options: RunStoreOptions = {}
     if (opened || !listeners.size) return;
     const own = new AbortController();
     opened = own;
+    if (lost && fold.view.error === lost) take({ error: (lost = null) });
     const takeOwn = (news: RunNews): unknown => opened === own && take(news);
-    void link.follow(takeOwn, own.signal).then(() => {
+    void link.follow(takeOwn, own.signal).then((error) => {
       if (opened !== own) return;
       opened = null;
       if (isAskedAgain) follow();
-      else take({ connection: 'closed' });
+      else take({ connection: 'closed', ...(error && { error: (lost = error) }) });
     });
   };
 
@@ -74,10 +75,10 @@ export function runStore(source: string | SomeRun, options: RunStoreOptions = {}
     const { ok, error = null } = await link
       .request(request)
       .catch((reason: unknown): RequestAnswer => ({ ok: false, error: errorOf(reason) }));
-    // An error of the run itself stays.
+    // An error of the run itself stays. What a refused request met, others have done.
     if (error || fold.view.error === refusal) take({ error });
     refusal = error;
-    if (ok) follow();
+    if (ok || error?.code !== lost?.code) follow();
     return ok;
   };
 

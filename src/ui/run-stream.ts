@@ -8,12 +8,11 @@
  * I3 An answer names the run, the call and the arguments that were shown; it is refused if they differ.
  */
 import { isJsonObject } from '../json/json.ts';
-import type { RunSummary } from '../journal/format/tally.ts';
 import type { RunEvent } from '../machines/events/run-events.ts';
 import type { RequestAnswer, SentGroup, StoreRequest } from '../store/run-link.ts';
 import type { ShownEvent } from '../store/run-fold.ts';
 import { type ServedAgent, refusedReplies, standingOf, writeReplies } from './base/answer-approvals.ts';
-import { Chat, type ChatOptions, checkServing } from './base/chat.ts';
+import { BUSY_MS, Chat, type ChatOptions, checkServing } from './base/chat.ts';
 import { OpenApprovals, globalCallId } from './base/open-approvals.ts';
 import { newChatId, runsOfChat } from './base/owned-runs.ts';
 import { type FeedOptions, type LiveText, runFeed } from './base/run-feed.ts';
@@ -51,7 +50,7 @@ async function followed(served: Served, request: Request): Promise<Response> {
   const resumed = last !== null && (await served.chat.isLeft(last)) ? { [last.runId]: served.chat.resume() } : {};
   const gone = new AbortController();
   const after = request.headers.get('last-event-id') ?? '';
-  const texts = textsOf(served, { after, resumed, signal: gone.signal });
+  const texts = textsOf(served, { after, resumed, signal: AbortSignal.any([gone.signal, request.signal]) });
   const first = await texts.next();
   if (first.done === true) return new Response(null, { status: 204 });
   const all = async function* (): AsyncGenerator<string> {
@@ -70,9 +69,8 @@ interface Resumed {
   readonly [runId: string]: FeedOptions['resumed'];
 }
 
-/** How long the run of a queued message may take to begin, and how often it is looked for, in milliseconds. */
-const NEXT_MS = 5000;
-const LOOK_MS = 20;
+/** How long the run of a queued message may take to begin, in milliseconds. */
+const NEXT_MS = 30_000;
 
 /** A client that has nothing of a chat receives its latest runs. */
 const MOST_RUNS = 100;
@@ -91,9 +89,12 @@ async function* textsOf(
   for (let runs = known; !signal.aborted; at += 1) {
     // oxlint-disable-next-line no-await-in-loop -- the runs that came meanwhile
     if (at >= runs.length) runs = await runsOf();
-    while (runs[at] === undefined && performance.now() < until && !signal.aborted) {
+    // A process that was closed in between has left it. Others are at it otherwise, and go on.
+    if (runs[at] === undefined && until > 0) void served.chat.resume();
+    for (let ms = 20; runs[at] === undefined && performance.now() < until && !signal.aborted;) {
       // oxlint-disable-next-line no-await-in-loop -- looks until it is there
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      ms = Math.min(ms * 1.2, 500);
       // oxlint-disable-next-line no-await-in-loop -- see above
       runs = await runsOf();
     }
@@ -175,7 +176,7 @@ async function said(served: Served, request: Request): Promise<Response> {
   const asked = readRequest(json);
   if (typeof asked === 'string') return refusal(400, 'bad-request', asked);
   const answer = await answered(served, asked);
-  return Response.json(answer, { status: answer.ok ? 200 : 409 });
+  return Response.json(answer, { status: answer.ok ? 200 : answer.error?.code === 'agent-closed' ? 503 : 409 });
 }
 
 const TYPES = ['approve', 'reject', 'send', 'steer', 'stop'] as const;
@@ -207,8 +208,8 @@ function readRequest(body: unknown): StoreRequest | string {
 async function answered(served: Served, asked: StoreRequest): Promise<RequestAnswer> {
   const { chat } = served;
   const { type, runId, text = '' } = asked;
+  if (type === 'send') return sent(chat, text);
   const last = await chat.last();
-  if (type === 'send') return sent(chat, last, text);
   if (last === null || last.runId !== runId || last.state === 'ended') return refused('over', 'The run is over.');
   if (type === 'steer') {
     const wrong = await chat.steer(last.runId, text);
@@ -222,15 +223,24 @@ function refused(code: string, message: string): RequestAnswer {
   return { ok: false, error: { code, message } };
 }
 
-/** While a run goes on, in whatever process, its journal keeps what is to follow it. */
-async function sent(chat: Chat, last: RunSummary | null, text: string): Promise<RequestAnswer> {
-  if (last?.state === 'running') {
-    const wrong = await chat.queue(last.runId, text);
+/** While a run goes on, in whatever process, its journal keeps what is to follow it: also one that begins at the same moment. */
+async function sent(chat: Chat, text: string): Promise<RequestAnswer> {
+  let answer: RequestAnswer = { ok: false };
+  for (const ms of BUSY_MS) {
+    // oxlint-disable-next-line no-await-in-loop -- one try after the other
+    const last = await chat.last();
+    // oxlint-disable-next-line no-await-in-loop -- see above
+    const wrong = last?.state === 'running' ? await chat.queue(last.runId, text) : undefined;
     if (wrong === null) return { ok: true };
-    if (wrong.code !== 'over') return refused(wrong.code, wrong.message);
+    if (wrong?.code === 'too-many') return refused(wrong.code, wrong.message);
+    // oxlint-disable-next-line no-await-in-loop -- see above
+    const start = await chat.run(text, {});
+    answer = start.ok ? { ok: true } : refused(start.code, start.message);
+    if (answer.error?.code !== 'conversation-busy') break;
+    // oxlint-disable-next-line no-await-in-loop -- see above
+    await new Promise((resolve) => setTimeout(resolve, ms));
   }
-  const start = await chat.run(text, {});
-  return start.ok ? { ok: true } : refused(start.code, start.message);
+  return answer;
 }
 
 async function reply({ agent, chat, journal }: Served, runId: string, asked: StoreRequest): Promise<RequestAnswer> {

@@ -36,6 +36,8 @@ describe('toResponse', () => {
     const run = startScene('parallel');
     const response = toResponse(run, { fields: ALL });
     expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+    // What compresses answers on their way would hold back the events.
+    expect(response.headers.get('cache-control')).toContain('no-transform');
     const sent = await read(response);
     const events: RunEvent[] = [];
     for await (const event of run) events.push(event);

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { type RunSnapshot, runStore } from '../../src/store/index.ts';
 import { followed, isDone, onHttp, runsIn, servedChat } from './served-chat.ts';
 
 const page = (): Response => new Response('<p>Sign in</p>', { headers: { 'content-type': 'text/html' } });
@@ -31,4 +32,88 @@ test('a proxy that asks for a pause is asked again; nothing is an error then', a
   expect(refusals).toBeLessThan(0);
   expect(views.filter(({ error }) => error !== null)).toEqual([]);
   expect(await runsIn(journal)).toBe(1);
+});
+
+test.each(['{"error":"unauthorized"}', '{"error":{"reason":"expired"}}', '{"error":null}', 'null', '"no"', '[]', ''])(
+  'an answer of another server, such as %s, is an error with a code and a sentence, and is not asked for again and again',
+  async (body) => {
+    let asked = 0;
+    const url = await onHttp(() => {
+      asked += 1;
+      return new Response(body, { status: 401 });
+    });
+    const { store, until } = followed(`${url}/?id=a`);
+    const error = { code: 'request-failed', message: 'HTTP 401, not from runStream.serve' };
+    expect((await until(({ connection }) => connection === 'closed')).error).toEqual(error);
+    expect(asked).toBe(1);
+    expect(await store.send('Hello')).toBe(false);
+    expect(store.getSnapshot().error).toEqual(error);
+  },
+);
+
+test('a message whose answer is lost may have arrived: the view shows whether it did', async () => {
+  const { url, journal } = await servedChat(['Hi.'], {
+    around: async (request, answer) => {
+      const response = await answer();
+      return request.method === 'POST' ? new Response('<h1>Gateway timeout</h1>', { status: 504 }) : response;
+    },
+  });
+  const { store, until } = followed(`${url}/?id=a`);
+  await until(({ connection }) => connection === 'closed');
+  expect(await store.send('Hello')).toBe(false);
+  expect((await until(isDone)).messages.map(({ text }) => text)).toEqual(['Hello', 'Hi.']);
+  expect(await runsIn(journal)).toBe(1);
+});
+
+test('a connection that was refused and works again is no error any more; a refused request stays one', async () => {
+  let isSignedIn = true;
+  const { url } = await servedChat(['Hi.'], {
+    around: async (_request, answer) => {
+      if (isSignedIn) return answer();
+      return Response.json({ error: { code: 'signed-out', message: 'Sign in.' } }, { status: 401 });
+    },
+  });
+  const { store, until, leave } = followed(`${url}/?id=a`);
+  await store.send('Hello');
+  const { messages } = await until(isDone);
+  leave();
+  /** The page is left, and looked at again. */
+  const back = async (): Promise<RunSnapshot> => {
+    await new Promise((resolve) => setTimeout(resolve));
+    const again = followed(store);
+    await again.until(({ connection }) => connection === 'connecting');
+    const view = await again.until(({ connection }) => connection === 'closed');
+    again.leave();
+    return view;
+  };
+  isSignedIn = false;
+  expect((await back()).error?.code).toBe('signed-out');
+  isSignedIn = true;
+  expect(await back()).toMatchObject({ messages, error: null, status: 'answered' });
+  expect(await store.stop()).toBe(false);
+  expect((await back()).error?.code).toBe('over');
+});
+
+test('a connection on which nothing comes any more, not even the sign that it stands, is opened again', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const asked: (string | null)[] = [];
+  const started = { type: 'run.started', runId: 'r', task: 'Hello', maxSteps: 3, seq: 1, replayed: false };
+  const isOn = { type: 'step.started', step: 2, limit: 3, seq: 2, replayed: false };
+  const store = runStore('http://app.example/?id=a', {
+    fetch: async (_url, init) => {
+      asked.push(new Headers(init?.headers).get('last-event-id'));
+      const [id, event] = asked.length === 1 ? ['r:1', started] : ['r:2', isOn];
+      const text = new TextEncoder().encode(`id: ${id}\ndata: ${JSON.stringify({ events: [event] })}\n\n`);
+      // It says this, and is silent from then on.
+      const body = new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(text) });
+      return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+    },
+  });
+  onTestFinished(store.subscribe(() => undefined));
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect([asked.length, store.getSnapshot().runId]).toEqual([1, 'r']);
+  await vi.advanceTimersByTimeAsync(50_000);
+  expect(asked).toEqual([null, 'r:1']);
+  expect(store.getSnapshot()).toMatchObject({ step: 2, connection: 'open', error: null });
 });

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { JournalStore, Model } from '../../src/index.ts';
 import { runStore } from '../../src/store/index.ts';
 import { type RunSnapshot } from '../../src/store/index.ts';
@@ -358,6 +358,55 @@ test('what was sent while a run goes on is not lost when its server is closed: t
   expect(texts(done)).toEqual(['user: Count.', 'assistant: Three.', 'user: And then?', 'assistant: Next.']);
 });
 
+test('what a server that was closed for good has kept in its queue is run when a page is loaded, once', async () => {
+  const { url, process, agent, journal } = await servedChat([{ content: 'One two three.', stallAfter: 2 }, 'Next.']);
+  const { store, until } = followed(`${url}/?id=a`);
+  await store.send('Count.');
+  await until(({ messages }) => messages.some(({ isPartial }) => isPartial));
+  expect(await store.send('And then?')).toBe(true);
+  await agent.close();
+  expect(await runsIn(journal)).toBe(1);
+  const { url: next } = await process();
+  const pages = [followed(`${next}/?id=a`), followed(`${next}/?id=a`)];
+  for (const page of pages) {
+    // oxlint-disable-next-line no-await-in-loop -- both are followed already
+    const done = await page.until((view) => isDone(view) && view.status === 'answered');
+    expect(texts(done).slice(-2)).toEqual(['user: And then?', 'assistant: Next.']);
+  }
+  expect(await runsIn(journal)).toBe(2);
+});
+
+test('a page that is loaded long before the next run is shown by the journal waits for it', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { promise: continues, resolve: goOn } = Promise.withResolvers<void>();
+  const { process, journal } = await servedChat([{ content: 'One two three.', stallAfter: 2, continues }, 'Next.']);
+  let isHidden = true;
+  let looks = 0;
+  const list: JournalStore['list'] = async (query) => {
+    looks += 1;
+    const runs = (await journal.list?.(query)) ?? [];
+    return isHidden ? runs.slice(-1) : runs;
+  };
+  const { url } = await process({ ...journal, list });
+  const { store, until } = followed(`${url}/?id=a`);
+  await store.send('Count.');
+  const { runId } = await until(({ messages }) => messages.some(({ isPartial }) => isPartial));
+  await store.send('And then?');
+  goOn();
+  await expect.poll(() => runsIn(journal)).toBe(2);
+  const late = followed(`${url}/?id=a`);
+  for (let times = 0; times < 3; times += 1) {
+    const before = looks;
+    // oxlint-disable-next-line no-await-in-loop -- as long as it looks
+    await expect.poll(() => looks > before + 1 || late.store.getSnapshot().connection === 'closed').toBe(true);
+    vi.advanceTimersByTime(9000);
+  }
+  isHidden = false;
+  const done = await late.until((view) => isDone(view) && view.runId !== runId);
+  expect(texts(done).slice(2)).toEqual(['user: And then?', 'assistant: Next.']);
+});
+
 test('a store that is slow between two runs is waited for: who follows sees what was queued run', async () => {
   const { url, process, agent, journal } = await servedChat([
     { content: 'One two three.', stallAfter: 2 },
@@ -412,6 +461,44 @@ test('what is sent while a run waits for a person is refused: that is answered f
   expect(store.getSnapshot()).toMatchObject({ messages, error: { code: 'conversation-waiting' } });
   expect(await store.approve(pending[0]?.callId ?? '')).toBe(true);
   expect((await until(isDone)).error).toBeNull();
+});
+
+test('what is refused because of another tab shows what that has done: the question is there to be answered', async () => {
+  const { url } = await servedChat([payCall(5), 'Paid.']);
+  const { store, until } = followed(`${url}/?id=a`);
+  const other = followed(`${url}/?id=a`);
+  for (const tab of [store, other.store]) await expect.poll(() => tab.getSnapshot().connection).toBe('closed');
+  await other.store.send('Pay 5.');
+  await other.until(({ status }) => status === 'waiting');
+  expect(await store.send('Hello?')).toBe(false);
+  expect(store.getSnapshot().error?.code).toBe('conversation-waiting');
+  const { pending } = await until(({ status }) => status === 'waiting');
+  expect(await store.approve(pending[0]?.callId ?? '')).toBe(true);
+  await until(isDone);
+});
+
+test('of two messages to two processes at the same moment one waits for the other, and none is refused', async () => {
+  const { promise: continues, resolve: goOn } = Promise.withResolvers<void>();
+  const { url, process, journal } = await servedChat([
+    { content: 'One two three.', stallAfter: 2, continues },
+    'Next.',
+  ]);
+  const { store, until } = followed(`${url}/?id=a`);
+  let isFirst = true;
+  const claim: JournalStore['claim'] = async (name) => {
+    if (!isFirst) return (await journal.claim?.(name)) ?? null;
+    isFirst = false;
+    // The other process has it by now, but has written nothing yet.
+    void store.send('Count.');
+    return null;
+  };
+  const late = followed(`${(await process({ ...journal, claim })).url}/?id=a`);
+  expect(await late.store.send('And then?')).toBe(true);
+  expect(late.store.getSnapshot().error).toBeNull();
+  goOn();
+  const done = await until((view) => isDone(view) && view.messages.length > 2);
+  expect(texts(done)).toEqual(['user: Count.', 'assistant: One two three.', 'user: And then?', 'assistant: Next.']);
+  expect([isFirst, await runsIn(journal)]).toEqual([false, 2]);
 });
 
 test('what the model has said before it falls silent is shown, though its turn was not recorded yet when it said it', async () => {

@@ -235,7 +235,8 @@ test('a connection that breaks before anything arrived loses nothing, repeats no
       cuts -= 1;
       // The run is over, or waits, before the client comes back.
       await response.text();
-      return new Response(new ReadableStream({ pull: (controller) => controller.error(new TypeError('cut')) }));
+      const pull = (controller: ReadableStreamDefaultController): void => controller.error(new TypeError('cut'));
+      return new Response(new ReadableStream({ pull }), response);
     },
   });
   const chat = chatOver(transport, 'bills');

@@ -1,8 +1,8 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createAgent } from '../../src/index.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
-import { chatTransport, uiStream } from '../../src/ui/index.ts';
+import { agUi, chatTransport, runStream, uiStream } from '../../src/ui/index.ts';
 import { chatOver, tab, textOf, until } from './chat-tabs.ts';
 import { serveWeb } from './http-chat.ts';
 
@@ -100,4 +100,84 @@ test('two messages at once, of which the first loses its connection: each is con
   cut();
   await first;
   expect(chat.messages.map(textOf)).toEqual(['Count.', 'One.', 'Go on.', 'Two.']);
+});
+
+test('a refusal has the code that the server gave, or one that says that it was another server', async () => {
+  const { transport, chat } = await behind((count, ours) =>
+    count === 1 ? ours() : Response.json({ error: 'unauthorized' }, { status: 401 }),
+  );
+  await expect(transport.steer('count', 'Faster.')).rejects.toMatchObject({ code: 'over', status: 409 });
+  await expect(transport.messages('count')).rejects.toMatchObject({ code: 'request-failed', status: 401 });
+  await chat.sendMessage({ text: 'Count.' });
+  expect(chat.error).toMatchObject({ code: 'request-failed', status: 401 });
+});
+
+test.each([
+  ['nothing', '', 'text/plain'],
+  ['a text', 'OK', 'text/plain'],
+  ['other data', '{}', 'application/json'],
+  ['half of an answer', '{"runId":"x', 'application/json'],
+  ['null', 'null', 'application/json'],
+])(
+  '%s with status 200 is no answer: nothing is asked twice, nothing is said to have arrived',
+  async (_what, text, type) => {
+    const { chat, transport, asked } = await behind(() => new Response(text, { headers: { 'content-type': type } }));
+    const error = { code: 'request-failed', message: 'HTTP 200, not from uiStream.serve' };
+    await chat.sendMessage({ text: 'Count.' });
+    expect([chat.status, asked]).toEqual(['error', ['POST /api/chat']]);
+    expect(chat.error).toMatchObject(error);
+    await chat.resumeStream();
+    expect(chat.error).toMatchObject(error);
+    await expect(transport.messages('count')).rejects.toMatchObject(error);
+    await expect(transport.stop('count')).rejects.toMatchObject(error);
+    await expect(transport.steer('count', 'Faster.')).rejects.toMatchObject(error);
+    await expect(transport.answer('count', [{ id: 'x', approved: true }])).rejects.toMatchObject(error);
+    expect(asked).toHaveLength(6);
+  },
+);
+
+test('a stream on which nothing comes any more, not even the sign that it stands, is asked for again', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const asked: string[] = [];
+  const chunk = (id: number, data: object): string => `id: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
+  const texts = [chunk(1, { type: 'start', messageId: 'r' }), `${chunk(2, { type: 'finish' })}data: [DONE]\n\n`];
+  const transport = chatTransport({
+    fetch: async (url, init) => {
+      asked.push(`${init?.method ?? 'GET'} ${String(url)} ${new Headers(init?.headers).get('last-event-id')}`);
+      const text = new TextEncoder().encode(texts.shift());
+      // It says this, and is silent from then on.
+      const body = new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(text) });
+      return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+    },
+  });
+  const chat = chatOver(transport, 'count');
+  const sent = chat.sendMessage({ text: 'Count.' });
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect([asked.length, chat.status]).toEqual([1, 'submitted']);
+  await vi.advanceTimersByTimeAsync(40_000);
+  await sent;
+  expect([chat.status, asked[1]]).toEqual(['ready', 'GET /api/chat/count/stream?run=r 1']);
+});
+
+test('streams say that nothing on their way may hold them back to compress them', async () => {
+  const journal = memoryJournal();
+  const agent = createAgent({ model: scriptedModel(['Hi.']), silent: true, journal });
+  onTestFinished(() => agent.close());
+  const { url, close } = await serveWeb(async (request) =>
+    (request.url.endsWith('/ag') ? agUi : request.method === 'POST' ? uiStream : runStream).serve(agent, request, {
+      journal,
+      owner: 'ada',
+    }),
+  );
+  onTestFinished(close);
+  const post = (path: string, body: object) => fetch(`${url}${path}`, { method: 'POST', body: JSON.stringify(body) });
+  const message = { id: 'm', role: 'user', content: 'Hello.', parts: [{ type: 'text', text: 'Hello.' }] };
+  const streams = [
+    await post('/chat', { id: 'a', messages: [message] }),
+    await post('/ag', { threadId: 'b', runId: 'r', messages: [message] }),
+    await fetch(`${url}/run?id=a`),
+  ];
+  for (const { headers } of streams) expect(headers.get('cache-control')).toBe('no-cache, no-transform');
+  for (const one of streams) await one.text();
 });

@@ -4,7 +4,7 @@
  * I1 A connection that breaks is resumed at the last message received, within the same stream.
  * I2 Leaving a page stops nothing: a run is stopped by `stop`, which is recorded like any other event.
  */
-import { parsedText } from '../../json/json.ts';
+import { type JsonObject, parsedText } from '../../json/json.ts';
 import { messagesIn } from '../../store/run-link.ts';
 import { readPosition } from '../base/sse.ts';
 import type { UiChunk } from './ui-chunk.ts';
@@ -91,12 +91,11 @@ export function chatTransport(options: ChatTransportOptions = {}): SignalboxTran
       return response.status === 204 ? null : server.chunks(response, { chatId, run, headers, signal: abortSignal });
     },
     messages: async (chatId) => {
-      const messages = await (await server.request(server.addressOf(chatId, 'messages'), {})).json();
+      const messages = await server.json(server.addressOf(chatId, 'messages'), {}, Array.isArray);
       server.loaded(chatId, messages);
       return messages;
     },
-    stop: async (chatId, reason) =>
-      Reflect.get(Object(await server.tell(chatId, { action: 'stop', reason })), 'stopped') === true,
+    stop: async (chatId, reason) => (await server.tell(chatId, { action: 'stop', reason })).stopped === true,
     steer: async (chatId, text) => void (await server.tell(chatId, { action: 'steer', text, message: freshId() })),
     answer: async (chatId, answers) => void (await server.tell(chatId, { action: 'answer', answers })),
   };
@@ -157,11 +156,20 @@ class ChatServer {
     return id;
   }
 
-  async tell(chatId: string, what: object): Promise<unknown> {
-    return (await this.request(this.api, { post: { ...what, id: chatId } })).json();
+  tell(chatId: string, what: object): Promise<JsonObject> {
+    const isAnswer = (data: unknown): data is JsonObject => 'runId' in Object(data) || 'stopped' in Object(data);
+    return this.json(this.api, { post: { ...what, id: chatId } }, isAnswer);
   }
 
-  async request(url: string, { post, headers, signal }: Asked): Promise<Response> {
+  /** An answer that is data, and of the kind that is asked for: another server gives any other. */
+  async json<T>(url: string, asked: Asked, isAnswer: (data: unknown) => data is T): Promise<T> {
+    const response = await this.request(url, asked, 'json');
+    const data = parsedText(await response.text());
+    if (isAnswer(data)) return data;
+    throw refused(response, '');
+  }
+
+  async request(url: string, { post, headers, signal }: Asked, kind = 'event-stream'): Promise<Response> {
     const { headers: own = {}, credentials, fetch: ask = fetch } = this.#options;
     const all = new Headers(typeof own === 'function' ? await own() : own);
     new Headers(headers).forEach((value, name) => all.set(name, value));
@@ -174,8 +182,8 @@ class ChatServer {
     });
     // Another may answer, such as a page to sign in on.
     const type = response.headers.get('content-type') ?? '';
-    if (response.ok && !type.includes('html')) return response;
-    throw Object.assign(new Error(await messageOf(response, type)), { status: response.status });
+    if (response.ok && (response.status === 204 || type.includes(kind))) return response;
+    throw refused(response, await response.text().catch(() => ''));
   }
 
   /** The chunks of a stream, over all connections that it takes. */
@@ -245,9 +253,11 @@ function freshId(): string {
   return crypto.getRandomValues(new Uint32Array(4)).join('-');
 }
 
-async function messageOf(response: Response, type: string): Promise<string> {
-  const text = await response.text().catch(() => '');
-  const { error }: { readonly error?: { readonly message?: unknown } } = Object(parsedText(text));
-  if (typeof error?.message === 'string') return error.message;
-  return text === '' || type.includes('html') ? `HTTP ${response.status}, not from uiStream.serve` : text;
+/** Why a request came to nothing. The code is that of our server, if it was ours. */
+function refused({ status, headers, ok }: Response, text: string): Error {
+  const { error }: { readonly error?: unknown } = Object(parsedText(text));
+  const isPage = ok || text === '' || headers.get('content-type')?.includes('html') === true;
+  const otherwise = isPage ? `HTTP ${status}, not from uiStream.serve` : text;
+  const { code = 'request-failed', message = otherwise }: { code?: unknown; message?: string } = Object(error);
+  return Object.assign(new Error(message), { status, code });
 }

@@ -65,7 +65,7 @@ export interface NotTold {
 const LOOK_MS = 20;
 
 /** While others are at a chat, it is tried again after these milliseconds. */
-const RETRIES_MS = [50, 200, 1000, 0] as const;
+export const BUSY_MS = [50, 200, 1000, 0] as const;
 
 /** One chat of one owner. */
 export class Chat {
@@ -99,11 +99,17 @@ export class Chat {
     // What another process has left goes on before, with the context of this owner. The run reports where that fails.
     if (last?.state === 'ended' || (await this.isLeft(last)))
       this.#conversation.resume({ context, park: true }).catch(() => undefined);
-    const run = this.#conversation.run(input, { whenBusy: 'queue', context, metadata, park: true });
-    if (await begun(journal, run)) return { ok: true, runId: run.runId };
-    const { error, result } = await run;
-    const otherwise = `It is not in the journal that is served, which must be that of agent '${this.#agent.name}': ${result}`;
-    return { ok: false, code: error?.code ?? 'not-begun', message: error?.message ?? otherwise };
+    try {
+      const run = this.#conversation.run(input, { whenBusy: 'queue', context, metadata, park: true });
+      if (await begun(journal, run)) return { ok: true, runId: run.runId };
+      const { error, result } = await run;
+      const otherwise = `It is not in the journal that is served, which must be that of agent '${this.#agent.name}': ${result}`;
+      return { ok: false, code: error?.code ?? 'not-begun', message: error?.message ?? otherwise };
+    } catch (error) {
+      const { code = '', message = '' }: Partial<RunRefused> = Object(error);
+      if (code !== 'agent-closed') throw error;
+      return { ok: false, code, message };
+    }
   }
 
   /** Whether no process drives its last run, which is given, and it has more to do than to wait for an answer. */
@@ -120,7 +126,7 @@ export class Chat {
    * with the reason if it cannot. A run that is being parked at this moment can be resumed a moment later.
    */
   async resume(): Promise<RunRefused | null> {
-    for (const ms of RETRIES_MS) {
+    for (const ms of BUSY_MS) {
       try {
         // oxlint-disable-next-line no-await-in-loop -- one try after the other
         await this.#conversation.resume({ context: this.#options.context, park: true });

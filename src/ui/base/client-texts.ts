@@ -48,7 +48,9 @@ export async function* clientTexts(
         yield client.ended();
         return;
       }
-      if (fed.done === true) return;
+      if (fed.done === true && signal.aborted) return;
+      // An end without a word would be taken for that of the run.
+      if (fed.done === true) throw new Error(`Run ${runId} could not be read to its end.`);
       if (fed.value.kind === 'refused') {
         yield client.refused(fed.value.refused);
         return;

@@ -85,7 +85,7 @@ export function sseResponse(
   return new Response(body, {
     headers: {
       'content-type': 'text/event-stream',
-      'cache-control': 'no-cache',
+      'cache-control': 'no-cache, no-transform',
       'x-accel-buffering': 'no',
       ...headers,
     },
@@ -117,9 +117,9 @@ export async function jsonOf(
   }
 }
 
-/** A refusal with its reason. */
+/** A refusal with its reason. What a process that stops refuses, the next one takes: 503. */
 export function refusal(status: number, code: string, message: string): Response {
-  return Response.json({ error: { code, message } }, { status });
+  return Response.json({ error: { code, message } }, { status: code === 'agent-closed' ? 503 : status });
 }
 
 /** The answer to an id that is not there, and to one of another owner: they are the same. */
