@@ -205,6 +205,27 @@ describe('a server that is not ready', () => {
     expect(pay.calls).toHaveLength(1);
   });
 
+  test('and is required leaves a conversation as it was, with the run that waits there', async () => {
+    const options = {
+      name: 'payer',
+      journal: memoryJournal(),
+      tools: [fakeTool('pay', ['paid'], { policy: 'confirm' })],
+    };
+    const first = make([calls(['pay'])], { ...options, confirm: 'wait', mcpServers: {} });
+    const { runId, pending = [] } = await first.agent.conversation('c').run('Pay', { park: true });
+    await first.agent.approve(runId, pending[0]?.callId ?? '');
+
+    const without = make(['Never asked.'], { ...options, mcpServers: { broken: { ...broken, required: true } } });
+    const talk = without.agent.conversation('c');
+    await expect(talk.resume()).rejects.toMatchObject({ code: 'not-connected' });
+    expect(await talk.runs()).toHaveLength(1);
+    expect(without.model.requests).toEqual([]);
+
+    const back = make(['Paid.', 'More.'], { ...options, mcpServers: {} });
+    expect(await back.agent.conversation('c').resume()).toMatchObject({ runId, result: 'Paid.' });
+    expect(await back.agent.conversation('c').run('More?')).toMatchObject({ result: 'More.' });
+  });
+
   test('and is required does not keep a run that is being resumed from being cancelled', async () => {
     const journal = memoryJournal();
     const options = { name: 'payer', journal, tools: [fakeTool('pay', ['paid'], { policy: 'confirm' })] };
