@@ -147,3 +147,28 @@ test('of two that are always allowed at nearly the same moment both are known, w
   });
   expect(asked).toEqual(['c1', 'c2']);
 });
+
+test('a store of permissions that could not be had once is asked for again by the next run', async () => {
+  let asked = 0;
+  const permissions = {
+    isAlwaysAllowed: () => true,
+    add: () => undefined,
+    forAgent: () => {
+      asked += 1;
+      if (asked === 1) throw new Error('The store is locked.');
+      return { isAlwaysAllowed: () => true, add: () => undefined };
+    },
+  };
+  const pay = fakeTool('pay', ['paid'], { policy: 'confirm' });
+  const agent = createAgent({
+    model: scriptedModel([calls(['pay']), 'Paid.']),
+    tools: [pay],
+    permissions,
+    silent: true,
+  });
+  expect(await agent.run('Pay')).toMatchObject({ status: 'failed', error: { message: 'The store is locked.' } });
+  expect(pay.calls).toEqual([]);
+  expect(await agent.run('Pay')).toMatchObject({ status: 'answered', result: 'Paid.' });
+  expect(await agent.run('Pay')).toMatchObject({ error: { message: expect.stringContaining('no reply left') } });
+  expect(asked).toBe(2);
+});

@@ -91,7 +91,11 @@ export class Configured {
     if (owner !== undefined) return this.#permissionsOf(owner);
     const { permissions } = this.options;
     if (permissions === undefined && isHomeReplaced()) return resolvePermissions(permissions, this.name);
-    return (this.#store ??= resolvePermissions(permissions, this.name));
+    // A store that could not be had is asked for again.
+    return (this.#store ??= resolvePermissions(permissions, this.name).catch((error: unknown) => {
+      this.#store = undefined;
+      throw error;
+    }));
   }
 
   /** The store of a conversation's owner. If the given store does not distinguish owners, their decisions are kept in memory. */
