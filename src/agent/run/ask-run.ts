@@ -33,8 +33,8 @@ export type RunAnswer<T extends RunRequest> = T extends { readonly do: 'steer' |
 const TAKEN_MS = 1000;
 const PATIENCE_MS = 5000;
 
-/** How soon another process is asked again that is between two runs. */
-const BETWEEN_MS = 50;
+/** How long a place is looked for, for a message that came too late for its run. */
+const SENDING_MS = 60_000;
 
 /** A message may be delivered much later: until then the asking process receives "not yet". */
 const LATER_MS = 1000;
@@ -119,9 +119,19 @@ export async function steerOrBegin(
   next: { readonly input: RunInput; readonly begin: () => Promise<boolean> },
 ): Promise<void> {
   try {
-    if (isUnheard(await port.ask(runId, asked))) await beginOrQueue(port, asked.id, next);
+    if (!(await hasTaken(port, runId, asked))) await beginOrQueue(port, asked.id, next);
   } catch {
-    // The agent is closed, or nobody answers for the run: there is no place for the message.
+    // The agent is closed: there is no place for the message.
+  }
+}
+
+/** Whether a run has taken a message: not where its process does not answer. */
+async function hasTaken(port: Elsewhere, runId: string, message: MessageRequest): Promise<boolean> {
+  try {
+    return !isUnheard(await port.ask(runId, message));
+  } catch (error) {
+    if (error instanceof JournalError && error.code === 'run-locked') return false;
+    throw error;
   }
 }
 
@@ -130,15 +140,16 @@ async function beginOrQueue(
   id: string,
   { input, begin }: Parameters<typeof steerOrBegin>[3],
 ): Promise<void> {
-  for (const until = performance.now() + PATIENCE_MS; performance.now() < until;) {
+  const until = performance.now() + SENDING_MS;
+  for (let pause = 50; performance.now() < until; pause = Math.min(pause * 2, 1000)) {
     // oxlint-disable-next-line no-await-in-loop -- one try after the other
     if (await begin()) return;
     // oxlint-disable-next-line no-await-in-loop -- see above
     const last = await port.keeper?.last();
     // oxlint-disable-next-line no-await-in-loop -- see above
-    if (last != null && !isUnheard(await port.ask(last.runId, { do: 'queue', id, input }))) return;
-    // oxlint-disable-next-line no-await-in-loop -- it is between two runs
-    await new Promise((resolve) => setTimeout(resolve, BETWEEN_MS));
+    if (last != null && (await hasTaken(port, last.runId, { do: 'queue', id, input }))) return;
+    // oxlint-disable-next-line no-await-in-loop -- the other process is between two runs
+    await new Promise((resolve) => setTimeout(resolve, pause));
   }
 }
 

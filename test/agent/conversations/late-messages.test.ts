@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Agent } from '../../../src/agent/agent-types.ts';
 import type { RunOptions } from '../../../src/agent/options/run-options.ts';
+import { JournalError } from '../../../src/journal/format/journal-error.ts';
+import type { RunRequests } from '../../../src/journal/run/run-requests.ts';
 import { memoryJournal } from '../../../src/journal/stores/memory.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../../src/testing/scripted-model.ts';
@@ -16,7 +18,14 @@ async function sentLate(whenBusy: Exclude<RunOptions['whenBusy'], undefined>, te
   const journal = memoryJournal();
   const onItsWay = Promise.withResolvers<undefined>();
   const take: typeof journal.take = (runId) => onItsWay.promise.then(() => journal.take?.(runId) ?? null);
-  const mine = echoing({ journal: { ...journal, take } });
+  const line = { isDown: false, asked: 0 };
+  const ask: RunRequests['ask'] = async (runId, ...asked) => {
+    line.asked += 1;
+    if (line.isDown) throw new JournalError('run-locked', runId, 'the journal');
+    return (await journal.requests?.ask(runId, ...asked)) ?? null;
+  };
+  const requests: RunRequests = { ask, serve: (...given) => journal.requests?.serve(...given) ?? (() => undefined) };
+  const mine = echoing({ journal: { ...journal, take, requests } });
   const talk = mine.agent.conversation('c');
   const run = talk.run('hold 1');
   await mine.model.asked('hold 1');
@@ -26,7 +35,7 @@ async function sentLate(whenBusy: Exclude<RunOptions['whenBusy'], undefined>, te
   const other = echoing({ journal });
   other.model.free('hold 1');
   expect(await other.agent.conversation('c').resume()).toMatchObject({ result: 'hold 1/1' });
-  return { journal, mine: mine.agent, other, arrive: () => onItsWay.resolve(undefined) };
+  return { journal, mine: mine.agent, other, arrive: () => onItsWay.resolve(undefined), line };
 }
 
 const said = async (agent: Agent): Promise<readonly string[]> => spoken(await agent.conversation('c').history);
@@ -65,6 +74,19 @@ test('a run that a late message has begun ends with its agent, and answers what 
   const { agent } = echoing({ journal });
   await agent.conversation('c').resume();
   expect(await said(agent)).toEqual(['hold 1', 'hold 1/1', 'hold late', 'then', 'then/3']);
+});
+
+test('a message that comes too late is sent again where the process of the next run does not answer at once', async () => {
+  const { mine, other, arrive, line } = await sentLate('steer');
+  const next = other.agent.conversation('c').run('hold 2');
+  await other.model.asked('hold 2');
+  line.isDown = true;
+  arrive();
+  await expect.poll(() => line.asked).toBeGreaterThan(1);
+  line.isDown = false;
+  for await (const event of next) if (event.type === 'message.received') break;
+  other.model.free('hold 2');
+  await expect.poll(() => said(mine)).toEqual(['hold 1', 'hold 1/1', 'hold 2', 'hold 2/2', 'late', 'late/3']);
 });
 
 test('a message that comes too late waits while another process has the conversation and no run yet', async () => {

@@ -19,7 +19,7 @@ import { testFolder } from '../../support/test-folder.ts';
 
 const ACTS = 24;
 /** How long a message may be on its way to a run that another process takes. */
-const ON_THE_WAY_MS = 10_000;
+const ON_THE_WAY_MS = 60_000;
 const BUSY = ['refuse', 'queue', 'queue', 'steer', 'interrupt'] as const;
 /** Nothing was taken of what was said. */
 const REFUSED: ReadonlySet<unknown> = new Set(['agent-busy', 'conversation-busy', 'agent-closed', 'run-locked']);
