@@ -221,7 +221,8 @@ test('what is said while an answered run goes on does not begin behind it where 
     conversation.run('Too early.', { whenBusy: 'queue', park: true }),
   ]);
   expect(goneOn).toMatchObject({ status: 'waiting', runId });
-  expect(early).toMatchObject({ status: 'failed', error: { code: 'conversation-waiting' }, stepsTaken: 0 });
+  const why = { code: 'conversation-waiting', message: expect.stringMatching(/^The conversation 'c' waits/) };
+  expect(early).toMatchObject({ status: 'failed', error: why, stepsTaken: 0 });
   expect(await conversation.runs()).toMatchObject([{ runId, state: 'waiting' }]);
   // The second call can be answered, and what is said meanwhile follows on all of it.
   expect(await answer()).toBe(true);
@@ -300,4 +301,28 @@ test('what is said while a run is written to its end is kept behind the next, al
   await talk.resume();
   const users = (await talk.history).filter(({ role }) => role === 'user');
   expect(spoken(users)).toEqual(['One.', 'Pay.', 'Three.']);
+});
+
+test('a run that finds a queued one waiting for a person says so, with the name of the conversation', async () => {
+  const journal = memoryJournal();
+  const { agent, model } = echoing({ journal });
+  const run = agent.conversation('c').run('hold');
+  await model.asked('hold');
+  void run.queue('Pay.');
+  await expect.poll(() => run.recording()).toContain('Pay.');
+  await agent.close({ runs: 'release' });
+  const tools = [fakeTool('pay', [], { policy: 'confirm' })];
+  const later = createAgent({
+    model: scriptedModel(['Held.', calls(['pay'])]),
+    tools,
+    silent: true,
+    journal,
+    confirm: 'wait',
+  });
+  const message = expect.stringMatching(/^The conversation 'c' waits/);
+  expect(await later.conversation('c').run('New.', { park: true })).toMatchObject({
+    status: 'failed',
+    error: { code: 'conversation-waiting', message },
+  });
+  expect((await later.conversation('c').runs()).map(({ input }) => input)).toEqual(['hold', 'Pay.']);
 });
