@@ -138,7 +138,7 @@ class OwnAgent implements Agent<unknown, AnyRun> {
 
   queue(runId: string, input: RunInput, given: QueueOptions = {}): Promise<Delivery> {
     checkQueued('agent.queue', input, given);
-    return this.#runs.ask(runId, { do: 'queue', id: given.id ?? newRunId(), input });
+    return this.#runs.ask(runId, { do: 'queue', id: given.id ?? newRunId(), input, metadata: given.metadata });
   }
 
   approve(runId: string, callId: string, how: ApprovalOptions = {}): Promise<boolean> {

@@ -73,12 +73,6 @@ export interface ConversationRun {
   readonly next: NextRuns;
 }
 
-/** The input of a run that waits until it is its turn. */
-export interface Waiting {
-  readonly id: string;
-  readonly input: RunInput;
-}
-
 /** A run that waits until the one before it is over. */
 export interface InLine {
   readonly id: string;

@@ -3,10 +3,10 @@ import type { SentMessage } from '../machines/contract/mail.ts';
 import { pruneHistory } from '../machines/llm-call/conversation.ts';
 import type { Message } from '../actors/model.ts';
 import { AgentBusyError, AgentClosedError, ConversationError } from './options/agent-errors.ts';
-import { type RunInput, messageOf, steered } from './options/input-parts.ts';
+import { type RunInput, messageOf, runOf, steered } from './options/input-parts.ts';
 import { type Inherited, type RunOptions, newRunId } from './options/run-options.ts';
 import { ABORTED, type InLine, type Keeper, type LiveConversationPort, type Opening } from './kept-conversation.ts';
-import { type ConversationRun, type Reopening, type Waiting, aborted, caughtUp, keptBy } from './kept-conversation.ts';
+import { type ConversationRun, type Reopening, aborted, caughtUp, keptBy } from './kept-conversation.ts';
 import { isElsewhere, steerOrBegin } from './run/ask-run.ts';
 import type { AnyRun } from './run/run.ts';
 import type { NextRun, NextRuns, StartedRun } from './run/run-plan.ts';
@@ -85,11 +85,8 @@ export class LiveConversation {
     const isDropped = ({ id }: SentMessage): boolean => this.#dropped?.has(id) === true;
     const mine = messages.filter((message) => !isDropped(message));
     // Those that are in line already stand where their messages do.
-    const inLine = mine.map(
-      (message) =>
-        this.#line.find(({ id }) => id === message.id) ??
-        this.#wait({ id: message.id, input: message.content ?? message.text }, { context, park, owner }, false),
-    );
+    const known = ({ id }: SentMessage): InLine | undefined => this.#line.find((one) => one.id === id);
+    const inLine = mine.map((one) => known(one) ?? this.#wait(one.id, ...runOf(one, { context, park, owner }), false));
     this.#line = [...inLine, ...this.#line.filter((one) => !inLine.includes(one))];
     const begun = messages.map((one) => (isDropped(one) ? Promise.resolve(null) : this.#begunOf(one.id).promise));
     queueMicrotask(() => this.#advance());
@@ -152,12 +149,12 @@ export class LiveConversation {
       this.#lastAt = at === undefined ? 0 : Date.parse(at);
     };
     try {
-      const { behind, first, waits } = await caughtUp(keeper, { ...how, next }, ({ id, text, content }, left) => {
+      const { behind, first, waits } = await caughtUp(keeper, { ...how, next }, (message, left) => {
         found(left);
         const opening = this.#now(left.queued);
         const own = { opening: async () => opening, onDone: () => undefined, next };
-        const { run } = this.#port.begin(content ?? text, { ...how, owner: left.owner }, own);
-        this.#answer(id, { runId: run.runId });
+        const { run } = this.#port.begin(...runOf(message, { ...how, owner: left.owner }), own);
+        this.#answer(message.id, { runId: run.runId });
         return run;
       });
       if (waits !== null) {
@@ -180,9 +177,10 @@ export class LiveConversation {
   /** A separate run, queued behind the live one, whose journal keeps its input until it begins. */
   #enqueue(live: StartedRun, input: RunInput, given: RunOptions, isHandled: boolean): AnyRun {
     const { runId = newRunId() } = given;
-    const waiting = this.#wait({ id: runId, input }, { ...given, runId }, isHandled);
+    const waiting = this.#wait(runId, input, { ...given, runId }, isHandled);
     this.#line = [...this.#line, waiting];
-    void keptBy(live.run, this.#port.ask(live.run.runId, { do: 'queue', id: runId, input })).then((error) => {
+    const asked = { do: 'queue', id: runId, input, metadata: given.metadata } as const;
+    void keptBy(live.run, this.#port.ask(live.run.runId, asked)).then((error) => {
       if (error === null) return this.#advance();
       this.#line = this.#line.filter((one) => one !== waiting);
       waiting.turn.reject(error);
@@ -190,7 +188,7 @@ export class LiveConversation {
     return waiting.started.run;
   }
 
-  #wait({ id, input }: Waiting, given: RunOptions & Inherited, isHandled: boolean): InLine {
+  #wait(id: string, input: RunInput, given: RunOptions & Inherited, isHandled: boolean): InLine {
     const turn = Promise.withResolvers<readonly SentMessage[]>();
     turn.promise.catch(() => undefined);
     const started = this.#begin(input, given, async (signal) => {
@@ -199,7 +197,7 @@ export class LiveConversation {
       this.#drop(id);
       return NEVER;
     });
-    return { id, message: messageOf(id, input), started, isHandled, turn };
+    return { id, message: messageOf(id, input, given.metadata), started, isHandled, turn };
   }
 
   /** Takes the run of a message out of the line. */

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isTooLong } from '../../src/json/depth.ts';
 import type { Json, JsonObject } from '../../src/parsing/index.ts';
 import { isJsonObject } from '../../src/parsing/index.ts';
 
@@ -39,7 +40,9 @@ export function cutsAreConsistent(recover: Recover, text: string): Breach {
 /** True when `part` is what one knows of `whole` after reading its beginning. Null stands for what was not there yet. */
 export function agrees(part: Json, whole: Json): boolean {
   if (part === null) return true;
-  if (typeof part === 'string') return typeof whole === 'string' && whole.startsWith(part);
+  if (typeof part === 'string' && typeof whole === 'string') return whole.startsWith(part);
+  // A whole number that JavaScript would round is the text of its digits while it is cut off.
+  if (typeof part === 'string') return isTooLong(part) && JSON.stringify(whole).startsWith(part);
   if (typeof part === 'number') return typeof whole === 'number' && isBeginning(part, whole);
   if (typeof part === 'boolean') return part === whole;
   if (isJsonObject(part)) {

@@ -36,7 +36,7 @@ test('groups of a run that goes on are those of the same run read later, and it 
   const model = scriptedModel([{ content: '', toolCalls: [{ name: 'wipe', arguments: {} }] }, 'Done.']);
   const agent = createAgent({ model, tools: [wipe], silent: true, confirm: 'wait', journal });
   const run = agent.run('Wipe it.');
-  expect(await begun(journal, run)).toBe(true);
+  expect(await begun(journal, run.runId, () => true)).toBe(true);
   const live: EventGroup[] = [];
   const signal = new AbortController().signal;
   for await (const { groups, run: stands } of followGroups(journal, run.runId, { signal, everyMs: 5 })) {
@@ -62,7 +62,7 @@ test('what a slow reader receives late says how the run stood behind it, and not
   };
   const agent = createAgent({ model, tools: [wipe], silent: true, confirm: 'wait', journal });
   const run = agent.run('Wipe it.');
-  expect(await begun(journal, run)).toBe(true);
+  expect(await begun(journal, run.runId, () => true)).toBe(true);
   const reader = followGroups(journal, run.runId, { signal: new AbortController().signal, everyMs: 1 });
   const types: string[] = [];
   let coming = reader.next();
@@ -188,7 +188,7 @@ test('a reader gets what the model says between the groups, with the number of t
   };
   const agent = createAgent({ model, silent: true, streaming: true, journal });
   const run = agent.run('Count.');
-  expect(await begun(journal, run)).toBe(true);
+  expect(await begun(journal, run.runId, () => true)).toBe(true);
   let seq = 0;
   const said: string[] = [];
   for await (const fed of runFeed(journal, run.runId, { signal: new AbortController().signal, everyMs: 5 })) {

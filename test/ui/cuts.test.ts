@@ -75,7 +75,7 @@ async function streamed(): Promise<Streams> {
     ]),
   });
   const run = agent.run('Look and pay.', { runId: RUN });
-  await begun(journal, run);
+  await begun(journal, run.runId, () => true);
   const all = async (texts: (after: SsePosition) => AsyncGenerator<string>): Promise<string> => {
     let text = '';
     for await (const part of texts(FROM_START)) text += part;

@@ -13,12 +13,14 @@ import {
   type ConfigurableOptions,
   type ListToolsOptions,
   type OrphanOptions,
+  type QueueOptions,
   type ResumeOptions,
   type RunOptions,
   type ApprovalOptions,
   type SteerOptions,
   type WakeOptions,
   WHEN_BUSY,
+  metadataOf,
 } from './run-options.ts';
 
 const DOCS = 'docs/agents.md';
@@ -127,6 +129,8 @@ const checkApprovalNames = optionsOf<ApprovalOptions>('approve', DOCS, { always:
 /** Refuses options of a message to a run that are not known. */
 export const checkSteer = optionsOf<SteerOptions>('steer', DOCS, { id: true, interrupt: true });
 
+const checkQueueNames = optionsOf<QueueOptions>('queue', DOCS, { id: true, metadata: true });
+
 /** Refuses options of `agent.close` that are not known: one that is misspelt would end the runs that it was to keep. */
 export function checkClose(given: CloseOptions): void {
   checkCloseNames(given);
@@ -176,18 +180,20 @@ export function checkRun(given: RunOptions): void {
 export function checkMessage(what: string, text: unknown, given: SteerOptions): void {
   if (typeof text !== 'string' || text.trim() === '')
     throw new TypeError(`${what}: the message must be a text that is not blank.`);
-  checkMessageOptions(what, given);
+  checkSteer(given, what);
+  checkMessageId(what, given);
 }
 
 /** Rejects a message for the next run that is not an input, and invalid options. */
-export function checkQueued(what: string, input: unknown, given: SteerOptions): void {
+export function checkQueued(what: string, input: unknown, given: QueueOptions): void {
   readInput(input, what);
-  checkMessageOptions(what, given);
+  checkQueueNames(given, what);
+  checkMessageId(what, given);
+  metadataOf(given.metadata, what);
 }
 
-function checkMessageOptions(what: string, given: SteerOptions): void {
-  checkSteer(given, what);
-  if (given.id !== undefined && (typeof given.id !== 'string' || given.id === ''))
+function checkMessageId(what: string, { id }: QueueOptions): void {
+  if (id !== undefined && (typeof id !== 'string' || id === ''))
     throw new TypeError(`${what}: option 'id' must be a text that is not empty.`);
 }
 

@@ -1,5 +1,5 @@
 import type { Message, Part } from '../../actors/model.ts';
-import { isJsonObject } from '../../json/json.ts';
+import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import type { SentMessage } from '../../machines/contract/mail.ts';
 import type { AgentSetup } from '../../machines/contract/agent-setup.ts';
 import { isInUserMessage } from '../../machines/llm-call/conversation.ts';
@@ -56,9 +56,14 @@ export function steered(input: RunInput): string {
 }
 
 /** An input as a message for a later run. */
-export function messageOf(id: string, input: RunInput): SentMessage {
+export function messageOf(id: string, input: RunInput, metadata?: JsonObject): SentMessage {
   const { task: text, content } = readInput(input);
-  return { id, text, ...(content === null ? {} : { content }) };
+  return { id, text, ...(content && { content }), ...(metadata && { metadata }) };
+}
+
+/** The input of the run that a message becomes, and its options: what it inherits, and the message's metadata. */
+export function runOf<T>({ text, content, metadata }: SentMessage, inherited: T) {
+  return [content ?? text, { ...inherited, ...(metadata && { metadata }) }] as const;
 }
 
 /** True for what {@link readInput} reads. */

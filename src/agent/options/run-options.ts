@@ -61,10 +61,10 @@ export interface RunOptions<TContext = unknown, TSchema = undefined> {
 export interface ForkRunOptions extends ForkOptions, Pick<RunOptions, 'inspect'> {}
 
 /** The metadata of a run as JSON. Throws a `TypeError` for anything else. */
-export function metadataOf(metadata: unknown): JsonObject {
+export function metadataOf(metadata: unknown, what = 'agent.run'): JsonObject {
   const json = toJson(metadata ?? {});
   if (json.ok && isJsonObject(json.value)) return json.value;
-  throw new TypeError(`agent.run: option 'metadata' must be a JSON object${json.ok ? '' : `: ${json.reason}`}.`);
+  throw new TypeError(`${what}: option 'metadata' must be a JSON object${json.ok ? '' : `: ${json.reason}`}.`);
 }
 
 /** The metadata key that names a run's conversation, and the one that names its owner, if that differs. */
@@ -181,7 +181,10 @@ export interface SteerOptions {
 }
 
 /** How a message for the next run is sent. */
-export type QueueOptions = Pick<SteerOptions, 'id'>;
+export interface QueueOptions extends Pick<SteerOptions, 'id'> {
+  /** Of the run that it becomes. Default: none. */
+  readonly metadata?: JsonObject;
+}
 
 /**
  * Whether a message was delivered. If not: the reason why the run ended, `over` if it had ended before, `too-many`

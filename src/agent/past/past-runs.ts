@@ -101,7 +101,7 @@ export function pastRuns(core: AgentCore, owner: Owner): PastRuns {
       case 'cancel':
         return cancelStored(runId, asked.reason);
       case 'queue':
-        return sendStored(stored, queuedEvent(asked.id, asked.input));
+        return sendStored(stored, queuedEvent(asked.id, asked.input, asked.metadata));
       case 'steer': {
         const { id, text, interrupt } = asked;
         return sendStored(stored, { type: 'message.steered', id, text, ...(interrupt ? { interrupt } : {}) });

@@ -24,7 +24,7 @@ export type RunRequest =
 /** A message for it, or for the run after it. */
 export type MessageRequest =
   | { readonly do: 'steer'; readonly id: string; readonly text: string; readonly interrupt: boolean }
-  | { readonly do: 'queue'; readonly id: string; readonly input: RunInput };
+  | { readonly do: 'queue'; readonly id: string; readonly input: RunInput; readonly metadata?: JsonObject | undefined };
 
 /** The outcome of a request: for a message its delivery, for anything else whether it took effect. */
 export type RunAnswer<T extends RunRequest> = T extends { readonly do: 'steer' | 'queue' } ? Delivery : boolean;
@@ -64,7 +64,7 @@ async function answerOf({ run }: StartedRun, asked: RunRequest): Promise<boolean
     case 'steer':
       return run.steer(asked.text, { id: asked.id, interrupt: asked.interrupt });
     case 'queue':
-      return run.queue(asked.input, { id: asked.id });
+      return run.queue(asked.input, { id: asked.id, ...(asked.metadata && { metadata: asked.metadata }) });
   }
 }
 

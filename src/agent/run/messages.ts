@@ -1,5 +1,6 @@
 import { type RunInput, messageOf } from '../options/input-parts.ts';
 import type { OutsideEvent } from '../../actors/journal.ts';
+import type { JsonObject } from '../../json/json.ts';
 import { type Mail, NO_MAIL } from '../../machines/contract/mail.ts';
 import type { AnyResult, RunReason } from '../../machines/contract/run-result.ts';
 import type { NextRun, NextRuns } from './run-plan.ts';
@@ -33,8 +34,8 @@ export class Messages {
     return this.#send({ type: 'message.steered', id, text, ...(interrupt ? { interrupt } : {}) }, id);
   }
 
-  queue(input: RunInput, { id = newRunId() }: QueueOptions): Promise<Delivery> {
-    return this.#send(queuedEvent(id, input), id);
+  queue(input: RunInput, { id = newRunId(), metadata }: QueueOptions): Promise<Delivery> {
+    return this.#send(queuedEvent(id, input, metadata), id);
   }
 
   /** The machine has come to rest: what it delivered is known. */
@@ -104,8 +105,12 @@ export class Messages {
 }
 
 /** Sends a run a message for the run after it. */
-export function queuedEvent(id: string, input: RunInput): OutsideEvent & { readonly id: string } {
-  return { type: 'message.queued', ...messageOf(id, input) };
+export function queuedEvent(
+  id: string,
+  input: RunInput,
+  metadata?: JsonObject,
+): OutsideEvent & { readonly id: string } {
+  return { type: 'message.queued', ...messageOf(id, input, metadata) };
 }
 
 function begunAs(next: NextRun, reason: RunReason | 'over'): Delivery {

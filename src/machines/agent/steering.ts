@@ -46,9 +46,9 @@ export function steerTaken({ stats }: AgentContext, { id, text }: SentMessage): 
 }
 
 /** Keeps a message for the next run. */
-export function queuedTaken({ stats }: AgentContext, { id, text, content }: SentMessage): Update {
+export function queuedTaken({ stats }: AgentContext, { id, text, content, metadata }: SentMessage): Update {
   const { mail } = stats;
-  const message = { id, text, ...(content === undefined ? {} : { content }) };
+  const message = { id, text, ...(content && { content }), ...(metadata && { metadata }) };
   return { stats: { ...stats, mail: { ...mail, queued: [...mail.queued, message] } } };
 }
 

@@ -1,4 +1,5 @@
 import type { Part } from '../../actors/model.ts';
+import type { JsonObject } from '../../json/json.ts';
 
 /** A person's message to a run. `id` makes it one message, however often it is sent. */
 export interface SentMessage {
@@ -6,6 +7,8 @@ export interface SentMessage {
   readonly text: string;
   /** Its text, images and files in their order; absent: it is text alone. */
   readonly content?: readonly Part[];
+  /** Of the run that it becomes. */
+  readonly metadata?: JsonObject;
 }
 
 /** The messages of people to a run while it works. */

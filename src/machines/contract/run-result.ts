@@ -1,8 +1,9 @@
-import type { Part, Message, ModelReply, Usage } from '../../actors/model.ts';
+import type { Message, ModelReply, Usage } from '../../actors/model.ts';
 import type { EscalationError } from '../../json/errors.ts';
 import type { Json } from '../../json/json.ts';
 import type { ToolSource } from '../../tools/server-tool.ts';
 import type { AgentInput } from './agent-setup.ts';
+import type { SentMessage } from './mail.ts';
 import type { ActorLogic, AnyActorRef, EventObject, Snapshot } from 'xstate';
 
 /** How a run ended, at a glance; `waiting`: it has not, and can be resumed. */
@@ -54,11 +55,7 @@ export type AgentState = (typeof AGENT_STATES)[number];
 export type AgentPath = AgentState | `${AgentState}.${string}`;
 
 /** A message from a person that a run returns because it was not received. */
-export interface UndeliveredMessage {
-  readonly id: string;
-  readonly text: string;
-  /** Its text, images and files in their order; absent if it is only text. */
-  readonly content?: readonly Part[];
+export interface UndeliveredMessage extends SentMessage {
   /** `steer`: for a turn of this run's model. `queue`: for the run after it. */
   readonly kind: 'steer' | 'queue';
 }

@@ -157,6 +157,7 @@ export const OUTSIDE_EVENTS: { readonly [type: string]: JsonSchema } = {
       id: { type: 'string', minLength: 1, description: 'Makes it one message, however often it is sent.' },
       text: { type: 'string', minLength: 1, description: 'The input of the next run.' },
       content: { type: 'array', items: { type: 'object' }, description: 'The same with its images and files.' },
+      metadata: { type: 'object', description: 'The metadata of the next run.' },
     },
     required: ['id', 'text'],
     additionalProperties: false,

@@ -64,6 +64,9 @@ export interface NotTold {
 /** How often a run's records are looked at for a message that it is sent. */
 const LOOK_MS = 20;
 
+/** How long the run of a message may take to its first record once it is its turn. */
+const BEGIN_MS = 30_000;
+
 /** While others are at a chat, it is tried again after these milliseconds. */
 export const BUSY_MS = [50, 200, 1000, 0] as const;
 
@@ -92,16 +95,52 @@ export class Chat {
     return lastRunOf(this.#options.journal, this.#chatId, this.#options.owner, metadata);
   }
 
-  /** Begins a run, queued behind a live one. `metadata` identifies it. */
+  /**
+   * Begins a run; while another goes on, in whatever process, that one's journal keeps the message until it is its turn.
+   * `metadata` identifies it: what is sent again is the same run. Without any it is a new one.
+   */
   async run(input: RunInput, metadata: JsonObject): Promise<ChatStart> {
+    if (Object.keys(metadata).length === 0) return this.#begun(await this.last(), input, metadata);
+    for (let tries = 0; ; tries += 1) {
+      // oxlint-disable-next-line no-await-in-loop -- one try after the other
+      const again = await this.last(metadata);
+      if (again !== null) return { ok: true, runId: again.runId };
+      // oxlint-disable-next-line no-await-in-loop -- see above
+      const last = await this.last();
+      // oxlint-disable-next-line no-await-in-loop -- see above
+      const isBehind = last !== null && (last.state === 'running' || (await this.isLeft(last)));
+      // oxlint-disable-next-line no-await-in-loop -- see above
+      const start = await (isBehind ? this.#queued(last, input, metadata) : this.#begun(last, input, metadata));
+      const ms = BUSY_MS[tries];
+      if (start.ok || ms === undefined || !/^(?:over|kept|conversation-busy)$/.test(start.code)) return start;
+      // oxlint-disable-next-line no-await-in-loop -- see above
+      await new Promise((resolve) => setTimeout(resolve, ms));
+    }
+  }
+
+  async #queued({ runId }: RunSummary, input: RunInput, metadata: JsonObject): Promise<ChatStart> {
+    const sent = await this.#agent.queue(runId, input, { id: Object.values(metadata).join(' '), metadata });
+    if (sent.delivered) {
+      const until = performance.now() + BEGIN_MS;
+      if (await begun(this.#options.journal, sent.runId, () => performance.now() < until))
+        return { ok: true, runId: sent.runId };
+    }
+    const refused = sent.delivered || sent.reason !== 'kept' ? null : await this.#goesOn(runId);
+    const code = sent.delivered ? 'not-begun' : sent.reason;
+    return { ok: false, ...(refused ?? { code, message: `The message was not run: ${code}.` }) };
+  }
+
+  async #begun(last: RunSummary | null, input: RunInput, metadata: JsonObject): Promise<ChatStart> {
     const { journal, context } = this.#options;
-    const last = await this.last();
     // What another process has left goes on before, with the context of this owner. The run reports where that fails.
     if (last?.state === 'ended' || (await this.isLeft(last)))
       this.#conversation.resume({ context, park: true }).catch(() => undefined);
     try {
       const run = this.#conversation.run(input, { whenBusy: 'queue', context, metadata, park: true });
-      if (await begun(journal, run)) return { ok: true, runId: run.runId };
+      let isOver = false;
+      const over = (): boolean => (isOver = true);
+      run.then(over, over);
+      if (await begun(journal, run.runId, () => !isOver)) return { ok: true, runId: run.runId };
       const { error, result } = await run;
       const otherwise = `It is not in the journal that is served, which must be that of agent '${this.#agent.name}': ${result}`;
       return { ok: false, code: error?.code ?? 'not-begun', message: error?.message ?? otherwise };
@@ -126,6 +165,15 @@ export class Chat {
    * with the reason if it cannot. A run that is being parked at this moment can be resumed a moment later.
    */
   async resume(): Promise<RunRefused | null> {
+    return unlessClosed(await this.#resumed());
+  }
+
+  /** Continues a run as `resume` does, and resolves as soon as it goes on. */
+  async goesOn(runId: string): Promise<RunRefused | null> {
+    return unlessClosed(await this.#goesOn(runId));
+  }
+
+  async #resumed(): Promise<RunRefused | null> {
     for (const ms of BUSY_MS) {
       try {
         // oxlint-disable-next-line no-await-in-loop -- one try after the other
@@ -133,7 +181,6 @@ export class Chat {
         return null;
       } catch (error) {
         const { code = 'internal', message = String(error) }: Partial<RunRefused> = Object(error);
-        if (code === 'agent-closed') return null;
         if (!/^(?:agent|conversation)-busy$/.test(code)) return { code, message };
       }
       // oxlint-disable-next-line no-await-in-loop -- see above
@@ -142,10 +189,9 @@ export class Chat {
     return null;
   }
 
-  /** Continues a run as `resume` does, and resolves as soon as it goes on. */
-  async goesOn(runId: string): Promise<RunRefused | null> {
+  async #goesOn(runId: string): Promise<RunRefused | null> {
     let isOver = false;
-    const over = this.resume().finally(() => (isOver = true));
+    const over = this.#resumed().finally(() => (isOver = true));
     for (;;) {
       if (isOver) return over;
       if (drivenRun(this.#options.journal, runId) !== null) return null;
@@ -190,6 +236,11 @@ export class Chat {
     const { owner } = this.#options;
     return this.#agent.conversation(this.#id, owner === undefined ? {} : { owner });
   }
+}
+
+/** A process that is closed leaves a run to others. */
+function unlessClosed(refused: RunRefused | null): RunRefused | null {
+  return refused?.code === 'agent-closed' ? null : refused;
 }
 
 /** Resolves when the message of this id is among a run's records; never where it does not come. */

@@ -74,22 +74,14 @@ function textsOf(journal: object, runId: string): LiveTexts | null {
   return texts;
 }
 
-/**
- * Waits for the first record of a run that this process has started; until then its journal does not know it. False if it
- * ended without one: its result says why it could not begin.
- */
-export async function begun(journal: Followed, run: DrivenRun & PromiseLike<unknown>) {
-  let isOver = false;
-  const over = (): void => {
-    isOver = true;
-  };
-  run.then(over, over);
+/** Waits for the first record of a run, while it may come: until then its journal does not know the run. */
+export async function begun(journal: Followed, runId: string, mayCome: () => boolean): Promise<boolean> {
   // It may stand in line for minutes.
   for (let ms = 2; ; ms = Math.min(ms * 1.2, 200)) {
-    const mayCome = !isOver;
+    const isLast = !mayCome();
     // oxlint-disable-next-line no-await-in-loop -- looks until it is there
-    if ((await journal.read?.(run.runId)) != null) return true;
-    if (!mayCome) return false;
+    if ((await journal.read?.(runId)) != null) return true;
+    if (isLast) return false;
     // oxlint-disable-next-line no-await-in-loop -- see above
     await new Promise((resolve) => setTimeout(resolve, ms));
   }

@@ -326,3 +326,43 @@ test('a run that finds a queued one waiting for a person says so, with the name 
   });
   expect((await later.conversation('c').runs()).map(({ input }) => input)).toEqual(['hold', 'Pay.']);
 });
+
+test('what is left in line keeps its metadata, queued or begun, and no other options', async () => {
+  const journal = memoryJournal();
+  const { agent, model } = echoing({ journal });
+  const first = agent.conversation('c').run('hold', { metadata: { request: 1 } });
+  void agent.conversation('c').run('in line', { whenBusy: 'queue', metadata: { request: 2, conversation: 'other' } });
+  await model.asked('hold');
+  await expect.poll(() => first.recording()).toContain('in line');
+  void first.queue('queued', { metadata: { request: 3 } });
+  void first.queue('plain');
+  await expect.poll(() => first.recording()).toContain('plain');
+  // A process that dies leaves the one in line in the queue, too.
+  expect(await first.recording()).toMatch(/"text":"in line","metadata":\{"request":2,/);
+  expect(() => first.queue('wrong', { metadata: [] as never })).toThrow(/run\.queue: option 'metadata'/);
+  expect(() => first.queue('wrong', { interrupt: true } as never)).toThrow(/interrupt/);
+  await agent.close({ runs: 'release' });
+  const later = echoing({ journal });
+  for (const text of ['hold', 'in line', 'queued', 'plain']) later.model.free(text);
+  await later.agent.conversation('c').resume();
+  const runs = await later.agent.conversation('c').runs();
+  expect(runs.map(({ input, metadata }) => [input, metadata['request'], metadata['conversation']])).toEqual([
+    ['hold', 1, 'c'],
+    ['queued', 3, 'c'],
+    ['plain', undefined, 'c'],
+  ]);
+});
+
+test('a message that is queued in a live run begins with its metadata, and is sent again as the same', async () => {
+  const { agent, model } = echoing({});
+  const first = agent.run('hold');
+  await model.asked('hold');
+  const again = { id: 'm', metadata: { request: 2 } };
+  const sent = [first.queue('next', again), first.queue('next', again)];
+  model.free('hold');
+  model.free('next');
+  const [one, other] = await Promise.all(sent);
+  expect(one).toMatchObject({ delivered: true });
+  expect(other).toEqual(one);
+  expect((await first).undelivered).toEqual([{ id: 'm', text: 'next', metadata: { request: 2 }, kind: 'queue' }]);
+});

@@ -1,0 +1,103 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { fileJournal } from '../../src/journal/index.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { agUi, uiStream } from '../../src/ui/index.ts';
+import { calls } from '../support/replies.ts';
+import { payingAgent } from './paying-agent.ts';
+
+const SERVERS = { uiStream, agUi };
+
+/** What a page posts to say something; its id is the text. */
+function said(kind: keyof typeof SERVERS, text: string): Request {
+  const bodies = {
+    uiStream: { id: 'a', messages: [{ id: text, role: 'user', parts: [{ type: 'text', text }] }] },
+    agUi: { threadId: 'a', runId: text, messages: [{ id: text, role: 'user', content: text }], tools: [], context: [] },
+  };
+  const body = JSON.stringify({ ...bodies[kind], trigger: 'submit-message', state: {}, forwardedProps: {} });
+  const headers = { 'content-type': 'application/json' };
+  return new Request('http://app.example/api?id=a', { method: 'POST', headers, body });
+}
+
+/** Processes of one app: their tool `look` waits until it may go on. */
+function app() {
+  const folder = mkdtempSync(join(tmpdir(), 'ui-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const go = Promise.withResolvers<string>();
+  let looks = 0;
+  const start = (replies: Parameters<typeof payingAgent>[1]) => {
+    const journal = fileJournal(folder);
+    const look = (_args: object, { signal }: { signal: AbortSignal }) => {
+      looks += 1;
+      return Promise.race([
+        go.promise,
+        new Promise<string>((resolve) => signal.addEventListener('abort', () => resolve(''))),
+      ]);
+    };
+    const agent = payingAgent(journal, replies, { tools: [fakeTool('look', [look, look, look], { effects: 'none' })] });
+    onTestFinished(() => agent.close({ runs: 'release' }));
+    const say = (kind: keyof typeof SERVERS, text: string): Promise<Response> =>
+      SERVERS[kind].serve(agent, said(kind, text), { journal, owner: 'ada' });
+    return { agent, journal, say };
+  };
+  const runs = async () => ((await fileJournal(folder).list?.()) ?? []).toReversed();
+  return { start, runs, go: () => go.resolve('seen'), looks: () => looks };
+}
+
+async function textOf(response: Response): Promise<string> {
+  return `${response.status} ${await response.text()}`;
+}
+
+for (const kind of ['uiStream', 'agUi'] as const) {
+  test(`${kind}: a message that is posted again while it is in line is one run, and both streams show it`, async () => {
+    const { start, runs, go, looks } = app();
+    const { say } = start([calls(['look']), 'Seen.', 'Only once.', 'Twice.']);
+    const first = say(kind, 'Look.');
+    await expect.poll(looks).toBe(1);
+    const posted = [say(kind, 'And now?'), say(kind, 'And now?')];
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    posted.push(say(kind, 'And now?'));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    go();
+    await textOf(await first);
+    for (const one of posted) expect(await textOf(await one)).toContain('Only once.');
+    expect((await runs()).map(({ input }) => input)).toEqual(['Look.', 'And now?']);
+  });
+
+  test(`${kind}: a message to another process than the one that drives a run is run after that, and its stream shows it`, async () => {
+    const { start, runs, go, looks } = app();
+    const driver = start([calls(['look']), 'Seen.', 'Next.']);
+    const other = start([]);
+    const first = driver.say(kind, 'Look.');
+    await expect.poll(looks).toBe(1);
+    const posted = [other.say(kind, 'And now?'), other.say(kind, 'And now?'), driver.say(kind, 'And now?')];
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    go();
+    await textOf(await first);
+    for (const one of posted) expect(await textOf(await one)).toContain('Next.');
+    expect((await runs()).map(({ input, status }) => [input, status])).toEqual([
+      ['Look.', 'answered'],
+      ['And now?', 'answered'],
+    ]);
+  });
+
+  test(`${kind}: a message in line is kept when its process closes, and posted again it is one run`, async () => {
+    const { start, runs, go, looks } = app();
+    const first = start([calls(['look'])]);
+    void first.say(kind, 'Look.');
+    await expect.poll(looks).toBe(1);
+    const posted = first.say(kind, 'And now?');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await first.agent.close({ runs: 'release' });
+    expect((await textOf(await posted)).slice(0, kind === 'agUi' ? 3 : 3)).toBe(kind === 'agUi' ? '200' : '503');
+    go();
+    const next = start(['Seen.', 'Next.', 'Twice.']);
+    expect(await textOf(await next.say(kind, 'And now?'))).toContain('Next.');
+    expect((await runs()).map(({ input, status }) => [input, status])).toEqual([
+      ['Look.', 'answered'],
+      ['And now?', 'answered'],
+    ]);
+  });
+}
