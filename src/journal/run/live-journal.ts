@@ -21,6 +21,9 @@ interface Waiting {
   readonly asked?: PromiseWithResolvers<boolean>;
 }
 
+/** Its process has not failed: a restart after it is no sign of a crash loop. */
+const RELEASED = { t: 'note', note: { note: 'released' } } as const;
+
 const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
 /** The journal of a run that happens now. Without a sink it orders and remembers nothing. */
@@ -148,9 +151,11 @@ class LiveJournal {
   async abandon(): Promise<void> {
     this.#ended = true;
     this.#stop();
+    const first = this.#released ? this.#firstRecords() : [];
     try {
-      const first = this.#released ? this.#firstRecords() : [];
-      if (first.length > 0) await this.#sink?.append(first);
+      if (this.#released) await this.#sink?.append([...first, { ...RELEASED, at: this.at() }]);
+    } catch (error) {
+      if (first.length > 0) throw error;
     } finally {
       await this.#sink?.close();
     }
