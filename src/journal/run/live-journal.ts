@@ -21,9 +21,6 @@ interface Waiting {
   readonly asked?: PromiseWithResolvers<boolean>;
 }
 
-/** Its process has not failed: a restart after it is no sign of a crash loop. */
-const RELEASED = { t: 'note', note: { note: 'released' } } as const;
-
 const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
 /** The journal of a run that happens now. Without a sink it orders and remembers nothing. */
@@ -153,7 +150,8 @@ class LiveJournal {
     this.#stop();
     const first = this.#released ? this.#firstRecords() : [];
     try {
-      if (this.#released) await this.#sink?.append([...first, { ...RELEASED, at: this.at() }]);
+      if (this.#released)
+        await this.#sink?.append([...first, { t: 'note', at: this.at(), note: { note: 'released' } }]);
     } catch (error) {
       if (first.length > 0) throw error;
     } finally {
