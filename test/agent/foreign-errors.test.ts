@@ -21,3 +21,12 @@ test.each([
   const { errorHistory } = await createAgent({ model, tools: [fakeTool('read', [execute])], silent: true }).run('Go');
   expect(errorHistory).toMatchObject([{ message: 'Tool execution failed: no such file' }]);
 });
+
+test.each([
+  ['a text', 'the user left'],
+  ['an error of another realm', runInNewContext("new Error('the user left')")],
+])('the reason of a signal that is %s is that of the cancel', async (_what, reason) => {
+  const agent = createAgent({ model: scriptedModel([]), silent: true });
+  const result = await agent.run('Go', { signal: AbortSignal.abort(reason) });
+  expect(result).toMatchObject({ status: 'cancelled', error: { message: 'the user left' } });
+});
