@@ -15,12 +15,12 @@ export interface CallLlmInput {
   /** The agent that asks, by its path in the tree; empty for the root. */
   readonly agent: string;
   /** Where the model stands in the agent's list of several. `again`: it is asked even if it rests. */
-  readonly listed?: { readonly at: number; readonly again: boolean };
+  readonly listed?: { readonly at: number; readonly name: string; readonly again: boolean };
 }
 
 /** What the leaf needs: the models by place in the agent's list, else by name ('' is the agent's own), and which failures are worth another try. */
 export interface CallLlmPorts {
-  readonly model: (name: string, agent: string, at: number | undefined) => Model;
+  readonly model: (name: string, agent: string, listed: CallLlmInput['listed']) => Model;
   /** True or false decides; undefined leaves it to the error's kind. */
   readonly retryable?: (error: unknown, agent: string) => boolean | undefined;
   /** What there is to find out about an agent's own model. */
@@ -107,7 +107,7 @@ export const callLlm = (ports: CallLlmPorts) =>
       let isBegun = false;
       try {
         const { listed } = input;
-        const model = ports.model(input.model, input.agent, listed?.at);
+        const model = ports.model(input.model, input.agent, listed);
         // A reply that is not wanted in pieces has none, whatever the model reports.
         const tell = (token: JsonObject): void => {
           isBegun = true;

@@ -36,13 +36,10 @@ export function describeThrown(thrown: unknown): {
   readonly code?: string;
 } {
   try {
-    if (thrown instanceof Error) {
-      const code: unknown = Reflect.get(thrown, 'code');
-      const { name } = thrown;
-      const message = thrown.message || name;
-      return typeof code === 'string' || typeof code === 'number'
-        ? { name, message, code: String(code) }
-        : { name, message };
+    if (isError(thrown)) {
+      const { name, code }: Error & { readonly code?: unknown } = thrown;
+      const told = { name, message: thrown.message || name };
+      return typeof code === 'string' || typeof code === 'number' ? { ...told, code: String(code) } : told;
     }
     if (typeof thrown === 'string') return { name: 'Error', message: thrown };
     const text = toJson(thrown);
@@ -50,6 +47,11 @@ export function describeThrown(thrown: unknown): {
   } catch {
     return { name: 'Error', message: 'something that cannot be described' };
   }
+}
+
+/** True for an error of any realm: in jest, Node's own are of another than the program. */
+export function isError(value: unknown): value is Error {
+  return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]';
 }
 
 class NoJson extends Error {}
@@ -108,9 +110,10 @@ function copyMembers(value: object, state: CopyState): Json {
   if (Array.isArray(value)) return copyList(value, state);
   const own: unknown = Reflect.get(value, 'toJSON');
   if (typeof own === 'function') return copy(Reflect.apply(own, value, ['']) ?? null, state);
-  if (value instanceof Error) return copy({ ...describeThrown(value) }, state);
+  const isPlain = Object.getPrototypeOf(value) === Object.prototype;
+  if (!isPlain && isError(value)) return copy({ ...describeThrown(value) }, state);
   state.promised ||= value instanceof Promise;
-  const hidden = Object.getPrototypeOf(value) === Object.prototype ? null : hiddenContent(value);
+  const hidden = isPlain ? null : hiddenContent(value);
   if (hidden !== null) throw refuse(hidden, state);
   // Loops, not Object.fromEntries: results of a megabyte pass here.
   const result: { [key: string]: Json } = {};

@@ -5,6 +5,8 @@ import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
+import { calls } from '../support/replies.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { agentOn } from './agent-on-server.ts';
@@ -134,6 +136,24 @@ overEachTransport(() => {
     await run;
     expect((await tokensOf(replay(run.recording(), make()))).at(-1)?.answer).toBe(text);
   });
+});
+
+test('with recordTokens the arguments of each call of a turn stand apart', async () => {
+  const model: Model = {
+    complete: async ({ messages }, { onToken }) => {
+      if (messages.length > 2) return { content: 'Done.' };
+      for (const text of ['{"n":', '1}'])
+        for (const callIndex of [0, 1]) onToken?.({ kind: 'arguments', text, callIndex, tool: 'look' });
+      return calls(['look', { n: 1 }], ['look', { n: 2 }]);
+    },
+  };
+  const run = createAgent({ model, tools: [fakeTool('look')], streaming: true, recordTokens: true, silent: true }).run(
+    'Go',
+  );
+  await run;
+  expect(run.recording()).toContain(
+    JSON.stringify({ note: { note: 'tokens', arguments: '{"n":1}', 'arguments#1': '{"n":1}' } }).slice(1),
+  );
 });
 
 test('with recordTokens a recording has what was streamed, a note a second, before the reply has ended; else none', async () => {

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import { fakeTool } from '../../src/testing/fake-tool.ts';
-import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import type { RecordLine } from '../../src/journal/format/record.ts';
+import { replay } from '../../src/journal/replay/replay.ts';
+import { memoryJournal } from '../../src/journal/stores/memory.ts';
+import { type FakeTool, fakeTool } from '../../src/testing/fake-tool.ts';
+import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';
 import { interruptedAfter } from './interrupted.ts';
 
@@ -51,6 +54,55 @@ describe('a run whose service starts again and again', () => {
     expect(await run.approve('c1')).toBe(true);
     expect(await run).toMatchObject({ result: 'Done.' });
     expect(pay.calls).toHaveLength(1);
+  });
+
+  test('goes on however often its process has released it', async () => {
+    const journal = memoryJournal();
+    const slow = fakeTool('slow', [() => new Promise(() => undefined)], { effects: 'idempotent' });
+    const made = (tool: FakeTool, replies: readonly ScriptedReply[]) =>
+      createAgent({ journal, tools: [tool], silent: true, model: scriptedModel(replies) });
+    let run = made(slow, [calls(['slow'])]).run('Go', { runId: 'one' });
+    for (let deploy = 0; deploy < 8; deploy++) {
+      // oxlint-disable-next-line no-await-in-loop -- One process after the other.
+      await expect.poll(() => slow.calls.length).toBe(deploy + 1);
+      // oxlint-disable-next-line no-await-in-loop -- As above.
+      expect(await run.release()).toBe(true);
+      run = made(slow, []).resume('one');
+    }
+    await run.release();
+    const agent = made(fakeTool('slow', ['seen'], { effects: 'idempotent' }), ['Done.']);
+    expect(await agent.resume('one')).toMatchObject({ status: 'answered', result: 'Done.' });
+    const text = (await agent.recording('one')) ?? '';
+    expect(await replay(text, agent)).toMatchObject({ status: 'answered' });
+  });
+
+  test('is released where that cannot be written, too', async () => {
+    const journal = interruptedAfter(await begun(['slow']), 999);
+    const { agent } = service({
+      ...journal,
+      take: async (runId) => {
+        const taken = await journal.take?.(runId);
+        if (taken == null) return null;
+        let writes = 0;
+        const append = (records: readonly RecordLine[]) => {
+          if (++writes > 1) throw new Error('The disk is full.');
+          return taken.sink.append(records);
+        };
+        return { ...taken, sink: { ...taken.sink, append } };
+      },
+    });
+    const run = agent.resume('one');
+    while (restartsIn(journal.text()) === 0) await new Promise((resolve) => setImmediate(resolve));
+    expect(await run.release()).toBe(true);
+    expect(await run).toMatchObject({ status: 'waiting', reason: 'released' });
+  });
+
+  test('ends as a crash loop after that where its processes end without a word', async () => {
+    const released = JSON.stringify({ t: 'note', at: 2 * MINUTE, note: { note: 'released' } });
+    const restart = JSON.stringify({ t: 'restart', at: 2 * MINUTE });
+    const lines = [restart, released, ...Array.from({ length: 5 }, () => restart)];
+    const journal = interruptedAfter([(await begun(['slow'], 3)).trimEnd(), ...lines].join('\n'), 999);
+    expect(await service(journal).agent.resume('one')).toMatchObject({ error: { code: 'crash-loop' } });
   });
 
   test.each([

@@ -1,5 +1,5 @@
 import { type JsonObject, lazyMembers } from '../../json/json.ts';
-import { copyOf, describeThrown, toJson } from '../../json/to-json.ts';
+import { copyOf, describeThrown, isError, toJson } from '../../json/to-json.ts';
 import { type ToolResult, toToolResult } from '../../tools/result.ts';
 import type { Effects, ToolOrigin } from '../../tools/spec.ts';
 import { Deadline } from '../deadline.ts';
@@ -104,7 +104,7 @@ async function work(ports: CallToolPorts, input: CallToolInput, io: ToolIo & Lea
     throw failure('execution', 'Error', `'${input.tool}' was removed before its call could start`);
   try {
     const value = await execute(args, io);
-    if (value instanceof Error) throw value;
+    if (isError(value)) throw value;
     return value;
   } catch (thrown) {
     const { name, message, code } = describeThrown(thrown);

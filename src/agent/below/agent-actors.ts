@@ -32,9 +32,9 @@ export function agentLeaves(root: AgentPorts) {
   const of = (agent: string): AgentPorts => portsAt(root, agent);
   return {
     callLlm: callLlm({
-      model: (name, agent, at) => {
+      model: (name, agent, listed) => {
         const ports = of(agent);
-        if (at !== undefined) return ports.modelAt(at);
+        if (listed !== undefined) return ports.modelAt(listed);
         return name === '' ? ports.model : ports.modelNamed(name);
       },
       facts: (agent) => of(agent).facts,

@@ -56,8 +56,8 @@ export type Policies = 'own' | 'recorded' | 'stricter';
 /** What the leaves of an agent reach, looked up at each call: options may change between runs. */
 export interface AgentPorts {
   readonly model: Model;
-  /** The model at a place of the agent's list. */
-  modelAt(at: number): Model;
+  /** The model that a run knows by this name, else the one at its place of the agent's list. */
+  modelAt(known: { readonly at: number; readonly name: string }): Model;
   readonly facts: ModelFacts;
   /** A model of the option `models`, or of a preset. Throws for any other name. */
   modelNamed(name: string): Model;

@@ -1,7 +1,7 @@
 import { DEFAULTS, settingsOf, toolCallingOf } from '../options/agent-settings.ts';
 import { type ModelFacts, callsNatively, factsOf } from '../../actors/call-llm.ts';
 import type { AgentSetup, ChildSetup, RankedModel, Toolset } from '../../machines/contract/agent-setup.ts';
-import { type Model, ModelError } from '../../actors/model.ts';
+import type { Model } from '../../actors/model.ts';
 import { processEnvironment } from '../../models/endpoint/environment.ts';
 import { resolveModel } from '../../models/chat/chat-model.ts';
 import { checkConfigurable } from '../options/check-options.ts';
@@ -54,11 +54,10 @@ export class Configured {
     return this.listed[0];
   }
 
-  /** The model at an index of the list. A recorded run may refer to more models than there are now. */
-  modelAt(at: number): Model {
-    const model = this.listed[at];
-    if (model === undefined) throw new ModelError('no-model', `The agent '${this.name}' has no ${at + 1} models.`);
-    return model;
+  /** A recorded run may know other models than there are now, and in another order. */
+  modelAt({ at, name }: { readonly at: number; readonly name: string }): Model {
+    const there = this.listed[at];
+    return (there?.id === name ? there : this.listed.find(({ id }) => id === name)) ?? there ?? this.model;
   }
 
   /** True where at least one takes a schema and tools in one request; the others are sent the tools alone. */

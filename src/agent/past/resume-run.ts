@@ -217,8 +217,6 @@ async function upgradedRun(core: AgentCore, past: Recording, now: RunRecord): Pr
   };
 }
 
-const CHOICES: readonly unknown[] = ['refuse', 'recorded', 'current'];
-
 async function chosen(
   onUpgrade: OnUpgrade,
   head: RunRecord,
@@ -233,7 +231,7 @@ async function chosen(
     fits: forbidding.length === 0,
   };
   const choice = await onUpgrade(told);
-  if (CHOICES.includes(choice)) return choice;
+  if (['refuse', 'recorded', 'current'].includes(choice)) return choice;
   throw new TypeError(
     `onUpgrade must return 'refuse', 'recorded' or 'current', and returned ${JSON.stringify(choice)}.`,
   );

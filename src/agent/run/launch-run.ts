@@ -154,7 +154,7 @@ function forking(
 /** Cancels the run when the signal aborts; returns a function that stops listening. */
 function bindSignal(run: Run, signal: AbortSignal | undefined): () => void {
   if (signal === undefined) return () => undefined;
-  const cancel = (): void => void run.cancel(signal.reason instanceof Error ? signal.reason.message : '');
+  const cancel = (): void => void run.cancel(describeThrown(signal.reason).message);
   if (signal.aborted) cancel();
   signal.addEventListener('abort', cancel, { once: true });
   return () => signal.removeEventListener('abort', cancel);
@@ -238,9 +238,7 @@ async function writeTrace(
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, `${JSON.stringify(trace, null, 2)}\n`, { mode: 0o600 });
   } catch (error) {
-    process.emitWarning(
-      `The trace of run ${runId} could not be written to ${path}: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    process.emitWarning(`The trace of run ${runId} could not be written to ${path}: ${describeThrown(error).message}`);
   }
 }
 

@@ -235,8 +235,8 @@ function quickRestarts({ lines }: Recording, now: number): number {
   let count = 0;
   let next = now;
   for (const line of lines.toReversed()) {
-    const isNews = line.t === 'event' && line.event['restart'] !== undefined;
-    if (line.t === 'outcome' || line.t === 'timer' || (line.t === 'event' && !isNews)) break;
+    if (line.t === 'outcome' || line.t === 'timer' || (line.t === 'note' && line.note['note'] === 'released')) break;
+    if (line.t === 'event' && line.event['restart'] === undefined) break;
     if (line.t !== 'restart') continue;
     if (next - line.at > SHORTLY_MS) break;
     next = line.at;

@@ -207,7 +207,7 @@ class DrivenMachine implements Drive {
 
 const A_SECOND_MS = 1000;
 
-/** What a model streams, by its kind, until a second is over: then it is one note. */
+/** What a model streams, by its kind and call, until a second is over: then it is one note. */
 class StreamedText {
   readonly #record: (note: JsonObject) => void;
   readonly #texts = new Map<string, string>();
@@ -217,9 +217,10 @@ class StreamedText {
     this.#record = record;
   }
 
-  take({ note, kind, text }: JsonObject): void {
+  take({ note, kind, text, callIndex }: JsonObject): void {
     if (note !== 'token' || typeof kind !== 'string' || typeof text !== 'string') return;
-    this.#texts.set(kind, `${this.#texts.get(kind) ?? ''}${text}`);
+    const name = typeof callIndex === 'number' && callIndex > 0 ? `${kind}#${callIndex}` : kind;
+    this.#texts.set(name, `${this.#texts.get(name) ?? ''}${text}`);
     if (performance.now() - this.#writtenAt >= A_SECOND_MS) this.write();
   }
 

@@ -148,9 +148,12 @@ class LiveJournal {
   async abandon(): Promise<void> {
     this.#ended = true;
     this.#stop();
+    const first = this.#released ? this.#firstRecords() : [];
     try {
-      const first = this.#released ? this.#firstRecords() : [];
-      if (first.length > 0) await this.#sink?.append(first);
+      if (this.#released)
+        await this.#sink?.append([...first, { t: 'note', at: this.at(), note: { note: 'released' } }]);
+    } catch (error) {
+      if (first.length > 0) throw error;
     } finally {
       await this.#sink?.close();
     }

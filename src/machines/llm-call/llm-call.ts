@@ -173,10 +173,8 @@ function begun({ list = null, messages, toolCalling }: LlmCallInput) {
 function whoIsAsked({ list, failures, model }: LlmCallContext) {
   if (list === null) return { model };
   const { at } = list;
-  return {
-    model: at === 0 ? '' : (askedModel(list)?.name ?? ''),
-    listed: { at, again: (failures[at] ?? null) !== null },
-  };
+  const { name = '' } = askedModel(list) ?? {};
+  return { model: at === 0 ? '' : name, listed: { at, name, again: (failures[at] ?? null) !== null } };
 }
 
 /** What a failure changes: of several models another one is asked, in its own way of calling tools. */

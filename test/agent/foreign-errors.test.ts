@@ -1,0 +1,32 @@
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { calls } from '../support/replies.ts';
+
+/** As jest has them: Node's own errors are of another realm than the tests. */
+const FOREIGN: unknown = runInNewContext("Object.assign(new TypeError('no such file'), { code: 'ENOENT' })");
+
+test.each([
+  [
+    'thrown',
+    () => {
+      throw FOREIGN;
+    },
+  ],
+  ['returned', () => FOREIGN],
+])('an error of another realm that a tool has %s is that error', async (_how, execute) => {
+  const model = scriptedModel([calls(['read']), 'Done.']);
+  const { errorHistory } = await createAgent({ model, tools: [fakeTool('read', [execute])], silent: true }).run('Go');
+  expect(errorHistory).toMatchObject([{ message: 'Tool execution failed: no such file' }]);
+});
+
+test.each([
+  ['a text', 'the user left'],
+  ['an error of another realm', runInNewContext("new Error('the user left')")],
+])('the reason of a signal that is %s is that of the cancel', async (_what, reason) => {
+  const agent = createAgent({ model: scriptedModel([]), silent: true });
+  const result = await agent.run('Go', { signal: AbortSignal.abort(reason) });
+  expect(result).toMatchObject({ status: 'cancelled', error: { message: 'the user left' } });
+});
