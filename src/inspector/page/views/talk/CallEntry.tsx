@@ -37,6 +37,7 @@ const WORDS: { readonly [status in CallStatus]: string } = {
 /** A call of a tool: its arguments, what recovery did, its result; and the buttons while it waits for a person. */
 export function CallEntry({ item, now }: { readonly item: CallItem; readonly now: boolean }) {
   const { tool, args, status, result, durationMs, recovery, reason, proposed, questions } = item;
+  const isWaiting = status === 'waiting';
   const lastError = recovery.at(-1)?.error ?? '';
   const head = (
     <>
@@ -50,7 +51,8 @@ export function CallEntry({ item, now }: { readonly item: CallItem; readonly now
       {isJsonObject(args) && Object.keys(args).length === 0 ? null : (
         <div class="payload">
           <span class="payload-name">arguments</span>
-          <JsonTree value={args} />
+          {/* Nothing is approved that was not in sight. */}
+          <JsonTree key={String(isWaiting)} value={args} {...(isWaiting ? { open: Infinity } : {})} />
         </div>
       )}
       {proposed !== null && (
@@ -76,7 +78,7 @@ export function CallEntry({ item, now }: { readonly item: CallItem; readonly now
       {questions.map((question, index) => (
         <QuestionView key={index} question={question} />
       ))}
-      {status === 'waiting' && <Approval item={item} />}
+      {isWaiting && <Approval item={item} />}
       {status === 'denied' && <EscapedText class="caution" text={reason} />}
       {result !== null && (
         <div class="payload">
