@@ -30,9 +30,20 @@ test('every control character, mark of direction and invisible character has a s
     ...range(0x2028, 0x202e),
     ...range(0x2060, 0x206f),
     ...range(0xfff9, 0xfffb),
-    ...[
-      0x00ad, 0x034f, 0x115f, 0x1160, 0x180e, 0x200d, 0x3164, 0xfe00, 0xfe0f, 0xfeff, 0xffa0, 0xe0001, 0xe0041, 0xe0100,
-    ],
+    0x00ad,
+    0x034f,
+    0x115f,
+    0x1160,
+    0x180e,
+    0x200d,
+    0x3164,
+    0xfe00,
+    0xfe0f,
+    0xfeff,
+    0xffa0,
+    0xe0001,
+    0xe0041,
+    0xe0100,
   ];
   const shown = codes.map((code) => marks(`a${String.fromCodePoint(code)}b`).join());
 
@@ -41,7 +52,7 @@ test('every control character, mark of direction and invisible character has a s
 });
 
 test('what is written in tags and selectors is shown', () => {
-  const hidden = (from: number) => [...'rm -rf'].map((one) => String.fromCodePoint(from + one.charCodeAt(0))).join('');
+  const hidden = (from: number) => 'rm -rf'.replaceAll(/[^]/g, (one) => String.fromCodePoint(from + one.charCodeAt(0)));
 
   expect(marks(`ls ${hidden(0xe0000)}`)).toHaveLength(6);
   expect(marks(`\u{1f3f4}${hidden(0xe0000).repeat(9)}`).length).toBeGreaterThan(40);
