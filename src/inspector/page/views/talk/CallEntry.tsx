@@ -37,7 +37,6 @@ const WORDS: { readonly [status in CallStatus]: string } = {
 /** A call of a tool: its arguments, what recovery did, its result; and the buttons while it waits for a person. */
 export function CallEntry({ item, now }: { readonly item: CallItem; readonly now: boolean }) {
   const { tool, args, status, result, durationMs, recovery, reason, proposed, questions } = item;
-  const isWaiting = status === 'waiting';
   const lastError = recovery.at(-1)?.error ?? '';
   const head = (
     <>
@@ -51,8 +50,7 @@ export function CallEntry({ item, now }: { readonly item: CallItem; readonly now
       {isJsonObject(args) && Object.keys(args).length === 0 ? null : (
         <div class="payload">
           <span class="payload-name">arguments</span>
-          {/* Nothing is approved that was not in sight. */}
-          <JsonTree key={String(isWaiting)} value={args} {...(isWaiting ? { open: Infinity } : {})} />
+          <JsonTree key={String(status === 'waiting')} value={args} open={status === 'waiting' ? Infinity : 2} />
         </div>
       )}
       {proposed !== null && (
@@ -78,7 +76,7 @@ export function CallEntry({ item, now }: { readonly item: CallItem; readonly now
       {questions.map((question, index) => (
         <QuestionView key={index} question={question} />
       ))}
-      {isWaiting && <Approval item={item} />}
+      {status === 'waiting' && <Approval item={item} />}
       {status === 'denied' && <EscapedText class="caution" text={reason} />}
       {result !== null && (
         <div class="payload">
