@@ -28,8 +28,22 @@ test('every control character, mark of direction and invisible character has a s
     0x200e,
     0x200f,
     ...range(0x2028, 0x202e),
-    ...range(0x2066, 0x2069),
+    ...range(0x2060, 0x206f),
+    ...range(0xfff9, 0xfffb),
+    0x00ad,
+    0x034f,
+    0x115f,
+    0x1160,
+    0x180e,
+    0x200d,
+    0x3164,
+    0xfe00,
+    0xfe0f,
     0xfeff,
+    0xffa0,
+    0xe0001,
+    0xe0041,
+    0xe0100,
   ];
   const shown = codes.map((code) => marks(`a${String.fromCodePoint(code)}b`).join());
 
@@ -37,8 +51,16 @@ test('every control character, mark of direction and invisible character has a s
   expect(new Set(shown).size).toBe(codes.length);
 });
 
+test('what is written in tags and selectors is shown', () => {
+  const hidden = (from: number) => 'rm -rf'.replaceAll(/[^]/g, (one) => String.fromCodePoint(from + one.charCodeAt(0)));
+
+  expect(marks(`ls ${hidden(0xe0000)}`)).toHaveLength(6);
+  expect(marks(`\u{1f3f4}${hidden(0xe0000).repeat(9)}`).length).toBeGreaterThan(40);
+  expect(marks('👍\ufe01\ufe02\u{e0101}')).toHaveLength(2);
+});
+
 test('ordinary text of any script, emoji, tabs and lines stay as they are', () => {
-  const text = 'Grüße\tשלום 日本語\n👩‍🚀 done';
+  const text = 'Grüße\tשלום 日本語 葛\u{e0100}城 क्‍ष\n👩‍🚀 ❤️‍🔥 1️⃣ © 🏳️‍🌈 🏴󠁧󠁢󠁳󠁣󠁴󠁿 done';
 
   expect(escapedText(text)).toEqual([{ kind: 'text', text }]);
 });

@@ -35,9 +35,7 @@ export function EscapedText({
   );
 }
 
-const FIRST_ENTRIES = 40;
-
-/** A value as a tree. What is deeper than `open` levels, or long, is shown on request. */
+/** A value as a tree. What is deeper than `open` levels, or long, is shown on request; where all are open, only what is huge. */
 export function JsonTree({ value, open = 2 }: { readonly value: Json; readonly open?: number }) {
   return (
     <div class="copied">
@@ -72,7 +70,8 @@ export function CopyButton({ text }: { readonly text: () => string }) {
 }
 
 function Value({ value, open }: { readonly value: Json; readonly open: number }) {
-  if (typeof value === 'string') return <EscapedText class="string" text={value} most={600} />;
+  const most = open === Infinity ? FURTHER : 600;
+  if (typeof value === 'string') return <EscapedText class="string" text={value} most={most} />;
   if (typeof value === 'number') return <span class="number">{String(value)}</span>;
   if (value === null || typeof value === 'boolean') return <span class="word">{String(value)}</span>;
   const list = !isJsonObject(value);
@@ -89,7 +88,7 @@ interface BranchProps {
 
 function Branch({ entries, list, open }: BranchProps) {
   const [expanded, expand] = useState(open > 0);
-  const [shown, show] = useState(FIRST_ENTRIES);
+  const [shown, show] = useState(open === Infinity ? 1000 : 40);
   const size = `${entries.length} ${list ? 'items' : entries.length === 1 ? 'key' : 'keys'}`;
   return (
     <>
@@ -117,7 +116,7 @@ function Entries({ entries, open }: { readonly entries: readonly (readonly [stri
     <>
       {entries.map(([key, inner]) => (
         <li key={key}>
-          <span class="key">{escapedLine(key)}</span>
+          <span class="key">{escapedLine(key, open === Infinity ? FURTHER : 120)}</span>
           <span class="dim">: </span>
           <Value value={inner} open={open - 1} />
         </li>

@@ -50,7 +50,7 @@ export function CallEntry({ item, now }: { readonly item: CallItem; readonly now
       {isJsonObject(args) && Object.keys(args).length === 0 ? null : (
         <div class="payload">
           <span class="payload-name">arguments</span>
-          <JsonTree value={args} />
+          <JsonTree key={String(status === 'waiting')} value={args} open={status === 'waiting' ? Infinity : 2} />
         </div>
       )}
       {proposed !== null && (

@@ -44,7 +44,7 @@ export function TalkBoard() {
           measured
           label="Conversation"
           stick={!standing}
-          reveal={standing ? items.length - 1 : seek}
+          reveal={standing ? items.length - 1 : seek === waiting ? seek : null}
           render={(item: TalkItem) => <Entry item={item} now={standing && item.last === position} />}
         />
       )}
