@@ -135,18 +135,26 @@ async function ownLayouts(): Promise<readonly MachineLayouts[]> {
   return made;
 }
 
-/** The page ships other people's code; their licenses ask to be passed on. */
+/** The page ships other people's code; their licenses ask to be passed on. A license of several packages stands there once. */
 function licenses(): string {
-  const names = ['preact', '@preact/signals', '@preact/signals-core', 'elkjs', 'xstate', 'jsonrepair'];
-  return names
-    .map((name) => {
-      const folder = new URL(`../node_modules/${name}/`, import.meta.url);
-      const { version, license }: { version: string; license: string } = JSON.parse(
-        readFileSync(new URL('package.json', folder), 'utf8'),
-      );
-      const file = readdirSync(folder).find((one) => one.startsWith('LICENSE'));
-      const text = file === undefined ? '' : readFileSync(new URL(file, folder), 'utf8');
-      return `${name} ${version}: ${license}\n\n${text}`;
-    })
-    .join('\n\n----\n\n');
+  const names = ['preact', '@preact/signals', '@preact/signals-core', 'xstate', 'elkjs', 'jsonrepair'];
+  const holders = new Map<string, string[]>();
+  for (const name of names) {
+    const folder = new URL(`../node_modules/${name}/`, import.meta.url);
+    const { version, license }: { version: string; license: string } = JSON.parse(
+      readFileSync(new URL('package.json', folder), 'utf8'),
+    );
+    const file = readdirSync(folder).find((one) => one.startsWith('LICENSE'));
+    const text = file === undefined ? '' : readFileSync(new URL(file, folder), 'utf8');
+    const [copyright = ''] = license === 'MIT' ? (/^Copyright .*$/m.exec(text) ?? []) : [];
+    const terms =
+      copyright === ''
+        ? text.trim()
+        : text
+            .replace(copyright, '')
+            .replaceAll(/\s*\n\s*/g, '\n')
+            .trim();
+    holders.set(terms, [...(holders.get(terms) ?? []), `${name} ${version}: ${license}\n${copyright}`.trim()]);
+  }
+  return [...holders].map(([terms, packages]) => `${packages.join('\n\n')}\n\n${terms}\n`).join('\n----\n\n');
 }

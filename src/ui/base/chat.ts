@@ -119,7 +119,7 @@ export class Chat {
   }
 
   async #queued({ runId }: RunSummary, input: RunInput, metadata: JsonObject): Promise<ChatStart> {
-    const sent = await this.#agent.queue(runId, input, { id: Object.values(metadata).join(' '), metadata });
+    const sent = await this.#agent.queue(runId, input, { id: JSON.stringify(metadata), metadata });
     if (sent.delivered) {
       const until = performance.now() + BEGIN_MS;
       if (await begun(this.#options.journal, sent.runId, () => performance.now() < until))

@@ -338,7 +338,7 @@ test('what is left in line keeps its metadata, queued or begun, and no other opt
   void first.queue('plain');
   await expect.poll(() => first.recording()).toContain('plain');
   // A process that dies leaves the one in line in the queue, too.
-  expect(await first.recording()).toMatch(/"text":"in line","metadata":\{"request":2,/);
+  expect(first.recording()).toMatch(/"text":"in line","metadata":\{"request":2,/);
   expect(() => first.queue('wrong', { metadata: [] as never })).toThrow(/run\.queue: option 'metadata'/);
   expect(() => first.queue('wrong', { interrupt: true } as never)).toThrow(/interrupt/);
   await agent.close({ runs: 'release' });
