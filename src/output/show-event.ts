@@ -2,6 +2,7 @@ import type { RunEvent } from '../machines/events/run-events.ts';
 import { endingInWords } from '../machines/contract/run-result.ts';
 import { isJsonObject } from '../json/json.ts';
 import type { PlanStep } from '../parsing/calls/call-forms.ts';
+import { counted } from '../terminal/text-width.ts';
 import type { GuardedOutput, OutputStats } from './output-handler.ts';
 
 /** What is shown beyond the usual. */
@@ -105,7 +106,7 @@ type Of<T extends RunEvent['type']> = Extract<RunEvent, { readonly type: T }>;
 
 function showReply(output: GuardedOutput, event: Of<'model.replied'>, options: ShowOptions): void {
   if (options.debug)
-    output.debug(`The reply was read as ${event.strategy}, after ${count(event.attempts, 'attempt')}.`);
+    output.debug(`The reply was read as ${event.strategy}, after ${counted(event.attempts, 'attempt')}.`);
   for (const repair of options.debug ? event.repairs : []) output.debug(`Repaired: ${repair.message}`);
   if (!options.stats || (event.usage === null && event.stats === null)) return;
   output.stats({ scope: 'reply', usage: event.usage, ...event.stats });
@@ -143,10 +144,6 @@ function showEnd(output: GuardedOutput, { result }: Of<'run.finished'>, options:
   output.completion(result.stepsTaken, result.stepsLimit);
 }
 
-function count(n: number, noun: string): string {
-  return `${n} ${noun}${n === 1 ? '' : 's'}`;
-}
-
 /** Only what is new of the answer is shown: the envelope around it is not for people. */
 function showToken(
   output: GuardedOutput,
@@ -171,7 +168,7 @@ function showLog(
 const PASSING: ReadonlySet<string> = new Set(['IDLE', 'CONNECTING', 'DISCOVERING', 'REFRESHING', 'STOPPED']);
 
 function showServer(output: GuardedOutput, event: Extract<RunEvent, { readonly type: 'mcp.changed' }>): void {
-  if (event.state === 'READY') output.info(`MCP server ${event.server} is ready: ${count(event.tools, 'tool')}.`);
+  if (event.state === 'READY') output.info(`MCP server ${event.server} is ready: ${counted(event.tools, 'tool')}.`);
   else if (event.step === 'AWAITING_USER')
     output.warning(`MCP server ${event.server} needs a person to sign in: 'signalbox mcp login ${event.server}'.`);
   else if (!PASSING.has(event.state) && event.step === null)

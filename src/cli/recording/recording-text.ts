@@ -155,13 +155,9 @@ function outcomeText(record: Extract<RecordLine, { t: 'outcome' }>, name: string
 
 function replyText({ content, toolCalls }: JsonObject): string {
   const calls = (Array.isArray(toolCalls) ? toolCalls : []).map((call: Json) =>
-    isJsonObject(call) ? `${jsonText(call['name'])}(${argumentsText(call['arguments'])})` : compact(call),
+    isJsonObject(call) ? `${jsonText(call['name'])}(${jsonText(call['arguments'])})` : compact(call),
   );
   return [jsonText(content), ...calls].filter((part) => part !== '').join('\n') || '(nothing)';
-}
-
-function argumentsText(written: Json | undefined): string {
-  return typeof written === 'string' ? written : compact(written);
 }
 
 function resultText(result: JsonObject): string {

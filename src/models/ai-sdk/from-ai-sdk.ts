@@ -14,7 +14,7 @@ import { refuseIfBanned } from '../endpoint/live-guard.ts';
 import { untilAborted } from '../http/fetch.ts';
 import { encodeCall } from './encode-call.ts';
 import type { AiSdkCall, AiSdkLanguageModel, AiSdkSettings, AiSdkStream } from './language-model.ts';
-import { PartReader, StreamFailure } from './part-reader.ts';
+import { PartReader, StreamFailure, textOf } from './part-reader.ts';
 import { readRetryAfter, memberOf } from '../../actors/retry-after.ts';
 import { codeOf, readServerError, type ServerError } from '../chat/failure.ts';
 
@@ -267,8 +267,4 @@ function headersOf(error: unknown) {
 function messageOf(error: unknown): string {
   if (error instanceof Error) return error.message;
   return textOf(memberOf(error, 'message'));
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }

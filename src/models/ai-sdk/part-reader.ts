@@ -212,6 +212,7 @@ function metadataOf({ providerMetadata }: JsonObject): JsonObject | undefined {
   return isJsonObject(providerMetadata) && Object.keys(providerMetadata).length > 0 ? providerMetadata : undefined;
 }
 
-function textOf(value: unknown): string {
+/** A text as it is, and nothing for anything else. */
+export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

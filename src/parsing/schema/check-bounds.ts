@@ -33,8 +33,9 @@ function checkNumber(value: number, schema: JsonObject, context: FitContext): vo
 
 /** 0.3 is a multiple of 0.1, whatever binary fractions say. */
 function isMultiple(value: number, step: number): boolean {
+  if (Number.isInteger(value) && Number.isInteger(step)) return value % step === 0;
   const ratio = value / step;
-  return Math.abs(ratio - Math.round(ratio)) <= 1e-9 * Math.max(1, Math.abs(ratio));
+  return Math.abs(ratio - Math.round(ratio)) <= 4 * Number.EPSILON * Math.max(1, Math.abs(ratio));
 }
 
 function checkString(value: string, schema: JsonObject, context: FitContext): void {

@@ -1,5 +1,6 @@
 import type { Permissions } from '../../agent/options/option-types.ts';
 import type { Delivery } from '../../agent/options/run-options.ts';
+import { memoryPermissions } from '../../agent/tools/granted.ts';
 import type { PendingApproval, SomeRun } from '../../agent/run/run.ts';
 import type { OutsideEvent } from '../../actors/journal.ts';
 import type { Recording } from '../../journal/format/recording.ts';
@@ -243,17 +244,11 @@ function edited(args: unknown): JsonObject {
   return name === undefined ? before : { ...before, [name]: `${textAt(before, name)} edited` };
 }
 
-/** Permissions of one run. */
-export function permissionsInMemory(): Permissions {
-  const always = new Set<string>();
-  return { isAlwaysAllowed: (tool) => always.has(tool), add: (tool) => void always.add(tool) };
-}
-
 /** In the place of the user's own: what is allowed while an agent is simulated is allowed nowhere else. */
 export function homeInMemory(): (agent: string) => Permissions {
   const stores = new Map<string, Permissions>();
   return (agent) => {
-    const store = stores.get(agent) ?? permissionsInMemory();
+    const store = stores.get(agent) ?? memoryPermissions();
     stores.set(agent, store);
     return store;
   };

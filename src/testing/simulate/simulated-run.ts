@@ -7,14 +7,14 @@
  */
 import { defined } from '../../json/json.ts';
 import type { AgentOptions } from '../../agent/options/agent-options.ts';
-import { replaceHomePermissions } from '../../agent/tools/granted.ts';
+import { memoryPermissions, replaceHomePermissions } from '../../agent/tools/granted.ts';
 import type { SomeRun } from '../../agent/run/run.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { type Draws, type Only, drawsOf } from './draws.ts';
 import { Leftovers, realNow, reallyWait, settled } from './virtual-time.ts';
 import { faultyModel, inventingModel } from './simulated-model.ts';
-import { HOUR_MS, Outside, homeInMemory, permissionsInMemory } from './simulated-outside.ts';
+import { HOUR_MS, Outside, homeInMemory } from './simulated-outside.ts';
 import type { ServerWorld } from './simulated-servers.ts';
 import { SimulatedStore, nameOf } from './simulated-store.ts';
 import type { Problem } from './journal-laws.ts';
@@ -83,7 +83,7 @@ class OneRun {
     this.#options = {
       journal: this.#store,
       model: faultyModel(model?.(seed) ?? inventingModel(draws, hostile), draws, rates, hostile),
-      permissions: permissionsInMemory(),
+      permissions: memoryPermissions(),
       silent: true,
       inspect: false,
       seed,

@@ -1,5 +1,5 @@
 import type { AnyActor, AnyStateMachine, StateValue, SnapshotFrom } from 'xstate';
-import { stateText } from '../../../machines/events/transition-log.ts';
+import { isMachineSnapshot, stateText } from '../../../machines/events/transition-log.ts';
 import { agentMachine } from '../../../machines/agent/agent.ts';
 import { llmCallMachine } from '../../../machines/llm-call/llm-call.ts';
 import { loopDetectionMachine } from '../../../machines/tool-call/loop-detection.ts';
@@ -40,10 +40,6 @@ function collect(path: string, snapshot: unknown, list: LiveActor[]): void {
     if (typeof child === 'object' && child !== null && 'getSnapshot' in child)
       collect(`${path}/${id}`, Reflect.apply(Object(child.getSnapshot), child, []), list);
   }
-}
-
-function isMachineSnapshot(snapshot: unknown): snapshot is MachineState {
-  return typeof snapshot === 'object' && snapshot !== null && 'machine' in snapshot && 'value' in snapshot;
 }
 
 /** Identifies the machine of a snapshot, also if its guards, actions or actors were provided again. */
