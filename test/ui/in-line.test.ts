@@ -101,3 +101,21 @@ for (const kind of ['uiStream', 'agUi'] as const) {
     ]);
   });
 }
+
+test('a page that comes back to a process that is closed is told nothing of that: another process goes on with the run', async () => {
+  const { start, go, looks } = app();
+  const first = start([calls(['look'])]);
+  void first.say('uiStream', 'Look.');
+  await expect.poll(looks).toBe(1);
+  await first.agent.close({ runs: 'release' });
+  const closed = start([]);
+  await closed.agent.close();
+  const back = new Request('http://app.example/api/a/stream');
+  const served = await uiStream.serve(closed.agent, back, { journal: closed.journal, owner: 'ada' });
+  const text = served.text();
+  go();
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  await start(['Seen.']).agent.resumeOrphans();
+  expect(await text).toContain('Seen.');
+  expect(await text).not.toContain('agent-closed');
+});
