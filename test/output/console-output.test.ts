@@ -145,6 +145,7 @@ test.each([
   ['a backspace', 'rm\b\bls', 'rm␈␈ls'],
   ['an eight-bit sequence', '\u009b2J', '<009b>2J'],
   ['reversed reading', 'a\u202Eb', 'a<202e>b'],
+  ['what is not seen', 'a\u{E0072}\u00ADb\u200Bc', 'a<e0072><00ad>b<200b>c'],
 ])('%s in the text of a tool is shown, not obeyed', (_title, nasty, shown) => {
   const { started, finished } = callOf('c1', 'Austin', nasty);
   const bodies: readonly RunEventBody[] = [{ type: 'thought', text: nasty }, started, finished];

@@ -77,7 +77,9 @@ interface WordFlow {
 /** Chinese and Japanese are written without spaces: a line may end at every sign. */
 const SIGN = String.raw`[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\u3000-\u303f\uff01-\uff60]`;
 const PIECES = new RegExp(String.raw`\n|[^\S\n]+|${SIGN}|(?:(?!${SIGN})\S)+`, 'gu');
-const GROWING = new RegExp(String.raw`^(?!${SIGN})\S`, 'u');
+/** A word or the space between two: more of it may come. */
+const GROWING = new RegExp(String.raw`^(?!${SIGN})[^\n]`, 'u');
+const isSpace = (text: string): boolean => text.trim() === '';
 
 /** Flows text into lines of at most so many columns. A word that is longer than a line is left to the terminal. */
 export function wordFlow(columns: number): WordFlow {
@@ -106,6 +108,7 @@ export function wordFlow(columns: number): WordFlow {
     add(text) {
       let flowed = '';
       for (const [piece] of text.matchAll(PIECES)) {
+        if (held !== '' && isSpace(held) !== isSpace(piece)) flowed += release();
         if (GROWING.test(piece)) held += piece;
         else flowed += release() + place(piece);
       }

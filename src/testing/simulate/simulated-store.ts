@@ -265,6 +265,8 @@ export class SimulatedStore implements JournalStore {
       append: (records) => {
         if (born !== this.#life) throw new JournalError('run-lost', this.#head?.runId ?? null, 'simulated');
         if (this.crash !== null) throw simulatedCrash('process.crash', 'crashed');
+        // Whether that is written decides nothing.
+        if (records[0]?.t === 'note' && records[0].note['note'] === 'released') return this.#keep(records);
         const place = `${++this.#appends}`;
         const isRewritten = this.#life > 0 && records[0]?.t === 'run';
         const mayCrash = this.canRestart() && !isRewritten;

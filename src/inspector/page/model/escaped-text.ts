@@ -1,3 +1,5 @@
+import { UNSEEN } from '../../../output/console/escaped.ts';
+
 /** A piece of foreign text made harmless: `mark` pieces replace characters that would act on the reader's screen. */
 export interface EscapedPiece {
   readonly kind: 'text' | 'mark';
@@ -24,11 +26,6 @@ const NAMES: { readonly [code: number]: string } = {
   0xfeff: 'BOM',
 };
 
-/** Control characters but tab and line feed, halves of pairs, and what is not seen: all but what emoji and scripts are made of. */
-const ACTIVE =
-  // oxlint-disable-next-line no-control-regex, no-misleading-character-class -- These are what is looked for.
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff]|(?<=[ -~])[\u200d\ufe00-\ufe0f](?!\u20e3)|(?<=[\u200d\ufe00-\ufe0f])[\ufe00-\ufe0f]|(?<!\p{Script=Han})[\u{e0100}-\u{e01ef}]|(?<!\u{1f3f4}[\u{e0020}-\u{e007e}]{0,6})[\u{e0000}-\u{e007f}]/gu;
-
 /**
  * Splits foreign text into what is shown as it is and what is shown as a named symbol: no control sequence, direction
  * override or invisible character takes effect. A carriage return before a line feed is dropped.
@@ -37,7 +34,7 @@ export function escapedText(text: string): readonly EscapedPiece[] {
   const pieces: EscapedPiece[] = [];
   const plain = text.replaceAll('\r\n', '\n');
   let from = 0;
-  for (const match of plain.matchAll(ACTIVE)) {
+  for (const match of plain.matchAll(UNSEEN)) {
     if (match.index > from) pieces.push({ kind: 'text', text: plain.slice(from, match.index) });
     pieces.push({ kind: 'mark', text: symbolOf(match[0].codePointAt(0) ?? 0) });
     from = match.index + match[0].length;

@@ -96,13 +96,16 @@ export function toApproval({ state }: Page): void {
   // A comparison takes the room of the conversation.
   if (isComparing(state)) state.tab.value = 'step';
   goTo(state, null);
-  requestAnimationFrame(() => {
+  // The conversation may have to be drawn first.
+  const look = (tries: number): void => {
     press('[data-key="waiting"]');
     setTimeout(() => {
       const button = document.querySelector('[data-approve]');
       if (button instanceof HTMLElement) button.focus();
+      if (tries > 1 && (button === null || button !== document.activeElement)) look(tries - 1);
     }, SETTLED_MS);
-  });
+  };
+  requestAnimationFrame(() => look(10));
 }
 
 function showTab(state: PageState, tab: DeskTab): void {
