@@ -27,8 +27,8 @@ function app() {
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const go = Promise.withResolvers<string>();
   let looks = 0;
-  const start = (replies: Parameters<typeof payingAgent>[1]) => {
-    const journal = fileJournal(folder);
+  const start = (replies: Parameters<typeof payingAgent>[1], more: object = {}) => {
+    const journal = { ...fileJournal(folder), ...more };
     const look = (_args: object, { signal }: { signal: AbortSignal }) => {
       looks += 1;
       return Promise.race([
@@ -101,6 +101,20 @@ for (const kind of ['uiStream', 'agUi'] as const) {
     ]);
   });
 }
+
+test('a message for a run of a process that cannot be reached is refused, and can be sent again', async () => {
+  const { start, runs, go, looks } = app();
+  const alone = { requests: undefined };
+  const driver = start([calls(['look']), 'Seen.'], alone);
+  const other = start(['Next.'], alone);
+  const first = driver.say('uiStream', 'Look.');
+  await expect.poll(looks).toBe(1);
+  expect(await textOf(await other.say('uiStream', 'And now?'))).toMatch(/^409 .*conversation-busy/);
+  go();
+  await textOf(await first);
+  expect(await textOf(await other.say('uiStream', 'And now?'))).toContain('Next.');
+  expect((await runs()).map(({ input }) => input)).toEqual(['Look.', 'And now?']);
+});
 
 test('a page that comes back to a process that is closed is told nothing of that: another process goes on with the run', async () => {
   const { start, go, looks } = app();

@@ -119,7 +119,10 @@ export class Chat {
   }
 
   async #queued({ runId }: RunSummary, input: RunInput, metadata: JsonObject): Promise<ChatStart> {
-    const sent = await this.#agent.queue(runId, input, { id: JSON.stringify(metadata), metadata });
+    const asked = this.#agent.queue(runId, input, { id: JSON.stringify(metadata), metadata });
+    // Its process does not answer, or its journal brings nothing to other processes.
+    const sent = await asked.catch((error: unknown) => busyIn(error));
+    if ('code' in sent) return sent;
     if (sent.delivered) {
       const until = performance.now() + BEGIN_MS;
       if (await begun(this.#options.journal, sent.runId, () => performance.now() < until))
@@ -236,6 +239,12 @@ export class Chat {
     const { owner } = this.#options;
     return this.#agent.conversation(this.#id, owner === undefined ? {} : { owner });
   }
+}
+
+function busyIn(error: unknown): ChatStart & { readonly ok: false } {
+  const { code, message = '' }: Partial<RunRefused> = Object(error);
+  if (code !== 'run-locked') throw error;
+  return { ok: false, code: 'conversation-busy', message };
 }
 
 /** A process that is closed leaves a run to others. */
