@@ -92,7 +92,7 @@ export type { Repair } from './parsing/repair/repairs.ts';
 export type { Backoff } from './recovery/backoff.ts';
 export type { OnError, RecoveryStep, Repaired, Repairer, RepairTask, Slot } from './recovery/steps.ts';
 export type { OnEscalation, Verdict, Verdicts } from './recovery/verdicts.ts';
-export type { InputOf, InputSchema, StandardSchema } from './tools/schema.ts';
+export type { ArgsOf, InputOf, InputSchema, StandardSchema } from './tools/schema.ts';
 export type { Skill, SkillDefinition } from './tools/skill.ts';
 export type { Effects, Policy, ToolSpec } from './tools/spec.ts';
 export type { ToolResult } from './tools/result.ts';

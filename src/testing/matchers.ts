@@ -29,7 +29,7 @@ export const matchers = {
     checkVisited(received, states),
 
   /** The tool ran, with at least these arguments; `{ times, result }` also checks how often, and its result. */
-  toHaveCalledTool: (received: Subject, tool: string, args?: unknown, options?: CallOptions): Pending =>
+  toHaveCalledTool: (received: Subject, tool: string, args?: object, options?: CallOptions): Pending =>
     checkCalledTool(received, tool, args, options),
 
   /** The run ended with this reason or status, and its text contains or matches this. */
@@ -43,3 +43,12 @@ export const matchers = {
   toMatchTransitions: (received: Subject, expected: ExpectedTransitions | SomeRun | RecordingSource): Pending =>
     checkTransitions(received, expected),
 } as const;
+
+/** The matchers as methods of `expect(…)`. On a `Run` they wait for it: await the assertion. */
+export type RunMatchers<R, T> = {
+  [TName in keyof typeof matchers]: (
+    ...args: After<Parameters<(typeof matchers)[TName]>>
+  ) => T extends PromiseLike<unknown> ? Promise<void> : R;
+};
+
+type After<TArgs extends readonly unknown[]> = TArgs extends readonly [unknown, ...infer TRest] ? TRest : never;

@@ -25,8 +25,19 @@ export interface StandardIssue {
 /** What `inputSchema` may be. */
 export type InputSchema = StandardSchema | JsonObject;
 
-/** The arguments that a tool with this schema gets. */
+/** What a tool's schema makes of the arguments: what `validateArgs` gets. */
 export type InputOf<TSchema> = TSchema extends StandardSchema<unknown, infer TOutput> ? TOutput : JsonObject;
+
+/** The arguments that a tool's `execute` gets: they are recorded before, as JSON, so a `Date` is its text. */
+export type ArgsOf<TSchema> = TSchema extends StandardSchema ? Recorded<InputOf<TSchema>> : JsonObject;
+
+type Recorded<T> = unknown extends T
+  ? T
+  : T extends string | number | boolean
+    ? T
+    : T extends { toJSON: () => infer TJson }
+      ? TJson
+      : { [TName in keyof T]: Recorded<T[TName]> };
 
 /** A schema, read: its JSON Schema, and its own check where it has one. */
 interface ToolSchema {

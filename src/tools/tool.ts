@@ -4,7 +4,14 @@ import type { Json, JsonObject, JsonSchema } from '../json/json.ts';
 import { named, optionsOf } from '../json/known-options.ts';
 import { checkOnError } from '../recovery/plan-data.ts';
 import type { OnError } from '../recovery/steps.ts';
-import { type InputOf, type InputSchema, type StandardSchema, standardIssues, readToolSchema } from './schema.ts';
+import {
+  type ArgsOf,
+  type InputOf,
+  type InputSchema,
+  type StandardSchema,
+  standardIssues,
+  readToolSchema,
+} from './schema.ts';
 
 /** What `execute` gets besides the arguments. */
 export interface ExecuteContext<TContext = unknown> {
@@ -60,7 +67,7 @@ export interface ToolDefinition<
   /** What to do about each kind of error before it reaches the model. Slots that are left out are the agent's. */
   readonly onError?: OnError;
   /** Does the work. What it returns becomes the result (a bare value its `data`); what it throws an error. */
-  readonly execute: (args: InputOf<TSchema>, context: ExecuteContext<TContext>) => TOutput;
+  readonly execute: (args: ArgsOf<TSchema>, context: ExecuteContext<TContext>) => TOutput;
 }
 
 /** The result of a tool's own check of arguments that fit the JSON Schema. */
@@ -145,9 +152,7 @@ export function tool<
   const TName extends string = string,
   TContext = unknown,
   TOutput = unknown,
->(
-  definition: ToolDefinition<TSchema, TName, TContext, TOutput>,
-): TypedTool<TName, InputOf<TSchema>, TOutput, TContext> {
+>(definition: ToolDefinition<TSchema, TName, TContext, TOutput>): TypedTool<TName, ArgsOf<TSchema>, TOutput, TContext> {
   checkDefinition(definition);
   const { name, validateArgs, execute } = definition;
   const schema = readToolSchema(name, definition.inputSchema, definition.jsonSchema);

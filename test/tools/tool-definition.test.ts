@@ -101,6 +101,24 @@ describe('the check of a tool: JSON Schema, then the Standard Schema, then valid
     });
   });
 
+  test('what a schema makes of the arguments reaches validateArgs as it is, and execute as it is recorded', async () => {
+    const day = z.iso.date().transform((text) => new Date(text));
+    const inputSchema = z.object({ days: z.array(day), site: z.url().transform((text) => new URL(text)) });
+    const seen: unknown[] = [];
+    const registry = createToolRegistry();
+    registry.register(
+      tool({
+        ...good,
+        inputSchema,
+        validateArgs: ({ days, site }) => void seen.push(days[0]?.getTime(), site.hostname),
+        execute: ({ days, site }) => [days.map((one) => one.slice(0, 4)), site.toUpperCase()],
+      }),
+    );
+    const args = { days: ['2026-11-27'], site: 'https://example.com' };
+    expect(await registry.execute('look', args)).toMatchObject({ data: [['2026'], 'HTTPS://EXAMPLE.COM/'] });
+    expect(seen).toEqual([Date.UTC(2026, 10, 27), 'example.com']);
+  });
+
   test('a Standard Schema that checks later is awaited', async () => {
     const inputSchema: StandardSchema<{ n: number }, { n: number }> = {
       '~standard': {

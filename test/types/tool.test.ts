@@ -1,6 +1,7 @@
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import {
+  type ArgsOf,
   type ExecuteContext,
   type InputOf,
   type Json,
@@ -48,6 +49,34 @@ describe('the types of tool()', () => {
     });
     expectTypeOf(made).toExtend<Tool>();
     expectTypeOf<InputOf<typeof inputSchema>>().toEqualTypeOf<Args>();
+  });
+
+  test('arguments are as they are recorded: JSON', () => {
+    const inputSchema = z.object({
+      at: z.string().transform((text) => new Date(text)),
+      sites: z.array(z.object({ url: z.string().transform((text) => new URL(text)) })).optional(),
+      pair: z.tuple([z.string(), z.number()]),
+      id: z.string().brand('id'),
+      unknown: z.unknown(),
+    });
+    interface Args {
+      at: string;
+      sites?: { url: string }[] | undefined;
+      pair: [string, number];
+      id: string & z.core.$brand<'id'>;
+      unknown: unknown;
+    }
+    const made = tool({
+      ...named,
+      inputSchema,
+      validateArgs: ({ at, sites }) => [at.getTime(), sites?.[0]?.url.hostname],
+      execute: (args) => {
+        expectTypeOf(args).toEqualTypeOf<Args>();
+      },
+    });
+    expectTypeOf(made).toExtend<Tool>();
+    expectTypeOf<ArgsOf<typeof inputSchema>>().toEqualTypeOf<Args>();
+    expectTypeOf<ArgsOf<{ type: 'object' }>>().toEqualTypeOf<JsonObject>();
   });
 
   test('arguments follow from any Standard Schema', () => {

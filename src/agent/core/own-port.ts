@@ -80,14 +80,8 @@ export function replayHead(
   policies: Policies,
   redactor: OwnRedactor = core.redactor,
 ): RunRecord {
-  const { instructions = '', systemPrompt } = core.options;
-  const { output, ...rest } = recorded;
   const now = {
-    ...rest,
-    instructions: typeof instructions === 'string' ? instructions : '',
-    promptByCode: typeof instructions === 'function' || systemPrompt !== undefined,
-    toolset: replayToolset(recorded.toolset, core, policies),
-    ...replayedOutput(output, core),
+    ...replayOwn(recorded, core, policies),
     ...(recorded.children === undefined
       ? {}
       : { children: replayedChildren(recorded.children, core.children, policies) }),
@@ -97,7 +91,15 @@ export function replayHead(
 
 /** A child's recorded setup as it would give it now. */
 export function replaySetup(recorded: AgentSetup, core: AgentCore, policies: Policies): AgentSetup {
-  const { instructions = '', systemPrompt, onEscalation } = core.options;
+  return {
+    ...replayOwn(recorded, core, policies),
+    children: replayedChildren(recorded.children, core.children, policies),
+    escalates: core.options.onEscalation !== undefined,
+  };
+}
+
+function replayOwn<TSetup extends RunRecord | AgentSetup>(recorded: TSetup, core: AgentCore, policies: Policies) {
+  const { instructions = '', systemPrompt } = core.options;
   const { output, ...rest } = recorded;
   return {
     ...rest,
@@ -105,8 +107,6 @@ export function replaySetup(recorded: AgentSetup, core: AgentCore, policies: Pol
     promptByCode: typeof instructions === 'function' || systemPrompt !== undefined,
     toolset: replayToolset(recorded.toolset, core, policies),
     ...replayedOutput(output, core),
-    children: replayedChildren(recorded.children, core.children, policies),
-    escalates: onEscalation !== undefined,
   };
 }
 
