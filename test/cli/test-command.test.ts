@@ -100,6 +100,53 @@ test('a run whose tool failed becomes a failing node test, which passes unedited
   expect(runTests('node').passed).toBe(true);
 });
 
+test('what else went wrong in a run, or was recovered from, neither fails its test nor passes it', async () => {
+  const parts = (execute: string): string => `
+import { recover, tool as make } from 'signalbox';
+const substituted = make({
+  name: 'substituted',
+  description: 'S.',
+  inputSchema: { type: 'object', required: ['n'] },
+  execute: ${execute},
+  onError: { deserializationError: recover.sanitize(() => ({ n: 1 })), executionError: recover.substitute(() => 1) },
+});
+const checked = make({ name: 'checked', description: 'C.', validateArgs: ${execute}, execute: () => 2 });
+const below = createAgent({ name: 'below', tools: [weather], model: scriptedModel([${JSON.stringify(asks)}, 'No.']), silent: true });`;
+  const agent = (execute: string): void => {
+    const text = `import { createAgent, tool } from 'signalbox';
+import { scriptedModel } from 'signalbox/testing';
+const weather = tool({ name: 'weather', description: 'Tells.', effects: 'none', execute: ${execute} });
+${parts(execute)}
+export default (options) => createAgent({ tools: [weather, substituted, checked], children: [below], ...options });`;
+    writeFileSync(join(folder, 'agent.ts'), text);
+  };
+  agent(throws);
+  writeFileSync(
+    join(folder, 'production.ts'),
+    `import make from './agent.ts';
+import { scriptedModel } from 'signalbox/testing';
+import { fileJournal } from 'signalbox/journal';
+const calls = [['nosuch', 'weather'], ['nosuch', 'substituted'], ['nosuch', 'checked'], ['nosuch', 'below']];
+for (const names of calls) {
+  const toolCalls = names.map((name) => ({ name, arguments: name === 'below' ? { task: 'Ask.' } : {} }));
+  const model = scriptedModel([{ content: '', toolCalls }, 'Done.']);
+  console.log((await make({ model, journal: fileJournal('.signalbox/runs'), silent: true }).run('?')).runId);
+}`,
+  );
+  const program = [...BUNDLED, '--conditions=@signalbox/source', 'production.ts'];
+  const runIds = spawnSync(process.execPath, program, { cwd: folder, encoding: 'utf8' }).stdout.trim().split('\n');
+  expect(runIds).toHaveLength(4);
+  for (const runId of runIds) {
+    const { code, stdout, stderr } = await runCli(['test', runId, '--agent', 'agent.ts'], { cwd: folder });
+    expect([code, stderr], stdout).toEqual([0, '']);
+  }
+  const failing = runTests('node');
+  expect([failing.passed, failing.printed]).toEqual([false, expect.stringContaining('fail 4')]);
+  agent('() => undefined');
+  const mended = runTests('node');
+  expect([mended.passed, mended.printed]).toEqual([true, expect.stringContaining('pass 4')]);
+});
+
 test('a run that was stopped in a loop becomes a vitest test for the call that gave nothing new', async () => {
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', devDependencies: { vitest: '*' } }));
   const runId = await production(() => ({ celsius: 'unknown' }), [asks, asks, asks, asks, asks]);

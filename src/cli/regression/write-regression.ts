@@ -96,11 +96,19 @@ async function ofRun(recording: Recording, { agent }: SimulatedModule, runner: '
   const { runId, agent: agentName } = recording.head;
   if (cause === null)
     return `Nothing in run ${escaped(runId)} of '${escaped(agentName)}' can be done again: no tool failed or was called in a loop. Replay it, and say in a test how it should have ended.`;
-  const { kind, tool, args, outcome } = cause;
+  const { kind, tool, callId, args, outcome } = cause;
   const name = `${tool}-${runId}`.replaceAll(/[^\w.-]+/g, '-');
   const made = typeof agent === 'function' ? 'agent({ silent: true })' : 'agent';
   const [given, got] = [JSON.stringify(args), JSON.stringify({ result: outcome })];
-  const failed = runner === 'node' ? 'assert.deepEqual(errorHistory, []);' : 'expect(errorHistory).toEqual([]);';
+  const failed = [
+    'const failures = [];',
+    'for await (const event of run) {',
+    '  if (event.replayed) continue;',
+    `  if (event.type === 'recovery.step' && event.callId === ${quoted(callId)}) failures.push(event.error);`,
+    `  if (event.type === 'tool.finished' && event.callId === ${quoted(callId)} && !event.ok) failures.push(event.result);`,
+    '}',
+    runner === 'node' ? 'assert.deepEqual(failures, []);' : 'expect(failures).toEqual([]);',
+  ];
   const useless =
     runner === 'node'
       ? `await assert.rejects(async () => assertCalledTool(run, ${quoted(tool)}, ${given}, ${got}));`
@@ -116,7 +124,7 @@ async function ofRun(recording: Recording, { agent }: SimulatedModule, runner: '
       "  allow: ['prompt', 'tools'],",
       "  then: scriptedModel(['Done.']),",
       '});',
-      ...(kind === 'failed' ? ['const { errorHistory } = await run;', failed] : ['await run;', useless]),
+      ...(kind === 'failed' ? failed : ['await run;', useless]),
     ],
   };
   const own = typeof agent === 'function' ? agent({ silent: true }) : agent;
@@ -137,13 +145,16 @@ function saysOf({ kind, tool, outcome, line }: RecordedCause): string {
 
 /** Does what the test does. */
 async function failsNow(cause: RecordedCause, agent: SimulatedAgent): Promise<boolean> {
-  const { kind, tool, args, outcome, past } = cause;
+  const { kind, tool, callId, args, outcome, past } = cause;
   try {
     const model = scriptedModel(['Done.']);
     // oxlint-disable-next-line unicorn/no-thenable -- so the option is called; nobody awaits the object
     const run = replay(recordsOf(past), agent, { allow: ['prompt', 'tools'], then: model });
-    const { errorHistory } = await run;
-    if (kind === 'failed') return errorHistory.length > 0;
+    let failed = false;
+    for await (const event of run)
+      if (event.type === 'recovery.step' || (event.type === 'tool.finished' && !event.ok))
+        failed ||= event.callId === callId && !event.replayed;
+    if (kind === 'failed') return failed;
     await assertCalledTool(run, tool, args, { result: outcome });
     return true;
   } catch (error) {
@@ -166,6 +177,7 @@ interface RecordedCause {
   /** `failed`: the call came to nothing; `useless`: what it gave made the model call again and again. */
   readonly kind: 'failed' | 'useless';
   readonly tool: string;
+  readonly callId: string;
   readonly args: JsonObject;
   /** What the tool gave, or why it gave nothing. */
   readonly outcome: Json;
@@ -220,6 +232,7 @@ function causeAt(
   return {
     kind,
     tool: request['tool'],
+    callId: String(request['callId']),
     args: isJsonObject(request['args']) ? request['args'] : {},
     outcome,
     past: { head: recording.head, lines: recording.lines.slice(0, before + 1) },
