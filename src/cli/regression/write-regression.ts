@@ -116,7 +116,7 @@ async function ofRun(recording: Recording, { agent }: SimulatedModule, runner: '
   const test: TestText = {
     title: kind === 'failed' ? `'${tool}' does not fail` : `'${tool}' gives something else`,
     uses: ['replay', 'scriptedModel', ...(kind === 'useless' && runner === 'node' ? ['assertCalledTool'] : [])],
-    recording: { name: `${name}.jsonl`, text: normalizeRecording(recordsOf(cause.past)) },
+    recording: { name: `${name}.jsonl`, text: normalizeRecording(cause.past) },
     also: kind === 'useless' ? ['signalbox/testing/vitest'] : [],
     body: [
       `// Run ${escaped(runId)}, up to this call. From there on the tools run, and the model says nothing more.`,
@@ -132,10 +132,6 @@ async function ofRun(recording: Recording, { agent }: SimulatedModule, runner: '
   return { test, name, says: saysOf(cause), fails: await failsNow(cause, own) };
 }
 
-function recordsOf({ head, lines }: Recording): readonly object[] {
-  return [head, ...lines];
-}
-
 function saysOf({ kind, tool, outcome, line }: RecordedCause): string {
   if (kind === 'useless') return `'${tool}' was called again and again with the same result (record ${line}).`;
   const { message, error, reason } = isJsonObject(outcome) ? outcome : {};
@@ -149,7 +145,7 @@ async function failsNow(cause: RecordedCause, agent: SimulatedAgent): Promise<bo
   try {
     const model = scriptedModel(['Done.']);
     // oxlint-disable-next-line unicorn/no-thenable -- so the option is called; nobody awaits the object
-    const run = replay(recordsOf(past), agent, { allow: ['prompt', 'tools'], then: model });
+    const run = replay(past, agent, { allow: ['prompt', 'tools'], then: model });
     let failed = false;
     for await (const event of run)
       if (event.type === 'recovery.step' || (event.type === 'tool.finished' && !event.ok))
@@ -182,7 +178,7 @@ interface RecordedCause {
   /** What the tool gave, or why it gave nothing. */
   readonly outcome: Json;
   /** All that had happened before the call began. */
-  readonly past: Recording;
+  readonly past: readonly object[];
   /** The number of the record with which the call began. */
   readonly line: number;
 }
@@ -226,16 +222,16 @@ function causeAt(
   { line, index }: { readonly line: StartRecord; readonly index: number },
   { kind, outcome }: Pick<RecordedCause, 'kind' | 'outcome'>,
 ): RecordedCause | null {
-  const { request } = line;
-  if (!isJsonObject(request) || typeof request['tool'] !== 'string') return null;
+  const { tool, callId, args } = isJsonObject(line.request) ? line.request : {};
+  if (typeof tool !== 'string' || typeof callId !== 'string') return null;
   const before = recording.lines.findLastIndex((one, at) => at < index && ENTRIES.has(one.t));
   return {
     kind,
-    tool: request['tool'],
-    callId: String(request['callId']),
-    args: isJsonObject(request['args']) ? request['args'] : {},
+    tool,
+    callId,
+    args: isJsonObject(args) ? args : {},
     outcome,
-    past: { head: recording.head, lines: recording.lines.slice(0, before + 1) },
+    past: [recording.head, ...recording.lines.slice(0, before + 1)],
     line: lineNumber(recording, index),
   };
 }

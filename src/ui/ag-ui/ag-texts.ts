@@ -168,6 +168,4 @@ class AgClient implements RunClient {
 }
 
 /** Events that are not recorded, as text. */
-export function unrecorded(data: readonly AgEvent[]): string {
-  return data.length === 0 ? '' : sseText({ position: null, data });
-}
+export const unrecorded = (data: readonly AgEvent[]): string => sseText({ position: null, data });

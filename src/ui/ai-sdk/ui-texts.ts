@@ -113,9 +113,7 @@ class UiClient implements RunClient {
   }
 }
 
-function unrecorded(data: readonly UiChunk[]): string {
-  return data.length === 0 ? '' : sseText({ position: null, data });
-}
+const unrecorded = (data: readonly UiChunk[]): string => sseText({ position: null, data });
 
 /**
  * What one client is shown of a reply while the model writes it. It is not recorded: the group of the reply has all of
