@@ -149,13 +149,15 @@ for (const names of calls) {
 
 test('a run that was stopped in a loop becomes a vitest test for the call that gave nothing new', async () => {
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', devDependencies: { vitest: '*' } }));
-  const runId = await production(() => ({ celsius: 'unknown' }), [asks, asks, asks, asks, asks]);
-  writeAgent('agent.ts', "() => ({ celsius: 'unknown' })");
+  // What it gave is a part of what it should give, and another call, which is replayed, gave the same.
+  const other = { content: '', toolCalls: [{ name: 'weather', arguments: { city: 'austin', unit: 'f' } }] };
+  const runId = await production(() => ({ city: 'austin' }), [other, asks, asks, asks, asks, asks]);
+  writeAgent('agent.ts', "() => ({ city: 'austin' })");
   const { code, stdout } = await runCli(['test', runId, '--agent', 'agent.ts'], { cwd: folder });
   expect([code, stdout]).toEqual([0, expect.stringContaining('again and again')]);
   const failing = runTests('vitest');
   expect([failing.passed, failing.printed]).toEqual([false, expect.stringContaining("'weather' gives something else")]);
-  writeAgent('agent.ts', '() => ({ celsius: 31 })');
+  writeAgent('agent.ts', "() => ({ city: 'austin', celsius: 31 })");
   const mended = runTests('vitest');
   expect([mended.passed, mended.printed]).toEqual([true, expect.stringContaining('1 passed')]);
 });

@@ -15,8 +15,6 @@ export interface TestText {
   readonly uses: readonly string[];
   /** The recording that it reads; null where it needs none. */
   readonly recording: { readonly name: string; readonly text: string } | null;
-  /** Imports for their effect. */
-  readonly also?: readonly string[];
   /** The statements of the test, which are indented here. */
   readonly body: readonly string[];
 }
@@ -58,7 +56,7 @@ export async function writeTest(test: TestText, place: TestPlace): Promise<reado
   return kept === null ? [file] : [file, kept];
 }
 
-function testText({ title, uses, recording, also = [], body }: TestText, place: TestPlace): string {
+function testText({ title, uses, recording, body }: TestText, place: TestPlace): string {
   const { module, exported, folder, runner } = place;
   const path = relative(resolve(folder), resolve(module)).split(sep).join('/');
   const imported = exported === 'default' ? 'agent' : exported === 'agent' ? '{ agent }' : `{ ${exported} as agent }`;
@@ -68,9 +66,7 @@ function testText({ title, uses, recording, also = [], body }: TestText, place: 
     ...(recording === null ? [] : ["import { readFileSync } from 'node:fs';"]),
     ...(runner === 'node' ? ["import { test } from 'node:test';"] : []),
     `import { ${uses.filter((name) => name !== 'simulation').join(', ')} } from 'signalbox/testing';`,
-    ...(runner === 'vitest'
-      ? [...also.map((name) => `import '${name}';`), "import { expect, test } from 'vitest';"]
-      : []),
+    ...(runner === 'vitest' ? ["import { expect, test } from 'vitest';"] : []),
     simulated === '' || exported === 'default'
       ? `import ${imported}${simulated} from '${path.startsWith('.') ? path : `./${path}`}';`
       : `import { simulation, ${exported} as agent } from '${path.startsWith('.') ? path : `./${path}`}';`,
