@@ -205,7 +205,7 @@ class PostgresStore {
 
   async remove(runId: string): Promise<boolean> {
     const [removed] = await this.#runs.remove([runId]);
-    if (removed === undefined && (await this.#runs.isLocked(runId)))
+    if (removed === undefined && (await this.#runs.isThere(runId)))
       throw new JournalError('run-locked', runId, this.#database.place);
     if (removed !== undefined) this.#kept.delete(runId);
     return removed !== undefined;
