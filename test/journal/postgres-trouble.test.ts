@@ -117,6 +117,23 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal on a server that is in its 
     await writing.close();
   });
 
+  test('a conversation may have a long name, and is one of its own', async () => {
+    const store = postgresJournal(pool, { schema: await migrated() });
+    const text = Array.from({ length: 3000 }, () => String.fromCodePoint(Math.floor(0x4e00 + Math.random() * 5000)));
+    const [name, other] = ['a', 'b'].map((end) => text.join('') + end);
+    const model = scriptedModel(['One.', 'Two.', 'Three.']);
+    const say = (id = '') => createAgent({ model, journal: store, silent: true }).conversation(id);
+    expect(await say(name).run('First?')).toMatchObject({ status: 'answered' });
+    expect(await say(other).run('Another?')).toMatchObject({ status: 'answered' });
+    const free = await store.claim(name ?? '');
+    expect([await store.claim(name ?? ''), await store.claim(other ?? '')]).toEqual([null, expect.any(Function)]);
+    await free?.();
+    expect(await say(name).run('Second?')).toMatchObject({ status: 'answered' });
+    const sent = model.requests.at(-1)?.messages.map(({ content }) => content);
+    expect(sent?.slice(1)).toEqual(['First?', 'One.', 'Second?']);
+    await store.close();
+  });
+
   test('where the disk is full, a run is not answered whose end could not be written, and is when it is resumed', async () => {
     const schema = await migrated();
     const allow = await refusing(schema, 'new.ended', '53100');
