@@ -4,7 +4,8 @@ import { createAgent } from '../../src/agent/create-agent.ts';
 import type { JournalStore } from '../../src/journal/index.ts';
 import { migratePostgres, postgresJournal } from '../../src/journal/postgres/index.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
-import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
+import { tool } from '../../src/tools/tool.ts';
 import { NO_POSTGRES, type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { calls } from '../support/replies.ts';
 import { recordsOf } from './stored-runs.ts';
@@ -131,6 +132,39 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal on a server that is in its 
     expect(await say(name).run('Second?')).toMatchObject({ status: 'answered' });
     const sent = model.requests.at(-1)?.messages.map(({ content }) => content);
     expect(sent?.slice(1)).toEqual(['First?', 'One.', 'Second?']);
+    await store.close();
+  });
+
+  test('a run whose last records are lost with a server is not answered, and is continued from those that are left', async () => {
+    const schema = await migrated();
+    const store = postgresJournal(pool, { schema });
+    let looks = 0;
+    const look = tool({
+      name: 'look',
+      description: 'Looks.',
+      effects: 'idempotent',
+      execute: async () => {
+        looks += 1;
+        // What the server that takes over has not received yet.
+        if (looks === 3)
+          await pool.query(`
+            delete from ${schema}.lines where n > 8;
+            update ${schema}.runs set records = 8`);
+        return 'seen';
+      },
+    });
+    const agent = (replies: readonly ScriptedReply[]) =>
+      createAgent({ model: scriptedModel(replies), tools: [look], journal: store, silent: true });
+    expect(
+      await agent([...[1, 2, 3].map((n) => calls(['look', { n }])), 'Seen.']).run('Look', { runId: 'run' }),
+    ).toMatchObject({
+      status: 'failed',
+      error: { code: 'run-lost' },
+    });
+    await expect.poll(async () => (await store.list())[0]?.state).toBe('interrupted');
+    expect((await recordsOf(store, 'run')).length).toBe(8);
+    expect(await agent(['Seen.']).resume('run')).toMatchObject({ status: 'answered' });
+    expect((await recordsOf(store, 'run')).at(-1)).toMatchObject({ t: 'end' });
     await store.close();
   });
 
