@@ -78,8 +78,6 @@ export class PostgresDatabase {
   readonly place: string;
   readonly #at: PostgresPool | string;
   readonly #options: DatabaseOptions;
-  /** The names of statements have at most 63 characters, like that of the schema. */
-  readonly #key: string;
   #isNaming = true;
   #own: OwnPool | null = null;
   #pool: Promise<PostgresPool> | null = null;
@@ -92,7 +90,6 @@ export class PostgresDatabase {
     this.place = `the schema ${options.schema} of the database`;
     this.#at = at;
     this.#options = options;
-    this.#key = hash('sha256', options.schema, 'hex').slice(0, 32);
   }
 
   /** Does one statement in the schema: `$s` in it is replaced by the schema's name. */
@@ -201,9 +198,12 @@ export class PostgresDatabase {
   async #once(name: string | null, text: string, values: readonly unknown[]): Promise<readonly PostgresRow[]> {
     this.#pool ??= this.#connected();
     const pool = await this.#pool;
+    const own = text.replaceAll('$s.', `${this.schema}.`);
+    // At most 63 characters, and another one for each text: other schemas, and other versions, may share the connection.
+    const named = { name: `signalbox ${name} ${hash('sha256', own, 'hex').slice(0, 32)}` };
     const result: object = await pool.query({
-      text: text.replaceAll('$s.', `${this.schema}.`),
-      ...(name === null || !this.#isNaming ? {} : { name: `signalbox ${this.#key} ${name}` }),
+      text: own,
+      ...(name === null || !this.#isNaming ? {} : named),
       ...(values.length === 0 ? {} : { values: [...values] }),
       ...(name !== null && SHORT.has(name) ? { query_timeout: this.#options.silentMs } : {}),
     });
