@@ -1,11 +1,5 @@
-import {
-  TerminalError,
-  type WorkflowContext,
-  type WorkflowDefinition,
-  type WorkflowSharedContext,
-  handlers,
-  workflow,
-} from '@restatedev/restate-sdk';
+import type { WorkflowContext, WorkflowDefinition, WorkflowSharedContext } from '@restatedev/restate-sdk';
+import { TerminalError, handlers, workflow } from '@restatedev/restate-sdk';
 import { type AgentOptions, checkOptions as checkAgentOptions } from '../agent/options/agent-options.ts';
 import type { RunInput } from '../agent/options/input-parts.ts';
 import { type Drivable, ENGINE, type EngineView } from '../agent/run/engine-port.ts';

@@ -9,20 +9,14 @@
  * I4 A dead attempt journals nothing: its work is aborted and its steps never settle.
  */
 import { RestatePromise, type WorkflowContext, type internal } from '@restatedev/restate-sdk';
-import {
-  type Effect,
-  type Entry,
-  type Outcome,
-  type OutsideEvent,
-  type Perform,
-  unknownOutcome,
-} from '../actors/journal.ts';
+import type { Effect, Entry, Outcome, OutsideEvent, Perform } from '../actors/journal.ts';
+import { unknownOutcome } from '../actors/journal.ts';
 import { type EngineHead, type EngineView, WAITS } from '../agent/run/engine-port.ts';
 import { lineWriter } from '../journal/format/blobs.ts';
 import { deltaWriter } from '../journal/format/deltas.ts';
 import { type RecordLine, entryRecord, startRecord } from '../journal/format/record.ts';
 import type { CarriedEffect, RunJournal } from '../journal/run/run-journal.ts';
-import { type Json, isJsonObject } from '../json/json.ts';
+import { type Json, type JsonObject, isJsonObject } from '../json/json.ts';
 import type { RunStatus } from '../machines/contract/run-result.ts';
 
 /** The context of a workflow's `run`, as the SDK gives it. */
@@ -56,6 +50,8 @@ export const KEPT = {
 interface Done {
   readonly at: number;
   readonly out: Outcome;
+  /** What is recorded of it besides its outcome, and when it was noted. */
+  readonly notes?: readonly (readonly [at: number, note: JsonObject])[];
 }
 
 type Won =
@@ -202,10 +198,11 @@ class RestateJournal {
     const idempotencyKey = `${this.#run.head.runId}:${key}`;
     const work = async (): Promise<Done> => {
       this.#performed.add(id);
-      const out =
-        known ?? (signal.aborted ? ABORTED : await open.perform({ signal, idempotencyKey, note: () => undefined }));
+      const notes: (readonly [number, JsonObject])[] = [];
+      const note = (said: JsonObject): void => void notes.push([Date.now(), said]);
+      const out = known ?? (signal.aborted ? ABORTED : await open.perform({ signal, idempotencyKey, note }));
       if (this.#isOver) return new Promise<never>(() => undefined);
-      return { at: Date.now(), out };
+      return { at: Date.now(), out, ...(notes.length === 0 ? {} : { notes }) };
     };
     open.promise = this.#ctx.run(id, work).map((done, failure): Won => ({ t: 'done', id, done: given(done, failure) }));
   }
@@ -234,8 +231,12 @@ class RestateJournal {
       this.#passTo(open.at + (open.effect.ms ?? 0));
       return { t: 'timer', id: won.id };
     }
+    for (const [at, note] of won.done.notes ?? []) {
+      this.#passTo(at - this.#began);
+      this.#records.push(entryRecord({ t: 'note', id: won.id, note }, this.#at));
+    }
     this.#passTo(won.done.at - this.#began);
-    if (!this.#performed.has(won.id)) this.#run.reserve(won.done.out);
+    if (!this.#performed.has(won.id)) this.#run.reserve(won.done);
     return { t: 'outcome', id: won.id, out: won.done.out };
   }
 

@@ -90,9 +90,32 @@ test('a database of the first or second version gets what it lacks, and shows wh
   expect(await later.list?.({ due: '2000-01-01T00:00:00.000Z' })).toMatchObject([{ runId: 'open' }]);
 });
 
+test('a database of an older version is updated once where two processes open it at the same moment', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  await answered(sqliteJournal(path), 'ended', {}, { conversation: 'ada' });
+  const copy = join(folder.path, 'old.sqlite');
+  new DatabaseSync(path).prepare('vacuum into ?').run(copy);
+  const old = new DatabaseSync(copy);
+  withoutConversations(old);
+  old.exec('alter table progress drop column due; pragma user_version = 2');
+  const { exec } = DatabaseSync.prototype;
+  let isFirst = true;
+  // The other one is done with it after this one has seen how old it is.
+  using _between = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function between(this: DatabaseSync, sql) {
+    if (isFirst && sql === 'begin immediate') {
+      isFirst = false;
+      void sqliteJournal(copy).list?.();
+    }
+    exec.call(this, sql);
+  });
+  expect(await sqliteJournal(copy).list?.({ metadata: { conversation: 'ada' } })).toMatchObject([{ runId: 'ended' }]);
+  expect(old.prepare('select id, runs from conversations').all()).toEqual([{ id: 'ada', runs: 1 }]);
+});
+
 /** Takes from a database what the third version did not have. */
 function withoutConversations(database: DatabaseSync): void {
-  for (const trigger of ['begun', 'left', 'changed']) database.exec(`drop trigger conversation_${trigger}`);
+  for (const trigger of ['begun', 'named', 'left', 'changed']) database.exec(`drop trigger conversation_${trigger}`);
   database.exec('drop table conversations; drop index runs_by_conversation; alter table runs drop column conversation');
 }
 
@@ -160,6 +183,28 @@ describe('the runs of one conversation among many', () => {
     old.exec('pragma user_version = 3');
     expect(await idsOf(sqliteJournal(third), { metadata: { conversation: 'ada' } })).toEqual(['e', 'a']);
     expect(old.prepare('select id, runs from conversations').all()).toEqual([{ id: 'ada', runs: 2 }]);
+  });
+
+  test('include those of a process of an older version that goes on beside this one', async () => {
+    await using folder = await temporaryFolder();
+    const { path, database } = await talks(folder.path);
+    const shared = `${path}.shared`;
+    database.prepare('vacuum into ?').run(shared);
+    const old = new DatabaseSync(shared);
+    withoutConversations(old);
+    old.exec("delete from runs where run_id in ('c', 'd'); pragma user_version = 3");
+    const store = sqliteJournal(shared);
+    expect(await idsOf(store, bob)).toEqual(['b']);
+    old.prepare('attach ? as source').run(path);
+    old.exec(`
+      insert into runs (id, run_id, agent, at, input, metadata, head_sum, history)
+        select id, run_id, agent, at, input, metadata, head_sum, history from source.runs where run_id in ('c', 'd');
+      insert or replace into progress select * from source.progress;
+      insert or replace into lines select * from source.lines`);
+    expect(await idsOf(store, bob)).toEqual(['d', 'b']);
+    expect(await idsOf(store, {})).toEqual(['e', 'd', 'c', 'b', 'a']);
+    await store.remove?.('d');
+    expect(await idsOf(store, bob)).toEqual(['b']);
   });
 });
 

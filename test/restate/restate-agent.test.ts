@@ -2,7 +2,9 @@ import { connect } from '@restatedev/restate-sdk-clients';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Agent } from '../../src/agent/agent-types.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import type { Model } from '../../src/actors/model.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
+import { readRecording } from '../../src/journal/format/recording.ts';
 import { RecordingPlayer } from '../../src/journal/replay/recording-player.ts';
 import { replay, transitions } from '../../src/journal/replay/replay.ts';
 import { followRun } from '../../src/journal/run/follow-run.ts';
@@ -294,6 +296,38 @@ describe.skipIf(missing)('an agent on Restate', () => {
     expect(seen.filter((event) => event === 'run.finished')).toHaveLength(2);
     expect(seen.filter((event) => event === 'approval.requested')).toHaveLength(1);
     expect(seen.filter((event) => event === 'tool.finished')).toHaveLength(2);
+  });
+
+  test('what a model streamed is recorded once, with its reply, whatever attempt received it', async () => {
+    const { options } = mailer();
+    const key = `sk-${'t'.repeat(30)}`;
+    const model = modelByTurn(calls(['look'], ['mail', { to: 'Ada' }]), 'Mailed.');
+    const streams: Model = {
+      id: 'streams',
+      complete: async (request, io) => {
+        io.onToken?.({ kind: 'reasoning', text: `I know ${key}.` });
+        return model.complete(request, io);
+      },
+    };
+    const given: AgentOptions = { ...options, name: 'streamer', model: streams, streaming: true, recordTokens: true };
+    const { agent, client, endpoint } = await on(given, { suspendAfterMs: 200, abortAfterMs: 1000 });
+    await using _ = endpoint;
+    await client.start('streamed', 'Mail Ada');
+    const callId = await waitingCall(client, 'streamed', 'mail');
+    await server.suspended('streamer', 'streamed');
+    expect(await client.send('streamed', { type: 'approve', callId })).toBe(true);
+    expect(await client.result('streamed')).toMatchObject({ result: 'Mailed.' });
+    const text = (await client.recording('streamed')) ?? '';
+    expect(text).not.toContain(key);
+    const { lines } = readRecording(text);
+    expect(lines.flatMap((line) => (line.t === 'note' ? [line.note] : []))).toEqual(
+      [1, 2].map(() => ({ note: 'tokens', reasoning: 'I know «secret:1».' })),
+    );
+    const ats = lines.map(({ at }) => Number(at));
+    expect(ats).toEqual(ats.toSorted((a, b) => a - b));
+    const again = replay(text, agent);
+    expect(await again).toMatchObject({ result: 'Mailed.' });
+    expect(again.recording()).toBe(text);
   });
 
   test('on an endpoint that only answers requests a run does all but `once` tools, which never start', async () => {

@@ -67,12 +67,6 @@ export async function startPostgres(settings: readonly string[] = ['fsync=off'])
     }
   };
   const pid = (): number => server?.pid ?? 0;
-  const signal = async (name: NodeJS.Signals, all: boolean): Promise<void> => {
-    if (server === null || server.exitCode !== null || server.signalCode !== null) return;
-    const ended = once(server, 'exit');
-    process.kill(all ? -pid() : pid(), name);
-    await ended;
-  };
   const toAll = (name: NodeJS.Signals): void => {
     for (const one of processesOf(pid())) {
       try {
@@ -81,6 +75,14 @@ export async function startPostgres(settings: readonly string[] = ['fsync=off'])
         // One of its processes has ended meanwhile.
       }
     }
+  };
+  /** A connection's process that is left alive would still commit what comes to it. */
+  const signal = async (name: NodeJS.Signals, all: boolean): Promise<void> => {
+    if (server === null || server.exitCode !== null || server.signalCode !== null) return;
+    const ended = once(server, 'exit');
+    if (all) toAll(name);
+    else process.kill(pid(), name);
+    await ended;
   };
   // A test that ran out of time ends nothing.
   process.once('exit', () => {

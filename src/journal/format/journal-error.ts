@@ -27,7 +27,7 @@ function textOf(code: JournalErrorCode, runId: string, place: string, cause: unk
     case 'run-exists':
       return `There is a run ${runId} in ${place} already. Give another runId, or remove that run.`;
     case 'run-lost':
-      return `${runId === '' ? 'A run' : `Run ${runId}`} in ${place} cannot be written by this process any more: another has taken it over because this one seemed dead, or its lock or its file was removed.`;
+      return `${runId === '' ? 'A run' : `Run ${runId}`} in ${place} cannot be written by this process any more: another has taken it over because this one seemed dead, or its lock, its file or its last records were removed.`;
     case 'store-newer':
       return `${place} was written by a newer version of Signalbox. Update signalbox.`;
     case 'store-not-migrated':

@@ -2,6 +2,7 @@
  * Owns: the connections to one schema of a database, that its tables are those of this version, and that a statement is tried
  * again while the server cannot be reached. Every statement that goes through it may happen twice.
  */
+import { hash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { JournalError } from '../format/journal-error.ts';
 import { emptySchema, migration, POSTGRES_VERSION } from './postgres-schema.ts';
@@ -69,7 +70,7 @@ const CLOSE_MS = 1000;
  * What the server refuses now, and not for good: it starts, stops or is not the primary, has no connection or time left, or two
  * were in each other's way.
  */
-const PASSING = /^(?:08|25006|53|57014|57P|40001|40P01|55006|55P03)/;
+const PASSING = /^(?:08|25006|25P0[34]|53|57014|57P|40001|40P01|55006|55P03)/;
 
 /** One schema of a Postgres database. Connects when it is first used. */
 export class PostgresDatabase {
@@ -77,6 +78,7 @@ export class PostgresDatabase {
   readonly place: string;
   readonly #at: PostgresPool | string;
   readonly #options: DatabaseOptions;
+  #isNaming = true;
   #own: OwnPool | null = null;
   #pool: Promise<PostgresPool> | null = null;
   #ready: Promise<void> | null = null;
@@ -108,12 +110,13 @@ export class PostgresDatabase {
 
   /** Creates or updates the tables. Any number of processes may do so at once. Returns the versions before and after. */
   async migrate(): Promise<{ readonly from: number; readonly to: number }> {
-    // Two that create the same schema at once: one of them fails because it exists.
-    await this.#patiently(null, emptySchema(this.schema)).catch((error: unknown) =>
-      refuseUnless(error, /^(?:23505|42P0[67])$/),
-    );
     const from = await this.#version();
     if (from > POSTGRES_VERSION) throw new JournalError('store-newer', null, this.place);
+    // Two that create the same schema at once: one of them fails because it exists.
+    if (from === 0)
+      await this.#patiently(null, emptySchema(this.schema)).catch((error: unknown) =>
+        refuseUnless(error, /^(?:23505|42P0[67])$/),
+      );
     if (from < POSTGRES_VERSION)
       await this.#patiently(null, migration(this.schema, from)).catch(async (error: unknown) => {
         if ((await this.#version()) < POSTGRES_VERSION) throw error;
@@ -124,10 +127,7 @@ export class PostgresDatabase {
   /** A connection of the caller's own, to be ended by it; null where there is none to be had. */
   async client(): Promise<PostgresClient | null> {
     const at = this.#at;
-    const options =
-      typeof at === 'string'
-        ? { connectionString: at, connectionTimeoutMillis: CONNECT_MS, keepAlive: true, application_name: 'signalbox' }
-        : at.options;
+    const options = typeof at === 'string' ? connectionTo(at) : at.options;
     if (options === undefined) return null;
     const Client = (typeof at === 'string' ? undefined : at.Client) ?? (await loadPg()).Client;
     const client: PostgresClient = new Client(options);
@@ -157,17 +157,17 @@ export class PostgresDatabase {
       await this.migrate();
       return;
     }
-    const version = await this.#version().catch((error: unknown) => {
-      refuseUnless(error, /^(?:42P01|3F000)$/);
-      return 0;
-    });
+    const version = await this.#version();
     if (version > POSTGRES_VERSION) throw new JournalError('store-newer', null, this.place);
     if (version < POSTGRES_VERSION) throw new JournalError('store-not-migrated', null, this.place);
   }
 
   async #version(): Promise<number> {
-    const [row] = await this.#patiently(null, 'select version from $s.version');
-    return Number(row?.['version'] ?? 0);
+    const rows = await this.#patiently(null, 'select version from $s.version').catch((error: unknown) => {
+      refuseUnless(error, /^(?:42P01|3F000)$/);
+      return [];
+    });
+    return Number(rows[0]?.['version'] ?? 0);
   }
 
   async #patiently(
@@ -178,11 +178,15 @@ export class PostgresDatabase {
     const until = performance.now() + this.#options.patienceMs;
     const closings = this.#closings;
     for (let pause = 20; ; pause = Math.min(pause * 2, 1000)) {
+      const isNaming = this.#isNaming;
       try {
         // oxlint-disable-next-line no-await-in-loop -- one try after the other
         return await this.#once(name, text, values);
       } catch (error) {
-        if (!isPassing(error)) throw error;
+        // A pooler, or whoever resets connections between statements, forgets what was prepared.
+        const isForgotten = isNaming && /^(?:26000|42P05)$/.test(sqlStateOf(error));
+        if (isForgotten) this.#isNaming = false;
+        else if (!isPassing(error)) throw error;
         const isLate = performance.now() + pause > until;
         // oxlint-disable-next-line no-await-in-loop -- as above
         if (!isLate) await wait(pause);
@@ -194,9 +198,12 @@ export class PostgresDatabase {
   async #once(name: string | null, text: string, values: readonly unknown[]): Promise<readonly PostgresRow[]> {
     this.#pool ??= this.#connected();
     const pool = await this.#pool;
+    const own = text.replaceAll('$s.', `${this.schema}.`);
+    // At most 63 characters, and another one for each text: other schemas, and other versions, may share the connection.
+    const named = { name: `signalbox ${name} ${hash('sha256', own, 'hex').slice(0, 32)}` };
     const result: object = await pool.query({
-      text: text.replaceAll('$s.', `${this.schema}.`),
-      ...(name === null ? {} : { name: `signalbox ${this.#options.schema} ${name}` }),
+      text: own,
+      ...(name === null || !this.#isNaming ? {} : named),
       ...(values.length === 0 ? {} : { values: [...values] }),
       ...(name !== null && SHORT.has(name) ? { query_timeout: this.#options.silentMs } : {}),
     });
@@ -208,18 +215,17 @@ export class PostgresDatabase {
   async #connected(): Promise<PostgresPool> {
     if (typeof this.#at !== 'string') return this.#at;
     const pg = await loadPg();
-    const own: OwnPool = new pg.Pool({
-      connectionString: this.#at,
-      connectionTimeoutMillis: CONNECT_MS,
-      keepAlive: true,
-      allowExitOnIdle: true,
-      application_name: 'signalbox',
-    });
+    const own: OwnPool = new pg.Pool({ ...connectionTo(this.#at), allowExitOnIdle: true });
     // A connection that is lost while idle is replaced when one is needed.
     own.on('error', () => undefined);
     this.#own = own;
     return own;
   }
+}
+
+/** How the store connects to a URL by itself. */
+function connectionTo(url: string) {
+  return { connectionString: url, connectionTimeoutMillis: CONNECT_MS, keepAlive: true, application_name: 'signalbox' };
 }
 
 async function loadPg() {

@@ -158,7 +158,7 @@ class PostgresStore {
       const rows = await this.#database.query(null, 'select mark, value from $s.secrets where run_id = $1', [runId]);
       if (rows.length > 0)
         this.#kept.set(runId, Object.fromEntries(rows.map(({ mark, value }) => [String(mark), String(value)])));
-      return this.#recordingOf(runId);
+      return recordingIn((await linesOf(this.#database, runId)) ?? { lines: [], records: 0 });
     });
     const tally = runTally(recording.head, recording.lines);
     const lines = recording.numbers?.at(-1) ?? recording.lines.length + 1;
@@ -205,7 +205,7 @@ class PostgresStore {
 
   async remove(runId: string): Promise<boolean> {
     const [removed] = await this.#runs.remove([runId]);
-    if (removed === undefined && (await this.#runs.isLocked(runId)))
+    if (removed === undefined && (await this.#runs.isThere(runId)))
       throw new JournalError('run-locked', runId, this.#database.place);
     if (removed !== undefined) this.#kept.delete(runId);
     return removed !== undefined;
@@ -232,11 +232,6 @@ class PostgresStore {
     this.#notices.close();
     await this.#lease.end();
     await this.#database.close();
-  }
-
-  async #recordingOf(runId: string): Promise<Recording> {
-    const stored = await linesOf(this.#database, runId);
-    return recordingIn(stored ?? { lines: [], records: 0 });
   }
 
   #sinkOf(begun: SinkStart): Sink {

@@ -2,6 +2,7 @@
  * Owns: that a process is known to live. Whatever it writes or has claimed is its own while its row in `writers` is not overdue,
  * by the server's clock; then others may take it.
  */
+import { hash } from 'node:crypto';
 import type { PostgresDatabase } from './postgres-database.ts';
 
 /** The lease of one store in one process. */
@@ -67,7 +68,9 @@ export class PostgresLease {
   }
 
   /** Makes the caller the only holder of a name, until the returned function is called; null while another has it. */
-  async claim(name: string): Promise<(() => Promise<void>) | null> {
+  async claim(whole: string): Promise<(() => Promise<void>) | null> {
+    // An index holds no long texts.
+    const name = whole.length > 500 ? hash('sha256', whole, 'hex') : whole;
     const token = crypto.randomUUID();
     await this.alive();
     const [found] = await this.#database.query(

@@ -13,6 +13,8 @@ import { sweep } from './postgres-runs.ts';
 export interface MoreLines {
   readonly token: string;
   readonly tallied: Tallied;
+  /** The number of records before it: a server that has fewer has lost some. */
+  readonly before: number;
   readonly lines: readonly string[];
   /** The number of the first of the lines, from 1 on: a run that has none before begins with them. */
   readonly from: number;
@@ -37,9 +39,10 @@ export async function insertLines(
       return [part.$history, n, messageLine(message, n)] as const;
     }),
   );
-  const columns = batch.map(({ tallied, token, from, history }) => ({
+  const columns = batch.map(({ tallied, token, from, history, before }) => ({
     ...columnsOf(tallied),
     token,
+    before,
     begins: from === 1,
     history: history?.part.$history ?? null,
   }));
@@ -53,6 +56,7 @@ export async function insertLines(
     messages.map(([, , line]) => line),
     database.schema,
     column('due'),
+    column('before'),
   ]);
   return new Set(rows.map((row) => row['token']));
 }
@@ -130,8 +134,8 @@ const APPEND = `
   with given as (
     select * from unnest(
       $1::text[], $2::text[], $3::bool[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bool[], $10::bool[],
-      $11::text[], $12::text[], $13::text[], $14::text[], $15::int[], $16::int[], $28::text[]
-    ) g(run_id, token, begins, at, agent, head, metadata, history, ended, waiting, status, reason, error_code, tools, steps, records, due)
+      $11::text[], $12::text[], $13::text[], $14::text[], $15::int[], $16::int[], $28::text[], $29::int[]
+    ) g(run_id, token, begins, at, agent, head, metadata, history, ended, waiting, status, reason, error_code, tools, steps, records, due, before)
   ), kept_histories as (
     insert into $s.histories select distinct h from unnest($24::text[]) h on conflict do nothing
   ), kept_messages as (
@@ -147,7 +151,7 @@ const APPEND = `
     update $s.runs r set ended = g.ended, waiting = g.waiting, status = g.status, reason = g.reason, error_code = g.error_code,
       tools = g.tools::jsonb, steps = g.steps, records = g.records, due = g.due::timestamptz,
       written_at = now()
-    from given g where not g.begins and r.run_id = g.run_id and r.token = g.token and r.records <= g.records
+    from given g where not g.begins and r.run_id = g.run_id and r.token = g.token and r.records between g.before and g.records
     returning r.id, r.run_id, r.token
   ), owned as (select * from begun union all select * from continued
   ), kept_blobs as (

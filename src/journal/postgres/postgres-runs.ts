@@ -19,8 +19,12 @@ export class PostgresRuns {
   async take(runId: string, token: string, writer: string): Promise<boolean> {
     // One that is given back at the same moment has another token than a moment ago, and is free when it is asked for again.
     const isTaken = (await this.#takeFree(runId, token, writer)) || (await this.#takeFree(runId, token, writer));
-    if (!isTaken && (await this.#isThere(runId))) throw new JournalError('run-locked', runId, this.#database.place);
+    if (!isTaken && (await this.isThere(runId))) throw new JournalError('run-locked', runId, this.#database.place);
     return isTaken;
+  }
+
+  async isThere(runId: string): Promise<boolean> {
+    return (await this.#database.query(null, 'select 1 from $s.runs where run_id = $1', [runId])).length > 0;
   }
 
   async #takeFree(runId: string, token: string, writer: string): Promise<boolean> {
@@ -86,10 +90,6 @@ export class PostgresRuns {
     return rows.map((row) => String(row['run_id']));
   }
 
-  async isLocked(runId: string): Promise<boolean> {
-    return this.#isThere(runId);
-  }
-
   /** Ids of runs to forget, some at a time: beyond the newest `maxRuns` that have ended, and those not written since a time. */
   async prunable(maxRuns: number | undefined, maxAgeDays: number | undefined): Promise<readonly string[]> {
     const ids = async (text: string, value: number): Promise<readonly string[]> =>
@@ -107,10 +107,6 @@ export class PostgresRuns {
        order by at, run_id limit ${PAGE}`,
       maxAgeDays,
     );
-  }
-
-  async #isThere(runId: string): Promise<boolean> {
-    return (await this.#database.query(null, 'select 1 from $s.runs where run_id = $1', [runId])).length > 0;
   }
 
   async #page(query: RunQuery, count: number): Promise<readonly PostgresRow[]> {

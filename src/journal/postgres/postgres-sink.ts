@@ -63,6 +63,7 @@ export function postgresSink(begun: SinkStart, { lease, writer, histories, forge
       await writer.append({
         token,
         tallied,
+        before: tallied.records - records.length,
         lines,
         from,
         history,

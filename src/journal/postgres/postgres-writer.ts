@@ -15,10 +15,12 @@ import { insertLines, type MoreLines, replaceLines } from './postgres-lines.ts';
 // As for SQLite: the platform's own, whatever a test does to the timers.
 const { setImmediate } = globalThis;
 
-interface Waiting extends MoreLines {
+interface Settled {
   readonly done: () => void;
   readonly failed: (error: unknown) => void;
 }
+
+type Waiting = MoreLines & Settled;
 
 /** More characters than these are not sent in one statement, unless it is one run's. */
 const MOST_AT_ONCE = 4_000_000;
@@ -28,12 +30,7 @@ export class PostgresWriter {
   readonly #database: PostgresDatabase;
   readonly #lease: PostgresLease;
   #waiting: Waiting[] = [];
-  #released: {
-    readonly runId: string;
-    readonly token: string;
-    readonly done: () => void;
-    readonly failed: (error: unknown) => void;
-  }[] = [];
+  #released: (Settled & { readonly runId: string; readonly token: string })[] = [];
   #secrets: (readonly [runId: string, mark: string, value: string])[] = [];
   #busy = false;
 

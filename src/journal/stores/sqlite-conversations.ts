@@ -9,12 +9,18 @@ import type { DatabaseSync } from 'node:sqlite';
 import { conversationIn } from '../format/tally.ts';
 import { type Row, isIntact, metadataIn } from './sqlite-rows.ts';
 
-/** The index, and the numbers of runs, which the database keeps by itself whatever adds or removes a run. */
+const NAMED = "json_valid(metadata) and json_type(metadata, '$.conversation') = 'text'";
+
+/** The index, and the numbers of runs, which the database keeps by itself whatever adds or removes a run, also an older version. */
 export const CONVERSATION_TABLES = `
   create index if not exists runs_by_conversation on runs (conversation) where conversation is not null;
   create table if not exists conversations (id text primary key, runs integer not null) strict, without rowid;
   create trigger if not exists conversation_begun after insert on runs when new.conversation is not null begin
     insert into conversations values (new.conversation, 1) on conflict (id) do update set runs = runs + 1;
+  end;
+  create trigger if not exists conversation_named after insert on runs
+  when new.conversation is null and ${NAMED.replaceAll('metadata', 'new.metadata')} begin
+    update runs set conversation = json_extract(metadata, '$.conversation') where id = new.id;
   end;
   create trigger if not exists conversation_left after delete on runs when old.conversation is not null begin
     update conversations set runs = runs - 1 where id = old.conversation;
@@ -33,8 +39,7 @@ export const CONVERSATION_TABLES = `
 export function addConversations(database: DatabaseSync): void {
   database.exec(`
     alter table runs add column conversation text;
-    update runs set conversation = json_extract(metadata, '$.conversation')
-      where json_valid(metadata) and json_type(metadata, '$.conversation') = 'text';
+    update runs set conversation = json_extract(metadata, '$.conversation') where ${NAMED};
   `);
 }
 

@@ -74,16 +74,18 @@ export function openDatabase(path: string, durability: 'process' | 'power'): Dat
   patiently(() => {
     database.exec('pragma journal_mode = wal');
     database.exec(`pragma synchronous = ${durability === 'power' ? 'full' : 'normal'}`);
-    const version = database.prepare('pragma user_version').get()?.['user_version'];
-    if (typeof version === 'number' && version > VERSION) throw new JournalError('store-newer', null, path);
-    if (version !== VERSION)
+    const versionOf = () => Number(database.prepare('pragma user_version').get()?.['user_version']);
+    if (versionOf() > VERSION) throw new JournalError('store-newer', null, path);
+    if (versionOf() < VERSION)
       inTransaction(database, () => {
+        // Another process may have done it meanwhile.
+        const version = versionOf();
+        if (version >= VERSION) return;
         if (version === 1 || version === 2) database.exec('alter table progress add column due integer');
         if (version === 1) addSums(database);
-        const isOlder = typeof version === 'number' && version > 0;
-        if (isOlder) addConversations(database);
+        if (version > 0) addConversations(database);
         database.exec(TABLES);
-        if (isOlder) countConversations(database);
+        if (version > 0) countConversations(database);
       });
   });
   closeAtExit(database);

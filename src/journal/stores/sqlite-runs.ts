@@ -21,15 +21,8 @@ import {
   tallyOf,
   columnText,
 } from './sqlite-rows.ts';
-import {
-  type Tallied,
-  conversationIn,
-  matches,
-  selectRuns,
-  summaryOf,
-  type RunSummary,
-  type RunQuery,
-} from '../format/tally.ts';
+import { conversationIn, matches, selectRuns, summaryOf } from '../format/tally.ts';
+import type { RunQuery, RunSummary, Tallied } from '../format/tally.ts';
 
 /** The writer of a run, as stored in the row. */
 export interface RunWriter {

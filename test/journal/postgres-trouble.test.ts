@@ -1,0 +1,199 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import type { JournalStore } from '../../src/journal/index.ts';
+import { migratePostgres, postgresJournal } from '../../src/journal/postgres/index.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
+import { tool } from '../../src/tools/tool.ts';
+import { NO_POSTGRES, type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { calls } from '../support/replies.ts';
+import { recordsOf } from './stored-runs.ts';
+
+/** An agent that calls `pay` once and then answers; `replies` are those that are left. */
+function payer(journal: JournalStore, replies: Parameters<typeof scriptedModel>[0] = [calls(['pay']), 'Paid.']) {
+  const pay = fakeTool('pay', ['paid'], { effects: 'once' });
+  return {
+    pay,
+    agent: createAgent({ name: 'payer', model: scriptedModel(replies), tools: [pay], journal, silent: true }),
+  };
+}
+
+describe.skipIf(NO_POSTGRES !== '')('postgresJournal on a server that is in its way', () => {
+  let server: PostgresServer;
+  let pool: pg.Pool;
+  let count = 0;
+  beforeAll(async () => {
+    server = await startPostgres();
+    pool = new pg.Pool({ connectionString: server.url });
+    pool.on('error', () => undefined);
+  });
+  afterAll(async () => {
+    await pool.end();
+    await server[Symbol.asyncDispose]();
+  });
+
+  const migrated = async (): Promise<string> => {
+    const schema = `trouble_${count++}`;
+    await migratePostgres(pool, { schema });
+    return schema;
+  };
+
+  /** Refuses what a condition says of a run's row, with a code, until the returned function is called. */
+  const refusing = async (schema: string, condition: string, code: string): Promise<() => Promise<unknown>> => {
+    await pool.query(`
+      create function ${schema}.refuse() returns trigger language plpgsql as $$ begin
+        if ${condition} then raise exception 'No space left on device' using errcode = '${code}'; end if;
+        return new;
+      end $$;
+      create trigger refuse before insert or update on ${schema}.runs for each row execute function ${schema}.refuse()`);
+    return () => pool.query(`drop trigger refuse on ${schema}.runs`);
+  };
+
+  for (const reset of ['deallocate all', 'discard all'])
+    test(`runs end, and are done once, where connections are reset between statements (${reset})`, async () => {
+      const own = new pg.Pool({ connectionString: server.url, max: 2 });
+      const resetting = {
+        query: async (statement: pg.QueryConfig) => {
+          const client = await own.connect();
+          try {
+            return await client.query(statement);
+          } finally {
+            await client.query(reset);
+            client.release();
+          }
+        },
+      };
+      const store = postgresJournal(resetting, { schema: await migrated() });
+      const payers = [1, 2, 3, 4].map(() => payer(store));
+      const results = await Promise.all(payers.map(async ({ agent }) => agent.run('Pay')));
+      expect(results.map(({ status, error }) => error?.code ?? status)).toEqual(payers.map(() => 'answered'));
+      expect(payers.map(({ pay }) => pay.calls.length)).toEqual([1, 1, 1, 1]);
+      const found = await Promise.all(results.map(async ({ runId }) => recordsOf(store, runId)));
+      expect(found.map((records) => records.at(-1)?.t)).toEqual(payers.map(() => 'end'));
+      await store.close();
+      await own.end();
+    });
+
+  test('two schemas whose names are as long as they may be, and almost the same, share a connection', async () => {
+    const own = new pg.Pool({ connectionString: server.url, max: 1 });
+    const stores = ['x', 'y'].map((end) => postgresJournal(own, { schema: 'a'.repeat(62) + end, migrate: true }));
+    for (const [index, store] of stores.entries()) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect(await payer(store).agent.run('Pay', { runId: `run-${index}` })).toMatchObject({ status: 'answered' });
+    }
+    const lists = await Promise.all(stores.map(async (store) => store.list()));
+    expect(lists.map((runs) => runs.map(({ runId }) => runId))).toEqual([['run-0'], ['run-1']]);
+    for (const store of stores) await store.close();
+    await own.end();
+  });
+
+  test('tables of this version are used by a role that may make none, also with the option migrate', async () => {
+    const schema = await migrated();
+    await pool.query(`
+      create role worker login; grant usage on schema ${schema} to worker;
+      grant select, insert, update, delete on all tables in schema ${schema} to worker`);
+    const url = server.url.replace('postgres@', 'worker@');
+    const store = postgresJournal(url, { schema, migrate: true });
+    expect(await payer(store).agent.run('Pay')).toMatchObject({ status: 'answered' });
+    await store.close();
+    const other = postgresJournal(url, { schema: 'not_there', migrate: true });
+    await expect(other.list()).rejects.toMatchObject({ code: '42501' });
+    await other.close();
+  });
+
+  test('runs are listed and read where nothing can be written, also with the option migrate', async () => {
+    const schema = await migrated();
+    const writing = postgresJournal(pool, { schema });
+    const { runId } = await payer(writing).agent.run('Pay');
+    const url = `${server.url}?options=-c%20default_transaction_read_only%3Don`;
+    const store = postgresJournal(url, { schema, migrate: true, patienceMs: 200 });
+    expect(await store.list()).toMatchObject([{ runId, status: 'answered' }]);
+    expect(await recordsOf(store, runId)).toEqual(await recordsOf(writing, runId));
+    expect(await payer(store).agent.run('Pay')).toMatchObject({
+      status: 'failed',
+      error: { code: 'store-unreachable' },
+    });
+    await store.close();
+    await writing.close();
+  });
+
+  test('a conversation may have a long name, and is one of its own', async () => {
+    const store = postgresJournal(pool, { schema: await migrated() });
+    const text = Array.from({ length: 3000 }, () => String.fromCodePoint(Math.floor(0x4e00 + Math.random() * 5000)));
+    const [name, other] = ['a', 'b'].map((end) => text.join('') + end);
+    const model = scriptedModel(['One.', 'Two.', 'Three.']);
+    const say = (id = '') => createAgent({ model, journal: store, silent: true }).conversation(id);
+    expect(await say(name).run('First?')).toMatchObject({ status: 'answered' });
+    expect(await say(other).run('Another?')).toMatchObject({ status: 'answered' });
+    const free = await store.claim(name ?? '');
+    expect([await store.claim(name ?? ''), await store.claim(other ?? '')]).toEqual([null, expect.any(Function)]);
+    await free?.();
+    expect(await say(name).run('Second?')).toMatchObject({ status: 'answered' });
+    const sent = model.requests.at(-1)?.messages.map(({ content }) => content);
+    expect(sent?.slice(1)).toEqual(['First?', 'One.', 'Second?']);
+    await store.close();
+  });
+
+  test('a run whose last records are lost with a server is not answered, and is continued from those that are left', async () => {
+    const schema = await migrated();
+    const store = postgresJournal(pool, { schema });
+    let looks = 0;
+    const look = tool({
+      name: 'look',
+      description: 'Looks.',
+      effects: 'idempotent',
+      execute: async () => {
+        looks += 1;
+        // What the server that takes over has not received yet.
+        if (looks === 3)
+          await pool.query(`
+            delete from ${schema}.lines where n > 8;
+            update ${schema}.runs set records = 8`);
+        return 'seen';
+      },
+    });
+    const agent = (replies: readonly ScriptedReply[]) =>
+      createAgent({ model: scriptedModel(replies), tools: [look], journal: store, silent: true });
+    expect(
+      await agent([...[1, 2, 3].map((n) => calls(['look', { n }])), 'Seen.']).run('Look', { runId: 'run' }),
+    ).toMatchObject({
+      status: 'failed',
+      error: { code: 'run-lost' },
+    });
+    await expect.poll(async () => (await store.list())[0]?.state).toBe('interrupted');
+    expect((await recordsOf(store, 'run')).length).toBe(8);
+    expect(await agent(['Seen.']).resume('run')).toMatchObject({ status: 'answered' });
+    expect((await recordsOf(store, 'run')).at(-1)).toMatchObject({ t: 'end' });
+    await store.close();
+  });
+
+  test('where the disk is full, a run is not answered whose end could not be written, and is when it is resumed', async () => {
+    const schema = await migrated();
+    const allow = await refusing(schema, 'new.ended', '53100');
+    const store = postgresJournal(pool, { schema, patienceMs: 300 });
+    const first = payer(store);
+    const refused = await first.agent.run('Pay', { runId: 'run' });
+    expect(refused).toMatchObject({ status: 'failed', error: { code: 'store-unreachable' } });
+    expect(refused.error?.message).toContain('No space left on device');
+    await allow();
+    await expect.poll(async () => (await store.list())[0]?.state).toBe('interrupted');
+    const again = payer(store, ['Paid.']);
+    expect(await again.agent.resume('run')).toMatchObject({ status: 'answered' });
+    expect([first, again].map(({ pay }) => pay.calls.length)).toEqual([1, 0]);
+    await store.close();
+  });
+
+  test('what the server refuses of one run fails no other that is written beside it', async () => {
+    const schema = await migrated();
+    await refusing(schema, "new.run_id = 'run-3' and new.ended", 'P0001');
+    const store = postgresJournal(pool, { schema });
+    const ids = [1, 2, 3, 4, 5].map((n) => `run-${n}`);
+    const results = await Promise.all(ids.map(async (runId) => payer(store).agent.run('Pay', { runId })));
+    expect(results.map(({ status, error }) => error?.code ?? status)).toEqual(
+      ids.map((id) => (id === 'run-3' ? 'P0001' : 'answered')),
+    );
+    expect(await store.list({ status: 'answered' })).toHaveLength(4);
+    await store.close();
+  });
+});
