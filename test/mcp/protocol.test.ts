@@ -138,6 +138,23 @@ test.each(['stdio', 'HTTP'] as const)('a resource is followed across reconnects,
   expect(lab.received('resources/unsubscribe')).toEqual([{ uri: 'file:///notes' }]);
 });
 
+test('a server that refuses a level or a subscription on a new link is used all the same, and that is said', async () => {
+  const lab = await modern('stdio', { logLevel: 'critical' });
+  const connection = createMcpConnection('lab', lab.config);
+  onTestFinished(() => connection.disconnect());
+  const warnings: string[] = [];
+  connection.on('mcp.warning', ({ message }) => warnings.push(message));
+  const heard: McpResourceUpdate[] = [];
+  await connection.subscribeResource('file:///once', (update) => heard.push(update));
+  await connection.subscribeResource('file:///notes', (update) => heard.push(update));
+  await connection.callTool('research', { polls: 2, dropAt: [1] });
+  await expect.poll(() => heard).toEqual([{ uri: 'file:///notes', missed: true }]);
+  await expect.poll(() => warnings).toHaveLength(3);
+  expect(warnings.filter((message) => message.includes('no such level'))).toHaveLength(2);
+  expect(warnings).toContainEqual(expect.stringMatching(/subscription of 'file:\/\/\/once'.*once only/));
+  expect(await connection.callTool('either')).toMatchObject({ data: 'plainly' });
+});
+
 test('a real server completes, logs, and tells of a resource', async () => {
   const every = createMcpConnection('every', { ...realServer('everything'), logLevel: 'debug' });
   onTestFinished(() => every.disconnect());
