@@ -58,7 +58,7 @@ async function identityProvider(answer: object, status = 200) {
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
   });
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.closeAllConnections());
+  onTestFinished(() => server.closeAllConnections());
   onTestFinished(() => void server.close());
   const address = server.address();
   return { asked, tokenEndpoint: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/token` };
