@@ -8,7 +8,7 @@ export const MOST_REDIRECTS = 5;
 export function redirectWithin(from: URL, status: number, location: string | null | undefined): URL | null {
   if ((status !== 307 && status !== 308) || !location || !URL.canParse(location, from.href)) return null;
   const to = new URL(location, from);
-  const isUpgrade = from.protocol === 'http:' && to.protocol === 'https:' && from.port === '' && to.port === '';
+  const isUpgrade = to.protocol === 'https:' && from.port === '' && to.port === '';
   const isWithin = to.origin === from.origin || (isUpgrade && to.hostname === from.hostname);
   return isWithin && to.username === '' && to.password === '' ? to : null;
 }

@@ -215,7 +215,7 @@ class OwnAgent implements Agent<unknown, AnyRun> {
   }
 
   disconnectAllMcp(): Promise<void> {
-    return this.#core.mcp.disconnectAll();
+    return this.#core.mcp.close();
   }
 
   get mcp(): { readonly [server: string]: McpConnection | undefined } {

@@ -60,12 +60,10 @@ export type McpHubNews =
 /** The MCP servers of one agent, by name. */
 export interface McpHub extends McpCalls {
   servers(): readonly McpServerStatus[];
-  has(server: string): boolean;
   /** Adds a server, not connected yet unless it is a connection that is. Throws for a name that is taken or a wrong configuration. */
   add(server: string, config: McpServerConfig | McpConnection): void;
   /** Takes a server out; its calls are cancelled and its processes ended, unless it is shared. False when there is none. */
   remove(server: string): Promise<boolean>;
-  replace(server: string, config: McpServerConfig | McpConnection): Promise<void>;
   /** Connects one server. True when its tools are listed, false when the try failed. */
   connect(server: string): Promise<boolean>;
   /** Connects all and waits until each is READY or has failed, at most `timeoutMs`. Never rejects. */
@@ -130,13 +128,9 @@ class Hub implements McpHub {
     return [...this.#members].map(statusOf);
   }
 
-  has(server: string): boolean {
-    return this.#members.has(server);
-  }
-
   add(server: string, config: McpServerConfig | McpConnection): void {
     if (this.#members.has(server))
-      throw new TypeError(`There is an MCP server '${server}' already. Remove it first, or use replace().`);
+      throw new TypeError(`There is an MCP server '${server}' already. Disconnect it first.`);
     const shared = isConnection(config);
     const connection = shared ? config : createMcpConnection(server, config, this.#options);
     if (connection.server.settings.disabled) return;
@@ -156,11 +150,6 @@ class Hub implements McpHub {
     member.release();
     this.#news.emit({ type: 'mcp.removed', server });
     return true;
-  }
-
-  async replace(server: string, config: McpServerConfig | McpConnection): Promise<void> {
-    await this.remove(server);
-    this.add(server, config);
   }
 
   connect(server: string): Promise<boolean> {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import { createToolRegistry } from '../../src/agent/tools/registry.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { type McpConnection, createMcpConnection } from '../../src/mcp/index.ts';
@@ -294,6 +295,42 @@ describe('servers come and go', () => {
     expect(result).toMatchObject({ status: 'answered', result: 'It is gone.' });
     expect(String(result.messages.find(({ toolCallId }) => toolCallId === 'a')?.content)).toContain('"status":"error"');
     expect(model.requests[1]?.tools ?? []).toEqual([]);
+  });
+
+  test('all are disconnected in a live run: their processes end, their tools are gone, and one can come back', async () => {
+    const { agent, model } = make(
+      [
+        calls(['a_pids', {}, 'a']),
+        calls(['leave']),
+        calls(['b_echo']),
+        'They are gone.',
+        'Still gone.',
+        'One is back.',
+      ],
+      { mcpServers: { a: hostileEntry(), b: hostileEntry() } },
+    );
+    agent.tools.register(fakeTool('leave', [() => agent.disconnectAllMcp()]));
+    const result = await agent.run('Go');
+    const [pids] = result.messages.flatMap(({ content, toolCallId }) => (toolCallId === 'a' ? [String(content)] : []));
+    const ended = pidsOf(JSON.parse(pids ?? '').data);
+    expect(ended).toHaveLength(2);
+    expect(await gone(...ended)).toBe(true);
+    expect(result).toMatchObject({ result: 'They are gone.', errorHistory: [{ tool: 'b_echo' }] });
+    const offered = (turn: number) => (model.requests[turn]?.tools ?? []).map(({ name }) => name.split('_')[0]);
+    expect(offered(0)).toEqual(expect.arrayContaining(['a', 'b']));
+    expect(offered(2)).toEqual(['leave', 'make']);
+    expect(await agent.run('Go on')).toMatchObject({ result: 'Still gone.' });
+    expect(offered(4)).toEqual(['leave', 'make']);
+    expect(await agent.connectMcpServer('b', hostileEntry())).toBe(true);
+    // A tool that was found is the server's own, also in another registry.
+    const lent = createToolRegistry({ confirm: ({ args }) => (args['say'] === 'no' ? 'deny' : 'allow-once') });
+    const echo = agent.tools.find('b_echo');
+    if (echo !== undefined) lent.register({ ...echo, policy: 'confirm' });
+    expect(await lent.execute('b_echo', { say: 'yes' })).toEqual({ status: 'success', data: 'echo' });
+    expect(await lent.execute('b_echo', { say: 'no' })).toMatchObject({ status: 'error', denied: true });
+    await expect(agent.connectMcpServer('b', hostileEntry())).rejects.toThrow("'b' already. Disconnect it first.");
+    expect(await agent.run('And now?')).toMatchObject({ result: 'One is back.' });
+    expect(new Set(offered(5))).toEqual(new Set(['leave', 'b', 'make']));
   });
 
   test('a change of a server is told as mcp.changed', async () => {

@@ -4,12 +4,34 @@ import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { createToolRegistry } from '../../src/agent/tools/registry.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
+import { recover } from '../../src/recovery/recover.ts';
+import type { OnError } from '../../src/recovery/steps.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { calls } from '../support/replies.ts';
 
 function forever(): Promise<never> {
   return new Promise<never>(() => undefined);
+}
+
+/** From here on time passes only in {@link over}. */
+function stillTime(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+/** Lets time pass until the run is over. */
+async function over<T>(run: PromiseLike<T>): Promise<T> {
+  const ended = vi.fn<() => void>();
+  void run.then(() => ended());
+  while (ended.mock.calls.length === 0) {
+    // oxlint-disable-next-line no-await-in-loop -- a step after the other
+    await vi.advanceTimersByTimeAsync(1000);
+    // oxlint-disable-next-line no-await-in-loop -- see above
+    await nextTurn();
+  }
+  return run;
 }
 
 /** A tool whose own check never settles, and the signals that the check was given. */
@@ -74,10 +96,68 @@ test.each<[string, AgentOptions]>([
   expect(model.requests).toEqual([]);
 });
 
+test.each<[string, OnError, string]>([
+  ['fix', { deserializationError: [recover.fix(forever), recover.sanitize(() => ({ n: 7 }))] }, 'n: 7'],
+  ['sanitize', { deserializationError: [recover.sanitize(forever), recover.substitute(() => 'instead')] }, 'instead'],
+  ['function of the slot', { deserializationError: forever }, 'expected an integer'],
+])('a recovery whose %s never settles gives way to what comes next', async (_which, onError, told) => {
+  stillTime();
+  const read = tool({
+    name: 'read',
+    description: 'Reads.',
+    inputSchema: { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] },
+    onError,
+    execute: ({ n }: { n?: unknown }) => `n: ${String(n)}`,
+  });
+  const model = scriptedModel([calls(['read', { n: 'many' }]), 'Done.']);
+  const agent = createAgent({ model, tools: [read], silent: true });
+  const run = agent.run('Read');
+  const result = await over(run);
+  expect(result.status).toBe('answered');
+  expect(model.requests[1]?.messages.at(-1)?.content).toContain(told);
+  expect(await replay(run.recording(), agent)).toMatchObject({ messages: result.messages });
+});
+
+test('onEscalation that never decides has not handled the escalation', async () => {
+  stillTime();
+  const onError = { executionError: recover.escalate('cannot be read', 'high') } as const;
+  const read = fakeTool('read', [new Error('gone')], { onError });
+  const model = scriptedModel([calls(['read']), 'I could not.']);
+  let asked = 0;
+  const onEscalation = (): Promise<never> => {
+    asked += 1;
+    return forever();
+  };
+  const result = await over(createAgent({ model, tools: [read], silent: true, onEscalation }).run('Read'));
+  expect(result).toMatchObject({ status: 'answered', result: 'I could not.' });
+  expect(result.errorHistory).toMatchObject([
+    { code: 'escalation', message: 'read could not go on (high): cannot be read' },
+    { code: 'escalation-handler', message: expect.stringContaining('onEscalation did not decide within') },
+  ]);
+  expect(asked).toBe(1);
+});
+
+test('a tool that looks at its signal late, after its time is over, finds it aborted', async () => {
+  const { promise: late, resolve } = Promise.withResolvers<AbortSignal>();
+  const ended = Promise.withResolvers<void>();
+  const look = tool({
+    name: 'look',
+    description: 'Looks.',
+    timeoutMs: 20,
+    execute: async (_args, io) => {
+      await ended.promise;
+      resolve(io.signal);
+    },
+  });
+  const model = scriptedModel([calls(['look']), 'Late.']);
+  expect(await createAgent({ model, tools: [look], silent: true }).run('Look')).toMatchObject({ status: 'answered' });
+  ended.resolve();
+  expect(await late).toMatchObject({ aborted: true, reason: expect.any(Error) });
+});
+
 describe('a store of permissions that never answers', () => {
   function agentWith(permissions: NonNullable<AgentOptions['permissions']>) {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    onTestFinished(() => void vi.useRealTimers());
+    stillTime();
     const asked: string[] = [];
     const warned: string[] = [];
     const agent = createAgent({
@@ -92,19 +172,6 @@ describe('a store of permissions that never answers', () => {
       onEvent: (event) => void (event.type === 'warning' && warned.push(event.message)),
     });
     return { agent, asked, warned };
-  }
-
-  /** Lets time pass until the run is over. */
-  async function over<T>(run: PromiseLike<T>): Promise<T> {
-    const ended = vi.fn<() => void>();
-    void run.then(() => ended());
-    while (ended.mock.calls.length === 0) {
-      // oxlint-disable-next-line no-await-in-loop -- a step after the other
-      await vi.advanceTimersByTimeAsync(1000);
-      // oxlint-disable-next-line no-await-in-loop -- see above
-      await nextTurn();
-    }
-    return run;
   }
 
   test('allows nothing: the run begins, and a person is asked', async () => {

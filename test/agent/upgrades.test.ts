@@ -86,6 +86,37 @@ describe('a run that is resumed by other code', () => {
     expect(result.result).toBe('pay look make_plan');
   });
 
+  test('keeps the tools of agents below with `recorded`, and takes over what has become stricter about them', async () => {
+    const journal = memoryJournal();
+    const team = (version: string, tools: FakeTool[], above: ScriptedReply[], below: ScriptedReply[]) => {
+      const model = scriptedModel(below);
+      const cashier = createAgent({
+        name: 'cashier',
+        description: 'Pays.',
+        model,
+        tools,
+        silent: true,
+        confirm: 'wait',
+      });
+      const how = { ...V1, version, onUpgrade: 'recorded', journal, children: [cashier] } as const;
+      return { model, agent: createAgent({ ...how, model: scriptedModel(above) }) };
+    };
+    const asks = [calls(['cashier', { task: 'Pay.' }]), calls(['pay', { euros: 7 }])];
+    const { runId } = await team('1', [pay(), look()], asks.slice(0, 1), asks.slice(1)).agent.run('Pay.', {
+      park: true,
+    });
+    const denied = fakeTool('look', ['seen'], { effects: 'none', policy: 'deny' });
+    const { agent, model } = team('2', [denied, pay(CENTS), fakeTool('smell')], ['Done.'], [calls(['look']), 'Paid.']);
+    const run = agent.resume(runId);
+    for await (const event of run) if (event.type === 'approval.requested') break;
+    await run.approve(run.pending[0]?.callId ?? '');
+    expect(await run).toMatchObject({ status: 'answered', result: 'Done.' });
+    const [first, second] = model.requests;
+    expect(first?.tools?.map(({ name }) => name)).toEqual(['pay', 'make_plan']);
+    expect(denied.calls).toEqual([]);
+    expect(second?.messages.at(-1)?.content).toContain("Tool 'look' is denied by policy");
+  });
+
   test('is refused with `refuse` for any difference, with all of them, and the old code still finishes it', async () => {
     const { refused, resumed, runId } = await parked();
     const error = await refused({ ...V2, onUpgrade: 'refuse' });

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import type { Run } from '../../src/agent/run/run.ts';
 import { framesOf } from './frames-of.ts';
 import type { Frame } from '../../src/inspector/frames/protocol.ts';
 import { JournalPlayer } from '../../src/inspector/page/player/journal-player.ts';
 import { readRecording } from '../../src/journal/format/recording.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { calls } from '../support/replies.ts';
@@ -57,6 +59,40 @@ describe('the frames of a run', () => {
       expect(lasting(played(run.runId, await lines(run.runId)))).toEqual(recorded);
     },
   );
+});
+
+test("an agent's loop detection is shown like an actor: each of its steps, and none where it did not move", async () => {
+  const steps = async (run: Run): Promise<readonly string[]> => {
+    await run;
+    const frames = framesOf(readRecording(run.recording()), { id: run.runId, version: '0' });
+    const actors = frames.flatMap((frame) => (frame.t === 'actor' ? frame.actor : []));
+    expect(actors.filter(({ src }) => src === 'loopDetection')).toMatchObject([
+      { path: 'agent/loopDetection', parent: 'agent', drawing: expect.stringMatching(/./) },
+    ]);
+    return frames.flatMap((frame) => {
+      if (frame.t !== 'step' || frame.step.actor !== 'agent/loopDetection') return [];
+      const { event, to, transitions } = frame.step;
+      return `${event} [${transitions.join()}] ${to.join()}`;
+    });
+  };
+  expect(await steps(startScene('loop', {}))).toEqual([
+    'started [] OBSERVING',
+    'call.proposed [|call.proposed|2] OBSERVING',
+    'call.proposed [|call.proposed|2] OBSERVING',
+    'call.proposed [|call.proposed|1] SUSPICIOUS',
+    'call.proposed [SUSPICIOUS|call.proposed|0] LOOPING',
+  ]);
+  const failing = createAgent({
+    model: scriptedModel([calls(['look', { at: 1 }]), calls(['look', { at: 2 }]), 'Nothing.']),
+    tools: [fakeTool('look', [new Error('away'), { seen: 0 }], { inputSchema: { type: 'object' } })],
+    silent: true,
+  });
+  expect(await steps(failing.run('Look.'))).toEqual([
+    'started [] OBSERVING',
+    'call.proposed [|call.proposed|2] OBSERVING',
+    'round.settled [|round.settled|0] OBSERVING',
+    'call.proposed [|call.proposed|2] OBSERVING',
+  ]);
 });
 
 test('a stream ends when the run is over and all of it was told, for who watched and for who comes afterwards', async () => {

@@ -1,8 +1,13 @@
-import { expect, test } from 'vitest';
+import pg from 'pg';
+import { describe, expect, test } from 'vitest';
 import type { Message } from '../../src/actors/model.ts';
+import { createAgent } from '../../src/agent/create-agent.ts';
 import { createHistories } from '../../src/journal/format/histories.ts';
+import { postgresJournal } from '../../src/journal/postgres/index.ts';
+import type { JournalStore } from '../../src/journal/run/run-journal.ts';
 import { digest } from '../../src/json/digest.ts';
 import type { Json } from '../../src/json/json.ts';
+import { NO_POSTGRES, startPostgres } from '../support/postgres.ts';
 
 const LONG = 'It is mild there, a little warmer than in the one before. '.repeat(200);
 
@@ -65,4 +70,55 @@ test('the digest of a list is the same whatever lists with its first item were d
   growing[1] = d;
   expect(digest(growing)).not.toBe(before);
   expect(digest([...growing, c])).toBe(digest(JSON.parse(JSON.stringify([a, d, c]))));
+});
+
+describe.skipIf(NO_POSTGRES !== '')('a conversation whose runs are in Postgres', () => {
+  const talker = (journal: JournalStore) =>
+    createAgent({
+      name: 'talker',
+      model: { id: 'm', complete: ({ messages }) => Promise.resolve({ content: `${LONG}${messages.length}` }) },
+      maxHistoryMessages: 0,
+      journal,
+      silent: true,
+    });
+  const begun = async (journal: JournalStore, of: string) => {
+    const agent = talker(journal);
+    for (let turn = 1; turn <= 3; turn++) await agent.run(`${of}${turn} And?`, { runId: `${of}-${turn}` }).orThrow();
+    return agent;
+  };
+
+  test('goes on where another process has removed what was said before', async () => {
+    await using server = await startPostgres();
+    const journal = postgresJournal(server.url, { migrate: true });
+    const elsewhere = postgresJournal(server.url);
+    const agents = [await begun(journal, 'a'), await begun(journal, 'b'), await begun(journal, 'c')] as const;
+    for (const runId of ['a-1', 'a-2', 'a-3', 'b-1', 'b-2', 'b-3']) expect(await elsewhere.remove(runId)).toBe(true);
+    await agents[0].run('And?', { runId: 'later-0' }).orThrow();
+    // The second says nothing that was not stored, and what is written beside it is whole as well.
+    agents[1].setHistory(agents[1].history.slice(0, 4));
+    await Promise.all([1, 2].map(async (at) => agents[at]?.run('And?', { runId: `later-${at}` }).orThrow()));
+    const heads = await Promise.all([0, 1, 2].map(async (at) => (await elsewhere.read(`later-${at}`))?.head));
+    expect(heads.map((head) => head?.history.length)).toEqual([6, 4, 6]);
+    // The first has begun another history.
+    await agents[0].run('And?', { runId: 'last' }).orThrow();
+    expect((await elsewhere.read('last'))?.head.history).toEqual(agents[0].history.slice(0, 8));
+    await using client = Object.assign(new pg.Client(server.url), { [Symbol.asyncDispose]: async () => client.end() });
+    await client.connect();
+    expect((await client.query('select id from signalbox.histories')).rows).toHaveLength(2);
+    await Promise.all([journal.close(), elsewhere.close()]);
+  });
+
+  test('goes on behind a run that could not be written', async () => {
+    await using server = await startPostgres();
+    const journal = postgresJournal(server.url, { migrate: true, leaseMs: 900, patienceMs: 500 });
+    const agent = await begun(journal, 'a');
+    await server.kill();
+    expect(await agent.run('And?')).toMatchObject({ status: 'failed', error: { code: 'store-unreachable' } });
+    await server.start();
+    agent.setHistory([...agent.history, { role: 'user', content: `${LONG}Are you there?` }]);
+    const { length } = agent.history;
+    await agent.run('And?', { runId: 'later' }).orThrow();
+    expect((await journal.read('later'))?.head.history).toHaveLength(length);
+    await journal.close();
+  });
 });

@@ -103,6 +103,22 @@ test('where clients cannot register themselves, the error says to give a clientI
   expect(place.auth.lastAuthorize().get('client_id')).toBe('registered by hand');
 });
 
+test.each([
+  ['one that registered itself is registered anew', {}, 2],
+  ['one of the configuration is not', { clientId: 'registered by hand' }, 0],
+])('a client that is unknown when the code is exchanged: %s', async (_what, options, registrations) => {
+  const place = await guarded({ tokens: 'invalid_client' });
+  const connection = desk(place, options);
+  await connection.connect();
+  await until(() => connection.pendingLogin !== null);
+  await fetch(await agree(connection.pendingLogin?.url ?? ''));
+  await until(() => connection.pendingLogin === null && connection.error !== null);
+  expect(connection.error?.message).toContain('invalid_client');
+  delete place.auth.wrong.tokens;
+  await signIn(desk(place, options));
+  expect(place.auth.count('POST /register')).toBe(registrations);
+});
+
 describe('the redirect', () => {
   test('with another state is answered with 400, and the right one still counts', async () => {
     const place = await guarded({ state: 'forged' });

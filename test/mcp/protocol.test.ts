@@ -138,6 +138,49 @@ test.each(['stdio', 'HTTP'] as const)('a resource is followed across reconnects,
   expect(lab.received('resources/unsubscribe')).toEqual([{ uri: 'file:///notes' }]);
 });
 
+test.each([
+  ['pages', { mcp: { listPages: 3 } }, 3, 'more pages than limits.mcp.listPages allows'],
+  ['bytes', { mcp: { messageBytes: 20_000 } }, 7, 'limits.mcp.messageBytes'],
+])('a list without end is given up at the limit of its %s', async (_what, limits, pages, says) => {
+  const lab = await modern('stdio');
+  const connection = createMcpConnection('lab', lab.config, { limits });
+  onTestFinished(() => connection.disconnect());
+  await expect(connection.listResources()).rejects.toThrow(says);
+  expect(lab.received('resources/list')).toHaveLength(pages);
+  expect(await connection.callTool('either')).toMatchObject({ data: 'plainly' });
+});
+
+test('a prompt is given with what it says of itself, and one that is none is an error', async () => {
+  const lab = await modern('stdio');
+  const connection = createMcpConnection('lab', lab.config);
+  onTestFinished(() => connection.disconnect());
+  expect(await connection.getPrompt('talk')).toEqual({
+    description: 'Talks.',
+    messages: [
+      { role: 'assistant', content: { type: 'text', text: 'Hello.' } },
+      { role: 'user', content: null },
+    ],
+  });
+  await expect(connection.getPrompt('broken')).rejects.toMatchObject({ code: 'protocol-error' });
+});
+
+test('a server that refuses a level or a subscription on a new link is used all the same, and that is said', async () => {
+  const lab = await modern('stdio', { logLevel: 'critical' });
+  const connection = createMcpConnection('lab', lab.config);
+  onTestFinished(() => connection.disconnect());
+  const warnings: string[] = [];
+  connection.on('mcp.warning', ({ message }) => warnings.push(message));
+  const heard: McpResourceUpdate[] = [];
+  await connection.subscribeResource('file:///once', (update) => heard.push(update));
+  await connection.subscribeResource('file:///notes', (update) => heard.push(update));
+  await connection.callTool('research', { polls: 2, dropAt: [1] });
+  await expect.poll(() => heard).toEqual([{ uri: 'file:///notes', missed: true }]);
+  await expect.poll(() => warnings).toHaveLength(3);
+  expect(warnings.filter((message) => message.includes('no such level'))).toHaveLength(2);
+  expect(warnings).toContainEqual(expect.stringMatching(/subscription of 'file:\/\/\/once'.*once only/));
+  expect(await connection.callTool('either')).toMatchObject({ data: 'plainly' });
+});
+
 test('a real server completes, logs, and tells of a resource', async () => {
   const every = createMcpConnection('every', { ...realServer('everything'), logLevel: 'debug' });
   onTestFinished(() => every.disconnect());

@@ -13,6 +13,9 @@ const SCHEMA = {
     age: { type: 'integer' },
     mail: { type: 'string', format: 'email' },
     colour: { type: 'string', enum: ['red', 'blue'], default: 'blue' },
+    born: { type: 'string', format: 'date' },
+    at: { type: 'string', format: 'date-time' },
+    site: { type: 'string', format: 'uri' },
   },
   required: ['name'],
 };
@@ -54,18 +57,62 @@ test('an answer is sent as the schema wants it: numbers as numbers, defaults fil
 });
 
 test.each([
+  { born: '2024-02-29' },
+  { at: '2026-01-31T09:00:00Z' },
+  { at: '2026-01-31 23:59:60.25+05:30' },
+  { site: 'urn:isbn:0451450523' },
+])('the answer %j fits its format', async (given) => {
+  const { ask } = asking(answering({ action: 'accept', content: { name: 'Ada', ...given } }));
+  expect(await ask(form)).toMatchObject({ result: { action: 'accept', content: given } });
+});
+
+test.each([
   [{ age: 36 }, 'name'],
   [{ name: 'A' }, 'name'],
   [{ name: 'Ada', age: 'old' }, 'age'],
   [{ name: 'Ada', mail: 'ada' }, 'mail'],
   [{ name: 'Ada', colour: 'green' }, 'colour'],
   [{ name: 'Ada', pin: 1234 }, 'pin'],
+  [{ name: 'Ada', born: '2026-02-29' }, 'born: expected a date'],
+  [{ name: 'Ada', at: '2026-01-31' }, 'at: expected a time'],
+  [{ name: 'Ada', at: '2026-02-30T09:00:00Z' }, 'at: expected a time'],
+  [{ name: 'Ada', at: '2026-01-31T24:00:00Z' }, 'at: expected a time'],
+  [{ name: 'Ada', at: '2026-01-31T09:60:00Z' }, 'at: expected a time'],
+  [{ name: 'Ada', at: '2026-01-31T09:00:00Z; and more' }, 'at: expected a time'],
+  [{ name: 'Ada', at: '2026-01-31T09:00:00Z T' }, 'at: expected a time'],
+  [{ name: 'Ada', site: 'example.com/a b' }, 'site: expected an address'],
 ])('the answer %j is not sent, for it does not fit', async (content, field) => {
   const { ask, news } = asking(answering({ action: 'accept', content }));
   expect(await ask(form)).toEqual({ result: { action: 'cancel' } });
   expect(news).toContainEqual(
     expect.objectContaining({ type: 'mcp.warning', kind: 'unanswered', message: expect.stringContaining(field) }),
   );
+});
+
+test.each([
+  ['no object', 'yes', 'an answer is { action }'],
+  ['another action', { action: 'maybe' }, 'there is no action "maybe"'],
+  ['content that is no object', { action: 'accept', content: ['Ada'] }, 'its content is not an object'],
+])('an answer that is %s has not agreed', async (_what, given, says) => {
+  const { ask, news } = asking({ elicit: () => JSON.parse(JSON.stringify(given)) });
+  expect(await ask(form)).toEqual({ result: { action: 'cancel' } });
+  expect(news).toContainEqual(expect.objectContaining({ message: expect.stringContaining(says) }));
+});
+
+test.each([
+  ['in a mode of its own', { mode: 'voice', message: 'Who?', requestedSchema: SCHEMA }],
+  ['without a form', { message: 'Who?' }],
+  ['without a message', { requestedSchema: SCHEMA }],
+])('a question %s is refused, and nobody sees it', async (_how, params) => {
+  let asked = 0;
+  const { ask } = asking({
+    elicit: () => {
+      asked += 1;
+      return { action: 'accept', content: { name: 'Ada' } };
+    },
+  });
+  expect(await ask({ method: 'elicitation/create', params })).toMatchObject({ error: { code: -32602 } });
+  expect(asked).toBe(0);
 });
 
 test('a function that throws has not agreed', async () => {
@@ -314,6 +361,8 @@ test('sampling with pictures or tools is refused', async () => {
   expect(await ask({ ...sampling, params: { messages: [image], maxTokens: 1 } })).toMatchObject({
     error: { code: -32602 },
   });
+  for (const messages of [undefined, [], [{ ...image, content: { type: 'text', text: 'hi' }, role: 'system' }]])
+    expect(await ask({ ...sampling, params: { messages, maxTokens: 1 } })).toMatchObject({ error: { code: -32602 } });
   const withTools = { ...sampling.params, tools: [{ name: 'x', inputSchema: { type: 'object' } }] };
   expect(await ask({ ...sampling, params: withTools })).toMatchObject({ error: { code: -32602 } });
 });

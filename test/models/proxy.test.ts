@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { redirectWithin } from '../../src/actors/redirect.ts';
 import { proxyFor } from '../../src/models/http/http-routes.ts';
 
 const env = {
@@ -27,4 +28,24 @@ test.each([
 test('a star means no proxy at all, and without variables there is none', () => {
   expect(proxyFor(new URL('http://api.test'), { ...env, NO_PROXY: '*' })).toBeUndefined();
   expect(proxyFor(new URL('http://api.test'), {})).toBeUndefined();
+});
+
+test.each([
+  ['http://api.test/v1', 307, '/v2', 'http://api.test/v2'],
+  ['http://api.test/v1', 308, 'http://api.test:80/v2?a=b', 'http://api.test/v2?a=b'],
+  ['http://api.test/v1', 308, 'https://api.test/v1', 'https://api.test/v1'],
+  ['http://api.test:80/v1', 307, 'https://api.test:443/v1', 'https://api.test/v1'],
+  ['http://api.test/v1', 301, 'https://api.test/v1', undefined],
+  ['http://api.test/v1', 307, undefined, undefined],
+  ['http://api.test/v1', 307, 'http://', undefined],
+  ['http://api.test/v1', 307, 'https://evil.test/v1', undefined],
+  ['http://api.test/v1', 307, 'https://evil.api.test/v1', undefined],
+  ['http://api.test/v1', 307, 'https://api.test:8443/v1', undefined],
+  ['http://api.test:8080/v1', 307, 'https://api.test/v1', undefined],
+  ['http://api.test/v1', 307, 'https://ann:pass@api.test/v1', undefined],
+  ['https://api.test/v1', 307, 'http://api.test/v1', undefined],
+  ['https://api.test/v1', 307, '//ann@api.test/v1', undefined],
+  ['https://api.test/v1', 307, '//:pass@api.test/v1', undefined],
+])('what is sent to %s follows its redirect %i to %s: %s', (from, status, location, to) => {
+  expect(redirectWithin(new URL(from), status, location)?.href).toBe(to);
 });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import fc from 'fast-check';
 import { AzureOpenAI, OpenAI } from 'openai';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { configuredModel } from '../../src/models/chat/chat-model.ts';
 import { secretsOf } from '../../src/models/endpoint/endpoint.ts';
 import { chatModel, type ChatModelOptions } from '../../src/models/index.ts';
@@ -170,15 +170,36 @@ test('over direct: an error body without an end is cut, and its connection close
   await closed;
 });
 
-test('headers that the environment sets for OpenAI go to no other server over direct, either', async () => {
-  const server = await serve(['ok']);
-  vi.stubEnv('OPENAI_CUSTOM_HEADERS', 'X-Gateway-Token: for OpenAI only');
-  vi.stubEnv('OPENAI_ORG_ID', 'org-1');
-  onTestFinished(() => void vi.unstubAllEnvs());
-  await ask(configuredModel({ baseURL: server.baseURL, model: 'm', transport: 'direct' }, {}));
-  const names = Object.keys(server.requests[0]?.headers ?? {});
-  expect(names).not.toContain('x-gateway-token');
-  expect(names).not.toContain('openai-organization');
+describe.each(['openai', 'direct'] as const)('what the environment sets for OpenAI, over %s', (transport) => {
+  const headersAt = async (baseURL: string, headers: Readonly<Record<string, string>> = {}) => {
+    // A proxy stands for the server: nothing leaves this machine.
+    const server = await serve(['ok']);
+    vi.stubEnv('OPENAI_CUSTOM_HEADERS', 'X-Gateway-Token: for OpenAI only\nno header\nAuthorization: Bearer of-openai');
+    vi.stubEnv('OPENAI_ORG_ID', 'org-1');
+    vi.stubEnv('OPENAI_PROJECT_ID', ' project-1 ');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const env = { http_proxy: new URL(server.baseURL).origin };
+    await ask(configuredModel({ baseURL, apiKey: 'sk-mine', model: 'm', transport, headers }, env));
+    return server.requests[0]?.headers ?? {};
+  };
+
+  test('goes to OpenAI, where the headers of the options come first', async () => {
+    expect(await headersAt('http://api.openai.com/v1')).toMatchObject({
+      'x-gateway-token': 'for OpenAI only',
+      'openai-organization': 'org-1',
+      'openai-project': 'project-1',
+      authorization: 'Bearer of-openai',
+    });
+    const own = await headersAt('http://api.openai.com/v1', { 'OpenAI-Project': 'mine', 'x-gateway-token': 'own' });
+    expect(own).toMatchObject({ 'openai-project': 'mine', 'x-gateway-token': 'own', 'openai-organization': 'org-1' });
+  });
+
+  test.each(['http://model.test/v1', 'http://api.openai.com.model.test/v1'])('does not go to %s', async (baseURL) => {
+    const headers = await headersAt(baseURL);
+    expect(headers).toMatchObject({ authorization: 'Bearer sk-mine' });
+    for (const name of ['x-gateway-token', 'openai-organization', 'openai-project'])
+      expect(Object.keys(headers)).not.toContain(name);
+  });
 });
 
 const client = new OpenAI({ baseURL: 'http://model.test/v1', apiKey: 'sk-own' });

@@ -38,6 +38,29 @@ const MENDED: readonly (readonly [string, string, Json])[] = [
   ['lines of JSON', '{"a": 1}\n{"a": 2}', [{ a: 1 }, { a: 2 }]],
   ['JSON written as a string', '"{\\"a\\": 1}"', { a: 1 }],
   ['a missing value', '{"a": , "b": 2}', { a: null, b: 2 }],
+  ['values as a database shows them', '{"a": [ObjectId("x"), UUID("y")], "b": NumberLong(7)}', { a: ['x', 'y'], b: 7 }],
+  [
+    'lists as Python shows them',
+    '{"a": set([1, 2]), "b": tuple((3, 4)), "c": list([5])}',
+    { a: [1, 2], b: [3, 4], c: [5] },
+  ],
+  ['a set as Python shows it', "{'a': frozenset({'x', 'y'}), 'b': 1}", { a: ['x', 'y'], b: 1 }],
+  [
+    'an array with its type',
+    '{"a": np.array([[1, 2], [3, 4]], dtype=int)}',
+    {
+      a: [
+        [1, 2],
+        [3, 4],
+      ],
+    },
+  ],
+  ['empty lists as Python shows them', '{"a": set(), "b": [list()], "c": list([])}', { a: [], b: [[]], c: [] }],
+  ['a value that is none', '{"a": ObjectId(), "b": ISODate(null)}', { a: null, b: null }],
+  ['an object without braces in a list', '["a b": 1, "b": [2]]', [{ 'a b': 1, b: [2] }]],
+  ['one in a list of an object', '{"x": ["a": 1, "b": 2], "y": 2}', { x: [{ a: 1, b: 2 }], y: 2 }],
+  ['a list that is not closed', '{"x": [1, 2, "y": 3}', { x: [1, 2], y: 3 }],
+  ['objects without braces in lists of lists', '[["a": 1], ["b": 2, "c": 3], 4]', [[{ a: 1 }], [{ b: 2, c: 3 }], 4]],
 ];
 
 test.each(MENDED)('mends %s', (_title, text, value) => {
@@ -125,6 +148,10 @@ const NOT_TO_SCHEMA: readonly (readonly [string, string, JsonSchema])[] = [
 
 test.each(NOT_TO_SCHEMA)('a schema does not find %s', (_title, text, schema) => {
   expect(recoverJson(text, { schema }).ok).toBe(false);
+});
+
+test('a list that may be one of an object without braces, and has no end, is cut off', () => {
+  expect(recoverJson('{"x": ["y": 2}')).toMatchObject({ ok: true, complete: false });
 });
 
 test('what a cut value lacks is no issue', () => {

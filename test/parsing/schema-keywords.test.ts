@@ -42,6 +42,29 @@ const ROWS: readonly Row[] = [
   ['a name that no pattern has', headers, {}, { other: 1 }, 'is not a known property'],
   ['dependentRequired', card, { card: '1', owner: 'Ada', expires: '1' }, { card: '1', owner: 'Ada' }, 'is required'],
   ['dependentRequired of what is not there', card, { owner: 'Ada' }, { card: null }, 'is required'],
+  [
+    'dependencies of draft 7',
+    { dependencies: { a: ['b'], c: { required: ['d'] } } },
+    { a: 1, b: 1, c: 1, d: 1 },
+    { c: 1 },
+    'is required',
+  ],
+  ['exclusiveMinimum', { exclusiveMinimum: 5 }, 5.1, 5, 'must be more than 5, got 5'],
+  ['exclusiveMaximum', { exclusiveMaximum: 5 }, 4.9, 5, 'must be less than 5, got 5'],
+  ['exclusiveMinimum of draft 4', { minimum: 5, exclusiveMinimum: true }, 6, 5, 'must be more than 5, got 5'],
+  ['exclusiveMaximum of draft 4', { maximum: 5, exclusiveMaximum: true }, 4, 5, 'must be less than 5, got 5'],
+  ['maxLength, in characters', { maxLength: 2 }, '😀😀', '😀😀a', 'must have at most 2 characters, has 3'],
+  ['maxProperties', { type: 'object', maxProperties: 1 }, { a: 1 }, { a: 1, b: 2 }, 'at most 1 properties, has 2'],
+  [
+    'additionalItems',
+    { items: [{ type: 'integer' }], additionalItems: { type: 'string' } },
+    [1, 'x'],
+    [1, 2, [3]],
+    'string',
+  ],
+  ['a pattern with repeated choices', { pattern: '^(a|b)*$' }, 'abab', 'abx', 'must match the pattern'],
+  ['a pattern that only the older form takes', { pattern: '^\\_[a-z]+$' }, '_ab', 'ab', 'must match the pattern'],
+  ['a pattern that is none, and is not applied', { pattern: '(', maxLength: 3 }, 'x', 'long', 'at most 3'],
   ['dependentSchemas', card, { gift: 1, to: 'Ada' }, { gift: 1 }, 'is required'],
 ];
 
@@ -60,4 +83,33 @@ describe.each(ROWS)('%s', (_what, schema, fits, fails, says) => {
     expect(issues.map(({ message }) => message).join('; ')).toContain(says);
     expect(issues.every(({ path }) => path.startsWith('/a'))).toBe(true);
   });
+});
+
+test.each(['^(a|a)*$', '^(a+)+$', '^(a|aa)+$', '(a*)*b', '^(?:a|a){2,50}$', 'a*a*a*a*b', '^(a*)\\1+$'])(
+  'the pattern %s holds up nothing, whatever the text',
+  (pattern) => {
+    for (const length of [15, 40, 400, 20_000])
+      recoverArguments(JSON.stringify({ a: `${'a'.repeat(length)}!` }), {
+        type: 'object',
+        properties: { a: { pattern } },
+      });
+    const short = recoverArguments('{"a": "a!"}', { type: 'object', properties: { a: { pattern } } });
+    expect(short.ok).toBe(false);
+  },
+);
+
+test.each<[string, JsonObject, boolean]>([
+  ['an enumeration without it', { enum: ['x'] }, false],
+  ['an enumeration with it', { enum: ['x', null] }, true],
+  ['another constant', { const: 1 }, false],
+  ['null as a constant', { const: null }, true],
+  ['a reference to a text', { $ref: '#/$defs/text' }, false],
+  ['a reference to a text or null', { $ref: '#/$defs/may' }, true],
+  ['a union of texts', { anyOf: [{ type: 'string' }, { $ref: '#/$defs/text' }] }, false],
+  ['a union with null', { oneOf: [{ type: 'string' }, { type: 'null' }] }, true],
+])('null for an optional argument is absent, unless it may be null: %s', (_what, schema, stays) => {
+  const $defs = { text: { type: 'string' }, may: { type: ['string', 'null'] } };
+  const found = recoverArguments('{"a": null}', { type: 'object', properties: { a: schema }, $defs });
+  expect(found).toMatchObject({ ok: true });
+  expect(found.ok && found.value).toEqual(stays ? { a: null } : {});
 });

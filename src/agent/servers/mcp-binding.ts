@@ -120,14 +120,7 @@ export class McpBinding implements McpCalls {
   }
 
   async disconnect(name: string): Promise<boolean> {
-    const removed = (await this.#hub?.remove(name)) ?? false;
-    this.#synchronize();
-    return removed;
-  }
-
-  async disconnectAll(): Promise<void> {
-    await this.#hub?.close();
-    this.#synchronize();
+    return (await this.#hub?.remove(name)) ?? false;
   }
 
   connection(name: string): McpConnection | null {
@@ -166,6 +159,7 @@ export class McpBinding implements McpCalls {
     return this.#hub.callTool(server, tool, args, { ...io, onHidden: (text) => this.#agent.redaction.hide(text) });
   }
 
+  /** Disconnects all servers. */
   async close(): Promise<void> {
     await this.#hub?.close();
   }

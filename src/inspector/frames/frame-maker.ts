@@ -14,8 +14,9 @@ import { initialSnapshot, isInitial, type LazySnapshot, type StepSource } from '
 import { actorName, agentAbove, logicName } from './names.ts';
 import { type ActorInfo, type Frame, isNumbered, type StepInfo } from './protocol.ts';
 import { endingTone } from './state-tones.ts';
-import { type AnyActorRef, type AnyMachineSnapshot, type AnyStateMachine, isMachineSnapshot } from 'xstate';
-import { isJsonObject } from '../../json/json.ts';
+import { agentMachine } from '../../machines/agent/agent.ts';
+import { loopDetectionMachine } from '../../machines/tool-call/loop-detection.ts';
+import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine } from 'xstate';
 
 /** What the makers of frames have in common. */
 export interface FrameOptions {
@@ -248,34 +249,29 @@ export class FrameMaker {
     this.#enter(path, src, { machine, snapshot, ...birth });
   }
 
-  /** The agent steps its loop detection by itself, as a value in its context; it is shown like an actor. */
+  /** The agent steps its loop detection by itself, as data in its context; it is shown like an actor. */
   #followLoop(path: string, before: AnyMachineSnapshot | null, after: AnyMachineSnapshot): void {
     const loop = loopOf(after);
     if (loop === null) return;
-    const earlier = before === null ? null : loopOf(before);
     const { machine } = loop;
-    const loopPath = `${path}/${machine.id}`;
-    if (loop === earlier && this.#seen.has(loopPath)) return;
-    const seen = this.#seenAt(loopPath, machine.id, { machine, snapshot: loop });
-    const source = loopStep(earlier, loop);
+    const seen = this.#seenAt(`${path}/${machine.id}`, machine.id, { machine, snapshot: loop });
+    const source = loopStep(before === null ? null : loopOf(before), loop);
     if (source !== null) this.#step(seen, { ...source, to: activeStates(loop) });
   }
 }
 
-/** The loop detection in an agent's context; null where there is none. */
+/** The loop detection of an agent; null for another machine. */
 function loopOf({ machine, context }: AnyMachineSnapshot): AnyMachineSnapshot | null {
-  if (machine.id !== 'agent' || !isJsonObject(context)) return null;
-  const loop: unknown = Reflect.get(context, 'loop');
-  return isMachineSnapshot(loop) ? loop : null;
+  return machine.config === agentMachine.config ? loopDetectionMachine.resolveState(context.loop) : null;
 }
 
 /** What moved the loop detection between two snapshots of its agent, as one transition; null when nothing did. */
 function loopStep(before: AnyMachineSnapshot | null, after: AnyMachineSnapshot): StepSource | null {
-  if (before === null || before === after || sameMemory(before, after)) return null;
+  if (before === null || sameMemory(before, after)) return null;
   const type = before.context.recent === after.context.recent ? 'round.settled' : 'call.proposed';
   const from = before.machine.root.states[String(before.value)];
   const possible = [from, before.machine.root].flatMap((node) => node?.transitions.get(type) ?? []);
-  const taken = possible.find(({ target }) => target?.some(({ key }) => key === String(after.value)));
+  const taken = possible.find(({ target = [from] }) => target.some((node) => node?.key === String(after.value)));
   return { event: { type }, before, after, taken: taken === undefined ? [] : [taken] };
 }
 

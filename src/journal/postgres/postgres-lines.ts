@@ -137,7 +137,7 @@ const APPEND = `
       $11::text[], $12::text[], $13::text[], $14::text[], $15::int[], $16::int[], $28::text[], $29::int[]
     ) g(run_id, token, begins, at, agent, head, metadata, history, ended, waiting, status, reason, error_code, tools, steps, records, due, before)
   ), kept_histories as (
-    insert into $s.histories select distinct h from unnest($24::text[]) h on conflict do nothing
+    insert into $s.histories select h from unnest($24::text[], $25::int[]) m(h, n) where n = 0 on conflict do nothing
   ), kept_messages as (
     insert into $s.messages select * from unnest($24::text[], $25::int[], $26::text[]) on conflict do nothing
   ), begun as (

@@ -73,6 +73,7 @@ export function postgresSink(begun: SinkStart, { lease, writer, histories, forge
     } catch (error) {
       // Given back with the next sign of life, which is not waited for: where the server cannot be reached, it takes as long again.
       failed = true;
+      if (history !== null) histories.forget(history.part.$history);
       for (const one of [token, ...before]) lease.abandon(runId, one);
       void lease.alive().catch(() => undefined);
       throw error;

@@ -1,4 +1,4 @@
-import { type CheckedAuth, isLoopback } from '../config/auth.ts';
+import { type CheckedAuth, type TokenSource, isLoopback } from '../config/auth.ts';
 import { McpError } from '../../actors/mcp/mcp-calls.ts';
 import { LinkFault } from '../wire/faults.ts';
 
@@ -98,6 +98,19 @@ function reasonOf(error: unknown): string {
     at = at.cause;
   }
   return 'the connection broke';
+}
+
+/** The token of a function of the caller's. What goes wrong there is a refusal: no other token is to be had. */
+export async function tokenFrom(get: TokenSource): Promise<string> {
+  const refused = (message: string, cause?: unknown): LinkFault =>
+    new LinkFault('auth', message, { delivered: false, data: { status: 401 }, cause });
+  const token: unknown = await Promise.resolve()
+    .then(get)
+    .catch((cause: unknown) => {
+      throw refused('the function that gives its token failed', cause);
+    });
+  if (typeof token === 'string' && /^[\x21-\x7E]+$/.test(token)) return token;
+  throw refused('the function that gives its token gave none');
 }
 
 /** Only a person can help. */

@@ -147,10 +147,9 @@ export async function attempt<T>(step: () => Promise<T>, secrets: readonly (stri
     if (error instanceof AuthFault) throw error;
     if (!(error instanceof OAuthError) || error.code === 'server_error')
       throw new AuthFault('wrong', 'the authorization server answered something that is not OAuth');
-    const told = secrets.reduce<string>(
-      (text, secret) => (secret ? text.replaceAll(secret, '…') : text),
-      error.message,
-    );
+    const told = secrets
+      .flatMap((secret) => (secret ? [secret, new URLSearchParams({ secret }).toString().slice('secret='.length)] : []))
+      .reduce((text, secret) => text.replaceAll(secret, '…'), error.message);
     const words = told.replaceAll(/[^\x20-\x7E]/g, ' ').slice(0, 200);
     throw new AuthFault(
       KINDS[error.code] ?? 'wrong',

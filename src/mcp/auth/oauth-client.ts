@@ -23,7 +23,7 @@ import {
   startAuthorization,
 } from '@modelcontextprotocol/client';
 import { attempt, type AuthServer, codeText } from './find-server.ts';
-import { AuthFault, type AuthNet, authFetch, checkAddress } from './auth-fetch.ts';
+import { AuthFault, type AuthNet, authFetch, checkAddress, tokenFrom } from './auth-fetch.ts';
 import { scopesOf } from '../http/challenge.ts';
 
 /** Tokens as they came. */
@@ -155,10 +155,8 @@ export async function credentialTokens(
 ): Promise<GivenTokens> {
   const { clientId, clientSecret, privateKey, algorithm = 'RS256', identityProvider } = settings;
   const { url, metadata, resource } = server;
-  const grant =
-    identityProvider === undefined
-      ? { grant_type: 'client_credentials' }
-      : { grant_type: JWT_BEARER, assertion: await vouchedFor(server, identityProvider, scopes, net) };
+  const assertion = identityProvider && (await vouchedFor(server, identityProvider, scopes, net));
+  const grant = assertion === undefined ? { grant_type: 'client_credentials' } : { grant_type: JWT_BEARER, assertion };
   const scope = scopes.join(' ');
   const tokens = await attempt(
     () =>
@@ -186,7 +184,7 @@ export async function credentialTokens(
           fetchFn: authFetch(net),
         },
       ),
-    [clientSecret, privateKey],
+    [clientSecret, privateKey, assertion],
   );
   return given(tokens);
 }
@@ -223,7 +221,7 @@ async function vouchedFor(
     audience: issuer,
     ...(resource === null ? {} : { resource }),
     ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }),
-    subject_token: typeof idToken === 'string' ? idToken : await idToken(),
+    subject_token: typeof idToken === 'string' ? idToken : await tokenFrom(idToken),
     subject_token_type: ID_TOKEN,
     client_id: clientId,
     ...(clientSecret === undefined ? {} : { client_secret: clientSecret }),

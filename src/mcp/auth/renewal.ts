@@ -7,7 +7,7 @@
  */
 import { type TokenHolder, isExpired, tokenHolder } from './token-holder.ts';
 import type { KeptLogin, KeptTokens } from './token-store.ts';
-import { AuthFault, type AuthNet, loginRequired } from './auth-fetch.ts';
+import { AuthFault, type AuthNet, loginRequired, tokenFrom } from './auth-fetch.ts';
 import type { AuthServer } from './find-server.ts';
 import type { McpAuthStep } from '../../actors/mcp/mcp-auth.ts';
 import type { GivenTokens } from './oauth-client.ts';
@@ -15,11 +15,9 @@ import {
   type CheckedAuth,
   type ClientCredentialsSettings,
   type OAuthSettings,
-  type TokenSource,
   isLoopback,
   type AuthClient,
 } from '../config/auth.ts';
-import { LinkFault } from '../wire/faults.ts';
 
 /** Not used for so long before its end. */
 const MARGIN_MS = 5000;
@@ -171,19 +169,6 @@ export class Renewal {
       throw error;
     }
   }
-}
-
-/** The token of a function of the caller's. What goes wrong there is a refusal: no other token is to be had. */
-async function tokenFrom(get: TokenSource): Promise<string> {
-  const refused = (message: string, cause?: unknown): LinkFault =>
-    new LinkFault('auth', message, { delivered: false, data: { status: 401 }, cause });
-  const token: unknown = await Promise.resolve()
-    .then(get)
-    .catch((cause: unknown) => {
-      throw refused('the function that gives its token failed', cause);
-    });
-  if (typeof token === 'string' && /^[\x21-\x7E]+$/.test(token)) return token;
-  throw refused('the function that gives its token gave none');
 }
 
 /** Tokens as they are kept. They are not used to their very end: they must still hold when they arrive. */

@@ -99,8 +99,8 @@ function unwritable(path: string, cause: unknown): TokenStoreError {
 
 function change(path: string, edit: (all: Map<string, string>) => void): void {
   for (let attempt = 1; ; attempt += 1) {
-    const lock = lockFor(path, () => takeLock(`${path}.lock`));
-    if (lock === null || attempt > 3)
+    const lock = attempt > 3 ? null : lockFor(path, () => takeLock(`${path}.lock`));
+    if (lock === null)
       throw new TokenStoreError('tokens-locked', `Another process keeps the token file ${path} locked. Try again.`);
     try {
       const all = readAll(path);

@@ -140,7 +140,8 @@ export class Requests {
     io: McpRequestOptions = {},
   ): Promise<McpPrompt> {
     const params = { name, arguments: args };
-    return readPrompt(await this.ask({ what: `the prompt '${name}'`, method: 'prompts/get', params, io }));
+    const answer = await this.ask({ what: `the prompt '${name}'`, method: 'prompts/get', params, io });
+    return readPrompt(this.#options.server.name, answer);
   }
 
   async complete(
@@ -207,9 +208,9 @@ function readCompletion(completion: Json | undefined): McpCompletion {
   };
 }
 
-function readPrompt(answer: JsonObject): McpPrompt {
-  if (!isList(answer.messages))
-    throw new LinkFault('answer', 'its prompt is not what the protocol says', { delivered: true });
+function readPrompt(server: string, answer: JsonObject): McpPrompt {
+  const wrong = 'its prompt is not what the protocol says';
+  if (!isList(answer.messages)) throw toMcpError(server, new LinkFault('answer', wrong, { delivered: true }));
   const messages = objectsIn(answer.messages).map(({ role, content }) => ({
     role: role === 'assistant' ? ('assistant' as const) : ('user' as const),
     content: content ?? null,

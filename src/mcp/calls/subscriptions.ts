@@ -117,7 +117,7 @@ export class Subscriptions {
       return true;
     } catch (thrown) {
       const message = thrown instanceof Error ? thrown.message : String(thrown);
-      this.#options.onWarning({ kind: 'unexpected', message });
+      this.#options.onWarning({ kind: 'unexpected', message: `${what} failed. ${message}` });
       return false;
     }
   }

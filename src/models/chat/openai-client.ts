@@ -36,7 +36,7 @@ export async function openPackageClient(
     adminAPIKey: null,
     ...(isOpenAI ? {} : { organization: null, project: null }),
     defaultHeaders: {
-      ...(isOpenAI ? {} : withoutForeignHeaders()),
+      ...(isOpenAI ? {} : { ...withoutForeignHeaders(), authorization: `Bearer ${settings.apiKey}` }),
       ...(settings.apiKey === undefined ? { authorization: null } : {}),
       'x-stainless-timeout': null,
       ...settings.headers,

@@ -24,7 +24,8 @@ export function parseValue(c: Cursor, role: Role): Json {
     c.repair('missing-value', 'a missing value was read as null', 2);
     return null;
   }
-  return parseWrapped(c, role) ?? parseBare(c, role);
+  const wrapped = parseWrapped(c, role);
+  return wrapped === undefined ? parseBare(c, role) : wrapped;
 }
 
 /** `(1, 2)` is a list, `(a + b) / 2` is text: the first item must be followed by a comma or the closing bracket. */
@@ -57,14 +58,13 @@ function parseConcatenation(c: Cursor, role: Role): string {
 const WRAPPERS =
   /^(?:ObjectId|ISODate|NumberLong|NumberInt|NumberDecimal|Decimal|UUID|np\.array|set|frozenset|list|tuple)\(/;
 
-/** `ObjectId("…")` and the like mean the value inside. */
+/** `ObjectId("…")` and the like mean the value inside; `set()` is empty. */
 function parseWrapped(c: Cursor, role: Role): Json | undefined {
   const wrapper = WRAPPERS.exec(c.text.slice(c.pos, c.pos + 16));
   if (wrapper === null || role === 'root') return undefined;
   c.repair('wrapper', `${wrapper[0]}…) was read as the value inside`, 1);
   c.pos += wrapper[0].length - 1;
-  const inner = parseList(c, 'tuple');
-  return Array.isArray(inner) ? (inner[0] ?? null) : inner;
+  return parseList(c, 'tuple', /^[a-z]/.test(wrapper[0]) ? [] : null);
 }
 
 function enter(c: Cursor, frame: Container): boolean {
@@ -86,7 +86,8 @@ function parseObject(c: Cursor): Json {
   return value;
 }
 
-function parseList(c: Cursor, frame: 'list' | 'tuple'): Json {
+/** With `empty`, what is in the brackets is one value, or that one where nothing is. */
+function parseList(c: Cursor, frame: 'list' | 'tuple', empty?: Json): Json {
   const close = frame === 'list' ? CODE.closeBracket : CODE.closeParen;
   const at = c.pos;
   if (!enter(c, frame)) return null;
@@ -105,7 +106,7 @@ function parseList(c: Cursor, frame: 'list' | 'tuple'): Json {
       c.pos += 1;
       break;
     }
-    if (isMarkup(c, c.pos) || endsUnclosed(c, code)) {
+    if (isMarkup(c, c.pos) || endsUnclosed(c, code, items.length)) {
       c.repair('missing-bracket', 'the closing bracket of a list is missing', 2);
       if (isMarkup(c, c.pos)) c.cut();
       break;
@@ -133,6 +134,7 @@ function parseList(c: Cursor, frame: 'list' | 'tuple'): Json {
   if (separated && commas > 0) c.repair('trailing-comma', 'a trailing comma was left out', 0, at);
   c.frames.pop();
   if (frame === 'list') return items;
+  if (empty !== undefined) return items[0] ?? empty;
   c.repair('tuple', 'round brackets were read as a list', 0, at);
   return items.length === 1 && commas === 0 ? (items[0] ?? null) : items;
 }
@@ -142,12 +144,12 @@ function nextCloses(c: Cursor, close: number): boolean {
 }
 
 /** A closer or key that belongs to the object around the list: the list ends here, its bracket is missing. */
-function endsUnclosed(c: Cursor, code: number): boolean {
+function endsUnclosed(c: Cursor, code: number, before: number): boolean {
   const outside = c.frames[c.frames.length - 2];
   if (code === CODE.closeBrace) return outside === 'object' || c.frames.slice(0, -1).includes('object');
   if (code === CODE.closeParen) return outside === 'call' || outside === 'tuple';
   if (code === CODE.closeBracket) return outside === 'list';
-  return outside === 'object' && quotedKeyWithColon(c, c.pos);
+  return outside === 'object' && before > 0 && quotedKeyWithColon(c, c.pos);
 }
 
 /** `["key": "value"]`: the braces of the object are missing. */

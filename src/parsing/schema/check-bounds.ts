@@ -111,6 +111,10 @@ export function formatProblem(value: Json, schema: Json | undefined): string | n
   }
 }
 
+const HOUR = '(?:[01]\\d|2[0-3])';
+/** A minute may have a leap second. */
+const DATE_TIME = new RegExp(`^(.{10})[Tt ]${HOUR}:[0-5]\\d:(?:[0-5]\\d|60)(?:\\.\\d+)?(?:[Zz]|[+-]${HOUR}:[0-5]\\d)$`);
+
 /** `2026-02-30` has the form of a date and is not one. */
 function isDate(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
@@ -118,7 +122,4 @@ function isDate(text: string): boolean {
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
 }
 
-function isDateTime(text: string): boolean {
-  const [date = '', time = ''] = text.split(/[Tt ]/);
-  return isDate(date) && /^\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/.test(time);
-}
+const isDateTime = (text: string): boolean => isDate(DATE_TIME.exec(text)?.[1] ?? '');

@@ -5,6 +5,7 @@ import { createAgent } from '../../../src/agent/create-agent.ts';
 import { recover } from '../../../src/recovery/recover.ts';
 import type { Confirm } from '../../../src/actors/ask-approval.ts';
 import type { AgentOptions } from '../../../src/agent/options/agent-options.ts';
+import type { Recording } from '../../../src/journal/format/recording.ts';
 import type { JournalStore } from '../../../src/journal/run/run-journal.ts';
 import { memoryJournal } from '../../../src/journal/stores/memory.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
@@ -235,4 +236,45 @@ test('a run of a process that died is woken, and one that is driven elsewhere is
   await other.agent.approve(run.runId, (await run).pending?.[0]?.callId ?? '');
   expect(await stranger.agent.wake()).toEqual([]);
   expect(await other.agent.wake()).toMatchObject([{ runId: run.runId, result: { status: 'answered' } }]);
+});
+
+test('runs are woken the oldest first, as many as are asked for, and one that cannot go on holds up no other', async () => {
+  const journal = memoryJournal();
+  const ids: string[] = [];
+  for (let n = 0; n < 4; n++) {
+    const { agent } = paying(journal, [calls(['pay', { n }])]);
+    const { runId, pending = [] } = await agent.run('Pay.', { park: true });
+    ids.push(runId);
+    await agent.approve(runId, pending[0]?.callId ?? '');
+    // Ids of the same millisecond have no order.
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  const [first, broken, third, last] = ids;
+  // As another version of the machines has recorded it, which these cannot replay.
+  const damaged = <T extends Recording | null>(found: T): T => {
+    if (found === null || found.head.runId !== broken) return found;
+    const machine = { ...found.head.machine, hash: 'another' };
+    return { ...found, head: { ...found.head, machine }, lines: found.lines.toSpliced(1, 1) };
+  };
+  const store: JournalStore = {
+    ...journal,
+    list: async (query) => (await journal.list?.(query))?.toReversed() ?? [],
+    read: async (runId) => damaged((await journal.read?.(runId)) ?? null),
+    take: async (runId) => {
+      const taken = (await journal.take?.(runId)) ?? null;
+      return taken === null ? null : { ...taken, recording: damaged(taken.recording) };
+    },
+  };
+  const one = paying(store, ['Done.', 'Done.', 'Done.']);
+  const woken = await one.agent.wake({ limit: 3 });
+  expect(woken.map(({ runId, result }) => [runId, result?.status])).toEqual([
+    [first, 'answered'],
+    [broken, undefined],
+    [third, 'answered'],
+  ]);
+  expect(woken[1]?.error).toMatchObject({ code: 'machine-changed', runId: broken });
+  expect(one.pay.calls).toEqual([{ n: 0 }, { n: 2 }]);
+  expect((await one.agent.wake()).map(({ runId }) => runId)).toEqual([broken, last]);
+  for (const due of [Number.NaN, new Date('tomorrow')])
+    await expect(one.agent.wake({ due })).rejects.toThrow("option 'due'");
 });

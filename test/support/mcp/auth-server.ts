@@ -24,6 +24,8 @@ export interface Misbehaviour {
   refusesRegistration?: boolean;
   /** The person refuses. */
   denies?: boolean;
+  /** What kind of tokens it gives. Default Bearer. */
+  tokenType?: string;
   /** How long a token holds, in seconds. Default 3600. */
   expiresIn?: number;
   /** It takes a while to answer at the token endpoint, in milliseconds. */
@@ -111,7 +113,7 @@ export async function authServer(wrong: Misbehaviour = {}): Promise<AuthServer> 
     if (renews) refresh.set(renewal, grant);
     send(response, 200, {
       access_token: token,
-      token_type: 'Bearer',
+      token_type: wrong.tokenType ?? 'Bearer',
       expires_in: wrong.expiresIn ?? 3600,
       scope: grant.scope,
       ...(renews ? { refresh_token: renewal } : {}),
@@ -138,10 +140,10 @@ export async function authServer(wrong: Misbehaviour = {}): Promise<AuthServer> 
     // The other side is gone before it hears of the tokens that took the place of the old ones.
     if (wrong.tokens === 'drop') return void response.destroy();
     if (taken === null) return send(response, 400, { error: 'invalid_grant' });
-    give(taken, response, grantType !== 'client_credentials');
+    give(taken, response, ['authorization_code', 'refresh_token'].includes(grantType));
   };
   const takeGrant = (grantType: string): Grant | null => {
-    if (grantType === 'client_credentials')
+    if (grantType === 'client_credentials' || grantType.endsWith(':jwt-bearer'))
       return { scope: asked.get('scope') ?? 'read', resource: asked.get('resource'), client: 'program' };
     if (grantType === 'refresh_token') {
       const old = asked.get('refresh_token') ?? '';

@@ -118,9 +118,24 @@ function receive(memory: Memory, message: JsonObject, { send, tell, drop, tasks:
       const { value } = isJsonObject(params.argument) ? params.argument : {};
       return answer({ completion: { values: [`${String(value)}stin`], total: 7, hasMore: true } });
     }
-    case 'resources/subscribe':
-    case 'resources/unsubscribe':
+    case 'resources/list': {
+      // A list without end.
+      const at = Number(params.cursor ?? 0) + 1;
+      return answer({ resources: [{ uri: `file:///${at}`, name: 'x'.repeat(3000) }, 'none'], nextCursor: String(at) });
+    }
+    case 'prompts/get':
+      if (params.name === 'broken') return answer({ messages: 'none' });
+      return answer({
+        description: 'Talks.',
+        messages: [{ role: 'assistant', content: text('Hello.') }, { role: 'system' }, 'none'],
+      });
+    case 'resources/subscribe': {
+      const times = memory.received.filter((one) => one.method === method && one.params.uri === params.uri).length;
+      return params.uri === 'file:///once' && times > 1 ? refuse('once only') : answer({});
+    }
     case 'logging/setLevel':
+      return params.level === 'critical' ? refuse('no such level') : answer({});
+    case 'resources/unsubscribe':
     case 'ping':
       return answer({});
     default:
