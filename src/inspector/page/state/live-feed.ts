@@ -16,7 +16,7 @@ interface FeedOptions {
 const NO_SESSIONS: Frame = { t: 'hello', protocol: PROTOCOL, version: '', live: true, sessions: [] };
 
 /** A stream that ends to make room for others is open again within this time, in milliseconds. */
-const LOST_MS = 2000;
+const LOST_MS = 3000;
 /** A session that has begun within this time is followed from its beginning, in milliseconds. */
 const NEW_MS = 5000;
 
@@ -31,13 +31,16 @@ export function liveFeed(state: PageState, { token, take, players }: FeedOptions
     `${path}?token=${encodeURIComponent(token)}${from === 0 ? '' : `&from=${from}`}`;
 
   const list = new EventSource(at('api/stream', 0));
+  let lost: ReturnType<typeof setTimeout> | undefined;
   list.onopen = () => {
+    clearTimeout(lost);
+    lost = undefined;
     state.link.value = 'open';
   };
   list.onerror = () => {
     const isRefused = list.readyState === EventSource.CLOSED;
-    const isLost = (): boolean => list.readyState === EventSource.CONNECTING;
-    if (!isRefused) return void setTimeout(() => isLost() && (state.link.value = 'lost'), LOST_MS);
+    if (!isRefused) return void (lost ??= setTimeout(() => (state.link.value = 'lost'), LOST_MS));
+    clearTimeout(lost);
     state.link.value = 'refused';
     take(NO_SESSIONS);
   };
@@ -57,12 +60,11 @@ export function liveFeed(state: PageState, { token, take, players }: FeedOptions
     listen: (sessions: readonly string[]): void => {
       for (const [session, feed] of heard) if (!sessions.includes(session)) feed.pause();
       for (const session of sessions) {
-        const path = `api/sessions/${encodeURIComponent(session)}`;
         const feed =
           heard.get(session) ??
           (isPlayed(state, session)
             ? playedFeed(state, session, players)
-            : sessionFeed((part, from) => at(`${path}/${part}`, from), take));
+            : sessionFeed((part, from) => at(`api/sessions/${encodeURIComponent(session)}/${part}`, from), take));
         heard.set(session, feed);
         feed.resume();
       }
@@ -76,11 +78,9 @@ function frameOf(data: unknown): Frame | null {
   return isFrame(value) ? value : null;
 }
 
-/** The stream of one session. */
 interface SessionFeed {
   /** Listens, from after the last frame that was heard. A session that is over and was heard to its end is left alone. */
   resume(): void;
-  /** Closes the connection. */
   pause(): void;
 }
 
