@@ -1,6 +1,5 @@
-import { parseStrict } from '../../../json/depth.ts';
+import { inexactness, parseStrict } from '../../../json/depth.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../../json/json.ts';
-import { inexactness } from '../model/forms/form-state.ts';
 
 /** The leaves whose outcomes a reader may write: what a model replied, what a tool gave. */
 export type ForkLeaf = 'callLlm' | 'callTool';

@@ -1,4 +1,5 @@
 import type { Issue } from '../../../../json/errors.ts';
+import { inexactness } from '../../../../json/depth.ts';
 import { type JsonObject, type Json, isJsonObject, parsedText } from '../../../../json/json.ts';
 import { issueText, pointerSteps } from '../../../frames/event-issues.ts';
 import { UNSEEN } from '../../../../output/console/escaped.ts';
@@ -81,22 +82,6 @@ function written(value: Json): string {
   return JSON.stringify(value, null, isFlat(value) ? 0 : 2).replaceAll(UNSEEN, (unseen) =>
     unseen.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
   );
-}
-
-/** Which number of a JSON text JavaScript cannot hold as it is written: another one would be sent. Undefined: none. */
-export function inexactness(json: string): string | undefined {
-  // Texts are taken as a whole: the digits in them are no numbers.
-  const tokens = json.match(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?/gi) ?? [];
-  const number = tokens.find((one) => !one.startsWith('"') && digitsOf(one) !== digitsOf(String(Number(one))));
-  return number === undefined ? undefined : `${number} would become ${Number(number)}`;
-}
-
-/** The digits that matter: where they are the same, so is their place, as one number is the other rounded. */
-function digitsOf(number: string): string {
-  return number
-    .replace(/e.*/i, '')
-    .replaceAll(/\D/g, '')
-    .replaceAll(/^0+|0+$/g, '');
 }
 
 /** What stands in one control. The text of a choice is its key; null: nothing stands there. */
