@@ -61,6 +61,22 @@ export function isTooLong(text: Json): boolean {
   return !Number.isFinite(number) || BigInt(number) !== BigInt(text);
 }
 
+/** Which number of a JSON text JavaScript cannot hold as it is written: another one would be sent. Undefined: none. */
+export function inexactness(json: string): string | undefined {
+  // Texts are taken as a whole: the digits in them are no numbers.
+  const tokens = json.match(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?/gi) ?? [];
+  const number = tokens.find((one) => !one.startsWith('"') && digitsOf(one) !== digitsOf(String(Number(one))));
+  return number === undefined ? undefined : `${number} would become ${Number(number)}`;
+}
+
+/** The digits that matter: where they are the same, so is their place, as one number is the other rounded. */
+function digitsOf(number: string): string {
+  return number
+    .replace(/e.*/i, '')
+    .replaceAll(/\D/g, '')
+    .replaceAll(/^0+|0+$/g, '');
+}
+
 /** A reviver; where the platform does not give the source, the value stays rounded. */
 function exact(this: unknown, key: string, value: Json, context?: { readonly source?: string }): Json {
   if (typeof value !== 'number') return value;

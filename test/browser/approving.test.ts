@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { JsonObject } from '../../src/json/json.ts';
@@ -8,6 +9,11 @@ import { noChromium, stage } from './browser.ts';
 
 const { inspector, open } = stage();
 
+const SCHEMA = {
+  type: 'object',
+  properties: { amount: { type: 'number' }, memo: { type: 'string' }, day: { type: 'string', format: 'date' } },
+};
+
 /** A run in which calls of one tool wait, with these arguments. */
 const waiting = (...all: readonly JsonObject[]) =>
   createAgent({
@@ -16,7 +22,7 @@ const waiting = (...all: readonly JsonObject[]) =>
       fakeTool(
         'pay',
         all.map(() => ({ receipt: 7 })),
-        { policy: 'confirm', inputSchema: { type: 'object' } },
+        { policy: 'confirm', inputSchema: SCHEMA },
       ),
     ],
     confirm: 'wait',
@@ -47,7 +53,7 @@ test.skipIf(noChromium)('all arguments of a call that waits are in sight, howeve
 test.skipIf(noChromium)(
   'a text of several lines does not pass for more arguments, nor a text for a number',
   async () => {
-    const run = waiting({ path: '/tmp/a\nrecursive: false', recursive: true, none: '', five: '5', number: 5 });
+    const run = waiting({ path: '/tmp/a\nrecursive: false', recursive: true, none: '', five: '5', 'to: me\nx': 5 });
     const { page } = await open();
     const call = page.locator('[data-kind="call"]');
     const text = call.locator('.string').filter({ hasText: '/tmp/a' });
@@ -64,6 +70,8 @@ test.skipIf(noChromium)(
       .locator('.json .string, .json .number, .json .word')
       .evaluateAll((all) => all.map((element) => getComputedStyle(element, '::before').content));
     expect(quotes).toEqual(['"\\""', 'none', '"\\""', '"\\""', 'none']);
+    // Nor a name for a name and its value.
+    expect(await call.locator('.key').allTextContents()).toEqual(['path', 'recursive', 'none', 'five', '"to: me\\nx"']);
     await run.cancel();
   },
 );
@@ -95,6 +103,8 @@ test.skipIf(noChromium)('after an answer by keyboard, the list stays at the next
 for (const [width, height] of [
   [1280, 400],
   [910, 430],
+  // A window at twice its size.
+  [640, 400],
 ] as const)
   test.skipIf(noChromium)(`a call is answered in a window of ${width} by ${height}`, async () => {
     const run = waiting({ to: 'Ann' });
@@ -105,8 +115,109 @@ for (const [width, height] of [
     await expect.poll(() => button.evaluate((element) => element === document.activeElement)).toBe(true);
     const place = await button.boundingBox();
     expect((place?.y ?? height) + (place?.height ?? 0)).toBeLessThanOrEqual(height);
+    const list = await page.getByRole('list', { name: 'Conversation' }).boundingBox();
+    expect(list?.height ?? 0).toBeGreaterThan(height / 4);
     expect(await page.evaluate(() => document.documentElement.scrollHeight)).toBe(height);
     expect(await page.evaluate(() => document.querySelector('.bar')?.getBoundingClientRect().top)).toBe(0);
     await button.click();
     expect((await run).success).toBe(true);
   });
+
+/** What has the focus: a button by its name, everything else by its label. */
+const focused = (page: Page) =>
+  page.evaluate(() => document.activeElement?.ariaLabel ?? document.activeElement?.textContent.trim());
+
+test.skipIf(noChromium)('the keyboard stays in the conversation when the button that was pressed is gone', async () => {
+  const run = waiting({ to: 'first' }, { to: 'second' }, { to: 'third' });
+  const { page, problems } = await open();
+  const left = (many: string) => page.getByTestId('inbox').getByText(many).waitFor();
+  await left('3 calls wait');
+  const press = async (name: string, at = 0) => {
+    await page.getByRole('button', { name, exact: true }).nth(at).focus();
+    await page.keyboard.press('Enter');
+  };
+  await press('Approve');
+  await left('2 calls wait');
+  await expect.poll(() => focused(page)).toBe('Conversation');
+  // A second press of Enter answers nothing.
+  await page.keyboard.press('Enter');
+  await press('Edit');
+  await page.locator('textarea:focus').waitFor();
+  await press('Discard edits');
+  await expect.poll(() => focused(page)).toBe('Conversation');
+  await press('Reject');
+  await left('1 call waits');
+  await expect.poll(() => focused(page)).toBe('Conversation');
+
+  // From nowhere it comes back to nowhere.
+  await page.evaluate(() => document.activeElement instanceof HTMLElement && document.activeElement.blur());
+  await page.keyboard.press('?');
+  await page.getByRole('dialog').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  expect(await page.evaluate(() => document.activeElement === document.body)).toBe(true);
+  await run.cancel();
+  expect(problems).toEqual([]);
+});
+
+test.skipIf(noChromium)('edits are discarded, and the call is approved as it was proposed', async () => {
+  const run = waiting({ to: 'Ann' });
+  const { page } = await open();
+  await page.getByRole('button', { name: 'Edit', exact: true }).click();
+  await page.getByLabel('Arguments as JSON').fill('{"to": "somebody else"}');
+  await page.getByRole('button', { name: 'Discard edits' }).click();
+  await page.getByLabel('Arguments as JSON').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Edit', exact: true }).click();
+  expect(await page.getByLabel('Arguments as JSON').inputValue()).toBe('{\n  "to": "Ann"\n}');
+  await page.getByRole('button', { name: 'Discard edits' }).click();
+  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  await run;
+  expect(run.recording()).not.toContain('"args":{"to":"somebody');
+  expect(run.recording()).toContain('"approval.given","always":false,"args":null');
+});
+
+test.skipIf(noChromium)(
+  'nothing else is sent than what stands in a form: half a date, a number that is too long',
+  async () => {
+    const run = waiting({ amount: 5, memo: 'a\r\nb' });
+    const { page, problems } = await open();
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    const approve = page.getByRole('button', { name: 'Approve with edits' });
+    expect(await page.getByLabel('memo').inputValue()).toBe('"a\\r\\nb"');
+    await page.getByLabel('amount').fill('12345678901234567890');
+    await page.getByText('12345678901234567890 would become 12345678901234567000').waitFor();
+    expect(await approve.isDisabled()).toBe(true);
+    await page.getByLabel('amount').fill('12345678901234567000');
+    await expect.poll(() => approve.isEnabled()).toBe(true);
+
+    // The browser says nothing of it, but shows it.
+    await page.getByLabel('day').click();
+    await page.keyboard.type('02');
+    await page.getByText('this is not a date').waitFor();
+    expect(await approve.isDisabled()).toBe(true);
+    await page.keyboard.type('312026');
+    await page.getByText('this is not a date').waitFor();
+    await page.getByLabel('day').fill('2026-02-28');
+    await approve.click();
+    await run;
+    expect(run.recording()).toContain('"args":{"amount":12345678901234567000,"memo":"a\\r\\nb","day":"2026-02-28"}');
+    expect(problems).toEqual([]);
+  },
+);
+
+test.skipIf(noChromium)('Enter that ends a composed word sends no message', async () => {
+  const run = waiting({ to: 'Ann' });
+  const { page } = await open();
+  const sent: unknown[] = [];
+  page.on('request', (request) => request.method() === 'POST' && sent.push(request.postDataJSON()));
+  const box = page.getByRole('textbox', { name: 'Message to the agent' });
+  await box.click();
+  const keyboard = await page.context().newCDPSession(page);
+  await keyboard.send('Input.imeSetComposition', { text: 'かん', selectionStart: 2, selectionEnd: 2 });
+  await box.dispatchEvent('keydown', { key: 'Enter', isComposing: true, cancelable: true });
+  await keyboard.send('Input.insertText', { text: '漢字' });
+  await page.keyboard.press('Enter');
+  await page.getByText('You, for the next step').waitFor();
+  expect(sent).toMatchObject([{ event: { type: 'message.steered', text: '漢字' } }]);
+  await run.cancel();
+});

@@ -260,3 +260,14 @@ test.skipIf(noChromium)('on a narrow phone the name of a run stays in its button
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
   await run.cancel();
 });
+
+test.skipIf(noChromium)('who has approved a call with edits is shown what is new again', async () => {
+  const { page } = await open();
+  const run = waiting().run('Pay her');
+  await page.getByRole('button', { name: 'Edit', exact: true }).click();
+  await page.getByRole('button', { name: 'Approve with edits' }).click();
+  await run;
+  await page.getByTestId('status').filter({ hasText: 'answered' }).waitFor();
+  await answering('Afterwards.').run('Other');
+  await page.locator('.answer-text').getByText('Afterwards.').waitFor();
+});

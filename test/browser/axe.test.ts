@@ -188,3 +188,19 @@ test.skipIf(cannot).each(SCREENS.slice(0, cases(2, 4)))(
     await runs.end();
   },
 );
+
+test.skipIf(noChromium)('in the colours of the system, what is chosen does not look like all else', async () => {
+  const runs = await scenes();
+  const { page } = await open();
+  await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+  await page.emulateMedia({ forcedColors: 'active' });
+  const fills = (selector: string) =>
+    page.locator(selector).evaluateAll((all) => all.map((one) => getComputedStyle(one).backgroundColor));
+  for (const part of ['[role="tab"]', '.segmented button']) {
+    const all = await fills(part);
+    const chosen = await fills(`${part}:is([aria-selected="true"], [aria-pressed="true"])`);
+    expect(chosen).toHaveLength(1);
+    expect(all.filter((fill) => fill === chosen[0])).toHaveLength(1);
+  }
+  await runs.end();
+});

@@ -144,3 +144,27 @@ test.skipIf(noChromium)(
     expect((await run).success).toBe(true);
   },
 );
+
+test.skipIf(noChromium)('in however many tabs the page is open, each follows and a call is answered', async () => {
+  const own = await createInspector({ page: await builtPage() });
+  onTestFinished(() => own.close());
+  const run = payer(own).run('Pay her, in many tabs');
+  const { page } = await open({ url: own.url });
+  const others = Array.from({ length: 4 }, () => page.context().newPage());
+  const tabs = [page, ...(await Promise.all(others))];
+  for (const tab of tabs.slice(1)) await tab.goto(own.url);
+  for (const tab of tabs) await tab.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  expect((await run).success).toBe(true);
+  for (const tab of tabs) {
+    await tab.locator('.answer-text').getByText('Paid.').waitFor();
+    await expect.poll(() => tab.getByTestId('status').textContent()).toBe('answered');
+  }
+});
+
+test.skipIf(noChromium)('a tab without the token says that it has none', async () => {
+  const { page } = await open();
+  const tab = await page.context().newPage();
+  await tab.goto(new URL('/', inspector().url).href);
+  await tab.locator('.banner').getByText('the page has no token').waitFor();
+});

@@ -43,6 +43,23 @@ describe('acting from the page', () => {
     expect(finished).toEqual([{ to: 'Ann', euros: 5 }]);
   });
 
+  test('takes what it is sent as it is, whatever its members are called', async () => {
+    const { run, callId, act } = await paying();
+    const args: unknown = JSON.parse('{"to":"Ann","__proto__":{"euros":5},"constructor":[1]}');
+    expect(await act({ kind: 'approve', callId, args })).toEqual({ ok: true });
+    await run;
+    expect(run.recording()).toContain('"args":{"to":"Ann","__proto__":{"euros":5},"constructor":[1]}');
+    for (const wrong of [[], 'x', 5, null]) {
+      expect(await act({ kind: 'approve', callId, args: wrong })).toEqual({
+        ok: false,
+        message: 'args: expected an object',
+      });
+      expect(await act({ kind: 'send', event: wrong })).toMatchObject({ ok: false, message: /^event: / });
+    }
+    for (const type of ['', 5, undefined])
+      expect(await act({ kind: 'send', event: { type } })).toMatchObject({ ok: false, message: /with a type/ });
+  });
+
   test('rejects with a reason that the model is told', async () => {
     const { run, callId, act } = await paying();
     expect(await act({ kind: 'reject', callId, reason: 'too much' })).toEqual({ ok: true });

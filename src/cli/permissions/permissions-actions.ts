@@ -87,15 +87,8 @@ export function clearPermissions(place: PermissionsPlace): number {
   return done(`Agent '${owner.name}' asks again before it runs: ${owner.tools.join(', ')}.`);
 }
 
-interface Owner {
-  readonly name: string;
-  readonly tools: readonly string[];
-  /** The names of all agents that have permissions. */
-  readonly all: readonly string[];
-}
-
-/** The agent that was named, else the only one there is; null when there is none. */
-function ownerOf({ path, agent }: PermissionsPlace): Owner | null {
+/** The agent that was named, else the only one there is; null when there is none. `all`: the names of all that have permissions. */
+function ownerOf({ path, agent }: PermissionsPlace) {
   const permissions = readPermissions(path, warnOfPermissions);
   const all = [...permissions].flatMap(([name, tools]) => (namesOf(tools).length === 0 ? [] : [name])).toSorted();
   if (agent === undefined && all.length > 1)

@@ -13,13 +13,6 @@ export interface NumberedFrame {
   readonly frame: Frame;
 }
 
-/** A stretch of frames as they travel. `place` is the one after the last of them, `number` that frame's number. */
-interface FrameBytes {
-  readonly bytes: Uint8Array;
-  readonly place: number;
-  readonly number: number;
-}
-
 interface Chunk {
   readonly bytes: Buffer;
   readonly firstPlace: number;
@@ -92,8 +85,8 @@ export class FrameLog {
     return chunk.firstPlace + (after < 0 ? chunk.numbers.length : after);
   }
 
-  /** Some of the frames from a place on; null when there are none yet. */
-  read(place: number): FrameBytes | null {
+  /** Some of the frames from a place on, the place after them, and the last one's number; null when there are none yet. */
+  read(place: number) {
     if (place >= this.#end) return null;
     this.#putAway();
     const chunk = this.#chunks.findLast((one) => one.firstPlace <= place) ?? this.#chunks[0];

@@ -1,7 +1,7 @@
 import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { frameFeed } from './state/feed.ts';
-import { listenToKeys } from './state/keys.ts';
+import { keepFocus, listenToKeys } from './state/keys.ts';
 import { layouts, prepareLayouts } from './state/layouts.ts';
 import { liveDesk } from './state/desk.ts';
 import { isPlayed, liveFeed } from './state/live-feed.ts';
@@ -47,6 +47,7 @@ function start(): void {
   followNewest(state);
   runPlayer(state);
   listenToKeys(page);
+  keepFocus();
   acceptDrops(page);
   const root = document.getElementById('page');
   if (root === null) return;

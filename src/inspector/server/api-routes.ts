@@ -8,7 +8,7 @@ import {
   type SavedPage,
   type SavedSession,
 } from '../frames/protocol.ts';
-import { type Json, parsedText } from '../../json/json.ts';
+import { type Json, type JsonObject, isJsonObject, parsedText } from '../../json/json.ts';
 import { share } from '../frames/shared-json.ts';
 import { receiveText } from '../sessions/received-systems.ts';
 import { type SessionList, searchSessions } from '../sessions/session-list.ts';
@@ -168,9 +168,10 @@ function decoded(part: string): string {
   }
 }
 
-const jsonValue: z.ZodType<Json> = z.json();
-const object = z.record(z.string(), jsonValue);
+// What was parsed is JSON. A schema that looks into it would leave out a member such as `__proto__`.
+const object = z.custom<JsonObject>(isJsonObject, 'expected an object');
 const shortText = z.string().max(100_000);
+const isEvent = (value: unknown) => isJsonObject(value) && shortText.min(1).safeParse(value.type).success;
 
 const schema = z.discriminatedUnion('kind', [
   z.strictObject({
@@ -183,10 +184,12 @@ const schema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('cancel'), reason: shortText.exactOptional() }),
   z.strictObject({
     kind: z.literal('send'),
-    event: z.intersection(z.object({ type: shortText.min(1) }), object),
+    event: z
+      .custom<JsonObject & { readonly type: string }>(isEvent, 'expected an object with a type')
+      .transform(({ type, ...carried }) => ({ type, ...carried })),
     to: shortText.exactOptional(),
   }),
-  z.strictObject({ kind: z.literal('fork'), entry: z.int().min(1), outcome: jsonValue.exactOptional() }),
+  z.strictObject({ kind: z.literal('fork'), entry: z.int().min(1), outcome: z.custom<Json>().exactOptional() }),
 ]);
 
 /** Reads what the page asks for; a text that says what is wrong with it otherwise. */

@@ -34,8 +34,9 @@ const LONGEST = 10_000_000;
 export async function listen({ port, keepAlive, connect, ...world }: ServerOptions): Promise<InspectorServer> {
   const apps = appSockets(connect, LONGEST);
   const gate = (): Gate => ({ ...world, port: portOf(server) });
+  const streams: Streams = new Set();
   const server = createServer((request, response) => {
-    handle(request, response, world, gate()).catch(() => response.destroy());
+    handle(request, response, { ...world, streams }, gate()).catch(() => response.destroy());
   });
   server.on('upgrade', (request, socket, head) => {
     socket.on('error', () => undefined);
@@ -61,10 +62,13 @@ export async function listen({ port, keepAlive, connect, ...world }: ServerOptio
   };
 }
 
+/** How to end each of the streams that browsers listen to; first the one that was opened first. */
+type Streams = Set<() => void>;
+
 async function handle(
   request: IncomingMessage,
   response: ServerResponse,
-  world: RouteWorld,
+  { streams, ...world }: RouteWorld & { readonly streams: Streams },
   gate: Gate,
 ): Promise<void> {
   for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value);
@@ -88,7 +92,27 @@ async function handle(
   );
   if (method === 'HEAD') return void response.writeHead(answered.status, Object.fromEntries(answered.headers)).end();
   const accepted = method === 'POST' ? '' : (request.headers['accept-encoding'] ?? '');
-  await sendResponse(compressed(answered, accepted), response);
+  const isStream = answered.headers.get('content-type')?.startsWith('text/event-stream') === true;
+  const room = isStream && 'sec-fetch-site' in request.headers ? streams : null;
+  await sendResponse(compressed(answered, accepted), response, room);
+}
+
+/**
+ * A browser has six connections to a server, all its tabs together, and each stream takes one: with more of them than this, not
+ * even an approval would get through. The one that was opened first makes room; its page soon continues it.
+ */
+const MOST_STREAMS = 5;
+
+function takeRoom(streams: Streams, to: ServerResponse, leave: () => void): void {
+  const end = (): void => {
+    streams.delete(end);
+    if (to.writableNeedDrain) to.destroy();
+    else leave();
+  };
+  const [oldest] = streams;
+  if (streams.size >= MOST_STREAMS) oldest?.();
+  streams.add(end);
+  to.once('close', () => streams.delete(end));
 }
 
 /** Files and recordings are a fifth of their size; events have to arrive one by one. */
@@ -130,7 +154,7 @@ function portOf(server: Server): number {
 }
 
 /** Sends a Web `Response` over Node's HTTP. What the client does not take is not read: it waits in the source. */
-async function sendResponse(response: Response, to: ServerResponse): Promise<void> {
+async function sendResponse(response: Response, to: ServerResponse, streams: Streams | null): Promise<void> {
   to.writeHead(response.status, Object.fromEntries(response.headers));
   if (response.body === null) return void to.end();
   writeTogether(to);
@@ -138,6 +162,7 @@ async function sendResponse(response: Response, to: ServerResponse): Promise<voi
   const reader = response.body.getReader();
   const leave = (): void => void reader.cancel().catch(() => undefined);
   to.once('close', leave);
+  if (streams !== null) takeRoom(streams, to, leave);
   try {
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
       if (to.destroyed) return;

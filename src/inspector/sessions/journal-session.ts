@@ -144,13 +144,6 @@ const BATCH_UNITS = 500_000;
 /** Tokens and the like that wait for a viewer that does not read; of more, the later ones are left out. */
 const MOST_SAID = 5000;
 
-/** What is to be sent: `number` is that of the last line up to here, `isAll`: nothing more is there yet. */
-interface LineBatch {
-  readonly texts: readonly string[];
-  readonly number: number;
-  readonly isAll: boolean;
-}
-
 /** Reads the lines of one session for one viewer, from after line `from` on. */
 class LineReader {
   readonly #from: number;
@@ -170,8 +163,8 @@ class LineReader {
     this.#next = source.reader();
   }
 
-  /** What there is to be sent, or as much of it as may be read at a time. */
-  read(): LineBatch {
+  /** What there is to be sent, or as much of it as may be read at a time; the number of its last line; whether that is all. */
+  read() {
     this.#hasNews = false;
     this.#take();
     const batch = { texts: this.#texts, number: this.#number, isAll: this.#isAll };

@@ -1,22 +1,12 @@
 import type { LineSource, WatchedRun } from '../frames/run-port.ts';
 import type { SessionInfo, Act, ActReply, SessionEnding } from '../frames/protocol.ts';
 import { JournalSession } from './journal-session.ts';
-import type { Session } from './session.ts';
 import { describeThrown, toJson } from '../../json/to-json.ts';
 import { OUTSIDE_EVENTS } from '../../machines/events/outside-events.ts';
 import { checkEvent } from '../frames/event-schemas.ts';
 
-/** The session of a run that an agent has handed in, and how to say that it is over. */
-interface RunSession {
-  readonly session: Session;
-  /** It is likely to be opened, and has taken no transition yet. */
-  expect(): void;
-  ended(ending: SessionEnding): void;
-  waiting(calls: number): void;
-}
-
-/** Makes the session of a run. */
-export function runSession(run: WatchedRun, onChange: () => void): RunSession {
+/** Makes the session of a run that an agent has handed in, and how to say that it is over. */
+export function runSession(run: WatchedRun, onChange: () => void) {
   let ending: SessionEnding = { status: 'running', reason: null };
   let waiting = 0;
   const over = (): boolean => ending.status !== 'running';
@@ -43,12 +33,13 @@ export function runSession(run: WatchedRun, onChange: () => void): RunSession {
   });
   return {
     session,
-    expect: () => session.expect(),
-    waiting: (calls) => {
+    /** It is likely to be opened, and has taken no transition yet. */
+    expect: (): void => session.expect(),
+    waiting: (calls: number): void => {
       waiting = calls;
       onChange();
     },
-    ended: (how) => {
+    ended: (how: SessionEnding): void => {
       ending = how;
       if (how.status !== 'interrupted') waiting = 0;
       onChange();

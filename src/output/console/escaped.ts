@@ -1,7 +1,7 @@
 /** Control characters but tab and line feed, halves of pairs, and what is not seen: all but what emoji and scripts are made of. */
 export const UNSEEN =
   // oxlint-disable-next-line no-control-regex, no-misleading-character-class -- These are what is looked for.
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff]|(?<=[ -~])[\u200d\ufe00-\ufe0f](?!\u20e3)|(?<=[\u200d\ufe00-\ufe0f])[\ufe00-\ufe0f]|(?<!\p{Script=Han})[\u{e0100}-\u{e01ef}]|(?<!\u{1f3f4}[\u{e0020}-\u{e007e}]{0,6})[\u{e0000}-\u{e007f}]/gu;
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff]|(?<=[ -~])[\u200d\ufe00-\ufe0f](?!\u20e3)|(?<=[\u200d\ufe00-\ufe0f])[\ufe00-\ufe0f]|(?<![\u2801-\u28ff]\u2800{0,80})\u2800(?!\u2800{0,80}[\u2801-\u28ff])|(?<!\p{Script=Han})[\u{e0100}-\u{e01ef}]|(?<!\u{1f3f4}[\u{e0020}-\u{e007e}]{0,6})[\u{e0000}-\u{e007f}]/gu;
 
 /**
  * Makes text of a model or a tool harmless for a terminal: what would move the cursor, recolour or reorder the screen

@@ -2,14 +2,6 @@ import { escaped } from './escaped.ts';
 import type { Screen } from './screen.ts';
 import { textWidth } from '../../terminal/text-width.ts';
 
-/** Shows a reply while it arrives. */
-interface LiveText {
-  token(text: string): void;
-  end(): void;
-  /** Whether the last reply that was streamed is this text. */
-  hasShown(text: string): boolean;
-}
-
 /** Where and whether replies are streamed. */
 interface LiveTextOptions {
   /** False if there is no terminal: then whole texts are written. */
@@ -28,7 +20,7 @@ const UNCLEAR = /^`{1,2}$/;
  * Streams prose to a terminal. A reply that is not meant for people, or is not `wanted` here, is not shown; a spinner
  * indicates that it is arriving.
  */
-export function liveText(screen: Screen, { live, wanted, columns }: LiveTextOptions): LiveText {
+export function liveText(screen: Screen, { live, wanted, columns }: LiveTextOptions) {
   let pending = '';
   let shown = '';
   let mode: 'undecided' | 'prose' | 'hidden' = 'undecided';
@@ -46,13 +38,13 @@ export function liveText(screen: Screen, { live, wanted, columns }: LiveTextOpti
     print(pending);
   };
   return {
-    token(text) {
+    token(text: string): void {
       if (!live || mode === 'hidden') return;
       if (mode === 'prose') return print(text);
       pending = (pending + text).trimStart();
       if (pending !== '' && !UNCLEAR.test(pending)) begin();
     },
-    end() {
+    end(): void {
       if (mode === 'undecided' && pending !== '') begin();
       if (mode === 'hidden') screen.stopSpinning();
       if (mode === 'prose') {
@@ -62,7 +54,8 @@ export function liveText(screen: Screen, { live, wanted, columns }: LiveTextOpti
       mode = 'undecided';
       pending = '';
     },
-    hasShown: (text) => shown !== '' && shown.trim() === text.trim(),
+    /** Whether the last reply that was streamed is this text. */
+    hasShown: (text: string) => shown !== '' && shown.trim() === text.trim(),
   };
 }
 

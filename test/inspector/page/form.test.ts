@@ -17,6 +17,7 @@ import {
   showAsFields,
   showAsJson,
 } from '../../../src/inspector/page/model/forms/form-state.ts';
+import { readJson } from '../../../src/inspector/page/state/fork-draft.ts';
 import { type SchemaField, schemaFields } from '../../../src/inspector/page/model/forms/schema-fields.ts';
 import { drawMachine } from '../../../src/inspector/frames/drawing.ts';
 import { valueIssues } from '../../../src/inspector/frames/event-issues.ts';
@@ -202,6 +203,84 @@ describe('the switch to JSON and back', () => {
     const broken = { ...beginForm(kind), json: '{"text": ', edited: true };
     expect(showAsFields(kind, broken)).toBe(broken);
     expect(readForm(kind, broken)).toMatchObject({ value: null, general: ['This is not a JSON object.'] });
+  });
+
+  test.each([
+    ['9007199254740993', '9007199254740993 would become 9007199254740992'],
+    ['-12345678901234567890', '-12345678901234567890 would become -12345678901234567000'],
+    ['0.1000000000000000055', '0.1000000000000000055 would become 0.1'],
+    ['1e999', '1e999 would become Infinity'],
+    ['1e-999', '1e-999 would become 0'],
+  ])('a number that would be sent as another one is refused: %s', (number, problem) => {
+    const typed = filled({ amount: z.number() }, { amount: number });
+    expect(typed.reading.byField.get('amount')).toBe(problem);
+    expect(filled({ all: z.array(z.any()) }, { all: `["1", {"n": ${number}}]` }).reading.byField.get('all')).toBe(
+      problem,
+    );
+    const asJson = { ...beginForm(typed.kind), json: `{"amount": ${number}}`, edited: true };
+    expect(readForm(typed.kind, asJson)).toMatchObject({ value: null, general: [problem] });
+    expect(showAsFields(typed.kind, asJson)).toBe(asJson);
+    expect(readJson(`{"amount": ${number}}`)).toEqual({ ok: false, problem });
+  });
+
+  test.each([
+    '5',
+    '-0',
+    '0.10',
+    '.5',
+    '007',
+    '1E5',
+    '12e-1',
+    '1e23',
+    '5e-324',
+    '9007199254740994',
+    '0e999',
+    '0.0',
+    '000',
+  ])('a number that is the same however it is written is sent: %s', (number) => {
+    const { reading } = filled({ amount: z.number() }, { amount: number });
+    expect([...reading.byField]).toEqual([]);
+    expect(reading.value).toEqual({ amount: Number(number) });
+  });
+
+  test('digits in texts are no numbers', () => {
+    const written = { '12345678901234567890': 'no. "9007199254740993" \\', 'a"': '1e999' };
+    const json = { ...beginForm(kind), json: JSON.stringify(written), edited: true };
+    expect(readForm(kind, json)).toMatchObject({ value: written, general: [] });
+  });
+
+  test('what a field would change or hide is edited as JSON that shows it, and comes back as it was', () => {
+    const texts = ['a\rb', 'a\r\nb', 'pay\u200bpal', 'bill\u202efdp', 'tag\u{e0041}', 'half\ud800'];
+    const shown = texts.map((text) => draftOf(kind.fields ?? [], { text }).entries.get('text'));
+    expect(shown.map((entry) => entry?.control)).toEqual(texts.map(() => 'json'));
+    expect(shown.map((entry) => entry?.text)).toEqual([
+      '"a\\rb"',
+      '"a\\r\\nb"',
+      '"pay\\u200bpal"',
+      '"bill\\u202efdp"',
+      '"tag\\udb40\\udc41"',
+      '"half\\ud800"',
+    ]);
+    for (const text of texts) expect(throughFields({ text })).toEqual({ text, blank: '' });
+    const free: FormKind = { fields: null, issues: () => [] };
+    const begun = beginForm(free, { 'to\u200b': 'a\u202eb' });
+    expect(begun.json).toBe('{\n  "to\\u200b": "a\\u202eb"\n}');
+    expect(readForm(free, begun).value).toEqual({ 'to\u200b': 'a\u202eb' });
+    // What emoji and scripts are made of is no secret.
+    for (const text of ['👩‍👩‍👧 🏴󠁧󠁢󠁥󠁮󠁧󠁿', 'می\u200cخواهم', 'naïve\tcafé'])
+      expect(draftOf(kind.fields ?? [], { text }).entries.get('text')?.control).toBe('text');
+  });
+
+  test('a day that there is not is no date, and is not lost', () => {
+    const day = (text: string) => draftOf(kind.fields ?? [], { day: text }).entries.get('day');
+    expect(day('2026-02-28')).toEqual({ control: 'date', text: '2026-02-28' });
+    expect(day('2026-02-31')).toEqual({ control: 'json', text: '"2026-02-31"' });
+    expect(filled({ day: z.iso.date() }, { day: '2026-13-01' }).reading.byField.get('day')).toBe('this is not a date');
+  });
+
+  test('choices that would read the same are told apart', () => {
+    const { choices } = fieldOf(z.union([z.literal('1'), z.literal(1), z.literal('null'), z.literal('b')]).nullable());
+    expect(choices.map(({ label }) => label)).toEqual(['"1"', '1', '"null"', 'b', 'null']);
   });
 
   test('a value that its control cannot show is edited as JSON', () => {

@@ -51,6 +51,11 @@ test('every control character, mark of direction and invisible character has a s
   expect(new Set(shown).size).toBe(codes.length);
 });
 
+test('blanks of Braille are shown where no Braille is', () => {
+  expect(marks('pay\u2800\u2800 her \u2800')).toEqual(['U+2800', 'U+2800', 'U+2800']);
+  expect(marks('\u2813\u2800\u2800\u2811 \u2800\u2801')).toEqual([]);
+});
+
 test('what is written in tags and selectors is shown', () => {
   const hidden = (from: number) => 'rm -rf'.replaceAll(/[^]/g, (one) => String.fromCodePoint(from + one.charCodeAt(0)));
 

@@ -1,3 +1,4 @@
+import { inexactness, parseStrict } from '../../../json/depth.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../../json/json.ts';
 
 /** The leaves whose outcomes a reader may write: what a model replied, what a tool gave. */
@@ -70,8 +71,9 @@ export function draftOutcome(draft: ForkDraft): Json | null {
 function callsIn(list: Json | undefined): readonly DraftCall[] {
   return (Array.isArray(list) ? list : []).flatMap((call: unknown, key) => {
     if (!isJsonObject(call) || typeof call.name !== 'string') return [];
-    const read = typeof call.arguments === 'string' ? readJson(call.arguments) : null;
-    const args = read === null ? call.arguments : read.ok ? read.value : null;
+    // As the run read it: a whole number that JavaScript cannot hold is the text of its digits.
+    const args =
+      typeof call.arguments === 'string' ? parseStrict(call.arguments, Infinity)?.value : (call.arguments ?? null);
     return [{ key, tool: call.name, args: isJsonObject(args) ? args : {}, isWrong: false }];
   });
 }
@@ -81,7 +83,9 @@ export function readJson(
   text: string,
 ): { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly problem: string } {
   try {
-    return { ok: true, value: JSON.parse(text) };
+    const value: Json = JSON.parse(text);
+    const problem = inexactness(text);
+    return problem === undefined ? { ok: true, value } : { ok: false, problem };
   } catch (error) {
     return { ok: false, problem: error instanceof Error ? error.message : 'This is not JSON.' };
   }

@@ -65,7 +65,7 @@ export const KEYS: readonly KeyAction[] = [
 /** Listens to the keyboard. Keys typed into a field, or with Control, Alt or Meta, are left alone. Call once. */
 export function listenToKeys(page: Page): void {
   addEventListener('keydown', (event) => {
-    if (event.ctrlKey || event.altKey || event.metaKey || page.state.dialog.value !== null) return;
+    if (event.isComposing || event.ctrlKey || event.altKey || event.metaKey || page.state.dialog.value !== null) return;
     const { target } = event;
     if (target instanceof Element && target.closest('input, textarea, select, dialog') !== null) {
       if (event.key === 'Escape' && target instanceof HTMLElement) target.blur();
@@ -77,6 +77,21 @@ export function listenToKeys(page: Page): void {
     event.preventDefault();
     action.run(page, event);
   });
+}
+
+/** Leaves the keyboard in the list around what had the focus when that is gone, such as the button of an answer. Call once. */
+export function keepFocus(): void {
+  let last: Element | null = null;
+  let list: HTMLElement | null | undefined;
+  addEventListener('focusin', ({ target }) => {
+    last = target instanceof Element ? target : null;
+    list = last?.parentElement?.closest<HTMLElement>('[tabindex="0"]');
+  });
+  new MutationObserver(() => {
+    if (last?.isConnected !== false || document.activeElement !== document.body) return;
+    last = null;
+    list?.focus({ preventScroll: true });
+  }).observe(document.body, { childList: true, subtree: true });
 }
 
 function press(selector: string): void {

@@ -6,15 +6,6 @@ import type { PageState } from './page-state.ts';
 import { isJsonObject, parsedText } from '../../../json/json.ts';
 import type { Players } from './players.ts';
 
-/** The streams that a page listens to: the list of sessions, and those of the sessions being viewed. */
-interface LiveFeed {
-  /**
-   * Listens to these sessions from now on and to no others: a browser has few connections to a server. One that is
-   * listened to again continues where it was.
-   */
-  listen(sessions: readonly string[]): void;
-}
-
 interface FeedOptions {
   readonly token: string;
   readonly take: (frame: Frame) => void;
@@ -24,6 +15,8 @@ interface FeedOptions {
 /** All that a server has of the sessions of another. */
 const NO_SESSIONS: Frame = { t: 'hello', protocol: PROTOCOL, version: '', live: true, sessions: [] };
 
+/** A stream that ends to make room for others is open again within this time, in milliseconds. */
+const LOST_MS = 3000;
 /** A session that has begun within this time is followed from its beginning, in milliseconds. */
 const NEW_MS = 5000;
 
@@ -33,18 +26,23 @@ export function isPlayed({ model }: PageState, session: string): boolean {
 }
 
 /** Opens the stream of sessions. One that breaks is opened again by the browser. */
-export function liveFeed(state: PageState, { token, take, players }: FeedOptions): LiveFeed {
+export function liveFeed(state: PageState, { token, take, players }: FeedOptions) {
   const at = (path: string, from: number): string =>
     `${path}?token=${encodeURIComponent(token)}${from === 0 ? '' : `&from=${from}`}`;
 
   const list = new EventSource(at('api/stream', 0));
+  let lost: ReturnType<typeof setTimeout> | undefined;
   list.onopen = () => {
+    clearTimeout(lost);
+    lost = undefined;
     state.link.value = 'open';
   };
   list.onerror = () => {
     const isRefused = list.readyState === EventSource.CLOSED;
-    state.link.value = isRefused ? 'refused' : 'lost';
-    if (isRefused) take(NO_SESSIONS);
+    if (!isRefused) return void (lost ??= setTimeout(() => (state.link.value = 'lost'), LOST_MS));
+    clearTimeout(lost);
+    state.link.value = 'refused';
+    take(NO_SESSIONS);
   };
   list.onmessage = ({ data }) => {
     const frame = frameOf(data);
@@ -58,15 +56,15 @@ export function liveFeed(state: PageState, { token, take, players }: FeedOptions
     players.drop(session);
   };
   return {
-    listen: (sessions) => {
+    /** Listens to these sessions and to no others: a browser has few connections to a server. Each continues where it was. */
+    listen: (sessions: readonly string[]): void => {
       for (const [session, feed] of heard) if (!sessions.includes(session)) feed.pause();
       for (const session of sessions) {
-        const path = `api/sessions/${encodeURIComponent(session)}`;
         const feed =
           heard.get(session) ??
           (isPlayed(state, session)
             ? playedFeed(state, session, players)
-            : sessionFeed((part, from) => at(`${path}/${part}`, from), take));
+            : sessionFeed((part, from) => at(`api/sessions/${encodeURIComponent(session)}/${part}`, from), take));
         heard.set(session, feed);
         feed.resume();
       }
@@ -80,11 +78,9 @@ function frameOf(data: unknown): Frame | null {
   return isFrame(value) ? value : null;
 }
 
-/** The stream of one session. */
 interface SessionFeed {
   /** Listens, from after the last frame that was heard. A session that is over and was heard to its end is left alone. */
   resume(): void;
-  /** Closes the connection. */
   pause(): void;
 }
 

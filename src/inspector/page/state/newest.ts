@@ -1,6 +1,7 @@
 import { effect } from '@preact/signals';
 import { escapedLine } from '../model/escaped-text.ts';
-import type { PageState } from './page-state.ts';
+import { waitingCalls } from '../model/talk.ts';
+import { NO_DRAFT, type PageState } from './page-state.ts';
 import { goTo, showSession } from './walk.ts';
 
 /** How long a user who moves through a run must pause, in milliseconds. */
@@ -95,9 +96,10 @@ export function nextWaiting(state: PageState): string | null {
 /** The user edits, scrubs, plays, has selected something or has a dialog open. */
 function isBusy(state: PageState): boolean {
   const session = state.session.peek()?.info.id ?? '';
-  const isAnswering = [...state.drafts].some(
-    ([call, { edited, reason }]) => call.startsWith(`${session}/`) && (edited !== null || reason !== ''),
-  );
+  const isAnswering = waitingCalls(state.talk.peek()).some(({ callId }) => {
+    const { edited, reason } = state.drafts.get(`${session}/${callId}`) ?? NO_DRAFT;
+    return edited !== null || reason !== '';
+  });
   const fields = [...document.querySelectorAll('textarea, input:not([type="search"])')];
   return (
     state.cursor.peek() !== null ||

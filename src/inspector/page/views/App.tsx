@@ -74,7 +74,7 @@ function Toast() {
 }
 
 const REPLACED =
-  'The inspector that this page belongs to has ended, and another one is at its address. Open the address that it printed.';
+  'The inspector at this address does not know this page: it is another one, or the page has no token. Open the address that it printed.';
 
 /** What the reader must know about what is shown: that it is not all, or made by a newer version, or a fork of another run. */
 function Banners() {

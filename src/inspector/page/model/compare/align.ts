@@ -102,16 +102,8 @@ function walkBack(
   return { left: from.left + end.x, right: from.right + end.x - end.k };
 }
 
-/** Two texts cut where they begin and end to differ. */
-interface TextDifference {
-  readonly head: string;
-  readonly left: string;
-  readonly right: string;
-  readonly tail: string;
-}
-
 /** Finds what is between the common beginning and the common end of two texts. Characters of two halves are never cut. */
-export function textDifference(left: string, right: string): TextDifference {
+export function textDifference(left: string, right: string) {
   const shorter = Math.min(left.length, right.length);
   let head = 0;
   while (head < shorter && left[head] === right[head]) head++;

@@ -95,36 +95,21 @@ function plain(value: object): Json {
   return json;
 }
 
-/** What is shown beside each other for one row of a comparison: positions of steps. */
-interface ShownPair {
-  readonly left: number | null;
-  readonly right: number | null;
-  /**
-   * The side without this transition, if only one side has it; else null. Where that begins, and the same actor continues
-   * next on that side too, its transition is here as what happened instead.
-   */
-  readonly without: 'A' | 'B' | null;
-  /** The next transition on the side that has none; null when its run is over there. */
-  readonly next: number | null;
-}
-
-/** The two steps that a row is about. */
-export function pairAt({ rows, roles }: Comparison, index: number): ShownPair {
+/**
+ * The positions of the two steps that a row is about. `without`: the side that has no such transition, if one has none. Where that
+ * begins, and the same actor continues `next` on that side too, its transition is here as what happened instead.
+ */
+export function pairAt({ rows, roles }: Comparison, index: number) {
   const row = rows[index];
   if (row === undefined) return { left: null, right: null, without: null, next: null };
-  if (row.left !== null && row.right !== null) return { left: row.left, right: row.right, without: null, next: null };
+  const { left, right } = row;
+  if (left !== null && right !== null) return { left, right, without: null, next: null };
+  const [has, lacks] = left === null ? (['right', 'left'] as const) : (['left', 'right'] as const);
+  const at = (rows.slice(0, index).findLast((one) => one[lacks] !== null)?.[lacks] ?? -1) + 1;
   const begins = rows[index - 1]?.kind !== row.kind;
-  const before = rows.slice(0, index);
-  if (row.left !== null) {
-    const at = (before.findLast(({ right }) => right !== null)?.right ?? -1) + 1;
-    const next = at < roles.right.length ? at : null;
-    const instead = begins && roles.right[at] === roles.left[row.left];
-    return { left: row.left, right: instead ? at : null, without: 'B', next };
-  }
-  const at = (before.findLast(({ left }) => left !== null)?.left ?? -1) + 1;
-  const next = at < roles.left.length ? at : null;
-  const instead = begins && roles.left[at] === roles.right[row.right];
-  return { left: instead ? at : null, right: row.right, without: 'A', next };
+  const instead = begins && roles[lacks][at] === roles[has][row[has] ?? -1] ? at : null;
+  const next = at < roles[lacks].length ? at : null;
+  return left === null ? { left: instead, right, without: 'A', next } : { left, right: instead, without: 'B', next };
 }
 
 /** What a comparison needs to know of a run. */

@@ -1,6 +1,8 @@
 import type { Issue } from '../../../../json/errors.ts';
+import { inexactness } from '../../../../json/depth.ts';
 import { type JsonObject, type Json, isJsonObject, parsedText } from '../../../../json/json.ts';
 import { issueText, pointerSteps } from '../../../frames/event-issues.ts';
+import { UNSEEN } from '../../../../output/console/escaped.ts';
 import type { SchemaField } from './schema-fields.ts';
 import type { Control } from './field-control.ts';
 
@@ -53,7 +55,8 @@ export function showAsFields({ fields }: FormKind, state: FormState): FormState 
 export function readForm({ fields, issues }: FormKind, state: FormState): FormReading {
   if (state.json !== null) {
     const value = readObject(state.json);
-    const general = value === null ? ['This is not a JSON object.'] : issues(value).map(issueText);
+    const general =
+      value === null ? [inexactness(state.json) ?? 'This is not a JSON object.'] : issues(value).map(issueText);
     return { value, byField: new Map(), general };
   }
   const { value, unread } = readDraft(fields ?? [], state.draft);
@@ -74,8 +77,11 @@ export function isRight({ value, byField, general }: FormReading): boolean {
   return value !== null && byField.size === 0 && general.length === 0;
 }
 
-function written(value: JsonObject): string {
-  return JSON.stringify(value, null, Object.keys(value).length === 0 ? 0 : 2);
+/** A value as JSON, in which what would not be seen is written as an escape. */
+function written(value: Json): string {
+  return JSON.stringify(value, null, isFlat(value) ? 0 : 2).replaceAll(UNSEEN, (unseen) =>
+    unseen.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  );
 }
 
 /** What stands in one control. The text of a choice is its key; null: nothing stands there. */
@@ -89,14 +95,6 @@ export interface FormDraft {
   readonly entries: ReadonlyMap<string, Entry>;
   /** Members that the form has no field for. */
   readonly rest: JsonObject;
-}
-
-/** What a draft comes to. */
-interface DraftReading {
-  /** What cannot be read stands in it as the text that was typed. */
-  readonly value: JsonObject;
-  /** Why a field cannot be read, by its name. */
-  readonly unread: ReadonlyMap<string, string>;
 }
 
 /** The initial form: with the initial values of its fields, or with the members of an object. */
@@ -116,15 +114,16 @@ export function retyped(draft: FormDraft, field: SchemaField, text: string): For
   return { ...draft, entries: new Map(draft.entries).set(field.name, { control, text: text === '' ? null : text }) };
 }
 
-/** Reads a draft. Nothing is checked but whether it can be read. */
-export function readDraft(fields: readonly SchemaField[], { entries, rest }: FormDraft): DraftReading {
+/** Reads a draft, and says why a field cannot be read, by its name: its text stands in the value. Nothing else is checked. */
+export function readDraft(fields: readonly SchemaField[], { entries, rest }: FormDraft) {
   const unread = new Map<string, string>();
   const members = fields.flatMap((field): readonly (readonly [string, Json])[] => {
     const { control, text } = entries.get(field.name) ?? { control: field.control, text: null };
     if (text === null) return emptyMember(field);
     const value = readText(field, control, text);
-    if (value !== undefined) return [[field.name, value]];
-    unread.set(field.name, control === 'json' ? 'this is not JSON' : 'this is not a number');
+    const inexact = control === 'json' || control === 'number' ? inexactness(text) : undefined;
+    if (value !== undefined && inexact === undefined) return [[field.name, value]];
+    unread.set(field.name, inexact ?? `this is not ${control === 'json' ? 'JSON' : `a ${control}`}`);
     return [[field.name, text]];
   });
   return { value: { ...Object.fromEntries(members), ...rest }, unread };
@@ -134,7 +133,7 @@ export function readDraft(fields: readonly SchemaField[], { entries, rest }: For
 function entryOf({ control, choices, empty }: SchemaField, value: Json | undefined): Entry {
   if (value === undefined || (value === null && empty === 'null' && control !== 'choice'))
     return { control, text: null };
-  const asJson: Entry = { control: 'json', text: JSON.stringify(value, null, isFlat(value) ? 0 : 2) };
+  const asJson: Entry = { control: 'json', text: written(value) };
   switch (control) {
     case 'choice': {
       const key = JSON.stringify(value);
@@ -145,10 +144,11 @@ function entryOf({ control, choices, empty }: SchemaField, value: Json | undefin
     case 'check':
       return typeof value === 'boolean' ? { control, text: String(value) } : asJson;
     case 'date':
-      return typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value) ? { control, text: value } : asJson;
+      return typeof value === 'string' && isDay(value) ? { control, text: value } : asJson;
     case 'text':
     case 'long':
-      if (typeof value !== 'string') return asJson;
+      // A joiner is part of some scripts; a field would change a carriage return and hide the others.
+      if (typeof value !== 'string' || value.replaceAll('\u200c', '').search(UNSEEN) >= 0) return asJson;
       return { control: value.length > MOST_IN_A_LINE || value.includes('\n') ? 'long' : control, text: value };
     case 'json':
       return asJson;
@@ -178,8 +178,9 @@ function readText({ choices }: SchemaField, control: Control, text: string): Jso
   switch (control) {
     case 'text':
     case 'long':
-    case 'date':
       return text;
+    case 'date':
+      return isDay(text) ? text : undefined;
     case 'number': {
       const number = text.trim() === '' ? Number.NaN : Number(text);
       return Number.isFinite(number) ? number : undefined;
@@ -193,12 +194,17 @@ function readText({ choices }: SchemaField, control: Control, text: string): Jso
   }
 }
 
+/** Whether a text is a day that there is, which a field for dates can show. */
+function isDay(text: string): boolean {
+  return /^\d{4}-\d\d-\d\d$/.test(text) && new Date(text).toJSON()?.startsWith(text) === true;
+}
+
 function own(value: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
-/** Reads a JSON object; null for any other text. Nothing at all is an empty one. */
+/** Reads a JSON object; null for any other text, or one whose numbers it would change. Nothing at all is an empty one. */
 function readObject(text: string): JsonObject | null {
   const value = text.trim() === '' ? {} : parsedText(text);
-  return isJsonObject(value) ? value : null;
+  return isJsonObject(value) && inexactness(text) === undefined ? value : null;
 }

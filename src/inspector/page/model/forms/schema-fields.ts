@@ -55,7 +55,9 @@ function fieldOf(name: string, given: JsonObject, { required, context }: FieldPl
   const { schema, nullable } = withoutNull(given, context);
   const { title, description } = { ...schema, ...given };
   const found = choicesOf(schema, context);
-  const choices = nullable && found.length > 0 ? [...found, choiceOf(null)] : found;
+  const all = nullable && found.length > 0 ? [...found, choiceOf(null)] : found;
+  const isTwin = (one: FieldChoice): boolean => all.some(({ key, label }) => label === one.label && key !== one.key);
+  const choices = all.map((one) => (isTwin(one) ? { ...one, label: one.key } : one));
   const control = choices.length > 0 ? 'choice' : controlOf(schema);
   const standard = given.default ?? schema.default;
   const empty = standard === '' ? 'text' : nullable && required ? 'null' : required ? 'needed' : 'left-out';

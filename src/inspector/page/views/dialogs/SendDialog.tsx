@@ -1,15 +1,15 @@
 import { describes } from '../../../frames/event-issues.ts';
 import { Button } from '../parts/Button.tsx';
 import { useRef, useState } from 'preact/hooks';
-import { isRight, type FormReading, type FormState, beginForm, readForm } from '../../model/forms/form-state.ts';
+import { isRight, type FormState, beginForm, readForm } from '../../model/forms/form-state.ts';
 import { escapedLine } from '../../model/escaped-text.ts';
 import { order } from '../../state/orders.ts';
 import { usePage, type PageState } from '../../state/page-state.ts';
 import { DialogFrame } from '../parts/DialogFrame.tsx';
 import { EscapedText } from '../parts/Values.tsx';
 import { SchemaForm } from '../forms/SchemaForm.tsx';
-import { acceptedEvents, wildcards, type EventForm, eventForm } from '../../model/forms/known-forms.ts';
-import { type ActorState, actorsAt } from '../../model/actor-state.ts';
+import { acceptedEvents, wildcards, eventForm } from '../../model/forms/known-forms.ts';
+import { actorsAt } from '../../model/actor-state.ts';
 
 /** Sends an event to a live actor: those that it accepts now are offered, with a form where their shape is known. */
 export function SendDialog() {
@@ -178,28 +178,10 @@ function noteOf({ type, accepted, patterns, isAccepted }: EventDraft): string {
   return accepted.length === 0 ? 'It takes no event from outside now.' : '';
 }
 
-/** An event that is being written: who gets it, what it is, and what it carries. */
-interface EventDraft {
-  /** Who could get it: the machines that live, as of now. */
-  readonly live: readonly ActorState[];
-  readonly to: string | null;
-  readonly type: string;
-  /** What the machine takes now: types, and wildcards. */
-  readonly accepted: readonly string[];
-  readonly patterns: readonly string[];
-  readonly isAccepted: boolean;
-  readonly form: EventForm;
-  /** Changes with the form. */
-  readonly formKey: string;
-  readonly filled: FormState;
-  readonly reading: FormReading;
-  readonly address: (to: string) => void;
-  readonly choose: (type: string) => void;
-  readonly fill: (next: FormState) => void;
-}
+type EventDraft = ReturnType<typeof useEventDraft>;
 
-/** Keeps an event while it is written. What was filled in for one type is there again when it is chosen again. */
-function useEventDraft(state: PageState): EventDraft {
+/** Keeps an event while it is written: who gets it, what it is, and what it carries. What was filled in for one type is there again when it is chosen again. */
+function useEventDraft(state: PageState) {
   void state.revision.value;
   const session = state.session.value;
   const [wanted, setWanted] = useState(state.focus.value);
@@ -232,11 +214,11 @@ function useEventDraft(state: PageState): EventDraft {
     formKey,
     filled,
     reading: readForm(form, filled),
-    address: (to) => {
+    address: (to: string): void => {
       setWanted(to);
       setTyped(null);
     },
-    choose: setTyped,
-    fill: (next) => setForms({ ...forms, [formKey]: next }),
+    choose: (chosen: string): void => setTyped(chosen),
+    fill: (next: FormState): void => setForms({ ...forms, [formKey]: next }),
   };
 }

@@ -129,6 +129,8 @@ function FormControl(props: FormControlProps) {
     value: text ?? '',
     onInput: ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) => onText(currentTarget.value),
   };
+  const read = ({ currentTarget: { value, validity } }: { readonly currentTarget: HTMLInputElement }): void =>
+    onText(validity.badInput ? UNREADABLE : value);
   switch (control) {
     case 'check':
       return (
@@ -146,7 +148,7 @@ function FormControl(props: FormControlProps) {
           {(field.empty !== 'needed' || text === null) && <option value="">{NOTHING[field.empty]}</option>}
           {field.choices.map(({ key, label }) => (
             <option key={key} value={key}>
-              {escapedLine(label, 80)}
+              {escapedLine(label, 300)}
             </option>
           ))}
         </select>
@@ -163,20 +165,21 @@ function FormControl(props: FormControlProps) {
         />
       );
     case 'number':
+    case 'date':
       return (
         <input
           {...common}
           class="field"
-          type="number"
+          type={control}
           step={stepOf(field)}
           min={boundOf(field, 'minimum')}
           max={boundOf(field, 'maximum')}
           value={text === UNREADABLE ? undefined : (text ?? '')}
-          onInput={({ currentTarget: { value, validity } }) => onText(validity.badInput ? UNREADABLE : value)}
+          onInput={read}
+          // A part of a date is no input.
+          onKeyUp={read}
         />
       );
-    case 'date':
-      return <input {...typed} type="date" />;
     case 'text':
       return <input {...typed} inputMode={keyboardFor(field)} autocomplete="off" />;
   }
@@ -190,7 +193,7 @@ const NOTHING: { readonly [empty in SchemaField['empty']]: string } = {
   text: 'empty',
 };
 
-/** What a browser does not report for a number field: it holds something that is not a number. */
+/** What a browser does not report: a field holds something that is no number or no date. */
 const UNREADABLE = 'no number';
 
 function stepOf({ schema }: SchemaField): number | 'any' {

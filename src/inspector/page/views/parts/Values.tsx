@@ -112,11 +112,12 @@ function Branch({ entries, list, open }: BranchProps) {
 }
 
 function Entries({ entries, open }: { readonly entries: readonly (readonly [string, Json])[]; readonly open: number }) {
+  const most = open === Infinity ? FURTHER : 120;
   return (
     <>
       {entries.map(([key, inner]) => (
         <li key={key}>
-          <span class="key">{escapedLine(key, open === Infinity ? FURTHER : 120)}</span>
+          <span class="key">{escapedLine(quoted(key), most)}</span>
           <span class="dim">: </span>
           <Value value={inner} open={open - 1} />
         </li>
@@ -124,6 +125,9 @@ function Entries({ entries, open }: { readonly entries: readonly (readonly [stri
     </>
   );
 }
+
+/** A name as it is, or in quotes where it could be taken for more than a name. */
+const quoted = (key: string): string => (/^[\p{L}\p{N}_.$@/-]+$/u.test(key) ? key : JSON.stringify(key));
 
 /** An object of few members needs no heading. */
 function isSmall(value: Json): value is JsonObject {

@@ -189,6 +189,7 @@ function Answers({ item, draft, sent, onAnswer }: AnswersProps) {
         >
           {edited === null ? 'Approve' : 'Approve with edits'}
         </Button>
+        {edited !== null && <Button onClick={() => setEdited(null)}>Discard edits</Button>}
         {edited === null && (
           <>
             <Button disabled={sent} onClick={() => approve(true)}>

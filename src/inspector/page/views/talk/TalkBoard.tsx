@@ -174,7 +174,7 @@ function MessageBox() {
         placeholder="Say something to the agent while it works"
         onInput={(event) => write(event.currentTarget.value)}
         onKeyDown={(event) => {
-          if (event.key !== 'Enter' || event.shiftKey) return;
+          if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
           event.preventDefault();
           send('message.steered');
         }}
