@@ -136,11 +136,11 @@ function write(outDir: string, { fileName, code, map, isEntry }: OutputChunk): v
 }
 
 /** `before`: the mappings of lines that were put before the chunk. */
-function linesOf({ version, file, sources: paths, mappings }: SourceMap, code: string, before: string) {
+function linesOf({ version, sources: paths, mappings }: SourceMap, code: string, before: string) {
   const root = /^(?:\.\.\/)+src\//.exec(paths[0] ?? '')?.[0] ?? '';
   const sourceRoot = paths.every((path) => path.startsWith(root)) ? root : '';
   const sources = paths.map((path) => path.slice(sourceRoot.length));
-  return { version, file, sourceRoot, sources, names: [], mappings: before + lineMappings(mappings, code) };
+  return { version, sourceRoot, sources, names: [], mappings: before + lineMappings(mappings, code) };
 }
 
 function refuseCircles(chunks: readonly OutputChunk[]): void {
