@@ -102,7 +102,10 @@ test('a database of an older version is updated once where two processes open it
   const { exec } = DatabaseSync.prototype;
   let isFirst = true;
   // The other one is done with it after this one has seen how old it is.
-  using _between = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function between(this: DatabaseSync, sql) {
+  using _between = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function between(
+    this: DatabaseSync,
+    sql,
+  ) {
     if (isFirst && sql === 'begin immediate') {
       isFirst = false;
       void sqliteJournal(copy).list?.();
