@@ -140,7 +140,7 @@ function linesOf({ version, sources: paths, mappings }: SourceMap, code: string,
   const root = /^(?:\.\.\/)+src\//.exec(paths[0] ?? '')?.[0] ?? '';
   const sourceRoot = paths.every((path) => path.startsWith(root)) ? root : '';
   const sources = paths.map((path) => path.slice(sourceRoot.length));
-  return { version, sourceRoot, sources, names: [], mappings: before + lineMappings(mappings, code) };
+  return { version, sourceRoot, sources, mappings: before + lineMappings(mappings, code) };
 }
 
 function refuseCircles(chunks: readonly OutputChunk[]): void {

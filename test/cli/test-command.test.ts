@@ -147,6 +147,38 @@ for (const names of calls) {
   expect([mended.passed, mended.printed]).toEqual([true, expect.stringContaining('pass 4')]);
 });
 
+test('a call of an MCP server that failed is made again on the server', async () => {
+  const server = join(root, 'node_modules/@modelcontextprotocol/server-filesystem/dist/index.js');
+  const files = { command: process.execPath, args: [server, folder], policy: 'allow' };
+  writeFileSync(
+    join(folder, 'agent.ts'),
+    `import { createAgent } from 'signalbox';
+export default (options) => createAgent({ mcpServers: { files: ${JSON.stringify(files)} }, ...options });`,
+  );
+  const read = {
+    content: '',
+    toolCalls: [{ name: 'files_read_text_file', arguments: { path: join(folder, 'note') } }],
+  };
+  writeFileSync(
+    join(folder, 'production.ts'),
+    `import make from './agent.ts';
+import { scriptedModel } from 'signalbox/testing';
+import { fileJournal } from 'signalbox/journal';
+const agent = make({ model: scriptedModel([${JSON.stringify(read)}, 'No.']), journal: fileJournal('.signalbox/runs'), silent: true });
+console.log((await agent.run('Read.')).runId);
+await agent.close();`,
+  );
+  const program = [...BUNDLED, '--conditions=@signalbox/source', 'production.ts'];
+  const runId = spawnSync(process.execPath, program, { cwd: folder, encoding: 'utf8' }).stdout.trim();
+  const { code, stdout, stderr } = await runCli(['test', runId, '--agent', 'agent.ts'], { cwd: folder });
+  expect([code, stderr, stdout]).toEqual([0, '', expect.stringContaining("'files_read_text_file' failed")]);
+  const failing = runTests('node');
+  expect([failing.passed, failing.printed]).toEqual([false, expect.stringContaining('ENOENT')]);
+  writeFileSync(join(folder, 'note'), 'hello');
+  const mended = runTests('node');
+  expect([mended.passed, mended.printed]).toEqual([true, expect.stringContaining('pass 1')]);
+});
+
 test('a run that was stopped in a loop becomes a vitest test for the call that gave nothing new', async () => {
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', devDependencies: { vitest: '*' } }));
   // What it gave is a part of what it should give, and another call, which is replayed, gave the same.

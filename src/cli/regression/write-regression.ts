@@ -12,6 +12,7 @@ import { type SimulatedModule, loadSimulated } from '../simulate/simulate-agent.
 import { type TestText, quoted, readRunner, writeTest } from './test-files.ts';
 import { digest } from '../../json/digest.ts';
 import type { RecordLine, StartRecord } from '../../journal/format/record.ts';
+import type { ChildSetup } from '../../machines/contract/agent-setup.ts';
 import { isErrorResult } from '../../tools/result.ts';
 
 /** Writes a test that fails for what went wrong in a run, or for a seed of a simulation. Exit code 0 when it does. */
@@ -92,7 +93,11 @@ async function ofRun(recording: Recording, { agent }: SimulatedModule, runner: '
   if (cause === null)
     return `Nothing in run ${escaped(runId)} of '${escaped(agentName)}' can be done again: no tool failed or was called in a loop. Replay it, and say in a test how it should have ended.`;
   const { kind, tool, callId, outcome } = cause;
+  if (callId.includes('.') && serverTools(recording.head.children).includes(tool))
+    return `'${tool}' failed first, and is a tool of an MCP server of an agent below: a test does not connect these.`;
   const name = `${tool}-${runId}`.replaceAll(/[^\w.-]+/g, '-');
+  const own = typeof agent === 'function' ? agent({ silent: true }) : agent;
+  const isOfServer = !callId.includes('.') && !own.tools.has(tool);
   const made = typeof agent === 'function' ? 'agent({ silent: true })' : 'agent';
   const isHere = `event.callId === ${quoted(callId)}`;
   const [judged, wanted] =
@@ -114,7 +119,8 @@ async function ofRun(recording: Recording, { agent }: SimulatedModule, runner: '
     recording: { name: `${name}.jsonl`, text: normalizeRecording(cause.past) },
     body: [
       `// Run ${escaped(runId)}, up to this call. From there on the tools run, and the model says nothing more.`,
-      `const run = replay(recording, ${made}, {`,
+      ...(isOfServer ? [`const owner = ${made};`, 'await owner.ready();'] : []),
+      `const run = replay(recording, ${isOfServer ? 'owner' : made}, {`,
       "  allow: ['prompt', 'tools'],",
       "  then: scriptedModel(['Done.']),",
       '});',
@@ -123,12 +129,22 @@ async function ofRun(recording: Recording, { agent }: SimulatedModule, runner: '
       '  if (event.replayed) continue;',
       ...judged,
       '}',
+      ...(isOfServer ? ['await owner.close();'] : []),
       wanted,
     ],
   };
-  const own = typeof agent === 'function' ? agent({ silent: true }) : agent;
   refuseSecrets(test, own);
-  return { test, name, says: saysOf(cause), fails: await failsNow(cause, own) };
+  if (isOfServer) await own.ready();
+  const fails = await failsNow(cause, own).finally(() => own.close());
+  return { test, name, says: saysOf(cause), fails };
+}
+
+/** The names of the tools that agents below have of MCP servers. */
+function serverTools(children: readonly ChildSetup[] = []): readonly string[] {
+  return children.flatMap(({ setup: { toolset, children: below } }) => [
+    ...toolset.tools.flatMap(({ name, origin }) => (origin.kind === 'mcp' ? [name] : [])),
+    ...serverTools(below),
+  ]);
 }
 
 function saysOf({ kind, tool, outcome, line }: RecordedCause): string {

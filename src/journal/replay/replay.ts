@@ -31,8 +31,8 @@ export interface ReplayOptions {
    */
   readonly until?: number | AgentState | ((point: ReplayPoint) => boolean);
   /**
-   * Answers from there on, such as a scripted model. Local tools then run live; MCP tools do not, because nothing is
-   * connected. What was in flight keeps its recorded outcome.
+   * Answers from there on, such as a scripted model. Tools then run live, those of MCP servers if `agent.ready()` was
+   * awaited: a replay connects nothing. What was in flight keeps its recorded outcome.
    */
   readonly then?: Model;
 }

@@ -18,7 +18,7 @@ import type { VirtualTime } from './virtual-time.ts';
 /** An agent, as far as a simulation drives it. */
 export interface SimulatedAgent
   extends
-    Pick<Agent<unknown, SomeRun>, 'resume' | 'configure' | 'tools' | 'options' | 'setHistory'>,
+    Pick<Agent<unknown, SomeRun>, 'resume' | 'configure' | 'tools' | 'options' | 'setHistory' | 'ready' | 'close'>,
     Replayable<SomeRun> {
   run(input: string, options?: RunOptions): SomeRun;
 }
