@@ -94,7 +94,7 @@ async function ofRun(recording: Recording, { agent }: SimulatedModule, runner: '
     return `Nothing in run ${escaped(runId)} of '${escaped(agentName)}' can be done again: no tool failed or was called in a loop. Replay it, and say in a test how it should have ended.`;
   const { kind, tool, callId, outcome } = cause;
   if (callId.includes('.') && serverTools(recording.head.children).includes(tool))
-    return `'${tool}' failed first, and is a tool of an MCP server of an agent below: a test does not connect these.`;
+    return `'${escaped(tool)}' failed first, and is a tool of an MCP server of an agent below: a test does not connect these.`;
   const name = `${tool}-${runId}`.replaceAll(/[^\w.-]+/g, '-');
   const own = typeof agent === 'function' ? agent({ silent: true }) : agent;
   const isOfServer = !callId.includes('.') && !own.tools.has(tool);
