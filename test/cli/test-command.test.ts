@@ -147,29 +147,42 @@ for (const names of calls) {
   expect([mended.passed, mended.printed]).toEqual([true, expect.stringContaining('pass 4')]);
 });
 
-test('a call of an MCP server that failed is made again on the server', async () => {
+/** Writes an agent with an MCP server that reads this folder, or with an agent below that has one; runs it in production. */
+function withServer(isBelow: boolean): string {
   const server = join(root, 'node_modules/@modelcontextprotocol/server-filesystem/dist/index.js');
   const files = { command: process.execPath, args: [server, folder], policy: 'allow' };
-  writeFileSync(
-    join(folder, 'agent.ts'),
-    `import { createAgent } from 'signalbox';
-export default (options) => createAgent({ mcpServers: { files: ${JSON.stringify(files)} }, ...options });`,
-  );
   const read = {
     content: '',
     toolCalls: [{ name: 'files_read_text_file', arguments: { path: join(folder, 'note') } }],
   };
+  const ask = { content: '', toolCalls: [{ name: 'below', arguments: { task: 'Read.' } }] };
+  const reader = `createAgent({ name: 'below', silent: true, model: scriptedModel([${JSON.stringify(read)}, 'No.']), mcpServers: { files } })`;
+  writeFileSync(
+    join(folder, 'agent.ts'),
+    `import { createAgent } from 'signalbox';
+import { scriptedModel } from 'signalbox/testing';
+const files = ${JSON.stringify(files)};
+const below = ${isBelow ? `[${reader}]` : '[]'};
+export default (options) => createAgent({ ${isBelow ? 'children: below' : 'mcpServers: { files }'}, ...options });
+export const close = () => Promise.all(below.map((agent) => agent.close()));`,
+  );
   writeFileSync(
     join(folder, 'production.ts'),
-    `import make from './agent.ts';
+    `import make, { close } from './agent.ts';
 import { scriptedModel } from 'signalbox/testing';
 import { fileJournal } from 'signalbox/journal';
-const agent = make({ model: scriptedModel([${JSON.stringify(read)}, 'No.']), journal: fileJournal('.signalbox/runs'), silent: true });
+const model = scriptedModel([${JSON.stringify(isBelow ? ask : read)}, 'No.']);
+const agent = make({ model, journal: fileJournal('.signalbox/runs'), silent: true });
 console.log((await agent.run('Read.')).runId);
-await agent.close();`,
+await agent.close();
+await close();`,
   );
   const program = [...BUNDLED, '--conditions=@signalbox/source', 'production.ts'];
-  const runId = spawnSync(process.execPath, program, { cwd: folder, encoding: 'utf8' }).stdout.trim();
+  return spawnSync(process.execPath, program, { cwd: folder, encoding: 'utf8' }).stdout.trim();
+}
+
+test('a call of an MCP server that failed is made again on the server', async () => {
+  const runId = withServer(false);
   const { code, stdout, stderr } = await runCli(['test', runId, '--agent', 'agent.ts'], { cwd: folder });
   expect([code, stderr, stdout]).toEqual([0, '', expect.stringContaining("'files_read_text_file' failed")]);
   const failing = runTests('node');
@@ -177,6 +190,13 @@ await agent.close();`,
   writeFileSync(join(folder, 'note'), 'hello');
   const mended = runTests('node');
   expect([mended.passed, mended.printed]).toEqual([true, expect.stringContaining('pass 1')]);
+});
+
+test('a call of an MCP server of an agent below becomes no test, which could never pass', async () => {
+  const runId = withServer(true);
+  const { code, stdout, stderr } = await runCli(['test', runId, '--agent', 'agent.ts'], { cwd: folder });
+  expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('of an MCP server of an agent below')]);
+  expect(readdirSync(folder)).not.toContain('test');
 });
 
 test('a run that was stopped in a loop becomes a vitest test for the call that gave nothing new', async () => {
