@@ -228,7 +228,7 @@ export interface Agent<TContext = unknown, TRun = Run>
    *
    * @example setInterval(() => void agent.wake(), 60_000);
    */
-  wake(options?: WakeOptions): Promise<readonly WokenRun[]>;
+  wake(options?: WakeOptions<TContext>): Promise<readonly WokenRun[]>;
   configure(options: ConfigurableOptions): void;
   /** The agent machine with this agent's actors: live, not recorded. */
   readonly machine: typeof agentMachine;

@@ -81,7 +81,7 @@ export const TAKERS: Readonly<Record<string, Taker>> = {
   },
   'agent.resumeOrphans': {
     call: (options) => untypedOf(agent(), 'resumeOrphans', options),
-    takes: { olderThan: 5, limit: 1, context: { limmit: 1 } },
+    takes: { olderThan: 5, limit: 1, context: { limmit: 1 }, contextFor: () => 1 },
     slip: ['limmit', 'limit'],
   },
   'agent.approve': {
@@ -101,7 +101,7 @@ export const TAKERS: Readonly<Record<string, Taker>> = {
   },
   'agent.wake': {
     call: (options) => untypedOf(agent(), 'wake', options),
-    takes: { due: new Date(0), limit: 1, context: 1 },
+    takes: { due: new Date(0), limit: 1, context: 1, contextFor: () => 1 },
     slip: ['limt', 'limit'],
   },
   'agent.close': {

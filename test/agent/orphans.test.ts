@@ -2,7 +2,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
+import type { RunOptions } from '../../src/agent/options/run-options.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
+import type { RunSummary } from '../../src/journal/format/tally.ts';
 import type { JournalStore } from '../../src/journal/run/run-journal.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
@@ -15,12 +17,16 @@ const worker = (journal: JournalStore, more: AgentOptions = {}) =>
   createAgent({ name: 'worker', model: scriptedModel(['Done.']), silent: true, journal, ...more });
 
 /** A run of the worker that was released in the middle of a call. */
-async function released(journal: JournalStore, runId: string, more: AgentOptions = {}): Promise<void> {
+async function released(
+  journal: JournalStore,
+  runId: string,
+  { metadata = {}, ...more }: AgentOptions & Pick<RunOptions, 'metadata'> = {},
+): Promise<void> {
   const run = worker(journal, {
     model: scriptedModel([calls(['hold'])]),
     tools: [fakeTool('hold', [() => new Promise(() => undefined)], { effects: 'idempotent' })],
     ...more,
-  }).run('Hold', { runId });
+  }).run('Hold', { runId, metadata });
   for await (const event of run) if (event.type === 'tool.started') break;
   expect(await run.release()).toBe(true);
 }
@@ -108,4 +114,31 @@ test('a run that is taken up again and again without progress ends as a crash lo
 test('a journal that only begins runs cannot resume any', async () => {
   const { open } = memoryJournal();
   await expect(worker({ open }).resumeOrphans()).rejects.toMatchObject({ code: 'journal-cannot-resume' });
+});
+
+test('each run continues with the context of its own user; one whose context fails is left as it is', async () => {
+  const journal = memoryJournal();
+  for (const userId of ['ada', 'bob', 'eve'])
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    await released(journal, `of-${userId}`, { metadata: { userId } });
+  const as: unknown[] = [];
+  const holds = fakeTool('hold', [(_args, { context }) => as.push(context)], { effects: 'idempotent' });
+  const agent = worker(journal, { tools: [holds], model: scriptedModel(['Done.', 'Done.', 'Done.']) });
+  const contextFor = async ({ runId, metadata }: RunSummary): Promise<unknown> => {
+    if (runId === 'of-bob') throw new Error('Bob has left.');
+    return { user: metadata['userId'] };
+  };
+  const { runs, refused } = await agent.resumeOrphans({ context: { user: 'nobody' }, contextFor });
+  await Promise.all(runs);
+  expect(runs.map(({ runId }) => runId)).toEqual(['of-ada', 'of-eve']);
+  expect(refused).toEqual([{ runId: 'of-bob', error: new Error('Bob has left.') }]);
+  expect(as).toEqual([{ user: 'ada' }, { user: 'eve' }]);
+  expect(await journal.list?.({ state: 'interrupted' })).toMatchObject([{ runId: 'of-bob' }]);
+  expect(await agent.wake({ contextFor })).toMatchObject([
+    { runId: 'of-bob', result: null, error: { message: 'Bob has left.' } },
+  ]);
+  expect(await agent.wake({ contextFor: () => 'someone' })).toMatchObject([
+    { runId: 'of-bob', result: { status: 'answered' } },
+  ]);
+  expect(as).toEqual([{ user: 'ada' }, { user: 'eve' }, 'someone']);
 });

@@ -97,7 +97,12 @@ export function checkWake(given: WakeOptions): void {
     throw new TypeError("agent.wake: option 'limit' must be a whole number from 1 on.");
 }
 
-const checkWakeNames = optionsOf<WakeOptions>('agent.wake', DOCS, { due: true, limit: true, context: true });
+const checkWakeNames = optionsOf<WakeOptions>('agent.wake', DOCS, {
+  due: true,
+  limit: true,
+  context: true,
+  contextFor: true,
+});
 
 /** Refuses options of `agent.resumeOrphans` that are not known, and numbers that are none. */
 export function checkOrphans(given: OrphanOptions): void {
@@ -112,6 +117,7 @@ const checkOrphansNames = optionsOf<OrphanOptions>('agent.resumeOrphans', DOCS, 
   olderThan: true,
   limit: true,
   context: true,
+  contextFor: true,
 });
 
 /** Refuses options of an approval that are not known, and values that no call can get or that a person did not mean. */

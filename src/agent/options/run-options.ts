@@ -3,6 +3,7 @@ import type { CheckOutputContext, OutputOf } from './output-options.ts';
 import type { OutputMode } from '../../machines/contract/agent-setup.ts';
 import type { Message } from '../../actors/model.ts';
 import type { Recording } from '../../journal/format/recording.ts';
+import type { RunSummary } from '../../journal/format/tally.ts';
 import type { RunPort } from '../../inspector/frames/run-port.ts';
 import type { RunReason, RunResult } from '../../machines/contract/run-result.ts';
 import type { ForkOptions } from '../../journal/replay/fork.ts';
@@ -139,14 +140,24 @@ export interface ListToolsOptions {
   readonly verbose?: boolean;
 }
 
+/** The `context` of runs that are continued, which is never written: one value, or one for each run. */
+interface ContextOptions<TContext> {
+  /** The value that their tools get. */
+  readonly context?: TContext;
+  /**
+   * Instead of `context`: asked for each run before it is continued. A run for which it throws or rejects is left as it is, with that error.
+   *
+   * @example contextFor: ({ metadata }) => sessionOf(metadata.userId)
+   */
+  readonly contextFor?: (run: RunSummary) => TContext | Promise<TContext>;
+}
+
 /** Which runs `agent.resumeOrphans` resumes. */
-export interface OrphanOptions<TContext = unknown> {
+export interface OrphanOptions<TContext = unknown> extends ContextOptions<TContext> {
   /** Only runs that began at least this many milliseconds ago. Default 0: all whose lock is free. */
   readonly olderThan?: number;
   /** At most this many, oldest first. Default: all. */
   readonly limit?: number;
-  /** The value that their tools get. */
-  readonly context?: TContext;
 }
 
 /** A run that could not be resumed, and why: a `ResumeError`, a `RecordingError` or an error of the journal. */
@@ -195,13 +206,11 @@ export type Delivery =
   | { readonly delivered: false; readonly reason: RunReason | 'over' | 'too-many' | 'kept' };
 
 /** Which stored runs `agent.wake` continues. */
-export interface WakeOptions {
+export interface WakeOptions<TContext = unknown> extends ContextOptions<TContext> {
   /** Timers due by then (a number is in milliseconds since 1970) count as expired. Default: now. */
   readonly due?: Date | number;
   /** At most this many runs, oldest first. Default 100. */
   readonly limit?: number;
-  /** The value that their tools get. */
-  readonly context?: unknown;
 }
 
 /** A stored run that was continued. */

@@ -130,8 +130,8 @@ export function pastRuns(core: AgentCore, owner: Owner): PastRuns {
     },
     carryOn,
     wake: (given) => {
-      const how = { context: given.context, park: true, tries: 0, after: undefined, onStable: () => undefined };
-      const resume: Sleeper['resume'] = (runId, isWanted) => carryOn(runId, { ...how, isWanted });
+      const how = { park: true, tries: 0, after: undefined, onStable: () => undefined };
+      const resume: Sleeper['resume'] = (runId, context, isWanted) => carryOn(runId, { ...how, context, isWanted });
       return wakeRuns({ agent: core.name, store: core.journal(), resume }, given);
     },
     orphans: (options) => resumeOrphans({ agent: core.name, journal: core.journal(), carryOn }, options),
@@ -166,28 +166,29 @@ export async function exploredStart(
 /** Resumes an agent's runs that have not ended and that no process writes, oldest first, except those that wait for a person. */
 async function resumeOrphans(
   { agent, journal, carryOn }: Pick<PastRuns, 'carryOn'> & { readonly agent: string; readonly journal: JournalStore },
-  { olderThan = 0, limit = Number.POSITIVE_INFINITY, context }: OrphanOptions,
+  { olderThan = 0, limit = Number.POSITIVE_INFINITY, context, contextFor = () => context }: OrphanOptions,
 ): Promise<ResumedOrphans<AnyRun>> {
   if (journal.list === undefined || journal.take === undefined) throw new ResumeError('journal-cannot-resume', agent);
   const latest = Date.now() - olderThan;
   const orphans = (await journal.list({ agent, state: 'interrupted' })).filter(({ at }) => Date.parse(at) <= latest);
   const runs: AnyRun[] = [];
   const refused: RefusedRun[] = [];
-  for (const { runId } of orphans.toReversed()) {
+  for (const orphan of orphans.toReversed()) {
     if (runs.length >= limit) break;
-    const live = Promise.withResolvers<null>();
-    const run = carryOn(runId, { context, tries: 0, after: undefined, onStable: () => live.resolve(null) });
-    // oxlint-disable-next-line no-await-in-loop -- others may take a run meanwhile: no more are held than are asked for
-    const error: unknown = await Promise.race([
-      live.promise,
-      run.then(
-        // It was played to its end: another process was faster.
-        () => new JournalError('run-locked', runId, 'the journal'),
-        (reason: unknown) => reason,
-      ),
-    ]);
-    if (error === null) runs.push(run);
-    else if (!isGoneElsewhere(error)) refused.push({ runId, error });
+    const { runId } = orphan;
+    try {
+      const live = Promise.withResolvers<null>();
+      // oxlint-disable-next-line no-await-in-loop -- others may take a run meanwhile: no more are held than are asked for
+      const how = { context: await contextFor(orphan), tries: 0, after: undefined, onStable: () => live.resolve(null) };
+      const run = carryOn(runId, how);
+      // It was played to its end: another process was faster.
+      const isOver = run.then(() => Promise.reject(new JournalError('run-locked', runId, 'the journal')));
+      // oxlint-disable-next-line no-await-in-loop -- see above
+      await Promise.race([live.promise, isOver]);
+      runs.push(run);
+    } catch (error) {
+      if (!isGoneElsewhere(error)) refused.push({ runId, error });
+    }
   }
   return { runs, refused };
 }

@@ -20,13 +20,13 @@ export interface Sleeper {
   readonly agent: string;
   readonly store: JournalStore;
   /** Rejects with a `JournalError` (`run-locked`) if the run, once it was taken, is not to be continued. */
-  readonly resume: (runId: string, isWanted: (recording: Recording) => boolean) => AnyRun;
+  readonly resume: (runId: string, context: unknown, isWanted: (recording: Recording) => boolean) => AnyRun;
 }
 
 /** Continues the stored runs of an agent that can, the oldest first, one after the other. */
 export async function wakeRuns(
   { agent, store, resume }: Sleeper,
-  { due: by = Date.now(), limit = 100 }: WakeOptions,
+  { due: by = Date.now(), limit = 100, context, contextFor = () => context }: WakeOptions,
 ): Promise<readonly WokenRun[]> {
   const due = new Date(by);
   if (store.list === undefined || store.read === undefined || store.take === undefined)
@@ -36,10 +36,10 @@ export async function wakeRuns(
     store.list({ agent, state: 'interrupted', due: due.toISOString() }),
   ]);
   const woken: WokenRun[] = [];
-  for (const { runId } of [...waiting, ...interrupted].toSorted(oldestFirst)) {
+  for (const run of [...waiting, ...interrupted].toSorted(oldestFirst)) {
     if (woken.length >= limit) break;
     // oxlint-disable-next-line no-await-in-loop -- one run after the other
-    const one = await wake(runId, due, { store, resume });
+    const one = await wake(run, due, { store, resume, contextFor });
     if (one !== null) woken.push(one);
   }
   return woken;
@@ -47,17 +47,18 @@ export async function wakeRuns(
 
 /** Null: it cannot continue, or another process has it. */
 async function wake(
-  runId: string,
+  run: RunSummary,
   due: Date,
-  { store, resume }: Pick<Sleeper, 'store' | 'resume'>,
+  { store, resume, contextFor }: Pick<Sleeper, 'store' | 'resume'> & Pick<Required<WakeOptions>, 'contextFor'>,
 ): Promise<WokenRun | null> {
+  const { runId } = run;
   try {
     const recording = (await store.read?.(runId)) ?? null;
     if (recording === null || !canContinue(recording, due)) return null;
     const known = recording.lines.length;
     // Another may have continued it meanwhile: to its end, or to where it waits again.
     const isWanted = (taken: Recording): boolean => taken.lines.length === known || canContinue(taken, due);
-    const result: AnyResult = await resume(runId, isWanted);
+    const result: AnyResult = await resume(runId, await contextFor(run), isWanted);
     return { runId, result, error: null };
   } catch (error) {
     if (error instanceof JournalError && error.code === 'run-locked') return null;
