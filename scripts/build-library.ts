@@ -33,6 +33,8 @@ const LAYERS: Readonly<Record<string, RegExp>> = {
   postgres: /src\/journal\/postgres\//,
   // Pages bundle it: nothing else may be in it.
   store: /src\/store\//,
+  // The part of `signalbox/ui` for pages, which take nothing else of it.
+  transport: /src\/ui\/ai-sdk\/chat-transport\.ts$/,
   ui: /src\/ui\/index\.ts$/,
   security: /src\/security\/index\.ts$/,
   // Simulated servers need no client.
@@ -55,8 +57,8 @@ const LAYERS: Readonly<Record<string, RegExp>> = {
 /**
  * Bundles the library into a folder: `<subpath>/index.js` for each subpath, `cli/main.js`, and the chunks that they share,
  * so that a class is the same whichever subpath it comes from. Packages stay imports, and what was loaded late still is.
- * Each entry but those for pages first loads the check of Node's version. Source maps lead to the lines of `src/` and hold no sources. Throws when
- * chunks import each other in a circle, or code of the library came into one of the command's.
+ * Each entry but those for pages first loads the check of Node's version. Only the command imports modules of Node: see `withoutNodeImports`.
+ * Source maps lead to the lines of `src/` and hold no sources. Throws when chunks import each other in a circle, or code of the library came into one of the command's.
  */
 export async function buildLibrary(outDir: string): Promise<void> {
   const chunks = await chunksOf([...exportedSources(), ...MORE_ENTRIES], outDir);
@@ -130,9 +132,30 @@ function write(outDir: string, { fileName, code, map, isEntry }: OutputChunk): v
   const checks = isEntry && fileName !== 'cli/main.js' && !FOR_PAGES.includes(fileName) && !code.startsWith(first);
   mkdirSync(dirname(file), { recursive: true });
   // The map names the sources as well.
-  const bare = code.replaceAll(/^\/\/ src\/\S+\.ts$/gm, '');
+  const named = code.replaceAll(/^\/\/ src\/\S+\.ts$/gm, '');
+  const bare = /^(?:chunks\/)?cli\b/.test(fileName) ? named : withoutNodeImports(named);
   writeFileSync(file, checks ? first + bare : bare);
   if (map !== null) writeFileSync(`${file}.map`, JSON.stringify(linesOf(map, code, checks ? ';' : '')));
+}
+
+/**
+ * A chunk that asks Node for its modules instead of importing them, line by line. What a page never calls is in its bundle nevertheless, and
+ * there a bundler need not resolve `node:fs`: Turbopack, of Next, fails at that.
+ */
+function withoutNodeImports(code: string): string {
+  let isFirst = true;
+  const asked = code.replaceAll(
+    /^import (?:(\{[^}]*\})|(?:\* as )?(\w+)) from ("node:[^"]+");$/gm,
+    (_, names: string | undefined, whole: string, module: string) => {
+      const helper = isFirst ? '$node = (name) => globalThis.process?.getBuiltinModule?.(name) ?? {}, ' : '';
+      isFirst = false;
+      return `const ${helper}${names?.replaceAll(' as ', ': ') ?? whole} = $node(${module});`;
+    },
+  );
+  const all = asked.replaceAll(/\bimport\(("node:[^"]+")\)/g, 'globalThis.process?.getBuiltinModule?.($1)');
+  const left = /^.*(?:from |import\()"node:.*$/m.exec(all);
+  if (left !== null) throw new Error(`A chunk still imports a module of Node: ${left[0]}`);
+  return all;
 }
 
 /** `before`: the mappings of lines that were put before the chunk. */

@@ -6,7 +6,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { freePort } from '../test/support/free-port.ts';
 import { checkChat } from './chat-client.ts';
-import { checkReact } from './react-page.ts';
+import { checkOwnAgent, checkReact } from './react-page.ts';
 
 // Other people's projects around the packed tarball: vitest 3 to 5, package managers, TypeScript, bundlers and Next. Takes
 // minutes and a registry; `npm run check:consumers -- next` runs those whose names hold a word, `-- --quick` a choice of them.
@@ -97,6 +97,7 @@ async function nextApp(flag: readonly string[]): Promise<void> {
     }
     expectApp(said);
     await checkChat(`http://127.0.0.1:${port}`);
+    await checkOwnAgent(`http://127.0.0.1:${port}/`, 'Answered on the page. The chat has 2 messages.');
   } finally {
     server.kill();
     await once(server, 'exit');

@@ -23,8 +23,7 @@ interface Stage {
  * where the agent on it does not do what docs/agents.md says of `useActor`, or where there is no Chromium.
  */
 export async function checkReact(folder: string, env: NodeJS.ProcessEnv): Promise<void> {
-  if (executablePath === undefined) throw new Error('There is no Chromium: install it, or set CHROMIUM to its path.');
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
+  const browser = await startedBrowser();
   try {
     for (const [command, starts] of [
       ['serve', 2],
@@ -140,6 +139,28 @@ async function onStage(
     server.kill();
     await once(server, 'exit');
   }
+}
+
+/** Opens a page whose agent answers in the browser, and throws where it does not, or the page has an error. */
+export async function checkOwnAgent(url: string, expected: string): Promise<void> {
+  const browser = await startedBrowser();
+  try {
+    const page = await browser.newPage();
+    page.setDefaultTimeout(PATIENCE_MS);
+    const problems: string[] = [];
+    page.on('pageerror', ({ message }) => problems.push(message));
+    await page.goto(url);
+    await page.locator('#said', { hasText: 'messages' }).waitFor();
+    equal('what the page says', await page.locator('#said').textContent(), expected);
+    equal('problems of the page', problems, []);
+  } finally {
+    await browser.close();
+  }
+}
+
+function startedBrowser(): Promise<Browser> {
+  if (executablePath === undefined) throw new Error('There is no Chromium: install it, or set CHROMIUM to its path.');
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
 }
 
 async function untilServed(url: string): Promise<void> {

@@ -46,6 +46,11 @@ function loadedWith(file: string): readonly string[] {
       if (!/^(file:|[./])/.test(name) && context.parentURL?.startsWith(${JSON.stringify(url(''))})) names.add(name);
       return next(name, context);
     } });
+    const { getBuiltinModule } = process;
+    process.getBuiltinModule = (name) => {
+      names.add(name);
+      return getBuiltinModule(name);
+    };
     await import(${JSON.stringify(url(file))});
     console.log(JSON.stringify([...names]));`);
   const names: unknown = JSON.parse(told);
@@ -175,15 +180,36 @@ describe('a subpath of the built package, alone', () => {
   );
 });
 
-test('a bundler for browsers leaves out what only Node has, also in what is loaded late', async () => {
-  const { browser }: { readonly browser?: unknown } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', browser }));
-  const input = ['index.js', 'mcp/index.js', 'models/index.js', 'testing/index.js'].map((file) => join(dist, file));
-  const { output } = await build({ input, platform: 'browser', tsconfig: false, logLevel: 'silent', write: false });
+const forBrowsers = { platform: 'browser', tsconfig: false, logLevel: 'silent', write: false } as const;
+
+test('a bundler for browsers finds nothing that only Node has, also in what is loaded late', async () => {
+  const input = ['index.js', 'mcp/index.js', 'models/index.js', 'testing/index.js', 'ui/index.js'];
+  const { output } = await build({ ...forBrowsers, input: input.map((file) => join(dist, file)) });
   const names = output.flatMap((one) => (one.type === 'chunk' ? [...one.imports, ...one.dynamicImports] : []));
   expect(names).not.toEqual([]);
   // The client of `openai` looks for this one where it needs a file.
   expect(names.filter((name) => isBuiltin(name) && name !== 'node:buffer')).toEqual([]);
+});
+
+test('a page that only talks to a chat bundles nothing of an agent', async () => {
+  const { sideEffects }: { readonly sideEffects?: unknown } = JSON.parse(
+    readFileSync(join(root, 'package.json'), 'utf8'),
+  );
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', sideEffects }));
+  writeFileSync(join(folder, 'page.js'), `export { chatTransport } from ${JSON.stringify(url('ui/index.js'))};`);
+  const { output } = await build({ ...forBrowsers, input: join(folder, 'page.js') });
+  // What the page loads at once; the bundler also writes what parts that it left out would load late.
+  const loaded = new Set([output[0].fileName]);
+  for (const name of loaded)
+    for (const one of output)
+      if (one.type === 'chunk' && one.fileName === name) for (const next of one.imports) loaded.add(next);
+  const chunks = output.flatMap((one) =>
+    one.type === 'chunk' && loaded.has(one.fileName)
+      ? one.moduleIds.flatMap((id) => /chunks[/\\](.*)\.js$/.exec(id)?.[1] ?? [])
+      : [],
+  );
+  expect(chunks).toContain('transport');
+  expect(chunks.filter((name) => !/^(?:json|platform|store|transport|version)$/.test(name))).toEqual([]);
 });
 
 test('a class is the same, whichever subpath it comes from', () => {

@@ -27,6 +27,7 @@ const OF_REPOSITORY = [
   'CONTRIBUTING.md',
   'docs/architecture.md',
   'docs/from-gaia.md',
+  'docs/scaling.md',
   'docs/ui-from-ai-sdk.md',
 ];
 const shipped = documents()
