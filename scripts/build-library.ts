@@ -140,14 +140,16 @@ function write(outDir: string, { fileName, code, map, isEntry }: OutputChunk): v
 
 /**
  * A chunk that asks Node for its modules instead of importing them, line by line. What a page never calls is in its bundle nevertheless, and
- * there a bundler need not resolve `node:fs`: Turbopack, of Next, fails at that.
+ * there a bundler need not resolve `node:fs`: Turbopack, of Next, fails at that. Next's Edge Runtime has a `process` that is not Node's.
  */
 function withoutNodeImports(code: string): string {
   let isFirst = true;
   const asked = code.replaceAll(
     /^import (?:(\{[^}]*\})|(?:\* as )?(\w+)) from ("node:[^"]+");$/gm,
     (_, names: string | undefined, whole: string, module: string) => {
-      const helper = isFirst ? '$node = (name) => globalThis.process?.getBuiltinModule?.(name) ?? {}, ' : '';
+      const helper = isFirst
+        ? '$node = (name) => globalThis.process?.versions?.node ? process.getBuiltinModule(name) : {}, '
+        : '';
       isFirst = false;
       return `const ${helper}${names?.replaceAll(' as ', ': ') ?? whole} = $node(${module});`;
     },

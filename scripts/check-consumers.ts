@@ -97,6 +97,8 @@ async function nextApp(flag: readonly string[]): Promise<void> {
     }
     expectApp(said);
     await checkChat(`http://127.0.0.1:${port}`);
+    const edge = await fetch(`http://127.0.0.1:${port}/edge`);
+    expectText(await edge.text(), '["From the edge.","model-error"');
     await checkOwnAgent(`http://127.0.0.1:${port}/`, 'Answered on the page. The chat has 2 messages.');
   } finally {
     server.kill();

@@ -220,11 +220,21 @@ test.each<readonly [string, ChatModelOptions | object, RegExp]>([
   );
 });
 
-test('direct is refused where there is no Node', () => {
-  vi.stubGlobal('process', undefined);
+const refusing = () => {
+  throw new Error('A Node.js API is used which is not supported in the Edge Runtime.');
+};
+
+test.each([
+  ['a browser', undefined],
+  ['an edge runtime that has a part of it', { env: {}, getBuiltinModule: refusing, cwd: refusing }],
+])('direct is refused where there is no Node: %s', async (_where, its) => {
+  const server = await serve(['From elsewhere.']);
+  vi.stubGlobal('process', its);
   onTestFinished(() => void vi.unstubAllGlobals());
   expect(() => chatModel({ baseURL: 'http://model.test/v1', transport: 'direct' })).toThrow(/needs Node/);
-  expect(() => chatModel({ baseURL: 'http://model.test/v1' })).not.toThrow();
+  expect((await ask(chatModel({ baseURL: server.baseURL, model: 'm', apiKey: 'none' }))).content).toBe(
+    'From elsewhere.',
+  );
 });
 
 test('a client’s own retries hold, and its key is used for the list of models', async () => {

@@ -28,7 +28,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** The folder of this file. No `new URL(…, import.meta.url)`, which bundlers read as a file to be found and taken along. */
-const HERE = import.meta.dirname ?? process.cwd();
+const here = (): string => import.meta.dirname ?? process.cwd();
 
 /** Only plain names, one folder deep: nothing above the page's folder is ever read. */
 const NAME = /^(?:assets\/)?[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+$/;
@@ -69,9 +69,9 @@ export interface PagePlace {
 
 /** Finds the page of this package. Throws an error with the code `page-missing` where a bundler has left it behind. */
 export function ownPlace(): PagePlace {
-  const script = join(HERE, '../../../scripts/build-page.ts');
+  const script = join(here(), '../../../scripts/build-page.ts');
   // From a chunk of the package, from the sources of a clone that was built, from a bundle.
-  const places = [join(HERE, '../inspector/page'), join(HERE, '../../../dist/inspector/page'), ...installed()];
+  const places = [join(here(), '../inspector/page'), join(here(), '../../../dist/inspector/page'), ...installed()];
   const built = places.find((place) => existsSync(join(place, 'index.html'))) ?? null;
   if (built !== null || existsSync(script)) return { built, script };
   const message =
@@ -104,7 +104,7 @@ async function bundledPage(script: string): Promise<PageFiles> {
 function installed(): readonly string[] {
   // Not imported: bundlers follow createRequire, and would look for the file themselves.
   const { createRequire } = process.getBuiltinModule('node:module');
-  return [HERE, process.cwd()].flatMap((folder) => {
+  return [here(), process.cwd()].flatMap((folder) => {
     try {
       return [
         join(

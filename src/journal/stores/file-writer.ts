@@ -37,8 +37,6 @@ export interface FileWriting {
   readonly onClose: () => void | Promise<void>;
 }
 
-const sync = promisify(fdatasync);
-
 /** Begins the file of a new run. Throws a `JournalError` where there is one already. */
 export function createRunFile(writing: FileWriting, runId: string): Sink {
   const { files } = writing;
@@ -172,7 +170,7 @@ function runSink({ durability }: FileWriting, { path, folders, finish, ...begun 
     onClose: () => void | Promise<void>,
   ): Sink => {
     const flush = async (): Promise<void> => {
-      await sync(file);
+      await promisify(fdatasync)(file);
       for (const folder of unsynced) syncFolder(folder);
       unsynced = [];
     };

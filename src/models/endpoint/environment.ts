@@ -14,5 +14,7 @@ export function readVariable(env: Environment, name: string | undefined): string
 
 /** True where Node's own modules can be had: on Node and what is compatible with it. */
 export function runsOnNode(): boolean {
-  return typeof process !== 'undefined' && typeof process.getBuiltinModule === 'function';
+  // Next's Edge Runtime has a `process.getBuiltinModule` too, which throws.
+  const { versions } = typeof process === 'undefined' ? {} : process;
+  return versions?.node !== undefined;
 }
