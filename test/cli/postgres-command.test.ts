@@ -25,7 +25,7 @@ describe.skipIf(NO_POSTGRES !== '')('the command line on a Postgres database', (
   async function database(name: string): Promise<string> {
     const client = new pg.Client({ connectionString: server.url });
     await client.connect();
-    await client.query(`create database ${name}`);
+    await client.query(`create database ${name} template postgres`);
     await client.end();
     return server.url.replace(/postgres$/, name);
   }

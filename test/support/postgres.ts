@@ -109,11 +109,22 @@ function emptyData(
   bin: string,
   options: { readonly cwd: string; readonly uid?: number; readonly gid?: number },
 ): string {
-  const kept = join(CACHE, bin.replaceAll(/\W+/g, '-'));
+  // With a short log of writes and without the databases that others are made of: two thirds of the files are theirs.
+  const args = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '-N', '--wal-segsize=1'];
+  const kept = join(CACHE, `alone${[bin, ...args].join('').replaceAll(/\W+/g, '-')}`);
   if (existsSync(kept)) return kept;
   const made = join(options.cwd, 'made');
-  const args = ['-D', made, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '-N'];
-  execFileSync(join(bin, 'initdb'), args, { ...options, stdio: 'ignore' });
+  execFileSync(join(bin, 'initdb'), ['-D', made, ...args], { ...options, stdio: 'ignore' });
+  const input = [
+    'update pg_database set datistemplate = false',
+    'drop database template0',
+    'drop database template1',
+  ].join('\n');
+  execFileSync(join(bin, 'postgres'), ['--single', '-D', made, 'postgres'], {
+    ...options,
+    input,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
   mkdirSync(CACHE, { recursive: true });
   const whole = join(mkdtempSync(join(CACHE, 'new-')), 'data');
   execFileSync('cp', ['-R', made, whole]);
