@@ -85,6 +85,8 @@ export function heldTo(was: ToolSpec, now: ToolSpec): ToolSpec {
     ...was,
     policy: stricterPolicy(was.policy, now.policy),
     enabled: was.enabled && now.enabled,
-    alwaysAllowed: [was, now].every(({ policy, alwaysAllowed }) => policy === 'allow' || alwaysAllowed),
+    alwaysAllowed:
+      [was, now].some(({ alwaysAllowed }) => alwaysAllowed) &&
+      [was, now].every(({ policy, alwaysAllowed }) => policy === 'allow' || alwaysAllowed),
   };
 }

@@ -117,6 +117,18 @@ describe('a run that is resumed by other code', () => {
     expect(second?.messages.at(-1)?.content).toContain("Tool 'look' is denied by policy");
   });
 
+  test('asks before a tool that it began with as `confirm`, however often other code allows that', async () => {
+    const { agentOf, runId } = await parked();
+    const laxer = fakeTool('pay', ['paid'], { policy: 'allow', inputSchema: EUROS });
+    const tools = [laxer, look()];
+    expect(await agentOf({ tools }).agent.resume(runId, { park: true })).toMatchObject({ reason: 'parked' });
+    const { agent } = agentOf({ ...V2, tools, onUpgrade: 'recorded' }, [calls(['pay', { euros: 9 }]), 'Done.']);
+    const run = agent.resume(runId, { park: true });
+    await run.approve('c2');
+    expect(await run).toMatchObject({ reason: 'parked', pending: [{ callId: 'c3', args: { euros: 9 } }] });
+    expect(laxer.calls).toEqual([{ euros: 7 }]);
+  });
+
   test('is refused with `refuse` for any difference, with all of them, and the old code still finishes it', async () => {
     const { refused, resumed, runId } = await parked();
     const error = await refused({ ...V2, onUpgrade: 'refuse' });

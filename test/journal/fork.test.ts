@@ -139,6 +139,23 @@ describe('fork', () => {
     expect(danger.calls).toHaveLength(1);
   });
 
+  test.each(['deny', 'allow-once', { decision: 'no' }, { decision: 'deny' }, { decision: 'nobody' }])(
+    'a question to a person that is answered with %j runs nothing',
+    async (value) => {
+      const danger = fakeTool('danger', ['done'], { policy: 'confirm' });
+      const confirm = () => 'allow-once' as const;
+      const options = { ...OPTIONS, tools: [danger], confirm };
+      const run = createAgent({ ...options, model: scriptedModel([calls(['danger']), 'Done.']) }).run('Go');
+      await run;
+      const again = createAgent({ ...options, model: scriptedModel(['Not done.', 'Not done.']) });
+      for (const at of [4, 5]) {
+        const forked = fork(run.recording(), again, { at, outcome: { ok: true, value } });
+        expect(await forked).toMatchObject({ result: 'Not done.', toolsUsed: [] });
+      }
+      expect(danger.calls).toHaveLength(1);
+    },
+  );
+
   test('can be cancelled and resumed like any run', async () => {
     const slow = fakeTool('look', [() => new Promise(() => undefined)]);
     const { agent, journal } = forking([], { tools: [slow, fakeTool('smell')] });

@@ -3,6 +3,7 @@ import { toJson } from '../../json/to-json.ts';
 import { continuedJournal } from '../../journal/replay/continued-journal.ts';
 import { cutRecording, outcomesOf } from '../../journal/format/cut-recording.ts';
 import type { ForkOptions } from '../../journal/replay/fork.ts';
+import type { Carried } from '../../journal/run/run-journal.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import { stuckBehind } from '../../journal/replay/recording-player.ts';
 import { recordedRest } from '../../journal/replay/recorded-rest.ts';
@@ -65,8 +66,10 @@ export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOp
               return news.event;
             },
             goOn: (carried) => {
-              const opened = core.journal().open({ head, accepts, carried });
-              return then === 'live' ? opened : recordedRest(opened, { lines: cut.rest, missing, accepts });
+              const opened = (open: Carried) => core.journal().open({ head, accepts, carried: open });
+              return then === 'live'
+                ? opened(carried)
+                : recordedRest(opened, { lines: cut.rest, missing, accepts, carried });
             },
             onLive: () => {
               played = false;

@@ -87,7 +87,7 @@ function hasOk(json: Json): json is JsonObject {
 }
 
 /** Finds the outcomes after a cut for what was in flight there. */
-export function outcomesOf(rest: readonly RecordLine[]): (effect: Effect) => KnownOutcome | undefined {
+export function outcomesOf(rest: readonly RecordLine[]): (effect: Pick<Effect, 'id'>) => KnownOutcome | undefined {
   const known = new Map<string, KnownOutcome>();
   rest.forEach((line, order) => {
     if (line.t !== 'outcome') return;

@@ -1,87 +1,96 @@
 import type { Effect, Outcome, OutsideEvent, Perform } from '../../actors/journal.ts';
+import { outcomesOf } from '../format/cut-recording.ts';
 import type { RecordLine } from '../format/record.ts';
-import type { RunHead, RunJournal } from '../run/run-journal.ts';
+import type { Carried, RunHead, RunJournal } from '../run/run-journal.ts';
 
 interface Rest {
   readonly lines: readonly RecordLine[];
   /** What happens to effects for which the rest holds no outcome. */
   readonly missing: 'live' | 'refuse';
   readonly accepts: RunHead['accepts'];
-}
-
-interface Offered {
-  readonly name: string;
-  readonly digest: string;
-  readonly out: Outcome;
-  readonly order: number;
+  /** What was in flight at the cut. */
+  readonly carried: Carried;
 }
 
 /**
  * Puts the rest of a recording in the place of the world: an effect gets the recorded outcome of the same name and
- * request, in recorded order; events come when their target takes them and nothing else is left. Timers run.
+ * request, and an event comes once its target takes it, all in recorded order. Timers run.
  */
-export function recordedRest(journal: RunJournal, { lines, missing, accepts }: Rest): RunJournal {
-  const offered = offeredBy(lines);
-  const events = lines.flatMap((line) => (line.t === 'event' ? [line] : []));
+export function recordedRest(
+  opened: (carried: Carried) => RunJournal,
+  { lines, missing, accepts, carried }: Rest,
+): RunJournal {
+  const starts = lines.flatMap((line) => (line.t === 'start' ? [line] : []));
+  const events = lines.flatMap((line, order) => (line.t === 'event' ? [{ ...line, order }] : []));
+  const outcomeOf = outcomesOf(lines);
   const waiting = new Map<string, { readonly order: number; readonly release: () => void }>();
-  const unmatched = new Map<string, Effect>();
+  /** Without an outcome; `isRecorded`: the recording has none either, but an event, or its end. */
+  const unmatched = new Map<string, { readonly effect: Effect; readonly isRecorded: boolean }>();
+  /** On its way to the machine: nothing else is let go, or counts as missing, before it has come. */
+  let coming: object | string | null = null;
 
-  const open = (effect: Effect, perform: Perform): void => {
-    const index = offered.findIndex(({ name, digest }) => name === effect.name && digest === effect.digest);
-    const [found] = index === -1 ? [] : offered.splice(index, 1);
-    if (effect.ms !== undefined || found === undefined) {
-      if (effect.ms === undefined) unmatched.set(effect.id, effect);
-      const isRefused = effect.ms === undefined && missing === 'refuse';
-      return journal.open(effect, isRefused ? () => new Promise(() => undefined) : perform);
+  const performed = (effect: Effect, perform: Perform, start: Pick<Effect, 'id'> | undefined): Perform => {
+    if (effect.ms !== undefined) return perform;
+    const found = start && outcomeOf(start);
+    if (found === undefined) {
+      unmatched.set(effect.id, { effect, isRecorded: start !== undefined });
+      return missing === 'refuse' ? () => new Promise(() => undefined) : perform;
     }
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     waiting.set(effect.id, { order: found.order, release: () => resolve(found.out) });
-    journal.open(effect, () => promise);
+    return () => promise;
   };
-  const close = (id: string): void => {
-    waiting.delete(id);
-    unmatched.delete(id);
-    journal.close(id);
+  const forget = (id: string): void => {
+    for (const held of [waiting, unmatched]) held.delete(id);
+    if (coming === id) coming = null;
   };
-
+  const send = (event: OutsideEvent, to?: string): void => {
+    coming = event;
+    const sent = (isTaken: boolean): void => {
+      coming = null;
+      if (!isTaken) letOneGo();
+    };
+    void journal.send(event, to).then(sent, () => undefined);
+  };
   const letOneGo = (): void => {
+    if (coming !== null) return;
     const [first] = [...waiting].toSorted(([, a], [, b]) => a.order - b.order);
+    const before = first?.[1].order ?? lines.length;
+    // Events to the whole run, such as a cancel, come when nothing is awaited that the recording does not have.
+    const isNew = [...unmatched.values()].some(({ isRecorded }) => !isRecorded);
+    const index = events.findIndex((one) => one.order < before && !(isNew && !one.to) && accepts(one.event, one.to));
+    const [said] = index === -1 ? [] : events.splice(index, 1);
+    if (said !== undefined) return send(said.event, said.to);
     if (first !== undefined) {
-      waiting.delete(first[0]);
+      [coming] = first;
+      waiting.delete(coming);
       return first[1].release();
     }
-    // Events to the whole run, such as a cancel, come when nothing else is awaited.
-    const index = events.findIndex(({ event, to }) => (to !== undefined || unmatched.size === 0) && accepts(event, to));
-    const [said] = index === -1 ? [] : events.splice(index, 1);
-    if (said !== undefined) return void journal.send(said.event, said.to);
     const [lost] = unmatched.values();
     if (lost === undefined || missing === 'live') return;
     unmatched.clear();
     events.length = 0;
-    void journal.send(notRecorded(lost));
+    send(notRecorded(lost.effect));
   };
-
+  const open = carried.open.map((one) => ({ ...one, perform: performed(one.effect, one.perform, one.effect) }));
+  const journal = opened({ ...carried, open });
   return {
     ...journal,
-    open,
-    close,
+    open: (effect, perform) => {
+      const index = starts.findIndex(({ name, digest }) => name === effect.name && digest === effect.digest);
+      journal.open(effect, performed(effect, perform, index === -1 ? undefined : starts.splice(index, 1)[0]));
+    },
+    close: (id) => {
+      forget(id);
+      journal.close(id);
+    },
     next: async () => {
       letOneGo();
       const entry = await journal.next();
-      if (entry?.t === 'outcome') unmatched.delete(entry.id);
+      if (entry?.t === 'outcome') forget(entry.id);
       return entry;
     },
   };
-}
-
-function offeredBy(lines: readonly RecordLine[]): Offered[] {
-  const starts = new Map(lines.flatMap((line) => (line.t === 'start' ? [[line.id, line] as const] : [])));
-  return lines.flatMap((line, order) => {
-    const start = line.t === 'outcome' ? starts.get(line.id) : undefined;
-    if (line.t !== 'outcome' || start === undefined) return [];
-    const out: Outcome = line.ok ? { ok: true, value: line.value } : { ok: false, error: line.error };
-    return [{ name: start.name, digest: start.digest, out, order }];
-  });
 }
 
 function notRecorded({ id, name }: Effect): OutsideEvent {

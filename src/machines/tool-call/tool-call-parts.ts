@@ -80,7 +80,7 @@ export const toolCallParts = setup({
     policyTightened: ({ context, event }) => event.type === 'tools.changed' && mustAskAnew(context, event),
     mustBeCheckedAgain: ({ context, event }) => event.type === 'tools.changed' && mustBeCheckedAgain(context, event),
     nobodyToAsk: (_, answer: ApprovalAnswer) => answer.decision === 'nobody',
-    refused: (_, answer: ApprovalAnswer) => answer.decision === 'deny',
+    refused: (_, { decision }: ApprovalAnswer) => decision !== 'allow-once' && decision !== 'always-allow',
     alwaysAllowed: (_, answer: ApprovalAnswer) => answer.decision === 'always-allow',
     alwaysApproved: ({ event }) => event.type === 'approval.given' && event.always === true,
     editsNeedChecking: ({ context }) => context.check === null,

@@ -24,16 +24,17 @@ interface Answer {
   /** The request without the call's own id, which says only how many calls came before. */
   readonly digest: string;
   readonly request: Json;
-  readonly out: Outcome;
+  /** Undefined: something else came of it, such as the answer of a person to the run. */
+  readonly out: Outcome | undefined;
 }
 
 /** The answers of a recording, each given once. */
 interface RecordedAnswers {
-  /** The answer for this effect; a {@link Divergence} without a state when there is none. */
-  take(effect: Effect): { readonly out: Outcome } | { readonly missing: Omit<Divergence, 'state'> };
+  /** The answer for this effect; a {@link Divergence} without a state when it is not recorded. */
+  take(effect: Effect): Pick<Answer, 'out'> | { readonly missing: Omit<Divergence, 'state'> };
 }
 
-/** Reads the answers of a recording; an effect that was started and never settled has none. */
+/** Reads the answers of a recording. */
 function recordedAnswers(recording: Recording, matching: Matching): RecordedAnswers {
   const answers = answersOf(recording);
   const given = new Set<Answer>();
@@ -108,8 +109,10 @@ function answersOf({ head, lines }: Recording): readonly Answer[] {
     if (line.t !== 'start') return [];
     const request = anonymous(line.request === undefined ? null : restore(line.id, line.request));
     const outcome = outcomes.get(line.id);
-    if (outcome === undefined) return [];
-    const out: Outcome = outcome.ok ? { ok: true, value: outcome.value } : { ok: false, error: outcome.error };
+    const out =
+      outcome?.ok === false
+        ? ({ ok: false, error: outcome.error } as const)
+        : outcome && ({ ok: true, value: outcome.value } as const);
     return [{ entry: index + 2, name: line.name, id: line.id, digest: digest(request), request, out }];
   });
 }
@@ -139,7 +142,7 @@ export function mixedJournal({ recording, isReplayed, matching, miss }: MixedJou
           if (!isReplayed(effect.name)) return live.open(effect, perform);
           live.open(effect, async () => {
             const answer = answers.take(effect);
-            if ('out' in answer) return answer.out;
+            if ('out' in answer) return answer.out ?? new Promise<never>(() => undefined);
             missed ??= miss(answer.missing);
             return { ok: false, error: { code: missed.code, message: missed.message } };
           });
