@@ -137,6 +137,29 @@ test('who comes back to a run reads its records again only where there are more,
   expect(again.at(-1)).toBe('run.finished');
 });
 
+test('what a model says is read along behind the place where its run was let go', async () => {
+  let asked = 0;
+  const model: Model = {
+    complete: async (_request, { onToken, signal }) => {
+      onToken?.({ kind: 'text', text: 'Wiped.' });
+      if (asked++ === 0)
+        await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      return { content: 'Wiped.' };
+    },
+  };
+  const journal = memoryJournal();
+  const agent = createAgent({ model, silent: true, streaming: true, recordTokens: true, journal });
+  const run = agent.run('Wipe it.');
+  await until(() => asked === 1);
+  expect(await run.release()).toBe(true);
+  await agent.resume(run.runId);
+  const recording = readRecording((await agent.recording(run.runId)) ?? '');
+  expect(recording.lines.map(({ t }) => t).join(' ')).toContain('restart note outcome');
+  const player = new GroupPlayer();
+  for (const [at, line] of [recording.head, ...recording.lines].entries()) player.feed({ number: at + 1, line });
+  expect(player.standing).toMatchObject({ problem: null, path: 'COMPLETION' });
+});
+
 test('a look at the journal that is overtaken by a later one takes nothing back, for any reader', async () => {
   const recording = readRecording(readFileSync(`test/recordings/${RECORDINGS[0]}`, 'utf8'));
   const { length } = recording.lines;
