@@ -191,7 +191,7 @@ export class AgentRuns implements LiveConversationPort {
       await run.catch(() => undefined);
     });
     await Promise.race([Promise.all(ending), new Promise((resolve) => setTimeout(resolve, graceMs).unref?.())]);
-    await this.#core.mcp.close();
+    await this.#core.mcp.end();
   }
 
   begin(input: RunInput, given: RunOptions, own: Begun): StartedRun {

@@ -361,6 +361,15 @@ describe('servers come and go', () => {
   );
 });
 
+test.each([['before its servers are loaded'], ['while they are']])('a server is taken out %s', async (when) => {
+  const { agent, model } = make(['Hi.'], withRunning());
+  const ready = when === 'while they are' ? agent.ready() : null;
+  expect([await agent.disconnectMcpServer('files'), await agent.disconnectMcpServer('none')]).toEqual([true, false]);
+  await ready;
+  await agent.run('Go');
+  expect(model.requests[0]?.tools ?? []).toEqual([]);
+});
+
 describe('no process outlives its agent', () => {
   test('close ends all servers and what they started', async () => {
     const { agent } = make([calls(['h_pids', {}, 'a']), 'Hi.'], { mcpServers: { h: hostileEntry() } });
@@ -371,6 +380,18 @@ describe('no process outlives its agent', () => {
     expect(pids.every(isAlive)).toBe(true);
     await agent.close();
     expect(await gone(...pids)).toBe(true);
+  });
+
+  test.each([
+    ['one that is connecting', 'before'],
+    ['one that is to be connected afterwards', 'after'],
+  ])('nor does %s', async (_, when) => {
+    const { agent } = make([], { mcpServers: { own: hostileEntry() } });
+    const connected = when === 'before' ? agent.connectMcpServer('h', hostileEntry()) : null;
+    await agent.close();
+    expect(await (connected ?? agent.connectMcpServer('h', hostileEntry()))).toBe(false);
+    await agent.ready();
+    expect([agent.mcp.own?.isConnected() ?? false, agent.mcp.h]).toEqual([false, undefined]);
   });
 
   test('a shared connection is closed by who made it', async () => {

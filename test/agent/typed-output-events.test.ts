@@ -5,6 +5,7 @@ import type { OutputSchema } from '../../src/agent/options/output-options.ts';
 import type { Model, ModelReply, ModelToken } from '../../src/actors/model.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
+import { NO_EVENTS, foldEvent } from '../../src/store/run-fold.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { agentOn, eventsOf } from './agent-on-server.ts';
@@ -206,6 +207,24 @@ overEachTransport(() => {
     expect(elements(await eventsOf(run)).map(({ element }) => element)).toEqual(ITEMS);
     expect((await run).output).toEqual(ITEMS);
   });
+});
+
+test('each reply is one event, whether its answer fits, is corrected or set aside', async () => {
+  const usage = { inputTokens: 3, outputTokens: 2, totalTokens: 5 };
+  const replies = ['{"title": "Dune"}', '{"title": "Dune", "year": 1}', '{"title": "Dune", "year": 1965}'];
+  const model = scriptedModel(replies.map((content) => ({ content, usage })));
+  const checkOutput = (value: unknown) => {
+    if (Reflect.get(Object(value), 'year') === 1) throw new Error('too early');
+  };
+  const make = () => createAgent({ model, outputSchema: BOOK, checkOutput, silent: true, streaming: true });
+  const run = make().run('Which book?');
+  const events = await eventsOf(run);
+  for (const list of [events, await eventsOf(replay(run.recording(), make()))]) {
+    expect(list.flatMap((event) => (event.type === 'model.replied' ? [event.text] : []))).toEqual(replies);
+    const shown = list.reduce(foldEvent, NO_EVENTS).view;
+    expect(shown.usage).toMatchObject({ inputTokens: 9, outputTokens: 6, totalTokens: 15 });
+  }
+  expect((await run).usage).toMatchObject({ totalTokens: 15 });
 });
 
 test('a scripted model streams its text word by word', async () => {

@@ -9,6 +9,7 @@ import { type GroupBatch, followGroups } from '../../src/ui/base/follow-groups.t
 import { conversationId, isOwnedBy, lastRunOf, newChatId, ownedHead } from '../../src/ui/base/owned-runs.ts';
 import { begun, runFeed } from '../../src/ui/base/run-feed.ts';
 import { readPosition, sseText, sseTextAfter } from '../../src/ui/base/sse.ts';
+import { until } from './chat-tabs.ts';
 
 const RECORDINGS = readdirSync('test/recordings').filter((file) => file.endsWith('.jsonl'));
 
@@ -134,6 +135,75 @@ test('who comes back to a run reads its records again only where there are more,
     again.push(...groups.flatMap(({ events }) => events.map(({ type }) => type)));
   expect(again).not.toContain('approval.requested');
   expect(again.at(-1)).toBe('run.finished');
+});
+
+test('what a model says is read along behind the place where its run was let go', async () => {
+  let asked = 0;
+  const model: Model = {
+    complete: async (_request, { onToken, signal }) => {
+      onToken?.({ kind: 'text', text: 'Wiped.' });
+      if (asked++ === 0)
+        await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      return { content: 'Wiped.' };
+    },
+  };
+  const journal = memoryJournal();
+  const agent = createAgent({ model, silent: true, streaming: true, recordTokens: true, journal });
+  const run = agent.run('Wipe it.');
+  await until(() => asked === 1);
+  expect(await run.release()).toBe(true);
+  await agent.resume(run.runId);
+  const recording = readRecording((await agent.recording(run.runId)) ?? '');
+  expect(recording.lines.map(({ t }) => t).join(' ')).toContain('restart note outcome');
+  const player = new GroupPlayer();
+  for (const [at, line] of [recording.head, ...recording.lines].entries()) player.feed({ number: at + 1, line });
+  expect(player.standing).toMatchObject({ problem: null, path: 'COMPLETION' });
+});
+
+test('a look at the journal that is overtaken by a later one takes nothing back, for any reader', async () => {
+  const recording = readRecording(readFileSync(`test/recordings/${RECORDINGS[0]}`, 'utf8'));
+  const { length } = recording.lines;
+  const [asked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let [written, reads, isHeld, isRead] = [2, 0, false, false];
+  let change = (): void => undefined;
+  const journal = {
+    read: async () => {
+      const now = { ...recording, lines: recording.lines.slice(0, written) };
+      reads += 1;
+      if (isHeld) {
+        isHeld = false;
+        asked.resolve();
+        await held.promise;
+      }
+      return now;
+    },
+    changes: (_: string, told: () => void) => {
+      change = told;
+      return () => undefined;
+    },
+  };
+  const signal = new AbortController().signal;
+  const batches: GroupBatch[][] = [[], []];
+  const [first, second] = batches.map(async (all) => {
+    if (all === batches[1]) await until(() => reads === 2 && batches[0]?.at(-1)?.isWhole === true);
+    isHeld = all === batches[1];
+    for await (const batch of followGroups(journal, 'any', { signal, everyMs: 1 })) all.push(batch);
+  });
+  // The second reader asks the journal, and gets its answer when the first has received more.
+  await asked.promise;
+  written = length - 2;
+  await until(() => (change(), batches[0]?.at(-1)?.run.position === length - 1));
+  held.resolve();
+  await until(() => batches[1]?.length !== 0);
+  written = length;
+  const both = Promise.all([first, second]).then(() => (isRead = true));
+  await until(() => (change(), isRead));
+  await both;
+  for (const all of batches) {
+    expect(all.at(-1)?.run).toMatchObject({ problem: null, isOver: true });
+    const seqs = all.flatMap(({ groups }) => groups.flatMap(({ events }) => events.map(({ seq }) => seq)));
+    expect(seqs).toEqual(seqs.map((_, index) => index + 1));
+  }
 });
 
 test('a long run is played in parts, and others have their turn between them', async () => {

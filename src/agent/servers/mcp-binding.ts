@@ -47,6 +47,7 @@ export class McpBinding implements McpCalls {
   #listeners: readonly ((news: McpHubNews) => void)[] = [];
   #hub: McpHub | null = null;
   #loading: Promise<McpHub> | null = null;
+  #isEnded = false;
   /** What the registry was last brought in line with. */
   #registered = NOTHING;
   #unsent = NOTHING;
@@ -61,7 +62,7 @@ export class McpBinding implements McpCalls {
 
   /** Waits until each server is ready or has failed, at most `timeoutMs`; then their tools are registered. */
   async ready({ timeoutMs, signal }: { readonly timeoutMs: number; readonly signal?: AbortSignal }): Promise<void> {
-    if (this.#hub === null && Object.keys(this.#servers).length === 0) return;
+    if (this.#isEnded || (this.#hub === null && Object.keys(this.#servers).length === 0)) return;
     await (await this.#load()).connectAll(signal === undefined ? { timeoutMs } : { timeoutMs, signal });
     this.#synchronize();
   }
@@ -112,6 +113,7 @@ export class McpBinding implements McpCalls {
 
   async connect(name: string, config: McpServerConfig | McpConnection): Promise<boolean> {
     const hub = await this.#load();
+    if (this.#isEnded) return false;
     hub.add(name, config);
     this.#agent.registry.forgetRemoved(name);
     const connected = await hub.connect(name);
@@ -120,7 +122,7 @@ export class McpBinding implements McpCalls {
   }
 
   async disconnect(name: string): Promise<boolean> {
-    return (await this.#hub?.remove(name)) ?? false;
+    return this.names().includes(name) && (await this.#load()).remove(name);
   }
 
   connection(name: string): McpConnection | null {
@@ -161,7 +163,13 @@ export class McpBinding implements McpCalls {
 
   /** Disconnects all servers. */
   async close(): Promise<void> {
-    await this.#hub?.close();
+    await (await this.#loading)?.close();
+  }
+
+  /** The same for good: what connects later would have nobody who ends it. */
+  end(): Promise<void> {
+    this.#isEnded = true;
+    return this.close();
   }
 
   #unready() {

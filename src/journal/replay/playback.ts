@@ -161,11 +161,14 @@ class RecordingPlayback implements Playback {
   /** The remark that comes next, if it is one of a leaf. */
   #note(): Entry | null {
     const { lines } = this.#recording;
-    while (lines[this.#cursor]?.t === 'restart') this.#passOver();
-    const recorded = lines[this.#cursor];
-    const note = recorded?.t === 'note' ? recordedEntry(recorded) : null;
-    if (recorded !== undefined && note !== null) this.#pass(recorded);
-    return note;
+    let recorded = lines[this.#cursor];
+    for (; isPassedOver(recorded); recorded = lines[this.#cursor]) {
+      const note = recorded === undefined ? null : recordedEntry(recorded);
+      if (recorded !== undefined && note !== null) this.#pass(recorded);
+      if (note !== null) return note;
+      this.#passOver();
+    }
+    return null;
   }
 
   #line(): RecordLine | undefined {

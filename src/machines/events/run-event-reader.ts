@@ -1,5 +1,4 @@
 import { leafErrorOf } from '../../actors/leaf.ts';
-import type { ModelReply } from '../../actors/model.ts';
 import { isJsonObject } from '../../json/json.ts';
 import type { AgentContext, PlannedCall } from '../agent/agent-context.ts';
 import type { CallOutcome } from '../tool-call/call-request.ts';
@@ -64,6 +63,8 @@ class AgentReader {
   /** When each call that runs was started, by its path. */
   readonly #running = new Map<string, number>();
   #before: AgentContext | null = null;
+  /** The last reply: the steps after it, by the same event, may change what was read of it. */
+  #replied: Replied | null = null;
   #state: AgentState = 'PLANNING';
   /** The place of the agent in the tree. */
   #place = '';
@@ -99,8 +100,9 @@ class AgentReader {
     readPermissions(this.#before, context, this.#emit);
     readMail(this.#before, context, this.#emit);
     readSteps(this.#before, context, this.#emit);
-    if (context.reply !== null && context.reply !== this.#before?.reply)
-      readReplied(context, context.reply, microstep.event, this.#emit);
+    const replied = repliedIn(microstep.event);
+    if (context.reply !== null && replied !== null && replied !== this.#replied)
+      readReplied(context, context.reply, (this.#replied = replied), this.#emit);
     readPlans(this.#before, context, this.#emit);
     const current = AGENT_STATES.find((state) => state === microstep.transition?.to.split('.')[0]);
     if (isIn<typeof agentMachine>(microstep.transition?.from ?? '', 'ERROR_RECOVERY.ASKING_HUMAN'))
@@ -222,6 +224,7 @@ class AgentReader {
 }
 
 type Emit = (event: RunEventBody) => void;
+type Replied = Extract<LlmCallOutput, { readonly kind: 'model.replied' }>;
 
 /** Messages from people: when each arrived and when the model received it. */
 function readMail(before: AgentContext | null, { stats }: AgentContext, emit: Emit): void {
@@ -261,24 +264,13 @@ function readVerdict({ request, verdict }: PlannedCall, emit: Emit): void {
   if (verdict !== 'clear') emit({ type: 'loop.suspected', callId: request.callId, tool: request.tool, verdict });
 }
 
-function readReplied(context: AgentContext, read: ReadReply, event: Microstep['event'], emit: Emit): void {
-  const output = outputOfModel(event);
-  const reply: ModelReply | null = output?.kind === 'model.replied' ? output.reply : null;
-  emit({
-    type: 'model.replied',
-    text: reply?.content ?? read.text,
-    toolCalls: read.nativeCalls,
-    usage: reply?.usage ?? null,
-    stats: reply?.stats ?? null,
-    ...(reply?.model === undefined ? {} : { model: reply.model }),
-    attempts: output?.attempts ?? 1,
-    strategy: read.strategy,
-    repairs: read.repairs,
-  });
-  const isCounted = context.settings.budget.maxTokens === null || reply?.usage !== undefined || context.stepsTaken > 1;
-  for (const message of [...(reply?.warnings ?? []), ...(isCounted ? [] : [UNCOUNTED])])
-    emit({ type: 'warning', message });
-  const { notRun } = read;
+function readReplied(context: AgentContext, read: ReadReply, { reply, attempts }: Replied, emit: Emit): void {
+  const { content: text, usage = null, stats = null, model, warnings = [] } = reply;
+  const { nativeCalls: toolCalls, strategy, repairs, notRun } = read;
+  const by = model === undefined ? {} : { model };
+  emit({ type: 'model.replied', text, toolCalls, usage, stats, ...by, attempts, strategy, repairs });
+  const isCounted = context.settings.budget.maxTokens === null || usage !== null || context.stepsTaken > 1;
+  for (const message of [...warnings, ...(isCounted ? [] : [UNCOUNTED])]) emit({ type: 'warning', message });
   if (notRun !== null && (notRun.marked || ['envelope', 'bare-json'].includes(notRun.form))) {
     const message = `The reply holds a call of '${notRun.tool}' as text, which was not run: here toolCalling '${context.settings.toolCalling ?? 'auto'}' means textCalls '${notRun.textCalls}'. The option textCalls says which text may become a call.`;
     emit({ type: 'warning', code: 'text-call-not-run', message });
@@ -289,9 +281,9 @@ function readReplied(context: AgentContext, read: ReadReply, event: Microstep['e
 const SHORTENED = 'The conversation did not fit the model; older tool results were shortened.';
 const UNCOUNTED = 'The model reports no tokens, so budget.maxTokens limits nothing. Set maxSteps and timeouts.totalMs.';
 
-function outputOfModel(event: Microstep['event']): LlmCallOutput | null {
+function repliedIn(event: Microstep['event']): Replied | null {
   const output: unknown = Reflect.get(event, 'output');
-  return isJsonObject(output) && typeof output.kind === 'string' ? (Reflect.get(event, 'output') ?? null) : null;
+  return isJsonObject(output) && output.kind === 'model.replied' ? Reflect.get(event, 'output') : null;
 }
 
 function readPlans(before: AgentContext | null, context: AgentContext, emit: Emit): void {

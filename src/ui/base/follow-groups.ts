@@ -113,8 +113,9 @@ class PlayedRun {
       return isPlayed ? undefined : looked;
     }
     if (isPlayed) return undefined;
+    const { position } = this.#player;
     const once = await followRun(this.#store, this.#runId, { signal: new AbortController().signal }).next();
-    if (once.done !== true) await this.#take(once.value);
+    if (once.done !== true) await this.#take(once.value, position);
   }
 
   #leave(): void {
@@ -126,6 +127,7 @@ class PlayedRun {
 
   async #read(reading: AbortController, everyMs: number | undefined): Promise<void> {
     const { signal } = reading;
+    const { position } = this.#player;
     let revision: string | null = null;
     const onLook = (latest: string | null): void => {
       revision = latest;
@@ -134,7 +136,7 @@ class PlayedRun {
       const options = { signal, seen: this.#seen, onLook, ...(everyMs === undefined ? {} : { everyMs }) };
       for await (const lines of followRun(this.#store, this.#runId, options)) {
         if (signal.aborted) return;
-        await this.#take(lines);
+        await this.#take(lines, position);
         this.#seen = revision;
       }
     } catch {
@@ -145,16 +147,17 @@ class PlayedRun {
     this.#looked();
   }
 
-  /** Plays what is new of these lines, behind what is being played. */
-  #take(lines: readonly NumberedLine[]): Promise<void> {
-    this.#taken = this.#taken.then(() => this.#play(lines));
+  /** Plays what is new of these lines, behind what is being played. `since`: the position when the journal was asked. */
+  #take(lines: readonly NumberedLine[], since: number): Promise<void> {
+    this.#taken = this.#taken.then(() => this.#play(lines, since));
     return this.#taken;
   }
 
-  async #play(lines: readonly NumberedLine[]): Promise<void> {
+  async #play(lines: readonly NumberedLine[], since: number): Promise<void> {
     const [first] = lines;
     const isOther = first?.line.t === 'run' && this.#player.head !== null && first.line.at !== this.#player.head.at;
-    if (isOther || (first?.number === 1 && (lines.at(-1)?.number ?? 0) < this.#player.position)) {
+    // Fewer lines than were played by now may only be an older look at the journal.
+    if (isOther || (first?.number === 1 && (lines.at(-1)?.number ?? 0) < since)) {
       this.#player = new GroupPlayer();
       this.#groups = [];
     }
