@@ -36,9 +36,15 @@ export const CALL_MUTANTS: readonly Mutant[] = [
   },
   {
     wrong: 'nobody to ask counts as an approval',
-    machine: callGuard({ nobodyToAsk: no }),
+    machine: callGuard({ nobodyToAsk: no, refused: (_, { decision }) => decision === 'deny' }),
     agent: { tools: [asking] },
     law: 'permission',
+  },
+  {
+    wrong: 'nobody to ask counts as a person who refuses',
+    machine: callGuard({ nobodyToAsk: no }),
+    agent: { tools: [asking] },
+    law: 'denials',
   },
   {
     wrong: 'a tool that is switched off counts as denied by its policy',
