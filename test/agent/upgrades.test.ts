@@ -255,10 +255,17 @@ describe('a run whose prompt is made by code', () => {
   });
 
   test('becomes one with a text, and the other way round, with `current`', async () => {
-    const byCode = await parked(says('Old'));
-    expect((await byCode.resumed({ ...V2, onUpgrade: 'current' })).prompt).toBe('Be kind.');
-    const byText = await parked();
-    expect((await byText.resumed({ ...says('New'), onUpgrade: 'current' })).prompt).toBe('New 3.');
+    const byCode = await (await parked(says('Old'))).resumed({ ...V2, onUpgrade: 'current' });
+    const byText = await (await parked()).resumed({ ...says('New'), onUpgrade: 'current' });
+    expect([byCode.prompt, byText.prompt]).toEqual(['Be kind.', 'New 3.']);
+    for (const { agent, run } of [byCode, byText]) {
+      const again = replay(run.recording(), agent, { allow: ['prompt'] });
+      // oxlint-disable-next-line no-await-in-loop -- each on its own
+      expect(await again).toMatchObject({ status: 'answered' });
+      expect(again.transitions()).toEqual(run.transitions());
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      await expect(replay(run.recording(), agent)).rejects.toMatchObject({ code: 'replay-divergence' });
+    }
     const kept = await parked();
     expect((await kept.resumed({ ...says('New') })).prompt).toBe('Be brief.');
   });

@@ -19,7 +19,9 @@ import { startRun } from '../run/start-run.ts';
 export function replayRun(core: AgentCore, recording: Recording, options: ReplayOptions): AnyRun {
   const { allow = [], until, then } = options;
   if (then !== undefined) runnable(recording);
-  const head = replayHead(recording.head, core, then === undefined ? policiesFor(recording) : 'recorded');
+  const own = replayHead(recording.head, core, then === undefined ? policiesFor(recording) : 'recorded');
+  const { instructions, promptByCode } = allow.includes('prompt') ? recording.head : own;
+  const head = { ...own, instructions, promptByCode };
   const tolerance = { allow, now: head };
   const past = typeof until === 'number' ? cutRecording(recording, until).past : recording;
   let played = true;
