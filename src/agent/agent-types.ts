@@ -226,7 +226,7 @@ export interface Agent<TContext = unknown, TRun = Run>
    * Continues the runs in the journal that can continue: parked ones whose call was answered or whose time has come, and
    * those whose process has died. A run that waits for a person is left alone. A run that has to wait again is parked again.
    *
-   * @example setInterval(() => void agent.wake(), 60_000);
+   * @example setInterval(() => agent.wake().catch(console.error), 60_000);
    */
   wake(options?: WakeOptions<TContext>): Promise<readonly WokenRun[]>;
   configure(options: ConfigurableOptions): void;
