@@ -142,3 +142,28 @@ test('each run continues with the context of its own user; one whose context fai
   ]);
   expect(as).toEqual([{ user: 'ada' }, { user: 'eve' }, 'someone']);
 });
+
+test('the agents below a run that is continued have its context, and not that of another', async () => {
+  const journal = memoryJournal();
+  const done = () => scriptedModel(['Done.', 'Done.']);
+  const asks = (tool: string) => scriptedModel([calls([tool, tool === 'hold' ? {} : { task: 'Hold' }])]);
+  /** Three agents deep; the tool of the last waits, or says as whom it runs. */
+  const tree = (modelFor: typeof asks, execute: (context: unknown) => unknown) => {
+    const hold = fakeTool('hold', [(_args, { context }) => execute(context)], { effects: 'idempotent' });
+    const last = createAgent({ name: 'last', model: modelFor('hold'), tools: [hold], silent: true });
+    const middle = createAgent({ name: 'middle', model: modelFor('last'), children: [last], silent: true });
+    return worker(journal, { children: [middle], model: modelFor('middle') });
+  };
+  const begin = async (userId: string): Promise<void> => {
+    const run = tree(asks, () => new Promise(() => undefined)).run('Hold', { metadata: { userId } });
+    for await (const event of run) if (event.type === 'tool.started' && event.tool === 'hold') break;
+    expect(await run.release()).toBe(true);
+  };
+  await begin('ada');
+  await begin('bob');
+  const as: unknown[] = [];
+  const later = tree(done, (context) => as.push(context));
+  const { runs } = await later.resumeOrphans({ contextFor: ({ metadata }) => metadata['userId'] });
+  expect((await Promise.all(runs)).map(({ status }) => status)).toEqual(['answered', 'answered']);
+  expect(as.map(String).toSorted()).toEqual(['ada', 'bob']);
+});
