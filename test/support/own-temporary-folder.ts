@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** What Chromium and its driver make is theirs to remove, which they do when the worker has ended. */
-const OF_CHROMIUM = /^playwright|^\.org\.chromium\./;
+const OF_CHROMIUM = /^playwright|^\.?org\.chromium\./;
 
 /**
  * Gives a run of the tests a temporary folder of its own, and fails the run where a test has left something in it: a
