@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 
@@ -35,4 +35,27 @@ function ignoreOwnFolder(path: string): void {
 /** Node's name for a failed system call, such as `ENOENT`; empty for any other error. */
 export function systemCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+/** For how long a virus scanner, a backup or another reader may have the file open that is to be replaced. */
+const OPEN_MS = 1000;
+
+/**
+ * Moves a file over another, in one step. Windows refuses that while any program has the other open: it is tried again
+ * there. Blocks the thread meanwhile.
+ */
+export function moveOver(from: string, to: string): void {
+  for (const until = performance.now() + OPEN_MS; ; pause(10)) {
+    try {
+      return renameSync(from, to);
+    } catch (error) {
+      const isOpen = ['EPERM', 'EACCES', 'EBUSY'].includes(systemCode(error));
+      if (process.platform !== 'win32' || !isOpen || performance.now() > until) throw error;
+    }
+  }
+}
+
+/** Blocks the thread. */
+export function pause(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, linkSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { systemCode } from './folders.ts';
+import { pause, systemCode } from './folders.ts';
 
 /** Makes a file that must not be there yet; false when it is. Only its owner can read it. */
 export function createFirst(path: string, content: string): boolean {
@@ -93,7 +93,7 @@ export function takeLock(path: string, { waitMs = 3000, staleMs = 2000 }: LockOp
     const other = readLock(path);
     if (other !== null && isStale(path, other, staleMs)) rmSync(path, { force: true });
     else if (performance.now() >= deadline) return null;
-    else pause();
+    else pause(PAUSE_MS);
   }
 }
 
@@ -120,8 +120,4 @@ function isStale(path: string, content: string, staleMs: number): boolean {
   if (host === hostname() && !isAlive(Number(pid))) return true;
   const changed = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
   return changed !== undefined && Math.abs(Date.now() - changed) > staleMs;
-}
-
-function pause(): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
 }

@@ -3,7 +3,7 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isJsonObject, parsedText } from '../json/json.ts';
 import type { ServerTool, ShownTool } from '../tools/server-tool.ts';
-import { makeFolder, systemCode } from './folders.ts';
+import { makeFolder, moveOver, systemCode } from './folders.ts';
 import { takeLock } from './lock-file.ts';
 import { type PermissionWarning, PermissionStoreError } from './permissions.ts';
 
@@ -111,7 +111,7 @@ export function replaceFile(path: string, text: string): void {
   const draft = `${path}.${randomUUID()}.tmp`;
   try {
     writeFileSync(draft, text, { flag: 'wx', mode: 0o600 });
-    renameSync(draft, path);
+    moveOver(draft, path);
   } catch (error) {
     rmSync(draft, { force: true });
     throw error;

@@ -1,12 +1,12 @@
 import { didYouMean } from '../../json/nearest-name.ts';
 import type { RunStatus } from '../../machines/contract/run-result.ts';
-import { existsSync, accessSync, constants, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, accessSync, constants, rmSync, statSync, writeFileSync } from 'node:fs';
 import { resolve, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { describeThrown } from '../../json/to-json.ts';
 import { escaped } from '../../output/console/escaped.ts';
-import { makeFolder } from '../../security/folders.ts';
+import { makeFolder, moveOver } from '../../security/folders.ts';
 
 /** An option that a command takes: a flag, or with `value` one that is followed by a value. */
 export interface OptionSpec {
@@ -232,7 +232,7 @@ export function writeFound(folder: string, name: string, text: string): string |
   try {
     makeFolder(folder);
     writeFileSync(draft, text, { mode: 0o600 });
-    renameSync(draft, file);
+    moveOver(draft, file);
     return file;
   } catch (error) {
     console.error(`signalbox: '${escaped(file)}' could not be written: ${describeThrown(error).message}`);

@@ -7,6 +7,7 @@ import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
 import { type PlayedRecording, playRecording } from '../../journal/replay/replay.ts';
 import { isLocked } from '../../journal/stores/run-lock.ts';
 import { isJsonObject } from '../../json/json.ts';
+import { moveOver } from '../../security/folders.ts';
 import type { Transition } from '../../machines/events/run-events.ts';
 import { escaped } from '../../output/console/escaped.ts';
 import { type Paint, painter } from '../../output/console/paint.ts';
@@ -15,7 +16,7 @@ import { type Arguments, EXIT_CODE, UsageError } from '../command/command.ts';
 import { counted, cutToWidth, textTable } from '../../terminal/text-width.ts';
 import { type NamedRecording, ofRecording, readRecordingOf } from './kept-runs.ts';
 import { recordedSteps, recordingText } from './recording-text.ts';
-import { renameSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join, parse } from 'node:path';
 
 /** Prints a recording step by step. */
@@ -129,7 +130,7 @@ function replaceFile(file: string, content: string): void {
   if (isLocked(join(dir, `${name}.lock`))) throw new JournalError('run-locked', name, dir || '.');
   // A concurrent reader gets the one or the other.
   writeFileSync(`${file}.new`, content, { mode: 0o600 });
-  renameSync(`${file}.new`, file);
+  moveOver(`${file}.new`, file);
   console.log(`normalized ${escaped(file)}`);
 }
 

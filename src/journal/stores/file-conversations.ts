@@ -7,11 +7,11 @@
  * I2 What is known is also kept in the folder, for later processes: `conversations.index`, a line per run, each with a
  *    checksum. A line that is missing, torn or damaged means that nothing is known of its run.
  */
-import { appendFileSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { digest } from '../../json/digest.ts';
-import { systemCode } from '../../security/folders.ts';
+import { moveOver, systemCode } from '../../security/folders.ts';
 import { type RunQuery, conversationIn } from '../format/tally.ts';
 import type { RunFiles } from './run-files.ts';
 
@@ -97,7 +97,7 @@ export class FileConversations {
       const next = `${this.#path}.${process.pid}.new`;
       try {
         writeFileSync(next, [...this.#known].map(([runId, known]) => lineOf(runId, known)).join(''), { mode: 0o600 });
-        renameSync(next, this.#path);
+        moveOver(next, this.#path);
       } catch (error) {
         rmSync(next, { force: true });
         throw error;

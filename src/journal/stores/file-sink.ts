@@ -4,9 +4,10 @@ import type { LineWriter } from '../format/blobs.ts';
 import { beginsWithLine } from '../format/checksums.ts';
 import type { RecordLine } from '../format/record.ts';
 import { readRecording, type Recording } from '../format/recording.ts';
-import { closeSync, fstatSync, ftruncateSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, statSync, truncateSync, writeSync } from 'node:fs';
 
 interface FileSinkOptions {
+  readonly path: string;
   /** Open for appending. Closed with the sink. */
   readonly file: number;
   readonly write: LineWriter;
@@ -25,7 +26,7 @@ interface FileSinkOptions {
  * added is neither written to nor cut off.
  */
 export function fileSink(options: FileSinkOptions): Sink {
-  const { file, write, flush, check, onClose } = options;
+  const { path, file, write, flush, check, onClose } = options;
   const commit = flush === undefined ? null : groupCommit(flush);
   const begun = fstatSync(file);
   const size = (): number => fstatSync(file).size;
@@ -87,7 +88,7 @@ export function fileSink(options: FileSinkOptions): Sink {
       while (done < bytes.length) done += writeSync(file, bytes, done);
       length += done;
     } catch (error) {
-      if (done > 0 && size() === length + done) cut(file, length);
+      if (done > 0 && size() === length + done) cut(path, begun.ino, length);
       void close();
       throw error;
     }
@@ -101,10 +102,13 @@ export function fileSink(options: FileSinkOptions): Sink {
   };
 }
 
-/** A line that is half written would make the whole file unreadable once another follows. */
-function cut(file: number, length: number): void {
+/**
+ * A line that is half written would make the whole file unreadable once another follows. By its name: Windows cuts off no
+ * file that is open for appending.
+ */
+function cut(path: string, ino: number, length: number): void {
   try {
-    ftruncateSync(file, length);
+    if (statSync(path).ino === ino) truncateSync(path, length);
   } catch {
     // The write has already failed with a reason. The next writer truncates the file.
   }

@@ -4,11 +4,10 @@ import {
   fdatasync,
   fstatSync,
   fsyncSync,
-  ftruncateSync,
   openSync,
   readFileSync,
-  renameSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
   writeSync,
@@ -16,7 +15,7 @@ import {
 import { dirname, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { isJsonObject } from '../../json/json.ts';
-import { makeFolder } from '../../security/folders.ts';
+import { makeFolder, moveOver } from '../../security/folders.ts';
 import { type LineWriter, lineWriter } from '../format/blobs.ts';
 import { fileSink, isUnbegun, readFileContent } from './file-sink.ts';
 import { contentOf, historiesIn, type HistoryFiles, type RunFiles } from './run-files.ts';
@@ -46,8 +45,9 @@ export function createRunFile(writing: FileWriting, runId: string): Sink {
     const isThere = files.isThere(runId);
     const content = isThere ? contentOf(path) : null;
     if (isThere && (content === null || !isUnbegun(content))) throw new JournalError('run-exists', runId, files.dir);
+    // Windows cuts off no file that is open for appending.
+    if (isThere) truncateSync(path, 0);
     const file = openSync(path, 'a', 0o600);
-    if (isThere) ftruncateSync(file, 0);
     return runSink(writing, {
       path,
       file,
@@ -69,8 +69,8 @@ export function continueRunFile(writing: FileWriting, runId: string): TakenRun |
     const read = content === null ? null : readFileContent(content, inFolder);
     if (content === null || read === null) return null;
     const { recording, bytes, closed } = read;
+    if (bytes < content.length) cutTorn(writing, runId, { bytes, length: content.length });
     const file = openSync(path, 'a', 0o600);
-    if (bytes < content.length) cutTorn(writing, runId, { file, bytes, length: content.length });
     if (!closed) writeSync(file, '\n');
     const length = bytes + (closed ? 0 : 1);
     return {
@@ -108,10 +108,10 @@ export function repairRunFile(files: RunFiles, runId: string): RepairedRun | nul
 }
 
 /** A file that has grown since it was read has another writer: that is not a torn end. */
-function cutTorn({ files }: FileWriting, runId: string, read: { file: number; bytes: number; length: number }): void {
-  if (fstatSync(read.file).size === read.length) return ftruncateSync(read.file, read.bytes);
-  closeSync(read.file);
-  throw new JournalError('run-locked', runId, files.dir);
+function cutTorn({ files }: FileWriting, runId: string, read: { bytes: number; length: number }): void {
+  const path = files.pathOf(runId);
+  if (statSync(path).size !== read.length) throw new JournalError('run-locked', runId, files.dir);
+  truncateSync(path, read.bytes);
 }
 
 /** Holds the run's lock while it is written; gives it back at once when nothing comes of it. */
@@ -175,7 +175,7 @@ function runSink({ durability }: FileWriting, { path, folders, finish, ...begun 
       unsynced = [];
     };
     const durable = durability === 'power' ? { flush } : {};
-    return fileSink({ file, length, write, check: finish.check, onClose, ...durable });
+    return fileSink({ path, file, length, write, check: finish.check, onClose, ...durable });
   };
   let isMoved = false;
   let sink = opened(begun, () => (isMoved ? undefined : finish.close(ending)));
@@ -191,11 +191,15 @@ function runSink({ durability }: FileWriting, { path, folders, finish, ...begun 
       finish.check(false);
       const write = lineWriter(undefined, 0);
       const text = records.map(write).join('');
-      replaceFile(path, text, durability === 'power');
-      const file = openSync(path, 'a');
       isMoved = true;
+      // First: Windows moves no file over one that is open.
       void sink.close();
-      sink = opened({ file, length: Buffer.byteLength(text), write }, () => finish.close(ending));
+      try {
+        replaceFile(path, text, durability === 'power');
+      } finally {
+        const file = openSync(path, 'a');
+        sink = opened({ file, length: fstatSync(file).size, write }, () => finish.close(ending));
+      }
       remember(records);
     },
     close: () => sink.close(),
@@ -207,7 +211,7 @@ function replaceFile(path: string, text: string, isFlushed: boolean): void {
   const next = `${path}.new`;
   try {
     writeFileSync(next, text, { mode: 0o600, flush: isFlushed });
-    renameSync(next, path);
+    moveOver(next, path);
   } catch (error) {
     rmSync(next, { force: true });
     throw error;

@@ -102,7 +102,7 @@ export function singleFileJournal(path: string): JournalStore {
       const lock = lockOfFile(path);
       closeSync(openSync(path, 'w', 0o600));
       const onClose = (): void => lock?.release();
-      return liveJournal(run, fileSink({ file: openSync(path, 'a'), write: lineWriter(undefined, 0), onClose }));
+      return liveJournal(run, fileSink({ path, file: openSync(path, 'a'), write: lineWriter(undefined, 0), onClose }));
     },
   };
 }

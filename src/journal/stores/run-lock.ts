@@ -5,9 +5,9 @@
  * I2 A lock left behind by a dead process is given to the next that asks, even when its pid is in use again.
  * I3 Where the process cannot be looked at (another host or container), a lock is left behind after a minute of silence.
  */
-import { existsSync, readFileSync, renameSync, rmSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { createWhole } from '../../security/lock-file.ts';
-import { systemCode } from '../../security/folders.ts';
+import { moveOver, systemCode } from '../../security/folders.ts';
 import { BEAT_MS, type Writer, isGone, newWriter, readWriter } from './writer.ts';
 
 /** A lock that is held until it is released. */
@@ -58,7 +58,7 @@ function takeOver(path: string, mine: Writer, dead: string): boolean {
     if (look(path)?.token !== dead) return false;
     const next = `${path}.${mine.token}.new`;
     writeFileSync(next, JSON.stringify(mine), { mode: 0o600 });
-    renameSync(next, path);
+    moveOver(next, path);
     return true;
   } finally {
     rmSync(wish, { force: true });

@@ -13,7 +13,8 @@ import { replay } from '../../journal/replay/replay.ts';
 import { permitLiveModels } from '../../models/endpoint/live-guard.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import { mixedJournal, type Matching } from './recorded-answers.ts';
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { moveOver } from '../../security/folders.ts';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, basename } from 'node:path';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { normalizeRecording } from '../../journal/format/normalize.ts';
@@ -149,7 +150,7 @@ function keepRecording(path: string, recording: string, result: AnyResult): void
   mkdirSync(dirname(path), { recursive: true });
   const half = `${path}.${process.pid}.part`;
   writeFileSync(half, normalizedRecording(recording, path));
-  renameSync(half, path);
+  moveOver(half, path);
 }
 
 /**
