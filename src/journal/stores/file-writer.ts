@@ -196,9 +196,11 @@ function runSink({ durability }: FileWriting, { path, folders, finish, ...begun 
       void sink.close();
       try {
         replaceFile(path, text, durability === 'power');
-      } finally {
         const file = openSync(path, 'a');
         sink = opened({ file, length: fstatSync(file).size, write }, () => finish.close(ending));
+      } catch (error) {
+        void finish.close(null);
+        throw error;
       }
       remember(records);
     },
