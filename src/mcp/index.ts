@@ -35,13 +35,8 @@ export type {
   McpRequestOptions,
   McpResourceContent,
 } from './calls/requests.ts';
-export type {
-  McpConnection,
-  McpConnectionNews,
-  McpLoginStep,
-  McpState,
-  McpConnectionOptions,
-} from './connection-types.ts';
+export type { McpConnection, McpConnectionNews, McpConnectionOptions } from './connection-types.ts';
+export type { McpLoginStep, McpState } from './connection-types.ts';
 export type { McpResourceUpdate } from './calls/subscriptions.ts';
 export type {
   McpAnswers,
