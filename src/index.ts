@@ -64,6 +64,7 @@ export type { JournalStore } from './journal/run/run-journal.ts';
 export type { RunEvent, RunEventBody, Transition } from './machines/events/run-events.ts';
 export type {
   AgentPath,
+  AnyResult,
   AgentState,
   ErrorEntry,
   RunReason,
@@ -94,6 +95,6 @@ export type { OnError, RecoveryStep, Repaired, Repairer, RepairTask, Slot } from
 export type { OnEscalation, Verdict, Verdicts } from './recovery/verdicts.ts';
 export type { ArgsOf, InputOf, InputSchema, StandardSchema } from './tools/schema.ts';
 export type { Skill, SkillDefinition } from './tools/skill.ts';
-export type { Effects, Policy, ToolSpec } from './tools/spec.ts';
+export type { Effects, Policy, ToolChange, ToolSpec } from './tools/spec.ts';
 export type { ToolResult } from './tools/result.ts';
 export type { ExecuteContext, Tool, ToolDefinition, TypedTool, ValidateContext } from './tools/tool.ts';

@@ -26,7 +26,7 @@ export type { CheckOutputInput, CheckOutputResult } from '../actors/check-output
 export type { ComposePromptInput, PromptContents, PromptTexts } from '../actors/compose-prompt.ts';
 export type { LeafLogic } from '../actors/leaf.ts';
 export type { McpGeneration, McpGreeting } from '../actors/mcp/connect-mcp.ts';
-export type { McpAuthStep } from '../actors/mcp/mcp-auth.ts';
+export type { McpAuthStep, McpLogin } from '../actors/mcp/mcp-auth.ts';
 export type { McpTask, McpTaskBegun, McpTaskInput } from '../actors/mcp/mcp-task-calls.ts';
 export type { McpCallContext, McpCallEvent, McpCallInput, McpCallOutcome } from './mcp/mcp-call-machine.ts';
 export type { McpConnectionContext, McpConnectionEvent, McpConnectionInput } from './mcp/mcp-connection-parts.ts';
