@@ -140,6 +140,9 @@ const CASES: Readonly<Record<string, () => void | Promise<void>>> = {
   },
   'types without @types/node or DOM': () => types('es2022', 'entries.ts'),
   'types with DOM': () => types('es2023,dom'),
+  'types that are inferred, in declarations': () => {
+    for (const file of ['inferred.ts', 'inferred-machines.ts']) types('es2022 --declaration', file);
+  },
   'types with @types/node': () => {
     sh('npm', ['install', '--silent', '--no-audit', '--no-fund', '@types/node@24'], typed());
     types('es2023 --types node');

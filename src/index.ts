@@ -41,30 +41,30 @@ export type {
   Conversation,
   ListedTool,
 } from './agent/agent-types.ts';
-export type { AgentLogicInput, ConfigurableOptions } from './agent/options/run-options.ts';
-export type { ChildAgent } from './agent/options/option-types.ts';
 export type { AgentOptions } from './agent/options/agent-options.ts';
-export type { InstructionsInput } from './agent/options/option-types.ts';
+export type { AgentLimits, ChildAgent, InstructionsInput, Permissions } from './agent/options/option-types.ts';
+export type { OutputOf } from './agent/options/output-options.ts';
 export type { RunEventOf } from './agent/run/typed-events.ts';
-export type { Permissions } from './agent/options/option-types.ts';
 export type { ToolRegistry, ToolRegistryOptions } from './agent/tools/registry.ts';
-export type { RunOptions } from './agent/options/run-options.ts';
-export type { AgentLimits } from './agent/options/option-types.ts';
 export type { ConversationErrorCode, ResumeErrorCode } from './agent/options/agent-errors.ts';
 export type {
+  AgentLogicInput,
+  ApprovalOptions,
+  ConfigurableOptions,
   ConversationOptions,
   Delivery,
   QueueOptions,
   ResumeOptions,
+  RunOptions,
   SteerOptions,
 } from './agent/options/run-options.ts';
 export type { PendingApproval, Run, RunState } from './agent/run/run.ts';
-export type { ApprovalOptions } from './agent/options/run-options.ts';
 export type { InputPart, RunInput } from './agent/options/input-parts.ts';
 export type { JournalStore } from './journal/run/run-journal.ts';
 export type { RunEvent, RunEventBody, Transition } from './machines/events/run-events.ts';
 export type {
   AgentPath,
+  AnyResult,
   AgentState,
   ErrorEntry,
   RunReason,
@@ -75,6 +75,7 @@ export type {
 export type { PromptParts } from './machines/agent/system-prompt.ts';
 export type { McpServerConfig } from './mcp/config/config.ts';
 export type { McpConnection } from './mcp/connection-types.ts';
+export type { ConsoleOutput } from './output/console/console-output.ts';
 export type { OutputHandler, OutputStats } from './output/output-handler.ts';
 export type { Json, JsonObject, JsonSchema } from './json/json.ts';
 export type {
@@ -94,6 +95,6 @@ export type { OnError, RecoveryStep, Repaired, Repairer, RepairTask, Slot } from
 export type { OnEscalation, Verdict, Verdicts } from './recovery/verdicts.ts';
 export type { ArgsOf, InputOf, InputSchema, StandardSchema } from './tools/schema.ts';
 export type { Skill, SkillDefinition } from './tools/skill.ts';
-export type { Effects, Policy, ToolSpec } from './tools/spec.ts';
+export type { Effects, Policy, ToolChange, ToolSpec } from './tools/spec.ts';
 export type { ToolResult } from './tools/result.ts';
 export type { ExecuteContext, Tool, ToolDefinition, TypedTool, ValidateContext } from './tools/tool.ts';

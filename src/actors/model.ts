@@ -1,3 +1,4 @@
+import { isTwin } from '../json/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../json/json.ts';
 
 /**
@@ -200,5 +201,9 @@ export class ModelError extends Error {
     this.status = more.status;
     this.retryAfterMs = more.retryAfterMs;
     this.data = more.data;
+  }
+
+  static override [Symbol.hasInstance](error: unknown): boolean {
+    return super[Symbol.hasInstance](error) || (this === ModelError && isTwin(error, 'ModelError', 'retryAfterMs'));
   }
 }

@@ -1,7 +1,6 @@
 import '../platform.ts';
 export { createInspector } from './create-inspector.ts';
-export { MissingPackageError } from './stately-output.ts';
-export { statelyOutput } from './stately-output.ts';
+export { MissingPackageError, statelyOutput } from './stately-output.ts';
 export { toResponse } from './to-response.ts';
 export type { Inspector, InspectorOptions } from './create-inspector.ts';
 export type { Attachment, RunPort, WatchedActor, WatchedRun } from './frames/run-port.ts';

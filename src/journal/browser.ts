@@ -5,5 +5,4 @@ export { fork } from './replay/fork.ts';
 export { JournalError, RecordingError } from './format/journal-error.ts';
 export { liveJournal } from './run/live-journal.ts';
 export { memoryJournal } from './stores/memory.ts';
-export { replay } from './replay/replay.ts';
-export { transitions } from './replay/replay.ts';
+export { replay, transitions } from './replay/replay.ts';

@@ -9,16 +9,14 @@ export { fork } from './replay/fork.ts';
 export { JournalError, RecordingError } from './format/journal-error.ts';
 export { liveJournal } from './run/live-journal.ts';
 export { memoryJournal } from './stores/memory.ts';
-export { replay } from './replay/replay.ts';
+export { replay, transitions } from './replay/replay.ts';
 export { sqliteJournal } from './stores/sqlite.ts';
-export { transitions } from './replay/replay.ts';
 export type { ConformanceReport } from './conformance/assert-conformance.ts';
 export type { JournalConformanceOptions } from './conformance/sample-run.ts';
 export type { EngineConformanceOptions } from './conformance/assert-engine.ts';
 export type { EngineBody, TestedEngine } from './conformance/tested-engine.ts';
-export type { Divergence } from './replay/divergence.ts';
+export type { Divergence, DivergenceCause } from './replay/divergence.ts';
 export type { ForkOptions, Forkable } from './replay/fork.ts';
-export type { DivergenceCause } from './replay/divergence.ts';
 export type { FileJournalOptions } from './stores/file.ts';
 export type {
   BlobRecord,

@@ -62,3 +62,8 @@ export interface EscalationError {
 
 /** All that can go wrong with a tool call, discriminated on `kind`; always JSON-safe. */
 export type ToolError = InvalidArgs | DeserializationError | ExecutionError | UnknownTool | EscalationError;
+
+/** Whether an error is of the class of this name in another copy of the package, as a workspace may hold two. */
+export function isTwin(error: unknown, name: string, member: string): boolean {
+  return error instanceof Error && error.name === name && Object.hasOwn(error, member);
+}

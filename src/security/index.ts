@@ -1,5 +1,5 @@
 import '../platform.ts';
-export { isSafeShellArg } from './paths.ts';
+export { isSafeShellArg, validatePath } from './paths.ts';
 export type { ServerTool, ShownTool } from '../tools/server-tool.ts';
 export type { ToolChange } from '../tools/spec.ts';
 export type { PermissionProblem, PermissionStore, PermissionWarning } from './permissions.ts';
@@ -10,4 +10,3 @@ export {
   type TerminalConfirmOptions,
   type TerminalConfirmRequest,
 } from '../terminal/terminal-confirm.ts';
-export { validatePath } from './paths.ts';

@@ -1,5 +1,5 @@
 import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
-import { posix, win32 } from 'node:path';
+import { delimiter, posix, win32 } from 'node:path';
 import { homeFolder, systemCode } from './folders.ts';
 
 /**
@@ -19,8 +19,8 @@ export function validatePath(base: unknown, requested: unknown): boolean {
 }
 
 const THIS_MACHINE: PathWorld = {
-  platform: process.platform === 'win32' ? 'win32' : 'posix',
-  path: process.platform === 'win32' ? win32 : posix,
+  platform: delimiter === ';' ? 'win32' : 'posix',
+  path: delimiter === ';' ? win32 : posix,
   cwd: () => process.cwd(),
   home: homeFolder,
   look: (path) => {

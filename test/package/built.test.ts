@@ -158,6 +158,17 @@ describe('a subpath of the built package, alone', () => {
     expect(loadedWith(file).filter((name) => late.includes(name))).toEqual([]);
   });
 
+  // A page and a worker have neither; `react`, `restate` and the setup files are for who has their packages.
+  test.each(entries.filter(([subpath]) => !/jest$|vitest$|react$|restate$/.test(subpath)))(
+    '%s is loaded where there is no process and no Buffer',
+    (_, file) => {
+      const told = run(`const { log } = console; log('');
+        delete globalThis.process; delete globalThis.Buffer;
+        await import(${JSON.stringify(url(file))}); log('loaded');`);
+      expect(told).toBe('\nloaded\n');
+    },
+  );
+
   test('parsing loads neither xstate nor anything of Node', () => {
     expect(loadedWith('parsing/index.js')).toEqual(['jsonrepair']);
   });

@@ -1,3 +1,5 @@
+import { isTwin } from '../../json/errors.ts';
+
 /** Stable codes of the errors of a store of runs. */
 export type JournalErrorCode =
   | 'run-locked'
@@ -17,6 +19,10 @@ export class JournalError extends Error {
     super(textOf(code, runId ?? '', place, cause), cause === undefined ? undefined : { cause });
     this.code = code;
     this.runId = runId;
+  }
+
+  static override [Symbol.hasInstance](error: unknown): boolean {
+    return super[Symbol.hasInstance](error) || (this === JournalError && isTwin(error, 'JournalError', 'runId'));
   }
 }
 

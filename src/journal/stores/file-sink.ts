@@ -126,7 +126,7 @@ export interface FileContent {
 const NEWLINE = 0x0a;
 
 /** Data that never reached the disk, because the file's end was not flushed before a power loss. A single such byte is damage. */
-const HOLE = Buffer.alloc(2);
+const HOLE = new Uint8Array(2);
 
 /**
  * Reads the file of a run, which may be written at the same time, and have a torn end or a hole in it. Null if not even

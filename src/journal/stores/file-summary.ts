@@ -7,8 +7,8 @@ import { withoutHistory } from '../format/histories.ts';
 import { type RunQuery, type Tallied, beginsAs, runTally } from '../format/tally.ts';
 
 const NEWLINE = 0x0a;
-const END = Buffer.from('{"t":"end"');
-const BLOB = Buffer.from('{"t":"blob"');
+const END = new TextEncoder().encode('{"t":"end"');
+const BLOB = new TextEncoder().encode('{"t":"blob"');
 
 /**
  * What a list shows of the run in a file. For a run that has ended only the first line and the last are read. Null
@@ -140,7 +140,7 @@ function countRecords(content: Buffer): number {
   return count;
 }
 
-function startsWith(content: Buffer, prefix: Buffer, at: number): boolean {
+function startsWith(content: Buffer, prefix: Uint8Array, at: number): boolean {
   return content.subarray(at, at + prefix.length).equals(prefix);
 }
 

@@ -6,9 +6,11 @@ import { type Environment, readVariable } from './environment.ts';
  *
  * I1 `SIGNALBOX_LIVE=never` forbids whatever the code says; a ban by code is lifted by the code that made it.
  * I2 A permit suspends bans by code, and nothing else.
+ * I3 All copies of the package in a process share both: a workspace may hold two.
  */
-let bans = 0;
-let permits = 0;
+const GUARD = Symbol.for('signalbox.live-guard');
+if (Reflect.get(globalThis, GUARD) === undefined) Reflect.set(globalThis, GUARD, { bans: 0, permits: 0 });
+const held: { bans: number; permits: number } = Reflect.get(globalThis, GUARD);
 
 /**
  * Forbids models that are really there, in this process and from now on: a `chatModel`, a preset by name or a discovered
@@ -19,24 +21,24 @@ let permits = 0;
  * @example forbidLiveModels(); // in the setup file of the tests
  */
 export function forbidLiveModels(): () => void {
-  bans += 1;
+  held.bans += 1;
   return once(() => {
-    bans -= 1;
+    held.bans -= 1;
   });
 }
 
 /** Suspends bans by code until the function that it gives is called. */
 export function permitLiveModels(): () => void {
-  permits += 1;
+  held.permits += 1;
   return once(() => {
-    permits -= 1;
+    held.permits -= 1;
   });
 }
 
 /** Throws a `ModelError` (code `live-forbidden`) where live models are forbidden. */
 export function refuseIfBanned(model: () => string, env: Environment): void {
   const setting = readVariable(env, 'SIGNALBOX_LIVE') ?? 'allow';
-  if (setting === 'allow' && (bans === 0 || permits > 0)) return;
+  if (setting === 'allow' && (held.bans === 0 || held.permits > 0)) return;
   throw new ModelError(
     'live-forbidden',
     `The model '${model()}' was not asked: ${reasonOf(setting)}. Use a scripted model or a recording (signalbox/testing).`,
