@@ -4,7 +4,7 @@ export { assertCalledTool, assertEndsWith, assertOutput, assertTransitions, asse
 export { canReach } from './explore/explore-paths.ts';
 export { ExplorationError } from './explore/walk/exploration.ts';
 export { explorePaths } from './explore/explore-paths.ts';
-export { playBack } from './explore/walk/counterexample.ts';
+export { playBack } from './explore/findings.ts';
 export { fakeTool } from './fake-tool.ts';
 export { forbidLiveModels } from '../models/endpoint/live-guard.ts';
 export { hostileModel } from './hostile-model.ts';
@@ -26,7 +26,7 @@ export type { UseRecordingOptions, UsedRecording } from './recordings/use-record
 export type { Exploration, ExploredPath, Violation } from './explore/walk/exploration.ts';
 export type { Claims, ExploreOptions, ExploreProgress } from './explore/explore-options.ts';
 export type { KnownTool, LeafScene, OutcomesOf, Representative } from './explore/outcomes/outcome.ts';
-export type { PlayedBack } from './explore/walk/counterexample.ts';
+export type { PlayedBack } from './explore/findings.ts';
 export type { OpenEffect, ToolRun, View } from './explore/walk/exploration.ts';
 export type { Edge } from './coverage/edges.ts';
 export type { MachineCoverage } from './coverage/edges.ts';

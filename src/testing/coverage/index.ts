@@ -4,7 +4,6 @@
  */
 import '../../platform.ts';
 import { OWN_MACHINES } from '../../inspector/diagram/own-machines.ts';
-import '../../platform.ts';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
