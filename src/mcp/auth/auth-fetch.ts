@@ -82,13 +82,7 @@ async function readBody(response: Response, origin: string): Promise<Uint8Array<
     if (size > MOST_BYTES) throw new AuthFault('wrong', `${origin} answered with more than ${MOST_BYTES / 1024} KB`);
     pieces.push(piece);
   }
-  const body = new Uint8Array(size);
-  let at = 0;
-  for (const piece of pieces) {
-    body.set(piece, at);
-    at += piece.length;
-  }
-  return body;
+  return Buffer.concat(pieces);
 }
 
 function reasonOf(error: unknown): string {

@@ -5,7 +5,7 @@ import { type Exploration, type ExploredPath, type Violation, endlessGuard } fro
 import type { PathChoice, ExploredRun } from './walk/explored-run.ts';
 import { type Law, situationOf } from './laws/law.ts';
 import { stepBudget } from './laws/whole-run.ts';
-import { type ExploredMachine, IDLE_JOURNAL, jsonInput } from './walk/explored-machine.ts';
+import { type ExploredMachine, IDLE_JOURNAL, isStatechart, jsonInput } from './walk/explored-machine.ts';
 import { textAt } from './walk/story.ts';
 import type { OutsideEvent } from '../../actors/journal.ts';
 import { drive, recordedOutput } from '../../journal/run/drive.ts';
@@ -126,12 +126,8 @@ function pathOf(run: ExploredRun): ExploredPath {
 
 /** A machine and those that it invokes or spawns. */
 function machinesOf(machine: AnyStateMachine): readonly AnyStateMachine[] {
-  const children = Object.values<unknown>(machine.implementations.actors).filter(isMachine);
+  const children = Object.values<unknown>(machine.implementations.actors).filter(isStatechart);
   return [machine, ...children.flatMap(machinesOf)];
-}
-
-function isMachine(logic: unknown): logic is AnyStateMachine {
-  return typeof logic === 'object' && logic !== null && 'root' in logic && 'implementations' in logic;
 }
 
 /**
