@@ -3,8 +3,7 @@ import { type Frame, type FramePage, PROTOCOL } from '../../frames/protocol.ts';
 import { isJsonObject, parsedText } from '../../../json/json.ts';
 import type { PageState } from './page-state.ts';
 import { SessionSource } from '../player/line-stream.ts';
-import { fetchJson } from './desk.ts';
-import type { Players } from './players.ts';
+import { fetchJson, type Players } from './desk.ts';
 
 /** How long folding may take of one animation frame, in milliseconds: the rest of its 16 is for drawing. */
 const BUDGET_MS = 6;
