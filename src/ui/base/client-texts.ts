@@ -41,11 +41,9 @@ export async function* clientTexts(
   try {
     for (;;) {
       // oxlint-disable-next-line no-await-in-loop -- one thing after the other
-      const fed: IteratorResult<RunFed, unknown> | 'waited' = isWaiting
-        ? // oxlint-disable-next-line no-await-in-loop -- see above
-          await Promise.race([next, pause(WAITING_MS)])
-        : // oxlint-disable-next-line no-await-in-loop -- see above
-          await next;
+      const fed: IteratorResult<RunFed, unknown> | 'waited' = await (isWaiting
+        ? Promise.race([next, pause(WAITING_MS)])
+        : next);
       if (fed === 'waited') {
         yield client.ended();
         return;
