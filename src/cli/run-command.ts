@@ -1,6 +1,6 @@
 import { AGENT_OPTIONS, readAgentChoices } from './agent/agent-flags.ts';
-import { type Command, UsageError, EXIT_CODE } from './command/command.ts';
-import { answerOnConsole, whereRecorded, reportResult, runOnce, wrappedNotice } from './agent/run-once.ts';
+import { type Command, UsageError } from './command/command.ts';
+import { answerOnConsole, reportEnd, runOnce, wrappedNotice } from './agent/run-once.ts';
 
 /** `signalbox run "<question>"`: one run, made for scripts. */
 export const runCommand: Command = {
@@ -26,11 +26,7 @@ export const runCommand: Command = {
     try {
       if (cli.model.said !== '' && !choices.silent) console.error(`${wrappedNotice(cli.model.said)}\n`);
       const { result } = await runOnce(cli, question);
-      if (json) console.log(JSON.stringify(result));
-      else reportResult(cli, result);
-      const recording = whereRecorded(cli, result);
-      if (!choices.silent && recording !== null) console.error(recording);
-      return EXIT_CODE[result.status];
+      return reportEnd(cli, result, { json });
     } finally {
       await cli.close();
     }

@@ -27,13 +27,13 @@ const MOST_LISTED = 16;
 
 /**
  * Makes the check of one factory's or method's options: an unknown name is rejected, with the nearest known one. Checks
- * names only, never values. Symbols pass, and so does what is undefined.
+ * names only, never values: any table with these names will do. Symbols pass, and so does what is undefined.
  *
  * @example
  * const checkOptions = optionsOf<MemoryJournalOptions>('memoryJournal', 'docs/journal.md', { maxRuns: true });
  * checkOptions({ maxRun: 5 }); // TypeError: memoryJournal: there is no option 'maxRun'. Did you mean 'maxRuns'? See …
  */
-export function optionsOf<T extends object>(what: string, docs: string, known: NamesAs<T, true>): OptionsCheck {
+export function optionsOf<T extends object>(what: string, docs: string, known: NamesAs<T, unknown>): OptionsCheck {
   const names = Object.keys(known);
   return (given, called = what) => {
     if (given === undefined) return;

@@ -4,14 +4,15 @@ import type { McpLogMessage } from './connection-news.ts';
 import type { McpAnswers } from './config/answers.ts';
 import type { Dial, McpClock, McpServerInfo } from './wire/link.ts';
 import type { McpConnectionLimits } from '../machines/mcp/mcp-connection.ts';
-import type { McpLimits } from './config/server-limits.ts';
+import { DEFAULT_MCP_LIMITS, type McpLimits } from './config/server-limits.ts';
 import type { Environment } from '../models/endpoint/environment.ts';
-import type {
-  McpCallOptions,
-  McpCompletion,
-  McpPrompt,
-  McpRequestOptions,
-  McpResourceContent,
+import {
+  type McpCallOptions,
+  type McpCompletion,
+  type McpPrompt,
+  type McpRequestOptions,
+  type McpResourceContent,
+  REQUEST_OPTIONS,
 } from './calls/requests.ts';
 import type { McpServer } from './config/config.ts';
 import type { McpError, McpTool } from '../actors/mcp/mcp-calls.ts';
@@ -216,23 +217,12 @@ const checkLimits = optionsOf<McpConnectionLimits & { mcp: unknown }>('createMcp
   loginMs: true,
   mcp: true,
 });
-const checkServerLimits = optionsOf<McpLimits>('createMcpConnection: limits.mcp', 'docs/mcp.md', {
-  messageBytes: true,
-  listPages: true,
-  tools: true,
-  descriptionBytes: true,
-  schemaBytes: true,
-  instructionsBytes: true,
-  toolsSent: true,
-  questionsPerCall: true,
-});
+const checkServerLimits = optionsOf<McpLimits>('createMcpConnection: limits.mcp', 'docs/mcp.md', DEFAULT_MCP_LIMITS);
 
 /** Refuses what `listTools` does not take. */
 export const checkListing = optionsOf<ListToolsOptions>('listTools', 'docs/mcp.md', {
   refresh: true,
-  signal: true,
-  timeoutMs: true,
-  traceparent: true,
+  ...REQUEST_OPTIONS,
 });
 
 /** Refuses options of a connection that are not known. */

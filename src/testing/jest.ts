@@ -1,5 +1,5 @@
 import '../platform.ts';
-import { type RunMatchers, matchers } from './matchers.ts';
+import { type RunMatchers, matchers } from './assertions.ts';
 
 // What a setup file of jest imports (`setupFilesAfterEnv`): it extends the global `expect`, and declares the matchers' types
 // beside those of @types/jest.

@@ -1,6 +1,6 @@
 import '../platform.ts';
 import { expect } from 'vitest';
-import { type RunMatchers, matchers } from './matchers.ts';
+import { type RunMatchers, matchers } from './assertions.ts';
 
 // What a setup file of vitest imports: it extends `expect`, and declares the matchers' types for every test file.
 //

@@ -226,20 +226,18 @@ function refused(code: string, message: string): RequestAnswer {
 /** While a run goes on, in whatever process, its journal keeps what is to follow it: also one that begins at the same moment. */
 async function sent(chat: Chat, text: string): Promise<RequestAnswer> {
   let answer: RequestAnswer = { ok: false };
+  /* oxlint-disable no-await-in-loop -- one try after the other */
   for (const ms of BUSY_MS) {
-    // oxlint-disable-next-line no-await-in-loop -- one try after the other
     const last = await chat.last();
-    // oxlint-disable-next-line no-await-in-loop -- see above
     const wrong = last?.state === 'running' ? await chat.queue(last.runId, text) : undefined;
     if (wrong === null) return { ok: true };
     if (wrong?.code === 'too-many') return refused(wrong.code, wrong.message);
-    // oxlint-disable-next-line no-await-in-loop -- see above
     const start = await chat.run(text, {});
     answer = start.ok ? { ok: true } : refused(start.code, start.message);
     if (answer.error?.code !== 'conversation-busy') break;
-    // oxlint-disable-next-line no-await-in-loop -- see above
     await new Promise((resolve) => setTimeout(resolve, ms));
   }
+  /* oxlint-enable no-await-in-loop */
   return answer;
 }
 

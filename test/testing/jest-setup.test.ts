@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { matchers } from '../../src/testing/matchers.ts';
+import { matchers } from '../../src/testing/assertions.ts';
 
 /** Loads it anew: another test may have loaded it in this worker. */
 const loaded = (round: string): Promise<unknown> => import(`../../src/testing/jest.ts?${round}`);

@@ -1,9 +1,14 @@
 import { AssertionError } from 'node:assert';
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import { assertCalledTool, assertEndsWith, assertTransitions, assertVisited } from '../../src/testing/assertions.ts';
+import {
+  assertCalledTool,
+  assertEndsWith,
+  assertTransitions,
+  assertVisited,
+  matchers,
+} from '../../src/testing/assertions.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
-import { matchers } from '../../src/testing/matchers.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import '../../src/testing/vitest.ts';
 import { calls, envelope, plan } from '../support/replies.ts';

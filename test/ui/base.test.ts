@@ -21,8 +21,8 @@ test.each(RECORDINGS)('%s gives the events of its run, in groups that rise', (fi
     const group = player.feed({ number: index === 0 ? 1 : lineNumber(recording, index - 1), line });
     if (group !== null) groups.push(group);
   }
-  expect(player.problem).toBeNull();
-  expect(player.isOver).toBe(true);
+  expect(player.standing.problem).toBeNull();
+  expect(player.standing.isOver).toBe(true);
   const positions = groups.map(({ position }) => position);
   expect(positions).toEqual(positions.toSorted((a, b) => a - b));
   const events = groups.flatMap((group) => group.events);

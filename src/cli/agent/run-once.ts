@@ -78,7 +78,7 @@ export function whereRecorded({ journal }: CliAgent, { runId, status }: AnyResul
     : `Recorded in ${file}, without its end: it could not be written.`;
 }
 
-/** Prints how a continued run ended, and returns the exit code; `over`: it had ended before, so nothing is recorded. */
+/** Prints how a run ended, and returns the exit code; `over`: it had ended before, so nothing is recorded. */
 export function reportEnd(
   cli: CliAgent,
   result: AnyResult,

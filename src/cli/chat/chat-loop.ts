@@ -1,7 +1,7 @@
 import { EXIT_CODE } from '../command/command.ts';
 import type { Interrupts } from '../command/interrupts.ts';
 import type { CliAgent } from '../agent/make-agent.ts';
-import { whereRecorded, reportResult } from '../agent/run-once.ts';
+import { reportEnd } from '../agent/run-once.ts';
 import { type ChatRun, PROMPT, runInChat } from './typed-messages.ts';
 import type { Talk } from './chat-session.ts';
 import type { Message } from '../../actors/model.ts';
@@ -51,9 +51,7 @@ function showNoQuestions({ agent, console: shown }: CliAgent): void {
 
 async function answer(cli: CliAgent, talk: Talk, question: string): Promise<Before> {
   const { result, ...left } = await runInChat(cli, (signal) => talk.run(question, { signal }));
-  reportResult(cli, result);
-  const recording = whereRecorded(cli, result);
-  if (cli.console !== null && recording !== null) console.error(recording);
+  reportEnd(cli, result, { json: false });
   return left;
 }
 

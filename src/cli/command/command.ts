@@ -68,17 +68,21 @@ export async function ofUser<T>(failure: string, work: () => T | Promise<T>): Pr
   }
 }
 
-/** Runs a module of the user. Throws a {@link UsageError} where there is no such file. */
-export async function loadModule(file: string): Promise<Readonly<Record<string, unknown>>> {
+/** Runs a module of the user. Throws a {@link UsageError} where there is no such file, or no such export. */
+export async function loadModule(file: string, wanted?: string): Promise<Readonly<Record<string, unknown>>> {
   const path = resolve(file);
   if (!existsSync(path)) throw new UsageError(`there is no file '${file}'.`);
+  let module: Readonly<Record<string, unknown>>;
   try {
-    return await ofUser(`'${file}' could not be loaded`, () => import(pathToFileURL(path).href));
+    module = await ofUser(`'${file}' could not be loaded`, () => import(pathToFileURL(path).href));
   } catch (error) {
     // The stack of what it threw says where, and Node shows it.
     if (error instanceof Error) error.message += `\n'node ${file}' shows where.`;
     throw error;
   }
+  if (wanted === undefined || wanted in module) return module;
+  const names = Object.keys(module).join(', ');
+  throw new UsageError(`'${file}' has no export '${wanted}'${names === '' ? '' : `, but ${names}`}.`);
 }
 
 /** What the process ends with; scripts rely on these. */

@@ -9,7 +9,7 @@ import { type JsonObject, isJsonObject, jsonOrText, parsedText, defined } from '
 import { UsageError } from '../command/command.ts';
 import { escaped } from '../../output/console/escaped.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
-import { lineWriter } from '../../journal/format/blobs.ts';
+import { recordingLines } from '../../journal/format/recording.ts';
 import { historiesIn } from '../../journal/stores/run-files.ts';
 import { withHistory } from '../../journal/format/histories.ts';
 import { systemCode } from '../../security/folders.ts';
@@ -177,9 +177,7 @@ export async function readRecordingOf(named: string, place: string | undefined):
   const file = join(runs.path, `${found.runId}.jsonl`);
   if (existsSync(file)) return { text: withHistory(readFileSync(file, 'utf8'), historiesIn(runs.path)), file };
   const recording = await runs.store.read(found.runId);
-  const write = lineWriter();
-  const lines = recording === null ? [] : [recording.head, ...recording.lines].map((record) => write(record));
-  return { text: lines.join(''), file: null };
+  return { text: recording === null ? '' : recordingLines(recording), file: null };
 }
 
 function readFile(path: string): string | null {

@@ -5,7 +5,7 @@ import { type Terminal, openTerminal } from '../../output/console/terminal.ts';
 import { cutToWidth, textWidth } from '../../terminal/text-width.ts';
 import { type Arguments, EXIT_CODE, UsageError } from '../command/command.ts';
 import { openRuns, readCount, readQuery, type RunsPlace, wholeRunId } from '../recording/kept-runs.ts';
-import { lineWriter } from '../../journal/format/blobs.ts';
+import { recordingLines } from '../../journal/format/recording.ts';
 import { recordingText } from '../recording/recording-text.ts';
 import { JournalError } from '../../journal/format/journal-error.ts';
 import type { RepairedRun } from '../../journal/format/cut-recording.ts';
@@ -89,10 +89,8 @@ export async function showRun({ values, flags, positionals: [wanted = ''] }: Arg
   const runId = await wholeRunId(place, wanted);
   const recording = runId === null ? null : await place.store.read(runId);
   if (recording === null) return EXIT_CODE.failed;
-  if (flags.has('json')) {
-    const write = lineWriter();
-    process.stdout.write([recording.head, ...recording.lines].map((record) => write(record)).join(''));
-  } else console.log(recordingText(recording, openTerminal(process.stdout), { full: flags.has('full') }));
+  if (flags.has('json')) process.stdout.write(recordingLines(recording));
+  else console.log(recordingText(recording, openTerminal(process.stdout), { full: flags.has('full') }));
   return EXIT_CODE.answered;
 }
 

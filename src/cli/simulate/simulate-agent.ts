@@ -15,10 +15,8 @@ export interface SimulatedModule {
 
 /** The function or agent that a module exports: `wanted`, the default export, or the only agent there is. */
 export async function loadSimulated(file: string, wanted: string | undefined): Promise<SimulatedModule> {
-  const module = await loadModule(file);
+  const module = await loadModule(file, wanted);
   const names = Object.keys(module).join(', ');
-  if (wanted !== undefined && !(wanted in module))
-    throw new UsageError(`'${file}' has no export '${wanted}'${names === '' ? '' : `, but ${names}`}.`);
   const { simulation } = module;
   const options: SimulateOptions = typeof simulation === 'object' && simulation !== null ? simulation : {};
   const named = wanted ?? 'default';

@@ -67,10 +67,8 @@ interface LoadedAgent {
  * `wanted` names one export, agent or function. Throws a `UsageError` when there is none.
  */
 export async function loadAgents(file: string, wanted?: string): Promise<readonly LoadedAgent[]> {
-  const module = await loadModule(file);
+  const module = await loadModule(file, wanted);
   const names = Object.keys(module).join(', ');
-  if (wanted !== undefined && !(wanted in module))
-    throw new UsageError(`'${file}' has no export '${wanted}'${names === '' ? '' : `, but ${names}`}.`);
   const found: { readonly name: string; readonly agent: Explorable }[] = [];
   for (const [name, exported] of Object.entries(module)) {
     if (wanted !== undefined && name !== wanted) continue;

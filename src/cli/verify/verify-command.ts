@@ -2,7 +2,7 @@ import { defined } from '../../json/json.ts';
 import { escaped } from '../../output/console/escaped.ts';
 import { openTerminal } from '../../output/console/terminal.ts';
 import type { ExploreProgress } from '../../testing/explore/explore-options.ts';
-import { type Command, UsageError, EXIT_CODE, wholeNumber } from '../command/command.ts';
+import { type Command, UsageError, EXIT_CODE, outFolder, wholeNumber } from '../command/command.ts';
 
 /** `signalbox verify <file>`: what an agent can do as it is configured, proven path by path. */
 export const verifyCommand: Command = {
@@ -44,13 +44,10 @@ export const verifyCommand: Command = {
     const maxPaths = wholeNumber(args, 'max-paths');
     const maxSeconds = args.values.get('max-seconds') === '0' ? Infinity : (wholeNumber(args, 'max-seconds') ?? 120);
     // Loaded only now: help and wrong usage need none of it.
-    const [{ loadAgents, verifyAgent }, { exploredSoFar, verdictText }, { showProgress }, { outFolder }] =
-      await Promise.all([
-        import('./verify-agent.ts'),
-        import('./verify-agent.ts'),
-        import('./show-progress.ts'),
-        import('../command/command.ts'),
-      ]);
+    const [{ exploredSoFar, loadAgents, verdictText, verifyAgent }, { showProgress }] = await Promise.all([
+      import('./verify-agent.ts'),
+      import('./show-progress.ts'),
+    ]);
     const folder = outFolder(args, '.signalbox/verify');
     const agents = await loadAgents(file, args.values.get('export'));
     const limits = defined({ maxSeconds, maxSteps, maxPaths });

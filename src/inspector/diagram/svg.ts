@@ -1,5 +1,12 @@
 import type { MachineDrawing } from '../frames/protocol.ts';
-import type { ChartLayout, Entrance, LabelLine, ChartRoute, StateBox } from '../layout/chart-layout.ts';
+import {
+  type ChartLayout,
+  type Entrance,
+  type LabelLine,
+  type ChartRoute,
+  type StateBox,
+  rounded,
+} from '../layout/chart-layout.ts';
 
 /** Colours for a light and a dark surface; the drawing follows the reader's. */
 const STYLE = [
@@ -95,12 +102,8 @@ function historyMark({ x, y, width, name }: StateBox, sign: string): string {
 }
 
 function arrow(points: Entrance['points']): string {
-  const path = points.map(({ x, y }, index) => `${index === 0 ? 'M' : 'L'}${round(x)} ${round(y)}`).join('');
+  const path = points.map(({ x, y }, index) => `${index === 0 ? 'M' : 'L'}${rounded(x)} ${rounded(y)}`).join('');
   return `<path class="arrow" d="${path}" marker-end="url(#head)"/>`;
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10;
 }
 
 function text(value: string): string {

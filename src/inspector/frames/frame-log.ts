@@ -60,11 +60,6 @@ export class FrameLog {
     return this.#count;
   }
 
-  /** The place after the latest frame. */
-  get end(): number {
-    return this.#end;
-  }
-
   get closed(): boolean {
     return this.#closed;
   }

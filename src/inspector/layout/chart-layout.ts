@@ -98,6 +98,11 @@ export function transitionText(
   return parts.join(' ');
 }
 
+/** A coordinate as a drawing writes it. */
+export function rounded(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
 /** The end of a text that is longer than its place is left out. */
 export function ellipsis(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most - 1).trimEnd()}…` : text;

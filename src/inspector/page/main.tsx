@@ -1,11 +1,9 @@
 import { effect } from '@preact/signals';
 import { render } from 'preact';
-import { frameFeed } from './state/feed.ts';
+import { frameFeed, isPlayed, liveFeed } from './state/feed.ts';
 import { keepFocus, listenToKeys } from './state/keys.ts';
 import { layouts, prepareLayouts } from './state/layouts.ts';
-import { liveDesk } from './state/desk.ts';
-import { isPlayed, liveFeed } from './state/live-feed.ts';
-import { workerPlayers } from './state/players.ts';
+import { liveDesk, workerPlayers } from './state/desk.ts';
 import { acceptDrops, compareWith } from './state/orders.ts';
 import { type Page, PageContext, pageState } from './state/page-state.ts';
 import { runPlayer } from './state/walk.ts';

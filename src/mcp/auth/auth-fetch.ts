@@ -75,20 +75,14 @@ export function authFetch(
 }
 
 async function readBody(response: Response, origin: string): Promise<Uint8Array<ArrayBuffer>> {
-  const pieces: Uint8Array[] = [];
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
   for await (const piece of response.body ?? []) {
     size += piece.length;
     if (size > MOST_BYTES) throw new AuthFault('wrong', `${origin} answered with more than ${MOST_BYTES / 1024} KB`);
-    pieces.push(piece);
+    pieces.push(new Uint8Array(piece));
   }
-  const body = new Uint8Array(size);
-  let at = 0;
-  for (const piece of pieces) {
-    body.set(piece, at);
-    at += piece.length;
-  }
-  return body;
+  return new Uint8Array(await new Blob(pieces).arrayBuffer());
 }
 
 function reasonOf(error: unknown): string {

@@ -65,11 +65,10 @@ interface RequestsOptions {
   readonly refusal: () => McpError | null;
 }
 
-const checkRequest = optionsOf<McpRequestOptions>('The request', 'docs/mcp.md', {
-  signal: true,
-  timeoutMs: true,
-  traceparent: true,
-});
+/** The names of the options of any other request. */
+export const REQUEST_OPTIONS = { signal: true, timeoutMs: true, traceparent: true } as const;
+
+const checkRequest = optionsOf<McpRequestOptions>('The request', 'docs/mcp.md', REQUEST_OPTIONS);
 
 /** What a request is: for texts, on the wire, and how it is made. */
 interface Ask {

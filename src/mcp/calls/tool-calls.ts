@@ -1,3 +1,4 @@
+import { memberOf } from '../../actors/retry-after.ts';
 import { McpError, type McpTool } from '../../actors/mcp/mcp-calls.ts';
 import type { McpTask } from '../../actors/mcp/mcp-task-calls.ts';
 import { type JsonObject, type Json, type JsonSchema, isJsonObject } from '../../json/json.ts';
@@ -180,10 +181,6 @@ function traitsOfUnlisted(effects: Effects | undefined, override: McpToolOverrid
 /** A server that does not say so is never asked to run a task. */
 function runsTasks({ info: { capabilities } }: McpLink): boolean {
   return memberOf(memberOf(memberOf(capabilities.tasks, 'requests'), 'tools'), 'call') !== undefined;
-}
-
-function memberOf(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
 }
 
 const ALL_FOR_USER = 'The result is for the user alone, who has got it; nothing of it is for you.';

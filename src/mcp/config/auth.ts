@@ -93,33 +93,12 @@ export function clientCredentials(options: ClientCredentialsOptions): ClientCred
   return { ...options, type: 'client-credentials' };
 }
 
-const checkOAuth = optionsOf<OAuthOptions>('oauth', 'docs/mcp.md', {
-  scopes: true,
-  clientId: true,
-  clientSecret: true,
-  issuer: true,
-  redirect: true,
-  identity: true,
-  store: true,
-});
-
-const checkCredentials = optionsOf<ClientCredentialsOptions>('clientCredentials', 'docs/mcp.md', {
-  clientId: true,
-  clientSecret: true,
-  privateKey: true,
-  algorithm: true,
-  scopes: true,
-  issuer: true,
-  identityProvider: true,
-});
-
 const text = z.string().min(1, 'must not be empty');
 const scopes = z.array(z.string().regex(/^[\x21\x23-\x5B\x5D-\x7E]+$/, 'must be a scope without spaces')).optional();
 
 const addressSchema = z.url({ protocol: /^https?$/, error: 'must be an http or https address' });
 
-const oauthSchema = z.strictObject({
-  type: z.literal('oauth'),
+const OAUTH = {
   scopes,
   clientId: text.optional(),
   clientSecret: text.optional(),
@@ -129,10 +108,11 @@ const oauthSchema = z.strictObject({
     .optional(),
   identity: text.optional(),
   store: z.custom<TokenStore>(isStore, 'must have get, set, delete and lock').optional(),
-});
+};
+const checkOAuth = optionsOf<OAuthOptions>('oauth', 'docs/mcp.md', OAUTH);
+const oauthSchema = z.strictObject({ type: z.literal('oauth'), ...OAUTH });
 
-const credentialsSchema = z.strictObject({
-  type: z.literal('client-credentials'),
+const CREDENTIALS = {
   clientId: text,
   clientSecret: text.optional(),
   privateKey: text.optional(),
@@ -147,7 +127,9 @@ const credentialsSchema = z.strictObject({
       idToken: z.union([text, z.custom<TokenSource>(isFunction)], 'must be a text or a function'),
     })
     .optional(),
-});
+};
+const checkCredentials = optionsOf<ClientCredentialsOptions>('clientCredentials', 'docs/mcp.md', CREDENTIALS);
+const credentialsSchema = z.strictObject({ type: z.literal('client-credentials'), ...CREDENTIALS });
 
 const WHAT = "must be 'oauth', oauth({ … }), clientCredentials({ … }) or a function that gives a token";
 

@@ -53,8 +53,7 @@ export function toolFacts(tool: McpTool): Pick<ToolIdentity, 'fingerprint' | 'ti
 
 /** The hints without the title, which stands by itself. */
 function plainAnnotations({ annotations = {} }: McpTool): JsonObject | undefined {
-  const hints: object = { ...annotations, title: undefined };
-  const given: unknown = Object.fromEntries(Object.entries(hints).filter(([, value]) => value !== undefined));
+  const given: unknown = defined({ ...annotations, title: undefined });
   return isJsonObject(given) && Object.keys(given).length > 0 ? given : undefined;
 }
 

@@ -2,7 +2,7 @@ import { isList } from '../../json/depth.ts';
 import { type Building, type Json, type JsonObject, type JsonSchema, isJsonObject, setOwn } from '../../json/json.ts';
 import { type Fit, type FitContext, isSchema, schemaMap } from './fit-context.ts';
 import { typesOf } from './json-types.ts';
-import { matchesPattern } from './safe-pattern.ts';
+import { matchesPattern } from './check-bounds.ts';
 
 /** Fits the members of an object: nulls for absent, each property, defaults, then what is required. */
 export function fitMembers(object: JsonObject, schema: JsonObject, context: FitContext, fit: Fit): Json {

@@ -1,5 +1,5 @@
 import type { Meter } from '../reply/reply-source.ts';
-import { isBlank, isLead, LineState } from './line.ts';
+import { isBlank, isLead, LineState } from './call-watch.ts';
 import { type Mark, type TagKind, callTagKind, marks, step, tagKind, TagReader } from './marks.ts';
 import { type NameReader, isNameCharacter } from './name-reader.ts';
 

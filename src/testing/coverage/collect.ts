@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import { COVERAGE_FOLDER, takenSoFar, watchMachines } from './watch-machines.ts';
+import { COVERAGE_FOLDER, takenSoFar, watchMachines } from './edges.ts';
 
 watchMachines();
 

@@ -4,15 +4,13 @@
  */
 import '../../platform.ts';
 import { OWN_MACHINES } from '../../inspector/diagram/own-machines.ts';
-import '../../platform.ts';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isJsonObject } from '../../json/json.ts';
 import { optionsOf } from '../../json/known-options.ts';
-import { type MachineCoverage, machineCoverage, edgeText } from './edges.ts';
-import { COVERAGE_FOLDER } from './watch-machines.ts';
+import { type MachineCoverage, machineCoverage, edgeText, COVERAGE_FOLDER } from './edges.ts';
 
 /** What the reporter needs of vitest. */
 interface Vitest {

@@ -25,7 +25,7 @@ import {
   isLoopDetection,
   isMcpConnection,
   isToolCall,
-} from './walk/live-actors.ts';
+} from './walk/explored-run.ts';
 import type { LoopContext } from '../../machines/tool-call/loop-detection.ts';
 import { digest } from '../../json/digest.ts';
 import { callFacts } from './walk/story.ts';

@@ -1,7 +1,7 @@
 import type { Effect, OutsideEvent } from '../../actors/journal.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import type { PathChoice, ExploredRun } from './walk/explored-run.ts';
-import { type LiveActor, isAgent, isLlmCall, isMcpConnection, isToolCall } from './walk/live-actors.ts';
+import { type LiveActor, isAgent, isLlmCall, isMcpConnection, isToolCall } from './walk/explored-run.ts';
 import { type KnownTool, type LeafScene, type OutcomesOf, outcomeFrom, sampleArguments } from './outcomes/outcome.ts';
 import { OUTCOMES, unknownOutcomes } from './outcomes/outcomes.ts';
 import { ownerOf } from './walk/story.ts';

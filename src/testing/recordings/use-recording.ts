@@ -24,15 +24,19 @@ export interface UseRecordingOptions extends ActorModes {
   readonly match?: Matching;
 }
 
+const LEAVES: { readonly [actor in keyof ActorModes]-?: readonly string[] } = {
+  model: ['callLlm'],
+  tools: ['callTool'],
+  checks: ['checkArgs', 'checkOutput'],
+  approvals: ['askApproval', 'rememberPermission'],
+  recovery: ['runFixer', 'askEscalation'],
+  prompt: ['composePrompt'],
+};
+
 const checkOptions = optionsOf<UseRecordingOptions>('useRecording', 'docs/testing.md', {
   record: true,
   match: true,
-  model: true,
-  tools: true,
-  checks: true,
-  approvals: true,
-  recovery: true,
-  prompt: true,
+  ...LEAVES,
 });
 
 /** A recording in use: between a test and the runs of its agent. */
@@ -108,15 +112,6 @@ export interface ActorModes {
   /** Instructions and system prompts that are made by code (`composePrompt`). */
   readonly prompt?: ActorMode;
 }
-
-const LEAVES: { readonly [actor in keyof ActorModes]-?: readonly string[] } = {
-  model: ['callLlm'],
-  tools: ['callTool'],
-  checks: ['checkArgs', 'checkOutput'],
-  approvals: ['askApproval', 'rememberPermission'],
-  recovery: ['runFixer', 'askEscalation'],
-  prompt: ['composePrompt'],
-};
 
 /** The leaves that are live; all others are answered from the recording. Throws a `TypeError` for a word that is not a mode. */
 function liveLeaves(modes: ActorModes): ReadonlySet<string> {

@@ -1,8 +1,8 @@
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import { type ChatRunsOptions, wholeRuns } from '../base/owned-runs.ts';
-import { AgDocument } from './ag-document.ts';
 import { AgUiFold } from './ag-ui-fold.ts';
+import type { AgEvent, AgInterrupt } from './ag-event.ts';
 
 /** The metadata that identifies the message that a run was begun with. */
 export const AG_MESSAGE = 'agUiMessage';
@@ -39,4 +39,128 @@ function asked({ runId, input, content, metadata }: RunRecord): object {
     return { type: kind, source: { ...source, ...named } };
   });
   return { id, role: 'user', content: parts };
+}
+
+/** A message as a client of AG-UI keeps it. */
+interface AgMessage {
+  readonly id: string;
+  readonly role: 'assistant' | 'user' | 'tool';
+  content?: string;
+  toolCallId?: string;
+  subagentRunId?: string;
+  toolCalls?: {
+    readonly id: string;
+    readonly type: 'function';
+    readonly function: { readonly name: string; arguments: string };
+  }[];
+}
+
+/** What of a stream is open, and what its client has by it: so that another stream can continue it. */
+export class AgDocument {
+  /** What opened each thing that is open, in order. */
+  readonly #open = new Map<string, AgEvent>();
+  readonly #messages: AgMessage[] = [];
+
+  take(event: AgEvent): void {
+    const edge = edgeOf(event);
+    if (edge?.opens === true) this.#open.set(edge.thing, event);
+    else if (edge !== null) this.#open.delete(edge.thing);
+    this.#write(event);
+  }
+
+  /** Opens again what is open, for a client that begins here. */
+  reopened(): readonly AgEvent[] {
+    return [...this.#open.values()];
+  }
+
+  /** Closes what is open, for now. */
+  suspended(interrupts: readonly AgInterrupt[]): readonly AgEvent[] {
+    return this.reopened()
+      .toReversed()
+      .flatMap((event): readonly AgEvent[] => {
+        if (event.type === 'STEP_STARTED') return [{ type: 'STEP_FINISHED', stepName: event.stepName }];
+        if (event.type !== 'SUBAGENT_STARTED') return [];
+        const { subagentRunId } = event;
+        const interruptIds = interrupts.filter((one) => one.subagentRunId === subagentRunId).map(({ id }) => id);
+        return [{ type: 'SUBAGENT_FINISHED', subagentRunId, outcome: { type: 'suspended', interruptIds } }];
+      });
+  }
+
+  /** The messages so far, but for those that a snapshot leaves alone: thoughts and activities. */
+  get messages(): readonly object[] {
+    return structuredClone(this.#messages);
+  }
+
+  #write(event: AgEvent): void {
+    switch (event.type) {
+      case 'TEXT_MESSAGE_START':
+        this.#message(event.messageId, event.role).content ??= '';
+        break;
+      case 'TEXT_MESSAGE_CONTENT': {
+        const message = this.#message(event.messageId, 'assistant');
+        message.content = (message.content ?? '') + event.delta;
+        break;
+      }
+      case 'TOOL_CALL_START': {
+        const message = this.#message(event.parentMessageId, 'assistant');
+        if (event.subagentRunId !== undefined) message.subagentRunId = event.subagentRunId;
+        message.toolCalls ??= [];
+        message.toolCalls.push({
+          id: event.toolCallId,
+          type: 'function',
+          function: { name: event.toolCallName, arguments: '' },
+        });
+        break;
+      }
+      case 'TOOL_CALL_ARGS': {
+        const calls = this.#messages.flatMap(({ toolCalls = [] }) => toolCalls);
+        const call = calls.find(({ id }) => id === event.toolCallId);
+        if (call !== undefined) call.function.arguments += event.delta;
+        break;
+      }
+      case 'TOOL_CALL_RESULT': {
+        const message = this.#message(event.messageId, 'tool');
+        message.content = event.content;
+        message.toolCallId = event.toolCallId;
+        if (event.subagentRunId !== undefined) message.subagentRunId = event.subagentRunId;
+        break;
+      }
+    }
+  }
+
+  #message(id: string, role: AgMessage['role']): AgMessage {
+    const known = this.#messages.find((message) => message.id === id);
+    if (known !== undefined) return known;
+    const message: AgMessage = { id, role };
+    this.#messages.push(message);
+    return message;
+  }
+}
+
+/** What an event opens or closes, and which of them; null where neither. */
+function edgeOf(event: AgEvent): { readonly thing: string; readonly opens: boolean } | null {
+  const opens = /_START(?:ED)?$/.test(event.type);
+  switch (event.type) {
+    case 'STEP_STARTED':
+    case 'STEP_FINISHED':
+      return { thing: `step ${event.stepName}`, opens };
+    case 'SUBAGENT_STARTED':
+    case 'SUBAGENT_FINISHED':
+    case 'SUBAGENT_ERROR':
+      return { thing: `subagent ${event.subagentRunId}`, opens };
+    case 'TEXT_MESSAGE_START':
+    case 'TEXT_MESSAGE_END':
+      return { thing: `text ${event.messageId}`, opens };
+    case 'TOOL_CALL_START':
+    case 'TOOL_CALL_END':
+      return { thing: `call ${event.toolCallId}`, opens };
+    case 'REASONING_START':
+    case 'REASONING_END':
+      return { thing: `reasoning ${event.messageId}`, opens };
+    case 'REASONING_MESSAGE_START':
+    case 'REASONING_MESSAGE_END':
+      return { thing: `thought ${event.messageId}`, opens };
+    default:
+      return null;
+  }
 }

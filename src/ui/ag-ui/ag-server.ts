@@ -21,6 +21,8 @@ import { FROM_START, type SsePosition, jsonOf, positionOf, refusal, sseResponse,
 import type { AgEvent } from './ag-event.ts';
 import { AG_MESSAGE, readAgMessages } from './ag-messages.ts';
 import { agTexts, unrecorded } from './ag-texts.ts';
+import type { RunEvent } from '../../machines/events/run-events.ts';
+import { AgUiFold, type AgNames } from './ag-ui-fold.ts';
 
 /** How threads are served. */
 export interface AgServeOptions extends ChatOptions {
@@ -44,7 +46,7 @@ const AG_RUN = 'agUiRun';
  * Answers a request of AG-UI (`RunAgentInput`) with its stream of events. A request without messages begins no run: the
  * answer is the thread so far, and its live run.
  */
-export async function serveAgUi(agent: ServedAgent, request: Request, options: AgServeOptions): Promise<Response> {
+async function serveAgUi(agent: ServedAgent, request: Request, options: AgServeOptions): Promise<Response> {
   checkServing('agUi.serve', options);
   if (request.method !== 'POST') return refusal(405, 'method', 'Only POST is served.');
   const { json, refused } = await jsonOf(request, options.maxRequestBytes);
@@ -213,3 +215,23 @@ function partOf({ type: kind, text, source }: JsonObject): InputPart | null {
   if (type === 'url') return { type: 'file', url: value, mediaType };
   return type === 'data' ? { type: 'file', data: value, mediaType } : null;
 }
+
+/** Runs as AG-UI streams. */
+export interface AgUi {
+  /** The events of AG-UI for a run's events, of all or of those so far. */
+  (events: Iterable<RunEvent>, names?: AgNames): readonly AgEvent[];
+  /**
+   * Answers a request of AG-UI.
+   *
+   * @example app.post('/api/ag-ui', (c) => agUi.serve(agent, c.req.raw, { journal, owner: c.get('user') }));
+   */
+  readonly serve: typeof serveAgUi;
+  /** The messages of a thread so far; none if the owner has no such thread. */
+  readonly messages: typeof readAgMessages;
+}
+
+/** Runs as events of AG-UI 1.0. */
+export const agUi: AgUi = /* @__PURE__ */ Object.assign(
+  (events: Iterable<RunEvent>, names?: AgNames) => new AgUiFold(names).feed(events),
+  { serve: serveAgUi, messages: readAgMessages },
+);

@@ -1,10 +1,9 @@
 import type { EventGroup } from '../base/event-groups.ts';
 import type { GroupBatch } from '../base/follow-groups.ts';
 import type { LiveText, RunRefused } from '../base/run-feed.ts';
-import { type RunView, RunViewer } from '../base/run-view.ts';
+import { type RunView, RunViewer, type ClientRun, type RunClient, clientTexts } from '../base/client-texts.ts';
 import { type SsePosition, sseText, sseTextAfter } from '../base/sse.ts';
-import { type ClientRun, type RunClient, clientTexts } from '../base/client-texts.ts';
-import { AgDocument } from './ag-document.ts';
+import { AgDocument } from './ag-messages.ts';
 import { type AgEvent, interruptOf } from './ag-event.ts';
 import { AgUiFold, type AgNames } from './ag-ui-fold.ts';
 

@@ -8,8 +8,8 @@
 import type { Json } from '../../json/json.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
-import { BEFORE_TEXT } from '../base/event-groups.ts';
-import { OpenApprovals, QUESTION_ENDS, globalCallId, shownResult } from '../base/open-approvals.ts';
+import { EventFold } from '../base/event-groups.ts';
+import { QUESTION_ENDS, globalCallId, shownResult } from '../base/open-approvals.ts';
 import type { AgEvent, AgUsage } from './ag-event.ts';
 
 type Of<TType extends RunEvent['type']> = Extract<RunEvent, { readonly type: TType }>;
@@ -22,8 +22,7 @@ export interface AgNames {
 }
 
 /** Turns the events of one run into events of AG-UI, as they come. */
-export class AgUiFold {
-  readonly approvals = new OpenApprovals();
+export class AgUiFold extends EventFold<AgEvent> {
   readonly #names: AgNames;
   /** The calls that are shown and have no result yet; of each, the subagent that it belongs to. */
   readonly #calls = new Map<string, string | undefined>();
@@ -36,65 +35,40 @@ export class AgUiFold {
     string,
     { readonly tool: string; readonly path: string; readonly parent: string | undefined }
   >();
-  #runId = '';
-  #seq = 0;
   #step = '';
   #attempt = 0;
   #isStreamable = false;
   #plans = 0;
-  #said = '';
-  #isOver = false;
 
   constructor(names: AgNames = {}) {
+    super();
     this.#names = names;
-  }
-
-  /** The number of the last event. */
-  get seq(): number {
-    return this.#seq;
-  }
-
-  get isOver(): boolean {
-    return this.#isOver;
   }
 
   /** The model is asked, and nothing of this step has been emitted yet. */
   get isStreamable(): boolean {
-    return this.#isStreamable && !this.#isOver;
+    return this.#isStreamable && !this.isOver;
   }
 
   /** The message that a reply is, in this attempt of this step. */
   get messageId(): string {
-    return `${this.#runId}:${this.#step}.${this.#attempt}`;
+    return `${this.runId}:${this.#step}.${this.#attempt}`;
   }
 
   /** What the run of AG-UI is called. */
   get names(): Required<AgNames> {
-    return { threadId: this.#names.threadId ?? this.#runId, runId: this.#names.runId ?? this.#runId };
+    return { threadId: this.#names.threadId ?? this.runId, runId: this.#names.runId ?? this.runId };
   }
 
   /** The id of a call that is unique among all runs. */
   globalId(callId: string): string {
-    return globalCallId(this.#runId, callId);
+    return globalCallId(this.runId, callId);
   }
 
-  /** The events of AG-UI of those that follow from one record. */
-  feed(events: Iterable<RunEvent>): readonly AgEvent[] {
-    const told: AgEvent[] = [];
-    for (const event of events) {
-      if (event.type === 'model.token') continue;
-      this.#seq = event.seq;
-      if (this.#said !== '' && !BEFORE_TEXT.has(event.type)) told.push(...this.#speak());
-      told.push(...(event.child === undefined ? this.#own(event) : this.#ofChild(event, event.child)));
-      this.approvals.take(event);
-    }
-    return [...told, ...this.#speak()];
-  }
-
-  #own(event: RunEvent): readonly AgEvent[] {
+  protected override own(event: RunEvent): readonly AgEvent[] {
     switch (event.type) {
       case 'run.started':
-        this.#runId = event.runId;
+        this.runId = event.runId;
         return [{ type: 'RUN_STARTED', ...this.names }];
       case 'step.started':
         return this.#begin(event);
@@ -103,16 +77,16 @@ export class AgUiFold {
         return [];
       case 'model.replied':
         this.#isStreamable = false;
-        this.#said = event.toolCalls.length > 0 ? event.text.trim() : '';
+        this.said = event.toolCalls.length > 0 ? event.text.trim() : '';
         return [];
       case 'thought':
-        return event.text.trim() === this.#said ? [] : this.#thought(event.text);
+        return event.text.trim() === this.said ? [] : this.#thought(event.text);
       case 'plan.made': {
-        const messageId = `${this.#runId}:plan${++this.#plans}`;
+        const messageId = `${this.runId}:plan${++this.#plans}`;
         return [{ type: 'ACTIVITY_SNAPSHOT', messageId, activityType: 'PLAN', content: { steps: event.steps } }];
       }
       case 'message.delivered':
-        return message(`${this.#runId}:said:${event.id}`, 'user', event.text);
+        return message(`${this.runId}:said:${event.id}`, 'user', event.text);
       case 'answer':
         return message(this.messageId, 'assistant', event.text);
       case 'run.finished':
@@ -122,7 +96,7 @@ export class AgUiFold {
     }
   }
 
-  #ofChild(event: RunEvent, child: string): readonly AgEvent[] {
+  protected override ofChild(event: RunEvent, child: string): readonly AgEvent[] {
     const isFirst = !this.#children.has(child);
     this.#children.add(child);
     const begun = isFirst ? [...this.#running.keys()].flatMap((callId) => this.#delegated(callId)) : [];
@@ -176,10 +150,8 @@ export class AgUiFold {
     ];
   }
 
-  #speak(): readonly AgEvent[] {
-    const said = this.#said;
-    this.#said = '';
-    return said === '' ? [] : message(this.messageId, 'assistant', said);
+  protected override speak(text: string): readonly AgEvent[] {
+    return message(this.messageId, 'assistant', text);
   }
 
   #shown({ callId, tool, args }: Call, parent: string | undefined): readonly AgEvent[] {
@@ -242,7 +214,7 @@ export class AgUiFold {
       return { type: 'SUBAGENT_ERROR', subagentRunId: this.globalId(callId), message: 'The run ended.' };
     });
     const left = [...results, ...said, ...subagents, ...this.#leave()];
-    this.#isOver = true;
+    this.hasEnded = true;
     if (status === 'failed')
       return [...left, { type: 'RUN_ERROR', message: error?.message ?? text, code: error?.code ?? reason }];
     return [

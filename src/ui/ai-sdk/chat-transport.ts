@@ -4,7 +4,7 @@
  * I1 A connection that breaks is resumed at the last message received, within the same stream.
  * I2 Leaving a page stops nothing: a run is stopped by `stop`, which is recorded like any other event.
  */
-import { type JsonObject, parsedText } from '../../json/json.ts';
+import { type JsonObject, defined, parsedText } from '../../json/json.ts';
 import { messagesIn } from '../../store/run-link.ts';
 import { readPosition } from '../base/sse.ts';
 import type { UiChunk } from './ui-chunk.ts';
@@ -177,8 +177,7 @@ class ChatServer {
     const response = await ask(url, {
       headers: all,
       ...(post === undefined ? {} : { method: 'POST', body: JSON.stringify(post) }),
-      ...(signal === undefined ? {} : { signal }),
-      ...(credentials === undefined ? {} : { credentials }),
+      ...defined({ signal, credentials }),
     });
     // Another may answer, such as a page to sign in on.
     const type = response.headers.get('content-type') ?? '';

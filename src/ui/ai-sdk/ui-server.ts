@@ -5,7 +5,7 @@
  * I2 The same message posted again is the same run.
  */
 import { readInput } from '../../agent/options/input-parts.ts';
-import { ownedHead, conversationId, lastRunOf } from '../base/owned-runs.ts';
+import { ownedHead, conversationId, lastRunOf, newChatId } from '../base/owned-runs.ts';
 import { type ServedAgent, refusedReplies, shownUntil, standingOf, writeReplies } from '../base/answer-approvals.ts';
 import { Chat, type ChatOptions, checkServing } from '../base/chat.ts';
 import type { ClientRun } from '../base/client-texts.ts';
@@ -13,6 +13,10 @@ import { FROM_START, type SsePosition, jsonOf, positionOf, refusal, sseResponse,
 import { type UiAsk, readAsk } from './ui-requests.ts';
 import { MESSAGE, readUiMessages } from './ui-messages.ts';
 import { uiTexts } from './ui-texts.ts';
+import type { RunEvent } from '../../machines/events/run-events.ts';
+import { chatTransport } from './chat-transport.ts';
+import type { UiChunk } from './ui-chunk.ts';
+import { UiStreamFold } from './ui-stream-fold.ts';
 
 /** How chats are served. */
 export interface ServeOptions extends ChatOptions {
@@ -29,7 +33,7 @@ export interface ResumeStreamOptions extends Pick<ServeOptions, 'owner' | 'state
 const HEADERS = { 'x-vercel-ai-ui-message-stream': 'v1' };
 
 /** Answers a request of a chat: a message, answers to approvals, a stop, a steer, or (`GET`) its messages or its stream. */
-export async function serveUiStream(agent: ServedAgent, request: Request, options: ServeOptions): Promise<Response> {
+async function serveUiStream(agent: ServedAgent, request: Request, options: ServeOptions): Promise<Response> {
   checkServing('uiStream.serve', options);
   if (request.method === 'GET') {
     const [chatId, what] = chatIn(request);
@@ -60,7 +64,7 @@ export async function serveUiStream(agent: ServedAgent, request: Request, option
 }
 
 /** The last run of a chat as a stream; 204 when there is none, or it is over and nothing of it is asked for. */
-export async function resumeUiStream(
+async function resumeUiStream(
   journal: ChatOptions['journal'],
   chatId: string,
   options: ResumeStreamOptions = {},
@@ -149,3 +153,33 @@ function streamOf({ journal, state = false, resumed = null }: Sending, runId: st
   const texts = uiTexts({ journal, runId, after, signal: gone.signal, state, resumed });
   return sseResponse(texts, { headers: HEADERS, onGone: () => gone.abort() });
 }
+
+/** The AI SDK's UI message stream of runs. */
+export interface UiStream {
+  /** The chunks of a run's events, of all or of those so far. Nondeterministic parts, such as tokens, are ignored. */
+  (events: Iterable<RunEvent>): readonly UiChunk[];
+  /**
+   * Answers a request of `useChat`: a message, answers to approvals, a stop, a steer, and (`GET`) resuming the stream.
+   *
+   * @example app.all('/api/chat/*', (c) => uiStream.serve(agent, c.req.raw, { journal, owner: c.get('user') }));
+   */
+  readonly serve: typeof serveUiStream;
+  /** The last run of a chat as a stream; 204 when nothing is live. */
+  readonly resume: typeof resumeUiStream;
+  /**
+   * The messages of a chat so far, for `useChat({ messages })`; none if the owner has no such chat.
+   *
+   * @example const messages = await uiStream.messages<UIMessage>(journal, chatId, { owner });
+   */
+  readonly messages: typeof readUiMessages;
+  /** A transport for `useChat`, for the browser. */
+  readonly transport: typeof chatTransport;
+  /** A new chat id that cannot be guessed. Chats that are served without an owner need one. */
+  readonly newChatId: typeof newChatId;
+}
+
+/** Runs as streams for `useChat` of the AI SDK. */
+export const uiStream: UiStream = /* @__PURE__ */ Object.assign(
+  (events: Iterable<RunEvent>) => new UiStreamFold().feed(events),
+  { serve: serveUiStream, resume: resumeUiStream, messages: readUiMessages, transport: chatTransport, newChatId },
+);

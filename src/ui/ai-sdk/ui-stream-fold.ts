@@ -5,11 +5,11 @@
  * I2 A step has no part before the model's reply has been read: until then it can be reset, and nothing is lost.
  * I3 Each call that is shown ends: with its output, its error or its denial, and with the run at the latest.
  */
-import type { Json } from '../../json/json.ts';
+import { type Json, defined } from '../../json/json.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
-import { BEFORE_TEXT } from '../base/event-groups.ts';
-import { OpenApprovals, globalCallId, shownResult } from '../base/open-approvals.ts';
+import { EventFold } from '../base/event-groups.ts';
+import { globalCallId, shownResult } from '../base/open-approvals.ts';
 import { FINISH_REASONS, type UiChunk } from './ui-chunk.ts';
 
 type Of<TType extends RunEvent['type']> = Extract<RunEvent, { readonly type: TType }>;
@@ -23,40 +23,24 @@ interface ShownCall {
 }
 
 /** Turns the events of one run into chunks, as they come. */
-export class UiStreamFold {
-  readonly approvals = new OpenApprovals();
+export class UiStreamFold extends EventFold<UiChunk> {
   readonly #calls = new Map<string, ShownCall>();
   /** How many calls each child agent has made, by the call that it works for. */
   readonly #childCalls = new Map<string, number>();
-  #runId = '';
-  #seq = 0;
   #step: 'none' | 'fresh' | 'used' = 'none';
   /** The number of the step. */
   #number = 0;
   #blocks = 0;
   #plans = 0;
-  /** The model's text besides its calls, until its turn. */
-  #said = '';
-  #isOver = false;
-
-  /** The number of the last event. */
-  get seq(): number {
-    return this.#seq;
-  }
 
   /** What the model is saying may be shown: it stands alone in its step, which can be reset. */
   get isStreamable(): boolean {
-    return this.#step === 'fresh' && !this.#isOver;
-  }
-
-  /** The run has ended. */
-  get isOver(): boolean {
-    return this.#isOver;
+    return this.#step === 'fresh' && !this.isOver;
   }
 
   /** A message's metadata while its run waits for people. `position` lets the answer continue from there. */
   waitingAt(position: number): object {
-    return { signalbox: { runId: this.#runId, position } };
+    return { signalbox: { runId: this.runId, position } };
   }
 
   /** Calls that run while people are asked, as approved: the AI SDK sends answers only if no other call is open. */
@@ -68,23 +52,10 @@ export class UiStreamFold {
     ]);
   }
 
-  /** The chunks of events that follow from one record. */
-  feed(events: Iterable<RunEvent>): readonly UiChunk[] {
-    const chunks: UiChunk[] = [];
-    for (const event of events) {
-      if (event.type === 'model.token') continue;
-      this.#seq = event.seq;
-      if (this.#said !== '' && !BEFORE_TEXT.has(event.type)) chunks.push(...this.#speak());
-      chunks.push(...(event.child === undefined ? this.#own(event) : this.#ofChild(event, event.child)));
-      this.approvals.take(event);
-    }
-    return [...chunks, ...this.#speak()];
-  }
-
-  #own(event: RunEvent): readonly UiChunk[] {
+  protected override own(event: RunEvent): readonly UiChunk[] {
     switch (event.type) {
       case 'run.started':
-        this.#runId = event.runId;
+        this.runId = event.runId;
         return [{ type: 'start', messageId: event.runId, messageMetadata: { signalbox: { runId: event.runId } } }];
       case 'step.started':
         this.#number = event.step;
@@ -92,13 +63,13 @@ export class UiStreamFold {
       case 'model.retrying':
         return this.isStreamable ? [{ type: 'reset-step' }] : [];
       case 'model.replied':
-        this.#said = event.toolCalls.length > 0 ? event.text.trim() : '';
+        this.said = event.toolCalls.length > 0 ? event.text.trim() : '';
         return [];
       case 'thought':
-        return event.text.trim() === this.#said ? [] : this.#block('reasoning', event.text);
+        return event.text.trim() === this.said ? [] : this.#block('reasoning', event.text);
       case 'plan.made':
         return this.#used([
-          { type: 'data-signalbox-plan', id: `${this.#runId}:plan${++this.#plans}`, data: { steps: event.steps } },
+          { type: 'data-signalbox-plan', id: `${this.runId}:plan${++this.#plans}`, data: { steps: event.steps } },
         ]);
       case 'message.delivered':
         return this.#steered(event);
@@ -141,7 +112,7 @@ export class UiStreamFold {
   }
 
   /** Of a child agent's calls only those are shown as calls that a person is asked about; the others are counted. */
-  #ofChild(event: RunEvent, child: string): readonly UiChunk[] {
+  protected override ofChild(event: RunEvent, child: string): readonly UiChunk[] {
     const isCall = event.type === 'tool.started' || event.type === 'tool.finished' || event.type === 'tool.denied';
     const chunks = event.type === 'approval.requested' || event.type === 'state.changed' ? this.#call(event) : [];
     if (!isCall) return chunks;
@@ -151,7 +122,7 @@ export class UiStreamFold {
     const data = { agent: child, tool: event.tool, isRunning: event.type === 'tool.started', calls };
     return [
       ...(this.#calls.has(event.callId) ? this.#call(event) : []),
-      ...this.#used([{ type: 'data-signalbox-agent', id: globalCallId(this.#runId, parent), data }]),
+      ...this.#used([{ type: 'data-signalbox-agent', id: globalCallId(this.runId, parent), data }]),
     ];
   }
 
@@ -175,7 +146,7 @@ export class UiStreamFold {
 
   #block(kind: 'text' | 'reasoning', text: string): readonly UiChunk[] {
     if (text === '') return [];
-    const id = `${this.#runId}:${++this.#blocks}`;
+    const id = `${this.runId}:${++this.#blocks}`;
     return this.#used([
       { type: `${kind}-start`, id },
       { type: `${kind}-delta`, id, delta: text },
@@ -183,10 +154,8 @@ export class UiStreamFold {
     ]);
   }
 
-  #speak(): readonly UiChunk[] {
-    const said = this.#said;
-    this.#said = '';
-    return this.#block('text', said);
+  protected override speak(text: string): readonly UiChunk[] {
+    return this.#block('text', text);
   }
 
   /** A person's message is between the steps: a step that is reset leaves it. */
@@ -202,7 +171,7 @@ export class UiStreamFold {
     const input = JSON.stringify(args);
     const before = this.#calls.get(callId);
     if (before?.input === input) return [];
-    const toolCallId = globalCallId(this.#runId, callId);
+    const toolCallId = globalCallId(this.runId, callId);
     this.#calls.set(callId, { toolCallId, input, approvalId: before?.approvalId });
     const of = child === undefined ? {} : { dynamic: true, toolMetadata: { agent: child } };
     return this.#used([{ type: 'tool-input-available', toolCallId, toolName: tool, input: args, ...of }]);
@@ -220,11 +189,9 @@ export class UiStreamFold {
     const call = this.#calls.get(callId);
     if (asked === null || call === undefined) return shown;
     this.#calls.set(callId, { ...call, approvalId: asked.id });
-    const source = server === undefined ? {} : { server, ...(description === undefined ? {} : { description }) };
+    const source = server === undefined ? {} : { server, description };
     const { digest, isQuestion, policy, limitMs } = asked;
-    const limit = limitMs === undefined ? {} : { limitMs };
-    const of = { ...(policy === undefined ? {} : { policy }), ...limit, ...source };
-    const approvalDescriptor = { digest, isQuestion, editable: true, ...of };
+    const approvalDescriptor = { digest, isQuestion, editable: true, ...defined({ policy, limitMs, ...source }) };
     return [
       ...shown,
       { type: 'tool-approval-request', approvalId: asked.id, toolCallId: call.toolCallId, reason, approvalDescriptor },
@@ -258,15 +225,15 @@ export class UiStreamFold {
     );
     const words = status === 'stopped' ? this.#block('text', text) : [];
     const typed: readonly UiChunk[] =
-      output === null ? [] : this.#used([{ type: 'data-signalbox-output', id: `${this.#runId}:output`, data: output }]);
+      output === null ? [] : this.#used([{ type: 'data-signalbox-output', id: `${this.runId}:output`, data: output }]);
     const left = this.#leave();
-    this.#isOver = true;
+    this.hasEnded = true;
     const failed: readonly UiChunk[] =
       status === 'failed' ? [{ type: 'error', errorText: error?.message ?? text }] : [];
     const aborted: readonly UiChunk[] =
       status === 'cancelled' ? [{ type: 'abort', reason: error?.message ?? 'cancelled' }] : [];
     const finishReason = status === 'failed' ? 'error' : (FINISH_REASONS[reason] ?? 'other');
-    const messageMetadata = { signalbox: { runId: this.#runId, status, reason, usage } };
+    const messageMetadata = { signalbox: { runId: this.runId, status, reason, usage } };
     return [
       ...open,
       ...words,

@@ -1,8 +1,7 @@
 import type { EventGroup } from '../base/event-groups.ts';
 import type { GroupBatch } from '../base/follow-groups.ts';
-import { type ClientRun, type RunClient, clientTexts } from '../base/client-texts.ts';
+import { type ClientRun, type RunClient, clientTexts, RunViewer } from '../base/client-texts.ts';
 import type { LiveText, RunRefused } from '../base/run-feed.ts';
-import { RunViewer } from '../base/run-view.ts';
 import { type SsePosition, sseText, sseTextAfter } from '../base/sse.ts';
 import type { UiChunk } from './ui-chunk.ts';
 import { UiStreamFold } from './ui-stream-fold.ts';

@@ -101,21 +101,18 @@ export class Chat {
    */
   async run(input: RunInput, metadata: JsonObject): Promise<ChatStart> {
     if (Object.keys(metadata).length === 0) return this.#begun(await this.last(), input, metadata);
+    /* oxlint-disable no-await-in-loop -- one try after the other */
     for (let tries = 0; ; tries += 1) {
-      // oxlint-disable-next-line no-await-in-loop -- one try after the other
       const again = await this.last(metadata);
       if (again !== null) return { ok: true, runId: again.runId };
-      // oxlint-disable-next-line no-await-in-loop -- see above
       const last = await this.last();
-      // oxlint-disable-next-line no-await-in-loop -- see above
       const isBehind = last !== null && (last.state === 'running' || (await this.isLeft(last)));
-      // oxlint-disable-next-line no-await-in-loop -- see above
       const start = await (isBehind ? this.#queued(last, input, metadata) : this.#begun(last, input, metadata));
       const ms = BUSY_MS[tries];
       if (start.ok || ms === undefined || !/^(?:over|kept|conversation-busy)$/.test(start.code)) return start;
-      // oxlint-disable-next-line no-await-in-loop -- see above
       await new Promise((resolve) => setTimeout(resolve, ms));
     }
+    /* oxlint-enable no-await-in-loop */
   }
 
   async #queued({ runId }: RunSummary, input: RunInput, metadata: JsonObject): Promise<ChatStart> {

@@ -21,7 +21,7 @@ export interface EventGroup {
 }
 
 /** Events that come with a model's reply, before what the reply says. */
-export const BEFORE_TEXT: ReadonlySet<RunEvent['type']> = new Set(['thought', 'goal', 'warning']);
+const BEFORE_TEXT: ReadonlySet<RunEvent['type']> = new Set(['thought', 'goal', 'warning']);
 
 /** How a run stands behind one of its records. */
 export interface GroupStanding {
@@ -95,16 +95,6 @@ export class GroupPlayer {
     return this.#position;
   }
 
-  /** The state of the root machine as a dotted path. */
-  get path(): string {
-    return this.#player.path;
-  }
-
-  /** The run has ended. */
-  get isOver(): boolean {
-    return this.#isOver;
-  }
-
   /** Nothing is under way but questions to people, their deadlines, and timers that are long. */
   get isWaiting(): boolean {
     const open = this.#player.open;
@@ -113,16 +103,13 @@ export class GroupPlayer {
     return asks && open.every(({ name, ms = 0 }) => name === 'askApproval' || isLong(ms));
   }
 
-  /** Why nothing more can be read of this run: another version recorded it. Null while it can. */
-  get problem(): string | null {
-    return this.#player.problem;
-  }
-
   /** How the run stands now; it does not change with what is fed later. */
   get standing(): GroupStanding {
-    const { head, position, path, isOver, isWaiting, problem } = this;
+    const { head, position, isWaiting } = this;
+    const { path, problem } = this.#player;
     const [answered, waitedAt] = [new Map(this.#answered), new Map(this.#waitedAt)];
-    return { head, position, path, isOver, isWaiting, problem, approvals: this.#approvals.list, answered, waitedAt };
+    const approvals = this.#approvals.list;
+    return { head, position, path, isOver: this.#isOver, isWaiting, problem, approvals, answered, waitedAt };
   }
 }
 
@@ -130,4 +117,47 @@ export class GroupPlayer {
 function isYes(event: RunEvent): boolean {
   if (event.type === 'state.changed') return event.answer === 'yes';
   return event.type === 'tool.started' || event.type === 'tool.finished';
+}
+
+/** Turns the events of one run into messages of a protocol, as they come. */
+export abstract class EventFold<TMessage> {
+  readonly approvals = new OpenApprovals();
+  protected runId = '';
+  /** The model's text besides its calls, until its turn. */
+  protected said = '';
+  protected hasEnded = false;
+  #seq = 0;
+
+  /** The number of the last event. */
+  get seq(): number {
+    return this.#seq;
+  }
+
+  /** The run has ended. */
+  get isOver(): boolean {
+    return this.hasEnded;
+  }
+
+  /** The messages of events that follow from one record. */
+  feed(events: Iterable<RunEvent>): readonly TMessage[] {
+    const told: TMessage[] = [];
+    for (const event of events) {
+      if (event.type === 'model.token') continue;
+      this.#seq = event.seq;
+      if (this.said !== '' && !BEFORE_TEXT.has(event.type)) told.push(...this.#speak());
+      told.push(...(event.child === undefined ? this.own(event) : this.ofChild(event, event.child)));
+      this.approvals.take(event);
+    }
+    return [...told, ...this.#speak()];
+  }
+
+  protected abstract own(event: RunEvent): readonly TMessage[];
+  protected abstract ofChild(event: RunEvent, child: string): readonly TMessage[];
+  protected abstract speak(text: string): readonly TMessage[];
+
+  #speak(): readonly TMessage[] {
+    const { said } = this;
+    this.said = '';
+    return said === '' ? [] : this.speak(said);
+  }
 }

@@ -1,5 +1,5 @@
 import { digest } from '../../json/digest.ts';
-import type { Json } from '../../json/json.ts';
+import { type Json, defined } from '../../json/json.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import type { Policy } from '../../tools/spec.ts';
 
@@ -87,9 +87,7 @@ export class OpenApprovals {
       args,
       digest: sum,
       reason,
-      ...(policy === undefined ? {} : { policy }),
-      ...(limitMs === undefined ? {} : { limitMs }),
-      ...(child === undefined ? {} : { child }),
+      ...defined({ policy, limitMs, child }),
       isQuestion: /q\d+$/.test(callId),
     });
     return before === undefined || before.digest === sum ? [] : [before];

@@ -1,5 +1,5 @@
 import { type MachineDrawing, type StateDrawing, statesIn } from '../../frames/protocol.ts';
-import type { Point } from '../../layout/chart-layout.ts';
+import { type Point, rounded as r } from '../../layout/chart-layout.ts';
 
 /** Drawings with more states than this are too many to be read at once. */
 const MANY_STATES = 15;
@@ -101,10 +101,6 @@ function towards(from: Point, to: Point, by: number): Point {
 
 function distance(a: Point, b: Point): number {
   return Math.hypot(a.x - b.x, a.y - b.y);
-}
-
-function r(value: number): number {
-  return Math.round(value * 10) / 10;
 }
 
 /** Where the drawing lies on the screen: its origin's place, and its size against the drawn one. */

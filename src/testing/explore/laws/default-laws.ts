@@ -1,10 +1,8 @@
 import type { Law } from './law.ts';
-import { ends, fittingOutput, honesty, nothingLeft, oneResult } from './run-endings.ts';
-import { planLimit, spending, stepBudget } from './run-limits.ts';
+import { ends, fittingOutput, honesty, nothingLeft, oneResult, planLimit, spending, stepBudget } from './whole-run.ts';
 import { modelTurns } from './model-turns.ts';
 import { delivery, messages } from './delivery.ts';
-import { recoveryTried } from './recovery.ts';
-import { routes } from './failure-routes.ts';
+import { recoveryTried, routes } from './recovery.ts';
 import { turns } from './turns.ts';
 import { asking, deadlines, denials, permission } from './gate.ts';
 import { noLoops, onceIsOnce, soundArguments } from './running-tools.ts';

@@ -1,7 +1,7 @@
 import { type Json, type JsonObject, isJsonObject, parsedText } from '../../../json/json.ts';
 import type { ShownOutput } from '../../../machines/agent/typed-output.ts';
 import { issuesOf } from '../../../parsing/schema/fit.ts';
-import { type Happening, type Story, isOwn, ownerOf, textAt } from '../walk/story.ts';
+import { type Happening, type Story, begins, isOwn, isOwnMove, isOwnTurn, ownerOf, textAt } from '../walk/story.ts';
 import { type Law, type Situation, news } from './law.ts';
 import { MAX_STEERS } from '../../../machines/contract/mail.ts';
 
@@ -28,7 +28,7 @@ function started(one: Happening, before: Story, shown: ShownOutput): string | nu
   const turn = before.findLastIndex(isTurn);
   const isKept = before.slice(turn + 1).some((other) => isLastTurn(other));
   if (name === 'callTool') return isKept ? 'a tool runs in the turn that is kept for the answer' : null;
-  if (name !== 'callLlm' || turn !== before.findLastIndex((other) => isMove(other))) return null;
+  if (name !== 'callLlm' || turn !== before.findLastIndex((other) => isOwnMove(other))) return null;
   const last = before.findLast((other) => other.kind === 'settled' && isOwn(ownerOf(other.effect)));
   if (last?.kind !== 'settled' || !last.out.ok) return null;
   if (last.effect.name === 'checkOutput') {
@@ -45,12 +45,12 @@ function started(one: Happening, before: Story, shown: ShownOutput): string | nu
 
 /** An answer that was held until the calls beside it had succeeded, and was then asked for again. */
 function forgotten(before: Story, shown: ShownOutput): string | null {
-  const asked = before.findLastIndex((one) => one.kind === 'settled' && isOwnTurn(one));
+  const asked = before.findLastIndex(isOwnTurn);
   const reply = before[asked];
   if (reply?.kind !== 'settled' || !reply.out.ok) return null;
   const { answer, others } = given(reply.out.value, shown);
   if (answer === null || !answer.fits || others === 0) return null;
-  const outcomes = before.slice(asked).flatMap((one) => (isMove(one, 'toolCall') ? [kindOf(one.output)] : []));
+  const outcomes = before.slice(asked).flatMap((one) => (isOwnMove(one, 'toolCall') ? [kindOf(one.output)] : []));
   const succeeded = outcomes.filter((kind) => kind === 'tool.succeeded').length;
   return succeeded === others ? 'an answer was held, and forgotten when the calls beside it had succeeded' : null;
 }
@@ -73,7 +73,7 @@ function settled(one: Happening, before: Story, { shown, output, story }: Situat
   if (answer === null || !answer.fits || (others > 0 && !before.some((other) => isLastTurn(other)))) return null;
   if (WITHHELD.has(textAt(one.out.value, 'finishReason'))) return null;
   if (shown.spec.checkMs === null) return isDelivered ? null : 'an answer that fits was not delivered';
-  const isAsked = story.some((other) => other.kind === 'started' && other.effect.name === 'checkOutput');
+  const isAsked = story.some((other) => begins(other, 'checkOutput'));
   return isAsked ? null : 'an answer was not shown to the code that checks it';
 }
 
@@ -83,7 +83,7 @@ const WITHHELD: ReadonlySet<string> = new Set(['refusal', 'content_filter', 'con
 function endedWrongly({ output, settings, story }: Situation): string | null {
   if (output === null || settings === null) return null;
   const corrections = story.filter(
-    (one) => isMove(one) && one.from === 'PLANNING.DELIVERING.CORRECTING' && one.to.startsWith('PLANNING'),
+    (one) => isOwnMove(one) && one.from === 'PLANNING.DELIVERING.CORRECTING' && one.to.startsWith('PLANNING'),
   ).length;
   if (output.error?.code === 'output-invalid' && output.reason === 'output-invalid' && corrections < 2)
     return `the answer was given up after ${corrections} corrections`;
@@ -105,7 +105,7 @@ const LAST_TURN = 'This is your last turn';
 
 /** A request of the turn that is kept for the answer. */
 function isLastTurn(one: Happening): boolean {
-  if (one.kind !== 'started' || one.effect.name !== 'callLlm' || !isOwn(ownerOf(one.effect))) return false;
+  if (!begins(one, 'callLlm') || !isOwn(ownerOf(one.effect))) return false;
   const { request } = one.effect;
   const messages = isJsonObject(request) && Array.isArray(request.messages) ? request.messages : [];
   return messages.some((message: Json) => textAt(message, 'content').startsWith(LAST_TURN));
@@ -139,25 +139,12 @@ function kindOf(outcome: unknown): unknown {
   return typeof outcome === 'object' && outcome !== null ? Reflect.get(outcome, 'kind') : undefined;
 }
 
-function isOwnTurn(one: Extract<Happening, { readonly kind: 'settled' }>): boolean {
-  return one.effect.name === 'callLlm' && isOwn(ownerOf(one.effect));
-}
-
 function isSteer(one: Happening): boolean {
   return one.kind === 'told' && one.event.type === 'message.steered';
 }
 
 function isTurn(one: Happening): boolean {
-  return isMove(one) && one.to === 'PLANNING.ASKING';
-}
-
-/** A move of the run itself, or of a machine that it started. */
-function isMove(one: Happening, machine = 'agent'): one is Extract<Happening, { readonly kind: 'moved' }> {
-  return (
-    one.kind === 'moved' &&
-    one.machine === machine &&
-    (machine === 'agent' ? !one.actor.includes('/') : isOwn(one.actor))
-  );
+  return isOwnMove(one) && one.to === 'PLANNING.ASKING';
 }
 
 /** The delivery of messages that are sent to a run. A path distinguishes them by their texts. */

@@ -7,7 +7,8 @@ import { type ToolSpec, heldTo, permissionOf } from '../../../tools/spec.ts';
 import {
   type CallFacts,
   callFacts,
-  isOwn,
+  isOwnMove,
+  type Moved,
   type Happening,
   type Story,
   isBirth,
@@ -15,7 +16,7 @@ import {
   textAt,
 } from '../walk/story.ts';
 import { type Law, type Situation, news } from './law.ts';
-import { isAgent, isLlmCall, isToolCall } from '../walk/live-actors.ts';
+import { isAgent, isLlmCall, isToolCall } from '../walk/explored-run.ts';
 import { eachRun, toolsAt } from './running-tools.ts';
 
 /** What may run at all, an agent below included. */
@@ -166,7 +167,7 @@ export const denials: Law = {
   says: 'A call is denied because of its policy, the loop guard, a person or their silence, and for no other reason.',
   check: (situation) => {
     for (const { one, before } of news(situation)) {
-      if (one.kind !== 'moved' || one.machine !== 'toolCall' || one.to !== 'DENIED' || !isOwn(one.actor)) continue;
+      if (!isOwnMove(one, 'toolCall') || one.to !== 'DENIED') continue;
       const wrong = deniedWrongly(one, before, situation);
       if (wrong !== null) return wrong;
     }
@@ -174,7 +175,7 @@ export const denials: Law = {
   },
 };
 
-function deniedWrongly(one: Extract<Happening, { kind: 'moved' }>, story: Story, situation: Situation): string | null {
+function deniedWrongly(one: Moved, story: Story, situation: Situation): string | null {
   const outcome: unknown = one.output ?? {};
   const denial: unknown = Reflect.get(Object(outcome), 'denial');
   const [kind, tool]: readonly unknown[] = [Reflect.get(Object(denial), 'kind'), Reflect.get(Object(outcome), 'tool')];

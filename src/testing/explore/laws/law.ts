@@ -3,8 +3,7 @@ import type { AgentOutput } from '../../../machines/contract/run-result.ts';
 import type { ShownOutput } from '../../../machines/agent/typed-output.ts';
 import type { JsonSchema } from '../../../json/json.ts';
 import type { ToolSpec } from '../../../tools/spec.ts';
-import type { ExploredRun } from '../walk/explored-run.ts';
-import { type LiveActor, isAgent, isLlmCall, isToolCall } from '../walk/live-actors.ts';
+import { type ExploredRun, type LiveActor, isAgent, isLlmCall, isToolCall } from '../walk/explored-run.ts';
 import type { Happening, Story } from '../walk/story.ts';
 
 /** Something that must hold at every state of every path. */

@@ -3,7 +3,7 @@ import type { Message } from '../../../actors/model.ts';
 import { shortenOlderResults } from '../../../machines/llm-call/conversation.ts';
 import { isJsonObject } from '../../../json/json.ts';
 import type { RankedModel } from '../../../machines/contract/agent-setup.ts';
-import { isOwn, type Story, ownerOf, textAt } from '../walk/story.ts';
+import { type Story, begins, isOwn, isOwnMove, ownerOf, textAt } from '../walk/story.ts';
 import { type Law, news } from './law.ts';
 import { type ModelAttempt, isListed, listedAskedWrongly, listedEndedWrongly } from './listed-turns.ts';
 
@@ -34,9 +34,9 @@ export const modelTurns: Law = {
     for (const { one, before } of news({ story, fresh })) {
       const upTo = [...before, one];
       const wrong =
-        one.kind === 'started' && one.effect.name === 'callLlm' && isOwn(ownerOf(one.effect))
+        begins(one, 'callLlm') && isOwn(ownerOf(one.effect))
           ? askedWrongly(turnOf(upTo, ownerOf(one.effect)), settings.maxAttempts, models)
-          : one.kind === 'moved' && one.machine === 'llmCall' && isOwn(one.actor)
+          : isOwnMove(one, 'llmCall')
             ? endedWrongly(turnOf(upTo, one.actor), one.to, settings.maxAttempts, models)
             : null;
       if (wrong !== null) return wrong;
@@ -99,16 +99,13 @@ function isHopeless({ data }: LeafError): boolean {
 function turnOf(story: Story, path: string): Turn {
   const over = story.findLastIndex((one, index) => index < story.length - 1 && isEnd(one, path));
   const own = story.slice(over + 1);
+  const asked = askedIn(own, path);
   return {
-    asked: askedIn(own, path),
+    asked,
     overflowed: hasFailedWith(story, 'context-overflow'),
     refusedTools: hasFailedWith(story, 'no-native-tools'),
-    modes: own.flatMap((one) =>
-      one.kind === 'started' && isOfTurn(one.effect, path) ? [modeOf(one.effect.request)] : [],
-    ),
-    shortenable: own.flatMap((one) =>
-      one.kind === 'started' && isOfTurn(one.effect, path) ? [isShortenable(one.effect.request)] : [],
-    ),
+    modes: asked.map(({ mode }) => mode),
+    shortenable: asked.map(({ shortenable }) => shortenable),
     pauses: own.flatMap((one) => (one.kind === 'fired' ? [one.effect.ms ?? 0] : [])),
     errors: own.flatMap((one) =>
       one.kind === 'settled' && isOfTurn(one.effect, path) && !one.out.ok ? [one.out.error] : [],

@@ -2,9 +2,9 @@ import { digest } from '../../../json/digest.ts';
 import { checkArguments } from '../../../parsing/calls/arguments.ts';
 import { type JsonObject, isJsonObject } from '../../../json/json.ts';
 import type { ToolSpec } from '../../../tools/spec.ts';
-import { type CallFacts, callFacts, isOwn, isBirth, ownerOf, textAt } from '../walk/story.ts';
+import { type CallFacts, begins, callFacts, isOwn, isBirth, ownerOf, textAt } from '../walk/story.ts';
 import { type Law, type Situation, news } from './law.ts';
-import { isToolCall } from '../walk/live-actors.ts';
+import { isToolCall } from '../walk/explored-run.ts';
 
 /** One run of a tool that has just begun. */
 export interface Begun {
@@ -20,7 +20,7 @@ export const eachRun =
   (check: (begun: Begun, situation: Situation) => string | null) =>
   (situation: Situation): string | null => {
     for (const { one, before } of news(situation)) {
-      if (one.kind !== 'started' || one.effect.name !== 'callTool' || !isJsonObject(one.effect.request)) continue;
+      if (!begins(one, 'callTool') || !isJsonObject(one.effect.request)) continue;
       const { tool, args } = one.effect.request;
       const path = ownerOf(one.effect);
       const wrong = check(
@@ -54,7 +54,7 @@ export const soundArguments: Law = {
 /** A check is asked of a tool that has none, or once too often: an effect too many in every recording. */
 function checkOfNothing(situation: Situation): string | null {
   for (const one of situation.fresh) {
-    if (one.kind !== 'started' || one.effect.name !== 'checkArgs') continue;
+    if (!begins(one, 'checkArgs')) continue;
     const asked = textAt(one.effect.request, 'tool');
     const tools = toolsAt(situation, ownerOf(one.effect));
     if (tools.find(({ name }) => name === asked)?.checkedByCode !== true)
@@ -107,7 +107,7 @@ export const noLoops: Law = {
         const asked = one.asked === undefined || one.asked.polling ? null : digest(one.asked.args);
         calls.push({ path: one.actor, asked, key: `never ran ${calls.length}` });
       }
-      if (one.kind !== 'started' || one.effect.name !== 'callTool' || !isOwn(ownerOf(one.effect))) continue;
+      if (!begins(one, 'callTool') || !isOwn(ownerOf(one.effect))) continue;
       const call = calls.findLast(({ path }) => path === ownerOf(one.effect));
       if (call !== undefined && call.asked !== null) call.key = `${textAt(one.effect.request, 'tool')} ${call.asked}`;
     }

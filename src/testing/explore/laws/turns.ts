@@ -1,10 +1,8 @@
 import { type Json, isJsonObject } from '../../../json/json.ts';
 import type { RunReason } from '../../../machines/contract/run-result.ts';
-import { isBirth, isOwn, type Happening, ownerOf, textAt } from '../walk/story.ts';
+import { type Happening, isBirth, isOwnMove, isOwnTurn, textAt } from '../walk/story.ts';
 import type { Law, Situation } from './law.ts';
-import { tokensSpent } from './run-limits.ts';
-
-type Taken = Extract<Happening, { kind: 'moved' }>;
+import { tokensSpent } from './whole-run.ts';
 
 /** What must follow from what the model said. */
 export const turns: Law = {
@@ -12,7 +10,7 @@ export const turns: Law = {
   says: 'A model turn that failed, was refused, filtered or cut off within its answer ends the run, an unusable reply is corrected twice in a row, and a plan begins with a step.',
   check: (situation) => {
     const { fresh, output } = situation;
-    const failed = fresh.some((one) => isTransition(one, 'llmCall') && one.to === 'FAILED');
+    const failed = fresh.some((one) => isOwnMove(one, 'llmCall') && one.to === 'FAILED');
     if (failed && situation.run.isOver() === false) return 'a model turn failed, and the run went on';
     if (failed && output !== null && output.reason !== 'llm-error' && output.reason !== 'content-filter')
       return `a model turn failed, and the run ended as ${output.reason}`;
@@ -29,12 +27,10 @@ export const turns: Law = {
 
 /** A reply that is withheld or cut off within its answer ends the run as that; nothing else does. */
 function endedWrongly({ fresh, output, actors, schema }: Situation, failed: boolean): string | null {
-  const turn = fresh.findLast(
-    (one) => one.kind === 'settled' && one.effect.name === 'callLlm' && isOwn(ownerOf(one.effect)),
-  );
+  const turn = fresh.findLast(isOwnTurn);
   // A model turn that is explored by itself is part of no run.
   if (actors[0]?.snapshot.machine.id !== 'agent') return null;
-  if (turn?.kind !== 'settled' || (!turn.out.ok && !failed)) return null;
+  if (turn === undefined || (!turn.out.ok && !failed)) return null;
   const told = ENDS.get(turn.out.ok ? textAt(turn.out.value, 'finishReason') : turn.out.error.code);
   const ended = output?.reason;
   // An answer that has a schema is asked for again where it was cut off.
@@ -63,12 +59,8 @@ function isPlainText(reply: Json): boolean {
 const STEPS: ReadonlySet<string> = new Set(['PLANNING.ASKING', 'EXECUTING_PLAN.RUNNING_STEP']);
 const MOST = 2;
 
-function isTransition(one: Happening, machine: string): one is Taken {
-  return one.kind === 'moved' && one.machine === machine && isOwn(one.actor);
-}
-
 function isCorrection(one: Happening): boolean {
-  return isTransition(one, 'agent') && one.from === 'PLANNING.DECIDING' && one.to === 'PLANNING.CHECKING_BUDGET';
+  return isOwnMove(one) && one.from === 'PLANNING.DECIDING' && one.to === 'PLANNING.CHECKING_BUDGET';
 }
 
 /**
@@ -77,7 +69,7 @@ function isCorrection(one: Happening): boolean {
  */
 function corrections({ story }: Situation) {
   const used = story.findLastIndex(
-    (one) => isTransition(one, 'agent') && /^(EXECUTING_PLAN|DIRECT_EXECUTION|PLANNING\.DELIVERING)/.test(one.to),
+    (one) => isOwnMove(one) && /^(EXECUTING_PLAN|DIRECT_EXECUTION|PLANNING\.DELIVERING)/.test(one.to),
   );
   const row = story.slice(used + 1);
   const steered = row.findLastIndex((one) => one.kind === 'told' && textAt(one.event, 'type') === 'message.steered');
@@ -87,27 +79,25 @@ function corrections({ story }: Situation) {
 
 /** Beside corrections, the demand to answer after the last plan takes the same way, once. */
 function plansBegun({ story }: Situation): number {
-  return story.some((one) => isTransition(one, 'agent') && one.to.startsWith('EXECUTING_PLAN')) ? 1 : 0;
+  return story.some((one) => isOwnMove(one) && one.to.startsWith('EXECUTING_PLAN')) ? 1 : 0;
 }
 
 function hasEmptyPlan({ story, fresh, schema, settings }: Situation): boolean {
   const begun = story.findLastIndex(
-    (one) => isTransition(one, 'agent') && one.from === 'PLANNING.DECIDING' && one.to.startsWith('EXECUTING_PLAN'),
+    (one) => isOwnMove(one) && one.from === 'PLANNING.DECIDING' && one.to.startsWith('EXECUTING_PLAN'),
   );
   if (
     begun === -1 ||
-    !fresh.some(
-      (one) => isTransition(one, 'agent') && one.from === 'EXECUTING_PLAN.NEXT_STEP' && one.to.startsWith('PLANNING'),
-    )
+    !fresh.some((one) => isOwnMove(one) && one.from === 'EXECUTING_PLAN.NEXT_STEP' && one.to.startsWith('PLANNING'))
   )
     return false;
   // The last step of the run is kept for an answer that has a schema.
-  const steps = story.slice(0, begun).filter((one) => isTransition(one, 'agent') && STEPS.has(one.to)).length;
+  const steps = story.slice(0, begun).filter((one) => isOwnMove(one) && STEPS.has(one.to)).length;
   if (schema !== null && steps === (settings?.maxSteps ?? 0) - 1) return false;
   // So it is once the calls of the budget are made, delegated ones included.
   const births = story.slice(0, begun).filter(isBirth).length;
   if (schema !== null && births >= (settings?.budget.maxToolCalls ?? Infinity)) return false;
   // And once the tokens are spent, by the reply that proposed the plan as well.
   if (schema !== null && tokensSpent(story.slice(0, begun)) >= (settings?.budget.maxTokens ?? Infinity)) return false;
-  return !story.slice(begun).some((one) => isTransition(one, 'agent') && one.to === 'EXECUTING_PLAN.RUNNING_STEP');
+  return !story.slice(begun).some((one) => isOwnMove(one) && one.to === 'EXECUTING_PLAN.RUNNING_STEP');
 }

@@ -125,7 +125,7 @@ function checkActors(machine: AnyStateMachine, where: string): void {
   const provided = Object.entries<unknown>(machine.implementations.actors);
   for (const [name, logic] of [...provided, ...inlineActors(machine.root)]) {
     if (typeof logic !== 'object' || logic === null) continue;
-    if (isMachine(logic)) checkActors(logic, `${where}/${name}`);
+    if (isStatechart(logic)) checkActors(logic, `${where}/${name}`);
     else if (!isHarmless(Reflect.get(logic, 'config')))
       throw new ExplorationError(
         'not-a-leaf',
@@ -145,8 +145,9 @@ function inlineActors(node: AnyStateNode): readonly (readonly [name: string, log
   return [...own, ...Object.values(node.states).flatMap(inlineActors)];
 }
 
-function isMachine(logic: object): logic is AnyStateMachine {
-  return 'root' in logic && 'implementations' in logic;
+/** True for the logic of a statechart. */
+export function isStatechart(logic: unknown): logic is AnyStateMachine {
+  return typeof logic === 'object' && logic !== null && 'root' in logic && 'implementations' in logic;
 }
 
 /** A machine's input as it can stand in a recording. */

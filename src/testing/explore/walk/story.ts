@@ -25,13 +25,18 @@ export type Happening =
 /** The happenings of a path so far, oldest first. */
 export type Story = readonly Happening[];
 
+/** A move of a machine. */
+export type Moved = Extract<Happening, { readonly kind: 'moved' }>;
+type Started = Extract<Happening, { readonly kind: 'started' }>;
+type Settled = Extract<Happening, { readonly kind: 'settled' }>;
+
 /** The path of the actor that started an effect: `agent/c1` for `agent/c1/callTool#2`. */
 export function ownerOf(effect: Effect): string {
   return effect.id.slice(0, effect.id.lastIndexOf('/'));
 }
 
 /** True where a call's actor begins: its first transition. */
-export function isBirth(one: Happening): one is Extract<Happening, { readonly kind: 'moved' }> {
+export function isBirth(one: Happening): one is Moved {
   return one.kind === 'moved' && one.machine === 'toolCall' && one.event === 'started' && one.from === 'RESOLVING';
 }
 
@@ -43,14 +48,25 @@ export function isOwn(path: string): boolean {
   return path.split('/').length <= 2 && !path.endsWith('/childAgent');
 }
 
-/** True where the task was handed over to another agent: how that ended is how the run ended. */
-export function wasHandedOver(story: Story): boolean {
-  return story.some(
-    (one) => one.kind === 'moved' && one.machine === 'agent' && isOwn(one.actor) && one.to === HANDING_OVER,
-  );
+/** A move of the run itself, or of a call or a turn that it makes itself. */
+export function isOwnMove(one: Happening, machine = 'agent'): one is Moved {
+  return one.kind === 'moved' && one.machine === machine && isOwn(one.actor);
 }
 
-const HANDING_OVER = 'ERROR_RECOVERY.HANDING_OVER';
+/** True where this leaf begins. */
+export function begins(one: Happening, leaf: string): one is Started {
+  return one.kind === 'started' && one.effect.name === leaf;
+}
+
+/** True where a model turn that the run makes itself was answered, or failed. */
+export function isOwnTurn(one: Happening): one is Settled {
+  return one.kind === 'settled' && one.effect.name === 'callLlm' && isOwn(ownerOf(one.effect));
+}
+
+/** True where the task was handed over to another agent: how that ended is how the run ended. */
+export function wasHandedOver(story: Story): boolean {
+  return story.some((one) => isOwnMove(one) && one.to === 'ERROR_RECOVERY.HANDING_OVER');
+}
 
 /** The run of a tool that an effect is; null for other effects. */
 export function toolRun({ name, request }: Effect): ToolRun | null {

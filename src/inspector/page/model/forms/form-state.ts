@@ -3,8 +3,7 @@ import { inexactness } from '../../../../json/depth.ts';
 import { type JsonObject, type Json, isJsonObject, parsedText } from '../../../../json/json.ts';
 import { issueText, pointerSteps } from '../../../frames/event-issues.ts';
 import { UNSEEN } from '../../../../output/console/escaped.ts';
-import type { SchemaField } from './schema-fields.ts';
-import type { Control } from './field-control.ts';
+import type { SchemaField, Control } from './schema-fields.ts';
 
 /** What a form asks for. */
 export interface FormKind {

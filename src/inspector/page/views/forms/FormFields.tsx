@@ -1,9 +1,8 @@
 import { useId, useState } from 'preact/hooks';
 import { type FormDraft, retyped } from '../../model/forms/form-state.ts';
-import type { SchemaField } from '../../model/forms/schema-fields.ts';
+import type { SchemaField, Control } from '../../model/forms/schema-fields.ts';
 import { escapedLine } from '../../model/escaped-text.ts';
 import { EscapedText } from '../parts/Values.tsx';
-import type { Control } from '../../model/forms/field-control.ts';
 
 interface FormFieldsProps {
   readonly fields: readonly SchemaField[];

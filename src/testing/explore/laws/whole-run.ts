@@ -1,5 +1,5 @@
-import { isJsonObject } from '../../../json/json.ts';
-import { isOwn, ownerOf, textAt, wasHandedOver } from '../walk/story.ts';
+import { isJsonObject, type Json } from '../../../json/json.ts';
+import { type Story, begins, isOwnMove, isOwnTurn, textAt, wasHandedOver } from '../walk/story.ts';
 import { issuesOf } from '../../../parsing/schema/fit.ts';
 import type { Law } from './law.ts';
 
@@ -54,10 +54,8 @@ export const honesty: Law = {
       return `success is ${success}, the status ${status} and the reason ${reason}`;
     // A task that was handed over is answered by the agent that took it.
     if (!success || schema !== null || wasHandedOver(story)) return null;
-    const last = story.findLast(
-      (one) => one.kind === 'settled' && one.effect.name === 'callLlm' && isOwn(ownerOf(one.effect)),
-    );
-    const reply = last?.kind === 'settled' && last.out.ok && isJsonObject(last.out.value) ? last.out.value : {};
+    const last = story.findLast(isOwnTurn);
+    const reply = last?.out.ok === true && isJsonObject(last.out.value) ? last.out.value : {};
     if (reply.finishReason === 'length') return 'an answer that was cut off counted as an answer';
     return result !== '' && textAt(reply, 'content').includes(result) ? null : 'success was claimed without an answer';
   },
@@ -69,7 +67,7 @@ export const fittingOutput: Law = {
   says: 'Success means an answer that fits its schema, none stands beside a failure, no tool runs while it is checked, and it is corrected at most twice.',
   check: ({ story, output, schema }) => {
     if (schema === null) return null;
-    const own = story.filter((one) => one.kind !== 'moved' || (one.machine === 'agent' && isOwn(one.actor)));
+    const own = story.filter((one) => one.kind !== 'moved' || isOwnMove(one));
     const corrections = own.filter(
       (one) => one.kind === 'moved' && one.from === 'PLANNING.DELIVERING.CORRECTING' && one.to.startsWith('PLANNING'),
     ).length;
@@ -78,8 +76,7 @@ export const fittingOutput: Law = {
     const after = own.slice(checked + 1);
     const left = after.findIndex((one) => one.kind === 'moved');
     const during = checked === -1 ? [] : after.slice(0, left === -1 ? undefined : left);
-    if (during.some((one) => one.kind === 'started' && one.effect.name === 'callTool'))
-      return 'a tool ran after the answer was given';
+    if (during.some((one) => begins(one, 'callTool'))) return 'a tool ran after the answer was given';
     if (output === null) return null;
     const value = output.output;
     if (value === undefined) return output.success ? 'success was claimed without an answer' : null;
@@ -120,4 +117,86 @@ function unanswered(messages: unknown): string | null {
       : [];
   }
   return due.length > 0 ? `${due.join(', ')} got no result` : null;
+}
+
+/** The budget of steps. That it falls on every cycle is checked on the graph of all states. */
+export const stepBudget: Law = {
+  name: 'budget',
+  says: 'The budget of steps falls on every cycle, and no step beyond maxSteps begins.',
+  check: ({ story, settings, output }) => {
+    if (settings === null) return null;
+    const steps = entered(story, 'PLANNING.ASKING') + entered(story, 'EXECUTING_PLAN.RUNNING_STEP');
+    if (steps > settings.maxSteps) return `step ${steps} began, and maxSteps is ${settings.maxSteps}`;
+    return output?.reason === 'max-steps' && steps < settings.maxSteps && !wasHandedOver(story)
+      ? `the run ended at the step limit after ${steps} of ${settings.maxSteps} steps`
+      : null;
+  },
+};
+
+/** The number of plans. */
+export const planLimit: Law = {
+  name: 'plans',
+  says: 'No more than maxPlanIterations plans are carried out, and none fewer is refused.',
+  check: ({ story, settings, output, fresh }) => {
+    if (settings === null || settings.maxPlanIterations === 0) return null;
+    const plans = story.filter(
+      (one) => isOwnMove(one) && one.from === 'PLANNING.DECIDING' && one.to.startsWith('EXECUTING_PLAN'),
+    ).length;
+    if (plans > settings.maxPlanIterations)
+      return `plan ${plans} was carried out, and maxPlanIterations is ${settings.maxPlanIterations}`;
+    const refused = output?.reason === 'plan-limit' && fresh.some((one) => isOwnMove(one));
+    return refused && plans < settings.maxPlanIterations
+      ? `the run ended at the plan limit after ${plans} plans`
+      : null;
+  },
+};
+
+/** The option `budget`. */
+export const spending: Law = {
+  name: 'spending',
+  says: 'No call runs beyond budget.maxToolCalls, no model turn begins once budget.maxTokens is spent, and usage counts every reply.',
+  check: ({ story, settings, fresh, output, schema }) => {
+    if (settings === null) return null;
+    const { maxToolCalls, maxTokens } = settings.budget;
+    const calls = new Set(
+      story.flatMap((one) => (begins(one, 'callTool') ? [textAt(one.effect.request, 'callId')] : [])),
+    ).size;
+    if (maxToolCalls !== null && calls > maxToolCalls) return `call ${calls} ran, and maxToolCalls is ${maxToolCalls}`;
+    const spent = tokensSpent(story);
+    if (output !== null && output.usage.totalTokens !== spent)
+      return `the run used ${spent} tokens, and its usage counts ${output.usage.totalTokens}`;
+    const isEarly = maxToolCalls === null && (maxTokens === null || spent < maxTokens);
+    if (output?.reason === 'budget' && isEarly && !wasHandedOver(story))
+      return `the run ended at its budget after ${calls} calls and ${spent} tokens`;
+    const turn = fresh.some((one) => isOwnMove(one) && one.to === 'PLANNING.ASKING');
+    const isKept = schema !== null && turnsAfter(story, maxTokens) === 1;
+    return maxTokens !== null && turn && spent >= maxTokens && !isKept
+      ? `a model turn began after ${spent} of ${maxTokens} tokens`
+      : null;
+  },
+};
+
+/** How many tokens have been used, those of agents below included. */
+export function tokensSpent(story: Story): number {
+  return story.reduce((sum, one) => sum + (one.kind === 'settled' && one.out.ok ? tokensOf(one.out.value) : 0), 0);
+}
+
+/** How many turns began after the tokens were spent: one is kept for an answer that has a schema. */
+function turnsAfter(story: Story, maxTokens: number | null): number {
+  let spent = 0;
+  let turns = 0;
+  for (const one of story)
+    if (one.kind === 'settled' && one.out.ok) spent += tokensOf(one.out.value);
+    else if (isOwnMove(one) && one.to === 'PLANNING.ASKING' && maxTokens !== null && spent >= maxTokens) turns += 1;
+  return turns;
+}
+
+function tokensOf(value: Json): number {
+  if (!isJsonObject(value) || !isJsonObject(value.usage)) return 0;
+  return typeof value.usage.totalTokens === 'number' ? value.usage.totalTokens : 0;
+}
+
+/** How often the agent came into a state, itself and not one within it. */
+function entered(story: Story, state: string): number {
+  return story.filter((one) => isOwnMove(one) && one.to === state).length;
 }
