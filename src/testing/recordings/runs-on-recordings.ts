@@ -51,16 +51,28 @@ export function runAndKeep(path: string, agent: Agent<unknown, SomeRun>, { input
   }
 }
 
+interface Replayed {
+  readonly input: string;
+  readonly recording: Recording;
+  readonly text: string;
+  /** The run that it was queued behind. */
+  readonly after: PromiseLike<unknown> | null;
+}
+
 /** Plays the whole recording back; the agent's history is then what it would be after the run. */
 export function runReplayed(
   place: Place,
   agent: Agent<unknown, SomeRun>,
-  { input, recording, text }: { readonly input: string; readonly recording: Recording; readonly text: string },
+  { input, recording, text, after }: Replayed,
 ): AnyRun {
   checkInput(place, recording, input);
-  checkHistory(place, recording, agent);
+  if (after === null) checkHistory(place, recording, agent);
   return runThen(replay(text, agent), {
-    onDone: (result) => agent.setHistory([...recording.head.history, ...result.messages]),
+    onDone: async (result) => {
+      await after?.then(undefined, () => undefined);
+      if (after !== null) checkHistory(place, recording, agent);
+      agent.setHistory([...recording.head.history, ...result.messages]);
+    },
     onError: (error) =>
       error instanceof ReplayDivergenceError ? new RecordingMissError(place.path, error, place.calledFrom) : error,
   });
@@ -137,7 +149,7 @@ function miss(
 
 /**
  * Writes a recording that was just made, whole or not at all. One of a run that ended because its model could not be asked
- * is refused: it would be replayed for ever.
+ * is refused: it would be replayed for ever. So is one of a run that has not ended: it could never be replayed.
  */
 function keepRecording(path: string, recording: string, result: AnyResult): void {
   if (result.reason === 'llm-error' && result.error?.code !== 'unusable-reply')
@@ -145,6 +157,12 @@ function keepRecording(path: string, recording: string, result: AnyResult): void
       'recording-failed',
       path,
       `${path} was not written: the run that was to be recorded ended as llm-error. ${result.result} (${result.error?.code ?? 'no code'}). Make the model answer, then run the test again.`,
+    );
+  if (result.status === 'waiting')
+    throw new UseRecordingError(
+      'recording-failed',
+      path,
+      `${path} was not written: the run that was to be recorded was ${result.reason}, and a replay needs its end. Answer what it waits for while it runs.`,
     );
   mkdirSync(dirname(path), { recursive: true });
   const half = `${path}.${process.pid}.part`;
@@ -171,7 +189,7 @@ function stable(line: RecordLine): readonly RecordLine[] {
 
 /** What is done when a run is over, before an awaiting caller sees it; what it throws is the run's rejection. */
 interface RunEnds {
-  readonly onDone: (result: AnyResult) => void;
+  readonly onDone: (result: AnyResult) => void | Promise<void>;
   /** Gives the error to reject with. */
   readonly onError: (error: unknown) => unknown;
 }
@@ -179,8 +197,8 @@ interface RunEnds {
 /** The run, settled only after something was done about it. Its events end when it does. */
 function runThen(run: SomeRun, { onDone, onError }: RunEnds): AnyRun {
   const done = run.then(
-    (result) => {
-      onDone(result);
+    async (result) => {
+      await onDone(result);
       return result;
     },
     (error: unknown) => {

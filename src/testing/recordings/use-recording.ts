@@ -59,8 +59,9 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
   const live = liveLeaves(options);
   const matching = options.match ?? 'request';
   let count = 0;
+  let last: PromiseLike<unknown> | null = null;
 
-  const start = (agent: Agent<unknown, SomeRun>, input: string, given: RunOptions, calledFrom: string): AnyRun => {
+  const begin = (agent: Agent<unknown, SomeRun>, input: string, given: RunOptions, calledFrom: string): AnyRun => {
     checkRunOptions(given, 'A run of useRecording');
     count += 1;
     const own = count === 1 ? file : file.replace(/(\.[^./\\]*)?$/, `.${count}$1`);
@@ -70,8 +71,16 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
     if (!isThere) throw new UseRecordingError('recording-missing', own, missingText(own, because));
     const text = withHistory(readFileSync(own, 'utf8'), historiesIn(dirname(own)));
     const recording = readRecording(text);
-    if (live.size === 0) return runReplayed({ path: own, calledFrom }, agent, { input, recording, text });
+    if (live.size === 0) {
+      const after = given.whenBusy === 'queue' ? last : null;
+      return runReplayed({ path: own, calledFrom }, agent, { input, recording, text, after });
+    }
     return runPartly({ path: own, calledFrom }, agent, { input, given, recording, live, matching });
+  };
+  const start = (...asked: Parameters<typeof begin>): AnyRun => {
+    const run = begin(...asked);
+    last = run;
+    return run;
   };
 
   function run<TRun extends SomeRun>(agent: Agent<unknown, TRun>, input: string, given?: RunOptions): TRun;
