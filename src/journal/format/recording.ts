@@ -65,6 +65,11 @@ export function readRecording(
     if (isBlob(record)) {
       if (!blobs.blob(record)) throw new RecordingError(index + 1, 'holds a payload that is not that of its hash.');
     } else if (isRecord(record)) {
+      if (WITH_ID.has(record.t) && typeof Reflect.get(record, 'id') !== 'string')
+        throw new RecordingError(
+          index + 1,
+          `is a record "${record.t}" without a usable "id". The file is damaged there.`,
+        );
       lines.push(payloads && holdsKey(item) ? whole(record, index + 1, blobs) : record);
       numbers.push(index + 1);
     }
@@ -81,6 +86,8 @@ export function readRecording(
 }
 
 const KINDS: ReadonlySet<unknown> = new Set(['run', 'start', 'outcome', 'timer', 'event', 'end', 'note', 'restart']);
+
+const WITH_ID: ReadonlySet<string> = new Set(['start', 'outcome', 'timer']);
 
 /** What every list of runs shows as text. */
 const TEXTS = ['runId', 'at', 'agent', 'input'] as const;
