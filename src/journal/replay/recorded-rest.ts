@@ -33,11 +33,9 @@ export function recordedRest(
   let coming: object | string | null = null;
 
   const performed = (effect: Effect, perform: Perform, start: Pick<Effect, 'id'> | undefined): Perform => {
-    if (effect.ms !== undefined) {
-      const order = start && fired.get(start.id);
-      if (order !== undefined) due.set(effect.id, order);
-      return perform;
-    }
+    const order = start && fired.get(start.id);
+    if (order !== undefined) due.set(effect.id, order);
+    if (effect.ms !== undefined) return perform;
     const found = start && outcomeOf(start);
     if (found === undefined) {
       unmatched.set(effect.id, { effect, isRecorded: start !== undefined });

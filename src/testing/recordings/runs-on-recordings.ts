@@ -23,6 +23,8 @@ import type { RecordLine } from '../../journal/format/record.ts';
 interface Place {
   readonly path: string;
   readonly calledFrom: string;
+  /** The run that this one is queued behind. */
+  readonly after: PromiseLike<unknown> | null;
 }
 
 interface Asked {
@@ -51,26 +53,18 @@ export function runAndKeep(path: string, agent: Agent<unknown, SomeRun>, { input
   }
 }
 
-interface Replayed {
-  readonly input: string;
-  readonly recording: Recording;
-  readonly text: string;
-  /** The run that it was queued behind. */
-  readonly after: PromiseLike<unknown> | null;
-}
-
 /** Plays the whole recording back; the agent's history is then what it would be after the run. */
 export function runReplayed(
   place: Place,
   agent: Agent<unknown, SomeRun>,
-  { input, recording, text, after }: Replayed,
+  { input, recording, text }: { readonly input: string; readonly recording: Recording; readonly text: string },
 ): AnyRun {
   checkInput(place, recording, input);
-  if (after === null) checkHistory(place, recording, agent);
+  if (place.after === null) checkHistory(place, recording, agent);
   return runThen(replay(text, agent), {
     onDone: async (result) => {
-      await after?.then(undefined, () => undefined);
-      if (after !== null) checkHistory(place, recording, agent);
+      await place.after?.then(undefined, () => undefined);
+      if (place.after !== null) checkHistory(place, recording, agent);
       agent.setHistory([...recording.head.history, ...result.messages]);
     },
     onError: (error) =>
@@ -152,18 +146,12 @@ function miss(
  * is refused: it would be replayed for ever. So is one of a run that has not ended: it could never be replayed.
  */
 function keepRecording(path: string, recording: string, result: AnyResult): void {
-  if (result.reason === 'llm-error' && result.error?.code !== 'unusable-reply')
-    throw new UseRecordingError(
-      'recording-failed',
-      path,
-      `${path} was not written: the run that was to be recorded ended as llm-error. ${result.result} (${result.error?.code ?? 'no code'}). Make the model answer, then run the test again.`,
-    );
-  if (result.status === 'waiting')
-    throw new UseRecordingError(
-      'recording-failed',
-      path,
-      `${path} was not written: the run that was to be recorded was ${result.reason}, and a replay needs its end. Answer what it waits for while it runs.`,
-    );
+  const isUnasked = result.reason === 'llm-error' && result.error?.code !== 'unusable-reply';
+  const why = isUnasked
+    ? `ended as llm-error. ${result.result} (${result.error?.code ?? 'no code'}). Make the model answer, then run the test again.`
+    : `was ${result.reason}, and a replay needs its end. Answer what it waits for while it runs.`;
+  const message = `${path} was not written: the run that was to be recorded ${why}`;
+  if (isUnasked || result.status === 'waiting') throw new UseRecordingError('recording-failed', path, message);
   mkdirSync(dirname(path), { recursive: true });
   const half = `${path}.${process.pid}.part`;
   writeFileSync(half, normalizedRecording(recording, path));

@@ -29,8 +29,10 @@ function started(one: Happening, before: Story, shown: ShownOutput): string | nu
   const isKept = before.slice(turn + 1).some((other) => isLastTurn(other));
   if (name === 'callTool') return isKept ? 'a tool runs in the turn that is kept for the answer' : null;
   if (name !== 'callLlm' || turn !== before.findLastIndex((other) => isMove(other))) return null;
-  // Between what came of an answer and the next request, a prompt is made by code.
-  const last = before.findLast((other) => other.kind === 'settled' && isOwn(ownerOf(other.effect)) && !isPrompt(other));
+  // The prompt that code makes comes between an answer's check and the next request.
+  const last = before.findLast(
+    (other) => other.kind === 'settled' && isOwn(ownerOf(other.effect)) && other.effect.name !== 'composePrompt',
+  );
   if (last?.kind !== 'settled' || !last.out.ok) return null;
   if (last.effect.name === 'checkOutput') {
     const told = problemOf(last.out.value);
@@ -142,10 +144,6 @@ function kindOf(outcome: unknown): unknown {
 
 function isOwnTurn(one: Extract<Happening, { readonly kind: 'settled' }>): boolean {
   return one.effect.name === 'callLlm' && isOwn(ownerOf(one.effect));
-}
-
-function isPrompt(one: Happening): boolean {
-  return one.kind === 'settled' && one.effect.name === 'composePrompt';
 }
 
 function isSteer(one: Happening): boolean {
