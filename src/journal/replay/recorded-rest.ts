@@ -45,9 +45,10 @@ export function recordedRest(
     waiting.set(effect.id, { order: found.order, release: () => resolve(found.out) });
     return () => promise;
   };
-  const forget = (id: string): void => {
+  const forgotten = (id: string): string => {
     for (const held of [waiting, unmatched, due]) held.delete(id);
     if (coming === id) coming = null;
+    return id;
   };
   const send = (event: OutsideEvent, to?: string): void => {
     coming = event;
@@ -86,14 +87,11 @@ export function recordedRest(
       const index = starts.findIndex(({ name, digest }) => name === effect.name && digest === effect.digest);
       journal.open(effect, performed(effect, perform, index === -1 ? undefined : starts.splice(index, 1)[0]));
     },
-    close: (id) => {
-      forget(id);
-      journal.close(id);
-    },
+    close: (id) => journal.close(forgotten(id)),
     next: async () => {
       letOneGo();
       const entry = await journal.next();
-      if (entry?.t === 'outcome' || entry?.t === 'timer') forget(entry.id);
+      if (entry?.t === 'outcome' || entry?.t === 'timer') forgotten(entry.id);
       return entry;
     },
   };
