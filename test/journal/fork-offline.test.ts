@@ -3,6 +3,7 @@ import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { fork } from '../../src/journal/replay/fork.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
+import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';
@@ -11,11 +12,11 @@ const OPTIONS: AgentOptions = { name: 'watcher', silent: true, confirm: 'wait' }
 const OFFLINE = { then: 'recorded', missing: 'refuse' } as const;
 
 /** An agent that asks before `danger`; its child has a `danger` of its own. */
-function team(above: readonly ScriptedReply[], below: readonly ScriptedReply[] = []) {
+function team(above: readonly ScriptedReply[], below: readonly ScriptedReply[] = [], more: AgentOptions = {}) {
   const tools = [fakeTool('danger', ['done'], { policy: 'confirm' }), fakeTool('look', ['a cat'])];
   const [model, own] = [scriptedModel(above), scriptedModel(below)];
   const helper = { name: 'child', description: 'Helps.', silent: true, tools, model: own } as const;
-  const agent = createAgent({ ...OPTIONS, tools, model, children: [createAgent(helper)] });
+  const agent = createAgent({ ...OPTIONS, tools, model, children: [createAgent(helper)], ...more });
   return { agent, idle: () => [...model.requests, ...own.requests, ...tools.flatMap((one) => one.calls)] };
 }
 
@@ -72,5 +73,48 @@ describe('a fork against the rest of a recording', () => {
     expect(await fork(cut, agent, { at: 2, ...OFFLINE })).toMatchObject({ error: { code: 'not-recorded' } });
     expect(idle()).toEqual([]);
     expect(await fork(cut, agent, { at: 2, then: 'recorded' })).toMatchObject({ result: 'A dog.' });
+  });
+
+  test('lets the time for an answer run out where it ran out', async () => {
+    const timeouts = { approvalMs: 20 };
+    const run = team([calls(['danger'], ['look']), 'Nobody answered.'], [], { timeouts }).agent.run('Do it.');
+    expect(await run).toMatchObject({ result: 'Nobody answered.' });
+    await sameFromEachLine(run.recording());
+  });
+
+  test('is steered and cancelled after the timers that had fired before', async () => {
+    const retry = { backoff: recover.constant(5) };
+    const { agent } = team([new Error('busy'), calls(['look']), new Error('busy'), calls(['danger'])], [], { retry });
+    const run = agent.run('Look.');
+    for await (const event of run) {
+      if (event.type === 'tool.started') await run.steer('Quick.');
+      if (event.type === 'approval.requested') await run.cancel('enough');
+    }
+    expect(await run).toMatchObject({ status: 'cancelled', stepsTaken: 2 });
+    await sameFromEachLine(run.recording());
+  });
+
+  test('keeps what came after a timer behind it', async () => {
+    const expired = Promise.withResolvers<string>();
+    const tools = [fakeTool('danger', [], { policy: 'confirm' }), fakeTool('look', [() => expired.promise])];
+    const options = { timeouts: { approvalMs: 20 }, tools };
+    const { agent } = team([calls(['look'], ['danger']), 'Nobody answered.'], [], options);
+    const run = agent.run('Do it.');
+    for await (const event of run) if (event.type === 'tool.denied') expired.resolve('a cat');
+    const forked = fork(run.recording(), agent, { at: 1, ...OFFLINE });
+    await forked;
+    const entries = (text: string) =>
+      [...text.matchAll(/^{"t":"(?:outcome|timer)"[^}]*?"id":"([^"]*)/gm)].map(([, id]) => id);
+    expect(entries(run.recording())).toEqual(expect.arrayContaining(['timer#1', 'agent/c1/callTool#1']));
+    expect(entries(forked.recording())).toEqual(entries(run.recording()));
+  });
+
+  test('does not wait for a timer to say that a request is new', async () => {
+    const run = team([calls(['look'], ['danger'])], [], { timeouts: { totalMs: 100 } }).agent.run('Do it.');
+    expect(await run).toMatchObject({ reason: 'timeout' });
+    const { agent, idle } = team([]);
+    const forked = fork(run.recording(), agent, { input: 'Do something else.', ...OFFLINE });
+    expect(await forked).toMatchObject({ error: { code: 'not-recorded' } });
+    expect(idle()).toEqual([]);
   });
 });

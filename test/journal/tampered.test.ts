@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { fork } from '../../src/journal/replay/fork.ts';
+import { readRecording } from '../../src/journal/format/recording.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
@@ -92,4 +93,13 @@ test('a recording without the digest of a request does not replay, whatever else
   const { agent, model } = agentWith();
   await expect(replay(without, agent)).rejects.toMatchObject({ code: 'replay-divergence' });
   expect(model.requests).toHaveLength(0);
+});
+
+test.each(['start', 'outcome', 'timer'])('a record "%s" whose id is no text is damage, with its line', async (t) => {
+  const [head = ''] = (await recording()).split('\n');
+  for (const id of [5, null, undefined, ['agent']])
+    expect(() => readRecording([head, { t, at: 1, id }])).toThrow(
+      expect.objectContaining({ code: 'bad-recording', line: 2, message: expect.stringContaining('"id"') }),
+    );
+  expect(readRecording([head, { t: 'note', at: 1, note: {} }, { t: 'later', id: 5 }]).lines).toHaveLength(1);
 });

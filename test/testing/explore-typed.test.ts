@@ -44,3 +44,11 @@ test('all that can come of an answer is reached', async () => {
     isJsonObject(output) && output.reason === 'max-steps' && output.output !== undefined;
   expect(await canReach(agent, partial)).toBe(true);
 });
+
+test('an answer that code rejects beside a tool breaks no law where the prompt is made by code as well', async () => {
+  const few = { maxSteps: 2, plans: false, retry: { maxAttempts: 1 } };
+  const code = { checkOutput: () => undefined, instructions: () => 'You look.' };
+  const found = await explorePaths(mutantAgent({ tools: [look], outputSchema, ...few, ...code }), { maxPaths: 300 });
+  expect(found.violations).toEqual([]);
+  expect(found.states).toContain('agent: PLANNING.COMPOSING');
+});

@@ -8,6 +8,7 @@ import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { ReplayDivergenceError } from '../../src/journal/replay/divergence.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { forbidLiveModels } from '../../src/models/endpoint/live-guard.ts';
+import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { scriptedModel, type ScriptedReply } from '../../src/testing/scripted-model.ts';
 import { useRecording } from '../../src/testing/recordings/use-recording.ts';
 import '../../src/testing/vitest.ts';
@@ -133,6 +134,40 @@ describe('useRecording', () => {
     for (const run of hold(useRecording(path).wrap(again.agent))) await expect(run()).toEndWith('answer');
     expect((await readdir(folder)).toSorted()).toEqual(['weather.2.jsonl', 'weather.jsonl']);
     expect(again.agent.history).toEqual(live.agent.history);
+  });
+
+  test('replays a run that is queued behind another, and finds that it belongs to another conversation', async () => {
+    const ask = async (first: string) => {
+      const { agent } = weatherAgent({ model: scriptedModel(['First.', 'Second.']) });
+      const recorded = useRecording(path);
+      const before = recorded.run(agent, first);
+      const { result } = await recorded.run(agent, 'And now?', { whenBusy: 'queue' });
+      expect((await before).result).toBe('First.');
+      return [result, agent.history.length];
+    };
+    expect(await ask('One')).toEqual(['Second.', 4]);
+    expect(await ask('One')).toEqual(['Second.', 4]);
+    await rm(path);
+    expect(await ask('One')).toEqual(['Second.', 4]);
+    await rm(path);
+    await expect(ask('Another')).rejects.toMatchObject({ cause: 'conversation-changed' });
+  });
+
+  test.each([
+    ['parked', { park: true }],
+    ['released', {}],
+  ])('does not keep the recording of a run that was %s, which has no end to replay', async (reason, options) => {
+    const ask = fakeTool('get_weather', [], { policy: 'confirm' });
+    const { agent } = weatherAgent({ tools: [ask], confirm: 'wait', journal: memoryJournal() });
+    const run = useRecording(path).run(agent, question, options);
+    if (reason === 'released')
+      for await (const event of run) if (event.type === 'approval.requested' && (await run.release())) break;
+    const message = expect.stringContaining(
+      `weather.jsonl was not written: the run that was to be recorded was ${reason}`,
+    );
+    expect(await failureOf(run)).toMatchObject({ name: 'UseRecordingError', code: 'recording-failed', message });
+    expect(existsSync(path)).toBe(false);
+    expect(await agent.pending(run.runId)).toHaveLength(1);
   });
 
   test('does not keep the recording of a model that could not be asked', async () => {

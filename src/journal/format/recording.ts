@@ -41,7 +41,11 @@ export function readRecording(
   { torn = true, payloads = true }: { readonly torn?: boolean; readonly payloads?: boolean } = {},
 ): Recording {
   const items: unknown = typeof recording === 'string' ? recording.split('\n') : recording;
-  if (!isList(items)) throw noText();
+  if (!isList(items))
+    throw new RecordingError(
+      1,
+      'is missing: a recording is its text or a list of its lines, as `agent.recording(runId)` gives it.',
+    );
   const last = torn ? items.length - 1 : items.length;
   const blobs = blobReader();
   const sums = new SumReader();
@@ -65,6 +69,8 @@ export function readRecording(
     if (isBlob(record)) {
       if (!blobs.blob(record)) throw new RecordingError(index + 1, 'holds a payload that is not that of its hash.');
     } else if (isRecord(record)) {
+      if (/^(?:start|outcome|timer)$/.test(record.t) && typeof Reflect.get(record, 'id') !== 'string')
+        throw new RecordingError(index + 1, 'is a record without a usable "id". The file is damaged there.');
       lines.push(payloads && holdsKey(item) ? whole(record, index + 1, blobs) : record);
       numbers.push(index + 1);
     }
@@ -86,7 +92,8 @@ const KINDS: ReadonlySet<unknown> = new Set(['run', 'start', 'outcome', 'timer',
 const TEXTS = ['runId', 'at', 'agent', 'input'] as const;
 
 function readHead(record: object | null): RunRecord {
-  if (record === null || !isRecord(record) || record.t !== 'run') throw notBegun();
+  if (record === null || !isRecord(record) || record.t !== 'run')
+    throw new RecordingError(1, 'is not a run record, which every recording begins with ("t": "run").');
   refuseNewer(record);
   const wrong =
     TEXTS.find((name) => typeof record[name] !== 'string') ?? (isJsonObject(record.metadata) ? null : 'metadata');
@@ -111,17 +118,6 @@ function refuseNewer(record: object): void {
 
 function isList(items: unknown): items is readonly (string | object)[] {
   return Array.isArray(items);
-}
-
-function noText(): RecordingError {
-  return new RecordingError(
-    1,
-    'is missing: a recording is its text or a list of its lines, as `agent.recording(runId)` gives it.',
-  );
-}
-
-function notBegun(): RecordingError {
-  return new RecordingError(1, 'is not a run record, which every recording begins with ("t": "run").');
 }
 
 function unbegun(): RecordingError {

@@ -26,10 +26,15 @@ export function recordedRest(
   const waiting = new Map<string, { readonly order: number; readonly release: () => void }>();
   /** Without an outcome; `isRecorded`: the recording has none either, but an event, or its end. */
   const unmatched = new Map<string, { readonly effect: Effect; readonly isRecorded: boolean }>();
+  const fired = new Map(lines.flatMap((line, order) => (line.t === 'timer' ? [[line.id, order] as const] : [])));
+  /** The timers that run and have fired in the rest: what came after them there waits for them. */
+  const due = new Map<string, number>();
   /** On its way to the machine: nothing else is let go, or counts as missing, before it has come. */
   let coming: object | string | null = null;
 
   const performed = (effect: Effect, perform: Perform, start: Pick<Effect, 'id'> | undefined): Perform => {
+    const order = start && fired.get(start.id);
+    if (order !== undefined) due.set(effect.id, order);
     if (effect.ms !== undefined) return perform;
     const found = start && outcomeOf(start);
     if (found === undefined) {
@@ -40,9 +45,10 @@ export function recordedRest(
     waiting.set(effect.id, { order: found.order, release: () => resolve(found.out) });
     return () => promise;
   };
-  const forget = (id: string): void => {
-    for (const held of [waiting, unmatched]) held.delete(id);
+  const forgotten = (id: string): string => {
+    for (const held of [waiting, unmatched, due]) held.delete(id);
     if (coming === id) coming = null;
+    return id;
   };
   const send = (event: OutsideEvent, to?: string): void => {
     coming = event;
@@ -55,19 +61,20 @@ export function recordedRest(
   const letOneGo = (): void => {
     if (coming !== null) return;
     const [first] = [...waiting].toSorted(([, a], [, b]) => a.order - b.order);
-    const before = first?.[1].order ?? lines.length;
+    const timer = Math.min(lines.length, ...due.values());
+    const before = Math.min(timer, first?.[1].order ?? timer);
     // Events to the whole run, such as a cancel, come when nothing is awaited that the recording does not have.
     const isNew = [...unmatched.values()].some(({ isRecorded }) => !isRecorded);
     const index = events.findIndex((one) => one.order < before && !(isNew && !one.to) && accepts(one.event, one.to));
     const [said] = index === -1 ? [] : events.splice(index, 1);
     if (said !== undefined) return send(said.event, said.to);
-    if (first !== undefined) {
+    if (first !== undefined && first[1].order < timer) {
       [coming] = first;
       waiting.delete(coming);
       return first[1].release();
     }
     const [lost] = unmatched.values();
-    if (lost === undefined || missing === 'live') return;
+    if (lost === undefined || missing === 'live' || (!isNew && due.size > 0)) return;
     unmatched.clear();
     events.length = 0;
     send(notRecorded(lost.effect));
@@ -80,14 +87,11 @@ export function recordedRest(
       const index = starts.findIndex(({ name, digest }) => name === effect.name && digest === effect.digest);
       journal.open(effect, performed(effect, perform, index === -1 ? undefined : starts.splice(index, 1)[0]));
     },
-    close: (id) => {
-      forget(id);
-      journal.close(id);
-    },
+    close: (id) => journal.close(forgotten(id)),
     next: async () => {
       letOneGo();
       const entry = await journal.next();
-      if (entry?.t === 'outcome') forget(entry.id);
+      if (entry?.t === 'outcome' || entry?.t === 'timer') forgotten(entry.id);
       return entry;
     },
   };

@@ -1,5 +1,6 @@
 import type { Effect, Outcome } from '../../actors/journal.ts';
 import { digest } from '../../json/digest.ts';
+import { outcomesOf } from '../../journal/format/cut-recording.ts';
 import { deltaReader } from '../../journal/format/deltas.ts';
 import {
   type Divergence,
@@ -63,36 +64,22 @@ function missingAnswer(
   all: readonly Answer[],
 ): Omit<Divergence, 'state'> {
   const asked = anonymous(request);
-  const nearest = nearestOf(asked, left);
-  const used = nearestOf(
-    asked,
-    all.filter((one) => one.name === name),
-  );
-  const compared = (answer: Answer) => {
-    const difference = firstDifference(answer.request, asked);
-    return { difference, diff: readableDiff(answer.request, asked), cause: causeOfDifference(difference) };
-  };
-  if (nearest !== undefined)
-    return {
-      entry: nearest.entry,
-      expected: `${nearest.id}, the nearest request`,
-      actual: `${id} asks for what is not recorded`,
-      ...compared(nearest),
-    };
-  if (used !== undefined)
-    return {
-      entry: used.entry,
-      expected: `${used.id}, the nearest request, whose answer was given already`,
-      actual: `${id} asks again`,
-      ...compared(used),
-    };
+  const same = all.filter((one) => one.name === name);
+  const [nearest, used] = [nearestOf(asked, left), nearestOf(asked, same)];
+  const found = nearest ?? used;
+  if (found === undefined) {
+    const nothing = { difference: '', diff: '', cause: 'unknown' } as const;
+    return { entry: 1, expected: `no ${name} at all`, actual: `${id} is started`, ...nothing };
+  }
+  const difference = firstDifference(found.request, asked);
+  const isFree = nearest !== undefined;
   return {
-    entry: 1,
-    expected: `no ${name} at all`,
-    actual: `${id} is started`,
-    difference: '',
-    diff: '',
-    cause: 'unknown',
+    entry: found.entry,
+    expected: `${found.id}, the nearest request${isFree ? '' : ', whose answer was given already'}`,
+    actual: `${id} asks ${isFree ? 'for what is not recorded' : 'again'}`,
+    difference,
+    diff: readableDiff(found.request, asked),
+    cause: causeOfDifference(difference),
   };
 }
 
@@ -104,16 +91,13 @@ function anonymous(request: Json): Json {
 
 function answersOf({ head, lines }: Recording): readonly Answer[] {
   const restore = deltaReader(head);
-  const outcomes = new Map(lines.flatMap((line) => (line.t === 'outcome' ? [[line.id, line]] : [])));
+  const known = outcomesOf(lines);
   return lines.flatMap((line, index) => {
     if (line.t !== 'start') return [];
     const request = anonymous(line.request === undefined ? null : restore(line.id, line.request));
-    const outcome = outcomes.get(line.id);
-    const out =
-      outcome?.ok === false
-        ? ({ ok: false, error: outcome.error } as const)
-        : outcome && ({ ok: true, value: outcome.value } as const);
-    return [{ entry: index + 2, name: line.name, id: line.id, digest: digest(request), request, out }];
+    return [
+      { entry: index + 2, name: line.name, id: line.id, digest: digest(request), request, out: known(line)?.out },
+    ];
   });
 }
 

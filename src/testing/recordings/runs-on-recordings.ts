@@ -24,6 +24,8 @@ import type { RecordLine } from '../../journal/format/record.ts';
 interface Place {
   readonly path: string;
   readonly calledFrom: string;
+  /** The run that this one is queued behind. */
+  readonly after: PromiseLike<unknown> | null;
 }
 
 interface Asked {
@@ -59,9 +61,13 @@ export function runReplayed(
   { input, recording, text }: { readonly input: string; readonly recording: Recording; readonly text: string },
 ): AnyRun {
   checkInput(place, recording, input);
-  checkHistory(place, recording, agent);
+  if (place.after === null) checkHistory(place, recording, agent);
   return runThen(replay(text, agent), {
-    onDone: (result) => agent.setHistory([...recording.head.history, ...result.messages]),
+    onDone: async (result) => {
+      await place.after?.then(undefined, () => undefined);
+      if (place.after !== null) checkHistory(place, recording, agent);
+      agent.setHistory([...recording.head.history, ...result.messages]);
+    },
     onError: (error) =>
       error instanceof ReplayDivergenceError ? new RecordingMissError(place.path, error, place.calledFrom) : error,
   });
@@ -138,15 +144,15 @@ function miss(
 
 /**
  * Writes a recording that was just made, whole or not at all. One of a run that ended because its model could not be asked
- * is refused: it would be replayed for ever.
+ * is refused: it would be replayed for ever. So is one of a run that has not ended: it could never be replayed.
  */
 function keepRecording(path: string, recording: string, result: AnyResult): void {
-  if (result.reason === 'llm-error' && result.error?.code !== 'unusable-reply')
-    throw new UseRecordingError(
-      'recording-failed',
-      path,
-      `${path} was not written: the run that was to be recorded ended as llm-error. ${result.result} (${result.error?.code ?? 'no code'}). Make the model answer, then run the test again.`,
-    );
+  const isUnasked = result.reason === 'llm-error' && result.error?.code !== 'unusable-reply';
+  const why = isUnasked
+    ? `ended as llm-error. ${result.result} (${result.error?.code ?? 'no code'}). Make the model answer, then run the test again.`
+    : `was ${result.reason}, and a replay needs its end. Answer what it waits for while it runs.`;
+  const message = `${path} was not written: the run that was to be recorded ${why}`;
+  if (isUnasked || result.status === 'waiting') throw new UseRecordingError('recording-failed', path, message);
   mkdirSync(dirname(path), { recursive: true });
   const half = `${path}.${process.pid}.part`;
   writeFileSync(half, normalizedRecording(recording, path));
@@ -172,7 +178,7 @@ function stable(line: RecordLine): readonly RecordLine[] {
 
 /** What is done when a run is over, before an awaiting caller sees it; what it throws is the run's rejection. */
 interface RunEnds {
-  readonly onDone: (result: AnyResult) => void;
+  readonly onDone: (result: AnyResult) => void | Promise<void>;
   /** Gives the error to reject with. */
   readonly onError: (error: unknown) => unknown;
 }
@@ -180,8 +186,8 @@ interface RunEnds {
 /** The run, settled only after something was done about it. Its events end when it does. */
 function runThen(run: SomeRun, { onDone, onError }: RunEnds): AnyRun {
   const done = run.then(
-    (result) => {
-      onDone(result);
+    async (result) => {
+      await onDone(result);
       return result;
     },
     (error: unknown) => {

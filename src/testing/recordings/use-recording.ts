@@ -63,6 +63,11 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
   const live = liveLeaves(options);
   const matching = options.match ?? 'request';
   let count = 0;
+  let last: PromiseLike<unknown> | null = null;
+  const kept = (run: AnyRun): AnyRun => {
+    last = run;
+    return run;
+  };
 
   const start = (agent: Agent<unknown, SomeRun>, input: string, given: RunOptions, calledFrom: string): AnyRun => {
     checkRunOptions(given, 'A run of useRecording');
@@ -70,14 +75,14 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
     const own = count === 1 ? file : file.replace(/(\.[^./\\]*)?$/, `.${count}$1`);
     const { mode, because } = recordMode(options.record, processEnvironment());
     const isThere = existsSync(own);
-    if (mode === 'all' || (mode === 'missing' && !isThere)) return runAndKeep(own, agent, { input, given });
+    if (mode === 'all' || (mode === 'missing' && !isThere)) return kept(runAndKeep(own, agent, { input, given }));
     if (!isThere) throw new UseRecordingError('recording-missing', own, missingText(own, because));
     const text = withHistory(readFileSync(own, 'utf8'), historiesIn(dirname(own)));
     const recording = readRecording(text);
-    if (live.size === 0) return runReplayed({ path: own, calledFrom }, agent, { input, recording, text });
-    return runPartly({ path: own, calledFrom }, agent, { input, given, recording, live, matching });
+    const place = { path: own, calledFrom, after: given.whenBusy === 'queue' ? last : null };
+    if (live.size === 0) return kept(runReplayed(place, agent, { input, recording, text }));
+    return kept(runPartly(place, agent, { input, given, recording, live, matching }));
   };
-
   function run<TRun extends SomeRun>(agent: Agent<unknown, TRun>, input: string, given?: RunOptions): TRun;
   function run(agent: Agent<unknown, SomeRun>, input: string, given: RunOptions = {}): AnyRun {
     return start(agent, input, given, framesAbove(run));

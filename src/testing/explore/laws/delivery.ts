@@ -29,7 +29,10 @@ function started(one: Happening, before: Story, shown: ShownOutput): string | nu
   const isKept = before.slice(turn + 1).some((other) => isLastTurn(other));
   if (name === 'callTool') return isKept ? 'a tool runs in the turn that is kept for the answer' : null;
   if (name !== 'callLlm' || turn !== before.findLastIndex((other) => isOwnMove(other))) return null;
-  const last = before.findLast((other) => other.kind === 'settled' && isOwn(ownerOf(other.effect)));
+  // The prompt that code makes comes between an answer's check and the next request.
+  const last = before.findLast(
+    (other) => other.kind === 'settled' && isOwn(ownerOf(other.effect)) && other.effect.name !== 'composePrompt',
+  );
   if (last?.kind !== 'settled' || !last.out.ok) return null;
   if (last.effect.name === 'checkOutput') {
     const told = problemOf(last.out.value);
