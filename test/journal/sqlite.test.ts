@@ -319,3 +319,19 @@ test("durability must be 'process' or 'power'", () => {
   // @ts-expect-error -- as a program without types would
   expect(() => sqliteJournal('runs.sqlite', { durability: 'none' })).toThrow(/option durability/);
 });
+
+test('where the runtime has no SQLite, a run says so and makes no file', async () => {
+  await using folder = await temporaryFolder();
+  const { getBuiltinModule } = process;
+  const none = (name: string) => (name === 'node:sqlite' ? undefined : getBuiltinModule(name));
+  const spied = vi.spyOn(process, 'getBuiltinModule').mockImplementation(none as typeof getBuiltinModule);
+  const agent = createAgent({
+    model: scriptedModel([]),
+    silent: true,
+    journal: sqliteJournal(join(folder.path, 'a/runs.sqlite')),
+  });
+  const result = await agent.run('Hello');
+  spied.mockRestore();
+  expect(result).toMatchObject({ status: 'failed', error: { code: 'sqlite-missing' } });
+  expect(readdirSync(folder.path)).toEqual([]);
+});

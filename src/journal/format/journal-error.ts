@@ -7,7 +7,8 @@ export type JournalErrorCode =
   | 'run-lost'
   | 'store-newer'
   | 'store-not-migrated'
-  | 'store-unreachable';
+  | 'store-unreachable'
+  | 'sqlite-missing';
 
 /** A store cannot do what was requested; `code` is the reason, and `runId` the run concerned (null: all of them). */
 export class JournalError extends Error {
@@ -38,6 +39,8 @@ function textOf(code: JournalErrorCode, runId: string, place: string, cause: unk
       return `${place} was written by a newer version of Signalbox. Update signalbox.`;
     case 'store-not-migrated':
       return `${place} has no tables of this version. Run 'signalbox journal migrate <url>', or give the option migrate.`;
+    case 'sqlite-missing':
+      return `${place} cannot be opened: this runtime has no node:sqlite. Use Node 22.18 or newer, without --no-experimental-sqlite, or another journal.`;
     case 'store-unreachable':
       return `${place} could not be reached for too long${cause instanceof Error && cause.message !== '' ? ` (${cause.message})` : ''}. What was not written there has not happened: resume the run later.`;
   }

@@ -66,10 +66,9 @@ const PATIENCE_MS = 10_000;
 
 /** Opens the database at `path`, which is made when it is not there, readable by its owner only. */
 export function openDatabase(path: string, durability: 'process' | 'power'): DatabaseSync {
+  const Database = databaseClass(path);
   makeFolder(dirname(path));
   closeSync(openSync(path, 'a', 0o600));
-  // Loaded here and not imported: programs without a database should not pay for one.
-  const { DatabaseSync: Database } = process.getBuiltinModule('node:sqlite');
   const database = new Database(path, { timeout: BUSY_MS });
   patiently(() => {
     database.exec('pragma journal_mode = wal');
@@ -100,9 +99,16 @@ export function remainsAt(path: string): () => void {
   };
 }
 
+/** Loaded here and not imported: programs without a database should not pay for one. */
+function databaseClass(path: string): typeof DatabaseSync {
+  const sqlite: { readonly DatabaseSync: typeof DatabaseSync } | undefined = process.getBuiltinModule('node:sqlite');
+  if (sqlite === undefined) throw new JournalError('sqlite-missing', null, path);
+  return sqlite.DatabaseSync;
+}
+
 /** Another connection to a database that is there, to read in while others write. Close it soon. */
 export function openToRead(path: string): DatabaseSync {
-  const { DatabaseSync: Database } = process.getBuiltinModule('node:sqlite');
+  const Database = databaseClass(path);
   return new Database(path, { timeout: BUSY_MS, readOnly: true });
 }
 
