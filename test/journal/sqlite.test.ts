@@ -323,8 +323,9 @@ test("durability must be 'process' or 'power'", () => {
 test('where the runtime has no SQLite, a run says so and makes no file', async () => {
   await using folder = await temporaryFolder();
   const { getBuiltinModule } = process;
-  const none = (name: string) => (name === 'node:sqlite' ? undefined : getBuiltinModule(name));
-  const spied = vi.spyOn(process, 'getBuiltinModule').mockImplementation(none as typeof getBuiltinModule);
+  const spied = vi
+    .spyOn(process, 'getBuiltinModule')
+    .mockImplementation((name: string) => (name === 'node:sqlite' ? undefined : getBuiltinModule(name)));
   const agent = createAgent({
     model: scriptedModel([]),
     silent: true,
