@@ -86,8 +86,8 @@ export type OutsideEvent = { readonly type: string } & JsonObject;
 
 /** The port between the machines and time: it fixes the order of everything that crosses the boundary, and records it. */
 export interface Journal {
-  /** Registers an effect while the machine moves. Launches nothing and throws nothing. */
-  open(effect: Effect, perform: Perform): void;
+  /** Registers an effect while the machine moves. Launches nothing and throws nothing. `fired`: fires a timer before its time. */
+  open(effect: Effect, perform: Perform, fired?: Promise<unknown>): void;
   /** Aborts an effect: its outcome is neither delivered nor written. */
   close(id: string): void;
   /** Launches what is new, waits, fixes the order durably and returns the next entry; null when there is none to come. */

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { fork } from '../../src/journal/replay/fork.ts';
@@ -75,11 +75,34 @@ describe('a fork against the rest of a recording', () => {
     expect(await fork(cut, agent, { at: 2, then: 'recorded' })).toMatchObject({ result: 'A dog.' });
   });
 
-  test('lets the time for an answer run out where it ran out', async () => {
-    const timeouts = { approvalMs: 20 };
+  test('lets the time for an answer run out where it ran out, without waiting for it', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const timeouts = { approvalMs: 3_600_000 };
     const run = team([calls(['danger'], ['look']), 'Nobody answered.'], [], { timeouts }).agent.run('Do it.');
+    for await (const event of run)
+      if (event.type === 'approval.requested') void vi.advanceTimersByTimeAsync(timeouts.approvalMs);
     expect(await run).toMatchObject({ result: 'Nobody answered.' });
+    vi.useRealTimers();
+    const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+    const before = timers();
     await sameFromEachLine(run.recording());
+    expect(timers()).toBe(before);
+  });
+
+  test('does not let time run out while something new is done', async () => {
+    const run = team([calls(['look'], ['danger'])], [], { timeouts: { totalMs: 3_600_000 } }).agent;
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const late = run.run('Do it.');
+    for await (const event of late)
+      if (event.type === 'approval.requested') void vi.advanceTimersByTimeAsync(3_600_000);
+    expect(await late).toMatchObject({ reason: 'timeout' });
+    vi.useRealTimers();
+    const { agent } = team(['Something else.'], [], { timeouts: { totalMs: 3_600_000 } });
+    expect(await fork(late.recording(), agent, { input: 'Do something else.', then: 'recorded' })).toMatchObject({
+      result: 'Something else.',
+    });
   });
 
   test('is steered and cancelled after the timers that had fired before', async () => {

@@ -14,7 +14,8 @@ interface Rest {
 
 /**
  * Puts the rest of a recording in the place of the world: an effect gets the recorded outcome of the same name and
- * request, and an event comes once its target takes it, all in recorded order. Timers run.
+ * request, an event comes once its target takes it, and a timer that has fired there fires, all in recorded order. Other
+ * timers run.
  */
 export function recordedRest(
   opened: (carried: Carried) => RunJournal,
@@ -27,14 +28,19 @@ export function recordedRest(
   /** Without an outcome; `isRecorded`: the recording has none either, but an event, or its end. */
   const unmatched = new Map<string, { readonly effect: Effect; readonly isRecorded: boolean }>();
   const fired = new Map(lines.flatMap((line, order) => (line.t === 'timer' ? [[line.id, order] as const] : [])));
-  /** The timers that run and have fired in the rest: what came after them there waits for them. */
-  const due = new Map<string, number>();
+  /** The timers that run and have fired in the rest. */
+  const due = new Map<string, { readonly order: number; readonly fire: (fired: null) => void }>();
   /** On its way to the machine: nothing else is let go, or counts as missing, before it has come. */
   let coming: object | string | null = null;
 
-  const performed = (effect: Effect, perform: Perform, start: Pick<Effect, 'id'> | undefined): Perform => {
+  const firing = ({ id }: Effect, start: Pick<Effect, 'id'> | undefined): Promise<null> | undefined => {
     const order = start && fired.get(start.id);
-    if (order !== undefined) due.set(effect.id, order);
+    if (order === undefined) return undefined;
+    const { promise, resolve } = Promise.withResolvers<null>();
+    due.set(id, { order, fire: resolve });
+    return promise;
+  };
+  const performed = (effect: Effect, perform: Perform, start: Pick<Effect, 'id'> | undefined): Perform => {
     if (effect.ms !== undefined) return perform;
     const found = start && outcomeOf(start);
     if (found === undefined) {
@@ -61,31 +67,39 @@ export function recordedRest(
   const letOneGo = (): void => {
     if (coming !== null) return;
     const [first] = [...waiting].toSorted(([, a], [, b]) => a.order - b.order);
-    const timer = Math.min(lines.length, ...due.values());
-    const before = Math.min(timer, first?.[1].order ?? timer);
-    // Events to the whole run, such as a cancel, come when nothing is awaited that the recording does not have.
+    const [timer] = [...due].toSorted(([, a], [, b]) => a.order - b.order);
+    const before = Math.min(...[first, timer].map((one) => one?.[1].order ?? lines.length));
+    // Events to the whole run, such as a cancel, and timers come when nothing is awaited that the recording does not have.
     const isNew = [...unmatched.values()].some(({ isRecorded }) => !isRecorded);
     const index = events.findIndex((one) => one.order < before && !(isNew && !one.to) && accepts(one.event, one.to));
     const [said] = index === -1 ? [] : events.splice(index, 1);
     if (said !== undefined) return send(said.event, said.to);
-    if (first !== undefined && first[1].order < timer) {
+    if (first !== undefined && first[1].order === before) {
       [coming] = first;
       waiting.delete(coming);
       return first[1].release();
     }
+    if (timer !== undefined && !isNew) {
+      [coming] = timer;
+      return timer[1].fire(null);
+    }
     const [lost] = unmatched.values();
-    if (lost === undefined || missing === 'live' || (!isNew && due.size > 0)) return;
+    if (lost === undefined || missing === 'live') return;
     unmatched.clear();
     events.length = 0;
     send(notRecorded(lost.effect));
   };
-  const open = carried.open.map((one) => ({ ...one, perform: performed(one.effect, one.perform, one.effect) }));
+  const open = carried.open.map((one) => {
+    const { effect } = one;
+    return { ...one, perform: performed(effect, one.perform, effect), fired: firing(effect, effect) };
+  });
   const journal = opened({ ...carried, open });
   return {
     ...journal,
     open: (effect, perform) => {
       const index = starts.findIndex(({ name, digest }) => name === effect.name && digest === effect.digest);
-      journal.open(effect, performed(effect, perform, index === -1 ? undefined : starts.splice(index, 1)[0]));
+      const [start] = index === -1 ? [] : starts.splice(index, 1);
+      journal.open(effect, performed(effect, perform, start), firing(effect, start));
     },
     close: (id) => journal.close(forgotten(id)),
     next: async () => {

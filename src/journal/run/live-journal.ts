@@ -28,7 +28,7 @@ export function liveJournal(run: RunHead, sink: Sink | null): RunJournal {
   const live = new LiveJournal(run, sink);
   // Own properties: other journals are made from this one by spreading it.
   return {
-    open: (effect, perform) => live.open(effect, perform),
+    open: (effect, perform, fired) => live.open(effect, perform, fired),
     close: (id) => live.close(id),
     next: () => live.next(),
     send: (event, to) => live.send(event, to),
@@ -73,8 +73,8 @@ class LiveJournal {
     return Math.round(performance.now() - this.#began);
   }
 
-  open(effect: Effect, perform: Perform): void {
-    this.#fresh.set(effect.id, { effect, perform });
+  open(effect: Effect, perform: Perform, fired?: Promise<unknown>): void {
+    this.#fresh.set(effect.id, fired === undefined ? { effect, perform } : { effect, perform, fired });
   }
 
   close(id: string): void {
@@ -165,11 +165,15 @@ class LiveJournal {
     this.#wake = null;
   }
 
-  #launch({ effect, perform, leftMs }: CarriedEffect): void {
+  #launch({ effect, perform, leftMs, fired }: CarriedEffect): void {
     const controller = new AbortController();
     const { runId } = this.#run.head;
     const put = (waiting: Waiting): void => this.#put(waiting);
     this.#running.set(effect.id, controller);
+    void fired?.then(() => {
+      controller.abort();
+      put({ entry: { t: 'timer', id: effect.id } });
+    });
     if (effect.ms !== undefined) return startTimer(effect.id, leftMs ?? effect.ms, controller.signal, put);
     const note = (said: JsonObject): void => put({ entry: { t: 'note', id: effect.id, note: said } });
     void perform(new EffectIo(controller.signal, note, () => `${runId}:${effect.key}`)).then((out) =>

@@ -54,6 +54,8 @@ export interface CarriedEffect {
   readonly effect: Effect;
   readonly perform: Perform;
   readonly leftMs?: number;
+  /** Fires a timer before its time. */
+  readonly fired?: Promise<unknown> | undefined;
 }
 
 /** A place where runs are kept: the option `journal` of an agent. A store of your own needs `open` only. */
