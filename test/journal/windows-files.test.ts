@@ -74,6 +74,76 @@ test('a run whose last line was torn is resumed where Windows cuts off no file t
   expect(fs.readFileSync(path, 'utf8').startsWith(whole)).toBe(true);
 });
 
+/** The disk is full within the line that a file of this name gets `times` writes later. */
+function fullAfter(times: number, path: string, meanwhile: () => void): void {
+  const { writeSync } = fs;
+  let left = times;
+  const half = (file: number, bytes: Buffer, offset = 0, length = bytes.length - offset): number => {
+    const isIt = fs.existsSync(path) && fs.fstatSync(file).ino === fs.statSync(path).ino;
+    if (!isIt || left-- > 0) return writeSync(file, bytes, offset, length);
+    if (left < -1) {
+      meanwhile();
+      throw Object.assign(new Error('the disk is full'), { code: 'ENOSPC' });
+    }
+    return writeSync(file, bytes, offset, Math.floor(length / 2));
+  };
+  Reflect.set(fs, 'writeSync', half);
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    fs.writeSync = writeSync;
+    syncBuiltinESMExports();
+  });
+}
+
+test('a line that a full disk has cut off is taken back on Windows, but not out of another file', async () => {
+  await using folder = await temporaryFolder();
+  onWindows();
+  const path = (name: string) => join(folder.path, `${name}.jsonl`);
+  const other = `${'x'.repeat(10_000)}\n`;
+  const full = { status: 'failed', error: { code: 'ENOSPC' } };
+  fullAfter(2, path('one'), () => undefined);
+  expect(await payer(folder.path, [pay]).agent.run('Pay.', { runId: 'one' })).toMatchObject(full);
+  expect(fs.readFileSync(path('one'), 'utf8')).toMatch(/\n$/);
+  fullAfter(2, path('two'), () => {
+    fs.rmSync(path('two'));
+    fs.writeFileSync(path('two'), other);
+  });
+  expect(await payer(folder.path, [pay]).agent.run('Pay.', { runId: 'two' })).toMatchObject(full);
+  expect(fs.readFileSync(path('two'), 'utf8')).toBe(other);
+});
+
+test('what is left of a run that had not begun is overwritten where Windows cuts off no open file', async () => {
+  await using folder = await temporaryFolder();
+  onWindows();
+  fs.writeFileSync(join(folder.path, 'one.jsonl'), '{"t":"run","v":');
+  const run = payer(folder.path, ['Done.']).agent.run('Pay.', { runId: 'one' });
+  expect(await run).toMatchObject({ result: 'Done.' });
+  const kept = readRecording(fs.readFileSync(join(folder.path, 'one.jsonl'), 'utf8'));
+  expect(kept.lines.at(-1)).toMatchObject({ t: 'end' });
+});
+
+test('a torn line that another process completes meanwhile is not cut off', async () => {
+  await using folder = await temporaryFolder();
+  expect(await payer(folder.path, [pay]).agent.run('Pay.', { runId: 'one', park: true })).toMatchObject({
+    reason: 'parked',
+  });
+  const path = join(folder.path, 'one.jsonl');
+  fs.appendFileSync(path, '{"t":"note",');
+  const { readFileSync } = fs;
+  Reflect.set(fs, 'readFileSync', (file: string, how?: undefined) => {
+    const text = readFileSync(file, how);
+    if (file === path) fs.appendFileSync(path, 'x');
+    return text;
+  });
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    fs.readFileSync = readFileSync;
+    syncBuiltinESMExports();
+  });
+  await expect(payer(folder.path, []).agent.resume('one')).rejects.toMatchObject({ code: 'run-locked' });
+  expect(readFileSync(path, 'utf8')).toMatch(/{"t":"note",x+$/);
+});
+
 test('a run is migrated where Windows moves no file over one that is open, and given back when that fails', async () => {
   await using folder = await temporaryFolder();
   const there = payer(folder.path, [pay]).agent;

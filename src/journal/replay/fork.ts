@@ -17,7 +17,7 @@ export interface ForkOptions {
   readonly input?: string;
   /**
    * `live` (default): what starts after the cut runs live. `recorded`: it gets the outcome that the rest of the recording
-   * has for the same request.
+   * has for the same request, and timers that fired there fire in their turn, without the time being waited for.
    */
   readonly then?: 'live' | 'recorded';
   /** With `then: 'recorded'`, for requests without an outcome in the rest: run live (`live`, default), or end the run. */
