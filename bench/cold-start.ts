@@ -24,7 +24,7 @@ await withCompiled(async (dir) => {
   // The first round reads the files from the disk and is thrown away.
   for (let round = 0; round <= STARTS; round += 1) {
     for (const name of NAMES) {
-      // oxlint-disable-next-line no-await-in-loop -- side by side they would disturb each other
+      // Side by side they would disturb each other.
       const ms = await timeToRequest(join(dir, 'bench/children/first-request.js'), name);
       if (round > 0) found.set(name, [...(found.get(name) ?? []), ms]);
     }

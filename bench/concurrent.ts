@@ -13,7 +13,7 @@ const found = new Map<ContenderName, { readonly runsPerSecond: number; readonly 
 await withModelServer(async (baseURL) => {
   for (let pass = 0; pass < PASSES; pass += 1) {
     for (const name of NAMES) {
-      // oxlint-disable-next-line no-await-in-loop -- side by side they would disturb each other
+      // Side by side they would disturb each other.
       const printed = await runChild('concurrent', [name, AT_ONCE, CALLS, baseURL, HOW]);
       const figures = { runsPerSecond: numberOf(printed, 'runsPerSecond'), runMs: numberOf(printed, 'runMs') };
       found.set(name, [...(found.get(name) ?? []), figures]);

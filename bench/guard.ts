@@ -18,9 +18,8 @@ await withModelServer(async (baseURL) => {
     found.set(`${name} ${calls}`, [...(found.get(`${name} ${calls}`) ?? []), turnMs]);
   };
   for (let pass = 0; pass < PASSES; pass += 1) {
-    // oxlint-disable-next-line no-await-in-loop -- side by side they would disturb each other
+    // Side by side they would disturb each other.
     for (const calls of ['10', '200']) await measure('ai-sdk', calls);
-    // oxlint-disable-next-line no-await-in-loop -- the same
     for (const [name, calls] of MEASURED) await measure(name, calls);
   }
   const rows = MEASURED.map(([name, calls, before]) => {

@@ -10,7 +10,7 @@ for (const [title, calls] of [
   ['after one answer', '0'],
   ['after one run of two tool calls', '2'],
 ] as const) {
-  // oxlint-disable-next-line no-await-in-loop -- side by side they would disturb each other
+  // Side by side they would disturb each other.
   const printed = await runChild('idle-agents', [COUNT, calls]);
   const heap = numberOf(printed, 'heapMB');
   rows.push([

@@ -10,7 +10,7 @@ const rows = await withModelServer(async (baseURL) => {
   const found: (readonly string[])[] = [];
   for (const calls of CALLS) {
     const printed: unknown[] = [];
-    // oxlint-disable-next-line no-await-in-loop -- side by side they would disturb each other
+    // Side by side they would disturb each other.
     for (let pass = 0; pass < PASSES; pass += 1) printed.push(await runChild('inspector', [String(calls), baseURL]));
     const of = (name: string): readonly number[] => printed.map((one) => numberOf(one, name));
     const ratio = (name: string): string => `${percent(median(of(name)))} (${of(name).map(percent).join(', ')})`;

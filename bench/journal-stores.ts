@@ -52,9 +52,8 @@ const stores: readonly (readonly [name: string, store: JournalStore])[] = [
 try {
   const rows: (readonly string[])[] = [bareRow('bare write', false), bareRow('bare write and fdatasync', true)];
   for (const [name, store] of stores) {
-    // oxlint-disable-next-line no-await-in-loop -- side by side they would disturb each other
+    // Side by side they would disturb each other.
     const alone = await measured(await sinksOf(store, 1));
-    // oxlint-disable-next-line no-await-in-loop -- as above
     const together = await measured(await sinksOf(store, AT_ONCE));
     rows.push([name, ...cells(alone), perSecond(together), ms(quantile(together.each, 0.99))]);
   }
@@ -66,7 +65,7 @@ try {
   const effects: (readonly string[])[] = [];
   for (const [name, store] of stores) {
     const found: Measured[] = [];
-    // oxlint-disable-next-line no-await-in-loop -- side by side they would disturb each other
+    // Side by side they would disturb each other.
     for (const count of [1, AT_ONCE, MANY_AT_ONCE]) found.push(await measuredEffects(store, count));
     effects.push([name, ...found.flatMap((one) => cells(one))]);
   }
@@ -105,7 +104,6 @@ async function measured(sinks: readonly Sink[]): Promise<Measured> {
     sinks.map(async (sink) => {
       while (performance.now() - began < MEASURED_MS) {
         const from = performance.now();
-        // oxlint-disable-next-line no-await-in-loop -- a run waits for each record
         await sink.append([record]);
         each.push(performance.now() - from);
       }
@@ -128,7 +126,6 @@ async function measuredEffects(store: JournalStore, count: number): Promise<Meas
       const from = performance.now();
       const effect = { id, name: 'callTool', effects: 'none', request, digest: sum, key: effectKey(id, sum) } as const;
       journal.open(effect, async () => ({ ok: true, value: { found: 'a stone', weight: 3 } }));
-      // oxlint-disable-next-line no-await-in-loop -- one effect after the other
       await journal.next();
       each.push(performance.now() - from);
     }

@@ -128,7 +128,6 @@ async function serve(port: number): Promise<ChildProcess> {
       () => true,
       () => false,
     );
-  // oxlint-disable-next-line no-await-in-loop -- asked until it answers
   for (let tries = 0; tries < 200 && !(await answers()); tries += 1) await wait(50);
   return server;
 }

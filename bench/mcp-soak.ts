@@ -29,7 +29,7 @@ const caller = async (until: number): Promise<void> => {
   for (let mine = made; mine < until; mine = made) {
     made += 1;
     const since = performance.now();
-    // oxlint-disable-next-line no-await-in-loop -- one call after the other, twenty such callers side by side
+    // One call after the other, twenty such callers side by side.
     const result = await connection.callTool('echo', { text: `call ${mine}` });
     times.push(performance.now() - since);
     if (result.data !== `call ${mine}`) wrong.push(result);
@@ -38,12 +38,10 @@ const caller = async (until: number): Promise<void> => {
 
 const begun = performance.now();
 for (let kill = 1; kill <= KILLS; kill += 1) {
-  // oxlint-disable-next-line no-await-in-loop -- kill after kill
   const pid = await pidOfServer();
   const from = times.length;
   const callers = Array.from({ length: AT_ONCE }, () => caller(kill * CALLS_PER_KILL));
   process.kill(pid, 'SIGKILL');
-  // oxlint-disable-next-line no-await-in-loop -- kill after kill
   await Promise.all(callers);
   slowest.push(Math.max(...times.slice(from)));
   collectGarbage();

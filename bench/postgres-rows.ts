@@ -55,7 +55,7 @@ for (const [name, work] of Object.entries(cases)) {
   const took: number[] = [];
   for (let times = 0; times < 7; times++) {
     const from = performance.now();
-    // oxlint-disable-next-line no-await-in-loop -- side by side they would disturb each other
+    // Side by side they would disturb each other.
     await work();
     took.push(performance.now() - from);
   }

@@ -21,10 +21,10 @@ for (const store of ['file', 'sqlite']) {
     const warm: number[] = [];
     for (let pass = 0; pass < PASSES; pass += 1) {
       const ownPlace = mkdtempSync(join(tmpdir(), 'reconnect-'));
-      // oxlint-disable-next-line no-await-in-loop -- side by side they would disturb each other
+      // Side by side they would disturb each other.
       own.push(numberOf(await runChild('reconnect', ['serve', store, ownPlace, protocol]), 'cold'));
       rmSync(ownPlace, { recursive: true, force: true });
-      // oxlint-disable-next-line no-await-in-loop -- side by side they would disturb each other
+      // Side by side they would disturb each other.
       const printed = await runChild('reconnect', ['read', store, place, protocol, runId, line]);
       cold.push(numberOf(printed, 'cold'));
       warm.push(numberOf(printed, 'warm'));

@@ -4,7 +4,7 @@ import { printTable } from './harness/figures.ts';
 
 const rows: (readonly string[])[] = [];
 for (const calls of ['10', '200']) {
-  // oxlint-disable-next-line no-await-in-loop -- side by side they would disturb each other
+  // Side by side they would disturb each other.
   const printed = await runChild('replay', [calls]);
   const cells = ['effects', 'kilobytes', 'replayRate', 'transitionsRate'].map((name) =>
     numberOf(printed, name).toFixed(0),

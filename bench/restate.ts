@@ -60,7 +60,6 @@ const bare = workflow({
   handlers: {
     run: async (ctx: WorkflowContext): Promise<string> => {
       for (let effect = 0; effect <= 2 * TURNS; effect += 1) {
-        // oxlint-disable-next-line no-await-in-loop -- one after the other, as in an agent
         await ctx.run(`effect ${effect}`, () => mark(ctx.key) ?? null);
       }
       return 'Done.';
@@ -113,7 +112,7 @@ try {
     ['file', live(fileJournal(join(folder, 'files')))],
     ['SQLite', live(sqliteJournal(join(folder, 'runs.sqlite')))],
   ];
-  // oxlint-disable-next-line no-await-in-loop -- side by side they would disturb each other
+  // Side by side they would disturb each other.
   for (const [name, run] of measured) rows.push(await row(name, run));
   console.log(`\nRuns of ${2 * TURNS + 1} effects, one after the other; then ${RUNS} runs at once\n`);
   printTable(['', 'effects/s', 'p50 ms', 'p99 ms', `effects/s, ${RUNS} runs`], rows);

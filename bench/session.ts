@@ -29,7 +29,7 @@ const stores: Readonly<Record<string, (() => JournalStore) | undefined>> = {
 try {
   const rows: (readonly string[])[] = [];
   for (const [name, open] of Object.entries(stores)) {
-    // oxlint-disable-next-line no-await-in-loop -- side by side they would disturb each other
+    // Side by side they would disturb each other.
     rows.push([name, ...(await measured(open, join(folder, name.toLowerCase())))]);
   }
   const history = KEPT === 0 ? 'the whole history' : `a history of ${String(KEPT)} messages`;
@@ -94,7 +94,6 @@ async function converse(journal: JournalStore | undefined) {
   for (let turn = 1; turn <= TURNS; turn += 1) {
     const began = performance.now();
     const run = agent.run(`${String(turn)}. ${QUESTION}`);
-    // oxlint-disable-next-line no-await-in-loop -- one turn after the other
     await run.orThrow();
     turnMs.push(performance.now() - began);
     lastRun = run.runId;

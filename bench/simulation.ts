@@ -35,7 +35,7 @@ const rows: readonly (readonly [string, () => Promise<number>])[] = [
     'the agent alone, no journal',
     async () => {
       for (let run = 0; run < BATCH; run++)
-        // oxlint-disable-next-line no-await-in-loop -- one after the other, as a simulation does
+        // One after the other, as a simulation does.
         await agent({ model: scriptedModel(model), silent: true, inspect: false }).run('Simulate.');
       return BATCH * 10;
     },
@@ -55,7 +55,7 @@ const spent = rows.map(() => ({ cpu: 0, effects: 0, runs: 0 }));
 for (let batch = -1; batch * BATCH < RUNS; batch++)
   for (const [index, [, run]] of rows.entries()) {
     const before = process.cpuUsage();
-    // oxlint-disable-next-line no-await-in-loop -- side by side they would disturb each other
+    // Side by side they would disturb each other.
     const effects = await run();
     const { user, system } = process.cpuUsage(before);
     const row = spent[index];

@@ -20,7 +20,7 @@ const figures = await withModelServer(async (baseURL) => {
   for (let pass = 0; pass < PASSES; pass += 1) {
     for (const calls of CALLS) {
       for (const name of NAMES) {
-        // oxlint-disable-next-line no-await-in-loop -- side by side they would disturb each other
+        // Side by side they would disturb each other.
         const printed = await runChild('turns', [name, String(calls), baseURL, isWarm ? 'warm' : '']);
         const one = { turnMs: numberOf(printed, 'turnMs'), growth: numberOf(printed, 'growth') };
         const before = found.get(`${name} ${String(calls)}`) ?? { turnMs: [], growth: [] };

@@ -283,7 +283,7 @@ async function judged(
 ): Promise<Map<string, Tally>> {
   const tallies = new Map<string, Tally>();
   for (const reply of replies) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other, as an application does
+    // One after the other, as an application does.
     const found = await read(reply);
     const verdict = isDeepStrictEqual(found, reply.value) ? 'right' : found === undefined ? 'refused' : 'wrong';
     if (verdict !== 'right') onWrong(reply, found);

@@ -4,11 +4,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 async function asked(url: string, body?: object): Promise<Response> {
   for (let attempt = 0; ; attempt++)
     try {
-      // oxlint-disable-next-line no-await-in-loop -- the server needs a moment
       return await fetch(url, body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) });
     } catch (error) {
       if (attempt >= 120) throw error;
-      // oxlint-disable-next-line no-await-in-loop -- see above
       await wait(500);
     }
 }

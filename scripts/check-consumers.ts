@@ -90,7 +90,6 @@ async function nextApp(flag: readonly string[]): Promise<void> {
   try {
     let said = '';
     for (let attempt = 0; attempt < 60 && said === ''; attempt++) {
-      // oxlint-disable-next-line no-await-in-loop -- the server needs a moment
       said = await fetch(`http://127.0.0.1:${port}/agent`)
         .then((answer) => answer.text())
         .catch(() => wait(500, ''));
@@ -198,7 +197,6 @@ for (const [name, check] of Object.entries(CASES).filter(([each]) => isWanted(ea
   const began = Date.now();
   const took = () => `${((Date.now() - began) / 1000).toFixed(1)} s`;
   try {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other: they are heavy
     await check();
     console.log(`ok    ${name.padEnd(34)} ${took()}`);
   } catch (error) {

@@ -27,7 +27,7 @@ export const FLOORS = [
 ] as const;
 
 /** The size of the sources. A commit that raises a number names the feature that needs it. */
-const MOST = { files: 629, lines: 96_420, tinyFiles: 8 };
+const MOST = { files: 629, lines: 96_350, tinyFiles: 8 };
 const SHORT_FILE = 15;
 
 /** More files than these in one folder cannot be taken in at a glance. */

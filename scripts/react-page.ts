@@ -30,7 +30,7 @@ export async function checkReact(folder: string, env: NodeJS.ProcessEnv): Promis
       ['preview', 1],
     ] as const)
       for (const check of [approvedBySend, approvedByHandle, refusedBySend, leftAndBack])
-        // oxlint-disable-next-line no-await-in-loop -- one after the other: they share a machine
+        // One after the other: they share a machine.
         await onStage({ browser, starts, command, folder, env }, check);
   } finally {
     await browser.close();
@@ -165,7 +165,6 @@ function startedBrowser(): Promise<Browser> {
 
 async function untilServed(url: string): Promise<void> {
   for (const until = Date.now() + PATIENCE_MS; Date.now() < until;) {
-    // oxlint-disable-next-line no-await-in-loop -- the server needs a moment
     const answer = await fetch(url).catch(() => wait(100, null));
     if (answer?.ok === true) return;
   }

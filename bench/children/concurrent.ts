@@ -38,7 +38,7 @@ async function steady(): Promise<readonly Figures[]> {
   const marks = new Set(Array.from({ length: ROUNDS + 1 }, (_, at) => atOnce * (WARM_UP_RUNS + at * ROUND_RUNS)));
   const one = async (): Promise<void> => {
     while (rounds.length < ROUNDS) {
-      // oxlint-disable-next-line no-await-in-loop -- one after the other, beside all others
+      // One after the other, beside all others.
       await runOnce();
       ended += 1;
       if (marks.has(ended)) round.resolve();
@@ -51,7 +51,6 @@ async function steady(): Promise<readonly Figures[]> {
   const all = Promise.all(Array.from({ length: atOnce }, one));
   // The first runs compile the code and open the connections.
   await next();
-  // oxlint-disable-next-line no-await-in-loop -- one round at a time
   while (rounds.length < ROUNDS) rounds.push(await measured(atOnce * ROUND_RUNS, next));
   await all;
   return rounds;
@@ -62,7 +61,6 @@ async function waves(): Promise<readonly Figures[]> {
   const wave = async (): Promise<void> => void (await Promise.all(Array.from({ length: atOnce }, runOnce)));
   for (let at = 0; at < WARM_UP_WAVES + ROUNDS; at += 1) {
     collectGarbage();
-    // oxlint-disable-next-line no-await-in-loop -- one wave at a time
     found.push(await measured(atOnce, wave));
   }
   return found.slice(WARM_UP_WAVES);

@@ -26,12 +26,10 @@ async function addAgent(): Promise<void> {
 
 // What is loaded and compiled with the first agents is not theirs.
 for (let at = 0; at < 50; at += 1) {
-  // oxlint-disable-next-line no-await-in-loop -- one after the other
   await addAgent();
 }
 const before = memory();
 for (let at = 0; at < count; at += 1) {
-  // oxlint-disable-next-line no-await-in-loop -- one after the other
   await addAgent();
 }
 const after = memory();

@@ -33,7 +33,6 @@ for (let round = -1; round < ROUNDS; round += 1) {
   for (const { name, run } of [...ways.slice((round + 3) % 3), ...ways.slice(0, (round + 3) % 3)]) {
     collectGarbage();
     const begun = cpuMs();
-    // oxlint-disable-next-line no-await-in-loop -- one run at a time is what is measured
     for (let n = 0; n < runs; n += 1) await run();
     if (round >= 0) figures[name].push((cpuMs() - begun) / (runs * (calls + 1)));
   }

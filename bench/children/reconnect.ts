@@ -64,7 +64,6 @@ if (mode === 'make') {
   let length = 0;
   for (let round = 0; round < 10; round += 1) {
     const begun = performance.now();
-    // oxlint-disable-next-line no-await-in-loop -- one request after the other
     const text = await (await request(runId, line)).text();
     times.push(performance.now() - begun);
     length = text.length;

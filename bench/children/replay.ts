@@ -34,7 +34,6 @@ async function perSecond(work: () => unknown): Promise<number> {
   for (let round = -2; round < ROUNDS; round += 1) {
     collectGarbage();
     const begun = performance.now();
-    // oxlint-disable-next-line no-await-in-loop -- one replay at a time
     for (let at = 0; at < repeats; at += 1) await work();
     if (round >= 0) rounds.push((performance.now() - begun) / 1000);
   }

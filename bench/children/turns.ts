@@ -40,7 +40,6 @@ async function runOnce(): Promise<{ readonly cpu: number; readonly growth: numbe
 
 async function runFor(turns: number) {
   const runs: { readonly cpu: number; readonly growth: number }[] = [];
-  // oxlint-disable-next-line no-await-in-loop -- one run at a time is what is measured
   while (runs.length * (calls + 1) < turns) runs.push(await runOnce());
   return runs;
 }
@@ -50,7 +49,6 @@ const rounds: number[] = [];
 const growths: number[] = [];
 for (let round = 0; round < ROUNDS; round += 1) {
   if (how !== 'warm') collectGarbage();
-  // oxlint-disable-next-line no-await-in-loop -- one round at a time
   const runs = await runFor(ROUND_TURNS);
   rounds.push(runs.reduce((sum, { cpu }) => sum + cpu, 0) / (runs.length * (calls + 1)));
   growths.push(...runs.map(({ growth }) => growth));

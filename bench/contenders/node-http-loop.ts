@@ -26,7 +26,6 @@ export const nodeHttpLoop: Contender = (job) => {
     ];
     for (;;) {
       const body = JSON.stringify({ model: modelFor(job.calls), messages, tools: TOOLS });
-      // oxlint-disable-next-line no-await-in-loop -- a turn follows from the one before
       const reply = await post(`${job.baseURL}/chat/completions`, body, agent);
       if (reply.tool_calls === undefined) return reply.content ?? '';
       messages.push(reply);

@@ -33,7 +33,6 @@ export function openaiLoop(fetch?: Fetch): Contender {
         { role: 'user', content: TASK },
       ];
       for (;;) {
-        // oxlint-disable-next-line no-await-in-loop -- a turn follows from the one before
         const { choices } = await client.chat.completions.create({ model: modelFor(job.calls), messages, tools });
         const reply = choices[0]?.message;
         if (reply?.tool_calls === undefined) return reply?.content ?? '';

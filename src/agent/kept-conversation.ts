@@ -221,7 +221,6 @@ export async function caughtUp(
   let first: AnyResult | null = null;
   let last: AnyResult | null = null;
   for (;;) {
-    // oxlint-disable-next-line no-await-in-loop -- one run after the other
     const { resumed, ...behind } = await keeper.opening(how);
     first ??= resumed;
     last = resumed ?? last;
@@ -231,7 +230,6 @@ export async function caughtUp(
     if (message === undefined) return { behind, first, waits: resumed?.status === 'waiting' ? resumed.runId : null };
     if (message.id === before) throw new Error('A message that was queued before could not become a run.');
     before = message.id;
-    // oxlint-disable-next-line no-await-in-loop -- see above
     const result = await run(message, { ...behind, queued });
     first ??= result;
     last = result;

@@ -34,7 +34,7 @@ export const inspectCommand: Command = {
     ]);
     const shown: { readonly place: string; readonly text: string | null }[] = [];
     for (const place of places) {
-      // oxlint-disable-next-line no-await-in-loop -- what is missing is reported in the order in which it was named
+      // What is missing is reported in the order in which it was named.
       shown.push({ place, text: isFolder(place) ? null : (await readRecordingOf(place, runs)).text });
     }
     const inspector = await createInspector({ port, keepAlive: true, open: flags.has('open') }).catch(
@@ -46,7 +46,7 @@ export const inspectCommand: Command = {
     try {
       for (const { place, text } of shown) {
         if (text !== null) openText(inspector, place, text);
-        // oxlint-disable-next-line no-await-in-loop -- shown in the order in which they were named
+        // Shown in the order in which they were named.
         else await inspector.openFolder(place);
       }
       console.log(inspector.url);

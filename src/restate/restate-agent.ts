@@ -250,7 +250,7 @@ async function recordingOf(ctx: WorkflowSharedContext, asked?: unknown): Promise
   if (keys.length === 0) return null;
   let text = '';
   for (let at = from; at < keys.length; at += 1) {
-    // oxlint-disable-next-line no-await-in-loop -- no more is read than fits on the page
+    // No more is read than fits on the page.
     text += (await ctx.get<RecordedPart>(KEPT.part(at)))?.text ?? '';
     if (text.length > PAGE && at + 1 < keys.length) return { text, next: at + 1 };
   }

@@ -66,7 +66,6 @@ export function restateClient(options: RestateClientOptions): RestateClient {
   const recording = async (runId: string): Promise<string | null> => {
     let text = '';
     for (let from: number | null = 0; from !== null;) {
-      // oxlint-disable-next-line no-await-in-loop -- each page says where the next begins
       const page: RecordingPage | null = await post<RecordingPage | null>(at(runId, 'recording'), { from });
       if (page === null) return null;
       text += page.text;

@@ -138,7 +138,6 @@ class RestateJournal {
       this.#slot ??= this.#nextSlot();
       const waited = [...this.#open.values()].flatMap(({ promise }) => (promise === null ? [] : [promise]));
       const cancelled = this.#ctx.cancellation().map((): Won => ({ t: 'cancelled' }));
-      // oxlint-disable-next-line no-await-in-loop -- one after the other is what this is for
       const won = await Promise.race([RestatePromise.race([...waited, this.#slot, cancelled]), this.#over.promise]);
       if (won === null || this.#isOver) return null;
       const entry = this.#entryOf(won);

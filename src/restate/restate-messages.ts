@@ -38,7 +38,7 @@ export async function sendEvent(ctx: WorkflowSharedContext, said: Omit<SentEvent
 async function put(ctx: WorkflowSharedContext, sent: SentEvent, from: number): Promise<number> {
   for (let slot = from; ; slot += 1) {
     try {
-      // oxlint-disable-next-line no-await-in-loop -- the next one only where this one is taken
+      // The next one only where this one is taken.
       await ctx.promise<SentEvent>(KEPT.slot(slot)).resolve(sent);
       return slot;
     } catch (error) {

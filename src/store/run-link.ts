@@ -161,7 +161,6 @@ export async function* messagesIn(reader: ReadableStreamDefaultReader<Uint8Array
   for (;;) {
     // A server shows every 15 seconds that a connection stands. One without a sign for a minute is lost, though nothing said so.
     const silent = setTimeout(() => reader.cancel().catch(() => 0), 60_000);
-    // oxlint-disable-next-line no-await-in-loop -- one piece after the other
     const { done, value } = await reader.read().finally(() => clearTimeout(silent));
     if (done) return;
     const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n');

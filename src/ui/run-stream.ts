@@ -87,15 +87,13 @@ async function* textsOf(
   let at = Math.max(0, from);
   let until = 0;
   for (let runs = known; !signal.aborted; at += 1) {
-    // oxlint-disable-next-line no-await-in-loop -- the runs that came meanwhile
+    // The runs that came meanwhile.
     if (at >= runs.length) runs = await runsOf();
     // A process that was closed in between has left it. Others are at it otherwise, and go on.
     if (runs[at] === undefined && until > 0) void served.chat.resume();
     for (let ms = 20; runs[at] === undefined && performance.now() < until && !signal.aborted;) {
-      // oxlint-disable-next-line no-await-in-loop -- looks until it is there
       await new Promise((resolve) => setTimeout(resolve, ms));
       ms = Math.min(ms * 1.2, 500);
-      // oxlint-disable-next-line no-await-in-loop -- see above
       runs = await runsOf();
     }
     const run = runs[at];
@@ -226,7 +224,6 @@ function refused(code: string, message: string): RequestAnswer {
 /** While a run goes on, in whatever process, its journal keeps what is to follow it: also one that begins at the same moment. */
 async function sent(chat: Chat, text: string): Promise<RequestAnswer> {
   let answer: RequestAnswer = { ok: false };
-  /* oxlint-disable no-await-in-loop -- one try after the other */
   for (const ms of BUSY_MS) {
     const last = await chat.last();
     const wrong = last?.state === 'running' ? await chat.queue(last.runId, text) : undefined;
@@ -237,7 +234,6 @@ async function sent(chat: Chat, text: string): Promise<RequestAnswer> {
     if (answer.error?.code !== 'conversation-busy') break;
     await new Promise((resolve) => setTimeout(resolve, ms));
   }
-  /* oxlint-enable no-await-in-loop */
   return answer;
 }
 

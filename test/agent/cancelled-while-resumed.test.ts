@@ -64,9 +64,7 @@ test('a run that cannot be resumed, or is not there, was not cancelled by a canc
   ] as const) {
     const run = agent.resume(id);
     const ended = expect(run).rejects.toThrow();
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     expect(await run.cancel()).toBe(false);
-    // oxlint-disable-next-line no-await-in-loop -- as above
     await ended;
   }
   expect(await lines()).toEqual(before);

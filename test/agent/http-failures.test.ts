@@ -55,7 +55,6 @@ overEachTransport(() => {
       const pauses = [];
       for (const { agent } of [first, second, third]) {
         const run = agent.run('Hello');
-        // oxlint-disable-next-line no-await-in-loop -- one after the other
         expect(await run).toMatchObject({ status: 'answered' });
         pauses.push(...pausesOf(run.recording()));
       }

@@ -41,9 +41,7 @@ describe('what one request made of the conversation holds for the next:', () => 
     for (const before of [[], [look(1)]]) {
       const { agent, model } = withLook([...before, new ModelError('context-overflow', 'too long'), 'never']);
       const run = agent.run('Go');
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
       expect(await warningsOf(run)).toEqual([]);
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
       expect(await run).toMatchObject({ reason: 'llm-error', error: { code: 'context-overflow' } });
       expect(model.requests).toHaveLength(before.length + 1);
     }

@@ -37,7 +37,6 @@ test.each([
 
 test('a tool that takes whole numbers is not called with another one, and the model is told why', async () => {
   for (const written of [ID, `"${ID}"`]) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     const { ids, errorHistory } = await idOf(calls(['remove', `{"id": ${written}}`]), { type: 'integer' });
     expect(ids).toEqual([]);
     expect(errorHistory).toMatchObject([{ message: expect.stringContaining('more digits than a number can hold') }]);

@@ -37,7 +37,6 @@ test('what is found out while the model answers is told with its reply, and at t
     ['Hello', 'model.replied'],
     ['Again', 'run.started'],
   ] as const) {
-    // oxlint-disable-next-line no-await-in-loop -- one run at a time
     const events = await eventsOf(agent.run(input));
     const at = events.findIndex(({ type }) => type === 'warning');
     expect(events[at]).toMatchObject({ message: 'small, looked at behind request 1' });

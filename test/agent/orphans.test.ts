@@ -42,9 +42,7 @@ for (const [kind, open] of Object.entries({
     await using folder = await temporaryFolder();
     const journal = open(folder.path);
     for (const runId of ['first', 'second', 'third']) {
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
       await released(journal, runId);
-      // oxlint-disable-next-line no-await-in-loop -- at different times
       await new Promise((resolve) => setTimeout(resolve, 2));
     }
     await released(journal, 'theirs', { name: 'other' });
@@ -100,11 +98,8 @@ test('a run that is taken up again and again without progress ends as a crash lo
   const journal = memoryJournal();
   await released(journal, 'loops', {});
   for (let times = 0; times < 5; times++) {
-    // oxlint-disable-next-line no-await-in-loop -- one life after the other
     const { sink } = await taken(journal, 'loops');
-    // oxlint-disable-next-line no-await-in-loop -- as above
     await sink.append([{ t: 'restart', at: times + 1 }]);
-    // oxlint-disable-next-line no-await-in-loop -- as above
     await sink.close();
   }
   const { runs } = await worker(journal, { tools }).resumeOrphans();
@@ -118,9 +113,7 @@ test('a journal that only begins runs cannot resume any', async () => {
 
 test('each run continues with the context of its own user; one whose context fails is left as it is', async () => {
   const journal = memoryJournal();
-  for (const userId of ['ada', 'bob', 'eve'])
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
-    await released(journal, `of-${userId}`, { metadata: { userId } });
+  for (const userId of ['ada', 'bob', 'eve']) await released(journal, `of-${userId}`, { metadata: { userId } });
   const as: unknown[] = [];
   const holds = fakeTool('hold', [(_args, { context }) => as.push(context)], { effects: 'idempotent' });
   const agent = worker(journal, { tools: [holds], model: scriptedModel(['Done.', 'Done.', 'Done.']) });

@@ -157,13 +157,10 @@ test('a fork gets no secret of this process in the place of one of another proce
   const texts = [await logicRun(theirs, `My key is ${THEIRS}.`), (await theirs.recording(runId)) ?? ''];
   for (const text of texts) {
     const { agent, keep } = keeper({ journal: fileJournal(folder) });
-    // oxlint-disable-next-line no-await-in-loop -- one process after the other
     await agent.run(`My key is ${OURS}.`);
     const forked = fork(text, agent, { at: 3 });
-    // oxlint-disable-next-line no-await-in-loop -- see above
     for await (const { type } of forked) if (type === 'tool.finished') await forked.cancel();
     expect(keep.calls).toEqual([{ text: `My key is ${OURS}.` }]);
-    // oxlint-disable-next-line no-await-in-loop -- see above
     expect((await forked).errorHistory).toMatchObject([{ message: expect.stringContaining('«secret:1»') }]);
   }
 });

@@ -26,9 +26,7 @@ async function over<T>(run: PromiseLike<T>): Promise<T> {
   const ended = vi.fn<() => void>();
   void run.then(() => ended());
   while (ended.mock.calls.length === 0) {
-    // oxlint-disable-next-line no-await-in-loop -- a step after the other
     await vi.advanceTimersByTimeAsync(1000);
-    // oxlint-disable-next-line no-await-in-loop -- see above
     await nextTurn();
   }
   return run;

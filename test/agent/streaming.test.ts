@@ -118,7 +118,6 @@ overEachTransport(() => {
     const slow: Model = {
       complete: async (_request, io) => {
         for (let said = 0; said < 6; said++) {
-          // oxlint-disable-next-line no-await-in-loop -- one token after the other
           await new Promise((resolve) => setTimeout(resolve, 25));
           io.onToken?.({ kind: 'text', text: '.' });
         }

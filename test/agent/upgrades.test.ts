@@ -260,10 +260,8 @@ describe('a run whose prompt is made by code', () => {
     expect([byCode.prompt, byText.prompt]).toEqual(['Be kind.', 'New 3.']);
     for (const { agent, run } of [byCode, byText]) {
       const again = replay(run.recording(), agent, { allow: ['prompt'] });
-      // oxlint-disable-next-line no-await-in-loop -- each on its own
       expect(await again).toMatchObject({ status: 'answered' });
       expect(again.transitions()).toEqual(run.transitions());
-      // oxlint-disable-next-line no-await-in-loop -- as above
       await expect(replay(run.recording(), agent)).rejects.toMatchObject({ code: 'replay-divergence' });
     }
     const kept = await parked();

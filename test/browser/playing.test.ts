@@ -10,11 +10,9 @@ const { inspector, open } = stage();
 /** What a list shows that has room for all its rows, once it has drawn them. */
 async function whole(page: Page, read: () => Promise<string | null>, all: RegExp): Promise<string> {
   for (let before = ''; ;) {
-    // oxlint-disable-next-line no-await-in-loop -- one look after the other
     const now = (await read()) ?? '';
     if (now === before && all.test(now)) return now;
     before = now;
-    // oxlint-disable-next-line no-await-in-loop -- see above
     await page.waitForTimeout(150);
   }
 }

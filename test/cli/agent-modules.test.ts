@@ -39,7 +39,6 @@ test.each(COMMANDS)('a module that never finishes loading fails the command, whi
 
 test('so does a default export that never becomes an agent', async () => {
   for (const exported of [`() => ${NEVER}`, NEVER]) {
-    // oxlint-disable-next-line no-await-in-loop -- two processes at once are no faster
     const { code, stdout, stderr } = await onModule(`export default ${exported};`, 'verify agent.ts');
     expect([code, stdout, stderr]).toEqual([1, '', `signalbox: 'default' of 'agent.ts' made no agent: ${WAITS}`]);
   }
@@ -69,7 +68,6 @@ test.each([
   );
   await writeFile(join(folder.path, 'run.jsonl'), await recorded());
   for (const command of MAKE) {
-    // oxlint-disable-next-line no-await-in-loop -- one command at a time has the process
     const { code, stdout, stderr } = await runCli(command.split(' '), { cwd: folder.path });
     expect([code, stdout, stderr]).toEqual([exit, '', expect.stringContaining(says)]);
   }
@@ -80,7 +78,6 @@ test('a module that throws is named by every command', async () => {
   await writeFile(join(folder.path, 'agent.ts'), "throw new Error('broken');\n");
   await writeFile(join(folder.path, 'run.jsonl'), await recorded());
   for (const command of COMMANDS) {
-    // oxlint-disable-next-line no-await-in-loop -- one command at a time has the process
     const { code, stderr } = await runCli(command.split(' '), { cwd: folder.path });
     const says = "signalbox: 'agent.ts' could not be loaded: broken\n'node agent.ts' shows where.\n";
     expect([code, stderr]).toEqual([1, says]);

@@ -40,9 +40,7 @@ test("VS Code's file is read, and one that names no server is wrong usage", asyn
   await file('code.json', { inputs: [], servers: { off: { type: 'stdio', command: 'x', disabled: true } } });
   expect(await mcp('list', '--mcp', 'code.json')).toMatchObject({ code: 0, stdout: 'off  DISABLED\n' });
   for (const content of [{ mcpServers: {} }, { servers: {} }, { mcpServers: {}, servers: {} }]) {
-    // oxlint-disable-next-line no-await-in-loop -- the same file, written anew
     await file('none.json', content);
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     const ended = await mcp('list', '--mcp', 'none.json');
     expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining('none.json: it names no server') });
   }

@@ -155,7 +155,6 @@ test('what a terminal would obey is shown, not obeyed, wherever it comes from', 
   const evil = '\u001b]0;owned\u0007 \u009b31m \u202e';
   const reply = `{"thought": "${evil}", "tool": "${evil}", "tool_args": {"${evil}": "${evil}",}}\r`;
   for (const args of [[], ['--json']]) {
-    // oxlint-disable-next-line no-await-in-loop -- two processes, one after the other
     const ended = await parse(reply, ...args);
     expect(ended.code).toBe(0);
     expect(ended.stdout).toContain('owned');

@@ -114,9 +114,7 @@ test('runs recover finishes all that was interrupted, and nothing else', async (
   await using folder = await temporaryFolder();
   const here = { cwd: folder.path };
   for (const asked of ['Which file is the largest?', 'Which file is the smallest?']) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     await runCli(['run', asked, ...PRACTICE], here);
-    // oxlint-disable-next-line no-await-in-loop -- as above
     await cutFile(join(folder.path, '.signalbox/runs', await newestRun(folder.path)), 7);
   }
   const young = await runCli(['runs', 'recover', '--older-than', '3600', ...PRACTICE], here);
@@ -134,11 +132,8 @@ test('runs recover ends at a run that cannot be written, and names those that it
   const here = { cwd: folder.path };
   const ids: string[] = [];
   for (const asked of ['Which file is the largest?', 'Which file is the smallest?']) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     await runCli(['run', asked, ...PRACTICE], here);
-    // oxlint-disable-next-line no-await-in-loop -- as above
     const run = await newestRun(folder.path);
-    // oxlint-disable-next-line no-await-in-loop -- as above
     await cutFile(join(folder.path, '.signalbox/runs', run), 7);
     ids.push(run.replace('.jsonl', ''));
   }
@@ -166,9 +161,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
     await using server = await startModelServer(() => ({ hang: true }));
     const here = { cwd: folder.path };
     for (const asked of ['Which file is the largest?', 'Which file is the smallest?']) {
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
       await runCli(['run', asked, ...PRACTICE], here);
-      // oxlint-disable-next-line no-await-in-loop -- as above
       await cutFile(join(folder.path, '.signalbox/runs', await newestRun(folder.path)), 5);
     }
     const recovering = startCli(['runs', 'recover', '--base-url', server.baseURL], here);

@@ -171,7 +171,7 @@ test('the lock of a recording is not one of another program, nor in the way of a
   await utimes(join(folder.path, 'yarn.lock'), 1, 1);
   for (const file of ['yarn.jsonl', '/dev/null']) {
     const run = ['run', 'Hello?', '--record', file, '--base-url', server.baseURL, ...NO_SERVERS];
-    // oxlint-disable-next-line no-await-in-loop -- commands run one after the other anyway
+    // Commands run one after the other anyway.
     expect(await runCli(run, { cwd: folder.path })).toMatchObject({ code: 0, stdout: 'Hello.\n' });
   }
   expect(await readFile(join(folder.path, 'yarn.lock'), 'utf8')).toBe('# yarn lockfile v1\n');

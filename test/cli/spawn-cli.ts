@@ -105,7 +105,6 @@ function watch(child: ChildProcessWithoutNullStreams): RunningCli {
       const from = all().length;
       while (!all().slice(from).includes(text)) {
         if (child.exitCode !== null) throw new Error(`it ended before it printed '${text}':\n${all()}`);
-        // oxlint-disable-next-line no-await-in-loop -- waits for news until the text is there
         await once(news, 'text');
       }
     },

@@ -53,10 +53,8 @@ describe('an actor system of somebody else', () => {
   test('has another id in another process: a page that stayed open takes neither for the other', async () => {
     const ids: string[] = [];
     for (let at = 0; at < 2; at += 1) {
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
       const shown = await inspector();
       createActor(lamp, { inspect: shown.inspect }).start();
-      // oxlint-disable-next-line no-await-in-loop -- see above
       const [session] = (await viewer(shown.url).list(({ t }) => t === 'session')).slice(-1);
       ids.push(session?.t === 'session' ? session.session.id : '');
     }

@@ -41,7 +41,6 @@ export function viewer(url: string): Viewer {
   const idOf = async (session: string): Promise<string> => {
     if (!/^system-\d+$/.test(session)) return session;
     for (;;) {
-      // oxlint-disable-next-line no-await-in-loop -- looks until it is there
       const [hello] = await stream('/api/stream', ({ t }) => t === 'hello');
       const found = hello?.t === 'hello' ? hello.sessions.find((id) => id.startsWith(`${session}-`)) : undefined;
       if (found !== undefined) return found;

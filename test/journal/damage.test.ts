@@ -96,7 +96,6 @@ test('a hole in an end that was never flushed loses that end only, and the run g
   const before = `${lines.slice(0, 3).join('\n')}\n`;
   for (const behind of ['\0'.repeat(600), `{"t":"start"${'\0'.repeat(600)}${lines[4] ?? ''}\n${lines[5] ?? ''}\n`]) {
     write(before + behind);
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     expect(await recordsOf(store, 'run')).toHaveLength(3);
   }
   const agent = createAgent({
@@ -146,9 +145,7 @@ test('a database in which lines were changed or lost says so, and is repaired li
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'runs.sqlite');
   const store = sqliteJournal(path);
-  for (const runId of ['changed', 'lost'])
-    // oxlint-disable-next-line no-await-in-loop -- two runs
-    await answered(store, runId);
+  for (const runId of ['changed', 'lost']) await answered(store, runId);
   await interrupted(store, 'whole');
   const own = "run = (select id from runs where run_id = '";
   new DatabaseSync(path).exec(

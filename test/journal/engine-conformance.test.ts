@@ -49,16 +49,13 @@ function engineOver(
         journal = changed(journal);
         journalOf(runId).resolve(journal);
         try {
-          // oxlint-disable-next-line no-await-in-loop -- one attempt after the other
           const output = await body(journal);
           ended.add(runId);
           return output;
         } catch (error) {
           if (!(error instanceof LostAttempt)) throw error;
           open.delete(runId);
-          // oxlint-disable-next-line no-await-in-loop -- as above
           await journal.abandon?.();
-          // oxlint-disable-next-line no-await-in-loop -- as above
           journal = await resumed(runId);
         }
       }
@@ -67,10 +64,8 @@ function engineOver(
       // An attempt that is lost takes nothing any more: the next one does.
       for (;;) {
         const { promise } = journalOf(runId);
-        // oxlint-disable-next-line no-await-in-loop -- one attempt after the other
         if (await (await promise).send(event)) return true;
         if (ended.has(runId)) return false;
-        // oxlint-disable-next-line no-await-in-loop -- as above
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
     },

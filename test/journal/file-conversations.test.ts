@@ -65,7 +65,6 @@ test('the runs of a conversation are found without reading those of others, by l
   writeFileSync(pathOf(other), 'damaged\nand more\n');
   const said = warnings();
   for (const one of [store, fileJournal(folder.path)]) {
-    // oxlint-disable-next-line no-await-in-loop -- one process after the other
     expect(await listed(one)).toEqual(sorted(...ours));
   }
   await told();
@@ -110,7 +109,6 @@ describe('whatever becomes of the index, no run is hidden', () => {
       const damaged = Buffer.from(whole);
       damaged[at + offset] = (damaged[at + offset] ?? 0) ^ 1;
       writeFileSync(index(), damaged);
-      // oxlint-disable-next-line no-await-in-loop -- one damage after the other
       expect(await listed()).toEqual(sorted(...ours));
     }
   });

@@ -18,10 +18,8 @@ const DAY = 86_400;
 async function folderOf(runIds: readonly string[]) {
   const folder = await temporaryFolder();
   for (const [index, runId] of runIds.entries()) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     await answered(fileJournal(folder.path), runId);
     const at = Date.now() / 1000 - runIds.length + index;
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     await utimes(join(folder.path, `${runId}.jsonl`), at, at);
   }
   return { ...folder, left: () => readdirSync(folder.path).toSorted() };
@@ -65,7 +63,6 @@ test('secrets of a run whose process died as it ended, or before it began, are g
   const kept = ['ended', 'never-begun', 'cut', 'beginning'];
   for (const runId of kept) before.secrets.keep(runId, { '«secret:1»': 'a-key' });
   const old = Date.now() / 1000 - 61;
-  // oxlint-disable-next-line no-await-in-loop -- three files
   for (const runId of kept.slice(0, 3)) await utimes(join(folder.path, `${runId}.vault`), old, old);
   await answered(fileJournal(folder.path), 'next');
   expect(folder.left().filter((name) => name.endsWith('.vault'))).toEqual(['beginning.vault', 'cut.vault']);
@@ -121,9 +118,7 @@ test('maxAgeDays forgets what nobody has written to for so long, ended or not, b
   await interrupted(store, 'cut');
   const { run } = await waiting(store, 'live');
   const old = Date.now() / 1000 - 3 * DAY;
-  for (const runId of ['a', 'cut', 'live'])
-    // oxlint-disable-next-line no-await-in-loop -- three files
-    await utimes(join(folder.path, `${runId}.jsonl`), old, old);
+  for (const runId of ['a', 'cut', 'live']) await utimes(join(folder.path, `${runId}.jsonl`), old, old);
   await answered(store, 'c');
   expect(folder.left()).toEqual(['b.jsonl', 'c.jsonl', 'live.jsonl', 'live.lock']);
   await run.cancel();

@@ -23,9 +23,7 @@ test('of many locks left behind, each is given to one of those who want them all
   const file = (name: string) => join(folder.path, name);
   const dead = JSON.stringify({ ...newWriter(), start: '1' });
   for (let index = 0; index < 60; index++) {
-    // oxlint-disable-next-line no-await-in-loop -- small files
     if (index > 0) await copyFile(file('run-0.jsonl'), file(`run-${index}.jsonl`));
-    // oxlint-disable-next-line no-await-in-loop -- small files
     await writeFile(file(`run-${index}.lock`), dead);
   }
   const wanting = Array.from({ length: 4 }, () => start('take-runs', 'file', folder.path));

@@ -81,10 +81,8 @@ test(
       const listed = JSON.stringify(summarizeFile(content));
       for (const place of randomBits(IN_FILES / 2, content.length, SEED)) {
         const damaged = flipped(content, place);
-        // oxlint-disable-next-line no-await-in-loop -- one after the other
         const read = await orNull(() => readFileContent(damaged)?.recording ?? null);
         if (read !== 'found' && plain(read) !== whole) silent.push(`${runId} ${JSON.stringify(place)}`);
-        // oxlint-disable-next-line no-await-in-loop -- as above
         const summary = await orNull(() => summarizeFile(damaged));
         if (summary !== 'found' && JSON.stringify(summary) !== listed)
           silent.push(`list ${runId} ${JSON.stringify(place)}`);
@@ -141,7 +139,6 @@ test(
     new DatabaseSync(path).prepare('vacuum into ?').run(flat);
     const whole = new DatabaseSync(flat);
     const expected: string[] = [];
-    // oxlint-disable-next-line no-await-in-loop -- a connection reads one list at a time
     for (const part of partsOf(new RunTables(whole, flat))) expected.push(await part());
     const summaries = summaryPages(whole);
     whole.close();
@@ -159,10 +156,8 @@ test(
       rmSync(copy, { force: true });
       writeFileSync(copy, flipped(content, place));
       const database = new DatabaseSync(copy);
-      // oxlint-disable-next-line no-await-in-loop -- a database after the other
       const parts = await orNull(() => partsOf(new RunTables(database, copy)));
       for (const [index, right] of expected.entries()) {
-        // oxlint-disable-next-line no-await-in-loop -- as above
         const read = parts === 'found' ? parts : await orNull(() => parts[index]?.() ?? '');
         if (read === 'found') found[index] = (found[index] ?? 0) + 1;
         else if (read !== right) silent.push(`part ${index}, ${JSON.stringify(place)}: ${read.slice(0, 900)}`);

@@ -74,11 +74,9 @@ describe('size', () => {
     const text = typeof result === 'string' ? result : result.found;
     const inJson = JSON.stringify(text).slice(1, -1);
     for (const maxToolResultChars of [4000, 200_000]) {
-      // oxlint-disable-next-line no-await-in-loop -- two runs
       const { recording, options } = await turns(6, result, { maxToolResultChars });
       expect(countOf(recording, inJson)).toBe(1);
       expect(recording.length).toBeLessThan(2 * inJson.length + 40_000);
-      // oxlint-disable-next-line no-await-in-loop -- two runs
       const again = await replay(recording, createAgent({ ...options, model: scriptedModel([]) }));
       expect(again.reason).toBe('answer');
     }

@@ -15,7 +15,6 @@ test('keeps the newest runs that have ended, and every one that has not', async 
   const store = whole(memoryJournal({ maxRuns: 2 }));
   await interrupted(store, 'cut');
   for (const runId of ['a', 'b', 'c']) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     await answered(store, runId);
   }
   expect((await store.list()).map(({ runId }) => runId).toSorted()).toEqual(['b', 'c', 'cut']);

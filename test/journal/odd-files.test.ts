@@ -39,9 +39,7 @@ const WRONG_HEADS = [
 async function oddFolder() {
   const folder = await temporaryFolder();
   const store = whole(fileJournal(folder.path));
-  for (const runId of ['one', 'two'])
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
-    await answered(store, runId);
+  for (const runId of ['one', 'two']) await answered(store, runId);
   const at = (name: string): string => join(folder.path, name);
   const text = readFileSync(at('one.jsonl'), 'utf8');
   mkdirSync(at('folder.jsonl'));
@@ -93,12 +91,10 @@ test('a folder or a pipe under the name of a run is not a run to resume, to show
   await using folder = await oddFolder();
   const agent = createAgent({ model: scriptedModel(['Hello.']), journal: folder.store, silent: true });
   for (const runId of process.platform === 'win32' ? ['folder'] : ['folder', 'pipe']) {
-    // oxlint-disable no-await-in-loop -- one after the other
     await expect(async () => agent.resume(runId)).rejects.toThrow(`has no run ${runId}.`);
     expect(await folder.store.read(runId)).toBeNull();
     expect(await fileJournal(folder.path).repair?.(runId)).toBeNull();
     expect(await agent.run('Hi', { runId })).toMatchObject({ error: { code: 'run-exists' } });
-    // oxlint-enable no-await-in-loop
   }
 });
 
@@ -121,7 +117,6 @@ test('a recording with a byte-order mark, as an editor has saved it, is read, li
   for (const [name, content] of Object.entries(copies)) {
     writeFileSync(join(folder.path, `${name}.jsonl`), `\ufeff${content}`);
     expect(readRecording(`\ufeff${content}`)).toEqual(readRecording(content));
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     expect(await store.read(name)).toEqual(readRecording(content));
   }
   const states = (await store.list()).map(({ runId, state, records }) => ({ runId, state, records }));

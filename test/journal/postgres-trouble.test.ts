@@ -79,7 +79,6 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal on a server that is in its 
     const own = new pg.Pool({ connectionString: server.url, max: 1 });
     const stores = ['x', 'y'].map((end) => postgresJournal(own, { schema: 'a'.repeat(62) + end, migrate: true }));
     for (const [index, store] of stores.entries()) {
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
       expect(await payer(store).agent.run('Pay', { runId: `run-${index}` })).toMatchObject({ status: 'answered' });
     }
     const lists = await Promise.all(stores.map(async (store) => store.list()));

@@ -321,11 +321,8 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
         .toSorted();
     expect(await blobs()).toEqual(['x', 'y', 'z']);
     for (const runId of ['replaced', 'alone']) {
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
       const { recording, sink } = await taken(store, runId);
-      // oxlint-disable-next-line no-await-in-loop -- as above
       await sink.replace?.([recording.head, ...recording.lines.slice(0, 1)]);
-      // oxlint-disable-next-line no-await-in-loop -- as above
       await sink.close();
     }
     expect(await blobs()).toEqual(['x', 'z']);

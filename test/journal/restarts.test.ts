@@ -43,9 +43,7 @@ describe('a run whose service starts again and again', () => {
       const journal = interruptedAfter(text, 999);
       const { agent } = service(journal);
       const run = agent.resume('one');
-      // oxlint-disable-next-line no-await-in-loop -- One service after the other.
       for await (const event of run) if (event.type === 'approval.requested') break;
-      // oxlint-disable-next-line no-await-in-loop -- As above.
       while (restartsIn(journal.text()) <= restart) await new Promise((resolve) => setImmediate(resolve));
       text = journal.text();
     }
@@ -63,9 +61,7 @@ describe('a run whose service starts again and again', () => {
       createAgent({ journal, tools: [tool], silent: true, model: scriptedModel(replies) });
     let run = made(slow, [calls(['slow'])]).run('Go', { runId: 'one' });
     for (let deploy = 0; deploy < 8; deploy++) {
-      // oxlint-disable-next-line no-await-in-loop -- One process after the other.
       await expect.poll(() => slow.calls.length).toBe(deploy + 1);
-      // oxlint-disable-next-line no-await-in-loop -- As above.
       expect(await run.release()).toBe(true);
       run = made(slow, []).resume('one');
     }

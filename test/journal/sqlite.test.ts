@@ -128,7 +128,6 @@ describe('the runs of one conversation among many', () => {
     const path = join(folder, 'runs.sqlite');
     const store = sqliteJournal(path);
     for (const [runId, conversation] of Object.entries({ a: 'ada', b: 'bob', c: null, d: 'bob', e: 'ada' }))
-      // oxlint-disable-next-line no-await-in-loop -- one behind the other
       await answered(store, runId, {}, conversation === null ? {} : { conversation });
     return { path, store, database: new DatabaseSync(path) };
   }
@@ -163,7 +162,6 @@ describe('the runs of one conversation among many', () => {
       "update runs set conversation = 'bob' where run_id in ('a', 'b')",
     ]) {
       database.exec(damage);
-      // oxlint-disable-next-line no-await-in-loop -- one behind the other
       expect([await idsOf(store, bob), await idsOf(store, { metadata: { conversation: 'ada' } })], damage).toEqual([
         ['d', 'b'],
         ['e', 'a'],
@@ -275,9 +273,7 @@ test('while another process has the database, beginning, taking and removing a r
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
   const waiting = Promise.all([answered(store, 'new'), taken(store, 'cut'), store.remove?.('old')]);
-  for (const until = Date.now() + 1000; Date.now() < until;)
-    // oxlint-disable-next-line no-await-in-loop -- the other process is busy for a while
-    await new Promise((resolve) => setTimeout(resolve, 5));
+  for (const until = Date.now() + 1000; Date.now() < until;) await new Promise((resolve) => setTimeout(resolve, 5));
   delay.disable();
   other.exec('commit');
   const [begun, cut, removed] = await waiting;

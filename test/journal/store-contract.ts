@@ -86,9 +86,8 @@ export function storeContract(name: string, make: () => TestedStore | Promise<Te
     test('the newest run comes first, and a limit takes the newest', async () => {
       await using tested = await make();
       for (const runId of ['a', 'b', 'c']) {
-        // oxlint-disable-next-line no-await-in-loop -- one after the other, at different times
+        // One after the other, at different times.
         await answered(tested.store, runId);
-        // oxlint-disable-next-line no-await-in-loop -- times are kept in milliseconds
         await nextMillisecond();
       }
       const { list } = whole(tested.store);
@@ -105,7 +104,6 @@ export function storeContract(name: string, make: () => TestedStore | Promise<Te
       const pages: string[][] = [];
       let after: Awaited<ReturnType<WholeStore['list']>>[number] | undefined;
       do {
-        // oxlint-disable-next-line no-await-in-loop -- each page needs the one before
         const page = await list({ limit: 2, after });
         pages.push(page.map(({ runId }) => runId));
         after = page.at(-1);
@@ -260,6 +258,5 @@ function withoutTimes(records: readonly RecordLine[]): readonly RecordLine[] {
 
 async function nextMillisecond(): Promise<void> {
   const now = Date.now();
-  // oxlint-disable-next-line no-await-in-loop -- waits for the clock to move
   while (Date.now() === now) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -52,10 +52,8 @@ async function firstLife(run: KilledRun, at: number, when: 'before' | 'after'): 
         append: async (records) => {
           if (life.isDead) await die(null);
           for (const record of records) {
-            // oxlint-disable-next-line no-await-in-loop -- it is the end
             if (when === 'before' && written.length === at) await die(record);
             written.push(record);
-            // oxlint-disable-next-line no-await-in-loop -- as above
             if (when === 'after' && written.length === at) await die(null);
           }
         },
@@ -201,22 +199,18 @@ describe('a run that is killed at any record', () => {
     for (const [index, { at, when }] of boundaries.entries()) {
       const chosen = kinds.filter((_kind, kind) => (index * kinds.length + kind + SEED + name.length) % EVERY === 0);
       if (chosen.length === 0) continue;
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
       const left = await firstLife(run, at, when);
       for (const [kind, make] of chosen) {
         // Only what was being written can be torn.
         if (kind === 'file, torn' && left.next === null) continue;
-        // oxlint-disable-next-line no-await-in-loop -- as above
         const store = await make(left);
         if (store === null) continue;
-        // oxlint-disable-next-line no-await-in-loop -- as above
         await handOver(store(), left.head, left.lines);
         if (kind === 'file, torn') {
           const line = lineWriter()(left.next ?? left.head);
           appendFileSync(join(folder, String(places - 1), `${RUN_ID}.jsonl`), line.slice(0, line.length / 2));
         }
         try {
-          // oxlint-disable-next-line no-await-in-loop -- as above
           await expectUnharmed(run, whole, left, store);
         } catch (error) {
           throw new Error(`${name}: killed ${when} record ${at} of ${count}, in ${kind}`, { cause: error });

@@ -36,11 +36,9 @@ test.each(Object.entries(RUNS))('a list of due runs has it wherever it can conti
     // What is started together is written together.
     if (lines[count - 1]?.t === 'start' && lines[count]?.t === 'start') continue;
     const store = memoryJournal();
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     await handOver(store, head, lines.slice(0, count));
     for (const ms of [-LATER_MS, 0, LATER_MS]) {
       const due = new Date(Date.parse(head.at) + ms);
-      // oxlint-disable-next-line no-await-in-loop -- as above
       const [listed] = (await store.list?.({ due: due.toISOString() })) ?? [];
       const can = canContinue({ head, lines: lines.slice(0, count) }, due);
       // Before it began it is not asked.

@@ -33,7 +33,6 @@ test.each(KINDS)(
     const place = server?.url ?? join(folder, kind);
     const job = { kind, place, log: join(folder, 'log') };
     for (const stage of ['begin', 'approve', 'resume'])
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
       expect(await process({ ...job, stage }), stage).toEqual({ said: '', signal: 'SIGKILL' });
     const { said, signal } = await process({ ...job, stage: 'finish' });
     expect(signal).toBeNull();

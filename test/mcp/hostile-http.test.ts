@@ -14,7 +14,6 @@ async function passing(clock: SimulatedClock, what: Promise<unknown>): Promise<n
   let passed = 0;
   for (; !over.signal.aborted; passed += 50) {
     clock.increment(50);
-    // oxlint-disable-next-line no-await-in-loop -- the network needs its time
     await wait(5);
   }
   return passed;

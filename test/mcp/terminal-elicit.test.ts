@@ -254,10 +254,8 @@ test('Ctrl-C at a form tells whoever cancels the run, Ctrl-D does not', async ()
     const elicit = terminalElicit({ input, output: new PassThrough(), onInterrupt: () => told.push(key) });
     const question = { server: 'forms', message: 'Sure?', schema: { type: 'object' } };
     const answered = Promise.resolve(elicit(question, { signal: new AbortController().signal }));
-    // oxlint-disable-next-line no-await-in-loop -- one form after the other
     await nextTick();
     input.write(key);
-    // oxlint-disable-next-line no-await-in-loop -- one form after the other
     expect(await answered).toEqual({ action: 'cancel' });
   }
   expect(told).toEqual(['\u0003']);

@@ -13,7 +13,6 @@ async function reachable(entry: URL, patterns: readonly RegExp[]): Promise<Reado
     if (seen.has(next)) continue;
     seen.add(next);
     if (!next.startsWith('file:')) continue;
-    // oxlint-disable-next-line no-await-in-loop -- a walk
     const source = await readFile(fileURLToPath(next), 'utf8');
     for (const [, name = ''] of patterns.flatMap((pattern) => [...source.matchAll(pattern)])) {
       queue.push(name.startsWith('.') ? new URL(name, next).href : name);

@@ -50,7 +50,6 @@ test('a server without a name is asked for its model list alone, once in a proce
   onTestFinished(() => server.close());
   const options = { baseURL: server.baseURL, model: 'm', apiKey: 'sk-mine', headers: { 'x-api-key': 'sk-mine' } };
   for (const model of [chatModel(options), chatModel(options), chatModel(options)]) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     expect(await model.check?.(WANTED)).toEqual([]);
   }
   expect(server.otherPaths).toEqual(['/v1/models']);
@@ -103,7 +102,6 @@ test('a server that fails is asked again by the next agent, one that does not te
   for (const server of [failing, dumb]) {
     onTestFinished(() => server.close());
     const where = { baseURL: server.baseURL, model: 'm' };
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     for (const model of [chatModel(where), chatModel(where)]) await model.check?.(WANTED);
   }
   expect(failing.otherPaths).toHaveLength(2);
@@ -123,7 +121,6 @@ test('a server that is not there, or silent, neither throws nor holds up the run
   const begun = performance.now();
   for (const named of [{ model: 'm' }, {}]) {
     const silent = chatModel({ preset: 'llamacpp', fetch: () => new Promise<Response>(() => undefined), ...named });
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     expect(await silent.check?.({ minContextSize: 1, signal })).toEqual([]);
   }
   expect(performance.now() - begun).toBeLessThan(6000);

@@ -169,7 +169,6 @@ test('whatever became of a conversation since it was last sent, a request says w
         now = apply(now.messages, now.system, one);
         const prompt: readonly Message[] = now.system === '' ? [] : [{ role: 'system', content: now.system }];
         const messages = [...prompt, ...now.messages];
-        // oxlint-disable-next-line no-await-in-loop -- one request after the other
         await ask(model, { messages: frozen ? Object.freeze(messages) : messages });
         const sent: { readonly messages: unknown } = JSON.parse(bodies.at(-1) ?? '{}');
         expect(sent.messages).toEqual(messages.map(({ role, content }) => ({ role, content })));

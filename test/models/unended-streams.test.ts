@@ -14,9 +14,7 @@ function stopTime(): void {
 /** Lets time pass in steps between which the process reads what was sent to it. */
 async function pass(ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 100) {
-    // oxlint-disable-next-line no-await-in-loop -- a step after the other
     await vi.advanceTimersByTimeAsync(100);
-    // oxlint-disable-next-line no-await-in-loop -- see above
     for (let turns = 0; turns < 5; turns++) await nextTurn();
   }
 }

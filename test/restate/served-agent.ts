@@ -57,11 +57,9 @@ export async function until<T>(
 ): Promise<T> {
   const end = performance.now() + ms;
   for (;;) {
-    // oxlint-disable-next-line no-await-in-loop -- until it is there
     const found = await look();
     if (found !== null && found !== undefined && found !== false) return found;
     if (performance.now() > end) throw new Error('It did not come.');
-    // oxlint-disable-next-line no-await-in-loop -- between two looks
     await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
 }

@@ -15,7 +15,6 @@ function talkative(seed: number): Model {
     complete: async (request, io) => {
       let reply = { content: 'Done.' };
       for (let attempt = turns++ < TURNS ? 0 : ATTEMPTS; attempt < ATTEMPTS; attempt++) {
-        // oxlint-disable-next-line no-await-in-loop -- one draw after the other
         const invented = await inventing.complete(request, io);
         if (invented.toolCalls === undefined) continue;
         reply = invented;

@@ -17,7 +17,6 @@ async function foundIn(folder: string, mutant: SourceMutant): Promise<string | n
 
 test('every change can be made', async () => {
   for (const { file, from } of SOURCE_MUTANTS)
-    // oxlint-disable-next-line no-await-in-loop -- a few dozen small files
     expect(await readFile(join(ROOT, 'src', file), 'utf8'), `${file} holds no ${from}`).toContain(from);
   expect(SOURCE_MUTANTS.length).toBeGreaterThanOrEqual(60);
 });
@@ -27,7 +26,6 @@ test('a simulation finds what is changed in the source', { timeout: 3_600_000 },
   await inTemporaryFolder(async (folder) => {
     for (const [n, mutant] of SOURCE_MUTANTS.entries()) {
       if (!isTried(n)) continue;
-      // oxlint-disable-next-line no-await-in-loop -- each takes a core
       const found = await foundIn(folder, mutant);
       if (SOAKING) console.log(`${n} ${found ?? 'SURVIVES'}   (${mutant.file}: ${mutant.from.split('\n')[0] ?? ''})`);
       if (found === null) survivors.push(n);

@@ -73,7 +73,7 @@ test('of what fails in a long run a fifth is left, and it fails for the same rea
   for (const [name, agent, options] of claims)
     for (let from = 1; from <= cases(1, 10) * 60; from += 60) {
       const seeds = Array.from({ length: 60 }, (_, index) => from + index);
-      // oxlint-disable-next-line no-await-in-loop -- one after the other: time is the whole process's
+      // One after the other: time is the whole process's.
       const failure = await shrunkFailure(name, agent, { ...options, seeds });
       if (failure !== null) failures.push(failure);
     }
@@ -86,7 +86,6 @@ test.runIf(SOAKING)('so it is with what changes to the source break', { timeout:
   await inTemporaryFolder(async (folder) => {
     for (const [n, mutant] of SOURCE_MUTANTS.entries()) {
       const options = { program: 'shrink-seeds.ts', args: ['100', '60'], timeout: 240_000 };
-      // oxlint-disable-next-line no-await-in-loop -- each takes a core
       const found = await runMutated(folder, mutant, options);
       if (isFailures(found)) failures.push(...found.map((one) => ({ ...one, name: `${n} ${one.name}` })));
     }

@@ -87,7 +87,6 @@ test(`${CASES} chats whose streams are cut anywhere end like the one that was ne
         return next() < 0.8 ? cutAfter(response, Math.ceil(next() * 3000)) : response;
       },
     });
-    // oxlint-disable-next-line no-await-in-loop -- one case after the other
     await new Promise<void>((resolve) => {
       const leave = store.subscribe(() => {
         if (!isDone(store.getSnapshot())) return;

@@ -190,7 +190,6 @@ test('an answer to other arguments than those that were shown, to another call, 
 test('a page that is loaded receives the latest 100 runs of a long chat', async () => {
   const { url, agent } = await servedChat([], { options: { model: { complete: async () => ({ content: 'Yes.' }) } } });
   const chat = agent.conversation('ann/a', { owner: 'ann' });
-  // oxlint-disable-next-line no-await-in-loop -- one run after the other
   for (let at = 1; at <= 103; at += 1) await chat.run(`Is it ${at}?`);
   const { until } = followed(`${url}/?id=a`);
   const { messages } = await until(isDone);
@@ -217,9 +216,7 @@ test('a request that is none is refused with what is wrong with it, and changes 
     [{ type: 'reject', runId, callId: 'c1', args: 3 }, "'args' must be a JSON object."],
   ];
   for (const [body, message] of wrong) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     const response = await fetch(`${url}/?id=a`, { method: 'POST', body: JSON.stringify(body) });
-    // oxlint-disable-next-line no-await-in-loop -- see above
     expect([response.status, await response.json()]).toEqual([400, { error: { code: 'bad-request', message } }]);
   }
   expect(await store.send('')).toBe(false);
@@ -369,7 +366,6 @@ test('what a server that was closed for good has kept in its queue is run when a
   const { url: next } = await process();
   const pages = [followed(`${next}/?id=a`), followed(`${next}/?id=a`)];
   for (const page of pages) {
-    // oxlint-disable-next-line no-await-in-loop -- both are followed already
     const done = await page.until((view) => isDone(view) && view.status === 'answered');
     expect(texts(done).slice(-2)).toEqual(['user: And then?', 'assistant: Next.']);
   }
@@ -398,7 +394,6 @@ test('a page that is loaded long before the next run is shown by the journal wai
   const late = followed(`${url}/?id=a`);
   for (let times = 0; times < 3; times += 1) {
     const before = looks;
-    // oxlint-disable-next-line no-await-in-loop -- as long as it looks
     await expect.poll(() => looks > before + 1 || late.store.getSnapshot().connection === 'closed').toBe(true);
     vi.advanceTimersByTime(9000);
   }
@@ -503,12 +498,9 @@ test('of two messages to two processes at the same moment one waits for the othe
 
 test('what the model has said before it falls silent is shown, though its turn was not recorded yet when it said it', async () => {
   for (let at = 0; at < 3; at += 1) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     const { url } = await servedChat([{ content: 'One two three four five.', stallAfter: 3 }]);
     const { store, until } = followed(`${url}/?id=a`);
-    // oxlint-disable-next-line no-await-in-loop -- see above
     await store.send('Count.');
-    // oxlint-disable-next-line no-await-in-loop -- see above
     expect((await until(({ messages }) => messages.length > 1)).messages.at(-1)?.isPartial).toBe(true);
   }
 });

@@ -88,7 +88,6 @@ export function followed(source: string | RunStore, options: RunStoreOptions = {
   onTestFinished(leave);
   const until = async (isTrue: (view: RunSnapshot) => boolean): Promise<RunSnapshot> => {
     while (!isTrue(store.getSnapshot()))
-      // oxlint-disable-next-line no-await-in-loop -- waits for the next view
       await new Promise<void>((resolve) => {
         const stop = store.subscribe(() => {
           stop();

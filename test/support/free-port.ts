@@ -10,13 +10,11 @@ export async function freePort(): Promise<number> {
     const port = FIRST + Math.floor(Math.random() * COUNT);
     const probe = createServer().listen(port, '127.0.0.1');
     try {
-      // oxlint-disable-next-line no-await-in-loop -- until one is free
       await once(probe, 'listening');
     } catch {
       continue;
     }
     probe.close();
-    // oxlint-disable-next-line no-await-in-loop -- as above
     await once(probe, 'close');
     return port;
   }

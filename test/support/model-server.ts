@@ -114,9 +114,7 @@ export async function startModelServer(
   });
   await once(server.listen(options.port ?? 0, '127.0.0.1'), 'listening');
   while (options.port === undefined && usedPorts.has(addressOf(server.address()).port)) {
-    // oxlint-disable-next-line no-await-in-loop -- until the port is a new one
     await once(server.close(), 'close');
-    // oxlint-disable-next-line no-await-in-loop -- see above
     await once(server.listen(0, '127.0.0.1'), 'listening');
   }
   const { port } = addressOf(server.address());
@@ -124,7 +122,6 @@ export async function startModelServer(
   const origin = `http://127.0.0.1:${String(port)}`;
 
   const until = async (event: string, isTrue: () => boolean) => {
-    // oxlint-disable-next-line no-await-in-loop -- waits for news until the condition holds
     while (!isTrue()) await once(news, event);
   };
   const close = async () => {

@@ -54,14 +54,11 @@ export async function startPostgres(settings: readonly string[] = ['fsync=off'])
       const client = new pg.Client({ connectionString: url });
       client.on('error', () => undefined);
       try {
-        // oxlint-disable-next-line no-await-in-loop -- until it answers
         await client.connect();
-        // oxlint-disable-next-line no-await-in-loop -- as above
         await client.end();
         return;
       } catch {
         if (server.exitCode !== null) throw new Error(`PostgreSQL ended with ${server.exitCode}.`);
-        // oxlint-disable-next-line no-await-in-loop -- as above
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     }

@@ -118,7 +118,6 @@ describe('useRecording', () => {
     const ask = async () => {
       const { agent } = weatherAgent({ model: scriptedModel(['1', '2', '3', '4']), maxHistoryMessages: 2 });
       const recorded = useRecording(path);
-      // oxlint-disable-next-line no-await-in-loop -- a conversation
       for (const input of ['a', 'b', 'c', 'd']) expect((await recorded.run(agent, input)).status).toBe('answered');
     };
     await ask();

@@ -36,7 +36,6 @@ describe('a registry without an agent', () => {
   test('takes null for no arguments, as models send it', async () => {
     const registry = registryWith([fakeTool('look', [1])]);
     for (const none of [null, undefined, {}])
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
       expect(await registry.execute('look', none)).toEqual({ status: 'success', data: 1 });
     expect(await registry.execute('look', [])).toMatchObject({ status: 'error' });
   });
@@ -44,13 +43,11 @@ describe('a registry without an agent', () => {
   test('takes arguments as a model writes them, as text', async () => {
     const registry = registryWith([fakeTool('look', [1]), add()]);
     for (const none of ['null', ' ', '"null"', '{}'])
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
       expect(await registry.execute('look', none)).toEqual({ status: 'success', data: 1 });
     expect(await registry.execute('add', '{"a": "2", "b": 3}')).toEqual({ status: 'success', data: 5 });
     expect(await registry.execute('add', "{'a': 2,}")).toEqual({ status: 'success', data: 3 });
     expect(await registry.execute('add', { a: 2, b: 2 })).toEqual({ status: 'success', data: 4 });
     for (const unread of ['{"a": 2, "b": ', 'two and three', '[2, 3]', 5, true])
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
       expect(await registry.execute('add', unread)).toMatchObject({
         status: 'error',
         code: 'invalid-args',

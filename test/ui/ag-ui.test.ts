@@ -210,9 +210,7 @@ test('edited arguments that are no object are refused: the call does not run wit
   for (const payload of [{ editedArgs: '{"to":"printer","euros":1}' }, { editedArgs: [] }, { answer: { euros: 1 } }]) {
     const resume = [{ interruptId, status: 'resolved', payload: { approved: true, ...payload } }];
     const body = JSON.stringify({ threadId: 'bills', runId: 'r', messages: [], resume });
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     const answer = await client.fetch(client.url, { method: 'POST', body, headers: { user: 'ada' } });
-    // oxlint-disable-next-line no-await-in-loop -- see above
     expect(await answer.text()).toContain('"code":"bad-request"');
   }
   expect((await journal.list?.())?.[0]).toMatchObject({ toolsUsed: [], status: null });

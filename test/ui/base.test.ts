@@ -250,7 +250,6 @@ test('a reader gets what the model says between the groups, with the number of t
     complete: async (_request, { onToken }) => {
       for (const text of words) {
         onToken?.({ kind: 'text', text });
-        // oxlint-disable-next-line no-await-in-loop -- one word after the other
         await new Promise((resolve) => setTimeout(resolve, 30));
       }
       return { content: words.join('') };

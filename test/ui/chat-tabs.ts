@@ -51,7 +51,6 @@ export function textOf(message: UIMessage | undefined): string {
 export async function until(holds: () => boolean): Promise<void> {
   for (let tries = 0; !holds(); tries += 1) {
     if (tries > 10_000) throw new Error('It did not happen.');
-    // oxlint-disable-next-line no-await-in-loop -- looks until it is so
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

@@ -68,7 +68,6 @@ test.each([true, false])(
     const { chat } = tab(url, 'bills');
     await chat.sendMessage({ text: 'Pay.' });
     for (const ofChild of [first, !first])
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
       await chat.addToolApprovalResponse({ id: asked(chat, ofChild), approved: true });
     await until(() => textOf(chat.lastMessage).endsWith('All paid.'));
     expect(callsIn(chat).map(({ state }) => state)).toEqual(Array(3).fill('output-available'));

@@ -52,11 +52,8 @@ test('useChat shows a yes, a no and no answer to a question as what they are', a
     return { id: String(Reflect.get(Object(approval), 'id')), state: Reflect.get(Object(part), 'state'), approval };
   };
   for (const approved of [true, false]) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     await chat.sendMessage({ text: `Go, ${approved}.` });
-    // oxlint-disable-next-line no-await-in-loop -- see above
     await transport.answer('ask', [{ id: question().id, approved }]);
-    // oxlint-disable-next-line no-await-in-loop -- see above
     await chat.resumeStream();
     expect(question()).toMatchObject({
       state: approved ? 'output-available' : 'output-denied',

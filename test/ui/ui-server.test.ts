@@ -35,7 +35,6 @@ function slowModel(words: readonly string[]) {
       for (const [index, text] of words.entries()) {
         while (index >= state.allowed) {
           signal.throwIfAborted();
-          // oxlint-disable-next-line no-await-in-loop -- waits for its turn
           await new Promise((resolve) => setTimeout(resolve, 2));
         }
         onToken?.({ kind: 'text', text });
@@ -197,7 +196,6 @@ test('edited arguments that are no object are refused: the call does not run wit
     { messages: [{ id: 'm', role: 'assistant', parts: [part] }], edits: { [id]: args } },
   ]) {
     const answer = { method: 'POST', headers: { user: 'ada' }, body: JSON.stringify({ id: 'bills', ...body }) };
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     expect((await fetch(`${url}/api/chat`, answer)).status).toBe(400);
   }
   expect((await journal.list?.())?.[0]).toMatchObject({ toolsUsed: [], status: null });
@@ -277,7 +275,6 @@ test('a message that was edited is refused, for the history cannot be changed; s
   await chat.sendMessage({ text: 'Rome?' });
   const [first, , second] = chat.messages.map(({ id }) => id);
   for (const messageId of [second, first]) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     await chat.sendMessage({ text: 'Oslo?', ...(messageId === undefined ? {} : { messageId }) });
     expect(chat.error?.message).toBe('A message that was sent stays in the history as it was. Send a new one.');
   }
@@ -306,7 +303,7 @@ test('wrong options are refused at the first request, whatever it asks for', asy
   ];
   for (const [options, message] of wrong)
     for (const { serve } of [uiStream, agUi, runStream])
-      // oxlint-disable-next-line no-await-in-loop, typescript/no-unsafe-type-assertion -- one after the other; it is wrong
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it is wrong
       await expect(serve(agent, request(), options as { journal: JournalStore })).rejects.toThrow(message);
   expect(await journal.list?.()).toEqual([]);
 });

@@ -178,12 +178,11 @@ async function resumeOrphans(
     const { runId } = orphan;
     try {
       const live = Promise.withResolvers<null>();
-      // oxlint-disable-next-line no-await-in-loop -- others may take a run meanwhile: no more are held than are asked for
+      // Others may take a run meanwhile: no more are held than are asked for.
       const how = { context: await contextFor(orphan), tries: 0, after: undefined, onStable: () => live.resolve(null) };
       const run = carryOn(runId, how);
       // It was played to its end: another process was faster.
       const isOver = run.then(() => Promise.reject(new JournalError('run-locked', runId, 'the journal')));
-      // oxlint-disable-next-line no-await-in-loop -- see above
       await Promise.race([live.promise, isOver]);
       runs.push(run);
     } catch (error) {

@@ -38,7 +38,6 @@ export async function wakeRuns(
   const woken: WokenRun[] = [];
   for (const run of [...waiting, ...interrupted].toSorted(oldestFirst)) {
     if (woken.length >= limit) break;
-    // oxlint-disable-next-line no-await-in-loop -- one run after the other
     const one = await wake(run, due, { store, resume, contextFor });
     if (one !== null) woken.push(one);
   }

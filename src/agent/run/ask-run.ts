@@ -83,13 +83,11 @@ export async function askElsewhere<T>(
   let until = performance.now() + PATIENCE_MS;
   for (;;) {
     try {
-      // oxlint-disable-next-line no-await-in-loop -- one try after the other
       return await alone();
     } catch (error) {
       if (!(error instanceof JournalError) || error.code !== 'run-locked') throw error;
       if (store.requests === undefined || performance.now() > until) throw error;
     }
-    // oxlint-disable-next-line no-await-in-loop -- see above
     const answer = await store.requests.ask(runId, json.value, TAKEN_MS);
     if (answer?.later === true) until = performance.now() + PATIENCE_MS;
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it answers what was asked, see `answered`
@@ -142,13 +140,10 @@ async function beginOrQueue(
 ): Promise<void> {
   const until = performance.now() + SENDING_MS;
   for (let pause = 50; performance.now() < until; pause = Math.min(pause * 2, 1000)) {
-    // oxlint-disable-next-line no-await-in-loop -- one try after the other
     if (await begin()) return;
-    // oxlint-disable-next-line no-await-in-loop -- see above
     const last = await port.keeper?.last();
-    // oxlint-disable-next-line no-await-in-loop -- see above
     if (last != null && (await hasTaken(port, last.runId, { do: 'queue', id, input }))) return;
-    // oxlint-disable-next-line no-await-in-loop -- the other process is between two runs
+    // The other process is between two runs.
     await new Promise((resolve) => setTimeout(resolve, pause));
   }
 }

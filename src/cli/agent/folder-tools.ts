@@ -75,7 +75,7 @@ async function list(folder: string, bySize: boolean, signal: AbortSignal): Promi
   const found: { readonly name: string; readonly size: number | null }[] = [];
   for (const entry of entries) {
     signal.throwIfAborted();
-    // oxlint-disable-next-line no-await-in-loop -- a large folder must not take all threads of the file system
+    // A large folder must not take all threads of the file system.
     found.push({ name: entry.name, size: await sizeOf(folder, entry) });
   }
   found.sort((a, b) => (bySize ? (b.size ?? 0) - (a.size ?? 0) : 0) || (a.name < b.name ? -1 : 1));
@@ -125,7 +125,7 @@ async function search(folder: string, pattern: string, signal: AbortSignal): Pro
   let searched = 0;
   for (let next = folders.shift(); next !== undefined; next = folders.shift()) {
     signal.throwIfAborted();
-    // oxlint-disable-next-line no-await-in-loop -- folder by folder, until enough is found
+    // Folder by folder, until enough is found.
     for (const entry of await readdir(next, { withFileTypes: true }).catch((): Dirent[] => [])) {
       const path = join(next, entry.name);
       if (pathFits(wanted, relative(folder, path).toLowerCase().split(sep))) found.push(path);

@@ -19,14 +19,12 @@ export async function chatLoop(cli: CliAgent, talk: Talk, last: Before | null): 
   showNoQuestions(cli);
   if (!endsProcess(before)) console.error('Ask more, or type /help. Ctrl-D quits.');
   while (!endsProcess(before)) {
-    // oxlint-disable-next-line no-await-in-loop -- a conversation is one thing after the other
+    // A conversation is one thing after the other.
     const typed = await readQuestion({ interrupted: before.stoppedBy === 'SIGINT', begun: before.unsent });
     if (typed.kind === 'stopped') return EXIT_CODE.cancelled;
     if (typed.kind === 'left') return EXIT_CODE.answered;
     const command = slashCommand(typed.text);
-    // oxlint-disable-next-line no-await-in-loop -- as above
     if ((await command?.({ agent: cli.agent, talk })) === 'leave') return EXIT_CODE.answered;
-    // oxlint-disable-next-line no-await-in-loop -- as above
     before = command === null ? await answer(cli, talk, typed.text) : NOTHING;
   }
   return EXIT_CODE.cancelled;

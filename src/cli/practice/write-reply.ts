@@ -94,7 +94,6 @@ export async function writeReply(response: ServerResponse, reply: RenderedReply,
   response.writeHead(200, { 'content-type': type, 'cache-control': 'no-store' });
   const sent = sending.hangUp ? pieces.slice(0, pieces.length >> 1) : pieces;
   for (const piece of sent) {
-    // oxlint-disable-next-line no-await-in-loop -- the pace is the point
     if (sending.paceMs > 0) await wait(sending.paceMs);
     if (response.destroyed) return;
     response.write(piece);

@@ -11,7 +11,7 @@ export async function bisectAgents({ values, flags, positionals }: Arguments): P
   const [named = '', ...modules] = positionals;
   const { text } = await readRecordingOf(named, values.get('in'));
   const versions: Version[] = [];
-  // oxlint-disable-next-line no-await-in-loop -- in the order in which they were named
+  // In the order in which they were named.
   for (const module of modules) versions.push(await played(text, module, values.get('export')));
   const [one, other] = versions;
   if (one === undefined || other === undefined) return EXIT_CODE.usage;

@@ -100,19 +100,17 @@ export async function recoverKeptRuns(args: Arguments): Promise<number> {
   });
   try {
     while (ended.length < limit && !stop.signal.aborted) {
-      // oxlint-disable-next-line no-await-in-loop -- one run after the other: each may need a terminal
+      // One run after the other: each may need a terminal.
       const found = await cli.agent.resumeOrphans({ limit: 1, olderThan: seconds * 1000 });
       for (const { runId, error } of found.refused) refused.set(runId, describeThrown(error).message);
       const [run] = found.runs;
       if (run === undefined) break;
       current = run;
       if (stop.signal.aborted) void run.release();
-      // oxlint-disable-next-line no-await-in-loop -- as above
       const { status, reason, error } = await run;
       const end = reason === 'released' ? reason : status;
       ended.push({ runId: run.runId, status: end, ...(error === undefined ? {} : { error: error.message }) });
       // A run that waits or could not be written is still listed: it would be found again.
-      // oxlint-disable-next-line no-await-in-loop -- as above
       if (!(await hasEnded(place, run.runId))) break;
     }
   } finally {

@@ -113,7 +113,7 @@ function tallyOf({ head, lines }: Recording) {
 export async function normalizeRecordings({ values, flags, positionals }: Arguments): Promise<number> {
   const write = flags.has('write');
   for (const named of positionals) {
-    // oxlint-disable-next-line no-await-in-loop -- printed in the order in which they were named
+    // Printed in the order in which they were named.
     const { text: before, file } = await readRecordingOf(named, values.get('in'));
     if (write && file === null && named !== '-')
       throw new UsageError(`--write changes files, and '${escaped(named)}' is a run of a database.`);

@@ -28,7 +28,7 @@ interface Verdict {
 export async function validateRecordings({ values, flags, positionals }: Arguments): Promise<number> {
   const verdicts: Verdict[] = [];
   for (const file of positionals)
-    // oxlint-disable-next-line no-await-in-loop -- a run of ours may be large: one at a time in memory
+    // A run of ours may be large: one at a time in memory.
     verdicts.push(verdictOf(file, (await readRecordingOf(file, values.get('in'))).text));
   if (flags.has('json')) console.log(JSON.stringify(verdicts.length === 1 ? verdicts[0] : verdicts));
   else console.log(verdicts.map(verdictText).join('\n'));

@@ -105,7 +105,6 @@ export async function pruneRuns({ values, flags }: Arguments): Promise<number> {
   const dryRun = flags.has('dry-run');
   const removed: string[] = [];
   for (const { runId } of beyond(await store.list(), { maxRuns, maxAgeDays }))
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     if (dryRun || (await isRemoved(store, runId))) removed.push(runId);
   if (flags.has('json')) console.log(JSON.stringify({ removed }));
   else console.log(removedText(removed, dryRun));

@@ -25,7 +25,7 @@ export async function checkedRuns(
   const heads = await headsOf(file, exported);
   const open = (await store.list(agent === undefined ? {} : { agent })).filter(({ state }) => state !== 'ended');
   const checked: CheckedRun[] = [];
-  // oxlint-disable-next-line no-await-in-loop -- one after the other: a recording may be large
+  // One after the other: a recording may be large.
   for (const run of open) checked.push(...(await checkedRun(store, run, heads)));
   return checked;
 }
@@ -35,13 +35,12 @@ async function headsOf(file: string, exported: string | undefined): Promise<Read
   const heads = new Map<string, RunRecord>();
   for (const { agent, close } of await loadAgents(file, exported)) {
     try {
-      // oxlint-disable-next-line no-await-in-loop -- their servers may be the same
+      // Their servers may be the same.
       const { head } = await agent[EXPLORE]('Check.');
       if (heads.has(head.agent))
         throw new UsageError(`'${file}' exports several agents named '${head.agent}'. Name one with --export.`);
       heads.set(head.agent, head);
     } finally {
-      // oxlint-disable-next-line no-await-in-loop -- as above
       await close();
     }
   }

@@ -44,7 +44,6 @@ export async function assertJournalConformance(
   const { journalRules } = await import('./journal-rules.ts');
   const [kept, skipped]: [string[], string[]] = [[], []];
   for (const [rule, check] of Object.entries(journalRules)) {
-    // oxlint-disable-next-line no-await-in-loop -- one rule after the other
     const isChecked = await inTime(rule, options.timeoutMs, async () => check({ store: await fresh(given), options }));
     (isChecked ? kept : skipped).push(rule);
   }

@@ -28,7 +28,6 @@ export async function assertEngineConformance(
   const [kept, skipped]: [string[], string[]] = [[], []];
   for (const [rule, check] of Object.entries(engineRules)) {
     const runId = `${rule}-${crypto.randomUUID()}`;
-    // oxlint-disable-next-line no-await-in-loop -- one rule after the other
     const isChecked = await inTime(rule, options.timeoutMs, () => check(engine, runId));
     (isChecked ? kept : skipped).push(rule);
   }

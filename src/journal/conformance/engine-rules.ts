@@ -141,9 +141,7 @@ const closing: EngineRule = async (engine, runId) => {
 const MOST_TRIES = 5;
 
 const timers: EngineRule = async (engine, runId) => {
-  for (let tries = 1; tries <= MOST_TRIES; tries++)
-    // oxlint-disable-next-line no-await-in-loop -- one try after the other
-    if (await showsTimers(engine, `${runId}-${tries}`)) break;
+  for (let tries = 1; tries <= MOST_TRIES; tries++) if (await showsTimers(engine, `${runId}-${tries}`)) break;
   return true;
 };
 

@@ -29,14 +29,12 @@ const oneWriter: JournalRule = async ({ store, options }) => {
   const { journal } = await waitingRun(store, 'run');
   const others = [store, ...(options.reopen === undefined ? [] : [await options.reopen(store)])];
   for (const other of others) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     await expectCode(async () => other.take?.('run'), ['run-locked'], '`take` of a run that is being written');
     const anew = async (): Promise<void> => {
       const second = begin(other, 'run');
       second.open(effectOf(A), yielding(1));
       await second.next();
     };
-    // oxlint-disable-next-line no-await-in-loop -- as above
     await expectCode(anew, ['run-exists', 'run-locked'], '`open` of a run that is being written');
   }
   await journal.abandon?.();
@@ -133,7 +131,6 @@ const largeValues: JournalRule = async ({ store }) => {
   const journal = begin(store, 'run');
   for (const [index, value] of [large, odd, large].entries()) {
     journal.open(effectOf(`agent/a/callTool#${index + 1}`), yielding(value));
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     await journal.next();
   }
   const valuesIn = (lines: readonly RecordLine[]): readonly Json[] =>
@@ -156,7 +153,6 @@ const manyWriters: JournalRule = async ({ store, options: { writers = 1000 } }) 
   await Promise.all(ids.map((runId, index) => wholeRun(store, runId, { value: index })));
   const expected = ['run', 'start agent/toolCall/callTool#1', 'outcome agent/toolCall/callTool#1', 'end'];
   for (const [index, runId] of ids.entries()) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     const records = await recordsIn(store, runId);
     expectSame(outline(records), expected, `the records of ${runId}, one of ${writers} written at once`);
     const [outcome] = records.filter((record) => record.t === 'outcome');

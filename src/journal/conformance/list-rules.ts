@@ -92,7 +92,6 @@ const filters: JournalRule = async ({ store }) => {
     [{ limit: 0 }, []],
   ];
   for (const [query, found] of cases)
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     expectSame((await idsOf(store, query)).toSorted(), found, `the runs of list(${JSON.stringify(query)})`);
   return true;
 };
@@ -103,7 +102,6 @@ const paging: JournalRule = async ({ store }) => {
   // Two pairs have the same time: then the id decides, from the last on.
   const times = ['2024-01-01', '2024-01-03', '2024-01-03', '2024-01-02', '2024-01-05', '2024-01-05', '2024-01-04'];
   for (const [index, day] of times.entries())
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     await wholeRun(store, `r${index}`, { at: `${day}T00:00:00.000Z`, agent: index === 6 ? 'other' : 'sample' });
   const newest = ['r5', 'r4', 'r6', 'r2', 'r1', 'r3', 'r0'];
   expectSame(await idsOf(store, {}), newest, 'a list, newest first');
@@ -111,7 +109,6 @@ const paging: JournalRule = async ({ store }) => {
   const pages: (readonly string[])[] = [];
   let after: RunSummary | undefined;
   do {
-    // oxlint-disable-next-line no-await-in-loop -- each page needs the one before
     const page = await list({ limit: 2, after, agent: 'sample' });
     pages.push(page.map(({ runId }) => runId));
     after = page.at(-1);
@@ -136,11 +133,8 @@ const dueRuns: JournalRule = async ({ store }) => {
     const { perform, launched } = held();
     journal.open(effectOf('agent/a/callTool#1', ms === undefined ? {} : { ms }), perform);
     const next = journal.next();
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     if (ms === undefined) await Promise.race([launched, next]);
-    // oxlint-disable-next-line no-await-in-loop -- as above
     else await new Promise((resolve) => setTimeout(resolve, 50));
-    // oxlint-disable-next-line no-await-in-loop -- as above
     await journal.abandon?.();
   }
   await abandonedRun(store, 'answered', { at });

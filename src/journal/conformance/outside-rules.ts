@@ -30,9 +30,7 @@ const revisions: JournalRule = async ({ store, options }) => {
   const journal = begin(store, 'run');
   for (const id of [A, B]) {
     journal.open(effectOf(id), yielding('x'));
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     await journal.next();
-    // oxlint-disable-next-line no-await-in-loop -- as above
     await look('behind an outcome');
   }
   const said = journal.send({ type: 'said' });

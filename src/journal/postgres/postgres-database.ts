@@ -180,7 +180,6 @@ export class PostgresDatabase {
     for (let pause = 20; ; pause = Math.min(pause * 2, 1000)) {
       const isNaming = this.#isNaming;
       try {
-        // oxlint-disable-next-line no-await-in-loop -- one try after the other
         return await this.#once(name, text, values);
       } catch (error) {
         // A pooler, or whoever resets connections between statements, forgets what was prepared.
@@ -188,7 +187,6 @@ export class PostgresDatabase {
         if (isForgotten) this.#isNaming = false;
         else if (!isPassing(error)) throw error;
         const isLate = performance.now() + pause > until;
-        // oxlint-disable-next-line no-await-in-loop -- as above
         if (!isLate) await wait(pause);
         if (isLate || closings !== this.#closings) throw new JournalError('store-unreachable', null, this.place, error);
       }

@@ -214,9 +214,7 @@ class PostgresStore {
   async prune({ maxRuns, maxAgeDays }: PruneLimits): Promise<number> {
     let count = 0;
     for (;;) {
-      // oxlint-disable-next-line no-await-in-loop -- some at a time
       const ids = await this.#runs.prunable(maxRuns, maxAgeDays);
-      // oxlint-disable-next-line no-await-in-loop -- as above
       const removed = ids.length === 0 ? [] : await this.#runs.remove(ids);
       count += removed.length;
       if (removed.length === 0) return count;

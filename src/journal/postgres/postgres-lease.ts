@@ -132,7 +132,7 @@ export class PostgresLease {
 
   async #giveBack(): Promise<void> {
     for (const [token, name] of this.#abandonedNames) {
-      // oxlint-disable-next-line no-await-in-loop -- there is hardly ever more than one
+      // There is hardly ever more than one.
       await this.#free(name, token);
       this.#abandonedNames.delete(token);
       this.leave(token);

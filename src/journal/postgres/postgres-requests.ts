@@ -48,19 +48,16 @@ export class PostgresRequests implements RunRequests {
       for (;;) {
         const said = new Promise<void>((resolve) => this.#asked.set(id, resolve));
         this.#watch();
-        // oxlint-disable-next-line no-await-in-loop -- one look after the other
         const [row] = await this.#database.query(null, 'select answer from $s.requests where id = $1', [id]);
         const answer = jsonIn(row?.['answer']);
         if (answer !== null) return answer;
         const now = performance.now();
         if (until === Number.POSITIVE_INFINITY && now >= withdrawAt) {
-          // oxlint-disable-next-line no-await-in-loop -- as above
           if (await this.#take(id, 'withdrawn')) return null;
           until = withdrawAt + ANSWER_MS;
         }
         if (now >= until) return null;
         const left = Math.min(LOOK_MS, (until === Number.POSITIVE_INFINITY ? withdrawAt : until) - now);
-        // oxlint-disable-next-line no-await-in-loop -- as above
         await Promise.race([said, new Promise((resolve) => setTimeout(resolve, Math.max(1, left)))]);
       }
     } finally {

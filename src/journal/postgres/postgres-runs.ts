@@ -62,7 +62,6 @@ export class PostgresRuns {
     let { after } = asked;
     while (found.length < limit) {
       const count = Math.min(PAGE, limit - found.length);
-      // oxlint-disable-next-line no-await-in-loop -- each page needs the one before
       const rows = await this.#page({ ...asked, after }, count);
       const page = rows.map((row) => summaryOfRun(row));
       found.push(...page.filter((run) => matches(run, query)));
@@ -170,7 +169,6 @@ export async function sweep(database: PostgresDatabase, gone: readonly PostgresR
   ];
   for (const [text, keys] of sweeping) {
     if (keys.size === 0) continue;
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     await database.query(null, text, [[...keys]]).catch((error: unknown) => {
       // One of them is needed again: it is swept with its last user.
       if (sqlStateOf(error) !== '23503') throw error;

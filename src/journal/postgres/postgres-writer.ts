@@ -121,9 +121,7 @@ export class PostgresWriter {
       if (error instanceof JournalError || only === undefined) throw error;
       if (more.length === 0) return only.failed(error);
       // What cannot be written fails alone.
-      for (const one of batch)
-        // oxlint-disable-next-line no-await-in-loop -- one after the other
-        await this.#write([one]);
+      for (const one of batch) await this.#write([one]);
     }
   }
 
@@ -134,7 +132,7 @@ export class PostgresWriter {
     const own = new Set(written);
     for (const one of batch) {
       if (one.replaces === undefined) continue;
-      // oxlint-disable-next-line no-await-in-loop -- there is hardly ever more than one
+      // There is hardly ever more than one.
       if (await replaceLines(this.#database, one)) own.add(one.token);
     }
     return own;

@@ -61,12 +61,10 @@ export class PolledRequests implements RunRequests {
         const answer = this.#table.answerTo(kept);
         if (answer !== null) return answer;
         if (until === Number.POSITIVE_INFINITY && performance.now() >= withdrawAt) {
-          // oxlint-disable-next-line no-await-in-loop -- one look after the other
           if ((await this.#table.take(kept)) !== null) return null;
           until = withdrawAt + ANSWER_MS;
         }
         if (performance.now() >= until) return null;
-        // oxlint-disable-next-line no-await-in-loop -- see above
         await new Promise((resolve) => setTimeout(resolve, ASK_MS));
       }
     } finally {

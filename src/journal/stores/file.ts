@@ -79,7 +79,6 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
       summaries.keep(ids, files.pathOf);
       // One after the other: a folder may hold more files than a process may open.
       for (const runId of conversations.among(ids, query))
-        // oxlint-disable-next-line no-await-in-loop -- see above
         runs.push(...(await summaryOfFile(files, runId, { summaries, query })));
       conversations.keep(ids, query);
       return selectRuns(runs, query);

@@ -29,7 +29,6 @@ export function runPruner(files: RunFiles, limits: PruneLimits): () => Promise<v
     try {
       while (asked) {
         asked = false;
-        // oxlint-disable-next-line no-await-in-loop -- one pass after the other
         await inSlices(pruned(files, maxRuns, Date.now() - maxAgeDays * DAY_MS));
       }
     } finally {
@@ -47,7 +46,7 @@ async function inSlices(steps: Iterable<void>): Promise<void> {
   let began = performance.now();
   for (const _step of steps) {
     if (performance.now() - began < SLICE_MS) continue;
-    // oxlint-disable-next-line no-await-in-loop -- others have their turn
+    // Others have their turn.
     await nextTurn();
     began = performance.now();
   }

@@ -228,7 +228,6 @@ async function patientlyLater<T>(work: () => T): Promise<T> {
     } catch (error) {
       if (!isBusy(error) || performance.now() > until) throw error;
     }
-    // oxlint-disable-next-line no-await-in-loop -- one try after the other
     await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 4));
   }
 }

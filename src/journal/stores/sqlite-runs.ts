@@ -121,7 +121,7 @@ export class RunTables {
           found.set(summary.runId, summary);
         }
         if (performance.now() - rested < 20) continue; // ms
-        // oxlint-disable-next-line no-await-in-loop -- lets others work
+        // Lets others work.
         await new Promise((resolve) => setImmediate(resolve));
         rested = performance.now();
       }

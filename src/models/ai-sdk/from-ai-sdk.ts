@@ -114,7 +114,6 @@ async function readStream(
   if (signal.aborted) stop();
   try {
     for (;;) {
-      // oxlint-disable-next-line no-await-in-loop -- parts come one after the other
       const { done, value } = await Promise.resolve(parts.read()).catch(brokeOff);
       signal.throwIfAborted();
       if (done) return;

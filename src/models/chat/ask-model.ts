@@ -51,7 +51,7 @@ export async function askModel(to: Destination, request: ModelRequest, io: Model
   for (;;) {
     const without = suspected.length === 0 ? memory.refused : new Set([...memory.refused, ...suspected]);
     const sent = encodeRequest(request, { model, without, isOpenAI, extra, state });
-    // oxlint-disable-next-line no-await-in-loop -- each try depends on what the last one taught
+    // Each try depends on what the last one taught.
     const result = await sendRequest({ client, endpoint, body: sent.body, responseMs, io });
     if (result.kind === 'reply') {
       rememberSuccess(memory, sent.withTools, suspected);
@@ -68,7 +68,6 @@ export async function askModel(to: Destination, request: ModelRequest, io: Model
     } else if (lesson.kind === 'no-tools') {
       throw noTools(to, result, lesson.isSure);
     } else {
-      // oxlint-disable-next-line no-await-in-loop -- ends the loop
       throw await lastFailure(to, result, { withTools: sent.withTools, signal: io.signal });
     }
   }

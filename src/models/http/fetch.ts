@@ -34,7 +34,6 @@ export function readBody(response: Response, onText: (text: string) => void): Bo
 async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>, onText: (text: string) => void): Promise<void> {
   const decoder = new TextDecoder();
   for (;;) {
-    // oxlint-disable-next-line no-await-in-loop -- pieces come one after the other
     const { done, value } = await reader.read();
     if (done) break;
     onText(decoder.decode(value, { stream: true }));

@@ -106,7 +106,6 @@ class Search {
         return;
       }
       if (node.depth >= this.#maxDepth) this.#tooDeep++;
-      // oxlint-disable-next-line no-await-in-loop -- one state after the other
       else await this.#leave(node);
     }
   }
@@ -119,7 +118,7 @@ class Search {
       run.tell(choice);
       const next = this.#arrive(run, since, node, choice);
       if (next !== null) this.#queue.push(next);
-      // oxlint-disable-next-line no-await-in-loop -- lets others have the thread
+      // Lets others have the thread.
       await this.#breathe();
     }
   }
@@ -157,7 +156,7 @@ class Search {
       const from = this.#queue[Math.floor(random() * this.#queue.length)];
       if (from === undefined) return;
       this.#wander(this.#walkTo(from), random);
-      // oxlint-disable-next-line no-await-in-loop -- lets others have the thread
+      // Lets others have the thread.
       await this.#breathe();
     }
   }

@@ -74,7 +74,7 @@ export class Shrinking<Run extends SmallerRun> {
     let [before, keys] = [Infinity, this.#keys];
     while (this.#size < before || keys !== this.#keys) {
       [before, keys] = [this.#size, this.#keys];
-      // oxlint-disable-next-line no-await-in-loop -- each begins with what the one before has left
+      // Each begins with what the one before has left.
       await this.#round();
     }
     const limit = Math.max(this.#smallest.records, this.#found * SMALL);
@@ -95,7 +95,7 @@ export class Shrinking<Run extends SmallerRun> {
     const count = this.#left.requests.length;
     for (let size = count; size >= 1; size = Math.floor(size / 2)) {
       const requests = this.#left.requests.slice(0, -size);
-      // oxlint-disable-next-line no-await-in-loop -- each begins with what the one before has left
+      // Each begins with what the one before has left.
       await this.#holdsWith(requests);
     }
   }
@@ -119,7 +119,7 @@ export class Shrinking<Run extends SmallerRun> {
       const { without } = this.#left;
       const calls = Array.from({ length: count }, (_, index) => `without call ${request}.${index + 1}`);
       const rest = calls.filter((call) => !without.includes(call));
-      // oxlint-disable-next-line no-await-in-loop -- each begins with what the one before has left
+      // Each begins with what the one before has left.
       await fewest(rest, async (left) => {
         const gone = rest.filter((call) => !left.includes(call));
         return left.length > 0 && this.#holds({ without: [...without, ...gone] }, this.#smallest.records - 1);
@@ -144,7 +144,6 @@ export class Shrinking<Run extends SmallerRun> {
       );
       for (const place of places) {
         const keys = this.#keys.with(index, `${place}!`);
-        // oxlint-disable-next-line no-await-in-loop -- the first that does is taken
         if (await this.#holds({}, this.#smallest.records, keys)) break;
       }
     }
@@ -166,12 +165,10 @@ export class Shrinking<Run extends SmallerRun> {
     const left = { ...this.#left, ...change };
     let names = keys;
     for (let move = 0; move < MOST_MOVES && this.#spent < MOST_RECORDS; move++) {
-      // oxlint-disable-next-line no-await-in-loop -- what came of one says what the next is
       const tried = await this.#tries(new Set(this.#only(left, names)), limit);
       this.#spent += tried.records;
       if (tried.isSame && tried.records <= limit) {
         const isSmaller = left.requests !== this.#left.requests || left.without !== this.#left.without;
-        // oxlint-disable-next-line no-await-in-loop -- as above
         if (this.#needsDraws && isSmaller && (await this.#isSame(left, 10 * this.#found))) return false;
         [this.#smallest, this.#left, this.#keys] = [tried, left, names];
         return true;

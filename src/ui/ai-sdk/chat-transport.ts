@@ -212,7 +212,6 @@ class ChatServer {
           if (last !== '') after.set('last-event-id', last);
           const post = last === '' ? again : undefined;
           const url = post === undefined ? this.addressOf(chatId, 'stream', run) : this.api;
-          // oxlint-disable-next-line no-await-in-loop -- one connection after the other
           response = await this.request(url, { post, headers: after, signal });
           if (response.status === 204) return;
         }
@@ -236,7 +235,6 @@ class ChatServer {
       const ms = RETRIES_MS[failures++];
       if (ms === undefined) throw new TypeError('network error: the stream ended early');
       response = null;
-      // oxlint-disable-next-line no-await-in-loop -- see above
       await new Promise((resolve) => setTimeout(resolve, ms));
     }
   }

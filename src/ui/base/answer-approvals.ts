@@ -103,7 +103,7 @@ export async function writeReplies(
     if (call === undefined) continue;
     const said = reason === undefined || reason === '' ? {} : { reason };
     const how = { ...(args === undefined ? {} : { args }), ...(always === undefined ? {} : { always }), ...said };
-    // oxlint-disable-next-line no-await-in-loop -- in the order of the request
+    // In the order of the request.
     const taken = await (approved ? agent.approve(runId, call.callId, how) : agent.reject(runId, call.callId, reason));
     if (!taken) failed += 1;
   }

@@ -101,7 +101,6 @@ export class Chat {
    */
   async run(input: RunInput, metadata: JsonObject): Promise<ChatStart> {
     if (Object.keys(metadata).length === 0) return this.#begun(await this.last(), input, metadata);
-    /* oxlint-disable no-await-in-loop -- one try after the other */
     for (let tries = 0; ; tries += 1) {
       const again = await this.last(metadata);
       if (again !== null) return { ok: true, runId: again.runId };
@@ -112,7 +111,6 @@ export class Chat {
       if (start.ok || ms === undefined || !/^(?:over|kept|conversation-busy)$/.test(start.code)) return start;
       await new Promise((resolve) => setTimeout(resolve, ms));
     }
-    /* oxlint-enable no-await-in-loop */
   }
 
   async #queued({ runId }: RunSummary, input: RunInput, metadata: JsonObject): Promise<ChatStart> {
@@ -176,14 +174,12 @@ export class Chat {
   async #resumed(): Promise<RunRefused | null> {
     for (const ms of BUSY_MS) {
       try {
-        // oxlint-disable-next-line no-await-in-loop -- one try after the other
         await this.#conversation.resume({ context: this.#options.context, park: true });
         return null;
       } catch (error) {
         const { code = 'internal', message = String(error) }: Partial<RunRefused> = Object(error);
         if (!/^(?:agent|conversation)-busy$/.test(code)) return { code, message };
       }
-      // oxlint-disable-next-line no-await-in-loop -- see above
       await new Promise((resolve) => setTimeout(resolve, ms));
     }
     return null;
@@ -195,7 +191,6 @@ export class Chat {
     for (;;) {
       if (isOver) return over;
       if (drivenRun(this.#options.journal, runId) !== null) return null;
-      // oxlint-disable-next-line no-await-in-loop -- looks until it is there
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     }
   }

@@ -40,7 +40,6 @@ export async function* clientTexts(
   let next = feed.next();
   try {
     for (;;) {
-      // oxlint-disable-next-line no-await-in-loop -- one thing after the other
       const fed: IteratorResult<RunFed, unknown> | 'waited' = await (isWaiting
         ? Promise.race([next, pause(WAITING_MS)])
         : next);

@@ -92,7 +92,6 @@ class PlayedRun {
           yield { groups, run, isWhole };
           if (run.isOver || run.problem !== null) return;
         } else if (this.#isRead) return;
-        // oxlint-disable-next-line no-await-in-loop -- batch by batch
         else await Promise.race([next, gone]);
       }
     } finally {
@@ -169,7 +168,6 @@ class PlayedRun {
       this.#isBehind = index < fresh.length - 1;
       if (!this.#isBehind || performance.now() < until) continue;
       this.#looked();
-      // oxlint-disable-next-line no-await-in-loop -- part by part
       await new Promise((resolve) => setTimeout(resolve));
       until = performance.now() + PART_MS;
     }

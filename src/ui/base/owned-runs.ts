@@ -105,11 +105,10 @@ export async function* wholeRuns(
 ): AsyncGenerator<WholeRun> {
   let until = performance.now() + PART_MS;
   for (const { runId } of await runsOfChat(journal, chatId, { owner, limit })) {
-    // oxlint-disable-next-line no-await-in-loop -- one run after the other
     const whole = await wholeRun(journal, runId);
     if (whole !== null) yield whole;
     if (performance.now() < until) continue;
-    // oxlint-disable-next-line no-await-in-loop -- many short runs hold up others as one long run does
+    // Many short runs hold up others as one long run does.
     await new Promise((resolve) => setTimeout(resolve));
     until = performance.now() + PART_MS;
   }

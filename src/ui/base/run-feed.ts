@@ -79,10 +79,8 @@ export async function begun(journal: Followed, runId: string, mayCome: () => boo
   // It may stand in line for minutes.
   for (let ms = 2; ; ms = Math.min(ms * 1.2, 200)) {
     const isLast = !mayCome();
-    // oxlint-disable-next-line no-await-in-loop -- looks until it is there
     if ((await journal.read?.(runId)) != null) return true;
     if (isLast) return false;
-    // oxlint-disable-next-line no-await-in-loop -- see above
     await new Promise((resolve) => setTimeout(resolve, ms));
   }
 }
@@ -109,7 +107,6 @@ export async function* runFeed(
       // What is recorded comes first.
       const changes = texts === null ? [] : [isNew ? Promise.resolve('text' as const) : texts.changed];
       const first: IteratorResult<GroupBatch, unknown> | 'text' | 'idle' | { readonly refused: RunRefused } =
-        // oxlint-disable-next-line no-await-in-loop -- one thing after the other
         await Promise.race([coming, ...changes, idle.over, ...(isWhole && refusal !== undefined ? [refusal] : [])]);
       idle.stop();
       if (first === 'idle') yield { kind: 'idle' };

@@ -70,7 +70,6 @@ export function sseResponse(
       pull: async (controller) => {
         let next = await texts.next();
         // A pull that gives nothing is not repeated by the stream.
-        // oxlint-disable-next-line no-await-in-loop -- one text after the other
         while (next.done !== true && next.value === '') next = await texts.next();
         if (next.done === true) controller.close();
         else controller.enqueue(encoder.encode(next.value));

@@ -66,7 +66,6 @@ function heapUsed(): number {
 async function held<T>(count: number, make: () => T | Promise<T>): Promise<number> {
   const kept: Awaited<T>[] = [];
   for (let made = 0; made < count; made += 1) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     kept.push(await make());
   }
   const holding = heapUsed();
@@ -98,7 +97,6 @@ const figures = {
     await Promise.all(talk(0, 100));
     await Promise.all(talk(100, 200));
     const before = heapUsed();
-    // oxlint-disable-next-line no-await-in-loop -- a hundred at once
     for (let from = 200; from < 500; from += 100) await Promise.all(talk(from, from + 100));
     const grown = heapUsed() - before;
     await agent.close();
@@ -108,9 +106,8 @@ const figures = {
   'a run of 10 turns that has ended, without a full collection': async () => {
     const runs = async (count: number): Promise<void> => {
       for (let run = 0; run < count; run += 1) {
-        // oxlint-disable-next-line no-await-in-loop -- one after the other
         await runOf(10);
-        // oxlint-disable-next-line no-await-in-loop -- what weak references point to is kept until the event loop turns
+        // What weak references point to is kept until the event loop turns.
         await new Promise((resolve) => setImmediate(resolve));
         // Twice, so that what survives is old.
         globalThis.gc?.({ type: 'minor' });
@@ -126,10 +123,8 @@ const figures = {
   },
   'a process after many calls': async () => {
     const [turns = 0, warm = 0, rounds = 0] = process.argv.slice(3).map(Number);
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     for (let round = 0; round < warm; round += 1) await manyCalls(turns);
     const before = heapUsed();
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     for (let round = 0; round < rounds; round += 1) await manyCalls(turns);
     return heapUsed() - before;
   },
@@ -137,6 +132,5 @@ const figures = {
 
 for (const [name, measure] of Object.entries(figures)) {
   if (name !== process.argv[2]) continue;
-  // oxlint-disable-next-line no-await-in-loop -- the one that was asked for
   console.log(JSON.stringify(await measure()));
 }

@@ -46,10 +46,8 @@ describe.each(KINDS)('a conversation in a journal: %s', (kind) => {
       for (const [n, one] of racers.entries()) one.say(`from ${n}`);
       const all = racers.map(async (one) => ended.push(await one.line()));
       // The one that has it keeps it until the last of the others has begun.
-      // oxlint-disable-next-line no-await-in-loop -- one round after the other
       await vi.waitUntil(() => ended.length >= 3, { timeout: 60_000 });
       for (const one of racers) one.say('');
-      // oxlint-disable-next-line no-await-in-loop -- as above
       await Promise.all(all);
       expect(ended).toEqual([...Array(3).fill('failed conversation-busy'), `answered ${round}`]);
     }
@@ -108,7 +106,6 @@ test('runs of a conversation are ordered, even where the clock stands still', as
   const { agent } = echoing({ journal });
   const inputs = Array.from({ length: 20 }, (_, n) => `say ${n}`);
   for (const input of inputs) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     await agent.conversation('c').run(input, { runId: `run-${20 - inputs.indexOf(input)}` });
   }
   const runs = await agent.conversation('c').runs();

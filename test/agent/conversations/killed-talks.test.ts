@@ -30,9 +30,7 @@ test.concurrent.each(['file', 'sqlite'] as const)(
     const log = join(folder.path, 'accepted');
     const random = randomOf(seedOr(20261122));
     const talking = { kind, place, log, conversations: CONVERSATIONS };
-    for (let life = 0; life < LIVES; life++)
-      // oxlint-disable-next-line no-await-in-loop -- one process after the other
-      await talked({ ...talking, life, isLast: false }, random() * TALK_MS);
+    for (let life = 0; life < LIVES; life++) await talked({ ...talking, life, isLast: false }, random() * TALK_MS);
     await talked({ ...talking, life: LIVES, isLast: true }, null);
 
     const store = openStore(kind, place);
@@ -42,12 +40,9 @@ test.concurrent.each(['file', 'sqlite'] as const)(
     const returned: string[] = [];
     for (const id of CONVERSATIONS) {
       const conversation = reader.conversation(id);
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
       for (const { content, role } of await conversation.history) if (role === 'user') delivered.push(String(content));
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
       for (const { runId, state } of await conversation.runs()) {
         expect([runId, state]).toEqual([runId, 'ended']);
-        // oxlint-disable-next-line no-await-in-loop -- one after the other
         const recording = await store.read(runId);
         const end = JSON.stringify(recording?.lines.at(-1));
         for (const [, sent = ''] of end.matchAll(/"id":"([^"]+)","text":"[^"]*","kind":"steer"/g)) returned.push(sent);

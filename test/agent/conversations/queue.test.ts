@@ -52,9 +52,8 @@ describe('a queued message', () => {
     await agent.close();
     const next = echoing({ journal });
     for (const _time of [1, 2]) {
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
       expect(await next.agent.resume(run.runId)).toMatchObject({ status, undelivered: before.undelivered });
-      // oxlint-disable-next-line no-await-in-loop -- what would begin does so a little later
+      // What would begin does so a little later.
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
     expect(next.model.requests).toEqual([]);

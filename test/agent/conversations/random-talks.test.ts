@@ -150,12 +150,9 @@ class Talk {
     const last = this.#started();
     const talk = last.conversation('c');
     for (let quiet = 0; quiet < 3;) {
-      // oxlint-disable-next-line no-await-in-loop -- until nothing is left
       const [waiting, resumed] = [await this.#approved(last), await talk.resume({ park: true }).catch(() => 'busy')];
-      // oxlint-disable-next-line no-await-in-loop -- see above
       const open = (await talk.runs()).filter(({ state }) => state !== 'ended');
       quiet = waiting === 0 && resumed === null && open.length === 0 ? quiet + 1 : 0;
-      // oxlint-disable-next-line no-await-in-loop -- see above
       await pause(5);
     }
     await Promise.all(this.#others);
@@ -230,16 +227,12 @@ test.each(KINDS)(
         return pools[pools.push(postgresJournal(server.url, { schema: `talk_${seed}`, migrate: true })) - 1] ?? memory;
       };
       const talk = new Talk(seed, open);
-      // oxlint-disable-next-line no-await-in-loop -- one act after the other
       for (let act = 0; act < ACTS; act++) await talk.act();
       // What comes to a run that another process takes at that moment is on its way for some seconds.
-      // oxlint-disable-next-line no-await-in-loop -- one talk after the other
       await expect
         .poll(() => talk.ended(), { message: `seed ${seed}`, interval: 500 })
         .toEqual({ lost: [], unwanted: [], twice: [], calls: [] });
-      // oxlint-disable-next-line no-await-in-loop -- see above
       await talk.close();
-      // oxlint-disable-next-line no-await-in-loop -- see above
       await Promise.all(pools.map((pool) => pool.close()));
     }
   },

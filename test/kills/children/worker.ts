@@ -8,7 +8,6 @@ const journal = postgresJournal(url, { leaseMs: 2000 });
 const agent = workerAgent(journal, (line) => appendFileSync(log, `${process.pid} ${line}\n`));
 let live = 0;
 for (;;) {
-  // oxlint-disable-next-line no-await-in-loop -- one look after the other
   const { runs, refused } = await agent.resumeOrphans({ limit: Math.max(0, atOnce - live) });
   for (const { runId, error } of refused) appendFileSync(log, `${process.pid} ${runId} refused ${String(error)}\n`);
   for (const run of runs) {
@@ -17,6 +16,5 @@ for (;;) {
       live -= 1;
     });
   }
-  // oxlint-disable-next-line no-await-in-loop -- as above
   await new Promise((resolve) => setTimeout(resolve, 100));
 }

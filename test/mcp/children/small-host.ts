@@ -17,7 +17,7 @@ const form = FORMS.find((known) => known === wanted) ?? 'stdio';
 const good = createMcpConnection('good', hostileEntry());
 for (const one of cases) {
   const [mode = 'normal', tool = 'echo'] = one.split('/');
-  // oxlint-disable-next-line no-await-in-loop -- one after the other: the memory is for one
+  // One after the other: the memory is for one.
   console.log(JSON.stringify({ case: one, ...(await outcomeOf(mode, tool)) }));
 }
 await good.disconnect();
@@ -33,7 +33,6 @@ async function outcomeOf(mode: string, tool: string): Promise<object> {
   });
   const { status, messages } = await agent.run('Use both.');
   // A stream beside the calls is read while they are made.
-  // oxlint-disable-next-line no-await-in-loop -- until it has failed
   if (mode === 'endless-stream') while (agent.mcp.bad?.state !== 'FAILED') await wait(20);
   const { state, error } = agent.mcp.bad ?? {};
   const sent = model.requests[0]?.tools?.length ?? 0;

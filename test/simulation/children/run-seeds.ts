@@ -13,7 +13,7 @@ async function firstFailure(): Promise<string | null> {
       const budgetMs = seconds * 1000 - (performance.now() - began);
       if (budgetMs <= 0) return null;
       const list = Array.from({ length: size }, (_, index) => from + index);
-      // oxlint-disable-next-line no-await-in-loop -- one after the other: time is the whole process's
+      // One after the other: time is the whole process's.
       const { failures } = await simulate(agent, { ...options, seeds: list, budgetMs, maxFailures: 1 });
       const [failure] = failures;
       if (failure !== undefined)

@@ -9,7 +9,7 @@ for (const { name, agent, options } of LONG_SUBJECTS) {
   const budgetMs = seconds * 1000 - (performance.now() - began);
   if (budgetMs <= 0) break;
   const list = Array.from({ length: seeds }, (_, index) => index + 1);
-  // oxlint-disable-next-line no-await-in-loop -- one after the other: time is the whole process's
+  // One after the other: time is the whole process's.
   const failure = await shrunkFailure(name, agent, { ...options, seeds: list, budgetMs });
   if (failure !== null) shrunk.push(failure);
 }

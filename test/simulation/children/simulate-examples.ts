@@ -46,7 +46,7 @@ const { exit } = process;
 for (const example of readdirSync(EXAMPLES).filter((name) => name.endsWith('.ts'))) {
   if (only.length > 0 && !only.includes(example)) continue;
   captured.splice(0);
-  // oxlint-disable-next-line no-await-in-loop -- one after the other: time is the whole process's
+  // One after the other: time is the whole process's.
   const { fileAgent }: { fileAgent?: unknown } = await import(pathToFileURL(join(EXAMPLES, example)).href).catch(
     (error: unknown) => {
       process.stderr.write(`${example}: ${String(error)}\n`);
@@ -55,7 +55,6 @@ for (const example of readdirSync(EXAMPLES).filter((name) => name.endsWith('.ts'
   );
   if (typeof fileAgent === 'function') fileAgent({ folder: '/files', model: CLERK, clerk: CLERK });
   for (const { options } of captured) {
-    // oxlint-disable-next-line no-await-in-loop -- as above
     const { runs, failures } = await simulate((given) => createAgent(optionsFor(options, given)), { seeds });
     const found = failures.map(({ seed, check, reason, drawn, only: left }) => ({ seed, check, reason, drawn, left }));
     simulated.push({ example, agent: options.name ?? 'agent', runs, failures: found });

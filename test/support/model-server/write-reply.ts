@@ -51,7 +51,6 @@ export function writePieces(response: ServerResponse, pieces: readonly string[])
 async function writeSlowly(response: ServerResponse, pieces: readonly string[], paceMs: number): Promise<void> {
   for (const piece of pieces) {
     response.write(piece);
-    // oxlint-disable-next-line no-await-in-loop -- one after the other is what it is for
     await wait(paceMs);
   }
   response.end();

@@ -108,7 +108,6 @@ test.skipIf(!isLinux).each([LURE, ...CALLS])(
       };
       terminal.resize(columns, rows);
       // Columns and rows are set one after the other, so that it may be drawn once more for half of the change.
-      // oxlint-disable-next-line no-await-in-loop -- one size after the other
       await expect.poll(shown, { interval: 10 }).toMatch(APPROVAL);
       expect(rowsShown.filter((row) => row === '  | rm_everything')).toHaveLength(2);
       steps.push({ columns, rows, text: terminal.written().slice(terminal.written().lastIndexOf(CLEARED)) });

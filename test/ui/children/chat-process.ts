@@ -14,7 +14,6 @@ const model: Model = {
       const mayGo = (): boolean => text !== 'three.' || existsSync(join(folder, 'go'));
       while (!mayGo()) {
         signal.throwIfAborted();
-        // oxlint-disable-next-line no-await-in-loop -- waits for its turn
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
       onToken?.({ kind: 'text', text });

@@ -60,7 +60,7 @@ export async function openFiles({ state, desk }: Page, files: Iterable<File>): P
   state.dialog.value = null;
   const refused: string[] = [];
   for (const file of files) {
-    // oxlint-disable-next-line no-await-in-loop -- sessions in the order of the files
+    // Sessions in the order of the files.
     const reply = await openFile(desk, file);
     if (reply.ok) showReply(state, reply);
     else refused.push(`${escapedLine(file.name, 80)}: ${reply.message}`);

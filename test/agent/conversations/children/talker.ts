@@ -48,7 +48,6 @@ async function talk(id: string): Promise<void> {
   const noted = [noting(run)];
   const sent: PromiseLike<unknown>[] = [run];
   for (const n of [1, 2, 3]) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     await wait(Math.random() * 12);
     const [steer, queue, next] = [named(`steer${n}`), named(`queue${n}`), named(`next${n}`)];
     sent.push(run.steer(steer, { id: steer, interrupt: n === 2 }), run.queue(queue, { id: queue }));
