@@ -41,6 +41,7 @@ const LAYERS: Readonly<Record<string, RegExp>> = {
   'mcp-wire': /src\/mcp\/wire\/(?:pending-requests|faults)\.ts$/,
   mcp: /src\/mcp\/(?:index|hub)\.ts$/,
   'mcp-client': /src\/mcp\/(?:link|auth)\//,
+  telemetry: /src\/telemetry\/index\.ts$/,
   restate: /src\/restate\/index\.ts$/,
   inspector: /src\/inspector\/index\.ts$/,
   testing: /src\/testing\/index\.ts$/,

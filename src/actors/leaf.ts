@@ -27,6 +27,8 @@ import { NO_REDACTOR, type Redactor } from './redactor.ts';
 
 /** What a leaf's function gets besides its input. */
 export interface LeafIo extends PerformIo {
+  /** Actor path and ordinal of the effect. */
+  readonly id: string;
   /** The value given to `run(input, { context })`; undefined without a run. */
   readonly context: unknown;
   /** The trace that the run belongs to, as its caller gave it. */
@@ -151,7 +153,7 @@ export function leaf<TInput, TOutput>(
       const keeps = typeof keepsMarks === 'function' ? keepsMarks(input) : keepsMarks;
       const given = (): TInput => (keeps ? input : revealed(redactor, name, input));
       const perform: Perform = async (io) =>
-        redactor.redact(await settled(() => work(given(), new RunIo(io, host)), yieldsJson));
+        redactor.redact(await settled(() => work(given(), new RunIo(io, host, effect.id)), yieldsJson));
       const settle = (out: Outcome): void => self.send({ type: 'leaf.settled', out });
       if (host === undefined) {
         const isRestored = snapshot.of !== undefined;
@@ -212,11 +214,13 @@ class LeafEffect implements Effect {
 
 /** What a leaf's function gets, with what the caller of the run gave. */
 class RunIo extends EffectIo implements LeafIo {
+  readonly id: string;
   readonly context: unknown;
   readonly traceparent?: string;
 
-  constructor(io: PerformIo, host: LeafHost | undefined) {
+  constructor(io: PerformIo, host: LeafHost | undefined, id: string) {
     super(io.signal, io.note, () => io.idempotencyKey);
+    this.id = id;
     this.context = host?.context;
     if (host?.traceparent !== undefined) this.traceparent = host.traceparent;
   }

@@ -104,6 +104,7 @@ export const promised: readonly Promised[] = [
     late: [],
   },
   { subpath: './testing/coverage', names: ['default'], late: [] },
+  { subpath: './telemetry', names: ['openTelemetry'], late: [] },
   { subpath: './restate', names: ['restateAgent', 'restateClient', 'restateJournal'], late: [] },
 ];
 

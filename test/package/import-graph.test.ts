@@ -65,6 +65,7 @@ describe('the static import graph', () => {
     const own: Readonly<Record<string, readonly string[]>> = {
       './testing/vitest': [...EVERYWHERE, 'vitest'],
       './restate': [...EVERYWHERE, '@restatedev/restate-sdk'],
+      './telemetry': [...EVERYWHERE, '@opentelemetry/api'],
       './store': [],
       './react': ['react'],
     };

@@ -27,6 +27,8 @@ const OF_REPOSITORY = [
   'CONTRIBUTING.md',
   'docs/architecture.md',
   'docs/from-gaia.md',
+  'docs/machines.md',
+  'docs/recording-format.md',
   'docs/scaling.md',
   'docs/ui-from-ai-sdk.md',
 ];

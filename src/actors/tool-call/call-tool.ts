@@ -67,8 +67,10 @@ export const callTool = (ports: CallToolPorts) =>
     },
   );
 
+type RunIo = Omit<LeafIo, 'id'>;
+
 /** What a tool's function receives, as own properties: functions spread it. */
-function toolIo({ callId, approvalReason }: CallToolInput, io: LeafIo, limit: Deadline): ToolIo & LeafIo {
+function toolIo({ callId, approvalReason }: CallToolInput, io: LeafIo, limit: Deadline): ToolIo & RunIo {
   const { note, context, traceparent } = io;
   return withLazyIo(
     {
@@ -88,7 +90,7 @@ const withLazyIo = lazyMembers<
   Pick<LeafIo, 'signal' | 'idempotencyKey'>
 >({ signal: ({ limit }) => limit.signal, idempotencyKey: ({ io }) => io.idempotencyKey });
 
-async function work(ports: CallToolPorts, input: CallToolInput, io: ToolIo & LeafIo): Promise<unknown> {
+async function work(ports: CallToolPorts, input: CallToolInput, io: ToolIo & RunIo): Promise<unknown> {
   const args = copyOf(input.args);
   if (input.origin.kind === 'mcp') {
     return ports.mcp(input.agent).callTool(input.origin.server, input.origin.tool, args, {

@@ -1,7 +1,8 @@
 import { describeThrown } from '../../json/to-json.ts';
 import type { AgentPorts } from './child-port.ts';
 import { askEscalation, rememberPermission, askApproval, type Confirm } from '../../actors/ask-approval.ts';
-import { callLlm } from '../../actors/call-llm.ts';
+import { type CallLlmInput, callLlm } from '../../actors/call-llm.ts';
+import type { Model } from '../../actors/model.ts';
 import { callTool } from '../../actors/tool-call/call-tool.ts';
 import { checkArgs } from '../../actors/tool-call/check-args.ts';
 import { type OutputCheck, checkOutput } from '../../actors/check-output.ts';
@@ -32,11 +33,7 @@ export function agentLeaves(root: AgentPorts) {
   const of = (agent: string): AgentPorts => portsAt(root, agent);
   return {
     callLlm: callLlm({
-      model: (name, agent, listed) => {
-        const ports = of(agent);
-        if (listed !== undefined) return ports.modelAt(listed);
-        return name === '' ? ports.model : ports.modelNamed(name);
-      },
+      model: (model, agent, listed) => modelFor(root, { model, agent, listed }),
       facts: (agent) => of(agent).facts,
       openAt: (text) => root.redactor.openAt(text),
       retryable: (error, agent) => of(agent).options.retry?.retryable?.(error),
@@ -63,6 +60,16 @@ export function agentLeaves(root: AgentPorts) {
       timeoutMs: (agent) => of(agent).options.timeouts?.toolMs ?? DEFAULT_SETTINGS.fixMs,
     }),
   };
+}
+
+/** The model that a request goes to. */
+export function modelFor(
+  root: AgentPorts,
+  { model, agent, listed }: Pick<CallLlmInput, 'model' | 'agent'> & { readonly listed?: CallLlmInput['listed'] },
+): Model {
+  const ports = portsAt(root, agent);
+  if (listed !== undefined) return ports.modelAt(listed);
+  return model === '' ? ports.model : ports.modelNamed(model);
 }
 
 /** The check of answers: by the agents in the tree, or by what a run was given in place of its agent's. */

@@ -2,6 +2,7 @@ import { CHILD, type ChildAgent, type InstructionsInput } from './option-types.t
 import type { AgentLimits, OnUpgrade, Permissions } from './option-types.ts';
 import type { Confirm } from '../../actors/ask-approval.ts';
 import type { Message, Model, ToolCalling } from '../../actors/model.ts';
+import type { Telemetry } from '../../actors/telemetry.ts';
 import type { RunPort } from '../../inspector/frames/run-port.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
@@ -157,10 +158,7 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   readonly debugPrompts?: boolean;
   /** Records what the model streams, one note a second: what it had said stays where a process ends within a reply. */
   readonly recordTokens?: boolean;
-  /**
-   * Shows every run on the inspector's page: an inspector of `createInspector` (or its promise), or `true` for one that
-   * the process starts at the first run, printing its address to standard error. Default false.
-   */
+  /** Shows runs on an inspector's page: that of `createInspector`, or with `true` the process's own. Default false. */
   readonly inspect?: boolean | RunPort | Promise<RunPort>;
   /** Writes `<outputDir>/<agent>-<runId>.trace.json` after each run. */
   readonly trace?: boolean | string;
@@ -168,6 +166,8 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   readonly outputDir?: string;
   /** Called with every event of every run. What it throws is ignored. */
   readonly onEvent?: (event: RunEvent) => void;
+  /** Follows each run's requests and calls while they are made: `openTelemetry()` of `signalbox/telemetry`, or your own. */
+  readonly telemetry?: Telemetry;
   /** A conversation to continue. */
   readonly history?: readonly Message[];
   /** Fixes the jitter of backoffs. Default: random, and recorded. */
@@ -276,6 +276,7 @@ const schema = z
     trace: z.union([z.boolean(), z.string().min(1)], 'must be true or the path of a file'),
     outputDir: z.string().min(1),
     onEvent: fn,
+    telemetry: object('what openTelemetry() makes, or an object with its method', 'follow'),
     history: z.array(
       z.looseObject({
         role: z.enum(['user', 'assistant', 'tool', 'system']),

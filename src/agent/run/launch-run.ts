@@ -10,6 +10,7 @@ import { isJsonObject } from '../../json/json.ts';
 import type { AgentCore } from '../core/agent-core.ts';
 import { isTerminal } from '../options/agent-settings.ts';
 import { pendingLogins } from './pending-approvals.ts';
+import { FollowedByTelemetry } from './followed-by-telemetry.ts';
 import { serveRequests } from './ask-run.ts';
 import type { RunOptions } from '../options/run-options.ts';
 import { startRun } from './start-run.ts';
@@ -57,6 +58,7 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
   let refuseRequests = (): void => undefined;
   let forgetRun = (): void => undefined;
   const keepsPrompts = core.options.debugPrompts === true;
+  const followed = core.options.telemetry === undefined ? null : new FollowedByTelemetry(core, redactor, run);
   const started = startRun({
     runId,
     task,
@@ -98,7 +100,7 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
           forgetRun = noteDriven(store, started.run);
           return opened;
         };
-        return { ...start, journal, inspector };
+        return { ...start, work: followed?.begin(start) ?? start.work, journal, inspector };
       };
     },
     onDone: async (result) => {
@@ -108,6 +110,7 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
       refuseRequests();
       await onDone(result);
       if (result === null) return;
+      followed?.end(result);
       await writeTrace(core, given, {
         runId,
         result,

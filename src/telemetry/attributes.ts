@@ -1,0 +1,126 @@
+import { type Attributes, SpanKind } from '@opentelemetry/api';
+import type { Message, ModelRequest, Part } from '../actors/model.ts';
+import type { FollowedWork } from '../actors/telemetry.ts';
+import { isList } from '../json/depth.ts';
+import { type Json, type JsonObject, isJsonObject } from '../json/json.ts';
+
+/** The tokens of a reply, and what the conventions call them. */
+export const USAGE = [
+  ['inputTokens', 'gen_ai.usage.input_tokens'],
+  ['outputTokens', 'gen_ai.usage.output_tokens'],
+  ['cachedInputTokens', 'gen_ai.usage.cache_read.input_tokens'],
+  ['reasoningTokens', 'gen_ai.usage.reasoning.output_tokens'],
+] as const;
+
+/** The span of a piece of work. */
+interface SpanParts {
+  readonly name: string;
+  readonly kind: SpanKind;
+  readonly attributes: Attributes;
+}
+
+export function spanOf(work: Exclude<FollowedWork, { readonly kind: 'code' }>): SpanParts {
+  if (work.kind === 'model') {
+    const { model, request } = work;
+    const name = model === undefined ? '' : modelName(model);
+    const attributes = {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': providerOf(model),
+      ...(name === '' ? {} : { 'gen_ai.request.model': name }),
+      ...(request.stream ? { 'gen_ai.request.stream': true } : {}),
+      ...(request.temperature === undefined ? {} : { 'gen_ai.request.temperature': request.temperature }),
+      ...(request.maxTokens === undefined ? {} : { 'gen_ai.request.max_tokens': request.maxTokens }),
+    };
+    return { name: `chat ${name}`.trim(), kind: SpanKind.CLIENT, attributes };
+  }
+  const call = { 'gen_ai.tool.name': work.tool, 'gen_ai.tool.call.id': work.callId };
+  if (work.kind === 'approval') return { name: `approve ${work.tool}`, kind: SpanKind.INTERNAL, attributes: call };
+  const { server } = work;
+  const mcp = server === undefined ? {} : { 'mcp.method.name': 'tools/call', 'signalbox.mcp.server': server };
+  const attributes = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.type': 'function', ...call, ...mcp };
+  return { name: `execute_tool ${work.tool}`, kind: SpanKind.INTERNAL, attributes };
+}
+
+/** What was said, for those who want it. */
+export function whatWasSaid(work: FollowedWork): Attributes {
+  if (work.kind === 'model') return requestContent(work.request);
+  return work.kind === 'tool' ? { 'gen_ai.tool.call.arguments': JSON.stringify(work.args) } : {};
+}
+
+/** What tells the series of a metric apart: few values each. */
+export function measured(attributes: Attributes): Attributes {
+  return Object.fromEntries(Object.entries(attributes).filter(([name]) => SERIES.has(name)));
+}
+
+const SERIES = new Set(['gen_ai.operation.name', 'gen_ai.provider.name', 'gen_ai.request.model', 'gen_ai.tool.name']);
+
+/** The names that the conventions give to providers. */
+const PROVIDERS: Readonly<Record<string, string>> = {
+  claude: 'anthropic',
+  gemini: 'gcp.gemini',
+  mistral: 'mistral_ai',
+};
+
+/** The provider of a model's id, such as `ollama:qwen2.5:7b`; for a server by address, that whose protocol it speaks. */
+function providerOf(model = ''): string {
+  const prefix = /^([a-z][\w-]*)[\w.-]*:(?!\/\/)/.exec(model)?.[1];
+  return prefix === undefined ? 'openai' : (PROVIDERS[prefix] ?? prefix);
+}
+
+/** A model's id without its provider. */
+export function modelName(model: string): string {
+  return model.replace(/^[a-z][\w.-]*:(?!\/\/)/, '');
+}
+
+// The forms in which the conventions want messages: JSON, in an attribute each.
+
+function requestContent({ messages, tools = [] }: ModelRequest): Attributes {
+  const system = messages.filter(({ role }) => role === 'system').flatMap(({ content }) => partsOf(content));
+  const input = messages
+    .filter(({ role }) => role !== 'system')
+    .map((message) => ({ role: message.role, parts: said(message) }));
+  return {
+    'gen_ai.system_instructions': JSON.stringify(system),
+    'gen_ai.input.messages': JSON.stringify(input),
+    ...(tools.length === 0
+      ? {}
+      : {
+          'gen_ai.tool.definitions': JSON.stringify(
+            tools.map(({ inputSchema, ...tool }) => ({ type: 'function', ...tool, parameters: inputSchema })),
+          ),
+        }),
+  };
+}
+
+/** What a model replied. */
+export function replyContent({ content, toolCalls, reasoning, finishReason }: JsonObject): Attributes {
+  const parts = [
+    ...(typeof reasoning === 'string' && reasoning !== '' ? [{ type: 'reasoning', content: reasoning }] : []),
+    ...(typeof content === 'string' && content !== '' ? [{ type: 'text', content }] : []),
+    ...(isList(toolCalls) ? toolCalls : []).filter(isJsonObject).map((call) => toolCall(call)),
+  ];
+  const reply = { role: 'assistant', parts, finish_reason: finishReason ?? 'stop' };
+  return { 'gen_ai.output.messages': JSON.stringify([reply]) };
+}
+
+function said({ role, content, toolCalls = [], toolCallId }: Message): readonly JsonObject[] {
+  if (role === 'tool') {
+    const response = typeof content === 'string' ? content : (partsOf(content) as readonly Json[]);
+    return [{ type: 'tool_call_response', ...(toolCallId === undefined ? {} : { id: toolCallId }), response }];
+  }
+  return [...partsOf(content), ...toolCalls.map((call) => toolCall({ ...call }))];
+}
+
+function toolCall({ id = null, name = '', arguments: args = null }: JsonObject): JsonObject {
+  return { type: 'tool_call', id, name, arguments: args };
+}
+
+function partsOf(content: string | readonly Part[]): readonly JsonObject[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', content }];
+  return content.map((part) => {
+    if (part.type === 'text') return { type: 'text', content: part.text };
+    const modality = part.type === 'image' ? 'image' : (part.mediaType.split('/')[0] ?? 'file');
+    // The data itself would be too large for an attribute.
+    return part.url.startsWith('data:') ? { type: 'blob', modality } : { type: 'uri', modality, uri: part.url };
+  });
+}

@@ -1,0 +1,251 @@
+import {
+  type Attributes,
+  type Context,
+  type Histogram,
+  type MeterProvider,
+  type Span,
+  type SpanOptions,
+  SpanStatusCode,
+  type Tracer,
+  type TracerProvider,
+  context,
+  metrics,
+  trace,
+} from '@opentelemetry/api';
+import type {
+  FollowedRun,
+  FollowedWork,
+  RunTelemetry,
+  Telemetry,
+  WorkOutcome,
+  WorkTelemetry,
+} from '../actors/telemetry.ts';
+import { type JsonObject, isJsonObject } from '../json/json.ts';
+import { isErrorResult } from '../tools/result.ts';
+import { USAGE, whatWasSaid, spanOf, measured, modelName, replyContent } from './attributes.ts';
+
+export interface OpenTelemetryOptions {
+  /** Adds what was said: prompts, replies, arguments and results, with marks in the place of secrets. Default false. */
+  readonly content?: boolean;
+  /** Default: the one that is registered globally. */
+  readonly tracerProvider?: TracerProvider;
+  /** Default: the one that is registered globally. */
+  readonly meterProvider?: MeterProvider;
+}
+
+/**
+ * Traces and metrics by OpenTelemetry's conventions for generative AI: a span for each run (`invoke_agent`), child agent,
+ * request to a model (`chat`), call of a tool (`execute_tool`) and question to a person; durations and tokens as
+ * histograms. What your tools and clients trace by themselves lies within the span of the call. Needs `@opentelemetry/api`
+ * and an SDK that your program sets up; without one, nothing is kept.
+ *
+ * @example createAgent({ model: 'openai:gpt-5-mini', tools, telemetry: openTelemetry() });
+ */
+export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
+  const { content = false, tracerProvider = trace, meterProvider = metrics } = options;
+  const instruments = new Instruments(tracerProvider.getTracer(NAME), meterProvider, content);
+  return { follow: (run) => new TracedRun(run, instruments) };
+}
+
+const NAME = 'signalbox';
+
+/** What all runs share. */
+class Instruments {
+  readonly tracer: Tracer;
+  readonly withContent: boolean;
+  readonly #durations: Histogram;
+  readonly #tokens: Histogram;
+
+  constructor(tracer: Tracer, meters: Pick<MeterProvider, 'getMeter'>, withContent: boolean) {
+    const meter = meters.getMeter(NAME);
+    this.tracer = tracer;
+    this.withContent = withContent;
+    this.#durations = meter.createHistogram('gen_ai.client.operation.duration', {
+      unit: 's',
+      description: 'Duration of a run, a request to a model or a call of a tool.',
+      advice: {
+        explicitBucketBoundaries: [
+          0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
+        ],
+      },
+    });
+    this.#tokens = meter.createHistogram('gen_ai.client.token.usage', {
+      unit: '{token}',
+      description: 'Tokens that a reply cost.',
+      advice: {
+        explicitBucketBoundaries: [
+          1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864,
+        ],
+      },
+    });
+  }
+
+  took(since: number, attributes: Attributes): void {
+    this.#durations.record((Date.now() - since) / 1000, attributes);
+  }
+
+  spent(tokens: number, type: 'input' | 'output', attributes: Attributes): void {
+    this.#tokens.record(tokens, { ...attributes, 'gen_ai.token.type': type });
+  }
+}
+
+/** A span that others lie in. */
+interface Outer {
+  readonly span: Span;
+  readonly within: Context;
+  readonly outer: Outer | null;
+  /** When the last that lies in it ended. */
+  endedAt: number;
+}
+
+/** A run's span begins with its first work, and has the time at which the run was called. */
+class TracedRun implements RunTelemetry {
+  readonly #run: FollowedRun;
+  readonly #instruments: Instruments;
+  readonly #caller: Context;
+  readonly #children = new Map<string, Outer>();
+  readonly #open = new Set<Span>();
+  #root: Outer | undefined;
+
+  constructor(run: FollowedRun, instruments: Instruments) {
+    this.#run = run;
+    this.#instruments = instruments;
+    this.#caller = callerOf(run.traceparent);
+  }
+
+  begin(work: FollowedWork): WorkTelemetry {
+    const outer = this.#outerOf(work);
+    if (work.kind === 'code') return { run: (execute) => context.with(outer.within, execute), end: () => undefined };
+    const began = Date.now();
+    const { name, kind, attributes } = spanOf(work);
+    const { withContent, tracer } = this.#instruments;
+    const said = withContent ? whatWasSaid(work) : {};
+    const span = tracer.startSpan(
+      name,
+      { kind, attributes: { ...attributes, ...this.#conversation(), ...said } },
+      outer.within,
+    );
+    const within = trace.setSpan(outer.within, span);
+    this.#open.add(span);
+    return {
+      ...traceparentOf(span),
+      run: (execute) => context.with(within, execute),
+      end: (outcome) => {
+        this.#finish(span, work, outcome);
+        const failed = outcome.ok ? {} : { 'error.type': outcome.error.code };
+        if (work.kind !== 'approval') this.#instruments.took(began, { ...measured(attributes), ...failed });
+        span.end();
+        this.#open.delete(span);
+        for (let at: Outer | null = outer; at !== null; at = at.outer) at.endedAt = Date.now();
+      },
+    };
+  }
+
+  end({ status, reason, error }: Parameters<RunTelemetry['end']>[0]): void {
+    const { span } = this.#rootSpan();
+    // A run that is let go still waits for these.
+    for (const waiting of this.#open) waiting.end();
+    // The outermost were begun first.
+    for (const child of [...this.#children.values()].toReversed()) child.span.end(child.endedAt);
+    span.setAttributes({ 'signalbox.run.status': status, 'signalbox.run.reason': reason });
+    const hasFailed = status === 'failed';
+    if (hasFailed) fail(span, reason, error?.message);
+    span.end();
+    const failed = hasFailed ? { 'error.type': reason } : {};
+    this.#instruments.took(this.#run.startedAt, {
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.agent.name': this.#run.agent,
+      ...failed,
+    });
+  }
+
+  #outerOf({ agents }: FollowedWork): Outer {
+    return agents.reduce((outer, { id, name }) => this.#child(outer, id, name), this.#rootSpan());
+  }
+
+  #rootSpan(): Outer {
+    const { runId, agent, version, startedAt } = this.#run;
+    return (this.#root ??= this.#opened(null, agent, {
+      startTime: startedAt,
+      attributes: { 'signalbox.run.id': runId, ...(version === undefined ? {} : { 'gen_ai.agent.version': version }) },
+    }));
+  }
+
+  #child(outer: Outer, id: string, name: string): Outer {
+    const known = this.#children.get(id) ?? this.#opened(outer, name, {});
+    this.#children.set(id, known);
+    return known;
+  }
+
+  #opened(outer: Outer | null, agent: string, own: Pick<SpanOptions, 'startTime' | 'attributes'>): Outer {
+    const named = { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': agent };
+    const attributes = { ...named, ...this.#conversation(), ...own.attributes };
+    const parent = outer?.within ?? this.#caller;
+    const span = this.#instruments.tracer.startSpan(`invoke_agent ${agent}`, { ...own, attributes }, parent);
+    return { span, within: trace.setSpan(parent, span), outer, endedAt: Date.now() };
+  }
+
+  #conversation(): Attributes {
+    const { conversation } = this.#run;
+    return conversation === undefined ? {} : { 'gen_ai.conversation.id': conversation };
+  }
+
+  #finish(span: Span, work: FollowedWork, outcome: WorkOutcome): void {
+    if (!outcome.ok) {
+      // A question that was answered elsewhere has not failed.
+      if (work.kind === 'approval' && outcome.aborted) return;
+      return fail(span, outcome.error.code, outcome.error.message);
+    }
+    if (!isJsonObject(outcome.value)) return;
+    if (work.kind === 'model') this.#replied(span, work, outcome.value);
+    if (work.kind === 'approval' && typeof outcome.value.decision === 'string')
+      span.setAttribute('signalbox.approval.decision', outcome.value.decision);
+    if (work.kind !== 'tool') return;
+    if (this.#instruments.withContent) span.setAttribute('gen_ai.tool.call.result', JSON.stringify(outcome.value));
+    if (isErrorResult(outcome.value)) fail(span, 'tool_error', undefined);
+  }
+
+  #replied(span: Span, work: FollowedWork & { readonly kind: 'model' }, reply: JsonObject): void {
+    const { usage, stats, model, finishReason } = reply;
+    const about = measured(spanOf(work).attributes);
+    if (typeof model === 'string') span.setAttribute('gen_ai.response.model', modelName(model));
+    if (typeof finishReason === 'string') span.setAttribute('gen_ai.response.finish_reasons', [finishReason]);
+    if (isJsonObject(stats) && typeof stats.timeToFirstTokenMs === 'number')
+      span.setAttribute('gen_ai.response.time_to_first_chunk', stats.timeToFirstTokenMs / 1000);
+    if (this.#instruments.withContent) span.setAttributes(replyContent(reply));
+    if (!isJsonObject(usage)) return;
+    for (const [name, attribute] of USAGE) {
+      const tokens = usage[name];
+      if (typeof tokens !== 'number') continue;
+      span.setAttribute(attribute, tokens);
+      if (name === 'inputTokens') this.#instruments.spent(tokens, 'input', about);
+      if (name === 'outputTokens') this.#instruments.spent(tokens, 'output', about);
+    }
+  }
+}
+
+function fail(span: Span, code: string, message: string | undefined): void {
+  span.setAttribute('error.type', code);
+  span.setStatus({ code: SpanStatusCode.ERROR, ...(message === undefined ? {} : { message }) });
+}
+
+const TRACEPARENT = /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})/;
+
+/** What the run's span lies in: the span that is active where the run was called, unless the caller names another trace. */
+function callerOf(traceparent: string | undefined): Context {
+  const active = context.active();
+  const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent ?? '') ?? [];
+  if (traceId === undefined || spanId === undefined || trace.getSpanContext(active)?.traceId === traceId) return active;
+  return trace.setSpanContext(active, {
+    traceId,
+    spanId,
+    traceFlags: Number.parseInt(flags ?? '0', 16),
+    isRemote: true,
+  });
+}
+
+function traceparentOf(span: Span): { readonly traceparent?: string } {
+  const { traceId, spanId, traceFlags } = span.spanContext();
+  if (/^0*$/.test(traceId)) return {};
+  return { traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}` };
+}

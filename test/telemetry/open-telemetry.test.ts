@@ -1,0 +1,357 @@
+import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import { describe, expect, test } from 'vitest';
+import { ModelError } from '../../src/actors/model.ts';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import { memoryJournal } from '../../src/journal/stores/memory.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { replay } from '../../src/journal/index.ts';
+import { recover } from '../../src/recovery/recover.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { tool } from '../../src/tools/tool.ts';
+import { agentWith, modern } from '../support/mcp/modern.ts';
+import { calls } from '../support/replies.ts';
+import { program, within } from './spans.ts';
+
+const SECRET = 'sk-live-0123456789abcdef';
+const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+const usage = { inputTokens: 40, outputTokens: 7, totalTokens: 47, cachedInputTokens: 32, reasoningTokens: 3 };
+
+describe('the spans of a run', () => {
+  test('are those of the run, its child agents, requests and calls, each in what began it', async () => {
+    const app = program();
+    const look = tool({
+      name: 'look',
+      description: 'Looks.',
+      execute: () => within(app, 'GET /weather', () => 'sunny'),
+    });
+    const forecaster = createAgent({
+      name: 'forecaster',
+      description: 'Knows the weather.',
+      model: scriptedModel([calls(['look']), 'Sun.', calls(['look']), 'Sun again.']),
+      tools: [look],
+      silent: true,
+    });
+    const agent = createAgent({
+      name: 'clerk',
+      version: '7',
+      model: scriptedModel([
+        { ...calls(['forecaster', { task: 'today' }]), usage },
+        calls(['forecaster', { task: 'tomorrow' }]),
+        { content: 'Sunny.', usage, finishReason: 'stop', model: 'groq:llama-4' },
+      ]),
+      children: [forecaster],
+      silent: true,
+      telemetry: app.telemetry,
+    });
+    await within(app, 'POST /chat', () => agent.run('The weather?'));
+    const child = ['chat scripted', 'execute_tool look', '  GET /weather', 'chat scripted'].map(
+      (line) => `      ${line}`,
+    );
+    expect(app.tree()).toEqual([
+      'POST /chat',
+      '  invoke_agent clerk',
+      '    chat scripted',
+      '    invoke_agent forecaster',
+      ...child,
+      '    chat scripted',
+      '    invoke_agent forecaster',
+      ...child,
+      '    chat scripted',
+    ]);
+    expect(app.span('invoke_agent clerk').attributes).toEqual({
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.agent.name': 'clerk',
+      'gen_ai.agent.version': '7',
+      'signalbox.run.id': expect.any(String),
+      'signalbox.run.status': 'answered',
+      'signalbox.run.reason': 'answer',
+    });
+    const last = app
+      .spans()
+      .filter(({ kind }) => kind === SpanKind.CLIENT)
+      .at(-1);
+    expect(last?.attributes).toEqual({
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': 'openai',
+      'gen_ai.request.model': 'scripted',
+      'gen_ai.response.model': 'llama-4',
+      'gen_ai.response.finish_reasons': ['stop'],
+      'gen_ai.usage.input_tokens': 40,
+      'gen_ai.usage.output_tokens': 7,
+      'gen_ai.usage.cache_read.input_tokens': 32,
+      'gen_ai.usage.reasoning.output_tokens': 3,
+    });
+    expect(app.span('execute_tool look').attributes).toEqual({
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.type': 'function',
+      'gen_ai.tool.name': 'look',
+      'gen_ai.tool.call.id': expect.any(String),
+    });
+  });
+
+  test('a request that fails is its own span, and so is the next attempt; only a run that failed has', async () => {
+    const app = program();
+    const refusal = new ModelError('server-error', 'overloaded', { status: 503 });
+    const broken = fakeTool('broken', [() => Promise.reject(new Error('no paper'))]);
+    const sorry = fakeTool('sorry', [{ status: 'error', error: 'none left' }]);
+    const model = scriptedModel([refusal, calls(['broken'], ['sorry']), 'Done.']);
+    const options = {
+      silent: true,
+      telemetry: app.telemetry,
+      tools: [broken, sorry],
+      retry: { backoff: recover.constant(1) },
+    };
+    expect(await createAgent({ ...options, name: 'a', model }).run('Go')).toMatchObject({ success: true });
+    const refused = createAgent({
+      ...options,
+      name: 'b',
+      model: scriptedModel([new ModelError('auth', 'who are you?')]),
+    });
+    expect(await refused.run('Go')).toMatchObject({ success: false });
+    const status = (name: string) =>
+      app
+        .spans()
+        .filter((span) => span.name === name)
+        .map((span) => [span.status.code, span.attributes['error.type']]);
+    expect(status('chat scripted')).toEqual([
+      [SpanStatusCode.ERROR, 'server-error'],
+      [SpanStatusCode.UNSET, undefined],
+      [SpanStatusCode.UNSET, undefined],
+      [SpanStatusCode.ERROR, 'auth'],
+    ]);
+    expect(status('execute_tool broken')).toEqual([[SpanStatusCode.ERROR, 'execution']]);
+    expect(status('execute_tool sorry')).toEqual([[SpanStatusCode.ERROR, 'tool_error']]);
+    expect(status('invoke_agent a')).toEqual([[SpanStatusCode.UNSET, undefined]]);
+    expect(status('invoke_agent b')).toEqual([[SpanStatusCode.ERROR, 'llm-error']]);
+  });
+
+  test("a caller's trace is theirs, unless the program is in it already", async () => {
+    const app = program();
+    const agent = createAgent({ model: scriptedModel(['1', '2', '3']), silent: true, telemetry: app.telemetry });
+    await agent.run('Go', { traceparent: TRACE });
+    expect(app.span('invoke_agent agent')).toMatchObject({
+      parentSpanContext: { traceId: TRACE.slice(3, 35), spanId: TRACE.slice(36, 52), isRemote: true },
+    });
+    await within(app, 'job', () => agent.run('Go', { traceparent: TRACE }));
+    const [, ofJob] = app.spans().filter(({ name }) => name === 'invoke_agent agent');
+    expect(ofJob?.parentSpanContext?.spanId).toBe(TRACE.slice(36, 52));
+    const other = program();
+    await within(other, 'job', async () => {
+      const { traceId } = other.tracer.startSpan('x').spanContext();
+      const inIt = createAgent({ model: scriptedModel(['1']), silent: true, telemetry: other.telemetry });
+      await inIt.run('Go', { traceparent: `00-${traceId}-${'1'.repeat(16)}-01` });
+    });
+    expect(other.tree()).toEqual(['job', '  invoke_agent agent', '    chat scripted']);
+  });
+
+  test('an MCP server gets the span of its call', async () => {
+    const app = program();
+    const lab = await modern('stdio');
+    const model = scriptedModel([calls(['lab_either', {}, 'a']), 'Done.']);
+    const { agent } = agentWith(lab.config, { model, telemetry: app.telemetry });
+    await agent.run('Go', { traceparent: TRACE });
+    const { attributes, spanContext } = app.span('execute_tool lab_either');
+    expect(attributes).toMatchObject({ 'mcp.method.name': 'tools/call', 'signalbox.mcp.server': 'lab' });
+    const { traceId, spanId } = spanContext.call(app.span('execute_tool lab_either'));
+    expect(traceId).toBe(TRACE.slice(3, 35));
+    expect(lab.received('tools/call')[0]?._meta).toMatchObject({ traceparent: `00-${traceId}-${spanId}-01` });
+  });
+});
+
+test('a run that waits ends its spans, and the process that goes on with it has its own, of what it does itself', async () => {
+  const app = program();
+  const journal = memoryJournal();
+  const pay = fakeTool('pay', ['paid'], { policy: 'confirm' });
+  const look = fakeTool('look', ['seen']);
+  const options = {
+    name: 'payer',
+    tools: [look, pay],
+    silent: true,
+    confirm: 'wait',
+    journal,
+    telemetry: app.telemetry,
+  } as const;
+  const first = createAgent({ ...options, model: scriptedModel([calls(['look']), calls(['pay'])]) });
+  const parked = await first.run('Pay', { park: true });
+  expect(parked).toMatchObject({ status: 'waiting' });
+  expect(app.tree()).toEqual(['invoke_agent payer', '  chat scripted', '  execute_tool look', '  chat scripted']);
+  expect(app.span('invoke_agent payer').attributes).toMatchObject({ 'signalbox.run.reason': 'parked' });
+  const second = createAgent({ ...options, model: scriptedModel(['Paid.']) });
+  await second.approve(parked.runId, 'c2');
+  expect(await second.resume(parked.runId)).toMatchObject({ success: true });
+  const resumed = app.tree().slice(4);
+  expect(resumed).toEqual(['invoke_agent payer', '  execute_tool pay', '  chat scripted']);
+  await replay((await second.recording(parked.runId)) ?? '', second);
+  expect(app.tree()).toHaveLength(7);
+});
+
+test('a question to a person is a span until it is answered, or its run is let go', async () => {
+  const app = program();
+  const pay = fakeTool('pay', ['paid', 'paid'], { policy: 'confirm' });
+  const agentThat = (confirm: 'wait' | (() => 'allow-once')) =>
+    createAgent({
+      model: scriptedModel([calls(['pay']), 'Paid.']),
+      tools: [pay],
+      confirm,
+      silent: true,
+      journal: memoryJournal(),
+      telemetry: app.telemetry,
+    });
+  await agentThat(() => 'allow-once').run('Pay');
+  expect(app.span('approve pay').attributes).toMatchObject({ 'signalbox.approval.decision': 'allow-once' });
+  const waiting = agentThat('wait').run('Pay');
+  await expect.poll(() => waiting.pending).toHaveLength(1);
+  await waiting.approve('c1');
+  await waiting;
+  const released = agentThat('wait').run('Pay');
+  await expect.poll(() => released.pending).toHaveLength(1);
+  await released.release();
+  const asked = app.spans().filter(({ name }) => name === 'approve pay');
+  expect(asked.map(({ status }) => status.code)).toEqual([
+    SpanStatusCode.UNSET,
+    SpanStatusCode.UNSET,
+    SpanStatusCode.UNSET,
+  ]);
+});
+
+test('what was said is kept only where that is wanted, and no secret ever', async () => {
+  const say = tool({
+    name: 'say',
+    description: 'Says.',
+    inputSchema: { type: 'object' },
+    execute: ({ word }) => `heard ${String(word)}`,
+  });
+  const replies = () => scriptedModel([calls(['say', { word: SECRET }]), `It was ${SECRET}`]);
+  const said = async (content: boolean) => {
+    const app = program({ content });
+    const agent = createAgent({
+      model: replies(),
+      tools: [say],
+      instructions: 'Be kind.',
+      silent: true,
+      secrets: [SECRET],
+      telemetry: app.telemetry,
+    });
+    expect((await agent.run(`The password is ${SECRET}`)).result).toContain(SECRET);
+    return { app, text: JSON.stringify(app.spans().map(({ attributes }) => attributes)) };
+  };
+  const without = await said(false);
+  for (const word of ['password', 'heard', 'Be kind', SECRET]) expect(without.text).not.toContain(word);
+  const { app, text } = await said(true);
+  expect(text).not.toContain(SECRET);
+  const { attributes } = app.span('execute_tool say');
+  expect(attributes).toMatchObject({ 'gen_ai.tool.call.arguments': '{"word":"«secret:1»"}' });
+  expect(String(attributes['gen_ai.tool.call.result'])).toContain('heard «secret:1»');
+  const [first, last] = app.spans().filter(({ name }) => name === 'chat scripted');
+  const read = (span: typeof first, name: string): unknown => JSON.parse(String(span?.attributes[name]));
+  expect(read(first, 'gen_ai.system_instructions')).toEqual([{ type: 'text', content: 'Be kind.' }]);
+  expect(read(first, 'gen_ai.tool.definitions')).toMatchObject([
+    { type: 'function', name: 'say', parameters: { type: 'object' } },
+    { name: 'make_plan' },
+  ]);
+  expect(read(first, 'gen_ai.output.messages')).toMatchObject([
+    { role: 'assistant', parts: [{ type: 'tool_call', name: 'say' }] },
+  ]);
+  expect(read(last, 'gen_ai.input.messages')).toMatchObject([
+    { role: 'user', parts: [{ type: 'text', content: 'The password is «secret:1»' }] },
+    { role: 'assistant', parts: [{ type: 'tool_call', name: 'say' }] },
+    { role: 'tool', parts: [{ type: 'tool_call_response', response: expect.stringContaining('heard «secret:1»') }] },
+  ]);
+});
+
+test('durations and tokens are measured by model and tool', async () => {
+  const app = program();
+  const model = scriptedModel([
+    { ...calls(['look']), usage },
+    { content: 'Done.', usage },
+  ]);
+  await createAgent({
+    name: 'a',
+    model,
+    tools: [fakeTool('look', ['seen'])],
+    silent: true,
+    telemetry: app.telemetry,
+  }).run('Go');
+  const took = await app.measured('gen_ai.client.operation.duration');
+  expect(
+    took.map(({ attributes, value }) => [attributes['gen_ai.operation.name'], (value as { count: number }).count]),
+  ).toEqual([
+    ['chat', 2],
+    ['execute_tool', 1],
+    ['invoke_agent', 1],
+  ]);
+  const spent = await app.measured('gen_ai.client.token.usage');
+  expect(
+    spent.map(({ attributes, value }) => [attributes['gen_ai.token.type'], (value as { sum: number }).sum]),
+  ).toEqual([
+    ['input', 80],
+    ['output', 14],
+  ]);
+});
+
+test('one conversation is named by its id, in every span', async () => {
+  const app = program();
+  const agent = createAgent({
+    model: scriptedModel(['Hello.']),
+    silent: true,
+    journal: memoryJournal(),
+    telemetry: app.telemetry,
+  });
+  await agent.conversation('user-17').run('Hi');
+  for (const { attributes } of app.spans()) expect(attributes).toMatchObject({ 'gen_ai.conversation.id': 'user-17' });
+  expect(app.spans()).toHaveLength(2);
+});
+
+test.each(['follow', 'begin', 'run', 'run later', 'end', 'end of the run'])(
+  'telemetry that fails in %s changes nothing',
+  async (where) => {
+    const fails = (at: string) => {
+      if (at === where) throw new Error('the collector is gone');
+    };
+    const look = fakeTool('look', ['seen']);
+    const agent = createAgent({
+      model: scriptedModel([calls(['look']), 'Done.']),
+      tools: [look],
+      silent: true,
+      telemetry: {
+        follow: () => {
+          fails('follow');
+          return {
+            begin: () => {
+              fails('begin');
+              return {
+                run: (work) => {
+                  fails('run');
+                  const given = work();
+                  fails('run later');
+                  return given;
+                },
+                end: () => fails('end'),
+              };
+            },
+            end: () => fails('end of the run'),
+          };
+        },
+      },
+    });
+    expect(await agent.run('Go')).toMatchObject({ success: true, result: 'Done.' });
+    expect(look.calls).toHaveLength(1);
+  },
+);
+
+test('a run that never began is a span, too', async () => {
+  const app = program();
+  const agent = createAgent({
+    model: scriptedModel(['Done.']),
+    silent: true,
+    mcpServers: { gone: { command: 'no-such-program-here', required: true } },
+    telemetry: app.telemetry,
+  });
+  expect(await agent.run('Go')).toMatchObject({ success: false });
+  expect(app.tree()).toEqual(['invoke_agent agent']);
+});
+
+test('wrong telemetry is refused by name', () => {
+  // @ts-expect-error: it has no method `follow`.
+  expect(() => createAgent({ model: scriptedModel([]), telemetry: {} })).toThrow(/option 'telemetry'.*openTelemetry/s);
+});

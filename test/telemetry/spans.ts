@@ -1,0 +1,79 @@
+import { context, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-base';
+import { openTelemetry } from '../../src/telemetry/index.ts';
+
+// The context is the whole process's: a program sets it up once.
+context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+
+/** A program with OpenTelemetry's SDK that keeps what it is told. */
+export function program(options: { readonly content?: boolean } = {}) {
+  const spans = new InMemorySpanExporter();
+  const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] });
+  const points = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+  const reader = new PeriodicExportingMetricReader({ exporter: points, exportIntervalMillis: 3_600_000 });
+  const meterProvider = new MeterProvider({ readers: [reader] });
+  const all = (): readonly ReadableSpan[] =>
+    spans.getFinishedSpans().toSorted((a, b) => a.startTime[0] - b.startTime[0] || a.startTime[1] - b.startTime[1]);
+  return {
+    telemetry: openTelemetry({ ...options, tracerProvider, meterProvider }),
+    tracer: tracerProvider.getTracer('the program'),
+    spans: all,
+    /** The spans as a tree, each with its children below it, in the order of their names where they are equally old. */
+    tree: () => treeOf(all()),
+    span: (name: string): ReadableSpan => {
+      const found = all().find((span) => span.name === name);
+      if (found === undefined)
+        throw new Error(
+          `No span '${name}': ${all()
+            .map((span) => span.name)
+            .join(', ')}`,
+        );
+      return found;
+    },
+    /** The values of a histogram by the operation (and kind of token) that they belong to: how many, and their sum. */
+    measured: async (metric: string) => {
+      await reader.forceFlush();
+      const [last] = points.getMetrics().slice(-1);
+      const found = last?.scopeMetrics
+        .flatMap(({ metrics }) => metrics)
+        .find(({ descriptor }) => descriptor.name === metric);
+      return (found?.dataPoints ?? []).map(({ attributes, value }) => ({ attributes, value }));
+    },
+  };
+}
+
+function treeOf(spans: readonly ReadableSpan[], below?: string, indent = ''): string[] {
+  return spans
+    .filter(({ parentSpanContext }) =>
+      below === undefined
+        ? !spans.some((span) => span.spanContext().spanId === parentSpanContext?.spanId)
+        : parentSpanContext?.spanId === below,
+    )
+    .flatMap((span) => [`${indent}${span.name}`, ...treeOf(spans, span.spanContext().spanId, `${indent}  `)]);
+}
+
+/** Does something within a span of the program. */
+export async function within<T>(
+  given: ReturnType<typeof program>,
+  name: string,
+  work: () => T | Promise<T>,
+): Promise<T> {
+  const span = given.tracer.startSpan(name);
+  try {
+    return await context.with(trace.setSpan(context.active(), span), work);
+  } finally {
+    span.end();
+  }
+}
