@@ -2,6 +2,7 @@ import { type Attributes, SpanKind } from '@opentelemetry/api';
 import type { Message, ModelRequest, Part } from '../actors/model.ts';
 import type { FollowedWork } from '../actors/telemetry.ts';
 import { isList } from '../json/depth.ts';
+import { PRESETS } from '../models/endpoint/presets.ts';
 import { type Json, type JsonObject, isJsonObject } from '../json/json.ts';
 
 /** The tokens of a reply, and what the conventions call them. */
@@ -21,12 +22,15 @@ interface SpanParts {
 
 export function spanOf(work: Exclude<FollowedWork, { readonly kind: 'code' }>): SpanParts {
   if (work.kind === 'model') {
-    const { model, request } = work;
-    const name = model === undefined ? '' : modelName(model);
+    const { model = '', request } = work;
+    // A server that is known by its address speaks the protocol of OpenAI.
+    const { provider = 'openai', name, host, port } = partsOfId(model);
     const attributes = {
       'gen_ai.operation.name': 'chat',
-      'gen_ai.provider.name': providerOf(model),
+      'gen_ai.provider.name': provider,
       ...(name === '' ? {} : { 'gen_ai.request.model': name }),
+      ...(host === undefined ? {} : { 'server.address': host }),
+      ...(port === undefined ? {} : { 'server.port': port }),
       ...(request.stream ? { 'gen_ai.request.stream': true } : {}),
       ...(request.temperature === undefined ? {} : { 'gen_ai.request.temperature': request.temperature }),
       ...(request.maxTokens === undefined ? {} : { 'gen_ai.request.max_tokens': request.maxTokens }),
@@ -54,22 +58,37 @@ export function measured(attributes: Attributes): Attributes {
 
 const SERIES = new Set(['gen_ai.operation.name', 'gen_ai.provider.name', 'gen_ai.request.model', 'gen_ai.tool.name']);
 
-/** The names that the conventions give to providers. */
+/** What the conventions call providers, where it is not what we or the AI SDK call them. */
 const PROVIDERS: Readonly<Record<string, string>> = {
   claude: 'anthropic',
   gemini: 'gcp.gemini',
+  google: 'gcp.gemini',
   mistral: 'mistral_ai',
+  azure: 'azure.ai.openai',
+  'amazon-bedrock': 'aws.bedrock',
+  xai: 'x_ai',
 };
+const SAME_NAME = new Set([...Object.keys(PRESETS), 'anthropic', 'cohere', 'perplexity']);
+const A_HOST = /^(?:localhost|[\d.]+|\[.+\]|.+\.[a-z]{2,})$/i;
 
-/** The provider of a model's id, such as `ollama:qwen2.5:7b`; for a server by address, that whose protocol it speaks. */
-function providerOf(model = ''): string {
-  const prefix = /^([a-z][\w-]*)[\w.-]*:(?!\/\/)/.exec(model)?.[1];
-  return prefix === undefined ? 'openai' : (PROVIDERS[prefix] ?? prefix);
+/** The parts of a model's id: `ollama:qwen2.5:7b`, `localhost:8000:qwen`, or of the AI SDK `google.generative-ai:gemini-3`. */
+function partsOfId(id: string): {
+  readonly provider?: string;
+  readonly host?: string;
+  readonly port?: number;
+  readonly name: string;
+} {
+  const [, place = '', port, name = ''] = /^(\[[^\]]+\]|[^:/]+):(?:(\d{1,5}):)?(.+)$/.exec(id) ?? [];
+  const [prefix = ''] = place.split('.');
+  const provider = PROVIDERS[prefix] ?? (SAME_NAME.has(prefix) ? prefix : undefined);
+  if (provider !== undefined) return { provider, name: id.slice(place.length + 1) };
+  if (!A_HOST.test(place)) return { name: id };
+  return { host: place, ...(port === undefined ? {} : { port: Number(port) }), name };
 }
 
 /** A model's id without its provider. */
 export function modelName(model: string): string {
-  return model.replace(/^[a-z][\w.-]*:(?!\/\/)/, '');
+  return partsOfId(model).name;
 }
 
 // The forms in which the conventions want messages: JSON, in an attribute each.

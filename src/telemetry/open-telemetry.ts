@@ -4,7 +4,6 @@ import {
   type Histogram,
   type MeterProvider,
   type Span,
-  type SpanOptions,
   SpanStatusCode,
   type Tracer,
   type TracerProvider,
@@ -104,7 +103,6 @@ class TracedRun implements RunTelemetry {
   readonly #instruments: Instruments;
   readonly #caller: Context;
   readonly #children = new Map<string, Outer>();
-  readonly #open = new Set<Span>();
   #root: Outer | undefined;
 
   constructor(run: FollowedRun, instruments: Instruments) {
@@ -126,7 +124,6 @@ class TracedRun implements RunTelemetry {
       outer.within,
     );
     const within = trace.setSpan(outer.within, span);
-    this.#open.add(span);
     return {
       ...traceparentOf(span),
       run: (execute) => context.with(within, execute),
@@ -135,7 +132,6 @@ class TracedRun implements RunTelemetry {
         const failed = outcome.ok ? {} : { 'error.type': outcome.error.code };
         if (work.kind !== 'approval') this.#instruments.took(began, { ...measured(attributes), ...failed });
         span.end();
-        this.#open.delete(span);
         for (let at: Outer | null = outer; at !== null; at = at.outer) at.endedAt = Date.now();
       },
     };
@@ -143,8 +139,6 @@ class TracedRun implements RunTelemetry {
 
   end({ status, reason, error }: Parameters<RunTelemetry['end']>[0]): void {
     const { span } = this.#rootSpan();
-    // A run that is let go still waits for these.
-    for (const waiting of this.#open) waiting.end();
     // The outermost were begun first.
     for (const child of [...this.#children.values()].toReversed()) child.span.end(child.endedAt);
     span.setAttributes({ 'signalbox.run.status': status, 'signalbox.run.reason': reason });
@@ -172,17 +166,21 @@ class TracedRun implements RunTelemetry {
   }
 
   #child(outer: Outer, id: string, name: string): Outer {
-    const known = this.#children.get(id) ?? this.#opened(outer, name, {});
+    const known = this.#children.get(id) ?? this.#opened(outer, name, { startTime: Date.now() });
     this.#children.set(id, known);
     return known;
   }
 
-  #opened(outer: Outer | null, agent: string, own: Pick<SpanOptions, 'startTime' | 'attributes'>): Outer {
+  #opened(
+    outer: Outer | null,
+    agent: string,
+    own: { readonly startTime: number; readonly attributes?: Attributes },
+  ): Outer {
     const named = { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': agent };
     const attributes = { ...named, ...this.#conversation(), ...own.attributes };
     const parent = outer?.within ?? this.#caller;
     const span = this.#instruments.tracer.startSpan(`invoke_agent ${agent}`, { ...own, attributes }, parent);
-    return { span, within: trace.setSpan(parent, span), outer, endedAt: Date.now() };
+    return { span, within: trace.setSpan(parent, span), outer, endedAt: own.startTime };
   }
 
   #conversation(): Attributes {

@@ -1,4 +1,4 @@
-import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import { type HrTime, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { describe, expect, test } from 'vitest';
 import { ModelError } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
@@ -16,13 +16,15 @@ const SECRET = 'sk-live-0123456789abcdef';
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const usage = { inputTokens: 40, outputTokens: 7, totalTokens: 47, cachedInputTokens: 32, reasoningTokens: 3 };
 
+const ms = ([seconds, nanos]: HrTime = [0, 0]): number => Math.floor(seconds * 1000 + nanos / 1e6);
+
 describe('the spans of a run', () => {
   test('are those of the run, its child agents, requests and calls, each in what began it', async () => {
     const app = program();
     const look = tool({
       name: 'look',
       description: 'Looks.',
-      execute: () => within(app, 'GET /weather', () => 'sunny'),
+      execute: () => within(app, 'GET /weather', () => new Promise((resolve) => setTimeout(() => resolve('sunny'), 5))),
     });
     const forecaster = createAgent({
       name: 'forecaster',
@@ -66,6 +68,10 @@ describe('the spans of a run', () => {
       'signalbox.run.status': 'answered',
       'signalbox.run.reason': 'answer',
     });
+    // A child's span ends with the last that it did, not with the run.
+    const [today, tomorrow] = app.spans().filter(({ name }) => name === 'invoke_agent forecaster');
+    expect(ms(today?.endTime)).toBeLessThanOrEqual(ms(tomorrow?.startTime));
+    expect(ms(today?.endTime)).toBeGreaterThanOrEqual(ms(today?.startTime) + 5);
     const last = app
       .spans()
       .filter(({ kind }) => kind === SpanKind.CLIENT)
@@ -185,9 +191,11 @@ test('a run that waits ends its spans, and the process that goes on with it has 
   expect(app.tree()).toHaveLength(7);
 });
 
+const slowly = () => new Promise<string>((resolve) => setTimeout(() => resolve('paid'), 20));
+
 test('a question to a person is a span until it is answered, or its run is let go', async () => {
   const app = program();
-  const pay = fakeTool('pay', ['paid', 'paid'], { policy: 'confirm' });
+  const pay = fakeTool('pay', [slowly, slowly], { policy: 'confirm' });
   const agentThat = (confirm: 'wait' | (() => 'allow-once')) =>
     createAgent({
       model: scriptedModel([calls(['pay']), 'Paid.']),
@@ -203,6 +211,9 @@ test('a question to a person is a span until it is answered, or its run is let g
   await expect.poll(() => waiting.pending).toHaveLength(1);
   await waiting.approve('c1');
   await waiting;
+  const [, question] = app.spans().filter(({ name }) => name === 'approve pay');
+  const [, call] = app.spans().filter(({ name }) => name === 'execute_tool pay');
+  expect(ms(question?.endTime)).toBeLessThanOrEqual(ms(call?.endTime) - 5);
   const released = agentThat('wait').run('Pay');
   await expect.poll(() => released.pending).toHaveLength(1);
   await released.release();
@@ -280,6 +291,7 @@ test('durations and tokens are measured by model and tool', async () => {
     ['execute_tool', 1],
     ['invoke_agent', 1],
   ]);
+  expect(took[1]?.attributes).toEqual({ 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'look' });
   const spent = await app.measured('gen_ai.client.token.usage');
   expect(
     spent.map(({ attributes, value }) => [attributes['gen_ai.token.type'], (value as { sum: number }).sum]),
@@ -287,6 +299,30 @@ test('durations and tokens are measured by model and tool', async () => {
     ['input', 80],
     ['output', 14],
   ]);
+});
+
+test.each([
+  ['ollama:qwen2.5:7b', 'ollama', 'qwen2.5:7b'],
+  ['claude:claude-sonnet-5', 'anthropic', 'claude-sonnet-5'],
+  ['gemini:gemini-3-pro', 'gcp.gemini', 'gemini-3-pro'],
+  ['google.generative-ai:gemini-3', 'gcp.gemini', 'gemini-3'],
+  ['anthropic.messages:claude-sonnet-5', 'anthropic', 'claude-sonnet-5'],
+  ['localhost:8000:qwen3:8b', 'openai', 'qwen3:8b', { 'server.address': 'localhost', 'server.port': 8000 }],
+  ['models.example.com:gpt-9', 'openai', 'gpt-9', { 'server.address': 'models.example.com' }],
+  ['[::1]:8000:qwen3', 'openai', 'qwen3', { 'server.address': '[::1]', 'server.port': 8000 }],
+  ['https://models.example/v1', 'openai', 'https://models.example/v1'],
+  ['qwen2.5:7b', 'openai', 'qwen2.5:7b'],
+  ['my-model', 'openai', 'my-model'],
+])('the model %s is one of %s', async (id, provider, name, more: object = {}) => {
+  const app = program();
+  const model = { ...scriptedModel(['Hello.']), id };
+  await createAgent({ model, silent: true, telemetry: app.telemetry }).run('Hi');
+  expect(app.span(`chat ${name}`).attributes).toMatchObject({
+    'gen_ai.provider.name': provider,
+    'gen_ai.request.model': name,
+    'gen_ai.response.model': name,
+    ...more,
+  });
 });
 
 test('one conversation is named by its id, in every span', async () => {
@@ -302,7 +338,7 @@ test('one conversation is named by its id, in every span', async () => {
   expect(app.spans()).toHaveLength(2);
 });
 
-test.each(['follow', 'begin', 'run', 'run later', 'end', 'end of the run'])(
+test.each(['follow', 'begin', 'run', 'run later', 'a promise', 'end', 'end of the run'])(
   'telemetry that fails in %s changes nothing',
   async (where) => {
     const fails = (at: string) => {
@@ -324,6 +360,8 @@ test.each(['follow', 'begin', 'run', 'run later', 'end', 'end of the run'])(
                   fails('run');
                   const given = work();
                   fails('run later');
+                  void Promise.resolve(given).catch(() => undefined);
+                  if (where === 'a promise') return Promise.reject(new Error('the collector is gone')) as never;
                   return given;
                 },
                 end: () => fails('end'),
@@ -339,16 +377,28 @@ test.each(['follow', 'begin', 'run', 'run later', 'end', 'end of the run'])(
   },
 );
 
-test('a run that never began is a span, too', async () => {
+test('a run that cannot begin is a span, too, and one that waits to begin has waited', async () => {
+  const app = program();
+  const list = () => new Promise<never>((_, reject) => setTimeout(() => reject(new Error('no such disk')), 40));
+  const journal = { ...memoryJournal(), list };
+  const agent = createAgent({ model: scriptedModel(['Done.']), journal, silent: true, telemetry: app.telemetry });
+  expect(await agent.conversation('c').run('Go')).toMatchObject({ success: false });
+  expect(app.tree()).toEqual(['invoke_agent agent']);
+  const { startTime, endTime, status } = app.span('invoke_agent agent');
+  expect(ms(endTime) - ms(startTime)).toBeGreaterThanOrEqual(35);
+  expect(status.code).toBe(SpanStatusCode.ERROR);
+});
+
+test('what your own code traces beside the calls lies in the run', async () => {
   const app = program();
   const agent = createAgent({
     model: scriptedModel(['Done.']),
+    instructions: () => within(app, 'read the rules', () => 'Be kind.'),
     silent: true,
-    mcpServers: { gone: { command: 'no-such-program-here', required: true } },
     telemetry: app.telemetry,
   });
-  expect(await agent.run('Go')).toMatchObject({ success: false });
-  expect(app.tree()).toEqual(['invoke_agent agent']);
+  await agent.run('Go');
+  expect(app.tree()).toEqual(['invoke_agent agent', '  read the rules', '  chat scripted']);
 });
 
 test('wrong telemetry is refused by name', () => {
