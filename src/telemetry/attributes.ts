@@ -99,7 +99,7 @@ function requestContent({ messages, tools = [] }: ModelRequest): Attributes {
     .filter(({ role }) => role !== 'system')
     .map((message) => ({ role: message.role, parts: said(message) }));
   return {
-    'gen_ai.system_instructions': JSON.stringify(system),
+    ...(system.length === 0 ? {} : { 'gen_ai.system_instructions': JSON.stringify(system) }),
     'gen_ai.input.messages': JSON.stringify(input),
     ...(tools.length === 0
       ? {}
