@@ -104,6 +104,11 @@ test.skipIf(noChromium)(
         'Done, ten euros are on their way.',
       ]);
     }
+    // A page that is loaded again finds nothing going on.
+    await one.page.reload();
+    await shows(one.page, 'answered · COMPLETION');
+    await one.page.waitForLoadState('networkidle');
+    expect(await one.page.getByRole('alert').allTextContents()).toEqual([]);
     expect(asked.length).toBe(2);
     expect([...one.problems, ...two.problems]).toEqual([]);
   },
