@@ -141,7 +141,9 @@ export function linkToUrl(
 
 async function answerOf(response: Response): Promise<RequestAnswer> {
   // Another server may say anything.
-  const { ok = response.status === 204, error }: Partial<RequestAnswer> = Object(await response.json().catch(() => null));
+  const { ok = response.status === 204, error }: Partial<RequestAnswer> = Object(
+    await response.json().catch(() => null),
+  );
   const said = error?.message ? error : `HTTP ${response.status}, not from runStream.serve`;
   return ok && response.ok ? { ok } : { ok: false, error: errorOf(said) };
 }
