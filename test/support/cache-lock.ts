@@ -6,9 +6,10 @@ export function withCacheLock(ask: typeof fetch): typeof fetch {
   const kept = new Set<string>();
   return async (input, init) => {
     const url = input instanceof Request ? input.url : String(input);
-    const isKept = (init?.method ?? 'GET') === 'GET' && init?.cache !== 'no-store';
-    while (isKept && kept.has(url)) await new Promise((resolve) => setTimeout(resolve, 5));
-    if (isKept) kept.add(url);
+    if ((init?.method ?? 'GET') === 'GET' && init?.cache !== 'no-store') {
+      while (kept.has(url)) await new Promise((resolve) => setTimeout(resolve, 5));
+      kept.add(url);
+    }
     return ask(input, init);
   };
 }
