@@ -109,7 +109,8 @@ export function linkToUrl(
         take({ connection: failures ? 'retrying' : 'connecting' });
         try {
           const last = position && { 'last-event-id': position };
-          const response = await send({ accept: 'text/event-stream', ...last }, { signal });
+          // Firefox would let a page that is loaded again wait for what the page before asks in its last moments.
+          const response = await send({ accept: 'text/event-stream', ...last }, { signal, cache: 'no-store' });
           // Nothing is new and no run is live, it is refused, or another answers, such as a page to sign in on. 429 passes.
           if (/^(4(?!29)|2(?!00 text.ev))/.test(response.status + ' ' + response.headers.get('content-type'))) {
             return (await answerOf(response)).error;
@@ -141,7 +142,9 @@ export function linkToUrl(
 
 async function answerOf(response: Response): Promise<RequestAnswer> {
   // Another server may say anything.
-  const { ok = !response.body, error }: Partial<RequestAnswer> = Object(await response.json().catch(() => null));
+  const { ok = response.status === 204, error }: Partial<RequestAnswer> = Object(
+    await response.json().catch(() => null),
+  );
   const said = error?.message ? error : `HTTP ${response.status}, not from runStream.serve`;
   return ok && response.ok ? { ok } : { ok: false, error: errorOf(said) };
 }

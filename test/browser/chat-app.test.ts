@@ -9,6 +9,7 @@ import { BUNDLED } from '../support/bundled.ts';
 import { freePort } from '../support/free-port.ts';
 import { type RecordedRequest, type Scripted, startModelServer } from '../support/model-server.ts';
 import { noChromium, stage } from './browser.ts';
+import { makeOlder } from './older-browser.ts';
 
 const { open } = stage('others');
 
@@ -104,6 +105,11 @@ test.skipIf(noChromium)(
         'Done, ten euros are on their way.',
       ]);
     }
+    // A page that is loaded again finds nothing going on.
+    await one.page.reload();
+    await shows(one.page, 'answered · COMPLETION');
+    await one.page.waitForLoadState('networkidle');
+    expect(await one.page.getByRole('alert').allTextContents()).toEqual([]);
     expect(asked.length).toBe(2);
     expect([...one.problems, ...two.problems]).toEqual([]);
   },
@@ -255,4 +261,17 @@ test.skipIf(noChromium)('the app rejects a call by useChat, sends nothing blank,
   expect(await texts(page)).toEqual(['Refund Eva.', 'One moment.', 'W'.repeat(300)]);
   expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
   expect(problems).toEqual([]);
+});
+
+test.skipIf(noChromium)('useRun works in a browser that has nothing newer than ES2022', async () => {
+  const { page, problems } = await open({ url: 'about:blank' });
+  await makeOlder(page, 2022);
+  await page.goto(chatOf([refundCall, { content: 'Done.', paceMs: 10 }]));
+  await shows(page, 'idle');
+  await said(page, 'Send', 'Refund Eva.');
+  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  await shows(page, 'answered · COMPLETION');
+  expect(await page.evaluate(() => 'withResolvers' in Promise || 'findLast' in Array.prototype)).toBe(false);
+  expect(await texts(page)).toEqual(['Refund Eva.', 'One moment.', 'Done.']);
+  expect(problems.filter((problem) => !problem.startsWith('request to'))).toEqual([]);
 });

@@ -7,6 +7,7 @@ import { startScene } from '../inspector/scenes.ts';
 import { viewer } from '../inspector/viewer.ts';
 import { testFolder } from '../support/test-folder.ts';
 import { noChromium, stage } from './browser.ts';
+import { makeOlder } from './older-browser.ts';
 
 const { inspector, open } = stage();
 
@@ -342,4 +343,17 @@ test.skipIf(noChromium)('the theme is that of the system until somebody chooses,
   await page.pdf();
   const printed = await page.evaluate(() => document.documentElement.dataset['printed']);
   expect([printed, await theme()]).toEqual(['light', 'dark']);
+});
+
+test.skipIf(noChromium)('the page works in the oldest browsers that it is for', async () => {
+  await startScene('parallel', { inspect: inspector() });
+  const { page, problems } = await open({ url: 'about:blank' });
+  await makeOlder(page, 2024);
+  await page.goto(inspector().url);
+  await page.locator('.answer-text').first().waitFor();
+  expect(await page.evaluate(() => 'try' in Promise || 'requestIdleCallback' in globalThis)).toBe(false);
+  for (const key of ['2', '3', '4', '5', '6', '/', 'Escape', 'l', 'z', 'f', 'Home', ' ', 'r', 'Escape', '?', 'Escape'])
+    await page.keyboard.press(key);
+  await page.locator('[data-state="COMPLETION"].active').waitFor();
+  expect(problems.filter((problem) => !problem.startsWith('request to'))).toEqual([]);
 });

@@ -8,6 +8,7 @@ import {
   runStore,
 } from '../../src/store/index.ts';
 import { runStream } from '../../src/ui/index.ts';
+import { withCacheLock } from '../support/cache-lock.ts';
 import { cases, seedOr } from '../support/soak.ts';
 import { followed, isDone, paid, payCall, servedChat } from './served-chat.ts';
 
@@ -135,3 +136,13 @@ async function eventsOf(url: string): Promise<readonly ShownEvent[]> {
     return group.events ?? [];
   });
 }
+
+test('a page that is loaded again shows its chat at once, though the page before has not let go of its connection', async () => {
+  const { url } = await servedChat([payCall(5)]);
+  const options = { fetch: withCacheLock(fetch) };
+  const before = followed(`${url}/?id=a`, options);
+  await before.store.send('Pay.');
+  await before.until(({ status }) => status === 'waiting');
+  const { pending } = await followed(`${url}/?id=a`, options).until(({ status }) => status === 'waiting');
+  expect(pending.map(({ tool }) => tool)).toEqual(['pay']);
+});

@@ -20,6 +20,15 @@ test('what a page to sign in on answers took no effect: a message that did not a
   expect(store.getSnapshot().error?.code).toBe('request-failed');
 });
 
+test('a chat in which nothing goes on has no error in a browser either', async () => {
+  // Chromium, Firefox and WebKit give a 204 of the network an empty stream; in Node its body is null.
+  const answer = (): Response => Object.defineProperty(new Response(null, { status: 204 }), 'body', { value: empty() });
+  const empty = (): ReadableStream => new ReadableStream({ start: (body) => body.close() });
+  const { until, views } = followed('http://chat/?id=a', { fetch: async () => answer() });
+  await until(({ connection }) => connection === 'closed');
+  expect(views.filter(({ error }) => error !== null)).toEqual([]);
+});
+
 test('a proxy that asks for a pause is asked again; nothing is an error then', async () => {
   let refusals = 2;
   const { url, journal } = await servedChat(['Hi.'], {

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { type JournalStore, type Model, createAgent } from '../../src/index.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
 import { chatTransport, runStream, uiStream } from '../../src/ui/index.ts';
+import { withCacheLock } from '../support/cache-lock.ts';
 
 /** A model that waits until it is let, and a chat of it. */
 async function talk(journal: JournalStore, maxSteers = 20) {
@@ -39,6 +40,17 @@ test('a page without TLS, whose browser makes no UUIDs, can steer', async () => 
   Object.defineProperty(crypto, 'randomUUID', { value: undefined, configurable: true });
   await transport.steer('trip', 'In metric units.');
   expect(await steered()).toEqual(['In metric units.']);
+  answer();
+  await agent.close();
+});
+
+test('a page that is loaded again follows the run at once, though the page before has not let go of its stream', async () => {
+  const { agent, answer, serve } = await talk(memoryJournal());
+  const ask = withCacheLock((input, init) => serve(new Request(input, init)));
+  const load = () => chatTransport({ api: 'http://x/api', fetch: ask }).reconnectToStream({ chatId: 'trip' });
+  const [before, after] = [await load(), await load()];
+  expect((await after?.getReader().read())?.value?.type).toBe('start');
+  await before?.cancel();
   answer();
   await agent.close();
 });

@@ -174,8 +174,10 @@ class ChatServer {
     const all = new Headers(typeof own === 'function' ? await own() : own);
     new Headers(headers).forEach((value, name) => all.set(name, value));
     if (post !== undefined) all.set('content-type', 'application/json');
+    // Firefox would let a page that is loaded again wait for what the page before asks in its last moments.
     const response = await ask(url, {
       headers: all,
+      cache: 'no-store',
       ...(post === undefined ? {} : { method: 'POST', body: JSON.stringify(post) }),
       ...defined({ signal, credentials }),
     });

@@ -160,7 +160,7 @@ export function StateView(props: StateViewProps) {
       data-state={path}
       transform={`translate(${x} ${y})`}
       role="button"
-      tabIndex={isStop ? 0 : -1}
+      tabindex={isStop ? 0 : -1}
       aria-description={said}
       aria-current={active ? 'step' : undefined}
       aria-expanded={open ? compound : undefined}
