@@ -78,20 +78,10 @@ export async function judgedRun(
   if (diverged !== null) return diverged;
   const { check } = own;
   if (check === undefined) return null;
-  return waitsWrong('check', () =>
-    check(
-      withRan(
-        {
-          seed,
-          result,
-          drawn: outcome.draws.drawn.map(({ says }) => says),
-          restarts: recording.lines.filter(({ t }) => t === 'restart').length,
-          recording: () => recordingLines(recording),
-        },
-        recording,
-      ),
-    ),
-  );
+  const drawn = outcome.draws.drawn.map(({ says }) => says);
+  const restarts = recording.lines.filter(({ t }) => t === 'restart').length;
+  const run = { seed, result, drawn, restarts, recording: () => recordingLines(recording) };
+  return waitsWrong('check', () => check(withRan(run, recording)));
 }
 
 const withRan = lazyMembers<Recording, Pick<CheckedRun, 'ran'>>({
