@@ -11,6 +11,7 @@ import {
   fileJournal,
   liveJournal,
 } from '../../../src/journal/index.ts';
+import { simulate } from '../../../src/testing/simulate.ts';
 import { tool } from '../../../src/tools/tool.ts';
 
 const add = tool({
@@ -141,6 +142,15 @@ const figures = {
   },
   'a run of 10 turns that has ended, without a full collection': () => leftBehind(() => runOf(10)),
   'the same with a journal of its own': () => leftBehind(() => runOf(10, { journal: new OwnJournal() })),
+  'a simulated run that was checked': () =>
+    leftBehind(() =>
+      simulate((options) => createAgent({ tools: [add], maxSteps: 11, ...options }), {
+        seeds: [1],
+        model: caller(10),
+        faults: [],
+        check: ({ result }) => result.success,
+      }),
+    ),
   'a process after many calls': async () => {
     const [turns = 0, warm = 0, rounds = 0] = process.argv.slice(3).map(Number);
     for (let round = 0; round < warm; round += 1) await manyCalls(turns);
