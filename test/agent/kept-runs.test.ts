@@ -39,6 +39,8 @@ test('an agent that waits for its user takes little, before its first run and af
 
 test('what has ended needs no full collection: nothing that V8 makes for good refers to a run', async () => {
   expect(await bytesOf('a run of 10 turns that has ended, without a full collection')).toBeLessThan(60_000);
+  expect(await bytesOf('the same with a journal of its own')).toBeLessThan(60_000);
+  expect(await bytesOf('a simulated run that was checked')).toBeLessThan(200_000);
 }, 180_000);
 
 test('10 000 calls leave nothing behind in their process', async () => {

@@ -109,6 +109,17 @@ test('what is left of a run holds the turns and the calls that it needs, and non
   expect(records.left).toBeLessThan(20);
 });
 
+test('a call goes together with the fault that made another one necessary', async () => {
+  const pay = tool({ name: 'pay', description: 'Pays.', policy: 'confirm', effects: 'none', execute: () => 'paid' });
+  const { failures } = await simulate((options) => createAgent({ tools: [pay], ...options }), {
+    seeds: [24],
+    model: [calls('pay', 'pay'), 'Done.'],
+    faults: { 'person.reject': 0.5 },
+    check: ({ recording }) => !recording().includes('"paid"') || 'it is paid',
+  });
+  expect(failures.map(({ drawn, records }) => [drawn, records])).toEqual([[[], { found: 13, left: 10 }]]);
+});
+
 test('a failure that needs something to be drawn is not shrunk to one that does not', async () => {
   const opened = { is: false };
   const open = tool({

@@ -28,7 +28,9 @@ export class ToolNews {
   follow(): () => void {
     const { mcp, registry, children } = this.#core;
     if (this.#following === 0) {
-      this.#core.onRemembered = (below) => this.#announce(below);
+      // Not assigned where it is made: V8 makes such functions in its old generation, where they keep agent and journal.
+      const announce = (below: boolean): Promise<void> => this.#announce(below);
+      this.#core.onRemembered = announce;
       this.#stop = [mcp.onNews((news) => this.#tell(news)), registry.onChange(() => void this.#announce(false))];
     }
     this.#following += 1;

@@ -9,6 +9,7 @@ import { REPLAY } from '../../journal/replay/replay.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { digest } from '../../json/digest.ts';
+import { lazyMembers } from '../../json/json.ts';
 import { describeThrown, toJson } from '../../json/to-json.ts';
 import type { Edge } from '../coverage/edges.ts';
 import { DEFAULT_LAWS } from '../explore/laws/default-laws.ts';
@@ -77,19 +78,15 @@ export async function judgedRun(
   if (diverged !== null) return diverged;
   const { check } = own;
   if (check === undefined) return null;
-  return waitsWrong('check', () =>
-    check({
-      seed,
-      result,
-      drawn: outcome.draws.drawn.map(({ says }) => says),
-      get ran() {
-        return playedThrough(recording, {}, NOWHERE).run.view().ran;
-      },
-      restarts: recording.lines.filter(({ t }) => t === 'restart').length,
-      recording: () => recordingLines(recording),
-    }),
-  );
+  const drawn = outcome.draws.drawn.map(({ says }) => says);
+  const restarts = recording.lines.filter(({ t }) => t === 'restart').length;
+  const run = { seed, result, drawn, restarts, recording: () => recordingLines(recording) };
+  return waitsWrong('check', () => check(withRan(run, recording)));
 }
+
+const withRan = lazyMembers<Recording, Pick<CheckedRun, 'ran'>>({
+  ran: (recording) => playedThrough(recording, {}, NOWHERE).run.view().ran,
+});
 
 /** For what is played again without being noted. */
 const NOWHERE: Taken = { edges: new Set(), states: new Set() };

@@ -121,8 +121,11 @@ export class Shrinking<Run extends SmallerRun> {
       const rest = calls.filter((call) => !without.includes(call));
       // Each begins with what the one before has left.
       await fewest(rest, async (left) => {
-        const gone = rest.filter((call) => !left.includes(call));
-        return left.length > 0 && this.#holds({ without: [...without, ...gone] }, this.#smallest.records - 1);
+        if (left.length === 0) return false;
+        const gone = { without: [...without, ...rest.filter((call) => !left.includes(call))] };
+        const most = this.#smallest.records - 1;
+        // A fault at a call may be all that the other one was needed for.
+        return (await this.#holds(gone, most)) || this.#holds({ ...gone, draws: this.#replyDraws() }, most);
       });
     }
   }
@@ -182,10 +185,14 @@ export class Shrinking<Run extends SmallerRun> {
 
   /** Whether it fails for the reason also where nothing is drawn but what the model says. */
   async #isSame(left: Left, most: number): Promise<boolean> {
-    const replies = left.draws.filter((index) => this.#keys[index]?.startsWith('reply ') === true);
-    const tried = await this.#tries(new Set(this.#only({ ...left, draws: replies }, this.#keys)), most);
+    const tried = await this.#tries(new Set(this.#only({ ...left, draws: this.#replyDraws(left) }, this.#keys)), most);
     this.#spent += tried.records;
     return tried.isSame;
+  }
+
+  /** What is drawn of what the model says. */
+  #replyDraws({ draws }: Left = this.#left): readonly number[] {
+    return draws.filter((index) => this.#keys[index]?.startsWith('reply ') === true);
   }
 
   #only({ draws, requests, without }: Left, keys: readonly string[]): readonly string[] {

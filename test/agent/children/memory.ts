@@ -4,7 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import type { Model } from '../../../src/actors/model.ts';
-import { fileJournal } from '../../../src/journal/index.ts';
+import {
+  type JournalStore,
+  type RunHead,
+  type RunJournal,
+  fileJournal,
+  liveJournal,
+} from '../../../src/journal/index.ts';
+import { simulate } from '../../../src/testing/simulate.ts';
 import { tool } from '../../../src/tools/tool.ts';
 
 const add = tool({
@@ -33,13 +40,14 @@ function caller(turns: number, together = 1): Model {
   };
 }
 
-async function runOf(turns: number, together = 1) {
+async function runOf(turns: number, { together = 1, journal }: { together?: number; journal?: JournalStore } = {}) {
   const agent = createAgent({
     model: caller(turns, together),
     tools: [add],
     maxSteps: turns + 1,
     maxHistoryMessages: 0,
     silent: true,
+    ...(journal === undefined ? {} : { journal }),
   });
   const run = agent.run('Add');
   await run.orThrow();
@@ -55,6 +63,35 @@ async function manyCalls(turns: number): Promise<void> {
     .orThrow();
   // What weak references point to is kept until the event loop turns, which no real model holds up.
   await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Keeps its run, all of it, for as long as it is there itself. */
+class OwnJournal implements JournalStore {
+  run: RunJournal | null = null;
+
+  open(head: RunHead): RunJournal {
+    return (this.run = liveJournal(head, { append: () => undefined, close: () => undefined }));
+  }
+}
+
+/** Bytes that each of some runs leaves behind once it has ended, without a full collection. */
+async function leftBehind(run: () => Promise<unknown>): Promise<number> {
+  const runs = async (count: number): Promise<void> => {
+    for (let done = 0; done < count; done += 1) {
+      await run();
+      // What weak references point to is kept until the event loop turns.
+      await new Promise((resolve) => setImmediate(resolve));
+      // Twice, so that what survives is old.
+      globalThis.gc?.({ type: 'minor' });
+      globalThis.gc?.({ type: 'minor' });
+    }
+  };
+  await runs(100);
+  heapUsed();
+  await runs(10);
+  const before = process.memoryUsage().heapUsed;
+  await runs(50);
+  return (process.memoryUsage().heapUsed - before) / 50;
 }
 
 function heapUsed(): number {
@@ -103,24 +140,17 @@ const figures = {
     rmSync(folder, { recursive: true });
     return grown / 300;
   },
-  'a run of 10 turns that has ended, without a full collection': async () => {
-    const runs = async (count: number): Promise<void> => {
-      for (let run = 0; run < count; run += 1) {
-        await runOf(10);
-        // What weak references point to is kept until the event loop turns.
-        await new Promise((resolve) => setImmediate(resolve));
-        // Twice, so that what survives is old.
-        globalThis.gc?.({ type: 'minor' });
-        globalThis.gc?.({ type: 'minor' });
-      }
-    };
-    await runs(100);
-    heapUsed();
-    await runs(10);
-    const before = process.memoryUsage().heapUsed;
-    await runs(50);
-    return (process.memoryUsage().heapUsed - before) / 50;
-  },
+  'a run of 10 turns that has ended, without a full collection': () => leftBehind(() => runOf(10)),
+  'the same with a journal of its own': () => leftBehind(() => runOf(10, { journal: new OwnJournal() })),
+  'a simulated run that was checked': () =>
+    leftBehind(() =>
+      simulate((options) => createAgent({ tools: [add], maxSteps: 11, ...options }), {
+        seeds: [1],
+        model: caller(10),
+        faults: [],
+        check: ({ result }) => result.success,
+      }),
+    ),
   'a process after many calls': async () => {
     const [turns = 0, warm = 0, rounds = 0] = process.argv.slice(3).map(Number);
     for (let round = 0; round < warm; round += 1) await manyCalls(turns);
