@@ -62,8 +62,8 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   // Leaves.
   change(
     LEAF,
-    'redactor.redact(await settled(() => work(given(), new RunIo(io, host)), yieldsJson))',
-    'settled(() => work(given(), new RunIo(io, host)), yieldsJson)',
+    'redactor.redact(await settled(() => work(given(), new RunIo(io, host, effect.id)), yieldsJson))',
+    'settled(() => work(given(), new RunIo(io, host, effect.id)), yieldsJson)',
   ),
   change(LEAF, 'host?.close(open);', 'void open;'),
   change(LEAF, 'return { ok: false, error: toLeafError(thrown) };', 'return { ok: true, value: null };'),
