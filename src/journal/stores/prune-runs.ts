@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describeThrown } from '../../json/to-json.ts';
 import { JournalError } from '../format/journal-error.ts';
 import type { RunFiles } from './run-files.ts';
 
@@ -23,14 +24,18 @@ const SLICE_MS = 10;
 export function runPruner(files: RunFiles, limits: PruneLimits): () => Promise<void> | undefined {
   const { maxRuns = Infinity, maxAgeDays = Infinity } = limits;
   if (maxRuns === Infinity && maxAgeDays === Infinity) return () => undefined;
+  const remove = removal(files);
   let working: Promise<void> | null = null;
   let asked = false;
   const work = async (): Promise<void> => {
     try {
       while (asked) {
         asked = false;
-        await inSlices(pruned(files, maxRuns, Date.now() - maxAgeDays * DAY_MS));
+        await inSlices(pruned({ files, remove }, { maxRuns, oldest: Date.now() - maxAgeDays * DAY_MS }));
       }
+    } catch (error) {
+      // That old runs stay is no failure of the run that has just begun or ended.
+      process.emitWarning(`No runs in ${files.dir} were removed. ${describeThrown(error).message}`);
     } finally {
       working = null;
     }
@@ -53,7 +58,10 @@ async function inSlices(steps: Iterable<void>): Promise<void> {
 }
 
 /** One pass; it yields to others after each step. */
-function* pruned(files: RunFiles, maxRuns: number, oldest: number): Generator<void> {
+function* pruned(
+  { files, remove }: { readonly files: RunFiles; readonly remove: (runId: string) => void },
+  { maxRuns, oldest }: { readonly maxRuns: number; readonly oldest: number },
+): Generator<void> {
   const found: { readonly runId: string; readonly at: number }[] = [];
   for (const runId of files.ids()) {
     found.push({ runId, at: statSync(files.pathOf(runId), { throwIfNoEntry: false })?.mtimeMs ?? Infinity });
@@ -63,7 +71,7 @@ function* pruned(files: RunFiles, maxRuns: number, oldest: number): Generator<vo
   let ended = 0;
   for (const { runId, at } of found.toSorted((a, b) => b.at - a.at)) {
     if (counts && hasEnded(files, runId)) ended += 1;
-    if ((at < oldest && files.isRun(runId)) || (ended > maxRuns && hasEnded(files, runId))) remove(files, runId);
+    if ((at < oldest && files.isRun(runId)) || (ended > maxRuns && hasEnded(files, runId))) remove(runId);
     yield;
   }
 }
@@ -73,10 +81,16 @@ function hasEnded(files: RunFiles, runId: string): boolean {
   return files.isThere(runId) && files.hasEnded(runId);
 }
 
-function remove(files: RunFiles, runId: string): void {
-  try {
-    files.remove(runId);
-  } catch (error) {
-    if (!(error instanceof JournalError)) throw error;
-  }
+/** One that cannot be removed is reported once, and must not keep the others. */
+function removal(files: RunFiles): (runId: string) => void {
+  const told = new Set<string>();
+  return (runId) => {
+    try {
+      files.remove(runId);
+    } catch (error) {
+      if (error instanceof JournalError || told.has(runId)) return;
+      told.add(runId);
+      process.emitWarning(`${files.pathOf(runId)} could not be removed. ${describeThrown(error).message}`);
+    }
+  };
 }

@@ -168,9 +168,9 @@ export function contentOf(path: string): Buffer | null {
   }
 }
 
-/** Whether a file is there that cannot be read, by this user or by anyone. */
+/** Whether something is there that cannot be read as a file, by this user or by anyone. */
 export function isUnreadable(error: unknown): boolean {
-  return ['EACCES', 'EPERM', 'EIO'].includes(systemCode(error));
+  return ['EACCES', 'EPERM', 'EIO', 'EISDIR', 'ELOOP'].includes(systemCode(error));
 }
 
 /** Null when there is no such file, undefined when it cannot be read. */

@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { appendFileSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isJsonObject, parsedText } from '../../json/json.ts';
 import { makeFolder, systemCode } from '../../security/folders.ts';
@@ -50,8 +50,13 @@ export function secretFiles(dir: string): SecretFiles {
   };
 }
 
+/** None where there is no such folder, or something else has its name. */
 function namesIn(dir: string): readonly string[] {
-  return existsSync(dir) ? readdirSync(dir).filter((name) => name.endsWith(EXTENSION)) : [];
+  try {
+    return readdirSync(dir).filter((name) => name.endsWith(EXTENSION));
+  } catch {
+    return [];
+  }
 }
 
 /** Whether it holds secrets of a run: a file of someone else may have such a name. */
