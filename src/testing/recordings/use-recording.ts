@@ -8,6 +8,7 @@ import type { AnyRun, SomeRun } from '../../agent/run/run.ts';
 import { historiesIn } from '../../journal/stores/run-files.ts';
 import { withHistory } from '../../journal/format/histories.ts';
 import { readRecording } from '../../journal/format/recording.ts';
+import { runnable } from '../../journal/format/recorded-tools.ts';
 import { processEnvironment, type Environment, readVariable } from '../../models/endpoint/environment.ts';
 import { optionsOf } from '../../json/known-options.ts';
 import { framesAbove, UseRecordingError, runAndKeep, runPartly, runReplayed } from './runs-on-recordings.ts';
@@ -78,7 +79,7 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
     if (mode === 'all' || (mode === 'missing' && !isThere)) return kept(runAndKeep(own, agent, { input, given }));
     if (!isThere) throw new UseRecordingError('recording-missing', own, missingText(own, because));
     const text = withHistory(readFileSync(own, 'utf8'), historiesIn(dirname(own)));
-    const recording = readRecording(text);
+    const recording = runnable(readRecording(text));
     const place = { path: own, calledFrom, after: given.whenBusy === 'queue' ? last : null };
     if (live.size === 0) return kept(runReplayed(place, agent, { input, recording, text }));
     return kept(runPartly(place, agent, { input, given, recording, live, matching }));
