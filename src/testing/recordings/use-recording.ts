@@ -10,7 +10,7 @@ import { withHistory } from '../../journal/format/histories.ts';
 import { readRecording } from '../../journal/format/recording.ts';
 import { runnable } from '../../journal/format/recorded-tools.ts';
 import { processEnvironment, type Environment, readVariable } from '../../models/endpoint/environment.ts';
-import { optionsOf } from '../../json/known-options.ts';
+import { OptionError, optionsOf } from '../../json/known-options.ts';
 import { framesAbove, UseRecordingError, runAndKeep, runPartly, runReplayed } from './runs-on-recordings.ts';
 import type { Matching } from './recorded-answers.ts';
 
@@ -65,13 +65,22 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
   const matching = options.match ?? 'request';
   let count = 0;
   let last: PromiseLike<unknown> | null = null;
+  let isLive = false;
   const kept = (run: AnyRun): AnyRun => {
     last = run;
+    isLive = true;
+    const over = (): void => void (isLive &&= last !== run);
+    void run.then(over, over);
     return run;
   };
 
   const start = (agent: Agent<unknown, SomeRun>, input: string, given: RunOptions, calledFrom: string): AnyRun => {
     checkRunOptions(given, 'A run of useRecording');
+    if (isLive && (given.whenBusy === 'steer' || given.whenBusy === 'interrupt'))
+      throw new OptionError(
+        'wrong-option',
+        `useRecording: with whenBusy '${given.whenBusy}' the input is a message to the live run, and no run that has a recording. Call steer of that run: it is recorded with it.`,
+      );
     count += 1;
     const own = count === 1 ? file : file.replace(/(\.[^./\\]*)?$/, `.${count}$1`);
     const { mode, because } = recordMode(options.record, processEnvironment());
