@@ -112,8 +112,7 @@ function readHead(record: object | null): RunRecord {
 
 /** What of a record behind the head is not as every version has written it. */
 function unusableIn({ t, at, id, ok, error, event, to = '' }: { readonly [name: string]: unknown }): string | null {
-  if (t === 'run') return null;
-  if (typeof at !== 'number') return 'at';
+  if (t !== 'run' && typeof at !== 'number') return 'at';
   if (/^(?:start|outcome|timer)$/.test(String(t)) && typeof id !== 'string') return 'id';
   if (t === 'outcome' && typeof ok !== 'boolean') return 'ok';
   if (t === 'outcome' && ok === false && !isJsonObject(error)) return 'error';

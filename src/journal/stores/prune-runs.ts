@@ -24,14 +24,13 @@ const SLICE_MS = 10;
 export function runPruner(files: RunFiles, limits: PruneLimits): () => Promise<void> | undefined {
   const { maxRuns = Infinity, maxAgeDays = Infinity } = limits;
   if (maxRuns === Infinity && maxAgeDays === Infinity) return () => undefined;
-  const remove = removal(files);
   let working: Promise<void> | null = null;
   let asked = false;
   const work = async (): Promise<void> => {
     try {
       while (asked) {
         asked = false;
-        await inSlices(pruned({ files, remove }, { maxRuns, oldest: Date.now() - maxAgeDays * DAY_MS }));
+        await inSlices(pruned(files, maxRuns, Date.now() - maxAgeDays * DAY_MS));
       }
     } catch (error) {
       // That old runs stay is no failure of the run that has just begun or ended.
@@ -58,10 +57,7 @@ async function inSlices(steps: Iterable<void>): Promise<void> {
 }
 
 /** One pass; it yields to others after each step. */
-function* pruned(
-  { files, remove }: { readonly files: RunFiles; readonly remove: (runId: string) => void },
-  { maxRuns, oldest }: { readonly maxRuns: number; readonly oldest: number },
-): Generator<void> {
+function* pruned(files: RunFiles, maxRuns: number, oldest: number): Generator<void> {
   const found: { readonly runId: string; readonly at: number }[] = [];
   for (const runId of files.ids()) {
     found.push({ runId, at: statSync(files.pathOf(runId), { throwIfNoEntry: false })?.mtimeMs ?? Infinity });
@@ -71,7 +67,7 @@ function* pruned(
   let ended = 0;
   for (const { runId, at } of found.toSorted((a, b) => b.at - a.at)) {
     if (counts && hasEnded(files, runId)) ended += 1;
-    if ((at < oldest && files.isRun(runId)) || (ended > maxRuns && hasEnded(files, runId))) remove(runId);
+    if ((at < oldest && files.isRun(runId)) || (ended > maxRuns && hasEnded(files, runId))) remove(files, runId);
     yield;
   }
 }
@@ -81,16 +77,12 @@ function hasEnded(files: RunFiles, runId: string): boolean {
   return files.isThere(runId) && files.hasEnded(runId);
 }
 
-/** One that cannot be removed is reported once, and must not keep the others. */
-function removal(files: RunFiles): (runId: string) => void {
-  const told = new Set<string>();
-  return (runId) => {
-    try {
-      files.remove(runId);
-    } catch (error) {
-      if (error instanceof JournalError || told.has(runId)) return;
-      told.add(runId);
-      process.emitWarning(`${files.pathOf(runId)} could not be removed. ${describeThrown(error).message}`);
-    }
-  };
+/** One that cannot be removed must not keep the others. */
+function remove(files: RunFiles, runId: string): void {
+  try {
+    files.remove(runId);
+  } catch (error) {
+    if (error instanceof JournalError) return;
+    process.emitWarning(`${files.pathOf(runId)} could not be removed. ${describeThrown(error).message}`);
+  }
 }

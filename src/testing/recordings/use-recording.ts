@@ -69,7 +69,7 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
   const kept = (run: AnyRun): AnyRun => {
     last = run;
     isLive = true;
-    const over = (): void => void (isLive &&= last !== run);
+    const over = (): boolean => (isLive &&= last !== run);
     void run.then(over, over);
     return run;
   };
@@ -79,7 +79,7 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
     if (isLive && (given.whenBusy === 'steer' || given.whenBusy === 'interrupt'))
       throw new OptionError(
         'wrong-option',
-        `useRecording: with whenBusy '${given.whenBusy}' the input is a message to the live run, and no run that has a recording. Call steer of that run: it is recorded with it.`,
+        `useRecording: with whenBusy '${given.whenBusy}' the input is a message to the live run. Call steer of that run.`,
       );
     count += 1;
     const own = count === 1 ? file : file.replace(/(\.[^./\\]*)?$/, `.${count}$1`);
