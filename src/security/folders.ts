@@ -37,6 +37,16 @@ export function systemCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
+/** Null where the file is not there. */
+export function ifThere<T>(work: () => T): T | null {
+  try {
+    return work();
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
 /** For how long a virus scanner, a backup or another reader may have the file open that is to be replaced. */
 const OPEN_MS = 1000;
 

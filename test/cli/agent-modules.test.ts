@@ -101,3 +101,23 @@ async function recorded(): Promise<string> {
   await run;
   return run.recording();
 }
+
+test.each([
+  'verify agent.ts --max-steps 1 --json',
+  'simulate agent.ts --seeds 4 --json',
+  'simulate agent.ts --seeds 4 --jobs 2 --json',
+  'upgrade --check agent.ts --journal . --json',
+  'bisect recorded.jsonl agent.ts agent.ts --json',
+])('what a module prints goes to standard error, and standard output is one JSON object: %s', async (command) => {
+  await using folder = await temporaryFolder();
+  const run = createAgent({ model: scriptedModel(['Yes.']), silent: true }).run('Ready?');
+  await run;
+  await writeFile(join(folder.path, 'recorded.jsonl'), run.recording());
+  const look = "tool({ name: 'look', description: 'Looks.', effects: 'none', execute: () => console.log('looking') })";
+  const code = `console.log('loaded');\nexport default (options) => createAgent({ silent: true, tools: [${look}], ...options });`;
+  await writeFile(join(folder.path, 'agent.ts'), `import { createAgent, tool } from '${signalbox}';\n${code}\n`);
+  const { stdout, stderr } = await runCliProcess(command.split(' '), { cwd: folder.path });
+  expect(JSON.parse(stdout)).toEqual(expect.any(Object));
+  expect(stderr).toContain('loaded');
+  if (command.startsWith('simulate')) expect(stderr).toContain('looking');
+});

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { readRecording } from '../../src/journal/format/recording.ts';
 import { fileJournal } from '../../src/journal/stores/file.ts';
+import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { runCli } from '../cli/spawn-cli.ts';
 import { withoutSums } from '../support/without-sums.ts';
@@ -85,6 +86,34 @@ test('with them a journal keeps to its limits', async () => {
   const left = await whole(journal).list();
   expect(left.map(({ runId }) => runId)).toEqual(['three']);
   expect(seen.filter((warning) => !warning.includes('left out of the list'))).toEqual([]);
+});
+
+test('a run whose lock cannot be read is named and left out of a list; the others are listed, pruned and recovered', async () => {
+  await using folder = await temporaryFolder();
+  const store = whole(fileJournal(folder.path));
+  for (const runId of ['one', 'two']) await answered(store, runId);
+  const begun = readFileSync(join(folder.path, 'one.jsonl'), 'utf8').split('\n').slice(0, 2).join('\n');
+  for (const name of ['begun', 'stuck']) writeFileSync(join(folder.path, `${name}.jsonl`), `${begun}\n`);
+  for (const name of ['stuck', 'two']) mkdirSync(join(folder.path, `${name}.lock`));
+  const seen = warnings();
+  expect((await store.list()).map(({ runId }) => runId).toSorted()).toEqual(['begun', 'one', 'two']);
+  expect(seen).toEqual([expect.stringMatching(/stuck\.jsonl is left out of the list of runs\. EISDIR/)]);
+  const journal = fileJournal(folder.path, { maxRuns: 0 });
+  const agent = createAgent({ name: 'clock', model: scriptedModel(['Hello.', 'Hello.']), journal, silent: true });
+  const { runs } = await agent.resumeOrphans();
+  await Promise.all(runs);
+  expect(runs.map(({ runId }) => runId)).toEqual(['begun']);
+  expect(await agent.run('Hi', { runId: 'three' })).toMatchObject({ status: 'answered' });
+  await vi.waitFor(() => expect(readdirSync(folder.path)).not.toContain('one.jsonl'));
+  expect(seen).toContainEqual(expect.stringMatching(/two\.jsonl could not be removed\. EISDIR/));
+});
+
+test('a file where a database keeps its secrets hides no run from the first list', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  await answered(sqliteJournal(path), 'one');
+  writeFileSync(`${path}-secrets`, '');
+  expect((await whole(sqliteJournal(path)).list()).map(({ runId }) => runId)).toEqual(['one']);
 });
 
 test('a folder or a pipe under the name of a run is not a run to resume, to show or to repair, and none begins there', async () => {

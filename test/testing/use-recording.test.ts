@@ -339,3 +339,20 @@ function seedOf(recording: string): number {
   const seed: unknown = Reflect.get(Object(JSON.parse(recording.split('\n')[0] ?? '')), 'seed');
   return typeof seed === 'number' ? seed : 0;
 }
+
+test.each(['steer', 'interrupt'] as const)(
+  'refuses a message to the live run, which has no recording: whenBusy %s',
+  async (whenBusy) => {
+    for (const _mode of ['records', 'replays']) {
+      const { agent } = weatherAgent();
+      const used = useRecording(path);
+      const run = used.run(agent, question, { whenBusy });
+      expect(() => used.run(agent, 'And now?', { whenBusy })).toThrow(
+        expect.objectContaining({ code: 'wrong-option' }),
+      );
+      expect(await run).toMatchObject({ result: 'It is 21 °C in Austin.' });
+      await failureOf(used.run(agent, 'And now?', { whenBusy }));
+    }
+    expect(await readdir(folder)).toContain('weather.jsonl');
+  },
+);

@@ -18,7 +18,7 @@ import { startRun } from '../run/start-run.ts';
 /** Replays a recording on an agent; with `then` in the options, a model answers after the recorded part. */
 export function replayRun(core: AgentCore, recording: Recording, options: ReplayOptions): AnyRun {
   const { allow = [], until, then } = options;
-  if (then !== undefined) runnable(recording);
+  runnable(recording);
   const own = replayHead(recording.head, core, then === undefined ? policiesFor(recording) : 'recorded');
   const { instructions, promptByCode } = allow.includes('prompt') ? recording.head : own;
   const head = { ...own, instructions, promptByCode };

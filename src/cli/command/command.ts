@@ -85,6 +85,21 @@ export async function loadModule(file: string, wanted?: string): Promise<Readonl
   throw new UsageError(`'${file}' has no export '${wanted}'${names === '' ? '' : `, but ${names}`}.`);
 }
 
+/**
+ * Prints what a command with `--json` has found; null without it. Until then standard output is kept free for that: what a
+ * user's code prints goes to standard error.
+ */
+export function jsonPrinter({ flags }: Pick<Arguments, 'flags'>): ((found: object) => void) | null {
+  if (!flags.has('json')) return null;
+  const { stdout, stderr } = process;
+  const write = stdout.write.bind(stdout);
+  stdout.write = stderr.write.bind(stderr);
+  return (found) => {
+    stdout.write = write;
+    console.log(JSON.stringify(found));
+  };
+}
+
 /** What the process ends with; scripts rely on these. */
 export const EXIT_CODE = {
   answered: 0,

@@ -1,7 +1,7 @@
 import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
 import { replay } from '../../journal/replay/replay.ts';
 import { escaped } from '../../output/console/escaped.ts';
-import { type Arguments, EXIT_CODE } from '../command/command.ts';
+import { type Arguments, EXIT_CODE, jsonPrinter } from '../command/command.ts';
 import type { RecordedVerdict } from './recording-actions.ts';
 import { readRecordingOf } from './kept-runs.ts';
 import { loadSimulated } from '../simulate/simulate-agent.ts';
@@ -10,14 +10,15 @@ import { loadSimulated } from '../simulate/simulate-agent.ts';
 export async function bisectAgents({ values, flags, positionals }: Arguments): Promise<number> {
   const [named = '', ...modules] = positionals;
   const { text } = await readRecordingOf(named, values.get('in'));
+  const printJson = jsonPrinter({ flags });
   const versions: Version[] = [];
   // In the order in which they were named.
   for (const module of modules) versions.push(await played(text, module, values.get('export')));
   const [one, other] = versions;
   if (one === undefined || other === undefined) return EXIT_CODE.usage;
   const verdict = verdictOf(one, other);
-  if (flags.has('json')) console.log(JSON.stringify({ verdict, versions }));
-  else console.log([verdict, ...versions.flatMap(versionLines)].join('\n'));
+  printJson?.({ verdict, versions });
+  if (printJson === null) console.log([verdict, ...versions.flatMap(versionLines)].join('\n'));
   return verdict === 'same' ? EXIT_CODE.answered : EXIT_CODE.failed;
 }
 

@@ -1,4 +1,5 @@
 import { type Recording, lineNumber } from '../../journal/format/recording.ts';
+import { runnable } from '../../journal/format/recorded-tools.ts';
 import { layOut, painter, type Style } from '../../output/console/paint.ts';
 import type { Terminal } from '../../output/console/terminal.ts';
 import { deltaReader } from '../../journal/format/deltas.ts';
@@ -15,7 +16,8 @@ const WORTH_CUTTING = 60;
 
 /** A recording as people read it: what was asked, then step by step what happened, with lines and times. */
 export function recordingText(recording: Recording, terminal: Terminal, { full }: { readonly full: boolean }): string {
-  const { head } = recording;
+  const { head } = runnable(recording);
+  const warnings = [head.warnings].flat().join('\n'); // A recording may lack them.
   const paint = painter(terminal.color);
   const row = (label: string, text: string): readonly string[] =>
     layOut({ indent: 0, label, labelStyle: 'dim', labelWidth: LABEL, ...cut(text, full) }, terminal, paint);
@@ -29,7 +31,7 @@ export function recordingText(recording: Recording, terminal: Terminal, { full }
     ...row('Asked', head.input),
     ...row('Tools', head.toolset.tools.map(({ name }) => name).join(', ') || 'none'),
     ...(Object.keys(head.metadata).length === 0 ? [] : row('Metadata', JSON.stringify(head.metadata))),
-    ...(head.warnings.length === 0 ? [] : row('Warnings', head.warnings.join('\n'))),
+    ...(warnings === '' ? [] : row('Warnings', warnings)),
     '',
     paint('dim', `line     time  what happened`),
     ...steps.flatMap((step, index) =>

@@ -64,12 +64,10 @@ export const simulateCommand: Command = {
     const given = { ...(await readSimulated(args)), ...readSeeds(args) };
     const jobs = wholeNumber(args, 'jobs') ?? 1;
     // Loaded only now: help and wrong usage need none of it.
-    const [{ loadSimulated, writeFailures }, { outFolder }, { ownPart, partsOf, simulateParts }] = await Promise.all([
-      import('./simulate-agent.ts'),
-      import('../command/command.ts'),
-      import('./parts.ts'),
-    ]);
+    const [{ loadSimulated, writeFailures }, { jsonPrinter, outFolder }, { ownPart, partsOf, simulateParts }] =
+      await Promise.all([import('./simulate-agent.ts'), import('../command/command.ts'), import('./parts.ts')]);
     const folder = outFolder(args, '.signalbox/simulate');
+    const printJson = jsonPrinter(args);
     const { agent, options: own } = await loadSimulated(file, args.values.get('export'));
     const options = { ...own, ...given };
     const { seeds, firstSeed } = given;
@@ -97,8 +95,8 @@ export const simulateCommand: Command = {
     if (found === null) return EXIT_CODE.failed;
     const files = writeFailures(found, folder);
     const command = ['signalbox simulate', file, ...givenIn(args, [...OWN_TO_THREADS, 'max-seconds']).map(quoted)];
-    if (args.flags.has('json')) console.log(JSON.stringify({ ...found, stopped, files }));
-    else console.log(foundText(found, files, command.join(' ')));
+    printJson?.({ ...found, stopped, files });
+    if (printJson === null) console.log(foundText(found, files, command.join(' ')));
     if (stopped) return EXIT_CODE.cancelled;
     return found.ok && lost.length === 0 ? EXIT_CODE.answered : EXIT_CODE.failed;
   },

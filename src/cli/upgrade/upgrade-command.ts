@@ -1,4 +1,4 @@
-import { type Command, EXIT_CODE, UsageError } from '../command/command.ts';
+import { type Command, EXIT_CODE, UsageError, jsonPrinter } from '../command/command.ts';
 
 /** `signalbox upgrade --check <file>`: what a new version of an agent means for the runs that have not ended. */
 export const upgradeCommand: Command = {
@@ -35,9 +35,11 @@ export const upgradeCommand: Command = {
     if (place === undefined) throw new UsageError("'--journal' is missing: where the runs are kept.");
     // Loaded only now: help and wrong usage need none of it.
     const { checkedRuns, checkedText } = await import('./check-runs.ts');
+    const printJson = jsonPrinter({ flags });
     const runs = await checkedRuns(file, { place, agent: values.get('agent'), exported: values.get('export') });
     const ok = runs.every(({ verdict }) => verdict !== 'must finish on the old version');
-    console.log(flags.has('json') ? JSON.stringify({ ok, runs }) : checkedText(runs));
+    printJson?.({ ok, runs });
+    if (printJson === null) console.log(checkedText(runs));
     return ok ? EXIT_CODE.answered : EXIT_CODE.failed;
   },
 };

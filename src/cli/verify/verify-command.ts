@@ -2,7 +2,7 @@ import { defined } from '../../json/json.ts';
 import { escaped } from '../../output/console/escaped.ts';
 import { openTerminal } from '../../output/console/terminal.ts';
 import type { ExploreProgress } from '../../testing/explore/explore-options.ts';
-import { type Command, UsageError, EXIT_CODE, outFolder, wholeNumber } from '../command/command.ts';
+import { type Command, UsageError, EXIT_CODE, jsonPrinter, outFolder, wholeNumber } from '../command/command.ts';
 
 /** `signalbox verify <file>`: what an agent can do as it is configured, proven path by path. */
 export const verifyCommand: Command = {
@@ -49,19 +49,19 @@ export const verifyCommand: Command = {
       import('./show-progress.ts'),
     ]);
     const folder = outFolder(args, '.signalbox/verify');
+    const printJson = jsonPrinter(args);
     const agents = await loadAgents(file, args.values.get('export'));
     const limits = defined({ maxSeconds, maxSteps, maxPaths });
     const terminal = openTerminal(process.stdout);
-    const json = args.flags.has('json');
     const verdicts = [];
     for (const agent of agents) {
       const progress = showProgress(`Exploring ${escaped(agent.name)}`);
       const onProgress = (soFar: ExploreProgress) => progress.tell(exploredSoFar(agent.name, soFar));
       const verdict = await verifyAgent(agent, { ...limits, onProgress }, folder).finally(progress.end);
       verdicts.push(verdict);
-      if (!json) console.log(verdictText(verdict, terminal));
+      if (printJson === null) console.log(verdictText(verdict, terminal));
     }
-    if (json) console.log(JSON.stringify({ agents: verdicts }));
+    printJson?.({ agents: verdicts });
     if (verdicts.some(({ ok }) => !ok)) return EXIT_CODE.failed;
     return verdicts.every(({ exhaustive }) => exhaustive) ? EXIT_CODE.answered : EXIT_CODE.stopped;
   },

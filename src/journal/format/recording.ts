@@ -1,4 +1,4 @@
-import { type Json, isJsonObject, parsedText } from '../../json/json.ts';
+import { type Json, type JsonObject, isJsonObject, parsedText } from '../../json/json.ts';
 import { type BlobReader, blobReader, HOLDS_KEY, lineWriter } from './blobs.ts';
 import { SumReader, beginsWithLine, sumOf } from './checksums.ts';
 import { historyPartOf } from './histories.ts';
@@ -69,9 +69,11 @@ export function readRecording(
     if (isBlob(record)) {
       if (!blobs.blob(record)) throw new RecordingError(index + 1, 'holds a payload that is not that of its hash.');
     } else if (isRecord(record)) {
-      if (/^(?:start|outcome|timer)$/.test(record.t) && typeof Reflect.get(record, 'id') !== 'string')
-        throw new RecordingError(index + 1, 'is a record without a usable "id". The file is damaged there.');
-      lines.push(payloads && holdsKey(item) ? whole(record, index + 1, blobs) : record);
+      const restored = payloads && holdsKey(item) ? whole(record, index + 1, blobs) : record;
+      const wrong = isJsonObject(restored) ? unusableIn(restored) : null;
+      if (wrong !== null)
+        throw new RecordingError(index + 1, `is a record without a usable "${wrong}". The file is damaged there.`);
+      lines.push(restored);
       numbers.push(index + 1);
     }
   }
@@ -106,6 +108,16 @@ function readHead(record: object | null): RunRecord {
       `refers to histories/${part.$history}.jsonl in the folder of its file. Read it from there: fileJournal(folder).read('${record.runId}').`,
     );
   return record;
+}
+
+/** What of a record behind the head is not as every version has written it. */
+function unusableIn({ t, at, id, ok, error, event, to = '' }: JsonObject): string | null {
+  if (t !== 'run' && typeof at !== 'number') return 'at';
+  if (/^(?:start|outcome|timer)$/.test(String(t)) && typeof id !== 'string') return 'id';
+  if (t === 'outcome' && typeof ok !== 'boolean') return 'ok';
+  if (t === 'outcome' && ok === false && !isJsonObject(error)) return 'error';
+  if (t === 'event' && typeof Reflect.get(Object(event), 'type') !== 'string') return 'event';
+  return t === 'event' && typeof to !== 'string' ? 'to' : null;
 }
 
 function refuseNewer(record: object): void {

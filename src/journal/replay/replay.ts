@@ -7,6 +7,7 @@ import type { Transition } from '../../machines/events/run-events.ts';
 import { type Microstep, microstepReader, stateText } from '../../machines/events/transition-log.ts';
 import type { RunRecord } from '../format/record.ts';
 import { readRecording, type Recording } from '../format/recording.ts';
+import { runnable } from '../format/recorded-tools.ts';
 import { inputOf, ROOT_ID } from '../format/run-input.ts';
 import { type Drive, drive, recordedOutput } from '../run/drive.ts';
 import type { AllowedDifference } from './compare.ts';
@@ -135,7 +136,7 @@ export function playRecording(recording: Recording, onMicrostep?: (microstep: Mi
   const driven: Drive | null = drive({
     logic: agentMachine,
     id: ROOT_ID,
-    input: inputOf(recording.head),
+    input: inputOf(runnable(recording).head),
     journal: {
       open: (effect, perform) => past.open(effect, perform),
       close: (id) => past.close(id),

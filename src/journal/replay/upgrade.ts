@@ -15,7 +15,7 @@ import { lookUp } from '../../tools/lookup.ts';
 import type { ToolSpec } from '../../tools/spec.ts';
 import { RecordingError } from '../format/journal-error.ts';
 import type { RunRecord } from '../format/record.ts';
-import { type KnownTools, lastKnown, runnable } from '../format/recorded-tools.ts';
+import { type KnownTools, lastKnown } from '../format/recorded-tools.ts';
 import type { Recording } from '../format/recording.ts';
 import { ReplayDivergenceError } from './divergence.ts';
 import { playRecording } from './replay.ts';
@@ -93,7 +93,7 @@ function ownTools({ toolset, children }: KnownTools): KnownTools {
 
 /** The calls under way of a run whose tools are gone, or no longer take the recorded arguments. */
 function openCallsLost(recording: Recording, now: KnownTools): readonly string[] {
-  const { driven } = playRecording(runnable(recording));
+  const { driven } = playRecording(recording);
   return openCalls(driven.actor).flatMap(({ callId, agent, spec, args }): readonly string[] => {
     const tools = toolsAt(now, agent);
     if (spec.origin.kind === 'mcp' && tools?.every(({ origin }) => origin.kind !== 'mcp') === true) return [];

@@ -62,8 +62,7 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
   return {
     open: (run) => {
       const sink = createRunFile(writing, run.head.runId);
-      // If it cannot be done now, it is tried again at the end of the run, which reports why.
-      prune()?.catch(() => undefined);
+      void prune();
       return liveJournal(run, sink);
     },
     take: async (runId) => continueRunFile(writing, runId),

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describeThrown } from '../../json/to-json.ts';
 import { JournalError } from '../format/journal-error.ts';
 import type { RunFiles } from './run-files.ts';
 
@@ -31,6 +32,9 @@ export function runPruner(files: RunFiles, limits: PruneLimits): () => Promise<v
         asked = false;
         await inSlices(pruned(files, maxRuns, Date.now() - maxAgeDays * DAY_MS));
       }
+    } catch (error) {
+      // That old runs stay is no failure of the run that has just begun or ended.
+      process.emitWarning(`No runs in ${files.dir} were removed. ${describeThrown(error).message}`);
     } finally {
       working = null;
     }
@@ -73,10 +77,17 @@ function hasEnded(files: RunFiles, runId: string): boolean {
   return files.isThere(runId) && files.hasEnded(runId);
 }
 
+/** What could not be removed, and was reported: it is tried again at the end of each run. */
+const reported = new Set<string>();
+
+/** One that cannot be removed must not keep the others. */
 function remove(files: RunFiles, runId: string): void {
   try {
     files.remove(runId);
   } catch (error) {
-    if (!(error instanceof JournalError)) throw error;
+    const path = files.pathOf(runId);
+    if (error instanceof JournalError || reported.has(path)) return;
+    reported.add(path);
+    process.emitWarning(`${path} could not be removed. ${describeThrown(error).message}`);
   }
 }

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
-import { makeFolder, systemCode } from '../../security/folders.ts';
+import { ifThere, makeFolder } from '../../security/folders.ts';
 import type { KeptRequest, RequestTable } from '../run/run-requests.ts';
 
 const NAME = /^(.+)~([0-9a-f-]{36})\.(ask|taken|answer|new)$/;
@@ -75,14 +75,4 @@ function readJson(path: string): JsonObject | null {
   const text = ifThere(() => readFileSync(path, 'utf8'));
   const json: unknown = text === null ? null : JSON.parse(text);
   return isJsonObject(json) ? json : null;
-}
-
-/** Null where the file is not there. */
-function ifThere<T>(work: () => T): T | null {
-  try {
-    return work();
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return null;
-    throw error;
-  }
 }

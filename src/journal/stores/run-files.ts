@@ -1,5 +1,5 @@
 import type { Message } from '../../actors/model.ts';
-import { makeFolder, systemCode } from '../../security/folders.ts';
+import { ifThere, makeFolder, systemCode } from '../../security/folders.ts';
 import {
   createHistories,
   damagedHistory,
@@ -138,15 +138,11 @@ export function runFiles(dir: string, histories: Pick<HistoryFiles, 'remove'>): 
 }
 
 function entriesOf(dir: string): readonly string[] {
-  try {
-    // A folder is no run, and to open a pipe blocks until another process writes to it.
-    return readdirSync(dir, { withFileTypes: true })
-      .filter((entry) => entry.isFile() || (entry.isSymbolicLink() && isFile(join(dir, entry.name))))
-      .map(({ name }) => name);
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return [];
-    throw error;
-  }
+  const entries = ifThere(() => readdirSync(dir, { withFileTypes: true })) ?? [];
+  // A folder is no run, and to open a pipe blocks until another process writes to it.
+  return entries
+    .filter((entry) => entry.isFile() || (entry.isSymbolicLink() && isFile(join(dir, entry.name))))
+    .map(({ name }) => name);
 }
 
 export function isFile(path: string): boolean {
@@ -159,37 +155,34 @@ export function isFile(path: string): boolean {
 
 /** What a file holds; null if there is none, or something that is not a file: to read a pipe can take forever. */
 export function contentOf(path: string): Buffer | null {
-  if (!isFile(path)) return null;
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return null;
-    throw error;
-  }
+  return isFile(path) ? ifThere(() => readFileSync(path)) : null;
 }
 
-/** Whether a file is there that cannot be read, by this user or by anyone. */
+/** Whether something is there that cannot be read as a file, by this user or by anyone. */
 export function isUnreadable(error: unknown): boolean {
-  return ['EACCES', 'EPERM', 'EIO'].includes(systemCode(error));
+  return ['EACCES', 'EPERM', 'EIO', 'EISDIR', 'ELOOP'].includes(systemCode(error));
 }
 
-/** Null when there is no such file, undefined when it cannot be read. */
-function opened(path: string): number | null | undefined {
+/** Reads in a file of some size; null when there is no such file, undefined when it cannot be read. */
+function readIn<T>(path: string, read: (file: number, size: number) => T): T | null | undefined {
+  let file: number | null;
   try {
-    return openSync(path, 'r');
+    file = ifThere(() => openSync(path, 'r'));
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return null;
     if (isUnreadable(error)) return undefined;
     throw error;
+  }
+  if (file === null) return null;
+  try {
+    return read(file, fstatSync(file).size);
+  } finally {
+    closeSync(file);
   }
 }
 
 /** The whole first line of a file; null when there is none, undefined when it cannot be read. */
-function firstLineOf(path: string): string | null | undefined {
-  const file = opened(path);
-  if (typeof file !== 'number') return file;
-  try {
-    const { size } = fstatSync(file);
+const firstLineOf = (path: string): string | null | undefined =>
+  readIn(path, (file, size) => {
     for (let length = Math.min(size, TAIL); ; length = Math.min(length * 4, size)) {
       const start = Buffer.alloc(length);
       const read = start.subarray(0, readSync(file, start, 0, length, 0));
@@ -197,25 +190,18 @@ function firstLineOf(path: string): string | null | undefined {
       if (end !== -1) return read.subarray(0, end).toString('utf8');
       if (length === size) return null;
     }
-  } finally {
-    closeSync(file);
-  }
-}
+  });
 
 /** More than the last line of a run that has ended is long, or all that there is. */
 const TAIL = 65_536;
 
 /** The first or the last bytes of a file, at most so many. */
 function bytesOf(path: string, most: number, which: 'first' | 'last'): Buffer {
-  const file = opened(path);
-  if (typeof file !== 'number') return Buffer.alloc(0);
-  try {
-    const { size } = fstatSync(file);
+  const found = readIn(path, (file, size) => {
     const bytes = Buffer.alloc(Math.min(size, most));
     return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, which === 'first' ? 0 : size - bytes.length));
-  } finally {
-    closeSync(file);
-  }
+  });
+  return found ?? Buffer.alloc(0);
 }
 
 /** The folder with the starting histories of runs, beside the files of the runs. */
@@ -290,10 +276,7 @@ export function historiesIn(dir: string): HistoryLines {
 }
 
 function linesOf(path: string, id: string): readonly string[] {
-  try {
-    return readFileSync(path, 'utf8').split('\n').slice(0, -1);
-  } catch (error) {
-    if (systemCode(error) !== 'ENOENT') throw error;
-    throw damagedHistory(id, 'the file is missing. It belongs to the recording: copy it as well');
-  }
+  const text = ifThere(() => readFileSync(path, 'utf8'));
+  if (text === null) throw damagedHistory(id, 'the file is missing. It belongs to the recording: copy it as well');
+  return text.split('\n').slice(0, -1);
 }

@@ -7,7 +7,7 @@
  */
 import { existsSync, readFileSync, rmSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { createWhole } from '../../security/lock-file.ts';
-import { moveOver, systemCode } from '../../security/folders.ts';
+import { ifThere, moveOver } from '../../security/folders.ts';
 import { BEAT_MS, type Writer, isGone, newWriter, readWriter } from './writer.ts';
 
 /** A lock that is held until it is released. */
@@ -66,33 +66,14 @@ function takeOver(path: string, mine: Writer, dead: string): boolean {
 }
 
 /** The writer that a lock file names; null without a lock, or for one that is unreadable. */
-function writerIn(path: string): Writer | null {
-  try {
-    return readWriter(readFileSync(path, 'utf8'));
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return null;
-    throw error;
-  }
-}
-
-/** `rmSync` asks for much more than this needs. */
-function removeLock(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch (error) {
-    if (systemCode(error) !== 'ENOENT') throw error;
-  }
-}
+const writerIn = (path: string): Writer | null => ifThere(() => readWriter(readFileSync(path, 'utf8')));
 
 function look(path: string): { readonly token: string; readonly gone: boolean } | null {
-  try {
+  return ifThere(() => {
     const writer = readWriter(readFileSync(path, 'utf8'));
     const silentMs = Date.now() - statSync(path).mtimeMs;
     return { token: writer?.token ?? 'unreadable', gone: isGone(writer, silentMs) };
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return null;
-    throw error;
-  }
+  });
 }
 
 function heldLock(path: string, mine: Writer): RunLock {
@@ -109,7 +90,7 @@ function heldLock(path: string, mine: Writer): RunLock {
   let isReleased = false;
   const letGo = (): void => {
     check();
-    if (held) removeLock(path);
+    if (held) ifThere(() => unlinkSync(path)); // `rmSync` asks for much more.
     held = false;
     clearInterval(beats);
   };

@@ -1,7 +1,7 @@
-import { appendFileSync, existsSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { appendFileSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isJsonObject, parsedText } from '../../json/json.ts';
-import { makeFolder, systemCode } from '../../security/folders.ts';
+import { ifThere, makeFolder } from '../../security/folders.ts';
 import type { RunSecrets } from '../run/run-journal.ts';
 
 /** The secrets of runs in files of one folder, and how a run's are forgotten. */
@@ -51,7 +51,11 @@ export function secretFiles(dir: string): SecretFiles {
 }
 
 function namesIn(dir: string): readonly string[] {
-  return existsSync(dir) ? readdirSync(dir).filter((name) => name.endsWith(EXTENSION)) : [];
+  try {
+    return readdirSync(dir).filter((name) => name.endsWith(EXTENSION));
+  } catch {
+    return []; // There is no such folder, or something else has its name.
+  }
 }
 
 /** Whether it holds secrets of a run: a file of someone else may have such a name. */
@@ -61,12 +65,7 @@ function isVault(path: string): boolean {
 }
 
 function readSecrets(path: string): Readonly<Record<string, string>> {
-  try {
-    return Object.assign({}, ...readFileSync(path, 'utf8').split('\n').map(secretsOf));
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return {};
-    throw error;
-  }
+  return Object.assign({}, ...(ifThere(() => readFileSync(path, 'utf8')) ?? '').split('\n').map(secretsOf));
 }
 
 /** A line that a crash has torn holds nothing that was promised to be kept. */

@@ -10,6 +10,7 @@ import { textAt } from './walk/story.ts';
 import type { OutsideEvent } from '../../actors/journal.ts';
 import { drive, recordedOutput } from '../../journal/run/drive.ts';
 import { readRecording } from '../../journal/format/recording.ts';
+import { runnable } from '../../journal/format/recorded-tools.ts';
 import { recorder } from '../../journal/format/recorder.ts';
 import { ROOT_ID, inputOf } from '../../journal/format/run-input.ts';
 import { isJsonObject } from '../../json/json.ts';
@@ -214,7 +215,7 @@ export function playBack(recording: string, machine: AnyStateMachine): PlayedBac
   const driven = drive({
     logic: machine,
     id: isAgent ? ROOT_ID : machine.id,
-    input: isAgent ? inputOf(read.head) : read.head.metadata['input'],
+    input: isAgent ? inputOf(runnable(read).head) : read.head.metadata['input'],
     journal,
     recorder: null,
     context: undefined,

@@ -8,8 +8,9 @@ import type { AnyRun, SomeRun } from '../../agent/run/run.ts';
 import { historiesIn } from '../../journal/stores/run-files.ts';
 import { withHistory } from '../../journal/format/histories.ts';
 import { readRecording } from '../../journal/format/recording.ts';
+import { runnable } from '../../journal/format/recorded-tools.ts';
 import { processEnvironment, type Environment, readVariable } from '../../models/endpoint/environment.ts';
-import { optionsOf } from '../../json/known-options.ts';
+import { OptionError, optionsOf } from '../../json/known-options.ts';
 import { framesAbove, UseRecordingError, runAndKeep, runPartly, runReplayed } from './runs-on-recordings.ts';
 import type { Matching } from './recorded-answers.ts';
 
@@ -64,13 +65,22 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
   const matching = options.match ?? 'request';
   let count = 0;
   let last: PromiseLike<unknown> | null = null;
+  let isLive = false;
   const kept = (run: AnyRun): AnyRun => {
     last = run;
+    isLive = true;
+    const over = (): boolean => (isLive &&= last !== run);
+    void run.then(over, over);
     return run;
   };
 
   const start = (agent: Agent<unknown, SomeRun>, input: string, given: RunOptions, calledFrom: string): AnyRun => {
     checkRunOptions(given, 'A run of useRecording');
+    if (isLive && (given.whenBusy === 'steer' || given.whenBusy === 'interrupt'))
+      throw new OptionError(
+        'wrong-option',
+        `useRecording: with whenBusy '${given.whenBusy}' the input is a message to the live run. Call steer of that run.`,
+      );
     count += 1;
     const own = count === 1 ? file : file.replace(/(\.[^./\\]*)?$/, `.${count}$1`);
     const { mode, because } = recordMode(options.record, processEnvironment());
@@ -78,7 +88,7 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
     if (mode === 'all' || (mode === 'missing' && !isThere)) return kept(runAndKeep(own, agent, { input, given }));
     if (!isThere) throw new UseRecordingError('recording-missing', own, missingText(own, because));
     const text = withHistory(readFileSync(own, 'utf8'), historiesIn(dirname(own)));
-    const recording = readRecording(text);
+    const recording = runnable(readRecording(text));
     const place = { path: own, calledFrom, after: given.whenBusy === 'queue' ? last : null };
     if (live.size === 0) return kept(runReplayed(place, agent, { input, recording, text }));
     return kept(runPartly(place, agent, { input, given, recording, live, matching }));
