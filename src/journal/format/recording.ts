@@ -113,7 +113,7 @@ function readHead(record: object | null): RunRecord {
 /** What of a record behind the head is not as every version has written it. */
 function unusableIn({ t, at, id, ok, error, event, to = '' }: JsonObject): string | null {
   if (t !== 'run' && typeof at !== 'number') return 'at';
-  if (/^(?:start|outcome|timer)$/.test(String(t)) && typeof id !== 'string') return 'id';
+  if ((t === 'start' || t === 'outcome' || t === 'timer') && typeof id !== 'string') return 'id';
   if (t === 'outcome' && typeof ok !== 'boolean') return 'ok';
   if (t === 'outcome' && ok === false && !isJsonObject(error)) return 'error';
   if (t === 'event' && typeof Reflect.get(Object(event), 'type') !== 'string') return 'event';
