@@ -150,6 +150,34 @@ describe('a run that is resumed by other code', () => {
     expect(await run).toMatchObject({ status: 'cancelled' });
   });
 
+  test.each(['current', 'recorded'] as const)(
+    'gives no tool arguments that it does not take, with `%s`',
+    async (onUpgrade) => {
+      const { resumed } = await parked();
+      const tools = [pay(CENTS), look()];
+      const { result, run } = await resumed({ tools, onUpgrade });
+      expect(result).toMatchObject({ status: 'answered' });
+      expect(tools[0]?.calls).toEqual([]);
+      expect(run.recording()).toContain(
+        "'pay' was changed since this call was made, and no longer takes its arguments: /cents",
+      );
+      expect(
+        await replay(run.recording(), createAgent({ ...V1, tools: [pay(), look()], model: scriptedModel([]) })),
+      ).toEqual(result);
+    },
+  );
+
+  test('runs an open call that a person has edited to fit the tool then and now', async () => {
+    const { agentOf, runId } = await parked();
+    const tools = [pay(CENTS), look()];
+    const { agent } = agentOf({ tools, onUpgrade: 'current' });
+    const run = agent.resume(runId);
+    await expect.poll(() => run.pending).toHaveLength(1);
+    await run.approve('c2', { args: { euros: 7, cents: 700 } });
+    expect(await run).toMatchObject({ status: 'answered' });
+    expect(tools[0]?.calls).toEqual([{ euros: 7, cents: 700 }]);
+  });
+
   test('is refused where the tool of an open call of an agent below is gone, and says whose it is', async () => {
     const journal = memoryJournal();
     const asks = [calls(['cashier', { task: 'Pay.' }]), calls(['pay', { euros: 7 }])];

@@ -8,7 +8,10 @@ import type { Recording } from '../../journal/format/recording.ts';
 import { definitionHash } from '../../journal/format/run-input.ts';
 import type { RunHead, RunJournal, Sink, TakenRun } from '../../journal/run/run-journal.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
+import type { LeafWork } from '../../actors/leaf.ts';
 import type { Message } from '../../actors/model.ts';
+import type { CallToolInput } from '../../actors/tool-call/call-tool.ts';
+import { issuesOf } from '../../parsing/schema/fit.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { AgentCore } from '../core/agent-core.ts';
 import { ResumeError } from '../options/agent-errors.ts';
@@ -68,7 +71,7 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
       redactor = core.redaction.redactorOf(past);
       told.onTaken(redactor.restore(past.head.history), past);
       const { head } = past;
-      let upgraded: Upgraded = { tools: 'now', prompt: null };
+      let upgraded: Upgraded = { tools: 'now', prompt: null, retyped: new Map() };
       if (past.lines.at(-1)?.t !== 'end' && told.onlyEnds !== true) {
         const setup = await live.ready(signal);
         const now = newHead(core, { runId, input: { task: '', content: null }, opened, setup, metadata: {} });
@@ -79,7 +82,7 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
       if (owner !== undefined) started.owner = owner;
       return (why) => ({
         head,
-        work: core.work({ output: null, owner, park: given.park === true }),
+        work: checkingArgs(core.work({ output: null, owner, park: given.park === true }), upgraded.retyped),
         journal: (accepts) => {
           const journal = continuedJournal({
             past,
@@ -191,6 +194,22 @@ interface Upgraded {
   readonly tools: 'now' | 'recorded';
   /** Its new prompt; null: the prompt stays as recorded. */
   readonly prompt: PromptChange | null;
+  /** What the tools of open calls take now, by the calls' ids, where they no longer take what was recorded. */
+  readonly retyped: UpgradeDifferences['retyped'];
+}
+
+/** No tool gets arguments that it does not take: an open call that nobody has edited to fit fails. */
+function checkingArgs(work: LeafWork, retyped: Upgraded['retyped']): LeafWork {
+  const call = work.get('callTool');
+  if (call === undefined || retyped.size === 0) return work;
+  const checked: typeof call = (input, io) => {
+    const { callId, tool, args }: CallToolInput = input;
+    const [issue] = issuesOf(args, retyped.get(callId) ?? {});
+    if (issue === undefined) return call(input, io);
+    const text = `'${tool}' was changed since this call was made, and no longer takes its arguments: ${issue.path} ${issue.message}`;
+    throw Object.assign(new TypeError(text), { code: 'arguments-changed' });
+  };
+  return new Map([...work, ['callTool', checked]]);
 }
 
 /**
@@ -199,7 +218,8 @@ interface Upgraded {
  */
 async function upgradedRun(core: AgentCore, past: Recording, now: RunRecord): Promise<Upgraded> {
   const found = upgradeDifferences(past, now);
-  if (found.differences.length === 0) return { tools: 'now', prompt: null };
+  const { retyped } = found;
+  if (found.differences.length === 0) return { tools: 'now', prompt: null, retyped };
   const { onUpgrade } = core.options;
   const choice = onUpgrade === undefined ? null : await chosen(onUpgrade, past.head, { found, now });
   if (choice === 'refuse' || (choice === null && found.forbidding.length > 0))
@@ -208,12 +228,13 @@ async function upgradedRun(core: AgentCore, past: Recording, now: RunRecord): Pr
     });
   if (choice === 'current') {
     const { instructions, promptByCode: byCode } = now;
-    return { tools: 'now', prompt: found.isPromptOther ? { instructions, byCode } : null };
+    return { tools: 'now', prompt: found.isPromptOther ? { instructions, byCode } : null, retyped };
   }
   return {
     tools: choice === 'recorded' ? 'recorded' : 'now',
     // The output of the old code is kept; the code itself has changed.
     prompt: past.head.promptByCode && found.isPromptOther ? lastPrompt(past) : null,
+    retyped,
   };
 }
 

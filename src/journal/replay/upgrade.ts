@@ -4,7 +4,7 @@
  */
 import type { AnyActorRef } from 'xstate';
 import { digest } from '../../json/digest.ts';
-import { type Json, isJsonObject } from '../../json/json.ts';
+import { type Json, type JsonSchema, isJsonObject } from '../../json/json.ts';
 import { toJson } from '../../json/to-json.ts';
 import type { AgentContext } from '../../machines/agent/agent-context.ts';
 import type { AgentSetup, ChildSetup, Toolset } from '../../machines/contract/agent-setup.ts';
@@ -33,7 +33,7 @@ export interface CheckedUpgrade {
 /** Compares a run that has not ended with the head that a run of the current agent would have. */
 export function checkedUpgrade(recording: Recording, now: RunRecord): CheckedUpgrade {
   try {
-    const forbidding = openCallsLost(recording, toolsNow(now));
+    const forbidding = openCallsLost(recording, toolsNow(now)).map(({ said }) => said);
     const differences = differencesOf(recording, now);
     if (forbidding.length > 0)
       return { verdict: 'must finish on the old version', differences: [...forbidding, ...differences] };
@@ -52,6 +52,8 @@ export function checkedUpgrade(recording: Recording, now: RunRecord): CheckedUpg
 export interface UpgradeDifferences {
   /** The tools of open calls that are gone, or no longer take the recorded arguments. */
   readonly forbidding: readonly string[];
+  /** What the tools of open calls take now, by the calls' ids, where they no longer take what was recorded. */
+  readonly retyped: ReadonlyMap<string, JsonSchema>;
   readonly differences: readonly string[];
   /** Its instructions are others, or what makes them may be. */
   readonly isPromptOther: boolean;
@@ -70,8 +72,10 @@ export function upgradeDifferences(recording: Recording, now: RunRecord): Upgrad
     ...toolDifferences(known.toolset, after.toolset),
     ...childDifferences(known.children, after.children),
   ];
+  const lost = ofTools.length === 0 ? [] : openCallsLost(recording, after);
   return {
-    forbidding: ofTools.length === 0 ? [] : openCallsLost(recording, after),
+    forbidding: lost.map(({ said }) => said),
+    retyped: new Map(lost.flatMap(({ callId, takes }) => (takes === undefined ? [] : [[callId, takes]]))),
     differences: [...ofAgent, ...ofTools],
     isPromptOther:
       head.instructions !== now.instructions ||
@@ -91,22 +95,30 @@ function ownTools({ toolset, children }: KnownTools): KnownTools {
   };
 }
 
+/** An open call that the new code does not do. `takes`: what its tool takes now; absent: it is gone. */
+interface LostCall {
+  readonly callId: string;
+  readonly said: string;
+  readonly takes?: JsonSchema;
+}
+
 /** The calls under way of a run whose tools are gone, or no longer take the recorded arguments. */
-function openCallsLost(recording: Recording, now: KnownTools): readonly string[] {
+function openCallsLost(recording: Recording, now: KnownTools): readonly LostCall[] {
   const { driven } = playRecording(recording);
-  return openCalls(driven.actor).flatMap(({ callId, agent, spec, args }): readonly string[] => {
+  return openCalls(driven.actor).flatMap(({ callId, agent, spec, args }): readonly LostCall[] => {
     const tools = toolsAt(now, agent);
     if (spec.origin.kind === 'mcp' && tools?.every(({ origin }) => origin.kind !== 'mcp') === true) return [];
     // Of an agent that repairs calls nothing is known but what it was begun with.
     if (tools === null) return [];
     const tool = tools.find(({ name }) => name === spec.name);
     const call = `call ${callId} of the tool '${spec.name}' is open`;
-    if (tool === undefined) return [`${call}, and the tool is gone`];
+    if (tool === undefined) return [{ callId, said: `${call}, and the tool is gone` }];
     if (issuesOf(args, spec.inputSchema).length > 0) return [];
     const [issue] = issuesOf(args, tool.inputSchema);
     if (issue === undefined) return [];
     const at = issue.path === '' ? '' : ` at ${issue.path}`;
-    return [`${call}, and its schema no longer takes the recorded arguments${at}: ${issue.message}`];
+    const said = `${call}, and its schema no longer takes the recorded arguments${at}: ${issue.message}`;
+    return [{ callId, said, takes: tool.inputSchema }];
   });
 }
 
