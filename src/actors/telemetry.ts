@@ -6,8 +6,8 @@ import type { ModelRequest } from './model.ts';
  * One that throws never breaks a run. `openTelemetry` of `signalbox/telemetry` makes one.
  */
 export interface Telemetry {
-  /** A run begins or goes on in this process. Called in the caller's own asynchronous context. */
-  follow(run: FollowedRun): RunTelemetry;
+  /** A run begins or goes on in this process; null: it is not followed. Called in the caller's own asynchronous context. */
+  follow(run: FollowedRun): RunTelemetry | null;
 }
 
 /** A run that is followed. */

@@ -6,6 +6,7 @@ import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { replay } from '../../src/journal/index.ts';
 import { recover } from '../../src/recovery/recover.ts';
+import { simulate } from '../../src/testing/simulate.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { agentWith, modern } from '../support/mcp/modern.ts';
@@ -399,6 +400,17 @@ test('what your own code traces beside the calls lies in the run', async () => {
   });
   await agent.run('Go');
   expect(app.tree()).toEqual(['invoke_agent agent', '  read the rules', '  chat scripted']);
+});
+
+test('a simulation reports nothing', async () => {
+  const app = program();
+  const look = tool({ name: 'look', description: 'Looks.', execute: () => 'seen' });
+  const found = await simulate((options) => createAgent({ tools: [look], telemetry: app.telemetry, ...options }), {
+    task: 'Look.',
+    seeds: 3,
+  });
+  expect(found).toMatchObject({ ok: true, runs: 3 });
+  expect(app.spans()).toEqual([]);
 });
 
 test('wrong telemetry is refused by name', () => {

@@ -16,7 +16,7 @@ export class FollowedByTelemetry {
   readonly #core: AgentCore;
   readonly #redactor: () => Redactor;
   readonly #asked: FollowedRun;
-  #telemetry: RunTelemetry | undefined;
+  #telemetry: RunTelemetry | null | undefined;
 
   constructor(core: AgentCore, redactor: () => Redactor, { runId, given }: Followable) {
     const { version } = core.options;
@@ -37,14 +37,15 @@ export class FollowedByTelemetry {
     const run = typeof conversation === 'string' ? { ...this.#asked, conversation } : this.#asked;
     this.#telemetry = quietly(() => this.#core.options.telemetry?.follow(run));
     const telemetry = this.#telemetry;
-    if (telemetry === undefined) return work;
+    if (telemetry == null) return work;
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its input is passed on as it came
     return new Map([...work].map(([name, execute]) => [name, this.#followed(name, execute as Execute, telemetry)]));
   }
 
   /** A run that never began is over, too. */
   end(result: AnyResult): void {
-    this.#telemetry ??= quietly(() => this.#core.options.telemetry?.follow(this.#asked));
+    if (this.#telemetry === undefined)
+      this.#telemetry = quietly(() => this.#core.options.telemetry?.follow(this.#asked));
     quietly(() => this.#telemetry?.end(result));
   }
 

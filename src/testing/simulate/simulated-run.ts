@@ -86,6 +86,8 @@ class OneRun {
       permissions: memoryPermissions(),
       silent: true,
       inspect: false,
+      // Ten thousand simulated runs are nothing to report.
+      telemetry: { follow: () => null },
       seed,
     };
     this.#agent = this.#made();
