@@ -12,10 +12,12 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
+import { afterAll, beforeAll } from 'vitest';
 import { openTelemetry } from '../../src/telemetry/index.ts';
 
 // The context is the whole process's: a program sets it up once.
-context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+beforeAll(() => void context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable()));
+afterAll(() => context.disable());
 
 /** A program with OpenTelemetry's SDK that keeps what it is told. */
 export function program(options: { readonly content?: boolean } = {}) {
