@@ -1,3 +1,4 @@
+import '../platform.ts';
 export type {
   FollowedRun,
   FollowedWork,
