@@ -128,7 +128,7 @@ function SdkTalk({ earlier }: { readonly earlier: UIMessage[] }) {
 }
 
 const client = new HttpAgent({ url: '/api/ag-ui', threadId: chatId });
-let loaded: Promise<unknown> | null = null;
+let last: Promise<void> | null = null;
 
 /** A client of AG-UI. Asked without a message, the server sends what was said before the page was loaded. */
 function AgChat() {
@@ -145,14 +145,15 @@ function AgChat() {
       onMessagesChanged: () => setMessages([...client.messages]),
       onRunErrorEvent: ({ event }) => setError(event.message),
     });
-    loaded ??= run();
+    last ??= run();
     return unsubscribe;
   }, []);
-  const send = async (content: string): Promise<void> => {
+  const send = (content: string): void => {
     // The end of a run sets the client's messages: one that is added before it would be lost.
-    await loaded;
-    client.addMessage({ id: crypto.randomUUID(), role: 'user', content });
-    await run();
+    last = Promise.resolve(last).then(() => {
+      client.addMessage({ id: crypto.randomUUID(), role: 'user', content });
+      return run();
+    });
   };
   // A resume answers all of them.
   const answer = (approved: boolean): Promise<void> =>
