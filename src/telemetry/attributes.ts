@@ -13,13 +13,13 @@ export const USAGE = [
   ['reasoningTokens', 'gen_ai.usage.reasoning.output_tokens'],
 ] as const;
 
-/** The span of a piece of work. */
 interface SpanParts {
   readonly name: string;
   readonly kind: SpanKind;
   readonly attributes: Attributes;
 }
 
+/** The name, kind and attributes of the span of a piece of work. */
 export function spanOf(work: Exclude<FollowedWork, { readonly kind: 'code' }>): SpanParts {
   if (work.kind === 'model') {
     const { model = '', request } = work;

@@ -20,9 +20,11 @@ import type {
   WorkTelemetry,
 } from '../actors/telemetry.ts';
 import { type JsonObject, isJsonObject } from '../json/json.ts';
+import { optionsOf } from '../json/known-options.ts';
 import { isErrorResult } from '../tools/result.ts';
 import { USAGE, whatWasSaid, spanOf, measured, modelName, replyContent } from './attributes.ts';
 
+/** What {@link openTelemetry} reports, and to which SDK. */
 export interface OpenTelemetryOptions {
   /** Adds what was said: prompts, replies, arguments and results, with marks in the place of secrets. Default false. */
   readonly content?: boolean;
@@ -32,15 +34,22 @@ export interface OpenTelemetryOptions {
   readonly meterProvider?: MeterProvider;
 }
 
+const checkOptions = optionsOf<OpenTelemetryOptions>('openTelemetry', 'docs/production.md', {
+  content: true,
+  tracerProvider: true,
+  meterProvider: true,
+});
+
 /**
  * Traces and metrics by OpenTelemetry's conventions for generative AI: a span for each run (`invoke_agent`), child agent,
  * request to a model (`chat`), call of a tool (`execute_tool`) and question to a person; durations and tokens as
  * histograms. What your tools and clients trace by themselves lies within the span of the call. Needs `@opentelemetry/api`
- * and an SDK that your program sets up; without one, nothing is kept.
+ * and an SDK that your program sets up; without one, nothing is kept. Throws a `TypeError` for an unknown option.
  *
  * @example createAgent({ model: 'openai:gpt-5-mini', tools, telemetry: openTelemetry() });
  */
 export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
+  checkOptions(options);
   const { content = false, tracerProvider = trace, meterProvider = metrics } = options;
   const instruments = new Instruments(tracerProvider.getTracer(NAME), meterProvider, content);
   return { follow: (run) => new TracedRun(run, instruments) };

@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { metrics, trace } from '@opentelemetry/api';
 import { createActor } from 'xstate';
 import * as signalbox from '../../src/index.ts';
 import * as inspector from '../../src/inspector/index.ts';
@@ -9,6 +10,7 @@ import * as mcp from '../../src/mcp/index.ts';
 import * as models from '../../src/models/index.ts';
 import { restateAgent, restateClient } from '../../src/restate/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
+import { openTelemetry } from '../../src/telemetry/index.ts';
 import * as security from '../../src/security/index.ts';
 
 const { createAgent, recover, tool } = signalbox;
@@ -336,6 +338,11 @@ export const TAKERS: Readonly<Record<string, Taker>> = {
     call: (options) => untyped(mcp.fileTokenStore, options),
     takes: { path: join(tmpdir(), 'tokens.json') },
     slip: ['pth', 'path'],
+  },
+  openTelemetry: {
+    call: (options) => untyped(openTelemetry, options),
+    takes: { content: true, tracerProvider: trace, meterProvider: metrics },
+    slip: ['contents', 'content'],
   },
   createInspector: {
     call: async (options) => (await Reflect.apply(inspector.createInspector, undefined, [options])).close(),

@@ -178,14 +178,24 @@ describe('a run that is resumed by other code', () => {
     expect(tools[0]?.calls).toEqual([{ euros: 7, cents: 700 }]);
   });
 
-  test('is refused where the tool of an open call of an agent below is gone, and says whose it is', async () => {
+  test('is refused where the tool of an open call of an agent below is gone, and says whose it is; a changed one is not called', async () => {
     const journal = memoryJournal();
     const asks = [calls(['cashier', { task: 'Pay.' }]), calls(['pay', { euros: 7 }])];
-    const root = (tools: FakeTool[], [above, below]: ScriptedReply[] = ['Done.', 'Paid.']) => {
+    const root = (
+      tools: FakeTool[],
+      [above, below]: ScriptedReply[] = ['Done.', 'Paid.'],
+      own: Pick<AgentOptions, 'onUpgrade'> = {},
+    ) => {
       const model = scriptedModel(below === undefined ? [] : [below]);
       const cashier = { name: 'cashier', description: 'Pays.', model, tools, silent: true, confirm: 'wait' } as const;
       const children = [createAgent(cashier)];
-      return createAgent({ ...V1, model: scriptedModel(above === undefined ? [] : [above]), journal, children });
+      return createAgent({
+        ...V1,
+        model: scriptedModel(above === undefined ? [] : [above]),
+        journal,
+        children,
+        ...own,
+      });
     };
     const { runId } = await root([pay()], asks).run('Pay.', { park: true });
     const error: unknown = await root([look()])
@@ -195,13 +205,18 @@ describe('a run that is resumed by other code', () => {
     expect(String(error)).toMatch(
       /of the tool 'pay' is open, and the tool is gone.*agent 'cashier': tool 'pay' is gone/,
     );
-    const kept = pay();
-    const run = root([kept, look()]).resume(runId);
-    for (let turn = 0; run.pending.length === 0 && turn < 100; turn++)
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    await run.approve(run.pending[0]?.callId ?? '');
-    expect(await run).toMatchObject({ status: 'answered' });
+    const approved = async (agent: ReturnType<typeof root>, id: string) => {
+      const run = agent.resume(id);
+      await expect.poll(() => run.pending).toHaveLength(1);
+      await run.approve(run.pending[0]?.callId ?? '');
+      expect(await run).toMatchObject({ status: 'answered' });
+    };
+    const [kept, changed] = [pay(), pay(CENTS)];
+    await approved(root([kept, look()]), runId);
     expect(kept.calls).toEqual([{ euros: 7 }]);
+    const { runId: next } = await root([pay()], asks).run('Pay.', { park: true });
+    await approved(root([changed], undefined, { onUpgrade: 'current' }), next);
+    expect(changed.calls).toEqual([]);
   });
 
   test('goes on where nothing but what an MCP server offers is different, even with `refuse`', async () => {

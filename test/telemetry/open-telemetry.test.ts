@@ -4,7 +4,7 @@ import { ModelError } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
-import { replay } from '../../src/journal/index.ts';
+import { fork, replay } from '../../src/journal/index.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { simulate } from '../../src/testing/simulate.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
@@ -94,6 +94,67 @@ describe('the spans of a run', () => {
       'gen_ai.tool.name': 'look',
       'gen_ai.tool.call.id': expect.any(String),
     });
+  });
+
+  test('of agents within agents lie in each other, of two that work at once apart', async () => {
+    const app = program();
+    const nested = (name: string, children: readonly ReturnType<typeof createAgent>[]) => {
+      const asks = children.map((child): readonly [string, { task: string }] => [child.name, { task: 'Go on.' }]);
+      const replies = asks.length === 0 ? ['Done.'] : [calls(...asks), 'Done.'];
+      const telemetry = name === 'root' ? { telemetry: app.telemetry } : {};
+      const model = scriptedModel(replies);
+      return createAgent({ name, description: 'Helps.', model, children, silent: true, ...telemetry });
+    };
+    let line = nested('a7', []);
+    for (const depth of [6, 5, 4, 3, 2, 1]) line = nested(`a${depth}`, [line]);
+    await nested('root', [line, nested('other', [])]).run('Go');
+    const tree = app.tree();
+    const below = ['root', 'a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7'];
+    expect(tree.filter((entry) => entry.includes('invoke_agent a') || entry.includes('root'))).toEqual(
+      below.map((name, depth) => `${'  '.repeat(depth)}invoke_agent ${name}`),
+    );
+    expect(tree).toContain('  invoke_agent other');
+    // Each asks twice but the innermost and the other, who answer at once.
+    expect(tree.filter((entry) => entry.endsWith('chat scripted'))).toHaveLength(16);
+    expect(tree).toContain(`${'  '.repeat(8)}chat scripted`);
+  });
+
+  test('of an agent that repairs arguments lie in its own', async () => {
+    const app = program();
+    const inputSchema = { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] };
+    const fixer = createAgent({ name: 'fixer', model: scriptedModel(['{"path": "/a"}']), silent: true });
+    const write = fakeTool('write', ['written'], { inputSchema, onError: { invalidArgs: recover.fix(fixer) } });
+    const model = scriptedModel([calls(['write', 'nonsense']), 'Done.']);
+    await createAgent({ model, tools: [write], silent: true, telemetry: app.telemetry }).run('Write');
+    expect(app.tree()).toEqual([
+      'invoke_agent agent',
+      '  chat scripted',
+      '  invoke_agent fixer',
+      '    chat scripted',
+      '  execute_tool write',
+      '  chat scripted',
+    ]);
+  });
+
+  test('of a fork are those of what is done anew', async () => {
+    const app = program();
+    const look = fakeTool('look', ['seen', 'seen again']);
+    const agent = createAgent({
+      model: scriptedModel([calls(['look']), 'Done.', 'Done anew.']),
+      tools: [look],
+      silent: true,
+      telemetry: app.telemetry,
+    });
+    const run = agent.run('Go');
+    await run;
+    const before = app.spans().length;
+    const at = run
+      .recording()
+      .split('\n')
+      .findIndex((record) => record.includes('callLlm#2'));
+    expect(await fork(run.recording(), agent, { at, then: 'live' })).toMatchObject({ result: 'Done anew.' });
+    expect(app.tree().slice(before)).toEqual(['invoke_agent agent', '  chat scripted']);
+    expect(look.calls).toHaveLength(1);
   });
 
   test('a request that fails is its own span, and so is the next attempt; only a run that failed has', async () => {

@@ -103,7 +103,7 @@ export class FollowedByTelemetry {
 /** The input of the leaf that is described, whose name says which; `agent` is left out by one that works for the root. */
 type Given = CallLlmInput & CallToolInput & AskApprovalInput;
 
-const A_CHILD = /\/(?:childAgent|repairAgent)(?=\/)/g;
+const A_CHILD = /\/childAgent(?=\/)/g;
 
 /** The child agents on an actor path. `agent`: their names, joined with `/`. */
 function agentsOf(path: string, agent: string): FollowedWork['agents'] {
@@ -111,7 +111,7 @@ function agentsOf(path: string, agent: string): FollowedWork['agents'] {
   const names = agent.split('/');
   return Array.from(path.matchAll(A_CHILD), ({ 0: { length }, index }, at) => ({
     id: path.slice(0, index + length),
-    name: names[at] ?? agent,
+    name: (names[at] ?? agent).replace(/^repair:/, ''),
   }));
 }
 
