@@ -249,6 +249,20 @@ describe('a plan by native call', () => {
     await agent.run('Again');
     expectPaired(agent.history);
   });
+
+  test('is the first of several that can be read, and no other is taken for a call', async () => {
+    const steps = { plan: [{ tool: 'look', tool_args: { n: 1 } }] };
+    const wrong = { plan: [{ tool: '' }] };
+    const two = agentWith([calls(['make_plan', wrong, 'p'], ['make_plan', steps, 'q']), 'Tea.']);
+    expect(await two.agent.run('Go')).toMatchObject({ planIterations: 1, errorHistory: [], toolsUsed: ['look'] });
+    const beside = agentWith([calls(['make_plan', wrong, 'p'], ['look', { n: 2 }, 'q'], ['make_plan', wrong, 'r']), '!']);
+    expect(await beside.agent.run('Go')).toMatchObject({ planIterations: 0, errorHistory: [], toolsUsed: ['look'] });
+    const [, , , p, q, r] = (beside.model.requests[1]?.messages ?? []).map(({ content }) => content);
+    expect(p).toMatch(/^This plan cannot be run: Step 0/);
+    expect(q).toContain('"tea":3');
+    expect(r).toBe('not run: a reply has one plan.');
+    expectPaired(beside.agent.history);
+  });
 });
 
 test('in json mode neither a native history nor native calls that nobody asked for are sent back as such', async () => {

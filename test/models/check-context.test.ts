@@ -71,6 +71,24 @@ test.each([
   expect(JSON.stringify(server.otherHeaders)).not.toContain('sk-mine');
 });
 
+test('llama.cpp is asked whatever name its model is given, and no other server for a model that it does not list', async () => {
+  for (const [owner, pages] of [
+    ['llamacpp', ['/v1/models', '/props']],
+    ['library', ['/v1/models']],
+  ] as const) {
+    const list = { data: [{ id: 'gemma-3-4b.gguf', owned_by: owner }] };
+    const settings = { default_generation_settings: { n_ctx: 2048 } };
+    const server = await startModelServer([], { pages: { '/v1/models': list, '/props': settings } });
+    onTestFinished(() => server.close());
+    const warnings = await chatModel({ baseURL: server.baseURL, model: 'gpt-4o' }).check?.(WANTED);
+    expect({ owner, count: warnings?.length, paths: server.otherPaths }).toEqual({
+      owner,
+      count: pages.length - 1,
+      paths: pages,
+    });
+  }
+});
+
 test('the loaded model of a preset is asked for at its own route without the key, the model list with it', async () => {
   const pages = { '/v1/models': { data: [{ id: 'm' }] }, '/api/ps': { models: [{ name: 'm', context_length: 512 }] } };
   const server = await startModelServer(['Hi.'], { pages });

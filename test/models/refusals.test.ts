@@ -67,6 +67,33 @@ overEachTransport(() => {
     expect(server.requests.map((request) => has(request, 'response_format'))).toEqual([true, false, false]);
   });
 
+  test.each([
+    ['without a reason', refusal({ message: 'items: schema must be an object' })],
+    ['by field', refusal({ message: 'no', param: 'response_format' })],
+  ])(
+    'a schema that is refused %s says nothing of others, unless a second one is refused and none taken',
+    async (_how, no) => {
+      const asked = (schema: number) => ({ toolCalling: 'json', responseSchema: { minProperties: schema } }) as const;
+      for (const [good, sent] of [
+        // The second is taken; so is the fourth, after two that were refused.
+        [
+          [2, 4],
+          [true, false, true, false, true, false, true, true],
+        ],
+        [[], [true, false, true, false, false, false, false, false]],
+      ] as const) {
+        const isGood = ({ body }: RecordedRequest) =>
+          good.some((each) => JSON.stringify(body).includes(`"minProperties":${each}`));
+        const { server, model } = await serve((request) =>
+          has(request, 'response_format') && !isGood(request) ? no : 'ok',
+        );
+        expect((await ask(model, asked(1))).warnings?.[0]).toContain("refused this schema in 'response_format'");
+        for (const schema of [2, 1, 3, 4, 4]) await ask(model, asked(schema));
+        expect(server.requests.map((request) => has(request, 'response_format'))).toEqual(sent);
+      }
+    },
+  );
+
   test('what did not help to leave out is not held against the server', async () => {
     const answers: Scripted[] = [refusal({ message: 'no' }), refusal({ message: 'no' }), 'ok'];
     const { server, model } = await serve(() => answers.shift() ?? 'ok');

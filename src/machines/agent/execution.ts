@@ -18,6 +18,7 @@ import {
 import type { EscalationError, ToolError } from '../../json/errors.ts';
 import { higher } from '../../recovery/verdicts.ts';
 import { describeToolError } from '../../tools/error-text.ts';
+import { MAKE_PLAN } from './system-prompt.ts';
 import { type CallOutcome, type CallRequest, callKey } from '../tool-call/call-request.ts';
 import { resultText } from '../llm-call/conversation.ts';
 import { loopStepped } from '../tool-call/loop-detection.ts';
@@ -84,16 +85,20 @@ function inCallOrder({ reply }: AgentContext, results: readonly Message[], count
   const left = [...results];
   return reply.nativeCalls.flatMap(({ id, name }): readonly Message[] => {
     if (left[0]?.toolCallId === id) return left.splice(0, 1);
-    const isPlan = id === reply.planCallId;
-    const content = isPlan
-      ? `This plan cannot be run: ${reply.planError ?? 'it could not be read'}.`
-      : counts && id === reply.output?.call?.toolCallId
-        ? HELD
-        : NOT_HELD;
+    const isGiven = counts && id === reply.output?.call?.toolCallId;
+    const content =
+      id === reply.planCallId
+        ? `This plan cannot be run: ${reply.planError ?? 'it could not be read'}.`
+        : name === MAKE_PLAN
+          ? SECOND_PLAN
+          : isGiven
+            ? HELD
+            : NOT_HELD;
     return [{ role: 'tool', toolCallId: id, name, content }];
   });
 }
 
+const SECOND_PLAN = 'not run: a reply has one plan.';
 const HELD = 'The answer was taken; the calls beside it ran first.';
 const NOT_HELD = 'not used: a call beside it did not succeed. Look at its result, then give the answer again.';
 

@@ -196,13 +196,14 @@ function readNative(input: ReadInput): Reading {
     const parsed = parseToolCallArguments(call.arguments, DEFAULT_LIMITS.maxDepth, charsRead(input));
     return { id, tool: call.name, parsed, raw: call.arguments };
   });
-  const planned = read.find((call) => call.tool === MAKE_PLAN);
-  const plan = planned === undefined ? null : planOf(planned.parsed, reply);
-  const asked = read.filter((call) => call !== planned);
+  // Of several plans, the first that can be read is the one.
+  const plans = read.filter(({ tool }) => tool === MAKE_PLAN).map(({ id, parsed }) => ({ id, ...planOf(parsed, reply) }));
+  const plan = plans.find(({ steps }) => steps !== null) ?? plans[0];
+  const asked = read.filter(({ tool }) => tool !== MAKE_PLAN);
   const spelled = withSpellings(
     {
       calls: asked.map(({ tool, parsed }) => ({ name: tool, args: parsed.ok ? parsed.value : null, complete: true })),
-      ...(plan?.steps === null || plan === null ? {} : { plan: plan.steps }),
+      ...(plan?.steps == null ? {} : { plan: plan.steps }),
       repairs: read.flatMap(({ parsed }) => (parsed.ok ? parsed.repairs : [])),
     },
     toolsOf(input),
@@ -228,7 +229,7 @@ function readNative(input: ReadInput): Reading {
       name: tool,
       arguments: parsed.ok ? JSON.stringify(parsed.value) : '{}',
     })),
-    planCallId: planned?.id ?? null,
+    planCallId: plan?.id ?? null,
     strategy: 'native',
     dialect: null,
     repairs: spelled.repairs,

@@ -8,7 +8,13 @@ import {
 import type { JsonObject } from '../../json/json.ts';
 import { sentName } from '../../tools/lookup.ts';
 import type { Connection } from './model-connection.ts';
-import { forgetDoubt, rememberSuccess, type EndpointMemory } from '../endpoint/endpoint-memory.ts';
+import {
+  forgetDoubt,
+  refusedFields,
+  rememberRefusal,
+  rememberSuccess,
+  type EndpointMemory,
+} from '../endpoint/endpoint-memory.ts';
 import { encodeRequest, type EncodedRequest } from './encode-request.ts';
 import { type StateSending, withOwnState } from './returned-state.ts';
 import { sendRequest } from './send-request.ts';
@@ -49,19 +55,21 @@ export async function askModel(to: Destination, request: ModelRequest, io: Model
   const suspected: string[] = [];
 
   for (;;) {
-    const without = suspected.length === 0 ? memory.refused : new Set([...memory.refused, ...suspected]);
+    const refused = refusedFields(memory, request.responseSchema);
+    const without = suspected.length === 0 ? refused : new Set([...refused, ...suspected]);
     const sent = encodeRequest(request, { model, without, isOpenAI, extra, state });
     // Each try depends on what the last one taught.
     const result = await sendRequest({ client, endpoint, body: sent.body, responseMs, io });
     if (result.kind === 'reply') {
-      rememberSuccess(memory, sent.withTools, suspected);
-      const news = [...memory.untold, ...suspected];
+      for (const field of suspected) rememberRefusal(memory, field, request.responseSchema);
+      rememberSuccess(memory, sent, suspected);
+      const news = [...memory.untold, ...suspected].map((field) => leftOut(field, memory, endpoint));
       memory.untold.clear();
-      return withWarnings(withOwnNames(withOwnState(result.reply, state), request), news, endpoint);
+      return withWarnings(withOwnNames(withOwnState(result.reply, state), request), news);
     }
     const lesson = learnFromRefusal(result, sent, memory);
     if (lesson.kind === 'leave-out' && lesson.isSure) {
-      memory.refused.add(lesson.field);
+      rememberRefusal(memory, lesson.field, request.responseSchema);
       memory.untold.add(lesson.field);
     } else if (lesson.kind === 'leave-out') {
       suspected.push(lesson.field);
@@ -107,11 +115,13 @@ export function withOwnNames(reply: ModelReply, { tools = [] }: ModelRequest): M
   return { ...reply, toolCalls: reply.toolCalls.map((call) => ({ ...call, name: own(call) })) };
 }
 
-function withWarnings(reply: ModelReply, leftOut: readonly string[], endpoint: Endpoint): ModelReply {
-  if (leftOut.length === 0) return reply;
-  const place = endpointText(endpoint);
-  const warnings = leftOut.map((field) => `${place} refused '${field}', so it is left out from now on.`);
-  return { ...reply, warnings: [...(reply.warnings ?? []), ...warnings] };
+function withWarnings(reply: ModelReply, news: readonly string[]): ModelReply {
+  return news.length === 0 ? reply : { ...reply, warnings: [...(reply.warnings ?? []), ...news] };
+}
+
+function leftOut(field: string, { refused }: EndpointMemory, endpoint: Endpoint): string {
+  const what = refused.has(field) ? `'${field}'` : `this schema in '${field}'`;
+  return `${endpointText(endpoint)} refused ${what}, so it is left out from now on.`;
 }
 
 /** What to do after a refusal. */

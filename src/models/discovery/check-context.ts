@@ -143,9 +143,12 @@ function sourceOf({ preset, baseURL }: Endpoint): ContextSource | null {
   return BY_PRESET[(preset ?? localPresetAt(baseURL))?.name ?? 'vllm'] ?? null;
 }
 
-/** The server behind a model list, as far as that names it; else as vLLM, whose list holds the size itself. */
+/**
+ * The server behind a model list, as far as that names it; else as vLLM, whose list holds the size itself. llama.cpp answers
+ * with its one model whatever name is asked for.
+ */
 function ownerOf(list: JsonObject, model: string): ContextSource {
-  const owner = entryOf(list['data'], 'id', model)?.['owned_by'];
+  const owner = (entryOf(list['data'], 'id', model) ?? entryOf(list['data'], 'owned_by', 'llamacpp'))?.['owned_by'];
   return (typeof owner === 'string' && Object.hasOwn(BY_OWNER, owner) ? BY_OWNER[owner] : undefined) ?? vllm;
 }
 

@@ -1,3 +1,5 @@
+import type { JsonObject } from '../../json/json.ts';
+
 /**
  * What is known of tool calls at an endpoint. `doubted`: a request with tools was refused without saying why, and the
  * next request without tools decides: if it succeeds, the tools were the reason.
@@ -13,6 +15,10 @@ export interface EndpointMemory {
   readonly refused: Set<string>;
   /** Those that no reply has confirmed yet: the request may have failed for another reason. */
   readonly untold: Set<string>;
+  /** The schemas, as JSON text, that the server refused as `response_format`; it may take others. */
+  readonly refusedSchemas: Set<string>;
+  /** A reply to a request with a schema has come. */
+  takesSchemas: boolean;
   /** The model's context as reported by the server, once it was asked; null if it reports nothing. */
   context?: KnownContext | null | undefined;
   /** The question after it that is under way. */
@@ -37,17 +43,49 @@ export function recallEndpoint(baseURL: string, model: string, client: object | 
   const key = `${baseURL} ${model}`;
   const known = memories.get(key);
   if (known !== undefined) return known;
-  const fresh: EndpointMemory = { tools: 'unknown', callsNatively: false, refused: new Set(), untold: new Set() };
+  const fresh: EndpointMemory = {
+    tools: 'unknown',
+    callsNatively: false,
+    refused: new Set(),
+    untold: new Set(),
+    refusedSchemas: new Set(),
+    takesSchemas: false,
+  };
   memories.set(key, fresh);
   return fresh;
 }
 
 /**
+ * Takes in that the server refused a field. A schema is refused alone, since others may be taken, until a second one is
+ * refused and none was taken.
+ */
+export function rememberRefusal(memory: EndpointMemory, field: string, schema: JsonObject | undefined): void {
+  if (field !== SCHEMA_FIELD || schema === undefined) return void memory.refused.add(field);
+  if (memory.refusedSchemas.size === MOST_SCHEMAS) memory.refusedSchemas.clear();
+  memory.refusedSchemas.add(JSON.stringify(schema));
+  if (!memory.takesSchemas && memory.refusedSchemas.size > 1) memory.refused.add(field);
+}
+
+/** What a request with this schema is sent without. */
+export function refusedFields(memory: EndpointMemory, schema: JsonObject | undefined): ReadonlySet<string> {
+  const { refused, refusedSchemas } = memory;
+  const isRefused = refusedSchemas.size > 0 && schema !== undefined && refusedSchemas.has(JSON.stringify(schema));
+  return isRefused ? new Set([...refused, SCHEMA_FIELD]) : refused;
+}
+
+const SCHEMA_FIELD = 'response_format';
+const MOST_SCHEMAS = 100;
+
+/**
  * Takes in that a request succeeded: one with tools proves that they work; one without proves the doubt that a refusal
  * left, unless something else was left out beside the tools.
  */
-export function rememberSuccess(memory: EndpointMemory, withTools: boolean, alsoLeftOut: readonly string[]): void {
-  for (const field of alsoLeftOut) memory.refused.add(field);
+export function rememberSuccess(
+  memory: EndpointMemory,
+  { withTools, optional }: { readonly withTools: boolean; readonly optional: readonly string[] },
+  alsoLeftOut: readonly string[],
+): void {
+  if (optional.includes(SCHEMA_FIELD)) memory.takesSchemas = true;
   if (withTools) memory.tools = 'works';
   else if (memory.tools === 'doubted') memory.tools = alsoLeftOut.includes('stream_options') ? 'unknown' : 'refused';
 }
