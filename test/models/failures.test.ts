@@ -68,6 +68,27 @@ overEachTransport(() => {
     expect((await askInVain(model)).retryAfterMs).toBe(expected);
   });
 
+  test('a model that llama.cpp is loading is waited for, as long as for a reply and no longer than it is wanted', async () => {
+    const error = { message: 'Loading model', type: 'unavailable_error', code: 503 };
+    const loading = refusing(503, error, { server: 'llama.cpp' });
+    const { server, model } = await serve([loading, loading, 'Loaded.']);
+    expect(await ask(model)).toMatchObject({ content: 'Loaded.' });
+    expect(server.requests).toHaveLength(3);
+    const never = await serve([loading, loading, loading]);
+    expect(await askInVain(never.model, { io: { responseMs: 700 } })).toMatchObject({
+      code: 'server-error',
+      status: 503,
+    });
+    expect(never.server.requests).toHaveLength(3);
+    const unwanted = await serve([loading]);
+    const run = new AbortController();
+    const asked = askInVain(unwanted.model, { io: { signal: run.signal } });
+    await unwanted.server.received(1);
+    setTimeout(() => run.abort(), 50);
+    expect((await asked).code).toBe('aborted');
+    expect(unwanted.server.requests).toHaveLength(1);
+  });
+
   test('a date to wait for becomes a time to wait', async () => {
     const date = new Date(Date.now() + 60_000).toUTCString();
     const { model } = await serve([refusing(503, { message: 'maintenance' }, { 'retry-after': date })]);

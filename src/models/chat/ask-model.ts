@@ -45,7 +45,8 @@ export interface Destination {
 
 /**
  * Asks until there is a reply or nothing is left to try: a field that the server refuses is left out and the request
- * sent again. What a success proves is remembered. Rejects with a {@link ModelError}.
+ * sent again; a model that is being loaded is waited for as long as for a reply. What a success proves is remembered.
+ * Rejects with a {@link ModelError}.
  */
 export async function askModel(to: Destination, request: ModelRequest, io: ModelIo): Promise<ModelReply> {
   const { connection, name: model, memory, extra, state, responseMs } = to;
@@ -53,6 +54,7 @@ export async function askModel(to: Destination, request: ModelRequest, io: Model
   const client = await connection.client(to.connectMs);
   const isOpenAI = endpoint.isOpenAI ?? client.isOpenAI;
   const suspected: string[] = [];
+  const began = performance.now();
 
   for (;;) {
     const refused = refusedFields(memory, request.responseSchema);
@@ -67,6 +69,10 @@ export async function askModel(to: Destination, request: ModelRequest, io: Model
       memory.untold.clear();
       return withWarnings(withOwnNames(withOwnState(result.reply, state), request), news);
     }
+    if (isLoading(result) && performance.now() - began < responseMs) {
+      await passed(LOOK_AGAIN_MS, io.signal);
+      continue;
+    }
     const lesson = learnFromRefusal(result, sent, memory);
     if (lesson.kind === 'leave-out' && lesson.isSure) {
       rememberRefusal(memory, lesson.field, request.responseSchema);
@@ -79,6 +85,25 @@ export async function askModel(to: Destination, request: ModelRequest, io: Model
       throw await lastFailure(to, result, { withTools: sent.withTools, signal: io.signal });
     }
   }
+}
+
+/** llama.cpp refuses what comes while it loads its model, which others keep waiting. */
+function isLoading({ status, headers, body }: RefusedRequest): boolean {
+  return status === 503 && headers?.get('server') === 'llama.cpp' && readServerError(body).type === 'unavailable_error';
+}
+
+const LOOK_AGAIN_MS = 500;
+
+function passed(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end);
+  });
 }
 
 /** Refusals that would have come with tools as well. */
