@@ -1,6 +1,7 @@
 import type { Message, MessageToolCall, ModelRequest, ModelTool, Part } from '../../actors/model.ts';
 import { isJsonObject, type JsonObject, parsedText } from '../../json/json.ts';
 import { sentName } from '../../tools/lookup.ts';
+import { inStrictOrder } from '../chat/strict-order.ts';
 import { sentSchema, strictForm } from '../chat/strict-schema.ts';
 import {
   type AiSdkCall,
@@ -14,6 +15,8 @@ import {
 export interface CallTarget {
   /** The model's name in {@link Message.providerState}: what other models need back is left out. */
   readonly id: string;
+  /** Its provider's name, such as `mistral.chat`. */
+  readonly provider: string;
   readonly version: AiSdkLanguageModel['specificationVersion'];
   readonly settings: AiSdkSettings;
 }
@@ -28,7 +31,10 @@ export function encodeCall(request: ModelRequest, target: CallTarget, abortSigna
   return {
     ...settings,
     ...(Object.keys(own).length === 0 ? {} : { providerOptions: withOptions(settings.providerOptions, own) }),
-    prompt: promptOf(request.messages, target),
+    prompt: promptOf(
+      target.provider.startsWith('mistral') ? inStrictOrder(request.messages) : request.messages,
+      target,
+    ),
     ...(tools.length === 0 ? {} : { tools: tools.map(sdkTool), toolChoice: { type: 'auto' } }),
     ...(format.sent === null ? {} : { responseFormat: format.sent }),
     ...(request.temperature === undefined ? {} : { temperature: request.temperature }),

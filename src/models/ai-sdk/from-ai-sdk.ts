@@ -50,7 +50,7 @@ export function fromAiSdk(languageModel: AiSdkLanguageModel, options: AiSdkOptio
   checkModel(languageModel);
   const { images = false, files = false, settings = {}, contextSize } = options;
   const id = `${languageModel.provider}:${languageModel.modelId}`;
-  const target = { id, version: languageModel.specificationVersion, settings };
+  const target = { id, provider: languageModel.provider, version: languageModel.specificationVersion, settings };
   const told = new Set<string>();
   let takesSchema = true;
 

@@ -16,6 +16,7 @@ import {
   type EndpointMemory,
 } from '../endpoint/endpoint-memory.ts';
 import { encodeRequest, type EncodedRequest } from './encode-request.ts';
+import { inStrictOrder } from './strict-order.ts';
 import { type StateSending, withOwnState } from './returned-state.ts';
 import { sendRequest } from './send-request.ts';
 import {
@@ -55,16 +56,19 @@ export async function askModel(to: Destination, request: ModelRequest, io: Model
   const isOpenAI = endpoint.isOpenAI ?? client.isOpenAI;
   const suspected: string[] = [];
   const began = performance.now();
+  let order: 'as given' | 'strict' | 'refused' = memory.strictOrder ? 'strict' : 'as given';
 
   for (;;) {
     const refused = refusedFields(memory, request.responseSchema);
     const without = suspected.length === 0 ? refused : new Set([...refused, ...suspected]);
-    const sent = encodeRequest(request, { model, without, isOpenAI, extra, state });
+    const sent = encodeRequest(request, { model, without, isOpenAI, extra, state, strictOrder: order === 'strict' });
     // Each try depends on what the last one taught.
     const result = await sendRequest({ client, endpoint, body: sent.body, responseMs, io });
     if (result.kind === 'reply') {
       for (const field of suspected) rememberRefusal(memory, field, request.responseSchema);
       rememberSuccess(memory, sent, suspected);
+      memory.strictOrder ||= order === 'strict';
+      memory.takesResults ||= sent.withTools && hasResults(request);
       const news = [...memory.untold, ...suspected].map((field) => leftOut(field, memory, endpoint));
       memory.untold.clear();
       return withWarnings(withOwnNames(withOwnState(result.reply, state), request), news);
@@ -73,8 +77,12 @@ export async function askModel(to: Destination, request: ModelRequest, io: Model
       await passed(LOOK_AGAIN_MS, io.signal);
       continue;
     }
-    const lesson = learnFromRefusal(result, sent, memory);
-    if (lesson.kind === 'leave-out' && lesson.isSure) {
+    const lesson = learnFromRefusal(result, sent, { request, memory, mayReorder: order === 'as given' });
+    const isAboutField = lesson.kind === 'leave-out' && lesson.isSure;
+    if (order === 'strict' && !memory.strictOrder && !isAboutField) order = 'refused';
+    if (lesson.kind === 'reorder') {
+      order = 'strict';
+    } else if (isAboutField) {
       rememberRefusal(memory, lesson.field, request.responseSchema);
       memory.untold.add(lesson.field);
     } else if (lesson.kind === 'leave-out') {
@@ -153,6 +161,8 @@ function leftOut(field: string, { refused }: EndpointMemory, endpoint: Endpoint)
 type Lesson =
   /** Ask again without this field. `isSure: false`: the server did not say why; only a success proves it. */
   | { readonly kind: 'leave-out'; readonly field: string; readonly isSure: boolean }
+  /** Ask again with the messages in strict order, which may be the reason. */
+  | { readonly kind: 'reorder' }
   /** The server takes no tools, or `isSure: false`: tools are the likeliest reason. */
   | { readonly kind: 'no-tools'; readonly isSure: boolean }
   | { readonly kind: 'failed' };
@@ -164,8 +174,19 @@ const TOOL_CODES = /^(?:unsupported_tools?|tools?(?:_use|_calls?|_calling)?_(?:n
 /** Fields added by us that a server may reject without naming them, the likeliest first. */
 const SUSPECTS = ['response_format', 'stream_options'];
 
+/** What decides beside the refusal. */
+interface Refused {
+  readonly request: ModelRequest;
+  readonly memory: EndpointMemory;
+  readonly mayReorder: boolean;
+}
+
 /** Reads out of a refusal, by structured fields alone, what the server cannot do. */
-function learnFromRefusal(refusal: RefusedRequest, sent: EncodedRequest, memory: EndpointMemory): Lesson {
+function learnFromRefusal(
+  refusal: RefusedRequest,
+  sent: EncodedRequest,
+  { request, memory, mayReorder }: Refused,
+): Lesson {
   const error = readServerError(refusal.body);
   const status = statusOf(refusal, error);
   const field = blamedField(error);
@@ -176,10 +197,17 @@ function learnFromRefusal(refusal: RefusedRequest, sent: EncodedRequest, memory:
     if (field !== undefined && sent.optional.includes(field)) return { kind: 'leave-out', field, isSure: true };
   }
   if (!isUnexplained(refusal, error, status, code)) return { kind: 'failed' };
-  if (sent.withTools) return memory.tools === 'works' ? { kind: 'failed' } : { kind: 'no-tools', isSure: false };
+  if (mayReorder && inStrictOrder(request.messages) !== request.messages) return { kind: 'reorder' };
+  if (sent.withTools) {
+    // A template may know tools and not their results.
+    const works = memory.tools === 'works' && (memory.takesResults || !hasResults(request));
+    return works ? { kind: 'failed' } : { kind: 'no-tools', isSure: false };
+  }
   const suspect = SUSPECTS.find((name) => sent.optional.includes(name));
   return suspect === undefined ? { kind: 'failed' } : { kind: 'leave-out', field: suspect, isSure: false };
 }
+
+const hasResults = ({ messages }: ModelRequest): boolean => messages.some(({ role }) => role === 'tool');
 
 function namesTools(error: ServerError, field: string | undefined): boolean {
   if ([error.code, error.type].some((name) => name !== undefined && TOOL_CODES.test(name))) return true;

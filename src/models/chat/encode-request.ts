@@ -2,6 +2,7 @@ import type { ModelRequest, ModelTool, Message, MessageToolCall, Part } from '..
 import { type Json, type JsonObject, isJsonObject, parsedText } from '../../json/json.ts';
 import { sentName } from '../../tools/lookup.ts';
 import { sentSchema, strictForm } from './strict-schema.ts';
+import { inStrictOrder } from './strict-order.ts';
 import { type StateSending, wireState } from './returned-state.ts';
 
 /** A request ready to be sent. */
@@ -22,6 +23,8 @@ export interface EncodeOptions {
   readonly extra: JsonObject | undefined;
   /** What the model gets back from its earlier replies. */
   readonly state: StateSending;
+  /** The model takes no other order of messages. */
+  readonly strictOrder: boolean;
 }
 
 /** Writes a request as a Chat Completions body, leaving out what the server has refused before. */
@@ -30,7 +33,8 @@ export function encodeRequest(request: ModelRequest, options: EncodeOptions): En
   const given = { ...optionalFields(request, tools.length > 0, options), ...options.extra };
   const fields = Object.entries(given).filter(([name]) => !RESERVED.has(name) && !options.without.has(name));
 
-  const conversation = encodeConversation(request.messages, options.state);
+  const messages = options.strictOrder ? inStrictOrder(request.messages) : request.messages;
+  const conversation = encodeConversation(messages, options.state);
   const start = `{"model":${JSON.stringify(options.model)},"messages":[${conversation.system}`;
   let end = ']';
   if (tools.length > 0) end += `,"tools":${encodeTools(tools)}`;

@@ -9,6 +9,10 @@ export type ToolSupport = 'unknown' | 'works' | 'doubted' | 'refused';
 /** What was learnt about one model at one endpoint, kept while the process lives. */
 export interface EndpointMemory {
   tools: ToolSupport;
+  /** A request with results of tools was answered. */
+  takesResults: boolean;
+  /** The model takes conversations only in strict order. */
+  strictOrder: boolean;
   /** A reply had native tool calls. */
   callsNatively: boolean;
   /** Top-level fields of the request that the server refused. */
@@ -45,6 +49,8 @@ export function recallEndpoint(baseURL: string, model: string, client: object | 
   if (known !== undefined) return known;
   const fresh: EndpointMemory = {
     tools: 'unknown',
+    takesResults: false,
+    strictOrder: false,
     callsNatively: false,
     refused: new Set(),
     untold: new Set(),

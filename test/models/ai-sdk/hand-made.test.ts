@@ -28,6 +28,31 @@ const handMade = (stream: () => AiSdkStream) =>
     doStream: () => Promise.resolve({ stream: stream() }),
   });
 
+test.each([
+  ['mistral.chat', ['user', 'assistant', 'tool', 'assistant', 'user']],
+  ['openai.chat', ['user', 'assistant', 'tool', 'user']],
+])('a conversation goes to %s in the order that it takes', async (provider, order) => {
+  let prompt: readonly object[] = [];
+  const model = fromAiSdk({
+    specificationVersion: 'v4',
+    provider,
+    modelId: 'm',
+    doGenerate: () => Promise.reject(new Error('it streams')),
+    doStream: (call) => {
+      ({ prompt } = call);
+      return Promise.resolve({ stream: streamOf([finish]) });
+    },
+  });
+  const messages: readonly Message[] = [
+    { role: 'user', content: 'Look.' },
+    { role: 'assistant', content: '', toolCalls: [{ id: 'call_1', name: 'look', arguments: '{}' }] },
+    { role: 'tool', toolCallId: 'call_1', name: 'look', content: 'offline' },
+    { role: 'user', content: 'Try again.' },
+  ];
+  await ask(model, { messages, stream: true });
+  expect(prompt).toMatchObject(order.map((role) => ({ role })));
+});
+
 describe('a reply by its parts', () => {
   test('summaries of reasoning are paragraphs, in the pieces as in the whole', async () => {
     const parts = [

@@ -1,0 +1,173 @@
+import fc from 'fast-check';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Message } from '../../src/actors/model.ts';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { startModelServer, type RecordedRequest, type Scripted } from '../support/model-server.ts';
+import { modelAt, overEachTransport } from '../support/transports.ts';
+import { ask, askInVain, weather } from './ask.ts';
+
+interface Wire {
+  readonly role: string;
+  readonly content: unknown;
+  readonly tool_calls?: readonly { readonly id: string }[];
+  readonly tool_call_id?: string;
+}
+
+const sent = ({ body }: RecordedRequest): readonly Wire[] => body['messages'] as readonly Wire[];
+const roles = (request: RecordedRequest): string =>
+  sent(request)
+    .map(({ role }) => role[0])
+    .join('');
+const idsOf = ({ tool_calls = [], tool_call_id: id }: Wire) => [
+  ...tool_calls.map((call) => call.id),
+  ...(id === undefined ? [] : [id]),
+];
+
+/** What Mistral's servers check of a conversation. */
+function isInOrder(messages: readonly Wire[]): boolean {
+  if (messages.some((message) => idsOf(message).some((id) => !/^[a-zA-Z0-9]{9}$/.test(id)))) return false;
+  return !/uu|aa(?!t)|tu/.test(messages.map(({ role, tool_calls }) => (tool_calls ? 'c' : role[0])).join(''));
+}
+
+const refusal: Scripted = {
+  status: 400,
+  body: {
+    object: 'error',
+    message: "Unexpected role 'user' after role 'tool'",
+    type: 'invalid_request_message_order',
+    param: null,
+    code: '3230',
+  },
+};
+
+async function serve(answer: (request: RecordedRequest) => Scripted) {
+  const server = await startModelServer(answer, { models: ['m'] });
+  onTestFinished(() => server.close());
+  return { server, model: modelAt({ baseURL: server.baseURL, model: 'm' }) };
+}
+
+const user = (content: string): Message => ({ role: 'user', content });
+const call: Message = {
+  role: 'assistant',
+  content: '',
+  toolCalls: [{ id: 'call_1', name: 'get_weather', arguments: '{}' }],
+};
+const result: Message = { role: 'tool', toolCallId: 'call_1', name: 'get_weather', content: 'offline' };
+const talk: readonly Message[] = [user('Hello?'), user('Weather?'), call, result, user('Try again.')];
+
+overEachTransport(() => {
+  test('a server that refuses the order of messages gets them in the strict one, from then on', async () => {
+    const { server, model } = await serve((request) => (isInOrder(sent(request)) ? 'ok' : refusal));
+    for (let turn = 0; turn < 2; turn++)
+      expect((await ask(model, { messages: talk, tools: [weather] })).content).toBe('ok');
+    expect(server.requests.map(roles)).toEqual(['uuatu', 'uatau', 'uatau']);
+    const [, second] = server.requests.map(sent);
+    expect(second?.map(({ content }) => content)).toEqual([
+      'Hello?\n\nWeather?',
+      null,
+      'offline',
+      'Noted.',
+      'Try again.',
+    ]);
+    expect(idsOf(second?.[1] as Wire)).toEqual(idsOf(second?.[2] as Wire));
+  });
+
+  test('a server that takes any order gets the one that there is', async () => {
+    const { server, model } = await serve(() => 'ok');
+    await ask(model, { messages: talk, tools: [weather] });
+    expect(server.requests.map(roles)).toEqual(['uuatu']);
+    expect(sent(server.requests[0] as RecordedRequest).flatMap(idsOf)).toEqual(['call_1', 'call_1']);
+  });
+
+  test('where the order was not the reason, it stays as it is', async () => {
+    let isUp = false;
+    const no = { status: 400, body: { error: { message: 'no' } } };
+    const { server, model } = await serve(() => (isUp ? 'ok' : no));
+    expect((await askInVain(model, { messages: talk })).code).toBe('bad-request');
+    isUp = true;
+    await ask(model, { messages: talk });
+    expect(server.requests.map(roles)).toEqual(['uuatu', 'uatau', 'uuatu']);
+  });
+
+  test('a field that is refused beside the order is left out in the strict order', async () => {
+    const field = { status: 400, body: { error: { message: 'no', param: 'temperature' } } };
+    const { server, model } = await serve((request) =>
+      !isInOrder(sent(request)) ? refusal : request.body['temperature'] === undefined ? 'ok' : field,
+    );
+    await ask(model, { messages: talk, temperature: 0 });
+    expect(server.requests.map(roles)).toEqual(['uuatu', 'uatau', 'uatau']);
+  });
+});
+
+describe('an agent', () => {
+  const failing = () => fakeTool('look', [new Error('offline'), { is: 'sunny' }]);
+  const calling = { toolCalls: [{ id: 'abc', name: 'look', arguments: {} }] };
+
+  test('goes on after a failed tool with a model that takes only the strict order', async () => {
+    const script = [calling, calling, 'Sunny.', 'Yes.'];
+    const { server, model } = await serve((request) => (isInOrder(sent(request)) ? (script.shift() ?? '?') : refusal));
+    const agent = createAgent({ model, tools: [failing()], silent: true, instructions: 'Be brief.' });
+    const run = agent.run('Weather?');
+    expect(await run).toMatchObject({ status: 'answered', result: 'Sunny.', errorHistory: [{ code: 'execution' }] });
+    expect(run.recording()).not.toContain('Noted.');
+    expect(await agent.run('Sure?')).toMatchObject({ status: 'answered', result: 'Yes.' });
+    expect(server.requests.map(roles)).toEqual(['su', 'suatu', 'suatau', 'suatauat', 'suatauatau']);
+  });
+
+  test('reads calls as text where a template takes tools and not their results', async () => {
+    const no = {
+      status: 400,
+      body: { error: { code: 400, message: 'Jinja Exception', type: 'invalid_request_error' } },
+    };
+    const script = [calling, '{"answer": "Sunny."}'];
+    const { server, model } = await serve((request) => (roles(request).includes('t') ? no : (script.shift() ?? '?')));
+    const agent = createAgent({ model, tools: [fakeTool('look', [{ is: 'sunny' }])], silent: true });
+    expect(await agent.run('Weather?')).toMatchObject({ status: 'answered', result: 'Sunny.' });
+    expect(model.toolCalling).toBe('json');
+    expect(server.requests).toHaveLength(4);
+  });
+
+  test('keeps native calls when a server that has taken results refuses a request', async () => {
+    const no = { status: 400, body: { error: { message: 'no' } } };
+    const script: Scripted[] = [calling, { toolCalls: [{ id: 'abd', name: 'look', arguments: {} }] }, no, no];
+    const { model } = await serve(() => script.shift() ?? '?');
+    const agent = createAgent({ model, tools: [fakeTool('look', [1, 2])], silent: true, retry: { maxAttempts: 1 } });
+    expect(await agent.run('Weather?')).toMatchObject({ status: 'failed', reason: 'llm-error' });
+    expect(model.toolCalling).toBe('native');
+  });
+});
+
+test('whatever the conversation, it comes into strict order, and no word is lost', async () => {
+  const text = fc.string({ minLength: 1, maxLength: 6 }).map((word) => `<${word}>`);
+  const turn = fc.oneof(
+    text.map((content): readonly Message[] => [{ role: 'user', content }]),
+    text.map((content): readonly Message[] => [{ role: 'user', content: [{ type: 'text', text: content }] }]),
+    text.map((content): readonly Message[] => [{ role: 'assistant', content }]),
+    fc
+      .tuple(fc.uniqueArray(fc.string({ maxLength: 12 }), { minLength: 1, maxLength: 3 }), text)
+      .map(([ids, content]) => [
+        {
+          role: 'assistant' as const,
+          content: '',
+          toolCalls: ids.map((id) => ({ id, name: 'look', arguments: '{}' })),
+        },
+        ...ids.map((id) => ({ role: 'tool' as const, toolCallId: id, name: 'look', content })),
+      ]),
+  );
+  const ids = (list: readonly Message[]): number =>
+    list.reduce((sum, { role, toolCalls = [] }) => sum + toolCalls.length + (role === 'tool' ? 1 : 0), 0);
+  const { server, model } = await serve((request) => (isInOrder(sent(request)) ? 'ok' : refusal));
+  await fc.assert(
+    fc.asyncProperty(fc.array(turn, { minLength: 1, maxLength: 8 }), async (turns) => {
+      const messages = [user('Begin.'), ...turns.flat()];
+      await ask(model, { messages });
+      const last = sent(server.requests.at(-1) as RecordedRequest);
+      const words = (list: readonly { readonly content: unknown }[]) =>
+        JSON.stringify(list.map(({ content }) => content)).match(/<.*?>/g);
+      expect(words(last)).toEqual(words(messages));
+      expect(last.flatMap(idsOf)).toHaveLength(ids(messages));
+    }),
+    { numRuns: 100 },
+  );
+});
