@@ -15,8 +15,8 @@ import {
 export interface CallTarget {
   /** The model's name in {@link Message.providerState}: what other models need back is left out. */
   readonly id: string;
-  /** Its provider's name, such as `mistral.chat`. */
-  readonly provider: string;
+  /** The model takes no other order of messages. */
+  readonly strictOrder: boolean;
   readonly version: AiSdkLanguageModel['specificationVersion'];
   readonly settings: AiSdkSettings;
 }
@@ -31,10 +31,7 @@ export function encodeCall(request: ModelRequest, target: CallTarget, abortSigna
   return {
     ...settings,
     ...(Object.keys(own).length === 0 ? {} : { providerOptions: withOptions(settings.providerOptions, own) }),
-    prompt: promptOf(
-      target.provider.startsWith('mistral') ? inStrictOrder(request.messages) : request.messages,
-      target,
-    ),
+    prompt: promptOf(target.strictOrder ? inStrictOrder(request.messages) : request.messages, target),
     ...(tools.length === 0 ? {} : { tools: tools.map(sdkTool), toolChoice: { type: 'auto' } }),
     ...(format.sent === null ? {} : { responseFormat: format.sent }),
     ...(request.temperature === undefined ? {} : { temperature: request.temperature }),

@@ -50,7 +50,7 @@ export function fromAiSdk(languageModel: AiSdkLanguageModel, options: AiSdkOptio
   checkModel(languageModel);
   const { images = false, files = false, settings = {}, contextSize } = options;
   const id = `${languageModel.provider}:${languageModel.modelId}`;
-  const target = { id, provider: languageModel.provider, version: languageModel.specificationVersion, settings };
+  const target = { id, strictOrder: MISTRAL.test(id), version: languageModel.specificationVersion, settings };
   const told = new Set<string>();
   let takesSchema = true;
 
@@ -128,6 +128,9 @@ async function readStream(
 }
 
 /** What `fetch` throws when a reply breaks off, as the failure of a stream; all else as it is. */
+/** Mistral's models, whoever serves them: their servers and chat templates refuse any other order of messages. */
+const MISTRAL = /(?:mi[sx]|minis|magis|devs)tral|codestral|pixtral/i;
+
 function brokeOff(error: unknown): never {
   throw error instanceof TypeError ? new StreamFailure('The stream broke off.', { cause: error }) : error;
 }

@@ -29,14 +29,15 @@ const handMade = (stream: () => AiSdkStream) =>
   });
 
 test.each([
-  ['mistral.chat', ['user', 'assistant', 'tool', 'assistant', 'user']],
-  ['openai.chat', ['user', 'assistant', 'tool', 'user']],
-])('a conversation goes to %s in the order that it takes', async (provider, order) => {
+  ['mistral.chat', 'm', ['user', 'assistant', 'tool', 'assistant', 'user']],
+  ['openrouter', 'mistralai/devstral-small', ['user', 'assistant', 'tool', 'assistant', 'user']],
+  ['openai.chat', 'gpt-5', ['user', 'assistant', 'tool', 'user']],
+])('a conversation goes to %s:%s in the order that it takes', async (provider, modelId, order) => {
   let prompt: readonly object[] = [];
   const model = fromAiSdk({
     specificationVersion: 'v4',
     provider,
-    modelId: 'm',
+    modelId,
     doGenerate: () => Promise.reject(new Error('it streams')),
     doStream: (call) => {
       ({ prompt } = call);
