@@ -20,6 +20,10 @@ export const CONTENDERS = {
     load: async () => (await import('./signalbox-agent.ts')).signalboxAgent({}, { transport: 'direct' }),
   },
   xstate: { title: 'h) loop on XState', load: async () => (await import('./xstate-loop.ts')).xstateLoop },
+  'signalbox-telemetry': {
+    title: 'j) Signalbox, OpenTelemetry',
+    load: async () => (await import('./signalbox-telemetry-agent.ts')).signalboxTelemetryAgent,
+  },
   'agent-kit': { title: 'i) AgentKit', load: async () => (await import('./agent-kit.ts')).agentKit() },
 } as const satisfies Record<string, { readonly title: string; readonly load: () => Promise<Contender> }>;
 
@@ -28,7 +32,7 @@ export type ContenderName = keyof typeof CONTENDERS;
 /** Those that every table has, in order: the floor, the peers, and ours over both transports. */
 const USUAL: readonly ContenderName[] = ['node-http', 'openai', 'xstate', 'ai-sdk', 'signalbox', 'signalbox-direct'];
 
-const REST: readonly ContenderName[] = ['openai-lean', 'signalbox-file', 'agent-kit'];
+const REST: readonly ContenderName[] = ['openai-lean', 'signalbox-file', 'signalbox-telemetry', 'agent-kit'];
 
 /** With `--all`, everybody; AgentKit where it is installed. */
 export const isAll = process.argv.includes('--all');

@@ -14,7 +14,7 @@ import {
 
 /** A Signalbox agent with default options, a new one for each run; journal in memory and `openai` unless others are given. */
 export function signalboxAgent(
-  options: Pick<AgentOptions, 'journal' | 'inspect'> = {},
+  options: Pick<AgentOptions, 'journal' | 'inspect' | 'telemetry'> = {},
   sending: Pick<ChatModelOptions, 'transport'> = {},
 ): Contender {
   return (job) => {
