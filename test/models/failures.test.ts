@@ -47,6 +47,7 @@ overEachTransport(() => {
     [422, { message: 'no' }, 'bad-request'],
     [500, { message: 'no' }, 'server-error'],
     [503, { message: 'Loading model', code: 503 }, 'server-error'],
+    [503, { message: 'Loading model', code: 503, type: 'unavailable_error' }, 'server-error'],
     [301, { message: 'moved' }, 'bad-response'],
   ])('HTTP %i with %o is %s', async (status, error, code) => {
     const { server, model } = await serve([refusing(status, error)]);

@@ -90,6 +90,14 @@ overEachTransport(() => {
     expect(server.requests.map(roles)).toEqual(['uuatu', 'uatau', 'uuatu']);
   });
 
+  test('where a schema was the reason, it is left out in the order that there is', async () => {
+    const no = { status: 400, body: { error: { message: 'no' } } };
+    const { server, model } = await serve(({ body }) => (body['response_format'] === undefined ? 'ok' : no));
+    await ask(model, { messages: talk, toolCalling: 'json', responseSchema: { type: 'object' } });
+    await ask(model, { messages: talk });
+    expect(server.requests.map(roles)).toEqual(['uuatu', 'uatau', 'uuatu', 'uuatu']);
+  });
+
   test('a field that is refused beside the order is left out in the strict order', async () => {
     const field = { status: 400, body: { error: { message: 'no', param: 'temperature' } } };
     const { server, model } = await serve((request) =>
