@@ -11,6 +11,7 @@ const PROOFS: Readonly<Record<string, readonly string[]>> = {
   conversations: ['test/agent/conversations/killed-talks', 'test/agent/conversations/random-talks'],
   restate: ['test/restate/killed-runs', 'test/restate/restate-agent'],
   damage: ['test/journal/flipped-bits', 'test/journal/torn', 'test/journal/format'],
+  llama: ['test/models/llama-server'],
   mcp: ['test/mcp/hostile-everywhere', 'test/mcp/hostile-memory', 'test/mcp/soak', 'test/mcp/random-events'],
   authority: ['test/authority'],
   laws: [
