@@ -4,6 +4,7 @@
  * I1 A connection that breaks is resumed at the last message received, within the same stream.
  * I2 Leaving a page stops nothing: a run is stopped by `stop`, which is recorded like any other event.
  */
+import { readRetryAfter } from '../../actors/retry-after.ts';
 import { type JsonObject, defined, parsedText } from '../../json/json.ts';
 import { messagesIn } from '../../store/run-link.ts';
 import { readPosition } from '../base/sse.ts';
@@ -66,6 +67,9 @@ export interface SignalboxTransport {
 
 /** A connection that broke is tried again after these milliseconds. */
 const RETRIES_MS = [100, 250, 500, 1000, 1000, 2000, 2000, 4000, 4000, 8000] as const;
+
+/** A server that asks for a longer pause is asked again after this one: someone waits for the answer. */
+const LONGEST_PAUSE_MS = 60_000;
 
 /**
  * Makes a transport for `useChat`.
@@ -208,6 +212,7 @@ class ChatServer {
     let failures = 0;
     for (;;) {
       let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+      let pauseMs = 0;
       try {
         if (response === null) {
           const after = new Headers(headers);
@@ -227,7 +232,8 @@ class ChatServer {
           yield chunk;
         }
       } catch (error) {
-        const { status = 500 }: { readonly status?: number } = Object(error);
+        const { status = 500, retryAfterMs = 0 }: { status?: number; retryAfterMs?: number } = Object(error);
+        pauseMs = Math.min(retryAfterMs, LONGEST_PAUSE_MS);
         // A refusal stays one. 429 passes.
         const isFinal = signal?.aborted === true || (status < 500 && status !== 429);
         if (isFinal || failures >= RETRIES_MS.length) throw error;
@@ -237,7 +243,7 @@ class ChatServer {
       const ms = RETRIES_MS[failures++];
       if (ms === undefined) throw new TypeError('network error: the stream ended early');
       response = null;
-      await new Promise((resolve) => setTimeout(resolve, ms));
+      await new Promise((resolve) => setTimeout(resolve, Math.max(ms, pauseMs)));
     }
   }
 }
@@ -258,5 +264,9 @@ function refused({ status, headers, ok }: Response, text: string): Error {
   const isPage = ok || text === '' || headers.get('content-type')?.includes('html') === true;
   const otherwise = isPage ? `HTTP ${status}, not from uiStream.serve` : text;
   const { code = 'request-failed', message = otherwise }: { code?: unknown; message?: string } = Object(error);
-  return Object.assign(new Error(message), { status, code });
+  return Object.assign(new Error(message), {
+    status,
+    code,
+    ...defined({ retryAfterMs: readRetryAfter(headers, Date.now()) }),
+  });
 }

@@ -121,6 +121,13 @@ export function refusal(status: number, code: string, message: string): Response
   return Response.json({ error: { code, message } }, { status: code === 'agent-closed' ? 503 : status });
 }
 
+/** The answer to a method other than these. */
+export function wrongMethod(allow: 'POST' | 'GET, POST'): Response {
+  const answer = refusal(405, 'method', `The methods here: ${allow}.`);
+  answer.headers.set('allow', allow);
+  return answer;
+}
+
 /** The answer to an id that is not there, and to one of another owner: they are the same. */
 export function unknownId(): Response {
   return refusal(404, 'not-found', 'There is nothing of this id.');
