@@ -4,7 +4,6 @@
  * I1 A connection that breaks is resumed at the last message received, within the same stream.
  * I2 Leaving a page stops nothing: a run is stopped by `stop`, which is recorded like any other event.
  */
-import { readRetryAfter } from '../../actors/retry-after.ts';
 import { type JsonObject, defined, parsedText } from '../../json/json.ts';
 import { messagesIn } from '../../store/run-link.ts';
 import { readPosition } from '../base/sse.ts';
@@ -264,9 +263,6 @@ function refused({ status, headers, ok }: Response, text: string): Error {
   const isPage = ok || text === '' || headers.get('content-type')?.includes('html') === true;
   const otherwise = isPage ? `HTTP ${status}, not from uiStream.serve` : text;
   const { code = 'request-failed', message = otherwise }: { code?: unknown; message?: string } = Object(error);
-  return Object.assign(new Error(message), {
-    status,
-    code,
-    ...defined({ retryAfterMs: readRetryAfter(headers, Date.now()) }),
-  });
+  const retryAfterMs = Number(headers.get('retry-after')) * 1000 || undefined;
+  return Object.assign(new Error(message), { status, code, ...defined({ retryAfterMs }) });
 }
