@@ -196,8 +196,7 @@ async function attempt(agent: Drivable, ctx: WorkflowContext, { request, context
 /** The trace of the attempt where the server traces, else its caller's. */
 function traceOf(ctx: WorkflowContext): string | undefined {
   const { headers, attemptHeaders } = ctx.request();
-  const given = attemptHeaders.get('traceparent') ?? headers.get('traceparent');
-  return typeof given === 'string' ? given : undefined;
+  return [attemptHeaders, headers].map((all) => all.get('traceparent')).find((one) => typeof one === 'string');
 }
 
 /** What a run is asked, by whoever reaches Restate: a wrong member would fail in each attempt, or lift a limit. */

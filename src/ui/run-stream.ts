@@ -16,7 +16,7 @@ import { BUSY_MS, Chat, type ChatOptions, checkServing } from './base/chat.ts';
 import { OpenApprovals, globalCallId } from './base/open-approvals.ts';
 import { newChatId, runsOfChat } from './base/owned-runs.ts';
 import { type FeedOptions, type LiveText, runFeed } from './base/run-feed.ts';
-import { jsonOf, SSE_PING, readPosition, refusal, sseResponse, unknownId, wrongMethod } from './base/sse.ts';
+import { jsonOf, SSE_PING, readPosition, refusal, sseResponse, unknownId } from './base/sse.ts';
 
 /** Serves chats to `runStore` and `useRun`. `newChatId` makes ids that cannot be guessed. */
 export const runStream = { serve, newChatId };
@@ -42,7 +42,7 @@ async function serve(agent: ServedAgent, request: Request, options: ChatOptions)
   const served: Served = { ...options, agent, chat, chatId };
   if (request.method === 'GET') return followed(served, request);
   if (request.method === 'POST') return said(served, request);
-  return wrongMethod('GET, POST');
+  return refusal(405, 'method', 'Only GET and POST are served.', { allow: 'GET, POST' });
 }
 
 async function followed(served: Served, request: Request): Promise<Response> {

@@ -234,16 +234,11 @@ async function patientlyLater<T>(database: DatabaseSync, work: () => T): Promise
   }
 }
 
-/** What may be tried again is not thrown. One that others keep for too long is no broken one, nor a full disk. */
+/** What may be tried again, SQLITE_BUSY with its extended codes, is not thrown. A database that others keep is not a broken one. */
 function throwUnlessBusy(error: unknown, until: number, database: DatabaseSync): void {
-  if (!isBusy(error)) throw error;
-  if (performance.now() > until) throw new JournalError('store-unreachable', null, database.location() ?? '', error);
-}
-
-/** SQLITE_BUSY, including its extended codes. */
-function isBusy(error: unknown): boolean {
   const code: unknown = error instanceof Error ? Reflect.get(error, 'errcode') : undefined;
-  return typeof code === 'number' && (code & 0xff) === 5;
+  if (typeof code !== 'number' || (code & 0xff) !== 5) throw error;
+  if (performance.now() > until) throw new JournalError('store-unreachable', null, database.location() ?? '', error);
 }
 
 const open = new Set<DatabaseSync>();

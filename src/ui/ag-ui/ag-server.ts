@@ -17,7 +17,7 @@ import {
 } from '../base/answer-approvals.ts';
 import { Chat, type ChatOptions, checkServing } from '../base/chat.ts';
 import type { ClientRun } from '../base/client-texts.ts';
-import { FROM_START, type SsePosition, jsonOf, positionOf, refusal, sseResponse, unknownId, wrongMethod } from '../base/sse.ts';
+import { FROM_START, type SsePosition, jsonOf, positionOf, refusal, sseResponse, unknownId } from '../base/sse.ts';
 import type { AgEvent } from './ag-event.ts';
 import { AG_MESSAGE, readAgMessages } from './ag-messages.ts';
 import { agTexts, unrecorded } from './ag-texts.ts';
@@ -48,7 +48,7 @@ const AG_RUN = 'agUiRun';
  */
 async function serveAgUi(agent: ServedAgent, request: Request, options: AgServeOptions): Promise<Response> {
   checkServing('agUi.serve', options);
-  if (request.method !== 'POST') return wrongMethod('POST');
+  if (request.method !== 'POST') return refusal(405, 'method', 'Only POST is served.', { allow: 'POST' });
   const { json, refused } = await jsonOf(request, options.maxRequestBytes);
   if (refused !== undefined) return refused;
   const input = readInput(json);

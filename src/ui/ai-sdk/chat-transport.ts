@@ -64,11 +64,8 @@ export interface SignalboxTransport {
   answer(chatId: string, answers: readonly ChatAnswer[]): Promise<void>;
 }
 
-/** A connection that broke is tried again after these milliseconds. */
+/** A connection that broke is tried again after these milliseconds, or as many as the server asks for; someone waits: a minute at most. */
 const RETRIES_MS = [100, 250, 500, 1000, 1000, 2000, 2000, 4000, 4000, 8000] as const;
-
-/** A server that asks for a longer pause is asked again after this one: someone waits for the answer. */
-const LONGEST_PAUSE_MS = 60_000;
 
 /**
  * Makes a transport for `useChat`.
@@ -232,7 +229,7 @@ class ChatServer {
         }
       } catch (error) {
         const { status = 500, retryAfterMs = 0 }: { status?: number; retryAfterMs?: number } = Object(error);
-        pauseMs = Math.min(retryAfterMs, LONGEST_PAUSE_MS);
+        pauseMs = Math.min(retryAfterMs, 60_000);
         // A refusal stays one. 429 passes.
         const isFinal = signal?.aborted === true || (status < 500 && status !== 429);
         if (isFinal || failures >= RETRIES_MS.length) throw error;

@@ -9,16 +9,7 @@ import { ownedHead, conversationId, lastRunOf, newChatId } from '../base/owned-r
 import { type ServedAgent, refusedReplies, shownUntil, standingOf, writeReplies } from '../base/answer-approvals.ts';
 import { Chat, type ChatOptions, checkServing } from '../base/chat.ts';
 import type { ClientRun } from '../base/client-texts.ts';
-import {
-  FROM_START,
-  type SsePosition,
-  jsonOf,
-  positionOf,
-  refusal,
-  sseResponse,
-  unknownId,
-  wrongMethod,
-} from '../base/sse.ts';
+import { FROM_START, type SsePosition, jsonOf, positionOf, refusal, sseResponse, unknownId } from '../base/sse.ts';
 import { type UiAsk, readAsk } from './ui-requests.ts';
 import { MESSAGE, readUiMessages } from './ui-messages.ts';
 import { uiTexts } from './ui-texts.ts';
@@ -53,7 +44,7 @@ async function serveUiStream(agent: ServedAgent, request: Request, options: Serv
     const resumed = chat !== null && (await chat.isLeft(await chat.last())) ? chat.resume() : null;
     return streamAsked(chatId, { ...options, request, resumed });
   }
-  if (request.method !== 'POST') return wrongMethod('GET, POST');
+  if (request.method !== 'POST') return refusal(405, 'method', 'Only GET and POST are served.', { allow: 'GET, POST' });
   const { json, refused } = await jsonOf(request, options.maxRequestBytes);
   if (refused !== undefined) return refused;
   const ask = readAsk(json);
