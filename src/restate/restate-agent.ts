@@ -168,6 +168,7 @@ async function attempt(agent: Drivable, ctx: WorkflowContext, { request, context
       ...requested(request),
       runId,
       context: context?.({ runId, request }),
+      traceparent: traceOf(ctx),
       head: (make) => Promise.race([ctx.run<RunRecord>('head', make), over(ended)]),
       journal: (run) => {
         const journal = restateJournal(ctx, run);
@@ -190,6 +191,12 @@ async function attempt(agent: Drivable, ctx: WorkflowContext, { request, context
     }),
   );
   return resultOf(result, broken);
+}
+
+/** The trace of the attempt where the server traces, else its caller's. */
+function traceOf(ctx: WorkflowContext): string | undefined {
+  const { headers, attemptHeaders } = ctx.request();
+  return [attemptHeaders, headers].map((all) => all.get('traceparent')).find((one) => typeof one === 'string');
 }
 
 /** What a run is asked, by whoever reaches Restate: a wrong member would fail in each attempt, or lift a limit. */

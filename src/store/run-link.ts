@@ -107,10 +107,12 @@ export function linkToUrl(
     follow: async (take, signal) => {
       for (let failures = 0; !signal.aborted; failures++) {
         take({ connection: failures ? 'retrying' : 'connecting' });
+        let ms = (retryMs / 2) * Math.min(2 ** failures, 30) * (1 + Math.random());
         try {
           const last = position && { 'last-event-id': position };
           // Firefox would let a page that is loaded again wait for what the page before asks in its last moments.
           const response = await send({ accept: 'text/event-stream', ...last }, { signal, cache: 'no-store' });
+          ms += Math.min(Number(response.headers.get('retry-after')) * 1000 || 0, 6e5);
           // Nothing is new and no run is live, it is refused, or another answers, such as a page to sign in on. 429 passes.
           if (/^(4(?!29)|2(?!00 text.ev))/.test(response.status + ' ' + response.headers.get('content-type'))) {
             return (await answerOf(response)).error;
@@ -128,10 +130,7 @@ export function linkToUrl(
         } catch {
           // It is opened again.
         }
-        if (failures >= 0) {
-          const ms = (retryMs / 2) * Math.min(2 ** failures, 30) * (1 + Math.random());
-          await new Promise((resolve) => setTimeout(resolve, ms));
-        }
+        if (failures >= 0) await new Promise((resolve) => setTimeout(resolve, ms));
       }
       return undefined;
     },

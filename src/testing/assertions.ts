@@ -1,4 +1,4 @@
-import { AssertionError } from 'node:assert';
+import { AssertionError } from 'node:assert'; // Undefined in a page.
 import type { SomeRun } from '../agent/run/run.ts';
 import type { RunReason, AnyResult, RunStatus } from '../machines/contract/run-result.ts';
 import {
@@ -96,7 +96,8 @@ function enforced(pending: Pending, assertion: (...args: never) => unknown): voi
 
 function enforce({ pass, message }: Judgement, frames: string): void {
   if (pass) return;
-  const error = new AssertionError({ message: message() });
+  const error =
+    typeof AssertionError === 'function' ? new AssertionError({ message: message() }) : new Error(message());
   error.stack = `${error.name}: ${error.message}\n${frames}`;
   throw error;
 }

@@ -94,6 +94,7 @@ let last: Promise<unknown> = Promise.resolve();
  * expect(found.failures).toEqual([]);
  */
 export async function simulate(given: AgentMaker | SimulatedAgent, options: SimulateOptions = {}): Promise<Simulation> {
+  if (typeof process === 'undefined') throw new TypeError('simulate needs a process: run it in Node, not in a page.');
   checkOptions(options);
   checkFunctions('simulate', options, ['begin', 'check', 'always', 'onProgress']);
   const agent = checkedAgent(given);

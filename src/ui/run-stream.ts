@@ -42,7 +42,7 @@ async function serve(agent: ServedAgent, request: Request, options: ChatOptions)
   const served: Served = { ...options, agent, chat, chatId };
   if (request.method === 'GET') return followed(served, request);
   if (request.method === 'POST') return said(served, request);
-  return refusal(405, 'method', 'Only GET and POST are served.');
+  return refusal(405, 'method', 'Only GET and POST are served.', { allow: 'GET, POST' });
 }
 
 async function followed(served: Served, request: Request): Promise<Response> {

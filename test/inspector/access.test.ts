@@ -108,10 +108,18 @@ describe('who may speak with the inspector', () => {
       expect((await ask(shown, path, { method: 'POST', headers: { 'content-type': type }, body: '{}' })).status).toBe(
         415,
       );
-    expect((await ask(shown, path, { method: 'PUT' })).status).toBe(405);
+    const put = await ask(shown, path, { method: 'PUT' });
+    expect([put.status, put.headers.allow]).toEqual([405, 'GET, HEAD, POST']);
     expect(
       (await ask(shown, path, { method: 'OPTIONS', headers: { origin: `http://127.0.0.1:${shown.port}` } })).status,
     ).toBe(405);
+  });
+
+  test('a body that is too long is refused by its length, and the client sees that', async () => {
+    const shown = await inspector();
+    const headers = { 'content-type': 'application/json', 'content-length': '30000000' };
+    const given = { method: 'POST', headers, body: 'x'.repeat(30_000_000) };
+    expect((await ask(shown, withToken(shown, '/api/stately'), given)).status).toBe(413);
   });
 
   test('it listens on loopback alone', async () => {

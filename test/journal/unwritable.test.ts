@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { fileJournal } from '../../src/journal/stores/file.ts';
@@ -185,4 +185,42 @@ test('a run that was written to its end is answered, though its folder is away w
   expect(existsSync(lock)).toBe(true);
   await expect.poll(() => existsSync(lock), { timeout: 20_000 }).toBe(false);
   expect(await store.list?.()).toMatchObject([{ runId: 'run', state: 'ended', status: 'answered' }]);
+});
+
+test('a database that another process keeps, and one without room, fail a run with codes of their own; both go on later', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  const { exec } = DatabaseSync.prototype;
+  const other = new DatabaseSync(path);
+  const trouble = {
+    'store-unreachable': () => {
+      other.exec('begin immediate');
+      // Each look at the clock is seconds later.
+      let now = performance.now();
+      const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 4000));
+      return () => (clock.mockRestore(), other.exec('rollback'));
+    },
+    ERR_SQLITE_ERROR: () => {
+      const room = (pages: number) =>
+        vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function full(this: DatabaseSync, sql) {
+          exec.call(this, `pragma max_page_count = ${pages}`);
+          exec.call(this, sql);
+        });
+      const full = room(1);
+      return () => (full.mockRestore(), void room(1e9));
+    },
+  };
+  for (const [code, begin] of Object.entries(trouble)) {
+    let end = (): unknown => undefined;
+    const tools = [
+      fakeTool('send_mail', [() => ((end = begin()), 'x'.repeat(1_000_000)), 'sent'], { effects: 'none' }),
+    ];
+    const model = scriptedModel([sendMail, 'Done.']);
+    const agent = createAgent({ model, tools, silent: true, journal: sqliteJournal(path) });
+    const { runId, error } = await agent.run('Mail').finally(() => end());
+    expect(error?.code).toBe(code);
+    expect(error?.message).toContain(code === 'store-unreachable' ? path : 'full');
+    expect(await agent.resume(runId)).toMatchObject({ result: 'Done.' });
+    vi.restoreAllMocks();
+  }
 });

@@ -202,6 +202,30 @@ test('a bundler for browsers finds nothing that only Node has, also in what is l
   expect(names.filter((name) => isBuiltin(name) && name !== 'node:buffer')).toEqual([]);
 });
 
+test('tests in a page explore and assert; what needs a process or files says so', async () => {
+  const imported = ['index.js', 'testing/index.js'].map((file) => `export * from ${JSON.stringify(url(file))};`);
+  writeFileSync(join(folder, 'tests.js'), imported.join('\n'));
+  await build({ ...forBrowsers, write: true, input: join(folder, 'tests.js'), output: { dir: join(folder, 'page') } });
+  const told = run(`const { log } = console; log('');
+    delete globalThis.process; delete globalThis.Buffer; delete globalThis.setImmediate;
+    const { createAgent, scriptedModel, explorePaths, simulate, useRecording, assertEndsWith } =
+      await import(${JSON.stringify(pathToFileURL(join(folder, 'page/tests.js')).href)});
+    const agent = createAgent({ model: scriptedModel(['Hi']), silent: true });
+    let breaths = 0;
+    await explorePaths(agent, { maxSteps: 3, onProgress: () => (breaths += 1) });
+    const said = async (work) => { try { await work(); } catch (error) { log(error.message.split('\\n')[0]); } };
+    log(breaths > 0);
+    await said(() => simulate(agent));
+    await said(() => useRecording('a.jsonl'));
+    await said(() => assertEndsWith(agent.run('x'), 'loop'));`);
+  expect(told.trim().split('\n')).toEqual([
+    'true',
+    'simulate needs a process: run it in Node, not in a page.',
+    'useRecording keeps a file: in a page, `replay` its text.',
+    'expected the run to end with loop, but it',
+  ]);
+});
+
 test('a page that only talks to a chat bundles nothing of an agent', async () => {
   const { sideEffects }: { readonly sideEffects?: unknown } = JSON.parse(
     readFileSync(join(root, 'package.json'), 'utf8'),

@@ -9,12 +9,12 @@ import type { RestateServer } from '../support/restate-server.ts';
 export async function served(
   server: RestateServer,
   services: Parameters<typeof createEndpointHandler>[0]['services'],
-  { bidirectional = true }: { readonly bidirectional?: boolean } = {},
+  { bidirectional = true, port = 0 }: { readonly bidirectional?: boolean; readonly port?: number } = {},
 ): Promise<AsyncDisposable> {
   const http = createServer(createEndpointHandler({ services, bidirectional, logger: () => undefined }));
   const sessions = new Set<{ destroy(): void }>();
   http.on('session', (session) => void sessions.add(session));
-  http.listen(0, '127.0.0.1');
+  http.listen(port, '127.0.0.1');
   await once(http, 'listening');
   const address = http.address();
   await server.register(`http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`);

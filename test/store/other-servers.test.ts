@@ -43,6 +43,25 @@ test('a proxy that asks for a pause is asked again; nothing is an error then', a
   expect(await runsIn(journal)).toBe(1);
 });
 
+test.each([
+  ['7', 7000],
+  ['3600', 600_000],
+  ['1e99', 600_000],
+])('a server that asks for a pause of %s s is asked again after %d ms', async (pause, ms) => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  let asked = 0;
+  const answer = async (): Promise<Response> => {
+    asked += 1;
+    return new Response('Slower.', { status: 503, headers: { 'retry-after': pause } });
+  };
+  onTestFinished(runStore('http://chat/?id=a', { fetch: answer, retryMs: 1 }).subscribe(() => undefined));
+  await vi.advanceTimersByTimeAsync(ms - 1);
+  expect(asked).toBe(1);
+  await vi.advanceTimersByTimeAsync(3);
+  expect(asked).toBe(2);
+});
+
 test.each(['{"error":"unauthorized"}', '{"error":{"reason":"expired"}}', '{"error":null}', 'null', '"no"', '[]', ''])(
   'an answer of another server, such as %s, is an error with a code and a sentence, and is not asked for again and again',
   async (body) => {

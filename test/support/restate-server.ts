@@ -24,18 +24,20 @@ export class RestateServer implements AsyncDisposable {
   readonly admin: string;
   readonly #folder: string;
   readonly #ports: readonly [node: number, ingress: number, admin: number];
+  readonly #env: Readonly<Record<string, string>>;
   #process: ChildProcess | null = null;
 
-  private constructor(folder: string, ports: readonly [number, number, number]) {
+  private constructor(folder: string, ports: readonly [number, number, number], env: Readonly<Record<string, string>>) {
+    this.#env = env;
     this.#folder = folder;
     this.#ports = ports;
     this.ingress = `http://127.0.0.1:${ports[1]}`;
     this.admin = `http://127.0.0.1:${ports[2]}`;
   }
 
-  static async start(): Promise<RestateServer> {
+  static async start(env: Readonly<Record<string, string>> = {}): Promise<RestateServer> {
     const folder = await mkdtemp(join(tmpdir(), 'restate-'));
-    const server = new RestateServer(folder, [await freePort(), await freePort(), await freePort()]);
+    const server = new RestateServer(folder, [await freePort(), await freePort(), await freePort()], env);
     await server.launch();
     return server;
   }
@@ -60,6 +62,7 @@ export class RestateServer implements AsyncDisposable {
         RESTATE_DEFAULT_NUM_PARTITIONS: '1',
         RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE: '128MB',
         RESTATE_DISABLE_TELEMETRY: 'true',
+        ...this.#env,
       },
     });
     await answering(`${this.admin}/health`);

@@ -32,7 +32,7 @@ export function tab(url: string, id: string, user = 'ada', messages: UIMessage[]
   return { transport, chat: chatOver(transport, id, messages) };
 }
 
-export function chatOver(transport: unknown, id: string, messages: UIMessage[] = []): TestChat {
+export function chatOver(transport: unknown, id: string, messages: UIMessage[] = [], queues = false): TestChat {
   const state = new State();
   state.messages = messages;
   return new TestChat({
@@ -40,6 +40,7 @@ export function chatOver(transport: unknown, id: string, messages: UIMessage[] =
     state,
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the chunks are checked by the client
     transport: transport as ChatTransport<UIMessage>,
+    experimental_queue: queues,
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
   });
 }

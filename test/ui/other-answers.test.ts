@@ -73,6 +73,45 @@ test.each([429, 503])('a stream that breaks is asked for again where a page answ
   expect(asked).toHaveLength(3);
 });
 
+test('a server that asks for a pause gets it, unless the chat is stopped meanwhile', async () => {
+  const later = () => new Response('Later.', { status: 503, headers: { 'retry-after': '1' } });
+  const gap: number[] = [];
+  const { chat } = await behind(async (count, ours) => {
+    gap.push(performance.now());
+    return count === 1 ? half(await ours()) : count === 2 ? later() : ours();
+  });
+  await chat.sendMessage({ text: 'Count.' });
+  expect(textOf(chat.lastMessage)).toBe('One two three.');
+  expect((gap[2] ?? 0) - (gap[1] ?? 0)).toBeGreaterThan(990);
+
+  const never = () => new Response('Later.', { status: 429, headers: { 'retry-after': '3600' } });
+  const other = await behind(async (count, ours) => (count === 1 ? half(await ours()) : never()));
+  const sent = other.chat.sendMessage({ text: 'Count.' });
+  await vi.waitFor(() => expect(other.asked).toHaveLength(2));
+  await other.chat.stop();
+  await sent;
+  expect(other.chat.status).toBe('ready');
+  expect(other.asked).toHaveLength(2);
+  await expect(other.transport.messages('count')).rejects.toMatchObject({ status: 429, retryAfterMs: 3_600_000 });
+});
+
+test('a method that is not served is answered with those that are', async () => {
+  const journal = memoryJournal();
+  const agent = createAgent({ model: scriptedModel([]), silent: true, journal });
+  const request = () => new Request('http://x/?id=a', { method: 'DELETE' });
+  const options = { journal, owner: 'ada' };
+  const answers = await Promise.all([
+    uiStream.serve(agent, request(), options),
+    runStream.serve(agent, request(), options),
+    agUi.serve(agent, request(), options),
+  ]);
+  expect(answers.map(({ status, headers }) => [status, headers.get('allow')])).toEqual([
+    [405, 'GET, POST'],
+    [405, 'GET, POST'],
+    [405, 'POST'],
+  ]);
+});
+
 test('two messages at once, of which the first loses its connection: each is continued with its own answer', async () => {
   const journal = memoryJournal();
   const agent = createAgent({ model: scriptedModel(['One.', 'Two.']), silent: true, journal });

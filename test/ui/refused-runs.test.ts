@@ -1,12 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { UIMessage } from 'ai';
 import { expect, onTestFinished, test } from 'vitest';
 import type { AgentOptions } from '../../src/index.ts';
-import { fileJournal } from '../../src/journal/index.ts';
-import { agUi, runStream, uiStream } from '../../src/ui/index.ts';
+import { fileJournal, memoryJournal } from '../../src/journal/index.ts';
+import { agUi, chatTransport, runStream, uiStream } from '../../src/ui/index.ts';
 import { followed } from '../store/served-chat.ts';
-import { tab, textOf, until } from './chat-tabs.ts';
+import { chatOver, tab, textOf, until } from './chat-tabs.ts';
 import { serveWeb } from './http-chat.ts';
 import { PAY, payingAgent } from './paying-agent.ts';
 
@@ -81,3 +82,31 @@ test('a client of AG-UI is told why its run cannot go on', async () => {
   for (const text of [await ask({ runId: 'two', resume }), await ask({ runId: 'three' })])
     expect(text).toMatch(/"type":"RUN_STARTED".*"type":"RUN_ERROR","code":"upgrade-refused"/s);
 });
+
+test.each([false, true])(
+  'a message while a call waits is refused, or queued in the page: %s; the call can still be answered',
+  async (queues) => {
+    const journal = memoryJournal();
+    const agent = payingAgent(journal, [PAY, 'Paid.', 'Two.']);
+    const { url, close } = await serveWeb((request) => uiStream.serve(agent, request, { journal, owner: 'ada' }));
+    for (const end of [close, () => agent.close()]) onTestFinished(end);
+    const transport = chatTransport({ api: `${url}/api/chat` });
+    const chat = chatOver(transport, 'c', [], queues);
+    const approve = async () => {
+      const parts = (await transport.messages<UIMessage>('c')).at(-1)?.parts ?? [];
+      const [id = ''] = parts.flatMap((part) => ('approval' in part && part.approval ? [part.approval.id] : []));
+      await chat.addToolApprovalResponse({ id, approved: true });
+    };
+    await chat.sendMessage({ text: 'Pay.' });
+    const sent = chat.sendMessage({ text: 'And two.' });
+    if (!queues) {
+      await sent;
+      expect(chat.error).toMatchObject({ status: 409, code: 'conversation-waiting' });
+      chat.messages = await transport.messages('c');
+    }
+    await approve();
+    await until(() => textOf(chat.lastMessage) === (queues ? 'Two.' : 'Paid.') && chat.status === 'ready');
+    await sent;
+    expect(chat.messages.map(textOf)).toEqual(['Pay.', 'Paid.', ...(queues ? ['And two.', 'Two.'] : [])]);
+  },
+);

@@ -14,8 +14,9 @@ export interface EngineRun {
   readonly history?: readonly Message[];
   readonly metadata?: JsonObject;
   readonly maxSteps?: number;
-  /** As in the options of `agent.run`. */
+  /** This and `traceparent` as in the options of `agent.run`. */
   readonly context?: unknown;
+  readonly traceparent?: string | undefined;
   /** Gives the run's first line as the engine keeps it; where it keeps none yet, it keeps what `make` gives. */
   readonly head: (make: () => RunRecord) => PromiseLike<RunRecord>;
   /** Opens the journal. The run waits for nothing else than its `next`. */

@@ -13,7 +13,7 @@ import type { AnyRun } from './run.ts';
  * from the engine's journal, as if it happened now. Throws a `TypeError` for an invalid input.
  */
 export function engineRun(core: AgentCore, engine: EngineRun): AnyRun {
-  const { runId, history = [], maxSteps, context } = engine;
+  const { runId, history = [], maxSteps, context, traceparent } = engine;
   const input = readInput(engine.input);
   const opened = { history: repairedHistory(history), queued: [] };
   const metadata = metadataOf(engine.metadata);
@@ -21,7 +21,7 @@ export function engineRun(core: AgentCore, engine: EngineRun): AnyRun {
   const { run } = launchRun(core, {
     runId,
     task: input.task,
-    given: { context },
+    given: { context, ...(traceparent === undefined ? {} : { traceparent }) },
     replayed: engine.replayed,
     // Only the engine resumes it.
     resumable: false,

@@ -9,6 +9,7 @@ import { describeThrown } from '../../json/to-json.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { modelFor } from '../below/agent-actors.ts';
 import type { AgentCore } from '../core/agent-core.ts';
+import { WAITS } from './engine-port.ts';
 import type { RunStart } from './run-plan.ts';
 
 /** Tells the option `telemetry` what a run has done outside of its machines. Whatever it does or throws, the run goes on. */
@@ -61,6 +62,7 @@ export class FollowedByTelemetry {
   async #through(begun: WorkTelemetry, execute: () => Promise<unknown>, signal: AbortSignal): Promise<unknown> {
     let isOver = false;
     const end = (outcome: WorkOutcome): void => {
+      signal.removeEventListener('abort', stop);
       if (!isOver) quietly(() => begun.end(this.#redactor().redact(outcome)));
       isOver = true;
     };
@@ -79,10 +81,9 @@ export class FollowedByTelemetry {
       end({ ok: true, value: isJsonObject(value) ? value : null });
       return value;
     } catch (thrown) {
-      failed(thrown);
+      // A question that an engine keeps open is over when it is aborted.
+      if (describeThrown(thrown).code !== WAITS) failed(thrown);
       throw thrown;
-    } finally {
-      signal.removeEventListener('abort', stop);
     }
   }
 

@@ -1,10 +1,6 @@
-import {
-  type AnyMachineSnapshot,
-  type AnyStateNode,
-  type AnyTransitionDefinition,
-  type AnyStateMachine,
-  getInitialMicrosteps,
-} from 'xstate';
+import type { AnyMachineSnapshot, AnyStateNode, AnyTransitionDefinition, AnyStateMachine } from 'xstate';
+// One that a package manager put there in spite of our range may not have all that is used here.
+import * as xstate from 'xstate';
 import { evaluateGuard } from 'xstate/guards';
 import { isEventless, initialOf } from './actors.ts';
 import { statePath, transitionIds, transitionsFor } from './drawing.ts';
@@ -110,7 +106,7 @@ function kindOf({ implementations }: AnyStateMachine, action: unknown): unknown 
 /** Starts again without running anything, and compares the next step with the real one: both must match. */
 function begunAgain(machine: AnyStateMachine, input: unknown, next: AnyMachineSnapshot): AnyMachineSnapshot | null {
   try {
-    const [begun, then] = getInitialMicrosteps(machine, input);
+    const [begun, then] = xstate.getInitialMicrosteps(machine, input);
     const isSame = then !== undefined && JSON.stringify(then[0].value) === JSON.stringify(next.value);
     if (begun === undefined || !isSame) return null;
     return JSON.stringify(displayJson(then[0].context)) === JSON.stringify(displayJson(next.context)) ? begun[0] : null;

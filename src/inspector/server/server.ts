@@ -75,7 +75,7 @@ async function handle(
   const url = new URL(request.url ?? '/', 'http://127.0.0.1');
   const refused = checkRequest(request, url, gate);
   if (refused !== null) {
-    response.writeHead(refused.status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' });
+    response.writeHead(refused.status, { ...TEXT, allow: 'GET, HEAD, POST', connection: 'close' });
     return void response.end(refused.message);
   }
   const { method } = request;
@@ -88,7 +88,8 @@ async function handle(
     body: (most = LONGEST) => bodyOf(request, most),
   } as const;
   const answered = await answer(allowed, world).catch(
-    (error: unknown) => new Response(describeThrown(error).message, { status: 500, headers: TEXT }),
+    (error: unknown) =>
+      new Response(describeThrown(error).message, { status: error instanceof TooLong ? 413 : 500, headers: TEXT }),
   );
   if (method === 'HEAD') return void response.writeHead(answered.status, Object.fromEntries(answered.headers)).end();
   const accepted = method === 'POST' ? '' : (request.headers['accept-encoding'] ?? '');
@@ -136,15 +137,19 @@ async function upgrade(wish: Upgrade, apps: AppSockets, gate: Gate): Promise<voi
 
 const TEXT = { 'content-type': 'text/plain; charset=utf-8' };
 
+class TooLong extends Error {}
+
 async function bodyOf(request: IncomingMessage, most: number): Promise<string> {
   const parts: Buffer[] = [];
   let length = 0;
   for await (const part of request) {
     const piece: Buffer = Buffer.from(part);
     length += piece.length;
-    if (length > most) throw new Error(`The body is longer than ${most} bytes.`);
-    parts.push(piece);
+    // The rest is read as well, or the client is cut off and sees no answer.
+    if (length > most) parts.length = 0;
+    else parts.push(piece);
   }
+  if (length > most) throw new TooLong(`The body is longer than ${most} bytes.`);
   return Buffer.concat(parts).toString();
 }
 

@@ -70,7 +70,7 @@ export function openDatabase(path: string, durability: 'process' | 'power'): Dat
   makeFolder(dirname(path));
   closeSync(openSync(path, 'a', 0o600));
   const database = new Database(path, { timeout: BUSY_MS });
-  patiently(() => {
+  patiently(database, () => {
     database.exec('pragma journal_mode = wal');
     database.exec(`pragma synchronous = ${durability === 'power' ? 'full' : 'normal'}`);
     const versionOf = () => Number(database.prepare('pragma user_version').get()?.['user_version']);
@@ -126,13 +126,13 @@ export function inTransaction<T>(database: DatabaseSync, work: () => T): T {
 }
 
 /** Tries again while another process has the database. It blocks the thread: for what cannot wait otherwise. */
-export function patiently<T>(work: () => T): T {
+export function patiently<T>(database: DatabaseSync, work: () => T): T {
   const until = performance.now() + PATIENCE_MS;
   for (;;) {
     try {
       return work();
     } catch (error) {
-      if (!isBusy(error) || performance.now() > until) throw error;
+      throwUnlessBusy(error, until, database);
     }
   }
 }
@@ -170,7 +170,7 @@ export function sqliteQueue(
     waiting = [];
     const failures = new Map<Waiting, unknown>();
     try {
-      await patientlyLater(() => {
+      await patientlyLater(database, () => {
         check();
         failures.clear();
         inTransaction(database, () => {
@@ -212,6 +212,8 @@ export function sqliteQueue(
     try {
       one.work();
     } catch (error) {
+      // Without room on the disk, SQLite itself takes back all of the transaction.
+      if (!database.isTransaction) throw error;
       failures.set(one, error);
       database.exec('rollback to one');
     }
@@ -220,22 +222,23 @@ export function sqliteQueue(
 }
 
 /** Tries again while another process has the database, and lets others work in between. */
-async function patientlyLater<T>(work: () => T): Promise<T> {
+async function patientlyLater<T>(database: DatabaseSync, work: () => T): Promise<T> {
   const until = performance.now() + PATIENCE_MS;
   for (;;) {
     try {
       return work();
     } catch (error) {
-      if (!isBusy(error) || performance.now() > until) throw error;
+      throwUnlessBusy(error, until, database);
     }
     await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 4));
   }
 }
 
-/** SQLITE_BUSY, including its extended codes. */
-function isBusy(error: unknown): boolean {
+/** What may be tried again, SQLITE_BUSY with its extended codes, is not thrown. A database that others keep is not a broken one. */
+function throwUnlessBusy(error: unknown, until: number, database: DatabaseSync): void {
   const code: unknown = error instanceof Error ? Reflect.get(error, 'errcode') : undefined;
-  return typeof code === 'number' && (code & 0xff) === 5;
+  if (typeof code !== 'number' || (code & 0xff) !== 5) throw error;
+  if (performance.now() > until) throw new JournalError('store-unreachable', null, database.location() ?? '', error);
 }
 
 const open = new Set<DatabaseSync>();

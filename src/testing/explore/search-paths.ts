@@ -214,12 +214,9 @@ class Search {
   #breathe(): Promise<void> | undefined {
     if (performance.now() - this.#yielded < YIELD_MS) return undefined;
     this.#options.onProgress?.({ configurations: this.#known.size, paths: this.#walks });
-    return new Promise((resolve) => {
-      setImmediate(() => {
-        this.#yielded = performance.now();
-        resolve();
-      });
-    });
+    // A page has no `setImmediate`.
+    const later = typeof setImmediate === 'function' ? setImmediate : setTimeout;
+    return new Promise<void>((resolve) => void later(resolve)).then(() => void (this.#yielded = performance.now()));
   }
 }
 

@@ -59,6 +59,7 @@ export interface UsedRecording {
  * await expect(run).toEndWith('answer', /°C/);
  */
 export function useRecording(path: string | URL, options: UseRecordingOptions = {}): UsedRecording {
+  if (typeof process === 'undefined') throw new TypeError('useRecording keeps a file: in a page, `replay` its text.');
   checkOptions(options);
   const file = typeof path === 'string' ? path : relative('.', fileURLToPath(path));
   const live = liveLeaves(options);

@@ -48,7 +48,7 @@ const AG_RUN = 'agUiRun';
  */
 async function serveAgUi(agent: ServedAgent, request: Request, options: AgServeOptions): Promise<Response> {
   checkServing('agUi.serve', options);
-  if (request.method !== 'POST') return refusal(405, 'method', 'Only POST is served.');
+  if (request.method !== 'POST') return refusal(405, 'method', 'Only POST is served.', { allow: 'POST' });
   const { json, refused } = await jsonOf(request, options.maxRequestBytes);
   if (refused !== undefined) return refused;
   const input = readInput(json);

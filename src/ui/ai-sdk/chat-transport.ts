@@ -64,7 +64,7 @@ export interface SignalboxTransport {
   answer(chatId: string, answers: readonly ChatAnswer[]): Promise<void>;
 }
 
-/** A connection that broke is tried again after these milliseconds. */
+/** A connection that broke is tried again after these milliseconds, or as many as the server asks for; someone waits: a minute at most. */
 const RETRIES_MS = [100, 250, 500, 1000, 1000, 2000, 2000, 4000, 4000, 8000] as const;
 
 /**
@@ -208,6 +208,7 @@ class ChatServer {
     let failures = 0;
     for (;;) {
       let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+      let pauseMs = 0;
       try {
         if (response === null) {
           const after = new Headers(headers);
@@ -227,7 +228,8 @@ class ChatServer {
           yield chunk;
         }
       } catch (error) {
-        const { status = 500 }: { readonly status?: number } = Object(error);
+        const { status = 500, retryAfterMs = 0 }: { status?: number; retryAfterMs?: number } = Object(error);
+        pauseMs = Math.min(retryAfterMs, 60_000);
         // A refusal stays one. 429 passes.
         const isFinal = signal?.aborted === true || (status < 500 && status !== 429);
         if (isFinal || failures >= RETRIES_MS.length) throw error;
@@ -237,7 +239,7 @@ class ChatServer {
       const ms = RETRIES_MS[failures++];
       if (ms === undefined) throw new TypeError('network error: the stream ended early');
       response = null;
-      await new Promise((resolve) => setTimeout(resolve, ms));
+      await new Promise((resolve) => setTimeout(resolve, Math.max(ms, pauseMs)));
     }
   }
 }
@@ -258,5 +260,6 @@ function refused({ status, headers, ok }: Response, text: string): Error {
   const isPage = ok || text === '' || headers.get('content-type')?.includes('html') === true;
   const otherwise = isPage ? `HTTP ${status}, not from uiStream.serve` : text;
   const { code = 'request-failed', message = otherwise }: { code?: unknown; message?: string } = Object(error);
-  return Object.assign(new Error(message), { status, code });
+  const retryAfterMs = Number(headers.get('retry-after')) * 1000 || undefined;
+  return Object.assign(new Error(message), { status, code, ...defined({ retryAfterMs }) });
 }

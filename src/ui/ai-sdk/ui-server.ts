@@ -44,7 +44,7 @@ async function serveUiStream(agent: ServedAgent, request: Request, options: Serv
     const resumed = chat !== null && (await chat.isLeft(await chat.last())) ? chat.resume() : null;
     return streamAsked(chatId, { ...options, request, resumed });
   }
-  if (request.method !== 'POST') return refusal(405, 'method', 'Only GET and POST are served.');
+  if (request.method !== 'POST') return refusal(405, 'method', 'Only GET and POST are served.', { allow: 'GET, POST' });
   const { json, refused } = await jsonOf(request, options.maxRequestBytes);
   if (refused !== undefined) return refused;
   const ask = readAsk(json);

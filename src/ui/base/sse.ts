@@ -117,8 +117,8 @@ export async function jsonOf(
 }
 
 /** A refusal with its reason. What a process that stops refuses, the next one takes: 503. */
-export function refusal(status: number, code: string, message: string): Response {
-  return Response.json({ error: { code, message } }, { status: code === 'agent-closed' ? 503 : status });
+export function refusal(status: number, code: string, message: string, headers = {}): Response {
+  return Response.json({ error: { code, message } }, { status: code === 'agent-closed' ? 503 : status, headers });
 }
 
 /** The answer to an id that is not there, and to one of another owner: they are the same. */
