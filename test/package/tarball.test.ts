@@ -20,13 +20,14 @@ beforeAll(() => {
   packed = files.map(({ path }) => path);
 });
 
-/** Pages on what is in the repository alone (its history, sources, scripts, benchmarks), and for those who have not installed it yet. */
+/** Pages on what is in the repository alone (its history, sources, scripts, benchmarks), for those who have not installed it yet, and for authors of stores. */
 const OF_REPOSITORY = [
   'BENCHMARKS.md',
   'CHANGELOG.md',
   'CONTRIBUTING.md',
   'docs/architecture.md',
   'docs/from-gaia.md',
+  'docs/journal-port.md',
   'docs/machines.md',
   'docs/recording-format.md',
   'docs/scaling.md',
