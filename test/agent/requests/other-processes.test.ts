@@ -38,7 +38,7 @@ async function elsewhere(kind: string, task: 'pay' | 'listen') {
 const asked = ({ type }: Record<string, unknown>): boolean => type === 'approval.requested';
 const ended = ({ status }: Record<string, unknown>): boolean => status !== undefined;
 
-describe.each(['file', 'sqlite'])('a run that another process drives, in a journal of the kind %s', (kind) => {
+describe.concurrent.each(['file', 'sqlite'])('a run that another process drives, in a journal of the kind %s', (kind) => {
   test('is approved with other arguments, once, and nothing is left of the request', async () => {
     await using run = await elsewhere(kind, 'pay');
     await run.there.said(asked);
