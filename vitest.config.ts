@@ -49,8 +49,6 @@ export default defineConfig({
     // What is awaited comes at once on a free machine, and later on a busy one.
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    // Tests that wait for servers and processes, beside each other in their file.
-    maxConcurrency: 10,
     expect: { poll: { timeout: 45_000 } },
   },
 });

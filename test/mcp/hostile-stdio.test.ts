@@ -5,7 +5,7 @@ import { besideEachOther, poll } from '../support/beside.ts';
 
 besideEachOther();
 
-describe.concurrent('a server that dies in the middle of a call', () => {
+describe('a server that dies in the middle of a call', () => {
   test.concurrent('is noticed at once, started again, and the call is sent once more', async () => {
     const { connection, states } = watched(hostile());
     const log = await callLog();
@@ -52,7 +52,7 @@ describe.concurrent('a server that dies in the middle of a call', () => {
   });
 });
 
-describe.concurrent('after a loss a call is sent once more', () => {
+describe('after a loss a call is sent once more', () => {
   test.concurrent.each([
     ['read', 'read-only', 'unless-destructive', 2],
     ['put', 'idempotent', 'unless-destructive', 2],
@@ -87,7 +87,7 @@ describe.concurrent('after a loss a call is sent once more', () => {
   );
 });
 
-describe.concurrent('a server that hangs', () => {
+describe('a server that hangs', () => {
   test.concurrent('costs a call its timeout and not the connection, when it still answers a ping', async () => {
     const { connection, states } = watched(hostile());
     await connection.connect();
@@ -117,7 +117,7 @@ describe.concurrent('a server that hangs', () => {
   });
 });
 
-describe.concurrent('what a server writes beside its answers', () => {
+describe('what a server writes beside its answers', () => {
   test.concurrent('noise, broken JSON and answers that nobody waits for are survived and told', async () => {
     const { connection, oddities } = watched(hostile());
     await connection.connect();
@@ -170,7 +170,7 @@ describe.concurrent('what a server writes beside its answers', () => {
   });
 });
 
-describe.concurrent('a server that cannot be used', () => {
+describe('a server that cannot be used', () => {
   test.concurrent.each([
     ['dies-at-start', 'not-connected', 'cannot open database'],
     ['old-version', 'protocol-error', '1999-01-01'],
@@ -197,7 +197,7 @@ describe.concurrent('a server that cannot be used', () => {
   });
 });
 
-describe.concurrent('the list of tools', () => {
+describe('the list of tools', () => {
   test.concurrent('has all pages', async () => {
     const { connection } = watched(hostile('pages'));
     const tools = await connection.listTools();

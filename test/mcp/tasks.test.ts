@@ -13,7 +13,7 @@ const once = (tool: string, args: object = {}): AgentOptions => ({
   model: scriptedModel([calls([`lab_${tool}`, JSON.stringify(args), 'a']), 'Done.']),
 });
 
-describe.concurrent.each(['stdio', 'HTTP'] as const)('a tool that requires tasks, over %s', (transport) => {
+describe.each(['stdio', 'HTTP'] as const)('a tool that requires tasks, over %s', (transport) => {
   // Alone: it counts the polls.
   test('is run as one: begun once, polled, and its result is what the model gets', async () => {
     const lab = await modern(transport);
@@ -139,7 +139,7 @@ test.concurrent('a task that nobody asked for is waited for all the same', async
   expect((await toldBy(agent))[0]).toContain('report after 2 polls');
 });
 
-describe.concurrent.each(['stdio', 'HTTP'] as const)('a task whose connection is lost, over %s,', (transport) => {
+describe.each(['stdio', 'HTTP'] as const)('a task whose connection is lost, over %s,', (transport) => {
   test.concurrent('is gone on with on the next one, as often as it takes, and begun once', async () => {
     const lab = await modern(transport);
     const { agent } = agentWith(lab.config, once('research', { polls: 6, dropAt: [1, 2, 4] }));

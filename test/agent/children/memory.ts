@@ -112,7 +112,7 @@ async function held<T>(count: number, make: () => T | Promise<T>): Promise<numbe
 }
 
 const figures = {
-  'a kept run of 100 turns': () => held(3, () => runOf(100)),
+  'a kept run of 100 turns': () => held(10, () => runOf(100)),
   'a kept run of 1000 turns': () => held(1, () => runOf(1000)),
   'an idle agent': () => held(2000, () => createAgent({ model: caller(0), tools: [add], silent: true })),
   'an agent after its run': () =>
