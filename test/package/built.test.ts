@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { text as textOf } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { build } from 'rolldown';
@@ -46,7 +46,7 @@ async function inThread(code: string): Promise<string> {
     execArgv: [],
     stdout: true,
   });
-  const [told] = await Promise.all([text(thread.stdout), once(thread, 'exit')]);
+  const [told] = await Promise.all([textOf(thread.stdout), once(thread, 'exit')]);
   return told;
 }
 
