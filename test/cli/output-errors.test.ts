@@ -1,12 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { BUNDLED } from '../support/bundled.ts';
 import { MAIN, temporaryFolder } from './spawn-cli.ts';
 
 /** Runs a line of the shell in which `signalbox` is the command. */
 async function inShell(line: string) {
   await using folder = await temporaryFolder();
-  const whole = `signalbox() { '${process.execPath}' '${MAIN}' "$@"; }; ${line}`;
+  const program = [process.execPath, ...BUNDLED, MAIN].map((word) => `'${word}'`).join(' ');
+  const whole = `signalbox() { ${program} "$@"; }; ${line}`;
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   const { stdout, stderr } = spawnSync('sh', ['-c', whole], {
     cwd: folder.path,

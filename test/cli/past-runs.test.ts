@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { BUNDLED } from '../support/bundled.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { openScreen } from '../support/screen.ts';
 import { withoutSums } from '../support/without-sums.ts';
@@ -141,10 +142,11 @@ test('runs recover ends at a run that cannot be written, and names those that it
   const file = join(folder.path, '.signalbox/runs', `${older}.jsonl`);
   const text = await readFile(file, 'utf8');
   await writeFile(file, withoutSums(text).replace('"name":"callTool"', '"name":"another"'));
-  const limited = ['-c', 'ulimit -f 1; exec "$0" "$@"', process.execPath, MAIN, 'runs', 'recover', ...PRACTICE];
-  const full = await promisify(execFile)('bash', limited, { cwd: folder.path, timeout: 60_000 }).catch(
-    (error: { readonly code: number; readonly stdout: string }) => error,
-  );
+  const limited = ['-c', 'ulimit -f 1; exec "$0" "$@"', process.execPath, ...BUNDLED, MAIN];
+  const full = await promisify(execFile)('bash', [...limited, 'runs', 'recover', ...PRACTICE], {
+    cwd: folder.path,
+    timeout: 60_000,
+  }).catch((error: { readonly code: number; readonly stdout: string }) => error);
   expect(full).toMatchObject({ code: 1, stdout: expect.stringMatching(`^${newer}: failed: .*\n${older}: refused: `) });
 
   const recovered = await runCli(['runs', 'recover', '--limit', '1', ...PRACTICE], here);

@@ -58,8 +58,11 @@ async function production(execute: () => unknown, replies: Parameters<typeof scr
 const asks = { content: '', toolCalls: [{ name: 'weather', arguments: { city: 'austin' } }] };
 const throws = "() => { throw new Error('no such city') }";
 
-/** Runs the tests of the project with node:test or vitest: whether they passed, and what was printed. */
-function runTests(runner: 'node' | 'vitest'): { readonly passed: boolean; readonly printed: string } {
+/**
+ * Runs the tests of the project with node:test or vitest: whether they passed, and what was printed. `shared`: in one
+ * process, which is less work than one for each file and the runner.
+ */
+function runTests(runner: 'node' | 'shared' | 'vitest'): { readonly passed: boolean; readonly printed: string } {
   const [sources, env] = [
     [...BUNDLED, '--conditions=@signalbox/source'],
     { ...process.env, NODE_TEST_CONTEXT: undefined },
@@ -71,9 +74,14 @@ function runTests(runner: 'node' | 'vitest'): { readonly passed: boolean; readon
     `export default { test: { experimental: { viteModuleRunner: false }, execArgv: ${JSON.stringify(sources)} } };`,
   );
   const program =
-    runner === 'node'
-      ? [...sources, '--test', ...tests.map((file) => `test/${file}`)]
-      : [...sources, 'node_modules/vitest/vitest.mjs', 'run'];
+    runner === 'vitest'
+      ? [...sources, 'node_modules/vitest/vitest.mjs', 'run']
+      : [
+          ...sources,
+          '--test',
+          ...(runner === 'shared' ? ['--test-isolation=none'] : []),
+          ...tests.map((file) => `test/${file}`),
+        ];
   const { status, stdout, stderr } = spawnSync(process.execPath, program, { cwd: folder, encoding: 'utf8', env });
   return { passed: status === 0, printed: `${stdout}${stderr}` };
 }
@@ -140,10 +148,10 @@ for (const names of calls) {
     const { code, stdout, stderr } = await runCli(['test', runId, '--agent', 'agent.ts'], { cwd: folder });
     expect([code, stderr], stdout).toEqual([0, '']);
   }
-  const failing = runTests('node');
+  const failing = runTests('shared');
   expect([failing.passed, failing.printed]).toEqual([false, expect.stringContaining('fail 4')]);
   agent('() => undefined');
-  const mended = runTests('node');
+  const mended = runTests('shared');
   expect([mended.passed, mended.printed]).toEqual([true, expect.stringContaining('pass 4')]);
 });
 
@@ -185,10 +193,10 @@ test('a call of an MCP server that failed is made again on the server', async ()
   const runId = withServer(false);
   const { code, stdout, stderr } = await runCli(['test', runId, '--agent', 'agent.ts'], { cwd: folder });
   expect([code, stderr, stdout]).toEqual([0, '', expect.stringContaining("'files_read_text_file' failed")]);
-  const failing = runTests('node');
+  const failing = runTests('shared');
   expect([failing.passed, failing.printed]).toEqual([false, expect.stringContaining('ENOENT')]);
   writeFileSync(join(folder, 'note'), 'hello');
-  const mended = runTests('node');
+  const mended = runTests('shared');
   expect([mended.passed, mended.printed]).toEqual([true, expect.stringContaining('pass 1')]);
 });
 
@@ -231,11 +239,11 @@ ${once}`;
   expect([code, stderr, stdout], found.stdout).toEqual([0, '', expect.stringContaining('check: it ran twice')]);
   const text = readFileSync(join(folder, `test/seed-${seed}.test.ts`), 'utf8');
   expect(text).toMatch(/only: \['[^,]*'(, '[^,]*')?\],/);
-  const failing = runTests('node');
+  const failing = runTests('shared');
   expect([failing.passed, failing.printed]).toEqual([false, expect.stringContaining('it ran twice')]);
   expect(failing.printed).not.toContain('"t":"run"');
   writeAgent('agent.ts', '() => (ran = 1)', counts(''));
-  expect(runTests('node').passed).toBe(true);
+  expect(runTests('shared').passed).toBe(true);
 });
 
 test('says what cannot be made a test, and writes nothing then', async () => {

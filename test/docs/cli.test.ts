@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/start.ts';
 import { COMMON_OPTIONS } from '../../src/cli/command/command.ts';
 import { MAIN, temporaryFolder } from '../cli/spawn-cli.ts';
+import { BUNDLED } from '../support/bundled.ts';
 import { blocks, document, root } from './documents.ts';
 
 const page = document('docs/cli.md');
@@ -39,7 +40,7 @@ test('the examples print what stands there', async () => {
   const commands = written.split('\n').filter((line) => line.startsWith('$ '));
   expect(commands.length).toBeGreaterThan(8);
   const script = ['exec 2>&1', ...commands.flatMap((line) => [`printf '%s\\n' ${quoted(line)}`, line.slice(2)])];
-  const start = `signalbox() { ${quoted(process.execPath)} ${quoted(MAIN)} "$@"; }`;
+  const start = `signalbox() { ${[process.execPath, ...BUNDLED, MAIN].map(quoted).join(' ')} "$@"; }`;
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   const env = { PATH, NODE_COMPILE_CACHE, HOME: folder.path };
   const printed = execFileSync('sh', ['-c', [start, ...script].join('\n')], {

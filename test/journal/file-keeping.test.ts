@@ -7,6 +7,7 @@ import { createAgent } from '../../src/agent/create-agent.ts';
 import { type FileJournalOptions, fileJournal, singleFileJournal } from '../../src/journal/stores/file.ts';
 import { newWriter } from '../../src/journal/stores/writer.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { BUNDLED } from '../support/bundled.ts';
 import { calls } from '../support/replies.ts';
 import { answered, interrupted, recordsOf, taken, waiting, whole } from './stored-runs.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -86,8 +87,8 @@ test('a lock that a full disk could not take does not stay', async () => {
   await using folder = await folderOf(['one']);
   const script = join(import.meta.dirname, 'children/write-runs.ts');
   // No file may grow: what a full disk does, told by another code.
-  const shell = ['-c', 'ulimit -f 0; exec "$0" "$@"', process.execPath, script, 'file', folder.path, 'other', '1'];
-  const { stderr, status } = spawnSync('bash', shell, { encoding: 'utf8' });
+  const limited = ['-c', 'ulimit -f 0; exec "$0" "$@"', process.execPath, ...BUNDLED, script];
+  const { stderr, status } = spawnSync('bash', [...limited, 'file', folder.path, 'other', '1'], { encoding: 'utf8' });
   expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
   expect(folder.left()).toEqual(['one.jsonl']);
 });

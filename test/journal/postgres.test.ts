@@ -12,6 +12,7 @@ import { migratePostgres, postgresJournal } from '../../src/journal/postgres/ind
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { tool } from '../../src/tools/tool.ts';
+import { besideEachOther, poll } from '../support/beside.ts';
 import { BUNDLED } from '../support/bundled.ts';
 import { NO_POSTGRES, type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { calls } from '../support/replies.ts';
@@ -24,6 +25,8 @@ import { answered, interrupted, recordsOf, taken } from './stored-runs.ts';
 const LARGE_RESULTS = cases(20, 200);
 
 if (NO_POSTGRES !== '') console.warn(`postgres.test.ts is skipped: ${NO_POSTGRES}.`);
+
+besideEachOther();
 
 describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
   let server: PostgresServer;
@@ -179,22 +182,6 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
       await store.close();
     });
 
-  test('where the server stays away, the run ends here as failed, and is resumed when it is there again', async () => {
-    await using own = await startPostgres();
-    const store = postgresJournal(own.url, { migrate: true, leaseMs: 2000, patienceMs: 1500 });
-    const away = Promise.withResolvers();
-    const { agentOf } = counting(store, away.promise);
-    const run = agentOf().run('Count', { runId: 'run' });
-    for await (const event of run) if (event.type === 'tool.finished') break;
-    await own.kill();
-    away.resolve(null);
-    expect(await run).toMatchObject({ status: 'failed', error: { code: 'store-unreachable' } });
-    await own.start();
-    await expect.poll(async () => (await store.list())[0]?.state).toBe('interrupted');
-    expect(await agentOf().resume('run')).toMatchObject({ status: 'answered' });
-    await store.close();
-  });
-
   test('what is tried again is given up when the journal is closed', async () => {
     const store = postgresJournal('postgres://127.0.0.1:1/none', { patienceMs: 600_000 });
     const listed = store.list().catch((error: unknown) => error);
@@ -221,62 +208,6 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
       own.goOn();
       if (!used.ended) await used.end();
     });
-
-  test('where the server stays away, a conversation is free when it is there again', async () => {
-    await using own = await startPostgres();
-    const store = postgresJournal(own.url, { migrate: true, leaseMs: 2000, patienceMs: 1500 });
-    const away = Promise.withResolvers();
-    const { agentOf } = counting(store, away.promise);
-    const run = agentOf().conversation('c').run('Count');
-    for await (const event of run) if (event.type === 'tool.finished') break;
-    await own.kill();
-    away.resolve(null);
-    expect(await run).toMatchObject({ status: 'failed', error: { code: 'store-unreachable' } });
-    await own.start();
-    const resumed = () => agentOf().conversation('c').resume();
-    await expect.poll(() => resumed().catch(String), { timeout: 20_000 }).toMatchObject({ status: 'answered' });
-    await store.close();
-  });
-
-  test('a process that was stopped for longer than its lease writes nothing more: its run ended elsewhere', async () => {
-    const schema = newSchema();
-    await migratePostgres(server.url, { schema });
-    const zombie = start('postgres-run', server.url, schema, 'run', '2000');
-    expect(await zombie.line()).toBe('holding');
-    const store = postgresJournal(server.url, { schema });
-    await expect(store.take('run')).rejects.toMatchObject({ code: 'run-locked' });
-    expect(await store.list()).toMatchObject([{ state: 'running' }]);
-    zombie.child.kill('SIGSTOP');
-    await expect.poll(async () => (await store.list())[0]?.state).toBe('interrupted');
-    const { recording, sink } = await taken(store, 'run');
-    await sink.append([{ t: 'end', at: 5, output: { status: 'stopped', reason: 'timeout' } }]);
-    zombie.child.kill('SIGCONT');
-    zombie.child.stdin.write('now\n');
-    expect(JSON.parse(await zombie.line())).toEqual({ status: 'failed', code: 'run-lost' });
-    await sink.close();
-    expect((await recordsOf(store, 'run')).length).toBe(recording.lines.length + 2);
-    await store.close();
-  });
-
-  test('the run of a process that was killed is resumed by another when its lease is over, and not before', async () => {
-    const schema = newSchema();
-    await migratePostgres(server.url, { schema });
-    const first = start('postgres-run', server.url, schema, 'run', '4000');
-    expect(await first.line()).toBe('holding');
-    await first.kill();
-    const store = postgresJournal(server.url, { schema });
-    await expect(store.take('run')).rejects.toMatchObject({ code: 'run-locked' });
-    await expect.poll(async () => (await store.list())[0]?.state).toBe('interrupted');
-    const agent = createAgent({
-      name: 'holder',
-      model: scriptedModel(['Done.']),
-      tools: [fakeTool('hold', ['held'], { effects: 'idempotent' })],
-      journal: store,
-      silent: true,
-    });
-    expect(await agent.resume('run')).toMatchObject({ status: 'answered' });
-    await store.close();
-  });
 
   test('tables that are not there are named, are made by the command, and newer ones are refused', async () => {
     const schema = newSchema();
@@ -450,24 +381,6 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
     await store.close();
   });
 
-  test('workers finish their own runs and those of workers that are killed', async () => {
-    await using own = await startPostgres();
-    const store = postgresJournal(own.url, { migrate: true });
-    await store.list();
-    const script = join(import.meta.dirname, '../../examples/21-workers.ts');
-    const workers = [1, 2, 3].map(() =>
-      spawn(process.execPath, [...BUNDLED, '--conditions=@signalbox/source', script, own.url, '5'], {
-        stdio: 'ignore',
-      }),
-    );
-    await expect.poll(async () => (await store.list()).length, { timeout: 40_000 }).toBe(15);
-    for (const one of workers.slice(0, 2)) one.kill('SIGKILL');
-    await expect.poll(async () => (await store.list({ status: 'answered' })).length, { timeout: 40_000 }).toBe(15);
-    expect(await store.list({ state: 'ended' })).toHaveLength(15);
-    for (const one of workers) one.kill('SIGKILL');
-    await store.close();
-  });
-
   test(
     `${LARGE_RESULTS} results of 512 KB each come back whole, and a run goes on behind them`,
     { timeout: cases(40, 300) * SECONDS },
@@ -498,4 +411,96 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
       await store.close();
     },
   );
+
+  describe.concurrent('that is not reached for a while, or whose process is not,', () => {
+    test('where the server stays away, the run ends here as failed, and is resumed when it is there again', async () => {
+      await using own = await startPostgres();
+      const store = postgresJournal(own.url, { migrate: true, leaseMs: 2000, patienceMs: 1500 });
+      const away = Promise.withResolvers();
+      const { agentOf } = counting(store, away.promise);
+      const run = agentOf().run('Count', { runId: 'run' });
+      for await (const event of run) if (event.type === 'tool.finished') break;
+      await own.kill();
+      away.resolve(null);
+      expect(await run).toMatchObject({ status: 'failed', error: { code: 'store-unreachable' } });
+      await own.start();
+      await poll(async () => (await store.list())[0]?.state).toBe('interrupted');
+      expect(await agentOf().resume('run')).toMatchObject({ status: 'answered' });
+      await store.close();
+    });
+
+    test('where the server stays away, a conversation is free when it is there again', async () => {
+      await using own = await startPostgres();
+      const store = postgresJournal(own.url, { migrate: true, leaseMs: 2000, patienceMs: 1500 });
+      const away = Promise.withResolvers();
+      const { agentOf } = counting(store, away.promise);
+      const run = agentOf().conversation('c').run('Count');
+      for await (const event of run) if (event.type === 'tool.finished') break;
+      await own.kill();
+      away.resolve(null);
+      expect(await run).toMatchObject({ status: 'failed', error: { code: 'store-unreachable' } });
+      await own.start();
+      const resumed = () => agentOf().conversation('c').resume();
+      await poll(() => resumed().catch(String), { timeout: 20_000 }).toMatchObject({ status: 'answered' });
+      await store.close();
+    });
+
+    test('a process that was stopped for longer than its lease writes nothing more: its run ended elsewhere', async () => {
+      const schema = newSchema();
+      await migratePostgres(server.url, { schema });
+      const zombie = start('postgres-run', server.url, schema, 'run', '3000');
+      expect(await zombie.line()).toBe('holding');
+      const store = postgresJournal(server.url, { schema });
+      await expect(store.take('run')).rejects.toMatchObject({ code: 'run-locked' });
+      expect(await store.list()).toMatchObject([{ state: 'running' }]);
+      zombie.child.kill('SIGSTOP');
+      await poll(async () => (await store.list())[0]?.state).toBe('interrupted');
+      const { recording, sink } = await taken(store, 'run');
+      await sink.append([{ t: 'end', at: 5, output: { status: 'stopped', reason: 'timeout' } }]);
+      zombie.child.kill('SIGCONT');
+      zombie.child.stdin.write('now\n');
+      expect(JSON.parse(await zombie.line())).toEqual({ status: 'failed', code: 'run-lost' });
+      await sink.close();
+      expect((await recordsOf(store, 'run')).length).toBe(recording.lines.length + 2);
+      await store.close();
+    });
+
+    test('the run of a process that was killed is resumed by another when its lease is over, and not before', async () => {
+      const schema = newSchema();
+      await migratePostgres(server.url, { schema });
+      const first = start('postgres-run', server.url, schema, 'run', '4000');
+      expect(await first.line()).toBe('holding');
+      await first.kill();
+      const store = postgresJournal(server.url, { schema });
+      await expect(store.take('run')).rejects.toMatchObject({ code: 'run-locked' });
+      await poll(async () => (await store.list())[0]?.state).toBe('interrupted');
+      const agent = createAgent({
+        name: 'holder',
+        model: scriptedModel(['Done.']),
+        tools: [fakeTool('hold', ['held'], { effects: 'idempotent' })],
+        journal: store,
+        silent: true,
+      });
+      expect(await agent.resume('run')).toMatchObject({ status: 'answered' });
+      await store.close();
+    });
+
+    test('workers finish their own runs and those of workers that are killed', async () => {
+      await using own = await startPostgres();
+      const store = postgresJournal(own.url, { migrate: true });
+      await store.list();
+      const script = join(import.meta.dirname, '../../examples/21-workers.ts');
+      const workers = [1, 2, 3].map(() =>
+        spawn(process.execPath, [...BUNDLED, '--conditions=@signalbox/source', script, own.url, '5'], {
+          stdio: 'ignore',
+        }),
+      );
+      await poll(async () => (await store.list()).length, { timeout: 40_000 }).toBe(15);
+      for (const one of workers.slice(0, 2)) one.kill('SIGKILL');
+      await poll(async () => (await store.list({ status: 'answered' })).length, { timeout: 40_000 }).toBe(15);
+      expect(await store.list({ state: 'ended' })).toHaveLength(15);
+      for (const one of workers) one.kill('SIGKILL');
+      await store.close();
+    });
+  });
 });

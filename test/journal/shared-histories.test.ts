@@ -20,6 +20,7 @@ import { fileJournal } from '../../src/journal/stores/file.ts';
 import type { JournalStore } from '../../src/journal/run/run-journal.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
+import { BUNDLED } from '../support/bundled.ts';
 
 const LONG = 'It is mild there, a little warmer than in the one before, with a light wind from the west. '.repeat(20);
 
@@ -229,7 +230,7 @@ describe('a history', () => {
       /in the folder of its file.*fileJournal\(folder\)\.read\('run-9'\)/s,
     );
     const shown = (path: string) =>
-      spawnSync(process.execPath, ['src/cli/main.ts', 'recording', 'show', path], { encoding: 'utf8' });
+      spawnSync(process.execPath, [...BUNDLED, 'src/cli/main.ts', 'recording', 'show', path], { encoding: 'utf8' });
     expect(shown(file)).toMatchObject({ status: 0, stdout: expect.stringContaining('9. And the next?') });
     const alone = join(temporaryFolder(), 'copy.jsonl');
     copyFileSync(file, alone);

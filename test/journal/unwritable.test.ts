@@ -10,8 +10,11 @@ import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
 import type { JournalStore } from '../../src/journal/run/run-journal.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { besideEachOther, poll } from '../support/beside.ts';
 import { interrupted, recordsOf, waiting } from './stored-runs.ts';
 import { temporaryFolder } from './temporary-folder.ts';
+
+besideEachOther();
 
 const sendMail = { content: '', toolCalls: [{ name: 'send_mail', arguments: {} }] };
 const FULL = Object.assign(new Error('the disk is full'), { code: 'ENOSPC' });
@@ -136,7 +139,7 @@ test('an agent whose journal cannot write is closed all the same', async () => {
   expect(await run).toMatchObject({ status: 'failed', error: { code: 'run-lost' } });
 });
 
-test('a run and a conversation of a database that could not be written for a while are free again, also for another process', async () => {
+test.concurrent('a run and a conversation of a database that could not be written for a while are free again, also for another process', async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'runs.sqlite');
   const refuse = (when: string): string =>
@@ -153,11 +156,11 @@ test('a run and a conversation of a database that could not be written for a whi
   for (const when of Object.keys(full)) database.exec(`drop trigger full_${when}`);
 
   const other = mailer(sqliteJournal(path), { model: scriptedModel(['Not sent.']) });
-  await expect.poll(() => other.reject('run', 'c1').catch(() => 'locked'), { timeout: 20_000 }).toBe(true);
+  await poll(() => other.reject('run', 'c1').catch(() => 'locked'), { timeout: 20_000 }).toBe(true);
   expect(await other.conversation('c').resume()).toMatchObject({ result: 'Not sent.' });
 });
 
-test('a run that was written to its end is answered, though its folder is away when it is given back; then it is free', async () => {
+test.concurrent('a run that was written to its end is answered, though its folder is away when it is given back; then it is free', async () => {
   await using folder = await temporaryFolder();
   const runs = join(folder.path, 'runs');
   const away = join(folder.path, 'away');
@@ -183,7 +186,7 @@ test('a run that was written to its end is answered, though its folder is away w
   rmSync(runs);
   renameSync(away, runs);
   expect(existsSync(lock)).toBe(true);
-  await expect.poll(() => existsSync(lock), { timeout: 20_000 }).toBe(false);
+  await poll(() => existsSync(lock), { timeout: 20_000 }).toBe(false);
   expect(await store.list?.()).toMatchObject([{ runId: 'run', state: 'ended', status: 'answered' }]);
 });
 

@@ -19,7 +19,7 @@ async function passing(clock: SimulatedClock, what: Promise<unknown>): Promise<n
   return passed;
 }
 
-describe.each(['sse', 'json'] as const)('a server over HTTP that answers with %s', (answer) => {
+describe.concurrent.each(['sse', 'json'] as const)('a server over HTTP that answers with %s', (answer) => {
   test.concurrent('is connected, called, and left with a goodbye', async () => {
     const server = await startHostileHttp({ answer });
     const { connection } = watched({ url: server.url });
@@ -48,7 +48,7 @@ describe.each(['sse', 'json'] as const)('a server over HTTP that answers with %s
     const server = await startHostileHttp({ answer });
     const { connection } = watched({ url: server.url });
     await connection.connect();
-    const calls = [connection.callTool('hang', {}, { timeoutMs: 10_000 }), connection.callTool('hang_pay')];
+    const calls = [connection.callTool('hang', {}, { timeoutMs: 5000 }), connection.callTool('hang_pay')];
     await poll(() => server.calls.length).toBe(2);
     await server.die();
     await server.revive();
@@ -160,7 +160,7 @@ test.concurrent('a slow server that answers pings is left in peace', async () =>
   expect(states()).not.toContain('BACKING_OFF');
 });
 
-describe('a stream that breaks before the answer came', () => {
+describe.concurrent('a stream that breaks before the answer came', () => {
   test.concurrent('is taken up again where the server allows it', async () => {
     const server = await startHostileHttp();
     const { connection } = watched({ url: server.url });
@@ -206,7 +206,7 @@ test.concurrent('a call that is answered with 404 in two sessions is refused, sa
   expect(await connection.callTool('echo')).toMatchObject({ data: 'echo' });
 });
 
-describe('a redirect', () => {
+describe.concurrent('a redirect', () => {
   test.concurrent.each([307, 308])('(%i) within the origin is followed, with headers', async (status) => {
     const server = await startHostileHttp({ moved: { status, location: '/mcp/' } });
     const { connection } = watched({ url: server.url, headers: { Authorization: 'Bearer mine' } });
@@ -248,7 +248,7 @@ test.concurrent('a server that offers no stream of its own is no worse for it', 
   expect(states()).toEqual(['CONNECTING', 'DISCOVERING', 'READY']);
 });
 
-describe('a server of the older transport', () => {
+describe.concurrent('a server of the older transport', () => {
   test.concurrent('is found out and spoken to', async () => {
     const server = await startHostileHttp({ old: true });
     const { connection } = watched({ url: server.url });

@@ -1,8 +1,11 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
+import { text as textOf } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
 import { build } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildLibrary } from '../../scripts/build-library.ts';
@@ -37,9 +40,19 @@ function run(code: string, flags: readonly string[] = []): string {
   });
 }
 
-/** What a process loads with a file: packages and Node modules, by the names that imports have. */
-function loadedWith(file: string): readonly string[] {
-  const told = run(`
+/** The same in a thread, which has modules and globals of its own as well, for half of the work. */
+async function inThread(code: string): Promise<string> {
+  const thread = new Worker(new URL(`data:text/javascript,${encodeURIComponent(code)}`), {
+    execArgv: [],
+    stdout: true,
+  });
+  const [told] = await Promise.all([textOf(thread.stdout), once(thread, 'exit')]);
+  return told;
+}
+
+/** What is loaded with a file: packages and Node modules, by the names that imports have. */
+async function loadedWith(file: string): Promise<readonly string[]> {
+  const told = await inThread(`
     import { registerHooks } from 'node:module';
     const names = new Set();
     registerHooks({ resolve: (name, context, next) => {
@@ -153,30 +166,33 @@ test.each([
 
 describe('a subpath of the built package, alone', () => {
   // Vitest and jest lend these two their expect.
-  test.each(entries.filter(([subpath]) => !/jest$|vitest$|coverage$/.test(subpath)))('%s is loaded', (_, file) => {
-    const late = ['openai', '@modelcontextprotocol/client', 'elkjs', 'ws'];
-    expect(loadedWith(file).filter((name) => late.includes(name))).toEqual([]);
-  });
+  test.each(entries.filter(([subpath]) => !/jest$|vitest$|coverage$/.test(subpath)))(
+    '%s is loaded',
+    async (_, file) => {
+      const late = ['openai', '@modelcontextprotocol/client', 'elkjs', 'ws'];
+      expect((await loadedWith(file)).filter((name) => late.includes(name))).toEqual([]);
+    },
+  );
 
   // A page and a worker have neither; `react`, `restate` and the setup files are for who has their packages.
   test.each(entries.filter(([subpath]) => !/jest$|vitest$|react$|restate$/.test(subpath)))(
     '%s is loaded where there is no process and no Buffer',
-    (_, file) => {
-      const told = run(`const { log } = console; log('');
+    async (_, file) => {
+      const told = await inThread(`const { log } = console; log('');
         delete globalThis.process; delete globalThis.Buffer;
         await import(${JSON.stringify(url(file))}); log('loaded');`);
       expect(told).toBe('\nloaded\n');
     },
   );
 
-  test('parsing loads neither xstate nor anything of Node', () => {
-    expect(loadedWith('parsing/index.js')).toEqual(['jsonrepair']);
+  test('parsing loads neither xstate nor anything of Node', async () => {
+    expect(await loadedWith('parsing/index.js')).toEqual(['jsonrepair']);
   });
 
   test.each([['index.js'], ['machines/index.js'], ['journal/browser.js'], ['ui/index.js']])(
     '%s loads nothing of Node',
-    (file) => {
-      const names = loadedWith(file);
+    async (file) => {
+      const names = await loadedWith(file);
       expect(names).toContain('xstate');
       expect(names.filter((name) => isBuiltin(name))).toEqual([]);
     },

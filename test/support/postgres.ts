@@ -47,6 +47,7 @@ export async function startPostgres(settings: readonly string[] = ['fsync=off'])
       `port=${port}`,
       `unix_socket_directories=${folder}`,
       'max_connections=200',
+      'shared_buffers=16MB',
     ];
     const all = [...flags, ...settings].flatMap((setting) => ['-c', setting]);
     server = spawn(join(BIN, 'postgres'), ['-D', data, ...all], { ...options, detached: true, stdio: 'ignore' });

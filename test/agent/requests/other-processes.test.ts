@@ -38,69 +38,72 @@ async function elsewhere(kind: string, task: 'pay' | 'listen') {
 const asked = ({ type }: Record<string, unknown>): boolean => type === 'approval.requested';
 const ended = ({ status }: Record<string, unknown>): boolean => status !== undefined;
 
-describe.each(['file', 'sqlite'])('a run that another process drives, in a journal of the kind %s', (kind) => {
-  test('is approved with other arguments, once, and nothing is left of the request', async () => {
-    await using run = await elsewhere(kind, 'pay');
-    await run.there.said(asked);
-    const [pending] = await run.agent.pending(run.runId);
-    const callId = pending?.callId ?? '';
-    expect(await run.agent.approve(run.runId, 'no such call')).toBe(false);
-    expect(await run.agent.approve(run.runId, callId, { args: { euros: 7 } })).toBe(true);
-    expect(await run.agent.approve(run.runId, callId)).toBe(false);
-    expect(await run.there.said(ended)).toEqual({ status: 'answered', result: 'Heard: pay' });
-    expect(run.there.lines.filter(({ paid }) => paid !== undefined)).toEqual([{ paid: { euros: 7 } }]);
-    expect(readdirSync(run.requests)).toEqual([]);
-  });
+describe.concurrent.each(['file', 'sqlite'])(
+  'a run that another process drives, in a journal of the kind %s',
+  (kind) => {
+    test('is approved with other arguments, once, and nothing is left of the request', async () => {
+      await using run = await elsewhere(kind, 'pay');
+      await run.there.said(asked);
+      const [pending] = await run.agent.pending(run.runId);
+      const callId = pending?.callId ?? '';
+      expect(await run.agent.approve(run.runId, 'no such call')).toBe(false);
+      expect(await run.agent.approve(run.runId, callId, { args: { euros: 7 } })).toBe(true);
+      expect(await run.agent.approve(run.runId, callId)).toBe(false);
+      expect(await run.there.said(ended)).toEqual({ status: 'answered', result: 'Heard: pay' });
+      expect(run.there.lines.filter(({ paid }) => paid !== undefined)).toEqual([{ paid: { euros: 7 } }]);
+      expect(readdirSync(run.requests)).toEqual([]);
+    });
 
-  test('is denied', async () => {
-    await using run = await elsewhere(kind, 'pay');
-    await run.there.said(asked);
-    const [pending] = await run.agent.pending(run.runId);
-    expect(await run.agent.reject(run.runId, pending?.callId ?? '', 'too much')).toBe(true);
-    expect(await run.there.said(ended)).toMatchObject({ status: 'answered' });
-    expect(run.there.lines.some(({ paid }) => paid !== undefined)).toBe(false);
-  });
+    test('is denied', async () => {
+      await using run = await elsewhere(kind, 'pay');
+      await run.there.said(asked);
+      const [pending] = await run.agent.pending(run.runId);
+      expect(await run.agent.reject(run.runId, pending?.callId ?? '', 'too much')).toBe(true);
+      expect(await run.there.said(ended)).toMatchObject({ status: 'answered' });
+      expect(run.there.lines.some(({ paid }) => paid !== undefined)).toBe(false);
+    });
 
-  test('is steered, by one message however often it is sent, and told its step', async () => {
-    await using run = await elsewhere(kind, 'listen');
-    await run.there.said(({ type }) => type === 'tool.started');
-    const sent = [1, 2].map(() => run.agent.steer(run.runId, 'stop', { id: 'm1' }));
-    const [first, second] = await Promise.all(sent);
-    expect(first).toMatchObject({ delivered: true, runId: run.runId });
-    expect(second).toEqual(first);
-    expect(await run.there.said(ended)).toEqual({ status: 'answered', result: 'Heard: stop' });
-    expect(run.there.lines.filter(({ type }) => type === 'message.delivered')).toHaveLength(1);
-    expect(await run.agent.steer(run.runId, 'once more')).toEqual({ delivered: false, reason: 'over' });
-  });
+    test('is steered, by one message however often it is sent, and told its step', async () => {
+      await using run = await elsewhere(kind, 'listen');
+      await run.there.said(({ type }) => type === 'tool.started');
+      const sent = [1, 2].map(() => run.agent.steer(run.runId, 'stop', { id: 'm1' }));
+      const [first, second] = await Promise.all(sent);
+      expect(first).toMatchObject({ delivered: true, runId: run.runId });
+      expect(second).toEqual(first);
+      expect(await run.there.said(ended)).toEqual({ status: 'answered', result: 'Heard: stop' });
+      expect(run.there.lines.filter(({ type }) => type === 'message.delivered')).toHaveLength(1);
+      expect(await run.agent.steer(run.runId, 'once more')).toEqual({ delivered: false, reason: 'over' });
+    });
 
-  test('is cancelled, once', async () => {
-    await using run = await elsewhere(kind, 'listen');
-    await run.there.said(({ type }) => type === 'tool.started');
-    expect(await run.agent.cancel(run.runId, 'enough')).toBe(true);
-    expect(await run.there.said(ended)).toMatchObject({ status: 'cancelled' });
-    expect(await run.agent.cancel(run.runId)).toBe(false);
-    expect(await run.agent.cancel('no-such-run')).toBe(false);
-  });
+    test('is cancelled, once', async () => {
+      await using run = await elsewhere(kind, 'listen');
+      await run.there.said(({ type }) => type === 'tool.started');
+      expect(await run.agent.cancel(run.runId, 'enough')).toBe(true);
+      expect(await run.there.said(ended)).toMatchObject({ status: 'cancelled' });
+      expect(await run.agent.cancel(run.runId)).toBe(false);
+      expect(await run.agent.cancel('no-such-run')).toBe(false);
+    });
 
-  test('is written to by the one that asks, where the process has died', async () => {
-    await using run = await elsewhere(kind, 'listen');
-    await run.there.said(({ type }) => type === 'tool.started');
-    await run.there.kill();
-    expect(await run.agent.steer(run.runId, 'stop', { id: 'm1' })).toEqual({ delivered: false, reason: 'kept' });
-    expect(await run.agent.cancel(run.runId, 'enough')).toBe(true);
-    const [summary] = (await run.store.list({})) ?? [];
-    expect(summary).toMatchObject({ state: 'ended', status: 'cancelled' });
-  });
+    test('is written to by the one that asks, where the process has died', async () => {
+      await using run = await elsewhere(kind, 'listen');
+      await run.there.said(({ type }) => type === 'tool.started');
+      await run.there.kill();
+      expect(await run.agent.steer(run.runId, 'stop', { id: 'm1' })).toEqual({ delivered: false, reason: 'kept' });
+      expect(await run.agent.cancel(run.runId, 'enough')).toBe(true);
+      const [summary] = (await run.store.list({})) ?? [];
+      expect(summary).toMatchObject({ state: 'ended', status: 'cancelled' });
+    });
 
-  test('rejects what is asked of a process that does not answer, and takes none of it later', async () => {
-    await using run = await elsewhere(kind, 'pay');
-    await run.there.said(asked);
-    const [pending] = await run.agent.pending(run.runId);
-    run.there.stop();
-    await expect(run.agent.approve(run.runId, pending?.callId ?? '')).rejects.toMatchObject({ code: 'run-locked' });
-    expect(readdirSync(run.requests)).toEqual([]);
-  });
-});
+    test('rejects what is asked of a process that does not answer, and takes none of it later', async () => {
+      await using run = await elsewhere(kind, 'pay');
+      await run.there.said(asked);
+      const [pending] = await run.agent.pending(run.runId);
+      run.there.stop();
+      await expect(run.agent.approve(run.runId, pending?.callId ?? '')).rejects.toMatchObject({ code: 'run-locked' });
+      expect(readdirSync(run.requests)).toEqual([]);
+    });
+  },
+);
 
 /** Two agents of one process that share a journal: one can drive a run that waits for an approval, the other only knows the store. */
 function sharing(journal: JournalStore) {
