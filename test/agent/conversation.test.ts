@@ -255,7 +255,10 @@ describe('a plan by native call', () => {
     const wrong = { plan: [{ tool: '' }] };
     const two = agentWith([calls(['make_plan', wrong, 'p'], ['make_plan', steps, 'q']), 'Tea.']);
     expect(await two.agent.run('Go')).toMatchObject({ planIterations: 1, errorHistory: [], toolsUsed: ['look'] });
-    const beside = agentWith([calls(['make_plan', wrong, 'p'], ['look', { n: 2 }, 'q'], ['make_plan', wrong, 'r']), '!']);
+    const beside = agentWith([
+      calls(['make_plan', wrong, 'p'], ['look', { n: 2 }, 'q'], ['make_plan', wrong, 'r']),
+      '!',
+    ]);
     expect(await beside.agent.run('Go')).toMatchObject({ planIterations: 0, errorHistory: [], toolsUsed: ['look'] });
     const [, , , p, q, r] = (beside.model.requests[1]?.messages ?? []).map(({ content }) => content);
     expect(p).toMatch(/^This plan cannot be run: Step 0/);
