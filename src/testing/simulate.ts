@@ -131,7 +131,7 @@ export async function simulate(given: AgentMaker | SimulatedAgent, options: Simu
       printed: printing.seen,
     };
     const search = { seeds, firstSeed, recheck, only, maxFailures, signal, onProgress, check, always };
-    return await new Search(simulated, search).all();
+    return await time.within(() => new Search(simulated, search).all());
   } finally {
     replaceHomePermissions(null);
     errors.stop();

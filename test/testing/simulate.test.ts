@@ -224,6 +224,30 @@ describe('time', () => {
     expect(setTimeout).toBe(timer);
   });
 
+  test.skipIf(Number.parseInt(process.versions.node, 10) < 24)(
+    'what else lives in the process has its own, and changes no run',
+    async () => {
+      const ends = async (): Promise<readonly string[]> => {
+        const all: string[] = [];
+        const check = ({ recording }: CheckedRun): void => void all.push(recording());
+        const { failures } = await simulate(clerk, { seeds: [1, 2, 3, 4, 5, 6], check, model: hostileModel() });
+        return [...all, ...failures.map(({ reason }) => reason)];
+      };
+      const quiet = await ends();
+      const heard: number[] = [];
+      const began = Date.now();
+      const other = setInterval(() => {
+        Math.random();
+        setTimeout(() => heard.push(Date.now()), 5);
+      }, 1);
+      const beside = await ends();
+      clearInterval(other);
+      expect(beside).toEqual(quiet);
+      expect(heard.length).toBeGreaterThan(3);
+      expect(heard.filter((at) => at < began || at > began + 60_000)).toEqual([]);
+    },
+  );
+
   test('a tool that really waits is waited for, and named', async () => {
     const fetchIt = tool({
       name: 'fetch_it',

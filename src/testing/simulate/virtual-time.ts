@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Drawn } from './draws.ts';
 
 /** A timer that is set. */
@@ -78,6 +79,7 @@ export function realNow(): number {
  * I1 Nothing fires by itself: time stands still until `fireNext`.
  * I2 Timers fire in the order of being due; those that are due together in the order in which they were set.
  * I3 After `restore` everything is as it was.
+ * I4 What else lives in the process, such as a server, has real time and chance, and changes nothing in a run.
  */
 export class VirtualTime {
   #now = 0;
@@ -85,11 +87,20 @@ export class VirtualTime {
   #count = 0;
   #random = Math.random;
   readonly #timers = new Map<number, Timer>();
+  /** Whether the simulation began what runs. Before Node 24 that would make every promise dear: there all is taken for begun by it. */
+  readonly #begun = Number.parseInt(process.versions.node, 10) < 24 ? null : new AsyncLocalStorage<true>();
   readonly #undone: readonly (() => void)[];
 
   constructor() {
     this.#undone = [...this.#replaceTimers(), ...this.#replaceClocks(), ...this.#replaceChance()];
   }
+
+  /** Runs the simulation: time is virtual in all that it begins. */
+  within<T>(run: () => T): T {
+    return this.#begun === null ? run() : this.#begun.run(true, run);
+  }
+
+  #isOutside = (): boolean => this.#begun !== null && this.#begun.getStore() !== true;
 
   /** Begins a run: no timers, the same moment, chance from this source. */
   reset(source: () => number): void {
@@ -158,6 +169,7 @@ export class VirtualTime {
 
   #replaceTimers(): readonly (() => void)[] {
     const before = globalThis.clearTimeout;
+    const { setTimeout: realTimeout, setInterval: realInterval } = globalThis;
     const clear = (handle: unknown): void => {
       const number: unknown = typeof handle === 'object' && handle !== null ? Reflect.get(handle, 'number') : handle;
       if (typeof number === 'number') this.#timers.delete(number);
@@ -166,9 +178,10 @@ export class VirtualTime {
     };
     return [
       replaced(globalThis, 'setTimeout', (fire: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) =>
-        this.#set(() => fire(...args), ms),
+        this.#isOutside() ? realTimeout(fire, ms, ...args) : this.#set(() => fire(...args), ms),
       ),
       replaced(globalThis, 'setInterval', (fire: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => {
+        if (this.#isOutside()) return realInterval(fire, ms, ...args);
         const handle = new Handle();
         const tick = (): void => {
           arm();
@@ -183,24 +196,30 @@ export class VirtualTime {
   }
 
   #replaceClocks(): readonly (() => void)[] {
-    const today = (): number => Math.round(this.#wall + this.#now);
+    const now = Date.now.bind(Date);
+    const today = (): number => (this.#isOutside() ? now() : Math.round(this.#wall + this.#now));
     const virtualDate = new Proxy(Date, {
       construct: (target, given: readonly unknown[], made) =>
         Reflect.construct(target, given.length === 0 ? [today()] : given, made),
       apply: () => new Date(today()).toString(),
       get: (target, key): unknown => (key === 'now' ? today : Reflect.get(target, key)),
     });
-    return [replaced(globalThis, 'Date', virtualDate), replaced(performance, 'now', () => this.#now)];
+    return [
+      replaced(globalThis, 'Date', virtualDate),
+      replaced(performance, 'now', () => (this.#isOutside() ? real.now() : this.#now)),
+    ];
   }
 
   #replaceChance(): readonly (() => void)[] {
-    const digit = (below: number): number => Math.floor(this.#random() * below);
+    const { random } = Math;
+    const chance = (): number => (this.#isOutside() ? random() : this.#random());
+    const digit = (below: number): number => Math.floor(chance() * below);
     const bytes = <T>(array: T): T => {
       if (array instanceof Uint8Array) for (let at = 0; at < array.length; at++) array[at] = digit(256);
       return array;
     };
     return [
-      replaced(Math, 'random', () => this.#random()),
+      replaced(Math, 'random', chance),
       replaced(crypto, 'getRandomValues', bytes),
       replaced(crypto, 'randomUUID', () => {
         const hex = Array.from({ length: 32 }, () => digit(16).toString(16)).join('');
