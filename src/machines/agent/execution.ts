@@ -86,14 +86,9 @@ function inCallOrder({ reply }: AgentContext, results: readonly Message[], count
   return reply.nativeCalls.flatMap(({ id, name }): readonly Message[] => {
     if (left[0]?.toolCallId === id) return left.splice(0, 1);
     const isGiven = counts && id === reply.output?.call?.toolCallId;
-    const content =
-      id === reply.planCallId
-        ? `This plan cannot be run: ${reply.planError ?? 'it could not be read'}.`
-        : name === MAKE_PLAN
-          ? SECOND_PLAN
-          : isGiven
-            ? HELD
-            : NOT_HELD;
+    const other = name === MAKE_PLAN ? SECOND_PLAN : isGiven ? HELD : NOT_HELD;
+    const cannot = `This plan cannot be run: ${reply.planError ?? 'it could not be read'}.`;
+    const content = id === reply.planCallId ? cannot : other;
     return [{ role: 'tool', toolCallId: id, name, content }];
   });
 }

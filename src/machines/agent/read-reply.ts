@@ -197,9 +197,8 @@ function readNative(input: ReadInput): Reading {
     return { id, tool: call.name, parsed, raw: call.arguments };
   });
   // Of several plans, the first that can be read is the one.
-  const plans = read
-    .filter(({ tool }) => tool === MAKE_PLAN)
-    .map(({ id, parsed }) => ({ id, ...planOf(parsed, reply) }));
+  const planned = read.filter(({ tool }) => tool === MAKE_PLAN);
+  const plans = planned.map(({ id, parsed }) => ({ id, ...planOf(parsed, reply) }));
   const plan = plans.find(({ steps }) => steps !== null) ?? plans[0];
   const asked = read.filter(({ tool }) => tool !== MAKE_PLAN);
   const spelled = withSpellings(
