@@ -65,7 +65,7 @@ overEachTransport(() => {
     const [, second] = server.requests.map(sent);
     expect(second?.map(({ content }) => content)).toEqual([
       'Hello?\n\nWeather?',
-      null,
+      '',
       'offline',
       'Noted.',
       'Try again.',
@@ -88,6 +88,21 @@ overEachTransport(() => {
     isUp = true;
     await ask(model, { messages: talk });
     expect(server.requests.map(roles)).toEqual(['uuatu', 'uatau', 'uuatu']);
+  });
+
+  test('a server that takes no message without a text gets an empty one with calls', async () => {
+    const { server, model } = await serve((request) =>
+      sent(request).some(({ content }) => content === null)
+        ? { status: 400, body: { error: "'content' field must be a string or an array of objects." } }
+        : 'ok',
+    );
+    const short: readonly Message[] = [
+      user('Weather?'),
+      { role: 'assistant', content: '', toolCalls: [{ id: '6b17b9368', name: 'get_weather', arguments: '{}' }] },
+      { role: 'tool', toolCallId: '6b17b9368', name: 'get_weather', content: 'sunny' },
+    ];
+    for (let turn = 0; turn < 2; turn++) await ask(model, { messages: short, tools: [weather] });
+    expect(server.requests.map((request) => sent(request)[1]?.content)).toEqual([null, '', '']);
   });
 
   test('where a schema was the reason, it is left out in the order that there is', async () => {

@@ -16,7 +16,7 @@ import {
   type EndpointMemory,
 } from '../endpoint/endpoint-memory.ts';
 import { encodeRequest, type EncodedRequest } from './encode-request.ts';
-import { inStrictOrder } from './strict-order.ts';
+import { isInStrictOrder } from './strict-order.ts';
 import { type StateSending, withOwnState } from './returned-state.ts';
 import { sendRequest } from './send-request.ts';
 import {
@@ -61,7 +61,8 @@ export async function askModel(to: Destination, request: ModelRequest, io: Model
   for (;;) {
     const refused = refusedFields(memory, request.responseSchema);
     const without = suspected.length === 0 ? refused : new Set([...refused, ...suspected]);
-    const sent = encodeRequest(request, { model, without, isOpenAI, extra, state, strictOrder: order === 'strict' });
+    const form = order === 'strict' ? { ...state, isStrict: true } : state;
+    const sent = encodeRequest(request, { model, without, isOpenAI, extra, state: form });
     // Each try depends on what the last one taught.
     const result = await sendRequest({ client, endpoint, body: sent.body, responseMs, io });
     if (result.kind === 'reply') {
@@ -197,7 +198,7 @@ function learnFromRefusal(
     if (field !== undefined && sent.optional.includes(field)) return { kind: 'leave-out', field, isSure: true };
   }
   if (!isUnexplained(refusal, error, status, code)) return { kind: 'failed' };
-  if (mayReorder && inStrictOrder(request.messages) !== request.messages) return { kind: 'reorder' };
+  if (mayReorder && !isInStrictOrder(request.messages)) return { kind: 'reorder' };
   if (sent.withTools) {
     // A template may know tools and not their results.
     const works = memory.tools === 'works' && (memory.takesResults || !hasResults(request));

@@ -23,8 +23,6 @@ export interface EncodeOptions {
   readonly extra: JsonObject | undefined;
   /** What the model gets back from its earlier replies. */
   readonly state: StateSending;
-  /** The model takes no other order of messages. */
-  readonly strictOrder: boolean;
 }
 
 /** Writes a request as a Chat Completions body, leaving out what the server has refused before. */
@@ -33,7 +31,7 @@ export function encodeRequest(request: ModelRequest, options: EncodeOptions): En
   const given = { ...optionalFields(request, tools.length > 0, options), ...options.extra };
   const fields = Object.entries(given).filter(([name]) => !RESERVED.has(name) && !options.without.has(name));
 
-  const messages = options.strictOrder ? inStrictOrder(request.messages) : request.messages;
+  const messages = options.state.isStrict ? inStrictOrder(request.messages) : request.messages;
   const conversation = encodeConversation(messages, options.state);
   const start = `{"model":${JSON.stringify(options.model)},"messages":[${conversation.system}`;
   let end = ']';
@@ -148,7 +146,12 @@ function takeSent(messages: readonly Message[], from: number, state: StateSendin
 }
 
 function isSame(one: StateSending, other: StateSending): boolean {
-  return one.id === other.id && one.reasoning === other.reasoning && one.fills === other.fills;
+  return (
+    one.id === other.id &&
+    one.reasoning === other.reasoning &&
+    one.fills === other.fills &&
+    one.isStrict === other.isStrict
+  );
 }
 
 function isBeginning(sent: SentConversation, messages: readonly Message[], from: number, end: number): boolean {
@@ -169,7 +172,12 @@ function wireMessage(message: Message, state: StateSending): Json {
   }
   const kept = wireState(message, state);
   const tool_calls = message.toolCalls.map((call, index) => ({ ...wireCall(call), ...kept.calls[index] }));
-  return { role: 'assistant', content: content === '' ? null : content, ...kept.message, tool_calls };
+  return {
+    role: 'assistant',
+    content: content === '' && !state.isStrict ? null : content,
+    ...kept.message,
+    tool_calls,
+  };
 }
 
 /** The protocol has a special part for audio, which takes the two formats below as bare base64. */

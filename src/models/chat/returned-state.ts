@@ -33,6 +33,8 @@ export interface StateSending {
   readonly reasoning: boolean;
   /** Calls without reasoning get an empty one. */
   readonly fills: boolean;
+  /** The messages go in strict order, and none without a text. */
+  readonly isStrict?: boolean;
 }
 
 /** What is sent back to a model. `option` is the caller's word; undefined: what is known of the model decides. */

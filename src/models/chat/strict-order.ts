@@ -1,6 +1,14 @@
 import type { Message, Part } from '../../actors/model.ts';
 import { digest } from '../../json/digest.ts';
 
+/** Whether a server that takes only strict order would get something else than is there. */
+export function isInStrictOrder(messages: readonly Message[]): boolean {
+  // Calls without words are sent with `null` otherwise, which some do not take either.
+  return (
+    !messages.some(({ toolCalls, content }) => toolCalls && content === '') && inStrictOrder(messages) === messages
+  );
+}
+
 /** Stands between a tool's result and the user's next words. */
 const BETWEEN: Message = { role: 'assistant', content: 'Noted.' };
 
