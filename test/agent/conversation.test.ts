@@ -263,7 +263,7 @@ describe('a plan by native call', () => {
     const [, , , p, q, r] = (beside.model.requests[1]?.messages ?? []).map(({ content }) => content);
     expect(p).toMatch(/^This plan cannot be run: Step 0/);
     expect(q).toContain('"tea":3');
-    expect(r).toBe('not run: a reply has one plan.');
+    expect(r).toBe('not run: a reply can hold only one plan');
     expectPaired(beside.agent.history);
   });
 });

@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import * as z from 'zod';
 import type { Message } from '../../src/actors/model.ts';
+import type { Agent } from '../../src/agent/agent-types.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { startModelServer, type RecordedRequest, type Scripted } from '../support/model-server.ts';
 import { modelAt, overEachTransport } from '../support/transports.ts';
@@ -136,6 +139,52 @@ describe('an agent', () => {
     expect(run.recording()).not.toContain('Noted.');
     expect(await agent.run('Sure?')).toMatchObject({ status: 'answered', result: 'Yes.' });
     expect(server.requests.map(roles)).toEqual(['su', 'suatu', 'suatau', 'suatauat', 'suatauatau']);
+  });
+
+  test('goes on through eight levels of agents, the lowest of which has a tool that fails', async () => {
+    const { model, server } = await serve((request) => {
+      if (!isInOrder(sent(request))) return refusal;
+      const tools = request.body['tools'] as readonly { readonly function: { readonly name: string } }[];
+      const name = tools.map((offered) => offered.function.name).find((one) => one !== 'make_plan') ?? '';
+      const isDone = sent(request).some(({ role, content }) => role === 'tool' && /sunny/i.test(String(content)));
+      return isDone ? 'Sunny.' : { toolCalls: [{ id: 'abc', name, arguments: { task: 'Weather?' } }] };
+    });
+    const made = (level: number, options: AgentOptions): Agent =>
+      createAgent({ name: `level_${level}`, description: 'Knows.', model, silent: true, ...options });
+    const agent = [7, 6, 5, 4, 3, 2, 1].reduce(
+      (child, level) => made(level, { children: [child] }),
+      made(8, { tools: [failing()] }),
+    );
+    expect(await agent.run('Weather?')).toMatchObject({ status: 'answered', result: 'Sunny.' });
+    expect(server.requests.map(roles)).toContain('uatau');
+  });
+
+  test('waits for a model that is being loaded, without counting it as a failed attempt', async () => {
+    const error = { message: 'Loading model', type: 'unavailable_error', code: 503 };
+    const loading = { status: 503, body: { error }, headers: { server: 'llama.cpp' } };
+    const script: Scripted[] = [loading, loading, 'Sunny.'];
+    const { model, server } = await serve(() => script.shift() ?? '?');
+    const run = createAgent({ model, silent: true, retry: { maxAttempts: 1 } }).run('Weather?');
+    const types: string[] = [];
+    for await (const event of run) types.push(event.type);
+    expect(await run).toMatchObject({ status: 'answered', result: 'Sunny.' });
+    expect(types).not.toContain('model.retrying');
+    expect(server.requests).toHaveLength(3);
+  });
+
+  test('loses only the schema that its server refuses', async () => {
+    const no = { status: 400, body: { error: { message: 'items: schema must be an object' } } };
+    const { model, server } = await serve(({ body }) =>
+      JSON.stringify(body['response_format'] ?? '').includes('prefixItems') ? no : '{"pair": [1, 2], "good": true}',
+    );
+    for (const outputSchema of [
+      z.object({ pair: z.tuple([z.int(), z.int()]) }),
+      z.object({ good: z.boolean() }),
+      z.object({ good: z.boolean(), pair: z.array(z.int()) }),
+    ])
+      expect(await createAgent({ model, outputSchema, silent: true }).run('Go')).toMatchObject({ status: 'answered' });
+    const hasSchema = server.requests.map(({ body }) => body['response_format'] !== undefined);
+    expect(hasSchema).toEqual([true, false, true, true]);
   });
 
   test('reads calls as text where a template takes tools and not their results', async () => {

@@ -236,14 +236,17 @@ describe('time', () => {
       const quiet = await ends();
       const heard: number[] = [];
       const began = Date.now();
+      const ids = new Set<number>();
       const other = setInterval(() => {
         Math.random();
+        crypto.getRandomValues(new Uint32Array(1)).forEach((id) => ids.add(id));
         setTimeout(() => heard.push(Date.now()), 5);
       }, 1);
       const beside = await ends();
       clearInterval(other);
       expect(beside).toEqual(quiet);
       expect(heard.length).toBeGreaterThan(3);
+      expect([...ids].filter((id) => id > 0).length).toBeGreaterThan(3);
       expect(heard.filter((at) => at < began || at > began + 60_000)).toEqual([]);
     },
   );

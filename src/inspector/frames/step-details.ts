@@ -1,5 +1,5 @@
 import type { AnyMachineSnapshot, AnyStateNode, AnyTransitionDefinition, AnyStateMachine } from 'xstate';
-// One that a package manager put there in spite of our range may not have all that is used here.
+// As a whole: an XState older than our range has not all of its functions, and a missing name would fail at the import.
 import * as xstate from 'xstate';
 import { evaluateGuard } from 'xstate/guards';
 import { isEventless, initialOf } from './actors.ts';

@@ -93,7 +93,7 @@ function inCallOrder({ reply }: AgentContext, results: readonly Message[], count
   });
 }
 
-const SECOND_PLAN = 'not run: a reply has one plan.';
+const SECOND_PLAN = 'not run: a reply can hold only one plan';
 const HELD = 'The answer was taken; the calls beside it ran first.';
 const NOT_HELD = 'not used: a call beside it did not succeed. Look at its result, then give the answer again.';
 

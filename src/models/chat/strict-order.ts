@@ -1,7 +1,7 @@
 import type { Message, Part } from '../../actors/model.ts';
 import { digest } from '../../json/digest.ts';
 
-/** Whether a server that takes only strict order would get something else than is there. */
+/** Whether a server that takes only strict order would get the conversation as it is. */
 export function isInStrictOrder(messages: readonly Message[]): boolean {
   // Calls without words are sent with `null` otherwise, which some do not take either.
   return (

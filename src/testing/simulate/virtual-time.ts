@@ -87,7 +87,7 @@ export class VirtualTime {
   #count = 0;
   #random = Math.random;
   readonly #timers = new Map<number, Timer>();
-  /** Whether the simulation began what runs. Before Node 24 that would make every promise dear: there all is taken for begun by it. */
+  /** Knows what the simulation began. Before Node 24 it slows every promise down, so everything counts as begun there. */
   readonly #begun = Number.parseInt(process.versions.node, 10) < 24 ? null : new AsyncLocalStorage<true>();
   readonly #undone: readonly (() => void)[];
 
@@ -169,7 +169,6 @@ export class VirtualTime {
 
   #replaceTimers(): readonly (() => void)[] {
     const before = globalThis.clearTimeout;
-    const { setTimeout: realTimeout, setInterval: realInterval } = globalThis;
     const clear = (handle: unknown): void => {
       const number: unknown = typeof handle === 'object' && handle !== null ? Reflect.get(handle, 'number') : handle;
       if (typeof number === 'number') this.#timers.delete(number);
@@ -177,11 +176,10 @@ export class VirtualTime {
       else if (handle instanceof Object) Reflect.apply(before, undefined, [handle]);
     };
     return [
-      replaced(globalThis, 'setTimeout', (fire: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) =>
-        this.#isOutside() ? realTimeout(fire, ms, ...args) : this.#set(() => fire(...args), ms),
+      this.#virtualize(globalThis, 'setTimeout', (fire: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) =>
+        this.#set(() => fire(...args), ms),
       ),
-      replaced(globalThis, 'setInterval', (fire: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => {
-        if (this.#isOutside()) return realInterval(fire, ms, ...args);
+      this.#virtualize(globalThis, 'setInterval', (fire: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => {
         const handle = new Handle();
         const tick = (): void => {
           arm();
@@ -195,8 +193,7 @@ export class VirtualTime {
     ];
   }
 
-  #replaceClocks(): readonly (() => void)[] {
-    const now = Date.now.bind(Date);
+  #replaceClocks({ now } = Date): readonly (() => void)[] {
     const today = (): number => (this.#isOutside() ? now() : Math.round(this.#wall + this.#now));
     const virtualDate = new Proxy(Date, {
       construct: (target, given: readonly unknown[], made) =>
@@ -204,28 +201,31 @@ export class VirtualTime {
       apply: () => new Date(today()).toString(),
       get: (target, key): unknown => (key === 'now' ? today : Reflect.get(target, key)),
     });
-    return [
-      replaced(globalThis, 'Date', virtualDate),
-      replaced(performance, 'now', () => (this.#isOutside() ? real.now() : this.#now)),
-    ];
+    return [replaced(globalThis, 'Date', virtualDate), this.#virtualize(performance, 'now', () => this.#now)];
   }
 
   #replaceChance(): readonly (() => void)[] {
-    const { random } = Math;
-    const chance = (): number => (this.#isOutside() ? random() : this.#random());
-    const digit = (below: number): number => Math.floor(chance() * below);
+    const digit = (below: number): number => Math.floor(this.#random() * below);
     const bytes = <T>(array: T): T => {
       if (array instanceof Uint8Array) for (let at = 0; at < array.length; at++) array[at] = digit(256);
       return array;
     };
     return [
-      replaced(Math, 'random', chance),
-      replaced(crypto, 'getRandomValues', bytes),
-      replaced(crypto, 'randomUUID', () => {
+      this.#virtualize(Math, 'random', () => this.#random()),
+      this.#virtualize(crypto, 'getRandomValues', bytes),
+      this.#virtualize(crypto, 'randomUUID', () => {
         const hex = Array.from({ length: 32 }, () => digit(16).toString(16)).join('');
         return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20)}`;
       }),
     ];
+  }
+
+  /** Replaces a function for what the simulation began; gives back how to undo it. */
+  #virtualize(owner: object, name: string, virtual: (...args: never[]) => unknown): () => void {
+    const before: unknown = Reflect.get(owner, name);
+    return replaced(owner, name, (...args: readonly unknown[]): unknown =>
+      Reflect.apply(this.#isOutside() && typeof before === 'function' ? before : virtual, owner, args),
+    );
   }
 }
 

@@ -213,3 +213,18 @@ describe('what a provider wants back', () => {
     expect(ofType(same.server.requests[0]?.body, 'thinking')).toHaveLength(2);
   });
 });
+
+test('after a failed tool, an agent hands over what its model takes: Mistral’s get a word of the assistant between', async () => {
+  for (const [model, roles] of [
+    ['devstral-small', ['user', 'assistant', 'tool', 'assistant', 'user']],
+    ['qwen3', ['user', 'assistant', 'tool', 'user']],
+  ] as const) {
+    const { agent, server } = await agentOver(
+      { ...compatible, model: (origin) => Object.assign(compatible.model(origin), { modelId: model }) },
+      [{ calls: [{ id: 'call_a', name: 'look', args: {} }] }, { text: 'Nothing.' }],
+      { tools: [fakeTool('look', [new Error('dark')])] },
+    );
+    expect(await agent.run('What is there?')).toMatchObject({ status: 'answered', result: 'Nothing.' });
+    expect(valuesOf(server.requests[1]?.body, 'role')).toEqual(roles);
+  }
+});
