@@ -230,7 +230,9 @@ describe('time', () => {
       const ends = async (): Promise<readonly string[]> => {
         const all: string[] = [];
         const check = ({ recording }: CheckedRun): void => void all.push(recording());
-        const { failures } = await simulate(clerk, { seeds: [1, 2, 3, 4, 5, 6], check, model: hostileModel() });
+        const roll = tool({ name: 'roll', description: 'Rolls.', effects: 'none', execute: () => Math.random() });
+        const gambler = (given: AgentOptions) => createAgent({ maxSteps: 5, tools: [look, pay, roll], ...given });
+        const { failures } = await simulate(gambler, { seeds: 40, check, model: hostileModel(), recheck: 0 });
         return [...all, ...failures.map(({ reason }) => reason)];
       };
       const quiet = await ends();
