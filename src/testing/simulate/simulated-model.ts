@@ -69,9 +69,12 @@ export function inventingModel(draws: Draws, hostile: HostileMaker): Model {
   return {
     id: 'inventing',
     complete: async (request, io) => {
-      const reply = await inventing.complete(request, io);
-      const said = draws.happens('reply', `${++count}`, 1, `reply ${count} is invented`) ? reply : { content: 'Done.' };
-      return { ...said, usage: { inputTokens: 40, outputTokens: 10, totalTokens: 50 } };
+      const isInvented = draws.happens('reply', `${++count}`, 1, `reply ${count} is invented`);
+      const reply = await inventing.complete(request, isInvented ? io : { ...io, onToken: () => undefined });
+      return {
+        ...(isInvented ? reply : { content: 'Done.' }),
+        usage: { inputTokens: 40, outputTokens: 10, totalTokens: 50 },
+      };
     },
   };
 }

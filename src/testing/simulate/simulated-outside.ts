@@ -221,10 +221,11 @@ export class Outside {
   }
 
   /** A tool goes, or those that have gone come back. */
-  #changeTools({ tools, options: { children = [] } }: SimulatedAgent, at: number): void {
+  #changeTools({ tools, options: { children = [], skills = [] } }: SimulatedAgent, at: number): void {
     if (this.#removed.length > 0) return this.end();
-    // A child that is registered again would be a tool like any other.
-    const list = tools.list().filter(({ name }) => !children.some((child) => child.name === name));
+    // What is registered again is a tool like any other, without what a child or a skill gave it.
+    const recovers = skills.flatMap((skill) => (skill.onError === undefined ? [] : skill.tools));
+    const list = tools.list().filter(({ name }) => ![...children, ...recovers].some((one) => one.name === name));
     const tool = list[this.#options.draws.below(`tool ${at}`, list.length)];
     if (tool === undefined || !tools.remove(tool.name)) return;
     this.#gone = { tool: tool.name, at };

@@ -119,7 +119,8 @@ class OneRun {
     this.#outside.judgeSaid(this.#store.recording());
     if (result !== null) await this.#outside.settle(this.#run, result);
     this.#servers?.close();
-    const left = result === null ? null : await this.#leftovers.left(result.reason, this.#draws.drawn);
+    const why = result?.error?.code === 'timeout' ? 'timeout' : (result?.reason ?? null);
+    const left = why === null ? null : await this.#leftovers.left(why, this.#draws.drawn);
     if (left !== null) this.#wrong('left behind', left);
     return {
       seed: this.#draws.seed,

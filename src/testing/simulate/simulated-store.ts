@@ -172,7 +172,7 @@ export class SimulatedStore implements JournalStore {
       next: async () => {
         const entry = await inner.next();
         if (entry?.t === 'timer') this.timers.delete(entry.id);
-        if (entry !== null && 'id' in entry) work.delivered(entry.id);
+        if (entry?.t === 'outcome' || entry?.t === 'timer') work.delivered(entry.id);
         return entry;
       },
     };

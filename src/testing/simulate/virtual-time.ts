@@ -266,8 +266,8 @@ export class Leftovers {
   }
 
   /**
-   * What still keeps the process alive, or listens to it, when a run has ended for a reason; null for nothing. Where a tool
-   * was stopped in its work, or a process ended, something is always left.
+   * What still keeps the process alive, or listens to it, when a run has ended for a reason; null for nothing. Where a
+   * function was stopped in its work, or a process ended, something is always left.
    */
   async left(reason: string, drawn: readonly Drawn[]): Promise<string | null> {
     await this.#finishTurn();

@@ -80,6 +80,9 @@ function settled(one: Happening, before: Story, { shown, output, story }: Situat
   return isAsked ? null : 'an answer was not shown to the code that checks it';
 }
 
+/** Each has one of these. */
+const ENVELOPE = ['tool', 'plan', 'answer'];
+
 const WITHHELD: ReadonlySet<string> = new Set(['refusal', 'content_filter', 'content-filter', 'length']);
 
 /** An ending for which it was too early, or before which a turn was announced that never came. */
@@ -130,6 +133,8 @@ function given(
     return { answer: { fits: issuesOf(first.arguments ?? null, schema).length === 0 }, others };
   if (calls.length > 0) return { answer: null, others };
   const value = parsedText(textAt(reply, 'content'));
+  // The envelope of the JSON mode, not an answer that happens to have its members.
+  if (isJsonObject(value) && ENVELOPE.some((key) => Object.hasOwn(value, key))) return { answer: null, others: 0 };
   return { answer: value === undefined ? null : { fits: issuesOf(value, spec.schema).length === 0 }, others: 0 };
 }
 

@@ -1,7 +1,6 @@
 import { digest } from '../../../json/digest.ts';
 import type { ToolsChanged } from '../../../machines/contract/agent-setup.ts';
 import { changeBelow } from '../../../machines/tool-call/delegation.ts';
-import { checkArguments } from '../../../parsing/calls/arguments.ts';
 import { type Json, isJsonObject } from '../../../json/json.ts';
 import { type ToolSpec, heldTo, permissionOf } from '../../../tools/spec.ts';
 import {
@@ -17,7 +16,7 @@ import {
 } from '../walk/story.ts';
 import { type Law, type Situation, news } from './law.ts';
 import { isAgent, isLlmCall, isToolCall } from '../walk/explored-run.ts';
-import { eachRun, toolsAt } from './running-tools.ts';
+import { eachRun, fitsSchema, toolsAt } from './running-tools.ts';
 
 /** What may run at all, an agent below included. */
 export const permission: Law = {
@@ -145,7 +144,7 @@ function askedWrongly({ effect }: Extract<Happening, { kind: 'started' }>, spec:
   if (permissionOf(spec) !== 'ask') return `a person was asked about '${spec.name}', which does not need it`;
   if (facts.approved) return `a person was asked twice about the same call of '${spec.name}'`;
   const args = argsOf(effect.request);
-  if (!isJsonObject(args) || !checkArguments(args, spec.inputSchema).ok || facts.rejected)
+  if (!isJsonObject(args) || !fitsSchema(args, spec, facts) || facts.rejected)
     return `a person was asked about arguments that '${spec.name}' does not take`;
   return spec.checkedByCode && digest(facts.accepted) !== digest(args)
     ? `a person was asked about arguments that the check of '${spec.name}' has not seen`

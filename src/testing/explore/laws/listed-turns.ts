@@ -59,10 +59,11 @@ export function listedAskedWrongly({
   if (error === null) return 'the model was asked again after it had replied';
   if (counted(earlier) >= Math.max(maxAttempts, models.length))
     return `a model was asked after ${counted(earlier)} failed attempts over all models`;
-  if (isRefused(error)) return `another model was asked after ${error.code}, which none can cure`;
   const isSame = one.model === before.model;
   if (error.code === 'no-native-tools' && before.mode === 'native')
     return isSame && one.mode === 'json' ? null : 'a server that refuses tools was not asked without them';
+  if (isRefused(error) && error.code !== 'context-overflow')
+    return `another model was asked after ${error.code}, which none can cure`;
   if (error.code === 'context-overflow') {
     if (isSame) return before.shortenable ? null : 'a conversation that was too long was sent again as it was';
     return isLarger(models, one.model, before.model)

@@ -52,7 +52,10 @@ function askedWrongly(turn: Turn, maxAttempts: number, models: readonly RankedMo
   const before = errors.at(-1);
   if (before === undefined) return 'the model was asked again after it had replied';
   if (counted(errors, modes) >= maxAttempts) return `the model was asked again after ${maxAttempts} failed attempts`;
-  if (isHopeless(before)) return `the model was asked again after ${before.code}, which another try cannot cure`;
+  // What is sent without tools, or shortened, is not the same again.
+  const isOther = before.code === 'no-native-tools' || before.code === 'context-overflow';
+  if (!isOther && isHopeless(before))
+    return `the model was asked again after ${before.code}, which another try cannot cure`;
   if (before.code === 'no-native-tools' && modes.at(-1) !== 'json')
     return 'a server that refuses tools was asked with tools again';
   const { retryAfterMs } = isJsonObject(before.data) ? before.data : {};

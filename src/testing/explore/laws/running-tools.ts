@@ -72,12 +72,18 @@ const soundRun = eachRun(({ spec, name, args, path, facts }, { actors }) => {
   const owner = actors.find((actor) => actor.path === path)?.snapshot;
   if (owner !== undefined && isToolCall(owner) && owner.context.request.unreadable !== null)
     return `'${name}' ran with arguments that could not be read or were cut off`;
-  if (!checkArguments(args, spec.inputSchema).ok) return `'${name}' ran with arguments that do not fit its schema`;
+  if (!fitsSchema(args, spec, facts)) return `'${name}' ran with arguments that do not fit its schema`;
   if (!spec.checkedByCode) return null;
   if (facts.rejected) return `'${name}' ran with arguments that its own check had rejected`;
   if (digest(facts.accepted) !== digest(args)) return `'${name}' ran with arguments that its own check has not seen`;
   return null;
 });
+
+/** Whether arguments fit a tool's schema. What its own check has made of those that do is the check's affair. */
+export function fitsSchema(args: JsonObject, spec: ToolSpec, { accepted, checked }: CallFacts): boolean {
+  const read = accepted !== null && isJsonObject(checked) ? checked : args;
+  return checkArguments(read, spec.inputSchema).ok;
+}
 
 /** How often it may run. */
 export const onceIsOnce: Law = {

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json } from '../../../json/json.ts';
-import { type Story, begins, isOwnMove, isOwnTurn, textAt, wasHandedOver } from '../walk/story.ts';
+import { type Story, begins, isOwnCheck, isOwnMove, isOwnTurn, textAt, wasHandedOver } from '../walk/story.ts';
 import { issuesOf } from '../../../parsing/schema/fit.ts';
 import type { Law } from './law.ts';
 
@@ -82,10 +82,17 @@ export const fittingOutput: Law = {
     if (value === undefined) return output.success ? 'success was claimed without an answer' : null;
     if (output.status !== 'answered' && output.status !== 'stopped')
       return `an answer stands beside the status ${output.status}`;
-    const [issue] = issuesOf(value, schema);
+    const [issue] = issuesOf(acceptedValue(story) ?? value, schema);
     return issue === undefined ? null : `the answer does not fit its schema: ${issue.path} ${issue.message}`;
   },
 };
+
+/** What code accepted as the answer, before it made anything of it; undefined: it accepted none. */
+function acceptedValue(story: Story): Json | undefined {
+  const check = story.findLast(isOwnCheck);
+  const isAccepted = check?.out.ok === true && isJsonObject(check.out.value) && check.out.value.ok === true;
+  return isAccepted && isJsonObject(check.effect.request) ? check.effect.request.value : undefined;
+}
 
 /** What the model receives before it is asked again. */
 export const oneResult: Law = {
@@ -188,6 +195,8 @@ function turnsAfter(story: Story, maxTokens: number | null): number {
   for (const one of story)
     if (one.kind === 'settled' && one.out.ok) spent += tokensOf(one.out.value);
     else if (isOwnMove(one) && one.to === 'PLANNING.ASKING' && maxTokens !== null && spent >= maxTokens) turns += 1;
+    // What a person says meanwhile voids the turn.
+    else if (isOwnMove(one) && one.event === 'message.steered' && one.to !== one.from) turns = Math.max(0, turns - 1);
   return turns;
 }
 

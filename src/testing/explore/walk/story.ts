@@ -63,6 +63,11 @@ export function isOwnTurn(one: Happening): one is Settled {
   return one.kind === 'settled' && one.effect.name === 'callLlm' && isOwn(ownerOf(one.effect));
 }
 
+/** True where code has checked the answer of the run itself. */
+export function isOwnCheck(one: Happening): one is Settled {
+  return one.kind === 'settled' && one.effect.name === 'checkOutput' && isOwn(ownerOf(one.effect));
+}
+
 /** True where the task was handed over to another agent: how that ended is how the run ended. */
 export function wasHandedOver(story: Story): boolean {
   return story.some((one) => isOwnMove(one) && one.to === 'ERROR_RECOVERY.HANDING_OVER');
@@ -98,6 +103,8 @@ export interface CallFacts {
   readonly always: 'no' | 'said' | 'kept';
   /** What was answered last, `failed` where asking did; null if there was no answer. */
   readonly answer: string | null;
+  /** The arguments that the tool's own check was given last; null where it was asked nothing. */
+  readonly checked: Json;
   /** The arguments that the tool's own check gave back; null when it has not accepted any. */
   readonly accepted: Json;
   /** The tool's own check has rejected what stands now. */
@@ -117,6 +124,7 @@ const NOTHING: CallFacts = {
   edited: null,
   always: 'no',
   answer: null,
+  checked: null,
   accepted: null,
   rejected: false,
   asked: [],
@@ -152,6 +160,7 @@ function factsAfterAnswer(facts: CallFacts, event: OutsideEvent): CallFacts {
 function factsAtStart(facts: CallFacts, leaf: string, request: Json): CallFacts {
   if (leaf === 'callTool') return { ...facts, runs: facts.runs + 1, latest: null };
   if (leaf === 'askApproval' && isJsonObject(request)) return { ...facts, askedAbout: request.args ?? null };
+  if (leaf === 'checkArgs' && isJsonObject(request)) return { ...facts, checked: request.args ?? null };
   if (leaf === 'rememberPermission') return { ...facts, always: 'kept' };
   if (leaf === 'runFixer' && isJsonObject(request))
     return { ...facts, asked: [...facts.asked, textAt(request, 'ask')] };
