@@ -224,5 +224,5 @@ function namesTools(error: ServerError, field: string | undefined): boolean {
 function isUnexplained(refusal: RefusedRequest, error: ServerError, status: number, code: ModelErrorCode): boolean {
   if (error.param !== undefined) return false;
   if (status === 500) return code === 'server-error' && refusal.headers?.get('server') === 'llama.cpp';
-  return (code === 'bad-request' && status !== 413 && REFUSALS.includes(status)) || status === 501;
+  return (code === 'bad-request' && REFUSALS.includes(status)) || status === 501;
 }

@@ -12,8 +12,16 @@ export interface ReplyCollector {
   reply(): ModelReply;
 }
 
-/** The finish reasons of a reply that failed half-way: Mistral's and OpenRouter's, vLLM's, DeepSeek's. */
-const GIVEN_UP: ReadonlySet<string> = new Set(['error', 'abort', 'insufficient_system_resource']);
+/** The finish reasons of a reply that failed half-way: Mistral's and OpenRouter's, vLLM's, DeepSeek's, GLM's. */
+const GIVEN_UP: ReadonlySet<string> = new Set(['error', 'abort', 'insufficient_system_resource', 'network_error']);
+
+/** Words of Mistral, GLM and Gemini for what others say otherwise. */
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['model_length', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['sensitive', 'content_filter'],
+  ['function_call_filter', 'malformed-tool-call'],
+]);
 
 /** Makes a collector. `onToken` receives every piece of the reply as it arrives. */
 export function createReplyCollector(onToken?: (token: ModelToken) => void): ReplyCollector {
@@ -60,9 +68,11 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
       const message = choice['delta'] ?? choice['message'];
       if (isJsonObject(message)) addMessage(message, message !== choice['delta']);
       else if (typeof choice['text'] === 'string') addText('text', choice['text']);
-      const reason = choice['finish_reason'];
-      // Mistral's word where the context is full.
-      if (typeof reason === 'string' && reason !== '') finishReason = reason === 'model_length' ? 'length' : reason;
+      // Moonshot's place.
+      usage = readUsage(choice['usage']) ?? usage;
+      // Gemini gives details behind a colon.
+      const [reason = ''] = firstText(choice['finish_reason']).split(':');
+      if (reason !== '') finishReason = REASONS.get(reason) ?? reason;
     },
     isFinished: () => finishReason !== undefined,
     reply() {
@@ -70,7 +80,7 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
       if (finishReason !== undefined && GIVEN_UP.has(finishReason))
         throw new ModelError('server-error', `The reply ended with '${finishReason}'.`);
       const toolCalls = calls.calls();
-      const kept = toolCalls.length === 0 ? undefined : state.data();
+      const kept = toolCalls.length === 0 ? undefined : state.data(text.join(''));
       // OpenAI's own servers say `stop`, and leave it to the field `refusal`.
       const ended = isRefusal ? 'refusal' : finishReason;
       return {
@@ -264,7 +274,9 @@ function isWhole(args: string | JsonObject): boolean {
 /** An id that an earlier call of the reply has already is left out: results could not be told apart. */
 function finished(open: readonly OpenCall[]): ReplyCalls {
   const taken = new Set<string>();
-  return open.map(({ id, name, args }) => {
+  return open.map(({ id, name: written, args }) => {
+    // Marks of gpt-oss that its server has overlooked.
+    const name = written.replace(/(?<=.)<\|.*/s, '');
     if (id === undefined || taken.has(id)) return { name, arguments: args };
     taken.add(id);
     return { id, name, arguments: args };

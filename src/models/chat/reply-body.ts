@@ -108,8 +108,10 @@ export class ReplyBodyReader {
 }
 
 function isErrorBody(value: JsonObject): boolean {
-  const { error } = value;
-  const hasError = isJsonObject(error) || (typeof error === 'string' && error !== '');
+  const { error, base_resp: base } = value;
+  // MiniMax's, which is in its good replies too.
+  const isBad = isJsonObject(base) && (base['status_code'] ?? 0) !== 0;
+  const hasError = isBad || isJsonObject(error) || (typeof error === 'string' && error !== '');
   return hasError || value['object'] === 'error' || value['type'] === 'error';
 }
 
