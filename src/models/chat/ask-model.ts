@@ -188,6 +188,7 @@ function learnFromRefusal(
   sent: EncodedRequest,
   { request, memory, mayReorder }: Refused,
 ): Lesson {
+  if (refusal.isLate === true) return { kind: 'failed' };
   const error = readServerError(refusal.body);
   const status = statusOf(refusal, error);
   const field = blamedField(error);

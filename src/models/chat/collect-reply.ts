@@ -1,4 +1,5 @@
 import { ModelError, type ModelReply, type ModelToken, type ReplyStats, type Usage } from '../../actors/model.ts';
+import { memberOf } from '../../actors/retry-after.ts';
 import { createStateCollector } from './returned-state.ts';
 import { isJsonObject, type JsonObject, parsedText } from '../../json/json.ts';
 
@@ -122,12 +123,12 @@ function readUsage(value: unknown): Usage | undefined {
   const outputTokens = typeof output === 'number' ? output : 0;
   const totalTokens = typeof total === 'number' ? total : inputTokens + outputTokens;
   const cached = firstCount(
-    detailOf(value['prompt_tokens_details'], 'cached_tokens'),
+    memberOf(value['prompt_tokens_details'], 'cached_tokens'),
     value['prompt_cache_hit_tokens'],
     value['cached_tokens'],
   );
   const reasoning = firstCount(
-    detailOf(value['completion_tokens_details'], 'reasoning_tokens'),
+    memberOf(value['completion_tokens_details'], 'reasoning_tokens'),
     value['reasoning_tokens'],
   );
   return {
@@ -137,10 +138,6 @@ function readUsage(value: unknown): Usage | undefined {
     ...(cached === undefined ? {} : { cachedInputTokens: cached }),
     ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
   };
-}
-
-function detailOf(details: unknown, name: string): unknown {
-  return isJsonObject(details) ? details[name] : undefined;
 }
 
 /** OpenAI's place for a figure first, then DeepSeek's and Moonshot's. */

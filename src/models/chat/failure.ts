@@ -1,7 +1,7 @@
 import { ModelError, type ModelErrorCode } from '../../actors/model.ts';
 import { endpointText, howToSetKey, type Endpoint, secretKey } from '../endpoint/endpoint.ts';
 import { memberOf, readRetryAfter } from '../../actors/retry-after.ts';
-import { isJsonObject, type Json, parsedText } from '../../json/json.ts';
+import { isJsonObject, type JsonObject, parsedText } from '../../json/json.ts';
 
 /** What a request was about, for the text of its failure. */
 export interface RequestContext {
@@ -23,6 +23,8 @@ export interface RefusedRequest {
   readonly headers: ResponseHeaders | undefined;
   /** JSON where it is JSON, else its text. */
   readonly body: unknown;
+  /** It came after the beginning of a reply: its reason is not the request's form. */
+  readonly isLate?: boolean;
 }
 
 const OVERFLOW_CODES = ['context_length_exceeded', 'exceed_context_size_error', 'context_window_exceeded', '1261'];
@@ -209,8 +211,8 @@ const MAX_MESSAGE = 600;
 /** Reads an error body in any of the forms in use: OpenAI's, Ollama's, vLLM's, FastAPI's, Gemini's list, plain text. */
 export function readServerError(body: unknown): ServerError {
   const outer = Array.isArray(body) ? body[0] : body;
-  const inner: unknown = isJsonObject(outer) ? (outer['error'] ?? outer['base_resp'] ?? outer) : outer;
-  if (!isJsonObject(inner)) return emptyError(typeof inner === 'string' ? inner : '');
+  const said: unknown = isJsonObject(outer) ? (outer['error'] ?? outer['base_resp'] ?? outer) : outer;
+  const inner: JsonObject = isJsonObject(said) ? said : { message: textOf(said) ?? '' };
   const code = wordOf(inner['code'] ?? inner['status_code']);
   const isStatus = code !== undefined && /^[1-5]\d\d$/.test(code);
   const facts = [inner['details'], inner['metadata']].flat().filter((fact) => isJsonObject(fact));
@@ -218,11 +220,13 @@ export function readServerError(body: unknown): ServerError {
   // What the provider behind a router said.
   const raw = fact('raw') ?? '';
   const behind = raw === '' ? undefined : readServerError(parsedText(raw) ?? raw);
+  const narrower = textOf(memberOf(inner['innererror'] ?? inner['inner_error'], 'code'));
+  const flagged = fact('flagged_input') === undefined ? undefined : 'content_filter';
   const waits = Number.parseFloat(fact('retryDelay') ?? '');
   return {
     message: shortened([messageOf(inner), behind?.message].filter(Boolean).join(': ')),
     code: isStatus ? undefined : code,
-    innerCode: innerCodeOf(inner['innererror'] ?? inner['inner_error']) ?? innerCodeIn(fact) ?? behind?.code,
+    innerCode: narrower ?? fact('error_type') ?? fact('reason') ?? flagged ?? behind?.code,
     type: wordOf(inner['type']),
     param:
       wordOf(inner['param']) ?? fieldOfDetail(inner['detail'] ?? memberOf(inner['message'], 'detail')) ?? behind?.param,
@@ -232,22 +236,12 @@ export function readServerError(body: unknown): ServerError {
   };
 }
 
-/** OpenRouter's, Google's; text that OpenRouter's moderation has flagged. */
-function innerCodeIn(fact: (name: string) => string | undefined): string | undefined {
-  return fact('error_type') ?? fact('reason') ?? (fact('flagged_input') === undefined ? undefined : 'content_filter');
-}
-
 /** The request's top-level field that the error names, such as `stream_options` for `stream_options.include_usage`. */
 export function blamedField(error: ServerError): string | undefined {
   return error.param?.split(/[.[]/, 1)[0];
 }
 
-function emptyError(message: string): ServerError {
-  const nothing = { code: undefined, innerCode: undefined, type: undefined, param: undefined, status: undefined };
-  return { message: shortened(message), ...nothing, failedGeneration: undefined, retryAfterMs: undefined };
-}
-
-function messageOf(error: { readonly [key: string]: Json }): string {
+function messageOf(error: JsonObject): string {
   const said = error['message'] ?? error['detail'] ?? error['error'] ?? error['status_msg'];
   if (typeof said === 'string') return said;
   return said === undefined || said === null ? '' : JSON.stringify(said);
@@ -255,13 +249,8 @@ function messageOf(error: { readonly [key: string]: Json }): string {
 
 /** FastAPI's form: `detail: [{ loc: ['body', 'stream_options'], … }]`. */
 function fieldOfDetail(detail: unknown): string | undefined {
-  const first: unknown = Array.isArray(detail) ? detail[0] : undefined;
-  const place = isJsonObject(first) ? first['loc'] : undefined;
+  const place = memberOf(Array.isArray(detail) ? detail[0] : undefined, 'loc');
   return Array.isArray(place) && place[0] === 'body' ? textOf(place[1]) : undefined;
-}
-
-function innerCodeOf(value: unknown): string | undefined {
-  return isJsonObject(value) ? textOf(value['code']) : undefined;
 }
 
 function textOf(value: unknown): string | undefined {

@@ -54,8 +54,8 @@ export function withOwnState(reply: ModelReply, { id, reasoning }: StateSending)
   if (reply.providerState === undefined) return reply;
   const { providerState, ...rest } = reply;
   if (!isJsonObject(providerState?.data)) return rest;
-  const { message, ...always } = providerState.data;
-  const data: JsonObject = { ...(reasoning && message !== undefined ? { message } : {}), ...always };
+  const { message: _message, ...always } = providerState.data;
+  const data = reasoning ? providerState.data : always;
   return Object.keys(data).length === 0 ? rest : { ...rest, providerState: { model: id, data } };
 }
 
@@ -144,18 +144,17 @@ function joined(before: readonly Json[], more: readonly Json[]): readonly Json[]
       isJsonObject(last) &&
       piece['type'] === last['type'] &&
       (piece['type'] === 'thinking'
-        ? firstSign(last) === ''
-        : typeof piece['index'] === 'number' && piece['index'] === last['index'] && isSameId(piece, last));
+        ? !isSigned(last)
+        : typeof piece['index'] === 'number' &&
+          piece['index'] === last['index'] &&
+          (piece['id'] ?? last['id']) === (last['id'] ?? piece['id']));
     if (continues) list[list.length - 1] = grown(last, piece);
     else list.push(piece);
   }
   return list;
 }
 
-const firstSign = ({ signature }: JsonObject): Json => signature ?? '';
-
-const isSameId = (piece: JsonObject, last: JsonObject): boolean =>
-  (piece['id'] ?? last['id']) === (last['id'] ?? piece['id']);
+const isSigned = ({ signature }: JsonObject): boolean => (signature ?? '') !== '';
 
 const GROWING: readonly string[] = ['text', 'summary', 'data', 'thinking'];
 
@@ -164,7 +163,7 @@ function grown(before: JsonObject, piece: JsonObject): JsonObject {
   for (const [name, value] of Object.entries(piece)) {
     const known = before[name];
     // Some say the whole again with the signature.
-    if (name === 'thinking' && value === known && firstSign(piece) !== '') continue;
+    if (name === 'thinking' && value === known && isSigned(piece)) continue;
     if (GROWING.includes(name) && typeof known === 'string' && typeof value === 'string') after[name] = known + value;
     else if (value !== null) after[name] = value;
   }
