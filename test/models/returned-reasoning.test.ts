@@ -140,6 +140,14 @@ describe('reasoning', () => {
     expect(valuesAt(first.turns(2), 'reasoning_content')).toEqual([THOUGHT, undefined]);
   });
 
+  test('DeepSeek refuses what its model has said without reasoning: it gets an empty one, its own answers too', async () => {
+    const thinking = { reasoning: THOUGHT, content: 'Hello.' };
+    const { agent, turns } = await asked([thinking, 'Bye.'], hosted('deepseek', 'deepseek-v4-pro'));
+    await agent.run('Hi.');
+    expect(await agent.run('Bye.')).toMatchObject({ result: 'Bye.' });
+    expect(turns(1)).toEqual([{ role: 'assistant', content: 'Hello.', reasoning_content: '' }]);
+  });
+
   test('DeepSeek refuses calls without reasoning: those of other models get an empty one', async () => {
     const first = await asked(
       [{ ...calling, reasoning: undefined }, 'Done.'].map((item) => item as Scripted),
@@ -149,7 +157,7 @@ describe('reasoning', () => {
     const { history } = first.agent;
     const deepseek = await asked(['Hello.'], hosted('deepseek', 'deepseek-reasoner'), { history });
     await deepseek.agent.run('Who are you?');
-    expect(valuesAt(deepseek.turns(0), 'reasoning_content')).toEqual(['', undefined]);
+    expect(valuesAt(deepseek.turns(0), 'reasoning_content')).toEqual(['', '']);
     const elsewhere = await asked(['Hello.'], on('deepseek-reasoner'), { history });
     await elsewhere.agent.run('Who are you?');
     expect(valuesAt(elsewhere.turns(0), 'reasoning_content')).toEqual([undefined, undefined]);

@@ -133,8 +133,9 @@ async function lastFailure(
   const { connection, name: model, memory } = to;
   const offered = refusal.status === 404 ? await connection.offered(sent.signal) : noModels;
   // Routers answer 404 if none of their servers supports tools, although they know the model.
-  if (sent.withTools && memory.tools !== 'works' && offered?.includes(model) === true)
-    return noTools(to, refusal, false);
+  // OpenRouter's names may have a way of routing behind them, as `:nitro`.
+  const isOffered = offered?.some((name) => name === model || name === model.replace(/:[^:/]+$/, '')) === true;
+  if (sent.withTools && memory.tools !== 'works' && isOffered) return noTools(to, refusal, false);
   const error = failureOf(refusal, { endpoint: connection.endpoint, model, offered });
   if (!sent.withTools && PLAIN_REFUSALS.includes(error.code)) forgetDoubt(memory);
   return error;
@@ -169,6 +170,8 @@ type Lesson =
   | { readonly kind: 'failed' };
 
 const REFUSALS = [400, 404, 422, 501];
+const LIMITS = ['max_tokens', 'max_completion_tokens'];
+const isLimit = (field: string): boolean => LIMITS.includes(field);
 const TOOL_FIELDS = ['tools', 'tool_choice', 'functions'];
 const TOOL_CODES = /^(?:unsupported_tools?|tools?(?:_use|_calls?|_calling)?_(?:not_supported|unsupported))$/;
 
@@ -191,7 +194,9 @@ function learnFromRefusal(
   if (refusal.isLate === true) return { kind: 'failed' };
   const error = readServerError(refusal.body);
   const status = statusOf(refusal, error);
-  const field = blamedField(error);
+  const blamed = blamedField(error);
+  // Whichever of its two names was sent.
+  const field = blamed !== undefined && isLimit(blamed) ? sent.optional.find(isLimit) : blamed;
   const code = codeOf(status, error);
 
   if (REFUSALS.includes(status)) {

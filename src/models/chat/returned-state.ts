@@ -23,15 +23,18 @@ const NEED_REASONING = [
   /gpt-oss/i,
 ];
 
-/** Hosts that refuse a call in the history whose reasoning is missing: there an empty one replaces what is not known. */
+/** Hosts that refuse a history in which reasoning is missing: there an empty one replaces what is not known. */
 const REFUSE_WITHOUT = /^api\.(?:deepseek\.com|moonshot\.(?:ai|cn)|kimi\.com)$/;
+
+/** What replaces it. */
+export const NO_REASONING = { reasoning_content: '' };
 
 /** How a model's state is sent. */
 export interface StateSending {
   /** The model's id: what belongs to another is left out. */
   readonly id: string;
   readonly reasoning: boolean;
-  /** Calls without reasoning get an empty one. */
+  /** What is without reasoning gets an empty one. */
   readonly fills: boolean;
   /** Calls without a signature get the one that stands for none. */
   readonly signs: boolean;
@@ -72,7 +75,7 @@ export function wireState(
   return {
     message: {
       ...fields,
-      ...(filled ? { reasoning_content: '' } : {}),
+      ...(filled ? NO_REASONING : {}),
       ...(blocks === undefined ? {} : { thinking_blocks: blocks }),
     },
     calls: toolCalls.map((_, index) => {
