@@ -122,13 +122,30 @@ overEachTransport(() => {
     expect(await agent.run('Hi.')).toMatchObject({ result: 'Hi.', usage: { inputTokens: 3, outputTokens: 2 } });
   });
 
-  test.each([true, false])(
-    'a mark that has got into the name of a call is none of it (streamed: %s)',
-    async (streaming) => {
-      const call = { toolCalls: [{ id: 'a', name: 'look<|channel|>commentary', arguments: {} }] };
-      const look = fakeTool('look', ['a cat']);
-      const { agent } = await agentOn([call, 'A cat.'], { tools: [look], streaming });
+  test.each([
+    'look<|channel|>commentary',
+    'functions.look',
+    'functions.look:0',
+    'default_api:look',
+    'default_api.look',
+  ])('what a model writes around the name of a tool is none of it: %s', async (name) => {
+    for (const streaming of [true, false]) {
+      const call = { toolCalls: [{ id: 'a', name, arguments: {} }] };
+      const { agent, server } = await agentOn([call, 'A cat.'], { tools: [fakeTool('look', ['a cat'])], streaming });
       expect(await agent.run('Look.')).toMatchObject({ result: 'A cat.', toolsUsed: ['look'], errorHistory: [] });
-    },
-  );
+      expect(server.requests[1]?.text).toContain('"name":"look","arguments":"{}"');
+    }
+  });
+
+  test('a name that a tool has is its own, whatever is around it, and a strange one stays strange', async () => {
+    const calls = ['functions.look', 'functions.see', '<|see|>', 'look.functions'];
+    const toolCalls = calls.map((name, index) => ({ id: `a${index}`, name, arguments: {} }));
+    const tools = [fakeTool('functions.look', ['a dog']), fakeTool('look', ['a cat'])];
+    const { agent } = await agentOn([{ toolCalls }, 'A dog.'], { tools });
+    const { toolsUsed, errorHistory } = await agent.run('Look.');
+    expect([toolsUsed, errorHistory.map(({ code }) => code)]).toEqual([
+      ['functions.look'],
+      Array(3).fill('unknown-tool'),
+    ]);
+  });
 });

@@ -141,13 +141,15 @@ async function lastFailure(
   return error;
 }
 
+/** What gpt-oss, Kimi and Gemini write around the name of a tool, where a server overlooks it. */
+const AROUND_NAME = /^(?:functions|default_api)[.:]|(?<=.)<\|.*|:\d+$/gs;
+
 /** The calls of a reply by the names that the tools have, not by those under which they were sent. */
 export function withOwnNames(reply: ModelReply, { tools = [] }: ModelRequest): ModelReply {
-  const renamed = reply.toolCalls === undefined ? [] : tools.filter(({ name }) => sentName(name) !== name);
-  if (reply.toolCalls === undefined || renamed.length === 0) return reply;
-  const own = ({ name: sent }: { readonly name: string }) =>
-    renamed.find(({ name }) => sentName(name) === sent)?.name ?? sent;
-  return { ...reply, toolCalls: reply.toolCalls.map((call) => ({ ...call, name: own(call) })) };
+  if (reply.toolCalls === undefined) return reply;
+  const own = (sent: string) => tools.find(({ name }) => name === sent || sentName(name) === sent)?.name;
+  const named = (sent: string) => own(sent) ?? own(sent.replace(AROUND_NAME, '')) ?? sent;
+  return { ...reply, toolCalls: reply.toolCalls.map((call) => ({ ...call, name: named(call.name) })) };
 }
 
 function withWarnings(reply: ModelReply, news: readonly string[]): ModelReply {

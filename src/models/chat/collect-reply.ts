@@ -240,7 +240,7 @@ function indexOf(index: unknown): number | undefined {
 function findCall(open: readonly OpenCall[], piece: Piece): OpenCall | undefined {
   const candidate =
     piece.index !== undefined
-      ? (open.findLast((call) => call.index === piece.index) ?? begunWithoutIndex(open, piece))
+      ? (open.findLast((call) => call.index === piece.index) ?? begunOtherwise(open, piece))
       : piece.id !== undefined
         ? open.findLast((call) => call.id === piece.id)
         : open.at(-1);
@@ -251,10 +251,10 @@ function findCall(open: readonly OpenCall[], piece: Piece): OpenCall | undefined
   return isWhole(candidate.args) ? undefined : candidate;
 }
 
-/** The latest call, if it has no number yet and the piece is neither named nor another's: its first piece may lack what later ones have. */
-function begunWithoutIndex(open: readonly OpenCall[], { id, name }: Piece): OpenCall | undefined {
+/** The latest call, if the piece is neither named nor another's: its first piece may lack the number of later ones, or have another. */
+function begunOtherwise(open: readonly OpenCall[], { id, name }: Piece): OpenCall | undefined {
   const last = open.at(-1);
-  return last?.index === undefined && name === '' && (id ?? last?.id) === last?.id ? last : undefined;
+  return name === '' && (id ?? last?.id) === last?.id ? last : undefined;
 }
 
 function begin(open: OpenCall[], { index, id }: Piece): OpenCall {
@@ -271,9 +271,7 @@ function isWhole(args: string | JsonObject): boolean {
 /** An id that an earlier call of the reply has already is left out: results could not be told apart. */
 function finished(open: readonly OpenCall[]): ReplyCalls {
   const taken = new Set<string>();
-  return open.map(({ id, name: written, args }) => {
-    // Marks of gpt-oss that its server has overlooked.
-    const name = written.replace(/(?<=.)<\|.*/s, '');
+  return open.map(({ id, name, args }) => {
     if (id === undefined || taken.has(id)) return { name, arguments: args };
     taken.add(id);
     return { id, name, arguments: args };
