@@ -107,9 +107,11 @@ overEachTransport(() => {
     expect((await eventsOf(run)).filter(({ type }) => type === 'warning')).toEqual([]);
     expect((await run).error).toMatchObject({ code: 'bad-request' });
     expect(await agent.run('Hi.')).toMatchObject({ status: 'answered', result: 'Here.' });
-    expect(server.requests.map(({ body }) => [body['tools'] !== undefined, body['stream_options']])).toEqual(
-      Array(2).fill([true, { include_usage: true }]),
-    );
+    const sent = [true, { include_usage: true }];
+    expect(server.requests.map(({ body }) => [body['tools'] !== undefined, body['stream_options']])).toEqual([
+      sent,
+      sent,
+    ]);
   });
 
   test.each([true, false])('tokens that are counted within the choice count (streamed: %s)', async (streaming) => {

@@ -82,7 +82,7 @@ function readModel(entry: JsonObject): ListedModel | readonly [] {
   return {
     id,
     loaded: state === 'loaded',
-    chats: !marked && !NO_CHAT_LABELS.includes(String(entry['type'])) && !NO_CHAT.test(id),
+    chats: !marked && !NO_CHAT_LABELS.includes(textOf(entry['type']) ?? '') && !NO_CHAT.test(id),
   };
 }
 
