@@ -41,6 +41,9 @@ overEachTransport(() => {
     ['model_context_window_exceeded', 'stopped', 'length'],
     ['sensitive', 'failed', 'content-filter'],
     ['content_filter: RECITATION', 'failed', 'content-filter'],
+    ['MAX_TOKENS', 'stopped', 'length'],
+    ['SAFETY', 'failed', 'content-filter'],
+    ['STOP', 'answered', 'answer'],
     ['eos', 'answered', 'answer'],
   ])('an answer that a server ends with %o is %s', async (said, status, reason) => {
     for (const streaming of [true, false]) {

@@ -141,6 +141,17 @@ overEachTransport(() => {
     expect(model.toolCalling).toBe('json');
   });
 
+  test('a refusal that comes as the first event of a stream teaches as any other', async () => {
+    const error = { message: 'm does not support tools', type: 'BadRequestError', param: null, code: 400 };
+    const headers = { 'content-type': 'text/event-stream' };
+    const { model } = await serve((request) =>
+      has(request, 'tools') ? { status: 200, headers, pieces: [`data: ${JSON.stringify({ error })}\n\n`] } : 'ok',
+    );
+    expect((await askInVain(model, { tools: [weather], stream: true })).code).toBe('no-native-tools');
+    await ask(model, { toolCalling: 'json', stream: true });
+    expect(model.toolCalling).toBe('json');
+  });
+
   test('a refusal without a reason that holds without tools too is not blamed on them', async () => {
     const { model } = await serve(() => refusal({ message: 'no' }));
     expect((await askInVain(model, { tools: [weather] })).code).toBe('no-native-tools');

@@ -142,10 +142,11 @@ describe('reasoning', () => {
 
   test('DeepSeek refuses what its model has said without reasoning: it gets an empty one, its own answers too', async () => {
     const thinking = { reasoning: THOUGHT, content: 'Hello.' };
-    const { agent, turns } = await asked([thinking, 'Bye.'], hosted('deepseek', 'deepseek-v4-pro'));
+    const { agent, server, turns } = await asked([thinking, 'Bye.'], hosted('deepseek', 'deepseek-v4-pro'));
     await agent.run('Hi.');
     expect(await agent.run('Bye.')).toMatchObject({ result: 'Bye.' });
     expect(turns(1)).toEqual([{ role: 'assistant', content: 'Hello.', reasoning_content: '' }]);
+    expect(server.requests[1]?.text.split('reasoning_content')).toHaveLength(2);
   });
 
   test('DeepSeek refuses calls without reasoning: those of other models get an empty one', async () => {
@@ -243,8 +244,8 @@ describe('reasoning', () => {
 
   const signed = [
     { type: 'thinking', thinking: 'I look.', signature: 'c2ln==' },
-    { type: 'redacted_thinking', data: 'eA==' },
     { type: 'thinking', thinking: 'Once more.', signature: 'bW9yZQ==' },
+    { type: 'redacted_thinking', data: 'eA==' },
   ];
   const blocks = (...thinking_blocks: readonly object[]) => ({ thinking_blocks });
   const thought = (thinking: string, signature: string | null = null) => ({ type: 'thinking', thinking, signature });
@@ -252,11 +253,11 @@ describe('reasoning', () => {
   test.each([
     [
       'in pieces',
-      [thought('I '), thought('look.'), thought('', 'c2ln=='), signed[1], thought('Once more.', 'bW9yZQ==')],
+      [thought('I '), thought('look.'), thought('', 'c2ln=='), thought('Once more.', 'bW9yZQ=='), signed[2]],
     ],
     [
       'with the whole said again',
-      [thought('I '), thought('look.'), signed[0], signed[1], thought('Once more.'), signed[2]],
+      [thought('I '), thought('look.'), signed[0], thought('Once more.'), signed[1], signed[2]],
     ],
   ])('signed blocks of thoughts, which LiteLLM streams %s, go back whole with the calls', async (_how, given) => {
     const chunk = (delta: object, finish_reason: string | null = null) =>
@@ -305,6 +306,10 @@ describe('reasoning', () => {
         expect(await agent.run('Look.')).toMatchObject({ status: 'answered', result: 'Done.' });
         expect(valuesAt(turns(1), 'content')).toEqual([back]);
       }
+      const apart = { ...thinking, reasoning: THOUGHT, content: '<think>I look.</think>A moment.' };
+      const { agent, turns } = await asked([apart, 'Done.'], on('MiniMax-M2'), { streaming });
+      await agent.run('Look.');
+      expect(turns(1)).toMatchObject([{ reasoning_content: THOUGHT, content: 'A moment.' }]);
     },
   );
 

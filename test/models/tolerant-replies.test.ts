@@ -168,6 +168,14 @@ overEachTransport(() => {
       ],
     ],
     [
+      'interleaved, numbered and without ids',
+      [
+        calls({ index: 0, function: { name: 'f' } }),
+        calls({ index: 1, function: { name: 'g', arguments: '{}' } }),
+        calls({ index: 0, function: { arguments: '{"x":1}' } }),
+      ],
+    ],
+    [
       'neither numbered nor with an id',
       [calls({ function: { name: 'f', arguments: '{"x":1}' } }), calls({ function: { name: 'g', arguments: '{}' } })],
     ],

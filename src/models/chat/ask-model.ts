@@ -142,7 +142,7 @@ async function lastFailure(
 }
 
 /** What gpt-oss, Kimi and Gemini write around the name of a tool, where a server overlooks it. */
-const AROUND_NAME = /^(?:functions|default_api)[.:]|(?<=.)<\|.*|:\d+$/gs;
+const AROUND_NAME = /^(?:functions|default_api)[.:]|<\|.*|:\d+$/gs;
 
 /** The calls of a reply by the names that the tools have, not by those under which they were sent. */
 export function withOwnNames(reply: ModelReply, { tools = [] }: ModelRequest): ModelReply {

@@ -18,8 +18,10 @@ const GIVEN_UP: ReadonlySet<string> = new Set(['error', 'abort', 'insufficient_s
 
 /** Words of Mistral, GLM and Gemini for what others say otherwise. */
 const REASONS: ReadonlyMap<string, string> = new Map([
+  ['max_tokens', 'length'],
   ['model_length', 'length'],
   ['model_context_window_exceeded', 'length'],
+  ['safety', 'content_filter'],
   ['sensitive', 'content_filter'],
   ['function_call_filter', 'malformed-tool-call'],
 ]);
@@ -71,8 +73,8 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
       else if (typeof choice['text'] === 'string') addText('text', choice['text']);
       // Moonshot's place.
       usage = readUsage(choice['usage']) ?? usage;
-      // Gemini gives details behind a colon.
-      const [reason = ''] = firstText(choice['finish_reason']).split(':');
+      // Gemini gives details behind a colon; gateways pass on its capitals.
+      const [reason = ''] = firstText(choice['finish_reason']).toLowerCase().split(':');
       if (reason !== '') finishReason = REASONS.get(reason) ?? reason;
     },
     isFinished: () => finishReason !== undefined,

@@ -79,7 +79,7 @@ export function wireState(
       ...(blocks === undefined ? {} : { thinking_blocks: blocks }),
     },
     calls: toolCalls.map((_, index) => {
-      const extra = extras[index] ?? (sending.signs && extras.length === 0 && index === 0 ? UNSIGNED : undefined);
+      const extra = extras[index] ?? (sending.signs && index === 0 ? UNSIGNED : undefined);
       return isJsonObject(extra) ? extra : {};
     }),
   };
