@@ -13,7 +13,7 @@ const choice = (content: string, finish_reason: string | null, more = {}) => ({
 });
 
 overEachTransport(() => {
-  test.each(['error', 'abort', 'insufficient_system_resource'])(
+  test.each(['error', 'abort', 'insufficient_system_resource', 'network_error'])(
     'a reply that its server ends with %o is asked for again and is never the answer',
     async (reason) => {
       const streamed = events('', choice('It is', null), choice('', reason));
@@ -36,9 +36,29 @@ overEachTransport(() => {
     expect(error?.message).toContain('upstream is gone');
   });
 
-  test('an answer that ended where the context did counts as cut off', async () => {
-    const { agent } = await agentOn([{ status: 200, body: choice('It is', 'model_length') }]);
-    expect(await agent.run('1 + 2?')).toMatchObject({ status: 'stopped', reason: 'length', result: 'It is' });
+  test.each([
+    ['model_length', 'stopped', 'length'],
+    ['model_context_window_exceeded', 'stopped', 'length'],
+    ['sensitive', 'failed', 'content-filter'],
+    ['content_filter: RECITATION', 'failed', 'content-filter'],
+    ['MAX_TOKENS', 'stopped', 'length'],
+    ['SAFETY', 'failed', 'content-filter'],
+    ['STOP', 'answered', 'answer'],
+    ['eos', 'answered', 'answer'],
+  ])('an answer that a server ends with %o is %s', async (said, status, reason) => {
+    for (const streaming of [true, false]) {
+      const reply: Scripted = { status: 200, body: choice('It is', said) };
+      const { agent, server } = await agentOn([streaming ? events('', choice('It is', said)) : reply], { streaming });
+      expect(await agent.run('1 + 2?')).toMatchObject({ status, reason, result: 'It is' });
+      expect(server.requests).toHaveLength(1);
+    }
+  });
+
+  test('a call that Gemini could not read is told to it, and is never the answer', async () => {
+    const unread = choice('print(default_api.look())', 'function_call_filter: MALFORMED_FUNCTION_CALL');
+    const { agent, server } = await agentOn([{ status: 200, body: unread }, 'It is 3.']);
+    expect(await agent.run('1 + 2?')).toMatchObject({ status: 'answered', result: 'It is 3.' });
+    expect(server.requests[1]?.text).toContain('could not be read');
   });
 
   test('nothing is lost of a reply that begins with a byte order mark', async () => {

@@ -186,6 +186,13 @@ overEachTransport(() => {
     expect(second.warnings).toBeUndefined();
     expect(model.id).toBe(`127.0.0.1:${String(server.port)}:qwen2.5:7b`);
   });
+
+  test('a bare list of models, as Together AI sends it, is one', async () => {
+    const types = ['image', 'embedding', 'chat', 'chat'].map((type, at) => ({ id: `a/${at}`, type }));
+    const { server } = await serve(['one'], { pages: { '/v1/models': types } });
+    await ask(modelAt({ baseURL: server.baseURL }));
+    expect(server.requests[0]?.body.model).toBe('a/2');
+  });
 });
 
 overOwnTransports(() => {

@@ -69,6 +69,14 @@ overEachTransport(() => {
     expect((await askInVain(model)).retryAfterMs).toBe(expected);
   });
 
+  test('how long to wait is read in Google’s errors, where no header says it', async () => {
+    const error = { code: 429, message: 'no', details: [{ reason: 'X' }, { retryDelay: '34.5s' }] };
+    const script = [{ status: 429, body: [{ error }] }, refusing(429, error, { 'retry-after': '2' })];
+    const { model } = await serve(script);
+    expect((await askInVain(model)).retryAfterMs).toBe(34_500);
+    expect((await askInVain(model)).retryAfterMs).toBe(2000);
+  });
+
   test('a model that llama.cpp is loading is waited for, as long as for a reply and no longer than it is wanted', async () => {
     const error = { message: 'Loading model', type: 'unavailable_error', code: 503 };
     const loading = refusing(503, error, { server: 'llama.cpp' });

@@ -57,6 +57,15 @@ overEachTransport(() => {
     expect(server.requests[1]?.body['max_completion_tokens']).toBe(9);
   });
 
+  test('a limit that is too high is left out under both of its names, whichever of them the server speaks of', async () => {
+    const isLimited = (request: RecordedRequest) => has(request, 'max_tokens') || has(request, 'max_completion_tokens');
+    const { server, model } = await serve((request) =>
+      isLimited(request) ? refusal({ message: 'too large', param: 'max_tokens', code: 400 }) : 'ok',
+    );
+    expect(await ask(model, { maxTokens: 9000 })).toMatchObject({ content: 'ok' });
+    expect(server.requests.map(isLimited)).toEqual([true, true, false]);
+  });
+
   test('a schema that is refused without a reason is dropped when that helps', async () => {
     const { server, model } = await serve((request) =>
       has(request, 'response_format') ? refusal({ message: 'no' }) : 'ok',
@@ -132,6 +141,17 @@ overEachTransport(() => {
     expect(model.toolCalling).toBe('json');
   });
 
+  test('a refusal that comes as the first event of a stream teaches as any other', async () => {
+    const error = { message: 'm does not support tools', type: 'BadRequestError', param: null, code: 400 };
+    const headers = { 'content-type': 'text/event-stream' };
+    const { model } = await serve((request) =>
+      has(request, 'tools') ? { status: 200, headers, pieces: [`data: ${JSON.stringify({ error })}\n\n`] } : 'ok',
+    );
+    expect((await askInVain(model, { tools: [weather], stream: true })).code).toBe('no-native-tools');
+    await ask(model, { toolCalling: 'json', stream: true });
+    expect(model.toolCalling).toBe('json');
+  });
+
   test('a refusal without a reason that holds without tools too is not blamed on them', async () => {
     const { model } = await serve(() => refusal({ message: 'no' }));
     expect((await askInVain(model, { tools: [weather] })).code).toBe('no-native-tools');
@@ -186,6 +206,11 @@ overEachTransport(() => {
       has(request, 'tools') ? refusal({ message: 'no endpoint', code: 404 }, 404) : 'ok',
     );
     expect((await askInVain(model, { tools: [weather] })).code).toBe('no-native-tools');
+    const { server } = await serve(() => refusal({ message: 'no endpoint', code: 404 }, 404), { models: ['a/m'] });
+    const nitro = modelAt({ baseURL: server.baseURL, model: 'a/m:nitro' });
+    expect((await askInVain(nitro, { tools: [weather] })).code).toBe('no-native-tools');
+    const other = modelAt({ baseURL: server.baseURL, model: 'a/n:nitro' });
+    expect((await askInVain(other, { tools: [weather] })).code).toBe('model-not-found');
   });
 });
 

@@ -38,12 +38,12 @@ const on =
     modelAt({ baseURL, model, apiKey: 'none', ...options });
 
 /** A hosted server's address, with the scripted one behind it. */
-const hosted = (preset: 'deepseek' | 'openrouter', model: string) => (baseURL: string) =>
+const hosted = (preset: 'deepseek' | 'openrouter' | 'gemini', model: string) => (baseURL: string) =>
   chatModel({
     preset,
     model,
     apiKey: 'none',
-    fetch: (input, init) => fetch(`${baseURL}/${String(input).replace(/^.*\/v1\//, '')}`, init),
+    fetch: (input, init) => fetch(`${baseURL}/${String(input).replace(/^.*\/(?:v1|openai)\//, '')}`, init),
   });
 
 const valuesAt = (turns: readonly object[], name: string): readonly unknown[] =>
@@ -140,6 +140,15 @@ describe('reasoning', () => {
     expect(valuesAt(first.turns(2), 'reasoning_content')).toEqual([THOUGHT, undefined]);
   });
 
+  test('DeepSeek refuses what its model has said without reasoning: it gets an empty one, its own answers too', async () => {
+    const thinking = { reasoning: THOUGHT, content: 'Hello.' };
+    const { agent, server, turns } = await asked([thinking, 'Bye.'], hosted('deepseek', 'deepseek-v4-pro'));
+    await agent.run('Hi.');
+    expect(await agent.run('Bye.')).toMatchObject({ result: 'Bye.' });
+    expect(turns(1)).toEqual([{ role: 'assistant', content: 'Hello.', reasoning_content: '' }]);
+    expect(server.requests[1]?.text.split('reasoning_content')).toHaveLength(2);
+  });
+
   test('DeepSeek refuses calls without reasoning: those of other models get an empty one', async () => {
     const first = await asked(
       [{ ...calling, reasoning: undefined }, 'Done.'].map((item) => item as Scripted),
@@ -149,7 +158,7 @@ describe('reasoning', () => {
     const { history } = first.agent;
     const deepseek = await asked(['Hello.'], hosted('deepseek', 'deepseek-reasoner'), { history });
     await deepseek.agent.run('Who are you?');
-    expect(valuesAt(deepseek.turns(0), 'reasoning_content')).toEqual(['', undefined]);
+    expect(valuesAt(deepseek.turns(0), 'reasoning_content')).toEqual(['', '']);
     const elsewhere = await asked(['Hello.'], on('deepseek-reasoner'), { history });
     await elsewhere.agent.run('Who are you?');
     expect(valuesAt(elsewhere.turns(0), 'reasoning_content')).toEqual([undefined, undefined]);
@@ -214,6 +223,96 @@ describe('reasoning', () => {
     ]);
   });
 
+  test('two details with an id each stay two, whatever their index', async () => {
+    const detail = (id: string) => ({ type: 'reasoning.encrypted', index: 0, data: `${id}==`, id });
+    const chunk = (delta: object, finish_reason: string | null = null) =>
+      `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+    const call = { index: 0, id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } };
+    const pieces = [
+      chunk({ reasoning_details: [detail('a')] }),
+      chunk({ reasoning_details: [detail('b')], tool_calls: [call] }, 'tool_calls'),
+      'data: [DONE]\n\n',
+    ];
+    const { agent, turns } = await asked(
+      [{ status: 200, headers: { 'content-type': 'text/event-stream' }, pieces }, 'Done.'],
+      hosted('openrouter', 'google/gemini-3-pro'),
+      { streaming: true },
+    );
+    await agent.run('Look.');
+    expect(valuesAt(turns(1), 'reasoning_details')).toEqual([[detail('a'), detail('b')]]);
+  });
+
+  const signed = [
+    { type: 'thinking', thinking: 'I look.', signature: 'c2ln==' },
+    { type: 'thinking', thinking: 'Once more.', signature: 'bW9yZQ==' },
+    { type: 'redacted_thinking', data: 'eA==' },
+  ];
+  const blocks = (...thinking_blocks: readonly object[]) => ({ thinking_blocks });
+  const thought = (thinking: string, signature: string | null = null) => ({ type: 'thinking', thinking, signature });
+
+  test.each([
+    [
+      'in pieces',
+      [thought('I '), thought('look.'), thought('', 'c2ln=='), thought('Once more.', 'bW9yZQ=='), signed[2]],
+    ],
+    [
+      'with the whole said again',
+      [thought('I '), thought('look.'), signed[0], thought('Once more.'), signed[1], signed[2]],
+    ],
+  ])('signed blocks of thoughts, which LiteLLM streams %s, go back whole with the calls', async (_how, given) => {
+    const chunk = (delta: object, finish_reason: string | null = null) =>
+      `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+    const call = { index: 0, id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } };
+    const pieces = [
+      ...given.map((block) => chunk({ reasoning_content: 'x', ...blocks(block ?? {}) })),
+      chunk({ tool_calls: [call] }),
+      chunk({}, 'tool_calls'),
+      'data: [DONE]\n\n',
+    ];
+    const headers = { 'content-type': 'text/event-stream' };
+    const { agent, turns } = await asked([{ status: 200, headers, pieces }, 'Done.'], on('claude'), {
+      streaming: true,
+    });
+    const run = agent.run('Look.');
+    expect(await run).toMatchObject({ result: 'Done.' });
+    expect(valuesAt(turns(1), 'thinking_blocks')).toEqual([signed]);
+    expect(valuesAt(turns(1), 'reasoning_content')).toEqual([undefined]);
+    const { durationMs: _, ...live } = await run;
+    expect(await replay(run.recording(), agent)).toMatchObject(live);
+  });
+
+  test('signed blocks of thoughts that came whole go back with the calls, and to no other model', async () => {
+    const call = { id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } };
+    const message = { role: 'assistant', content: null, tool_calls: [call], ...blocks(...signed) };
+    const whole: Scripted = { status: 200, body: { choices: [{ index: 0, message, finish_reason: 'tool_calls' }] } };
+    const { agent, turns, server } = await asked([whole, 'Done.', 'Yes.'], on('claude'), { streaming: false });
+    await agent.run('Look.');
+    expect(valuesAt(turns(1), 'thinking_blocks')).toEqual([signed]);
+    agent.configure({ model: on('other')(server.baseURL) });
+    await agent.run('Sure?');
+    expect(valuesAt(turns(2), 'thinking_blocks')).toEqual([undefined, undefined]);
+  });
+
+  test.each([true, false])(
+    'thoughts that a server leaves in the text go back in it, to models that need them (streamed: %s)',
+    async (streaming) => {
+      const content = '<think>\nI look.\n</think>\n\nA moment.';
+      const thinking = { content, toolCalls: [{ id: 'a', name: 'look', arguments: {} }] };
+      for (const [name, back] of [
+        ['MiniMax-M2', content],
+        ['llama-4', 'A moment.'],
+      ] as const) {
+        const { agent, turns } = await asked([thinking, 'Done.'], on(name), { streaming });
+        expect(await agent.run('Look.')).toMatchObject({ status: 'answered', result: 'Done.' });
+        expect(valuesAt(turns(1), 'content')).toEqual([back]);
+      }
+      const apart = { ...thinking, reasoning: THOUGHT, content: '<think>I look.</think>A moment.' };
+      const { agent, turns } = await asked([apart, 'Done.'], on('MiniMax-M2'), { streaming });
+      await agent.run('Look.');
+      expect(turns(1)).toMatchObject([{ reasoning_content: THOUGHT, content: 'A moment.' }]);
+    },
+  );
+
   test.each([undefined, false])(
     'the signature of a call goes back with that call (sendReasoning: %s)',
     async (sendReasoning) => {
@@ -234,6 +333,25 @@ describe('reasoning', () => {
       expect(valuesAt(turns(1), 'tool_calls')).toEqual([[call('a'), call('b', { extra_content })]]);
     },
   );
+});
+
+test.each([
+  ['gemini-3-pro-preview', { google: { thought_signature: 'skip_thought_signature_validator' } }],
+  ['gemini-2.5-flash', undefined],
+])('Google’s server gets calls of another model with the mark that says so: %s', async (name, extra_content) => {
+  const { agent, server, turns } = await asked(
+    [{ ...calling, toolCalls: [...calling.toolCalls, { id: 'b', name: 'look', arguments: {} }] }, 'Done.', 'Yes.'],
+    on('other'),
+  );
+  await agent.run('Look.');
+  agent.configure({ model: hosted('gemini', name)(server.baseURL) });
+  expect(await agent.run('Sure?')).toMatchObject({ result: 'Yes.' });
+  const calls = valuesAt(turns(2), 'tool_calls')[0] as readonly object[];
+  expect(valuesAt(calls, 'extra_content')).toEqual([extra_content, undefined]);
+  expect(valuesAt(valuesAt(turns(1), 'tool_calls')[0] as readonly object[], 'extra_content')).toEqual([
+    undefined,
+    undefined,
+  ]);
 });
 
 describe('tokens', () => {

@@ -164,7 +164,7 @@ describe('the schema of arguments as it is sent', () => {
     expect(sent).toEqual({
       type: 'object',
       properties,
-      required,
+      ...(required.length === 0 ? {} : { required }),
       ...(description === undefined ? {} : { description }),
     });
   });
@@ -173,10 +173,16 @@ describe('the schema of arguments as it is sent', () => {
     expect(sentSchema({ ...PERSON, not: ADDRESS, enum: [{ name: 'Ada' }] })).toEqual(PERSON);
     const endless = { $ref: '#/$defs/a', $defs: { a: { anyOf: [{ $ref: '#/$defs/a' }, PERSON] } } };
     expect(sentSchema(endless)).toMatchObject({ type: 'object', properties: PERSON.properties });
-    expect(sentSchema({ anyOf: [PERSON, { ...PERSON, required: [] }] })).toMatchObject({
-      properties: PERSON.properties,
-      required: [],
-    });
+    const { required: none, ...sent } = sentSchema({ anyOf: [PERSON, { ...PERSON, required: [] }] });
+    expect([none, sent]).toMatchObject([undefined, { properties: PERSON.properties }]);
+  });
+
+  test('an empty list of what must be there is left out, which some servers refuse; a property may have its name', () => {
+    const nested = { type: 'object', properties: { required: { type: 'array', items: {} } }, required: [] } as const;
+    const sent = { type: 'object', properties: nested.properties };
+    expect(sentSchema({ type: 'object', properties: {}, required: [] })).toEqual({ type: 'object', properties: {} });
+    expect(sentSchema({ ...nested, properties: { at: nested } })).toEqual({ ...sent, properties: { at: sent } });
+    expect(sentSchema({ ...nested, required: ['required'] })).toEqual({ ...sent, required: ['required'] });
   });
 
   test('a schema whose definitions refer to each other many times costs no more than its size', () => {

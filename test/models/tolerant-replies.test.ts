@@ -134,6 +134,14 @@ overEachTransport(() => {
       ],
     ],
     [
+      'with one number in the first piece and another in later ones',
+      [
+        calls({ index: 0, id: 'a', function: { name: 'f' } }),
+        calls({ index: 1, function: { arguments: '{"x"' } }),
+        calls({ index: 1, id: 'a', function: { arguments: ':1}' } }),
+      ],
+    ],
+    [
       'whole in one piece',
       [calls({ index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } })],
     ],
@@ -157,6 +165,14 @@ overEachTransport(() => {
       [
         calls({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x":1}' } }),
         calls({ index: 0, id: 'b', function: { name: 'g', arguments: '{}' } }),
+      ],
+    ],
+    [
+      'interleaved, numbered and without ids',
+      [
+        calls({ index: 0, function: { name: 'f' } }),
+        calls({ index: 1, function: { name: 'g', arguments: '{}' } }),
+        calls({ index: 0, function: { arguments: '{"x":1}' } }),
       ],
     ],
     [

@@ -140,20 +140,9 @@ function depthOf({ path }: StateDrawing): number {
 }
 
 /** Words that mean something to Mermaid where a name could stand. */
-const WORDS: ReadonlySet<string> = new Set([
-  'state',
-  'note',
-  'end',
-  'direction',
-  'class',
-  'classdef',
-  'style',
-  'as',
-  'hide',
-  'scale',
-  'default',
-  'click',
-]);
+const WORDS: ReadonlySet<string> = new Set(
+  'state note end direction class classdef style as hide scale default click'.split(' '),
+);
 
 function idOf({ path }: StateDrawing, { ids }: Sketch): string {
   return ids.get(path) ?? path;

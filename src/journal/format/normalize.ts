@@ -9,22 +9,7 @@ export interface NormalizeOptions {
 }
 
 /** The members of records in the order in which they are written; others follow. */
-const ORDER = [
-  't',
-  'at',
-  'id',
-  'name',
-  'effects',
-  'digest',
-  'key',
-  'request',
-  'ms',
-  'ok',
-  'value',
-  'error',
-  'event',
-  'to',
-];
+const ORDER = 't at id name effects digest key request ms ok value error event to'.split(' ');
 
 /**
  * The same recording in the one form that it has: the members of records in order, large payloads stored once, no torn

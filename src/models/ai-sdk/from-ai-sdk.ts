@@ -185,7 +185,7 @@ function sdkFailure(thrown: unknown, model: string): ModelError {
   const place = status === undefined || status === 200 ? `'${model}'` : `'${model}', HTTP ${String(status)}`;
   return new ModelError(code, `${LEAD[code] ?? 'The request failed'} (${place})${said === '' ? '.' : `: ${said}`}`, {
     status,
-    retryAfterMs: readRetryAfter(headersOf(error), Date.now()),
+    retryAfterMs: readRetryAfter(headersOf(error), Date.now()) ?? server.retryAfterMs,
     cause: thrown,
     ...(code === 'malformed-tool-call' ? { data: { text: server.failedGeneration ?? '', message: said } } : {}),
   });
@@ -210,11 +210,9 @@ function isReported(thrown: unknown): boolean {
 function codeOfStatus(status: number, server: ServerError, error: unknown): ModelErrorCode {
   // A reply of a good status that its provider could not read.
   if (status < 300 && error instanceof Error && memberOf(bodyOf(error), 'error') === undefined) return 'bad-response';
-  if (hasReason(error, 'API_KEY_INVALID')) return 'auth';
   const code = codeOf(status, server);
   if (code !== 'bad-request') return code;
   if (server.param === 'tools') return 'no-native-tools';
-  if (status === 408) return 'timeout';
   return memberOf(error, 'isRetryable') === true ? 'server-error' : code;
 }
 
@@ -248,12 +246,6 @@ function serverErrorOf(error: unknown): ServerError {
   const inResponse = isJsonObject(response) ? response['error'] : undefined;
   const read = readServerError(isJsonObject(data) && 'error' in data ? data : (inResponse ?? error));
   return { ...read, code: read.code ?? (textOf(error['code']) || undefined), type: textOf(error['type']) || read.type };
-}
-
-/** Google reports a wrong key in the details of a 400. */
-function hasReason(error: unknown, reason: string): boolean {
-  const details = memberOf(memberOf(bodyOf(error), 'error'), 'details');
-  return Array.isArray(details) && details.some((detail) => memberOf(detail, 'reason') === reason);
 }
 
 function bodyOf(error: unknown): unknown {

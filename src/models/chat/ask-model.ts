@@ -133,20 +133,23 @@ async function lastFailure(
   const { connection, name: model, memory } = to;
   const offered = refusal.status === 404 ? await connection.offered(sent.signal) : noModels;
   // Routers answer 404 if none of their servers supports tools, although they know the model.
-  if (sent.withTools && memory.tools !== 'works' && offered?.includes(model) === true)
-    return noTools(to, refusal, false);
+  // OpenRouter's names may have a way of routing behind them, as `:nitro`.
+  const isOffered = offered?.some((name) => name === model || name === model.replace(/:[^:/]+$/, '')) === true;
+  if (sent.withTools && memory.tools !== 'works' && isOffered) return noTools(to, refusal, false);
   const error = failureOf(refusal, { endpoint: connection.endpoint, model, offered });
   if (!sent.withTools && PLAIN_REFUSALS.includes(error.code)) forgetDoubt(memory);
   return error;
 }
 
+/** What gpt-oss, Kimi and Gemini write around the name of a tool, where a server overlooks it. */
+const AROUND_NAME = /^(?:functions|default_api)[.:]|<\|.*|:\d+$/gs;
+
 /** The calls of a reply by the names that the tools have, not by those under which they were sent. */
 export function withOwnNames(reply: ModelReply, { tools = [] }: ModelRequest): ModelReply {
-  const renamed = reply.toolCalls === undefined ? [] : tools.filter(({ name }) => sentName(name) !== name);
-  if (reply.toolCalls === undefined || renamed.length === 0) return reply;
-  const own = ({ name: sent }: { readonly name: string }) =>
-    renamed.find(({ name }) => sentName(name) === sent)?.name ?? sent;
-  return { ...reply, toolCalls: reply.toolCalls.map((call) => ({ ...call, name: own(call) })) };
+  if (reply.toolCalls === undefined) return reply;
+  const own = (sent: string) => tools.find(({ name }) => name === sent || sentName(name) === sent)?.name;
+  const named = (sent: string) => own(sent) ?? own(sent.replace(AROUND_NAME, '')) ?? sent;
+  return { ...reply, toolCalls: reply.toolCalls.map((call) => ({ ...call, name: named(call.name) })) };
 }
 
 function withWarnings(reply: ModelReply, news: readonly string[]): ModelReply {
@@ -169,6 +172,8 @@ type Lesson =
   | { readonly kind: 'failed' };
 
 const REFUSALS = [400, 404, 422, 501];
+const LIMITS = ['max_tokens', 'max_completion_tokens'];
+const isLimit = (field: string): boolean => LIMITS.includes(field);
 const TOOL_FIELDS = ['tools', 'tool_choice', 'functions'];
 const TOOL_CODES = /^(?:unsupported_tools?|tools?(?:_use|_calls?|_calling)?_(?:not_supported|unsupported))$/;
 
@@ -188,9 +193,12 @@ function learnFromRefusal(
   sent: EncodedRequest,
   { request, memory, mayReorder }: Refused,
 ): Lesson {
+  if (refusal.isLate === true) return { kind: 'failed' };
   const error = readServerError(refusal.body);
   const status = statusOf(refusal, error);
-  const field = blamedField(error);
+  const blamed = blamedField(error);
+  // Whichever of its two names was sent.
+  const field = blamed !== undefined && isLimit(blamed) ? sent.optional.find(isLimit) : blamed;
   const code = codeOf(status, error);
 
   if (REFUSALS.includes(status)) {
@@ -224,5 +232,5 @@ function namesTools(error: ServerError, field: string | undefined): boolean {
 function isUnexplained(refusal: RefusedRequest, error: ServerError, status: number, code: ModelErrorCode): boolean {
   if (error.param !== undefined) return false;
   if (status === 500) return code === 'server-error' && refusal.headers?.get('server') === 'llama.cpp';
-  return (code === 'bad-request' && status !== 413 && REFUSALS.includes(status)) || status === 501;
+  return (code === 'bad-request' && REFUSALS.includes(status)) || status === 501;
 }

@@ -1,4 +1,5 @@
 import { ModelError, type ModelReply, type ModelToken, type ReplyStats, type Usage } from '../../actors/model.ts';
+import { memberOf } from '../../actors/retry-after.ts';
 import { createStateCollector } from './returned-state.ts';
 import { isJsonObject, type JsonObject, parsedText } from '../../json/json.ts';
 
@@ -12,8 +13,18 @@ export interface ReplyCollector {
   reply(): ModelReply;
 }
 
-/** The finish reasons of a reply that failed half-way: Mistral's and OpenRouter's, vLLM's, DeepSeek's. */
-const GIVEN_UP: ReadonlySet<string> = new Set(['error', 'abort', 'insufficient_system_resource']);
+/** The finish reasons of a reply that failed half-way: Mistral's and OpenRouter's, vLLM's, DeepSeek's, GLM's. */
+const GIVEN_UP: ReadonlySet<string> = new Set(['error', 'abort', 'insufficient_system_resource', 'network_error']);
+
+/** Words of Mistral, GLM and Gemini for what others say otherwise. */
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['max_tokens', 'length'],
+  ['model_length', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['safety', 'content_filter'],
+  ['sensitive', 'content_filter'],
+  ['function_call_filter', 'malformed-tool-call'],
+]);
 
 /** Makes a collector. `onToken` receives every piece of the reply as it arrives. */
 export function createReplyCollector(onToken?: (token: ModelToken) => void): ReplyCollector {
@@ -60,9 +71,11 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
       const message = choice['delta'] ?? choice['message'];
       if (isJsonObject(message)) addMessage(message, message !== choice['delta']);
       else if (typeof choice['text'] === 'string') addText('text', choice['text']);
-      const reason = choice['finish_reason'];
-      // Mistral's word where the context is full.
-      if (typeof reason === 'string' && reason !== '') finishReason = reason === 'model_length' ? 'length' : reason;
+      // Moonshot's place.
+      usage = readUsage(choice['usage']) ?? usage;
+      // Gemini gives details behind a colon; gateways pass on its capitals.
+      const [reason = ''] = firstText(choice['finish_reason']).toLowerCase().split(':');
+      if (reason !== '') finishReason = REASONS.get(reason) ?? reason;
     },
     isFinished: () => finishReason !== undefined,
     reply() {
@@ -70,7 +83,7 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
       if (finishReason !== undefined && GIVEN_UP.has(finishReason))
         throw new ModelError('server-error', `The reply ended with '${finishReason}'.`);
       const toolCalls = calls.calls();
-      const kept = toolCalls.length === 0 ? undefined : state.data();
+      const kept = toolCalls.length === 0 ? undefined : state.data(text.join(''));
       // OpenAI's own servers say `stop`, and leave it to the field `refusal`.
       const ended = isRefusal ? 'refusal' : finishReason;
       return {
@@ -112,12 +125,12 @@ function readUsage(value: unknown): Usage | undefined {
   const outputTokens = typeof output === 'number' ? output : 0;
   const totalTokens = typeof total === 'number' ? total : inputTokens + outputTokens;
   const cached = firstCount(
-    detailOf(value['prompt_tokens_details'], 'cached_tokens'),
+    memberOf(value['prompt_tokens_details'], 'cached_tokens'),
     value['prompt_cache_hit_tokens'],
     value['cached_tokens'],
   );
   const reasoning = firstCount(
-    detailOf(value['completion_tokens_details'], 'reasoning_tokens'),
+    memberOf(value['completion_tokens_details'], 'reasoning_tokens'),
     value['reasoning_tokens'],
   );
   return {
@@ -127,10 +140,6 @@ function readUsage(value: unknown): Usage | undefined {
     ...(cached === undefined ? {} : { cachedInputTokens: cached }),
     ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
   };
-}
-
-function detailOf(details: unknown, name: string): unknown {
-  return isJsonObject(details) ? details[name] : undefined;
 }
 
 /** OpenAI's place for a figure first, then DeepSeek's and Moonshot's. */
@@ -233,7 +242,7 @@ function indexOf(index: unknown): number | undefined {
 function findCall(open: readonly OpenCall[], piece: Piece): OpenCall | undefined {
   const candidate =
     piece.index !== undefined
-      ? (open.findLast((call) => call.index === piece.index) ?? begunWithoutIndex(open, piece))
+      ? (open.findLast((call) => call.index === piece.index) ?? begunOtherwise(open, piece))
       : piece.id !== undefined
         ? open.findLast((call) => call.id === piece.id)
         : open.at(-1);
@@ -244,10 +253,10 @@ function findCall(open: readonly OpenCall[], piece: Piece): OpenCall | undefined
   return isWhole(candidate.args) ? undefined : candidate;
 }
 
-/** The latest call, if it has no number yet and the piece is neither named nor another's: its first piece may lack what later ones have. */
-function begunWithoutIndex(open: readonly OpenCall[], { id, name }: Piece): OpenCall | undefined {
+/** The latest call, if the piece is neither named nor another's: its first piece may lack the number of later ones, or have another. */
+function begunOtherwise(open: readonly OpenCall[], { id, name }: Piece): OpenCall | undefined {
   const last = open.at(-1);
-  return last?.index === undefined && name === '' && (id ?? last?.id) === last?.id ? last : undefined;
+  return name === '' && (id ?? last?.id) === last?.id ? last : undefined;
 }
 
 function begin(open: OpenCall[], { index, id }: Piece): OpenCall {

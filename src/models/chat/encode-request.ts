@@ -3,7 +3,7 @@ import { type Json, type JsonObject, isJsonObject, parsedText } from '../../json
 import { sentName } from '../../tools/lookup.ts';
 import { sentSchema, strictForm } from './strict-schema.ts';
 import { inStrictOrder } from './strict-order.ts';
-import { type StateSending, wireState } from './returned-state.ts';
+import { NO_REASONING, type StateSending, wireState } from './returned-state.ts';
 
 /** A request ready to be sent. */
 export interface EncodedRequest {
@@ -168,7 +168,8 @@ function wireMessage(message: Message, state: StateSending): Json {
   const content = typeof message.content === 'string' ? message.content : message.content.map(wirePart);
   if (message.role === 'tool') return { role: 'tool', tool_call_id: message.toolCallId ?? '', content };
   if (message.role !== 'assistant' || message.toolCalls === undefined || message.toolCalls.length === 0) {
-    return { role: message.role, content };
+    // DeepSeek asks for it in all that its model is to have said.
+    return { role: message.role, content, ...(message.role === 'assistant' && state.fills ? NO_REASONING : {}) };
   }
   const kept = wireState(message, state);
   const tool_calls = message.toolCalls.map((call, index) => ({ ...wireCall(call), ...kept.calls[index] }));

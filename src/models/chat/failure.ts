@@ -1,7 +1,7 @@
 import { ModelError, type ModelErrorCode } from '../../actors/model.ts';
 import { endpointText, howToSetKey, type Endpoint, secretKey } from '../endpoint/endpoint.ts';
-import { readRetryAfter } from '../../actors/retry-after.ts';
-import { isJsonObject, type Json } from '../../json/json.ts';
+import { memberOf, readRetryAfter } from '../../actors/retry-after.ts';
+import { isJsonObject, type JsonObject, parsedText } from '../../json/json.ts';
 
 /** What a request was about, for the text of its failure. */
 export interface RequestContext {
@@ -23,17 +23,25 @@ export interface RefusedRequest {
   readonly headers: ResponseHeaders | undefined;
   /** JSON where it is JSON, else its text. */
   readonly body: unknown;
+  /** It came after the beginning of a reply: its reason is not the request's form. */
+  readonly isLate?: boolean;
 }
 
-const OVERFLOW_CODES = ['context_length_exceeded', 'exceed_context_size_error', 'context_window_exceeded'];
+const OVERFLOW_CODES = ['context_length_exceeded', 'exceed_context_size_error', 'context_window_exceeded', '1261'];
 /** A filter that stands before the model did not let the request through. */
-const FILTER_CODES = ['content_filter', 'ResponsibleAIPolicyViolation'];
-const AUTH_CODES = ['invalid_api_key', 'authentication_error', 'permission_error'];
-const NO_MODEL_CODES = ['model_not_found', 'model_not_available'];
+const FILTER_CODES =
+  'content_filter ResponsibleAIPolicyViolation content_policy_violation data_inspection_failed'.split(' ');
+const AUTH_CODES = ['invalid_api_key', 'authentication_error', 'permission_error', 'API_KEY_INVALID', '1004'];
+const NO_MODEL_CODES = ['model_not_found', 'model_not_available', 'DeploymentNotFound'];
 const NOT_FOUND_CODES = [...NO_MODEL_CODES, 'not_found_error'];
-const RATE_CODES = ['rate_limit_exceeded', 'rate_limit_error'];
-/** Nothing is left to spend: waiting does not help. */
-const QUOTA_CODES = ['insufficient_quota', 'billing_hard_limit_reached', 'billing_not_active', 'billing_error'];
+const RATE_CODES = ['rate_limit_exceeded', 'rate_limit_error', '1002', '1039'];
+/** Nothing is left to spend: waiting does not help. The numbers are GLM's and MiniMax's, as those above. */
+const QUOTA_CODES =
+  'insufficient_quota billing_hard_limit_reached billing_not_active billing_error exceeded_current_quota_error insufficient_balance_error Arrearage 1113 1008'.split(
+    ' ',
+  );
+/** Statuses of a request that may succeed later; 498 is Groq's. */
+const PASSING = [409, 425, 498];
 
 /** Node's names for a connection that was there and went away. */
 const HUNG_UP = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
@@ -59,7 +67,7 @@ export function failureOf(refusal: RefusedRequest, context: RequestContext): Mod
     `${text} (HTTP ${String(status)} from ${endpointText(context.endpoint)}).${elsewhere}${said}`,
     {
       status,
-      retryAfterMs: readRetryAfter(refusal.headers, Date.now()),
+      retryAfterMs: readRetryAfter(refusal.headers, Date.now()) ?? error.retryAfterMs,
       ...(code === 'malformed-tool-call' ? { data: { text: malformedText(error), message: error.message } } : {}),
     },
   );
@@ -72,17 +80,18 @@ export function statusOf({ status }: RefusedRequest, error: ServerError): number
 
 /** The stable code of an HTTP error. */
 export function codeOf(status: number, error: ServerError): ModelErrorCode {
-  const names = [error.code, error.type];
+  const names = [error.code, error.type, error.innerCode];
   const says = (codes: readonly string[]) => names.some((name) => name !== undefined && codes.includes(name));
   if (error.code === 'tool_use_failed' || couldNotParseToolCall(status, error)) return 'malformed-tool-call';
-  if ([error.code, error.innerCode].some((name) => name !== undefined && FILTER_CODES.includes(name)))
-    return 'content-filter';
-  if (says(OVERFLOW_CODES)) return 'context-overflow';
+  if (says(FILTER_CODES)) return 'content-filter';
+  // vLLM names what is too long; 413 is Groq's, and that of proxies.
+  if (says(OVERFLOW_CODES) || error.param === 'input_tokens' || status === 413) return 'context-overflow';
   if (status === 401 || status === 403 || says(AUTH_CODES)) return 'auth';
   if (status === 402 || says(QUOTA_CODES)) return 'quota-exhausted';
   if (status === 429 || says(RATE_CODES)) return 'rate-limited';
   if (status === 404 || says(NOT_FOUND_CODES)) return 'model-not-found';
-  if (status >= 500 || status < 300) return 'server-error';
+  if (status === 408) return 'timeout';
+  if (status >= 500 || status < 300 || PASSING.includes(status)) return 'server-error';
   return status >= 400 ? 'bad-request' : 'bad-response';
 }
 
@@ -185,7 +194,7 @@ function withoutKey(text: string, endpoint: Endpoint): string {
 export interface ServerError {
   readonly message: string;
   readonly code: string | undefined;
-  /** Azure's second, narrower code. */
+  /** A second, narrower code: Azure's, Google's, OpenRouter's, or that of the provider behind it. */
   readonly innerCode: string | undefined;
   readonly type: string | undefined;
   /** The request's field that is to blame. */
@@ -193,6 +202,8 @@ export interface ServerError {
   readonly status: number | undefined;
   /** The text that a server could not read as a tool call (Groq's `failed_generation`). */
   readonly failedGeneration: string | undefined;
+  /** How long to wait, where the body says so. */
+  readonly retryAfterMs: number | undefined;
 }
 
 const MAX_MESSAGE = 600;
@@ -200,17 +211,28 @@ const MAX_MESSAGE = 600;
 /** Reads an error body in any of the forms in use: OpenAI's, Ollama's, vLLM's, FastAPI's, Gemini's list, plain text. */
 export function readServerError(body: unknown): ServerError {
   const outer = Array.isArray(body) ? body[0] : body;
-  const inner: unknown = isJsonObject(outer) && 'error' in outer ? outer['error'] : outer;
-  if (!isJsonObject(inner)) return emptyError(typeof inner === 'string' ? inner : '');
-  const code = inner['code'];
+  const said: unknown = isJsonObject(outer) ? (outer['error'] ?? outer['base_resp'] ?? outer) : outer;
+  const inner: JsonObject = isJsonObject(said) ? said : { message: textOf(said) ?? '' };
+  const code = wordOf(inner['code'] ?? inner['status_code']);
+  const isStatus = code !== undefined && /^[1-5]\d\d$/.test(code);
+  const facts = [inner['details'], inner['metadata']].flat().filter((fact) => isJsonObject(fact));
+  const fact = (name: string) => facts.map((one) => textOf(one[name])).find((value) => value !== undefined);
+  // What the provider behind a router said.
+  const raw = fact('raw') ?? '';
+  const behind = raw === '' ? undefined : readServerError(parsedText(raw) ?? raw);
+  const narrower = textOf(memberOf(inner['innererror'] ?? inner['inner_error'], 'code'));
+  const flagged = fact('flagged_input') === undefined ? undefined : 'content_filter';
+  const waits = Number.parseFloat(fact('retryDelay') ?? '');
   return {
-    message: shortened(messageOf(inner)),
-    code: typeof code === 'string' ? code : undefined,
-    innerCode: innerCodeOf(inner['innererror'] ?? inner['inner_error']),
-    type: textOf(inner['type']),
-    param: textOf(inner['param']) ?? fieldOfDetail(inner['detail']),
-    status: typeof code === 'number' ? code : undefined,
+    message: shortened([messageOf(inner), behind?.message].filter(Boolean).join(': ')),
+    code: isStatus ? undefined : code,
+    innerCode: narrower ?? fact('error_type') ?? fact('reason') ?? flagged ?? behind?.code,
+    type: wordOf(inner['type']),
+    param:
+      wordOf(inner['param']) ?? fieldOfDetail(inner['detail'] ?? memberOf(inner['message'], 'detail')) ?? behind?.param,
+    status: isStatus ? Number(code) : undefined,
     failedGeneration: textOf(inner['failed_generation']),
+    retryAfterMs: waits >= 0 ? waits * 1000 : undefined,
   };
 }
 
@@ -219,30 +241,25 @@ export function blamedField(error: ServerError): string | undefined {
   return error.param?.split(/[.[]/, 1)[0];
 }
 
-function emptyError(message: string): ServerError {
-  const nothing = { code: undefined, innerCode: undefined, type: undefined, param: undefined, status: undefined };
-  return { message: shortened(message), ...nothing, failedGeneration: undefined };
-}
-
-function messageOf(error: { readonly [key: string]: Json }): string {
-  const said = error['message'] ?? error['detail'] ?? error['error'];
+function messageOf(error: JsonObject): string {
+  const said = error['message'] ?? error['detail'] ?? error['error'] ?? error['status_msg'];
   if (typeof said === 'string') return said;
   return said === undefined || said === null ? '' : JSON.stringify(said);
 }
 
 /** FastAPI's form: `detail: [{ loc: ['body', 'stream_options'], … }]`. */
 function fieldOfDetail(detail: unknown): string | undefined {
-  const first: unknown = Array.isArray(detail) ? detail[0] : undefined;
-  const place = isJsonObject(first) ? first['loc'] : undefined;
+  const place = memberOf(Array.isArray(detail) ? detail[0] : undefined, 'loc');
   return Array.isArray(place) && place[0] === 'body' ? textOf(place[1]) : undefined;
-}
-
-function innerCodeOf(value: unknown): string | undefined {
-  return isJsonObject(value) ? textOf(value['code']) : undefined;
 }
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** LiteLLM writes Python's word where it has nothing to say. */
+function wordOf(value: unknown): string | undefined {
+  return value === 'None' ? undefined : textOf(typeof value === 'number' ? String(value) : value);
 }
 
 function shortened(text: string): string {

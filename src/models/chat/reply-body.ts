@@ -3,10 +3,10 @@ import { isJsonObject, type JsonObject, parsedText } from '../../json/json.ts';
 import type { ResponseHeaders } from './failure.ts';
 import { createReplyCollector, firstChoice, type ReplyCollector } from './collect-reply.ts';
 
-/** What a server's reply was read as. `error` is an error that came with HTTP 200, as the server sent it. */
+/** What a server's reply was read as. `error` is an error that came with HTTP 200, as the server sent it; `isLate`: not as the first event. */
 export type ReplyBody =
   | { readonly kind: 'reply'; readonly reply: ModelReply }
-  | { readonly kind: 'error'; readonly error: unknown };
+  | { readonly kind: 'error'; readonly error: unknown; readonly isLate: boolean };
 
 /** Longer replies are refused, so that a server that never stops cannot fill the memory. */
 const MAX_REPLY_CHARS = 64_000_000;
@@ -54,7 +54,7 @@ export class ReplyBodyReader {
     this.#isEnding = true;
     if (this.#events !== undefined) this.#events.end();
     else if (this.#form === 'json') this.#take(this.#jsonEvent());
-    if (this.#failure !== undefined) return { kind: 'error', ...this.#failure };
+    if (this.#failure !== undefined) return { kind: 'error', isLate: this.events > 1, ...this.#failure };
     if (this.#form === 'events' && !this.#isDone && !this.#collector.isFinished()) throw this.#notACompletion();
     return { kind: 'reply', reply: this.#collector.reply() };
   }
@@ -108,8 +108,10 @@ export class ReplyBodyReader {
 }
 
 function isErrorBody(value: JsonObject): boolean {
-  const { error } = value;
-  const hasError = isJsonObject(error) || (typeof error === 'string' && error !== '');
+  const { error, base_resp: base } = value;
+  // MiniMax's, which is in its good replies too.
+  const isBad = isJsonObject(base) && (base['status_code'] ?? 0) !== 0;
+  const hasError = isBad || isJsonObject(error) || (typeof error === 'string' && error !== '');
   return hasError || value['object'] === 'error' || value['type'] === 'error';
 }
 

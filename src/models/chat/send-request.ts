@@ -157,7 +157,7 @@ class RequestUnderWay implements ResponseListener {
     try {
       const read = reader.result();
       if (!this.#settle()) return;
-      if (read.kind === 'error') this.#resolve({ ...this.#refused(), body: read.error });
+      if (read.kind === 'error') this.#resolve({ ...this.#refused(), body: read.error, isLate: read.isLate });
       else this.#resolve({ kind: 'reply', reply: this.#pace.measured(read.reply) });
     } catch (error) {
       this.#fail(error);

@@ -239,6 +239,8 @@ function sentNode(schema: JsonObject): JsonObject {
   const node: Building = {};
   for (const [key, part] of Object.entries(schema)) {
     let sent: Json = part;
+    // Groq takes no empty list.
+    if (key === 'required' && Array.isArray(part) && part.length === 0) continue;
     if (OF_SCHEMAS.has(key)) sent = listOf(part).map(sentPart);
     else if (OF_ONE.has(key)) sent = Array.isArray(part) ? oneOfThese(part.map(sentPart)) : sentPart(part);
     else if (BY_NAME.has(key) && isJsonObject(part))

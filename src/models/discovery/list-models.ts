@@ -36,8 +36,9 @@ export function askModels(endpoint: Endpoint, options: AskOptions): Promise<Aske
 
 /** The models in an answer of `/models`, or undefined when it is not a model list. */
 export function readModels(asked: Asked): readonly ListedModel[] | undefined {
-  if (asked.kind === 'unreachable' || asked.status >= 300 || !isJsonObject(asked.value)) return undefined;
-  const list = asked.value['data'];
+  if (asked.kind === 'unreachable' || asked.status >= 300) return undefined;
+  // Together AI sends the bare list.
+  const list = isJsonObject(asked.value) ? asked.value['data'] : asked.value;
   if (!Array.isArray(list)) return undefined;
   const models = list.flatMap((entry: unknown) => (isJsonObject(entry) ? readModel(entry) : []));
   return models.length === 0 && list.length > 0 ? undefined : models;
@@ -78,7 +79,11 @@ function readModel(entry: JsonObject): ListedModel | readonly [] {
   if (typeof id !== 'string' || id === '') return [];
   const marked = Array.isArray(labels) && labels.some((label) => NO_CHAT_LABELS.includes(String(label)));
   const state = isJsonObject(status) ? status['value'] : entry['state'];
-  return { id, loaded: state === 'loaded', chats: !marked && entry['type'] !== 'embeddings' && !NO_CHAT.test(id) };
+  return {
+    id,
+    loaded: state === 'loaded',
+    chats: !marked && !NO_CHAT_LABELS.includes(textOf(entry['type']) ?? '') && !NO_CHAT.test(id),
+  };
 }
 
 /** The model to use where none was named: the one that is loaded, else the first listed that can chat. */

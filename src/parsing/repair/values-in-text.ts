@@ -70,18 +70,9 @@ export function withStrayClosers(text: string, found: Candidate, span: CursorSpa
 }
 
 const TURN_ENDS = [
-  '<|im_start|>',
-  '<|im_end|>',
-  '<|eot_id|>',
-  '<|eom_id|>',
-  '<|end|>',
-  '<|endoftext|>',
-  '<|end_of_text|>',
-  '<|start_header_id|>',
-  '<end_of_turn>',
-  '<start_of_turn>',
-  '</s>',
-];
+  '<|im_start|> <|im_end|> <|eot_id|> <|eom_id|> <|end|> <|endoftext|> <|end_of_text|>',
+  '<|start_header_id|> <end_of_turn> <start_of_turn> </s>',
+].flatMap((row) => row.split(' '));
 
 /** What stands behind the token that ends a turn is not this turn's message. */
 function endsTurn(text: string, index: number): boolean {
