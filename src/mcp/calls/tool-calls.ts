@@ -12,7 +12,7 @@ import type { CallQueue } from './call-queue.ts';
 import type { OpenLink } from './queued-call.ts';
 import { type McpCallOptions, traceMeta } from './requests.ts';
 import { TaskCall, taskOf } from './task-call.ts';
-import { isList } from '../../json/depth.ts';
+import { isList, isTooLong, isWithinDepth } from '../../json/depth.ts';
 import { issuesOf } from '../../parsing/schema/fit.ts';
 import type { Issue } from '../../json/errors.ts';
 
@@ -201,21 +201,45 @@ export function mapResult(raw: JsonObject): ToolResult {
     type === 'text' && typeof own === 'string' ? own : null;
   const text = parts.flatMap((part) => textOfPart(part) ?? []).join('\n');
   const others = parts.filter((part) => textOfPart(part) === null);
+  const structured =
+    raw.structuredContent === undefined ? undefined : structuredOf(raw.structuredContent, text, others);
   if (raw.isError === true) {
-    const data = raw.structuredContent ?? (others.length === 0 ? undefined : others);
+    const data = structured ?? (others.length === 0 ? undefined : others);
     const wordless = forUser.length === 0 ? 'the tool reported an error without a message' : ALL_FOR_USER;
     return { status: 'error', error: text === '' ? wordless : text, ...(data === undefined ? {} : { data }), ...kept };
   }
-  if (raw.structuredContent !== undefined) {
-    const { structuredContent: data } = raw;
-    return { status: 'success', data, ...(others.length === 0 ? {} : { parts: others }), ...kept };
-  }
+  if (structured !== undefined)
+    return { status: 'success', data: structured, ...(others.length === 0 ? {} : { parts: others }), ...kept };
   // Servers of the first protocol version answer so.
   if (raw.toolResult !== undefined) return { status: 'success', data: raw.toolResult };
   if (parts.length === 0)
     return { status: 'success', ...(forUser.length === 0 ? {} : { message: ALL_FOR_USER, forUser }) };
   return { status: 'success', data: parts.length === 1 && others.length === 0 ? text : parts, ...kept };
 }
+
+/**
+ * Structured content with what its JSON lost or holds twice. A whole number that JavaScript rounds, such as an id of 19
+ * digits, is the text of the digits that the text beside it has for it, in the same order. Media that are parts too are left out.
+ */
+function structuredOf(data: Json, text: string, parts: readonly JsonObject[]): Json {
+  const written = Map.groupBy((text.match(LONG_NUMBER) ?? []).filter(isTooLong), Number);
+  const media = new Set<unknown>(
+    parts.flatMap((part) => [part.data, part.blob]).filter((base64) => String(base64).length > 99),
+  );
+  if ((written.size === 0 && parts.length === 0) || !isWithinDepth(data, MOST_DEPTH)) return data;
+  const digitsOf = (number: number): string | undefined => {
+    const all = written.get(number) ?? [];
+    return all.length > 1 ? all.shift() : all[0];
+  };
+  const read: Json = JSON.parse(JSON.stringify(data), (_key, value: Json) => {
+    if (typeof value === 'number') return digitsOf(value) ?? value;
+    return typeof value === 'string' && media.has(value) ? undefined : value;
+  });
+  return read;
+}
+
+const LONG_NUMBER = /(?<![\w."-])-?\d{16,40}(?![\w.])/g;
+const MOST_DEPTH = 500;
 
 function contentOf(raw: JsonObject): readonly Json[] {
   return isList(raw.content) ? raw.content : [];
@@ -232,7 +256,8 @@ function toPart(item: Json): JsonObject {
   if (!isJsonObject(item)) return { type: 'unknown', value: item };
   if (item.type === 'resource' && isJsonObject(item.resource)) return { type: 'resource', ...item.resource };
   const { _meta, annotations: _annotations, ...part } = item;
-  return part;
+  // What the Python SDK says for `format="jpg"`.
+  return part.mimeType === 'image/jpg' ? { ...part, mimeType: 'image/jpeg' } : part;
 }
 
 interface Output {
