@@ -75,3 +75,8 @@ test.concurrent('that a server answers a call which was cancelled is not worth a
   expect(await connection.callTool('plain')).toMatchObject({ data: { result: 8 } });
   expect(oddities()).toEqual([]);
 });
+
+test.concurrent('what an error of the protocol has beside its message is told, too', async () => {
+  const { told } = await sentAfter('raises');
+  expect(told).toContain('Internal error: boom in raises');
+});

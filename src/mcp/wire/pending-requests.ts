@@ -223,7 +223,9 @@ export function faultOf(
   if (answer !== null) {
     const data = isJsonObject(answer.error) ? answer.error : {};
     const message = typeof data.message === 'string' ? data.message : 'its answer is not what the protocol says';
-    return new LinkFault('answer', message, { delivered: true, data, cause: error });
+    // The Ruby SDK has only words such as "Internal error" there.
+    const more = typeof data.data === 'string' && data.data !== '' ? `: ${data.data.slice(0, 500)}` : '';
+    return new LinkFault('answer', message + more, { delivered: true, data, cause: error });
   }
   if (error instanceof LinkFault) return error;
   const dead = wire.dead();

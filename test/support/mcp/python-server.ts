@@ -1,4 +1,4 @@
-/** An MCP server over stdio that writes what servers made with the Python SDK write, byte for byte but for the image. */
+/** An MCP server over stdio that writes what servers made with the SDKs of Python and Ruby write, byte for byte but for the image. */
 import { createInterface } from 'node:readline';
 import { isJsonObject } from '../../../src/json/json.ts';
 
@@ -19,7 +19,7 @@ const RESULTS: Readonly<Record<string, string>> = {
   jpg: '{"content":[{"type":"image","data":"/9j/4DAwMDAwMDAwMDAwMDAwMDAwMDAw","mimeType":"image/jpg"}],"isError":false}',
   bar: '{"content":[{"type":"text","text":"done"}],"isError":false}',
 };
-const SILENT = 'silent';
+const [SILENT, RAISES] = ['silent', 'raises'];
 
 function write(id: unknown, member: string): void {
   process.stdout.write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},${member}}\n`);
@@ -37,12 +37,14 @@ createInterface({ input: process.stdin }).on('line', (line) => {
     );
   if (method === 'ping') write(id, '"result":{}');
   if (method === 'tools/list') {
-    const tools = [...Object.keys(RESULTS), SILENT].map(
+    const tools = [...Object.keys(RESULTS), SILENT, RAISES].map(
       (tool) => `{"name":"${tool}","description":"",${ANY}${['count', 'plain'].includes(tool) ? `,${INTEGER}` : ''}}`,
     );
     write(id, `"result":{"tools":[${tools.join(',')}]}`);
   }
   if (method !== 'tools/call' || name === SILENT) return;
+  // The Ruby SDK.
+  if (name === RAISES) return write(id, '"error":{"code":-32603,"message":"Internal error","data":"boom in raises"}');
   // A progress bar, and a log of what it was sent.
   if (name === 'bar')
     process.stdout.write(`received {"jsonrpc":"2.0","id":${String(id)},"method":"ping"}\n50% .. 100%`);
