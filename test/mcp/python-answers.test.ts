@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import type { JsonObject } from '../../src/json/json.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { COMPILED } from '../support/mcp/hostile-entry.ts';
 import { watched } from '../support/mcp/hostile.ts';
@@ -10,9 +11,10 @@ const script = fileURLToPath(new URL('../support/mcp/python-server.ts', import.m
 const python = { command: process.execPath, args: [script], env: COMPILED, policy: 'allow' } as const;
 
 /** What a model is sent after it called a tool, all of it. */
-async function sentAfter(tool: string) {
-  const model = scriptedModel([calls([`lab_${tool}`, {}]), 'Done.'], { takesImages: true });
+async function sentAfter(tool: string, args: JsonObject = {}) {
+  const model = scriptedModel([calls([`lab_${tool}`, args]), 'Done.'], { takesImages: true });
   const { agent, events } = agentWith(python, { model });
+  await agent.ready();
   await agent.run('Go');
   const messages = model.requests[1]?.messages ?? [];
   const images = messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content)).filter(isImage);
@@ -21,6 +23,15 @@ async function sentAfter(tool: string) {
 }
 
 const isImage = ({ type }: { readonly type: string }): boolean => type === 'image';
+
+test.concurrent('defaults that do not fit their own schema, as Python has them, are left to the server', async () => {
+  for (const given of [{ query: 'a' }, { query: 'a', lang: null, more: null }]) {
+    const { told } = await sentAfter('find', given);
+    expect(JSON.parse(told)).toEqual({ status: 'success', data: { query: 'a', page: 1 } });
+  }
+  const { told } = await sentAfter('find', { query: 'a', lang: 'de', limit: 3, more: { deep: true } });
+  expect(JSON.parse(told).data).toEqual({ query: 'a', lang: 'de', limit: '3', more: { deep: true }, page: 1 });
+});
 
 test.concurrent('ids of 19 digits keep them all, as text, and what else the result holds stays as it is', async () => {
   const { told } = await sentAfter('row');

@@ -19,6 +19,9 @@ const RESULTS: Readonly<Record<string, string>> = {
   jpg: '{"content":[{"type":"image","data":"/9j/4DAwMDAwMDAwMDAwMDAwMDAwMDAw","mimeType":"image/jpg"}],"isError":false}',
   bar: '{"content":[{"type":"text","text":"done"}],"isError":false}',
 };
+/** Of `def find(query: str, lang: str = None, limit=10, page: int = 1, more: More = None)`. */
+const FIND =
+  '{"name":"find","description":"","inputSchema":{"$defs":{"More":{"properties":{"deep":{"title":"Deep","type":"boolean"}},"required":["deep"],"title":"More","type":"object"}},"properties":{"query":{"title":"Query","type":"string"},"lang":{"default":null,"title":"Lang","type":"string"},"limit":{"default":10,"title":"limit","type":"string"},"page":{"default":1,"title":"Page","type":"integer"},"more":{"$ref":"#/$defs/More","default":null}},"required":["query"],"title":"findArguments","type":"object"}}';
 const [SILENT, RAISES] = ['silent', 'raises'];
 
 function write(id: unknown, member: string): void {
@@ -28,7 +31,7 @@ function write(id: unknown, member: string): void {
 createInterface({ input: process.stdin }).on('line', (line) => {
   const message: unknown = JSON.parse(line);
   const { id, method, params } = isJsonObject(message) ? message : {};
-  const { name, requestId } = isJsonObject(params) ? params : {};
+  const { name, requestId, arguments: args } = isJsonObject(params) ? params : {};
   if (method === 'notifications/cancelled') write(requestId, '"error":{"code":0,"message":"Request cancelled"}');
   if (method === 'initialize')
     write(
@@ -40,9 +43,10 @@ createInterface({ input: process.stdin }).on('line', (line) => {
     const tools = [...Object.keys(RESULTS), SILENT, RAISES].map(
       (tool) => `{"name":"${tool}","description":"",${ANY}${['count', 'plain'].includes(tool) ? `,${INTEGER}` : ''}}`,
     );
-    write(id, `"result":{"tools":[${tools.join(',')}]}`);
+    write(id, `"result":{"tools":[${[FIND, ...tools].join(',')}]}`);
   }
   if (method !== 'tools/call' || name === SILENT) return;
+  if (name === 'find') return write(id, `"result":{"structuredContent":${JSON.stringify(args)}}`);
   // The Ruby SDK.
   if (name === RAISES) return write(id, '"error":{"code":-32603,"message":"Internal error","data":"boom in raises"}');
   // A progress bar, and a log of what it was sent.
