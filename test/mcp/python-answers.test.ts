@@ -2,10 +2,13 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../src/json/json.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { besideEachOther } from '../support/beside.ts';
 import { COMPILED } from '../support/mcp/hostile-entry.ts';
 import { watched } from '../support/mcp/hostile.ts';
 import { agentWith } from '../support/mcp/modern.ts';
 import { calls } from '../support/replies.ts';
+
+besideEachOther();
 
 const script = fileURLToPath(new URL('../support/mcp/python-server.ts', import.meta.url));
 const python = { command: process.execPath, args: [script], env: COMPILED, policy: 'allow' } as const;
