@@ -12,7 +12,7 @@ import type { CallQueue } from './call-queue.ts';
 import type { OpenLink } from './queued-call.ts';
 import { type McpCallOptions, traceMeta } from './requests.ts';
 import { TaskCall, taskOf } from './task-call.ts';
-import { isList, isTooLong, isWithinDepth } from '../../json/depth.ts';
+import { isList, isTooLong } from '../../json/depth.ts';
 import { issuesOf } from '../../parsing/schema/fit.ts';
 import type { Issue } from '../../json/errors.ts';
 
@@ -223,23 +223,22 @@ export function mapResult(raw: JsonObject): ToolResult {
  */
 function structuredOf(data: Json, text: string, parts: readonly JsonObject[]): Json {
   const written = Map.groupBy((text.match(LONG_NUMBER) ?? []).filter(isTooLong), Number);
-  const media = new Set<unknown>(
-    parts.flatMap((part) => [part.data, part.blob]).filter((base64) => String(base64).length > 99),
-  );
-  if ((written.size === 0 && parts.length === 0) || !isWithinDepth(data, MOST_DEPTH)) return data;
-  const digitsOf = (number: number): string | undefined => {
-    const all = written.get(number) ?? [];
-    return all.length > 1 ? all.shift() : all[0];
-  };
-  const read: Json = JSON.parse(JSON.stringify(data), (_key, value: Json) => {
-    if (typeof value === 'number') return digitsOf(value) ?? value;
-    return typeof value === 'string' && media.has(value) ? undefined : value;
-  });
-  return read;
+  const media = new Set(parts.flatMap((part) => [part.data, part.blob]));
+  if (written.size + parts.length === 0) return data;
+  try {
+    const read: Json = JSON.parse(JSON.stringify(data), (_key, value: Json) => {
+      if (typeof value === 'string') return value.length > 99 && media.has(value) ? undefined : value;
+      const digits = typeof value === 'number' ? written.get(value) : undefined;
+      return (digits !== undefined && digits.length > 1 ? digits.shift() : digits?.[0]) ?? value;
+    });
+    return read;
+  } catch {
+    // It is nested too deep to be written.
+    return data;
+  }
 }
 
 const LONG_NUMBER = /(?<![\w."-])-?\d{16,40}(?![\w.])/g;
-const MOST_DEPTH = 500;
 
 function contentOf(raw: JsonObject): readonly Json[] {
   return isList(raw.content) ? raw.content : [];
