@@ -104,19 +104,34 @@ test('where clients cannot register themselves, the error says to give a clientI
 });
 
 test.each([
-  ['one that registered itself is registered anew', {}, 2],
-  ['one of the configuration is not', { clientId: 'registered by hand' }, 0],
-])('a client that is unknown when the code is exchanged: %s', async (_what, options, registrations) => {
-  const place = await guarded({ tokens: 'invalid_client' });
-  const connection = desk(place, options);
-  await connection.connect();
-  await until(() => connection.pendingLogin !== null);
-  await fetch(await agree(connection.pendingLogin?.url ?? ''));
-  await until(() => connection.pendingLogin === null && connection.error !== null);
-  expect(connection.error?.message).toContain('invalid_client');
-  delete place.auth.wrong.tokens;
-  await signIn(desk(place, options));
-  expect(place.auth.count('POST /register')).toBe(registrations);
+  ['one that registered itself is registered anew', 'invalid_client', {}, 2],
+  // The word of the Python SDK before 2.0.
+  ['one that registered itself is registered anew', 'unauthorized_client', {}, 2],
+  ['one of the configuration is not', 'invalid_client', { clientId: 'registered by hand' }, 0],
+] as const)(
+  'a client that is unknown when the code is exchanged: %s (%s)',
+  async (_what, tokens, options, registrations) => {
+    const place = await guarded({ tokens });
+    const connection = desk(place, options);
+    await connection.connect();
+    await until(() => connection.pendingLogin !== null);
+    await fetch(await agree(connection.pendingLogin?.url ?? ''));
+    await until(() => connection.pendingLogin === null && connection.error !== null);
+    expect(connection.error?.message).toContain(tokens);
+    delete place.auth.wrong.tokens;
+    await signIn(desk(place, options));
+    expect(place.auth.count('POST /register')).toBe(registrations);
+  },
+);
+
+test('where each client has a secret, it is sent as the Python SDK wants it, also to refresh', async () => {
+  const place = await guarded({ wantsSecret: true });
+  const connection = desk(place);
+  await signIn(connection);
+  expect(place.auth.lastToken().get('client_secret')).toMatch(/^secret-/);
+  place.auth.expire();
+  expect(await connection.callTool('read')).toMatchObject({ status: 'success' });
+  expect(place.auth.count('POST /token refresh_token')).toBe(1);
 });
 
 describe('the redirect', () => {

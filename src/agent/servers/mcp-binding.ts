@@ -3,11 +3,13 @@ import { type AnsweringAgent, serverAnswers } from './server-answers.ts';
 import { type ShownConnections, shownConnections } from './shown-connections.ts';
 import { type McpCalls, McpError } from '../../actors/mcp/mcp-calls.ts';
 import type { RunPort } from '../../inspector/frames/run-port.ts';
+import { type Json, type JsonObject, type JsonSchema, defined, isJsonObject } from '../../json/json.ts';
 import type { ServerNote } from '../../machines/contract/agent-setup.ts';
 import type { McpServerConfig } from '../../mcp/config/config.ts';
 import { DEFAULT_MCP_LIMITS, type McpLimits } from '../../mcp/config/server-limits.ts';
 import type { McpConnection } from '../../mcp/connection-types.ts';
 import type { McpHub, McpHubNews, McpPendingLogin, McpToolEntry } from '../../mcp/hub.ts';
+import { issuesOf } from '../../parsing/schema/fit.ts';
 import { checkOnError } from '../../recovery/plan-data.ts';
 import type { OnError } from '../../recovery/steps.ts';
 import { sentName } from '../../tools/lookup.ts';
@@ -227,7 +229,7 @@ export class McpBinding implements McpCalls {
     return {
       name: entry.name,
       description: entry.tool.description ?? '',
-      inputSchema: entry.tool.inputSchema,
+      inputSchema: withFittingDefaults(entry.tool.inputSchema),
       policy: entry.policy ?? undefined,
       effects: entry.effects,
       atomic: false,
@@ -239,6 +241,21 @@ export class McpBinding implements McpCalls {
       execute: (args, { signal }) => this.callTool(entry.server, entry.tool.name, args, { signal }),
     };
   }
+}
+
+/**
+ * A schema without the defaults that do not fit it, such as `null` for Python's `text: str = None`: filled in, they would
+ * be refused or become another value. The server has them anyway.
+ */
+function withFittingDefaults(schema: JsonSchema): JsonSchema {
+  const { $defs, definitions }: JsonObject = isJsonObject(schema) ? schema : {};
+  const read: JsonSchema = JSON.parse(JSON.stringify(schema), (_key, value: Json) => {
+    // A list of properties may have one of that name.
+    if (!isJsonObject(value) || value.default === undefined || isJsonObject(value.type)) return value;
+    const { default: given, ...rest } = value;
+    return issuesOf(given, { ...rest, ...defined({ $defs, definitions }) }).length === 0 ? value : rest;
+  });
+  return read;
 }
 
 /** Which tools of servers are sent to the model, and what to warn of when that is not all of them. */

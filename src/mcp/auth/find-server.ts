@@ -135,6 +135,8 @@ export function isSame(one: string, other: string): boolean {
 const KINDS: Readonly<Record<string, AuthFault['kind']>> = {
   invalid_grant: 'invalid-grant',
   invalid_client: 'invalid-client',
+  // What the Python SDK before 2.0 says of a client that it does not know.
+  unauthorized_client: 'invalid-client',
   temporarily_unavailable: 'busy',
   too_many_requests: 'busy',
 };

@@ -3,7 +3,7 @@
  * when any of it happens.
  *
  * I1 A code or token goes to the endpoints of one server alone, which {@link findServer} has checked.
- * I2 Only a 400 or 401 that says `invalid_grant` or `invalid_client` counts as such.
+ * I2 Only a 400 or 401 that says `invalid_grant`, `invalid_client` or `unauthorized_client` counts as such.
  * I3 No error holds a code, a token or a secret.
  */
 import {
@@ -47,8 +47,9 @@ export async function register(
       `the authorization server ${url} lets no client register itself: register one there and give its clientId`,
     );
   const methods = metadata?.token_endpoint_auth_methods_supported ?? ['none'];
+  // Servers of the Python SDK promise `basic` and want the client's id in the body all the same.
   const method =
-    ['none', 'client_secret_basic', 'client_secret_post'].find((known) => methods.includes(known)) ?? 'none';
+    ['none', 'client_secret_post', 'client_secret_basic'].find((known) => methods.includes(known)) ?? 'none';
   return attempt(
     () =>
       registerClient(url, {

@@ -12,7 +12,7 @@ import type { CallQueue } from './call-queue.ts';
 import type { OpenLink } from './queued-call.ts';
 import { type McpCallOptions, traceMeta } from './requests.ts';
 import { TaskCall, taskOf } from './task-call.ts';
-import { isList } from '../../json/depth.ts';
+import { isList, isTooLong } from '../../json/depth.ts';
 import { issuesOf } from '../../parsing/schema/fit.ts';
 import type { Issue } from '../../json/errors.ts';
 
@@ -201,21 +201,44 @@ export function mapResult(raw: JsonObject): ToolResult {
     type === 'text' && typeof own === 'string' ? own : null;
   const text = parts.flatMap((part) => textOfPart(part) ?? []).join('\n');
   const others = parts.filter((part) => textOfPart(part) === null);
+  const structured =
+    raw.structuredContent === undefined ? undefined : structuredOf(raw.structuredContent, text, others);
   if (raw.isError === true) {
-    const data = raw.structuredContent ?? (others.length === 0 ? undefined : others);
+    const data = structured ?? (others.length === 0 ? undefined : others);
     const wordless = forUser.length === 0 ? 'the tool reported an error without a message' : ALL_FOR_USER;
     return { status: 'error', error: text === '' ? wordless : text, ...(data === undefined ? {} : { data }), ...kept };
   }
-  if (raw.structuredContent !== undefined) {
-    const { structuredContent: data } = raw;
-    return { status: 'success', data, ...(others.length === 0 ? {} : { parts: others }), ...kept };
-  }
+  if (structured !== undefined)
+    return { status: 'success', data: structured, ...(others.length === 0 ? {} : { parts: others }), ...kept };
   // Servers of the first protocol version answer so.
   if (raw.toolResult !== undefined) return { status: 'success', data: raw.toolResult };
   if (parts.length === 0)
     return { status: 'success', ...(forUser.length === 0 ? {} : { message: ALL_FOR_USER, forUser }) };
   return { status: 'success', data: parts.length === 1 && others.length === 0 ? text : parts, ...kept };
 }
+
+/**
+ * Structured content with what its JSON lost or holds twice. A whole number that JavaScript rounds, such as an id of 19
+ * digits, is the text of the digits that the text beside it has for it, in the same order. Media that are parts too are left out.
+ */
+function structuredOf(data: Json, text: string, parts: readonly JsonObject[]): Json {
+  const written = Map.groupBy((text.match(LONG_NUMBER) ?? []).filter(isTooLong), Number);
+  const media = new Set(parts.flatMap((part) => [part.data, part.blob]));
+  if (written.size + parts.length === 0) return data;
+  try {
+    const read: Json = JSON.parse(JSON.stringify(data), (_key, value: Json) => {
+      if (typeof value === 'string') return value.length > 99 && media.has(value) ? undefined : value;
+      const digits = typeof value === 'number' ? written.get(value) : undefined;
+      return (digits !== undefined && digits.length > 1 ? digits.shift() : digits?.[0]) ?? value;
+    });
+    return read;
+  } catch {
+    // It is nested too deep to be written.
+    return data;
+  }
+}
+
+const LONG_NUMBER = /(?<![\w."-])-?\d{16,40}(?![\w.])/g;
 
 function contentOf(raw: JsonObject): readonly Json[] {
   return isList(raw.content) ? raw.content : [];
@@ -232,7 +255,8 @@ function toPart(item: Json): JsonObject {
   if (!isJsonObject(item)) return { type: 'unknown', value: item };
   if (item.type === 'resource' && isJsonObject(item.resource)) return { type: 'resource', ...item.resource };
   const { _meta, annotations: _annotations, ...part } = item;
-  return part;
+  // What the Python SDK says for `format="jpg"`.
+  return part.mimeType === 'image/jpg' ? { ...part, mimeType: 'image/jpeg' } : part;
 }
 
 interface Output {

@@ -46,9 +46,8 @@ export function openStdioWire(target: McpTarget & { readonly kind: 'stdio' }, io
           const fault = tooIntricate(line.text);
           if (fault !== null) return lostLine(cutLine(line.text), requests, { fault, onWarning });
           const read = readMessages(line.text.replace(BOM, ''));
-          if (!read.ok)
-            return void (line.text.trim() !== '' && onWarning({ kind: read.kind, message: excerpt(line.text) }));
-          for (const message of read.messages)
+          if (!read.ok && line.text.trim() !== '') onWarning({ kind: read.kind, message: excerpt(line.text) });
+          for (const message of read.ok ? read.messages : answersBehind(line.text, requests))
             if (!requests.refused(message) && !requests.received(message)) transport.onmessage?.(message);
         },
       });
@@ -99,6 +98,14 @@ function readMessages(text: string): Read {
     return { ok: false, kind: text.trimStart().startsWith('{') ? 'bad-message' : 'noise' };
   }
 }
+
+/** Answers behind what a program printed without ending its line: they would be waited for in vain. */
+function answersBehind(text: string, requests: PendingRequests): readonly WireMessage[] {
+  const read = readMessages(text.slice(Math.max(1, text.search(ANSWER))));
+  return read.ok ? read.messages.filter(({ id, method }) => method === undefined && requests.find(id) !== null) : [];
+}
+
+const ANSWER = /\{"(?:jsonrpc|result|id|error)":/;
 
 function cutLine(text: string): InputLine & { readonly ok: false } {
   return { ok: false, bytes: Buffer.byteLength(text), head: text.slice(0, 1024), tail: text.slice(-1024) };

@@ -55,6 +55,8 @@ export class PendingRequests {
   readonly #clock: McpClock;
   readonly #open = new Map<unknown, PendingRequest>();
   readonly #followed = new Map<unknown, PendingRequest>();
+  /** Ids of requests that were given up: some servers answer them all the same. */
+  readonly #givenUp = new Set<unknown>();
   readonly #loseGreeting: (fault: LinkFault) => void;
   #latest: PendingRequest | null = null;
   /** Answers of late that no request asked for. */
@@ -80,10 +82,11 @@ export class PendingRequests {
 
   /**
    * To be called with each message as it came, before all else. True if it answers a request and cannot be read as an answer:
-   * the request has failed, and no one else needs it. An answer that no request asked for is noted: see {@link STRANGER_MS}.
+   * the request has failed or was given up, and no one else needs it. An answer that no request asked for is noted: see {@link STRANGER_MS}.
    */
   refused(message: WireMessage): boolean {
     if (message.method !== undefined) return false;
+    if (this.#givenUp.delete(message.id)) return true;
     const request = this.#open.get(message.id);
     const why = request === undefined ? null : badAnswer(message);
     if (request !== undefined && why !== null) this.#refuse(request, why);
@@ -114,7 +117,7 @@ export class PendingRequests {
   }
 
   forget(request: PendingRequest): void {
-    if (this.find(request.id) === request) this.#open.delete(request.id);
+    if (this.find(request.id) === request && this.#open.delete(request.id)) this.#givenUp.add(request.id);
   }
 
   /** Its progress is reported until the signal aborts, also after its answer if that is a task. */
@@ -220,7 +223,9 @@ export function faultOf(
   if (answer !== null) {
     const data = isJsonObject(answer.error) ? answer.error : {};
     const message = typeof data.message === 'string' ? data.message : 'its answer is not what the protocol says';
-    return new LinkFault('answer', message, { delivered: true, data, cause: error });
+    // The Ruby SDK has only words such as "Internal error" there.
+    const more = typeof data.data === 'string' && data.data !== '' ? `: ${data.data.slice(0, 500)}` : '';
+    return new LinkFault('answer', message + more, { delivered: true, data, cause: error });
   }
   if (error instanceof LinkFault) return error;
   const dead = wire.dead();

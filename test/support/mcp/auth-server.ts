@@ -16,12 +16,14 @@ export interface Misbehaviour {
   /** The `state` of its redirects. Default: the one that it was given. */
   state?: string;
   /** What its token endpoint answers, instead of tokens. */
-  tokens?: 'invalid_grant' | 'invalid_client' | 429 | 500 | 'redirect' | 'hang' | 'drop';
+  tokens?: 'invalid_grant' | 'invalid_client' | 'unauthorized_client' | 429 | 500 | 'redirect' | 'hang' | 'drop';
   tokenEndpoint?: string;
   /** Where its token endpoint redirects to, with `tokens: 'redirect'`. */
   redirectTo?: string;
   /** It lets no client register itself. */
   refusesRegistration?: boolean;
+  /** As with the Python SDK, clients have a secret and stand in the body of a request for tokens, whatever their method. */
+  wantsSecret?: boolean;
   /** The person refuses. */
   denies?: boolean;
   /** What kind of tokens it gives. Default Bearer. */
@@ -80,7 +82,8 @@ export async function authServer(wrong: Misbehaviour = {}): Promise<AuthServer> 
     ...(wrong.refusesRegistration === true ? {} : { registration_endpoint: `${url}/register` }),
     response_types_supported: ['code'],
     grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
-    token_endpoint_auth_methods_supported: ['none', 'client_secret_basic'],
+    token_endpoint_auth_methods_supported:
+      wrong.wantsSecret === true ? ['client_secret_basic', 'client_secret_post'] : ['none', 'client_secret_basic'],
     ...(wrong.pkce === null ? {} : { code_challenge_methods_supported: wrong.pkce ?? ['S256'] }),
     ...(wrong.promisesIss === true ? { authorization_response_iss_parameter_supported: true } : {}),
   });
@@ -132,10 +135,14 @@ export async function authServer(wrong: Misbehaviour = {}): Promise<AuthServer> 
       case 429:
       case 500:
         return send(response, wrong.tokens, { error: 'invalid_grant' });
+      case 'unauthorized_client':
+        return send(response, 401, { error: wrong.tokens, error_description: 'Invalid client_id' });
       case 'invalid_grant':
       case 'invalid_client':
         return send(response, 400, { error: wrong.tokens, error_description: `not this: ${asked.toString()}` });
     }
+    if (wrong.wantsSecret === true && !clients.has(asked.get('client_id') ?? ''))
+      return send(response, 401, { error: 'unauthorized_client', error_description: 'Missing client_id' });
     const taken = takeGrant(grantType);
     // The other side is gone before it hears of the tokens that took the place of the old ones.
     if (wrong.tokens === 'drop') return void response.destroy();
@@ -174,7 +181,8 @@ export async function authServer(wrong: Misbehaviour = {}): Promise<AuthServer> 
           return send(response, 400, { error: 'invalid_redirect_uri' });
         const client = `client-${clients.size + 1}`;
         clients.set(client, told.scope);
-        send(response, 201, { ...told, client_id: client });
+        const secret = wrong.wantsSecret === true ? { client_secret: make('secret') } : {};
+        send(response, 201, { ...told, client_id: client, ...secret });
       });
     }
     send(response, 404, {});
