@@ -1,7 +1,7 @@
 import { ModelError, type ModelErrorCode } from '../../actors/model.ts';
 import { endpointText, howToSetKey, type Endpoint, secretKey } from '../endpoint/endpoint.ts';
 import { readRetryAfter } from '../../actors/retry-after.ts';
-import { isJsonObject, type Json } from '../../json/json.ts';
+import { isJsonObject, type Json, parsedText } from '../../json/json.ts';
 
 /** What a request was about, for the text of its failure. */
 export interface RequestContext {
@@ -201,6 +201,10 @@ const MAX_MESSAGE = 600;
 export function readServerError(body: unknown): ServerError {
   const outer = Array.isArray(body) ? body[0] : body;
   const inner: unknown = isJsonObject(outer) && 'error' in outer ? outer['error'] : outer;
+  const said = isJsonObject(inner) ? messageOf(inner) : inner;
+  // Ollama hands on its runner's error whole, as JSON in the text of its own.
+  const wrapped = typeof said === 'string' ? parsedText(said) : undefined;
+  if (isJsonObject(wrapped) && isJsonObject(wrapped['error'])) return readServerError(wrapped);
   if (!isJsonObject(inner)) return emptyError(typeof inner === 'string' ? inner : '');
   const code = inner['code'];
   return {
