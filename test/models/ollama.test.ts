@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { agentOn, eventsOf } from '../agent/agent-on-server.ts';
-import type { Scripted } from '../support/model-server.ts';
-import { overEachTransport } from '../support/transports.ts';
+import { type Scripted, startModelServer } from '../support/model-server.ts';
+import { modelAt, overEachTransport } from '../support/transports.ts';
 
 /** Ollama's own error, which holds that of its runner as the runner wrote it. */
 const refused = (status: number, message: string): Scripted => ({
@@ -81,5 +82,32 @@ overEachTransport(() => {
     const events = await eventsOf(run);
     expect(events.filter(({ type }) => type === 'model.retrying')).toMatchObject([{ error: { code: 'bad-response' } }]);
     expect(await run).toMatchObject({ status: 'answered', result: 'Hello.' });
+  });
+
+  test.each([
+    ['m', 'm:latest'],
+    ['hf.co/maker/m:Q4_K_M', 'hf.co/maker/m:Q4_K_M'],
+  ])('the context of %s is asked for again once Ollama has loaded it', async (model, listed) => {
+    const pages: Record<string, unknown> = {
+      '/v1/models': { data: [{ id: listed, owned_by: 'library' }] },
+      '/api/ps': { models: [] },
+    };
+    const server = await startModelServer(() => 'Hi.', { pages });
+    onTestFinished(server.close);
+    const own = modelAt({ baseURL: server.baseURL, model, apiKey: 'none' });
+    const agent = createAgent({ model: own, silent: true });
+    await agent.run('Hello');
+    await server.askedElsewhere(2);
+    pages['/api/ps'] = { models: [{ name: listed, context_length: 4096 }] };
+    const size = async () => {
+      await agent.run('Hello');
+      return own.contextSize;
+    };
+    await expect.poll(size).toBe(4096);
+    const asked = ['/v1/models', '/api/ps', '/v1/models', '/api/ps'];
+    expect(server.otherPaths).toEqual(asked);
+    const told = (await eventsOf(agent.run('Hello'))).flatMap((event) => (event.type === 'warning' ? [event] : []));
+    expect(told).toMatchObject([{ message: expect.stringContaining(`'${model}' has 4096 tokens of context`) }]);
+    expect(server.otherPaths).toEqual(asked);
   });
 });

@@ -161,14 +161,15 @@ function finishOf({ finishReason, type }: JsonObject, content: string): string {
   const { unified, raw }: JsonObject = isJsonObject(finishReason) ? finishReason : {};
   // What providers begin with, and keep where a stream ends without its server's word.
   const isCut = type === 'finish' && unified === 'other' && typeof raw !== 'string';
-  switch (isCut ? undefined : unified) {
+  const end = isCut ? 'interrupted' : unified;
+  switch (end) {
     case 'content-filter':
       return raw === undefined || raw === null || raw === 'stop' || raw === 'refusal' ? 'refusal' : 'content_filter';
     case 'tool-calls':
       return 'tool_calls';
     case 'stop':
     case 'length':
-      return unified;
+      return end;
     case 'error':
       if (raw !== 'MALFORMED_FUNCTION_CALL') throw new ModelError('server-error', 'The reply ended with an error.');
       throw new ModelError('malformed-tool-call', 'The model wrote a tool call that its server could not read.', {
