@@ -82,8 +82,8 @@ class LookedUp implements ModelFacts {
     const limit = setTimeout(() => looking.abort(new Error('It took too long.')), LONGEST_LOOK_MS);
     if (typeof limit === 'object') limit.unref();
     try {
-      const { signal } = looking;
-      this.#known = (await this.#model.check?.({ minContextSize: this.#minContextSize, signal })) ?? [];
+      const needs = { minContextSize: this.#minContextSize, signal: looking.signal };
+      this.#known = (await this.#model.check?.(needs)) ?? [];
     } catch {
       // One that fails has found out nothing.
     } finally {
