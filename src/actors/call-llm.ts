@@ -82,8 +82,7 @@ class LookedUp implements ModelFacts {
     const limit = setTimeout(() => looking.abort(new Error('It took too long.')), LONGEST_LOOK_MS);
     if (typeof limit === 'object') limit.unref();
     try {
-      const needs = { minContextSize: this.#minContextSize, signal: looking.signal };
-      this.#known = (await this.#model.check?.(needs)) ?? [];
+      this.#known = (await this.#model.check?.({ minContextSize: this.#minContextSize, signal: looking.signal })) ?? [];
     } catch {
       // One that fails has found out nothing.
     } finally {

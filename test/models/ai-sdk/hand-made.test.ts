@@ -57,7 +57,7 @@ test.each([
   expect(prompt).toMatchObject(order.map((role) => ({ role })));
 });
 
-const text = [
+const begun = [
   { type: 'text-start', id: 'a' },
   { type: 'text-delta', id: 'a', delta: 'Hel' },
 ];
@@ -65,8 +65,8 @@ const text = [
 test('a stream that ends without its server having said why is no answer, and is asked for again', async () => {
   const cut = { type: 'finish', finishReason: { unified: 'other', raw: undefined } };
   const streams = [
-    [...text, cut],
-    [...text, finish],
+    [...begun, cut],
+    [...begun, finish],
   ];
   const agent = createAgent({
     model: handMade(() => streamOf(streams.shift() ?? [])),
@@ -82,7 +82,7 @@ test('a stream that ends without its server having said why is no answer, and is
 
 test('an end that the SDK has no word for is one', async () => {
   const model = handMade(() =>
-    streamOf([...text, { type: 'finish', finishReason: { unified: 'other', raw: 'load' } }]),
+    streamOf([...begun, { type: 'finish', finishReason: { unified: 'other', raw: 'load' } }]),
   );
   expect(await ask(model, { stream: true })).toMatchObject({ content: 'Hel', finishReason: 'load' });
   const whole = fromAiSdk({
