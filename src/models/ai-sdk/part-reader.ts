@@ -160,8 +160,7 @@ function keptOf(part: ReadPart): KeptPart {
 function finishOf({ finishReason, type }: JsonObject, content: string): string {
   const { unified, raw }: JsonObject = isJsonObject(finishReason) ? finishReason : {};
   // What providers begin with, and keep where a stream ends without its server's word.
-  const isCut = type === 'finish' && unified === 'other' && typeof raw !== 'string';
-  const end = isCut ? 'interrupted' : unified;
+  const end = type === 'finish' && unified === 'other' && typeof raw !== 'string' ? 'interrupted' : unified;
   switch (end) {
     case 'content-filter':
       return raw === undefined || raw === null || raw === 'stop' || raw === 'refusal' ? 'refusal' : 'content_filter';

@@ -104,9 +104,7 @@ const llamacpp: ContextSource = {
 
 const ollama: ContextSource = {
   url: atOrigin('/api/ps'),
-  read(answer, model) {
-    return sizeOf(entryOf(answer['models'], 'name', model)?.['context_length']);
-  },
+  read: (answer, model) => sizeOf(entryOf(answer['models'], 'name', model)?.['context_length']),
   advice: (size) => `Start the server with \`OLLAMA_CONTEXT_LENGTH=${String(size)} ollama serve\``,
 };
 
