@@ -31,7 +31,7 @@ export interface CallLlmPorts {
 
 /** What is found out about a model besides its requests, which never wait for it. */
 export interface ModelFacts {
-  /** Begins to look, once. */
+  /** Begins to look: once, and once more if that found out nothing. */
   look(): void;
   /** What is known before a run's first request. */
   atStart(): readonly string[];
@@ -49,8 +49,9 @@ const NO_FACTS: ModelFacts = { look: () => undefined, atStart: () => [], sinceTh
 class LookedUp implements ModelFacts {
   readonly #model: Model;
   readonly #minContextSize: number;
-  #known: readonly string[] | undefined;
-  #isAsked = false;
+  #known: readonly string[] = [];
+  #looks = 0;
+  #isLooking = false;
   #isTold = false;
 
   constructor(model: Model, minContextSize: number) {
@@ -59,33 +60,34 @@ class LookedUp implements ModelFacts {
   }
 
   look(): void {
-    if (this.#isAsked) return;
-    this.#isAsked = true;
-    void this.#ask();
+    // A local server may know a model's context only once it has loaded it, for the first reply.
+    const most = this.#known.length > 0 || this.#model.contextSize !== undefined ? 1 : 2;
+    if (!this.#isLooking && this.#looks < most) void this.#ask();
   }
 
   atStart(): readonly string[] {
-    this.#isTold = this.#known !== undefined;
-    return this.#known ?? [];
-  }
-
-  sinceThen(): readonly string[] {
-    if (this.#isTold || this.#known === undefined) return [];
-    this.#isTold = true;
+    this.#isTold = this.#known.length > 0;
     return this.#known;
   }
 
+  sinceThen(): readonly string[] {
+    return this.#isTold ? [] : this.atStart();
+  }
+
   async #ask(): Promise<void> {
+    this.#looks += 1;
+    this.#isLooking = true;
     const looking = new AbortController();
     // Most resolve at once, and the platform's own time limit would still stay set and fire.
     const limit = setTimeout(() => looking.abort(new Error('It took too long.')), LONGEST_LOOK_MS);
     if (typeof limit === 'object') limit.unref();
     try {
-      this.#known = await this.#model.check?.({ minContextSize: this.#minContextSize, signal: looking.signal });
+      this.#known = (await this.#model.check?.({ minContextSize: this.#minContextSize, signal: looking.signal })) ?? [];
     } catch {
-      this.#known = [];
+      // One that fails has found out nothing.
     } finally {
       clearTimeout(limit);
+      this.#isLooking = false;
     }
   }
 }

@@ -56,6 +56,59 @@ test('what is found out between two runs is told once in the second', async () =
   expect(await warningsOf(agent.run('Again'))).toEqual(['small']);
 });
 
+const look = calls(['look']);
+
+test.each([
+  ['in its first run', [look, 'A cat.'], 1],
+  ['in the next one', ['Hi.', look, 'A cat.'], 2],
+])('a model that its server had yet to load is looked up again, and told of %s', async (_when, replies, runs) => {
+  const script = scriptedModel(replies);
+  const size: { contextSize?: number } = {};
+  let looks = 0;
+  const model: Model = {
+    get contextSize() {
+      return size.contextSize;
+    },
+    complete: async (request, io) => {
+      await nextTurn();
+      return script.complete(request, io);
+    },
+    check: async () => {
+      looks += 1;
+      if (looks === 1) return [];
+      size.contextSize = 4096;
+      return ['small'];
+    },
+  };
+  const agent = createAgent({ model, tools: [fakeTool('look')], silent: true });
+  const warnings: string[] = [];
+  for (let run = 0; run < runs; run += 1) warnings.push(...(await warningsOf(agent.run('Look.'))));
+  expect({ warnings, looks }).toEqual({ warnings: ['small'], looks: 2 });
+});
+
+test.each([
+  ['known', 9000, 1],
+  ['never told', undefined, 2],
+])('a context that is %s is not asked for with every request', async (_what, contextSize, expected) => {
+  const script = scriptedModel([look, look, 'Hi.', 'Hi again.']);
+  let looks = 0;
+  const model: Model = {
+    ...(contextSize === undefined ? {} : { contextSize }),
+    complete: async (request, io) => {
+      await nextTurn();
+      return script.complete(request, io);
+    },
+    check: async () => {
+      looks += 1;
+      return [];
+    },
+  };
+  const agent = createAgent({ model, tools: [fakeTool('look')], silent: true });
+  expect(await warningsOf(agent.run('Look.'))).toEqual([]);
+  expect(await warningsOf(agent.run('Again'))).toEqual([]);
+  expect(looks).toBe(expected);
+});
+
 test('a model that is not named is looked up once, for the request and for what is found out', async () => {
   const server = await startModelServer(['Hi.'], { models: ['m'] });
   onTestFinished(server.close);

@@ -72,7 +72,7 @@ export class PartReader {
   reply(model: string): ModelReply {
     const parts = this.#parts;
     const content = parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
-    const finishReason = finishOf(this.#finish['finishReason'], content);
+    const finishReason = finishOf(this.#finish, content);
     const toolCalls = parts.flatMap((part) => (part.type === 'call' ? [callOf(part)] : []));
     const usage = usageOf(this.#finish['usage']);
     const providerState = toolCalls.length === 0 ? undefined : stateOf(parts, model);
@@ -157,16 +157,18 @@ function keptOf(part: ReadPart): KeptPart {
 }
 
 /** The finish reasons that the agent knows. A filter that stopped nothing is the model's own refusal. */
-function finishOf(reason: unknown, content: string): string {
-  const { unified, raw }: JsonObject = isJsonObject(reason) ? reason : {};
-  switch (unified) {
+function finishOf({ finishReason, type }: JsonObject, content: string): string {
+  const { unified, raw }: JsonObject = isJsonObject(finishReason) ? finishReason : {};
+  // What providers begin with, and keep where a stream ends without its server's word.
+  const end = type === 'finish' && unified === 'other' && typeof raw !== 'string' ? 'interrupted' : unified;
+  switch (end) {
     case 'content-filter':
       return raw === undefined || raw === null || raw === 'stop' || raw === 'refusal' ? 'refusal' : 'content_filter';
     case 'tool-calls':
       return 'tool_calls';
     case 'stop':
     case 'length':
-      return unified;
+      return end;
     case 'error':
       if (raw !== 'MALFORMED_FUNCTION_CALL') throw new ModelError('server-error', 'The reply ended with an error.');
       throw new ModelError('malformed-tool-call', 'The model wrote a tool call that its server could not read.', {

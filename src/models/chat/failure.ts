@@ -213,6 +213,9 @@ export function readServerError(body: unknown): ServerError {
   const outer = Array.isArray(body) ? body[0] : body;
   const said: unknown = isJsonObject(outer) ? (outer['error'] ?? outer['base_resp'] ?? outer) : outer;
   const inner: JsonObject = isJsonObject(said) ? said : { message: textOf(said) ?? '' };
+  // Ollama hands on its runner's error whole, as JSON in the text of its own.
+  const wrapped = parsedText(messageOf(inner));
+  if (isJsonObject(wrapped) && isJsonObject(wrapped['error'])) return readServerError(wrapped);
   const code = wordOf(inner['code'] ?? inner['status_code']);
   const isStatus = code !== undefined && /^[1-5]\d\d$/.test(code);
   const facts = [inner['details'], inner['metadata']].flat().filter((fact) => isJsonObject(fact));

@@ -104,11 +104,7 @@ const llamacpp: ContextSource = {
 
 const ollama: ContextSource = {
   url: atOrigin('/api/ps'),
-  read(answer, model) {
-    const models = answer['models'];
-    const running = entryOf(models, 'name', model) ?? entryOf(models, 'name', `${model}:latest`);
-    return sizeOf(running?.['context_length']);
-  },
+  read: (answer, model) => sizeOf(entryOf(answer['models'], 'name', model)?.['context_length']),
   advice: (size) => `Start the server with \`OLLAMA_CONTEXT_LENGTH=${String(size)} ollama serve\``,
 };
 
@@ -154,7 +150,9 @@ function ownerOf(list: JsonObject, model: string): ContextSource {
 
 function entryOf(list: unknown, key: string, name: string): JsonObject | undefined {
   const entries: readonly unknown[] = Array.isArray(list) ? list : [];
-  return entries.filter((entry) => isJsonObject(entry)).find((entry) => entry[key] === name);
+  // Ollama lists what is asked for by a bare name under this one.
+  const names: readonly unknown[] = [name, `${name}:latest`];
+  return entries.filter((entry) => isJsonObject(entry)).find((entry) => names.includes(entry[key]));
 }
 
 function sizeOf(value: unknown): number | undefined {

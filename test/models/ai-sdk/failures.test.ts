@@ -80,24 +80,27 @@ describe.each(WIRES)('over $name', (wire) => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test.each([{ error: { message: 'This model has a maximum of 8192', code: 'context_length_exceeded' } }])(
-    'a conversation that is too long is shortened once: %o',
-    async (body) => {
-      const { agent, server } = await agentOver(
-        wire,
-        [
-          { calls: [{ id: 'a', name: 'look', args: {} }] },
-          { calls: [{ id: 'b', name: 'look', args: {} }] },
-          { status: 400, body },
-          { text: 'Done.' },
-        ],
-        { tools: [fakeTool('look', ['x'.repeat(3000), 'a cat'])] },
-      );
-      expect(await agent.run('Look.')).toMatchObject({ status: 'answered', result: 'Done.' });
-      expect(server.requests).toHaveLength(4);
-      expect(server.requests[3]?.text).toContain('[shortened:');
-    },
-  );
+  const ofRunner = { error: { code: 400, message: 'too long', type: 'exceed_context_size_error', n_ctx: 1024 } };
+  test.each([
+    { error: { message: 'This model has a maximum of 8192', code: 'context_length_exceeded' } },
+    // Ollama's two forms of an error of its runner.
+    { error: { message: JSON.stringify(ofRunner), type: 'invalid_request_error', param: null, code: null } },
+    { error: JSON.stringify(ofRunner) },
+  ])('a conversation that is too long is shortened once: %o', async (body) => {
+    const { agent, server } = await agentOver(
+      wire,
+      [
+        { calls: [{ id: 'a', name: 'look', args: {} }] },
+        { calls: [{ id: 'b', name: 'look', args: {} }] },
+        { status: 400, body },
+        { text: 'Done.' },
+      ],
+      { tools: [fakeTool('look', ['x'.repeat(3000), 'a cat'])] },
+    );
+    expect(await agent.run('Look.')).toMatchObject({ status: 'answered', result: 'Done.' });
+    expect(server.requests).toHaveLength(4);
+    expect(server.requests[3]?.text).toContain('[shortened:');
+  });
 
   test.each(['overloaded', 'rate'] as const)('an error in the middle of a stream is tried again: %s', async (what) => {
     const { agent, server } = await agentOver(wire, [{ failsWith: what }, { text: 'Hi.' }]);

@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Message, ModelToken } from '../../../src/actors/model.ts';
+import { createAgent } from '../../../src/agent/create-agent.ts';
 import { fromAiSdk } from '../../../src/models/ai-sdk/from-ai-sdk.ts';
 import type { AiSdkStream } from '../../../src/models/ai-sdk/language-model.ts';
+import { recover } from '../../../src/recovery/recover.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
+import { eventsOf } from '../../agent/agent-on-server.ts';
 import { ask, askInVain } from '../ask.ts';
 import { openaiChat } from './openai-wires.ts';
 import { SIGNATURE, anthropic, google } from './other-wires.ts';
@@ -52,6 +55,45 @@ test.each([
   ];
   await ask(model, { messages, stream: true });
   expect(prompt).toMatchObject(order.map((role) => ({ role })));
+});
+
+const begun = [
+  { type: 'text-start', id: 'a' },
+  { type: 'text-delta', id: 'a', delta: 'Hel' },
+];
+
+test('a stream that ends without its server having said why is no answer, and is asked for again', async () => {
+  const cut = { type: 'finish', finishReason: { unified: 'other', raw: undefined } };
+  const streams = [
+    [...begun, cut],
+    [...begun, finish],
+  ];
+  const agent = createAgent({
+    model: handMade(() => streamOf(streams.shift() ?? [])),
+    silent: true,
+    streaming: true,
+    retry: { backoff: recover.constant(1) },
+  });
+  const run = agent.run('Hi');
+  const retries = (await eventsOf(run)).filter(({ type }) => type === 'model.retrying');
+  expect(retries).toMatchObject([{ error: { code: 'bad-response' } }]);
+  expect(await run).toMatchObject({ status: 'answered', result: 'Hel' });
+});
+
+test('an end that the SDK has no word for is one', async () => {
+  const model = handMade(() =>
+    streamOf([...begun, { type: 'finish', finishReason: { unified: 'other', raw: 'load' } }]),
+  );
+  expect(await ask(model, { stream: true })).toMatchObject({ content: 'Hel', finishReason: 'load' });
+  const whole = fromAiSdk({
+    specificationVersion: 'v3',
+    provider: 'own',
+    modelId: 'm',
+    doGenerate: () =>
+      Promise.resolve({ content: [{ type: 'text', text: 'Hi.' }], finishReason: { unified: 'other', raw: undefined } }),
+    doStream: () => Promise.reject(new Error('it is whole')),
+  });
+  expect(await ask(whole)).toMatchObject({ content: 'Hi.', finishReason: 'other' });
 });
 
 describe('a reply by its parts', () => {
