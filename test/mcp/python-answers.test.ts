@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../src/json/json.ts';
+import { PendingRequests } from '../../src/mcp/wire/pending-requests.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { besideEachOther } from '../support/beside.ts';
 import { COMPILED } from '../support/mcp/hostile-entry.ts';
@@ -22,7 +23,7 @@ async function sentAfter(tool: string, args: JsonObject = {}) {
   const messages = model.requests[1]?.messages ?? [];
   const images = messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content)).filter(isImage);
   const told = messages.flatMap(({ role, content }) => (role === 'tool' ? [String(content)] : [])).join('\n');
-  return { told, images, events };
+  return { told, images, events, tools: model.requests[0]?.tools };
 }
 
 const isImage = ({ type }: { readonly type: string }): boolean => type === 'image';
@@ -34,6 +35,14 @@ test.concurrent('defaults that do not fit their own schema, as Python has them, 
   }
   const { told } = await sentAfter('find', { query: 'a', lang: 'de', limit: 3, more: { deep: true } });
   expect(JSON.parse(told).data).toEqual({ query: 'a', lang: 'de', limit: '3', more: { deep: true }, page: 1 });
+});
+
+test.concurrent('a property that is called `default` is no default', async () => {
+  const { tools } = await sentAfter('plain');
+  const find = tools?.find(({ name }) => name === 'lab_find');
+  expect(find?.inputSchema).toMatchObject({
+    properties: { column: { properties: { default: { type: 'string' }, const: { type: 'boolean' } } } },
+  });
 });
 
 test.concurrent('ids of 19 digits keep them all, as text, and what else the result holds stays as it is', async () => {
@@ -88,6 +97,16 @@ test.concurrent('that a server answers a call which was cancelled is not worth a
   expect(await call).toMatchObject({ code: 'cancelled' });
   expect(await connection.callTool('plain')).toMatchObject({ data: { result: 8 } });
   expect(oddities()).toEqual([]);
+});
+
+test('of the requests that were given up only the latest are kept in mind', () => {
+  const requests = new PendingRequests({ setTimeout: () => 0, clearTimeout: () => undefined });
+  for (let id = 1; id <= 101; id++) {
+    const request = requests.sent({ id, method: 'tools/call' });
+    if (request !== null) requests.forget(request);
+  }
+  const late = (id: number) => requests.refused({ id, error: { code: 0, message: 'Request cancelled' } });
+  expect([1, 2, 101, 101].map(late)).toEqual([false, true, true, false]);
 });
 
 test.concurrent('what an error of the protocol has beside its message is told, too', async () => {

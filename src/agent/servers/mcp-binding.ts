@@ -249,9 +249,9 @@ export class McpBinding implements McpCalls {
  */
 function withFittingDefaults(schema: JsonSchema): JsonSchema {
   const { $defs, definitions }: JsonObject = isJsonObject(schema) ? schema : {};
-  const read: JsonSchema = JSON.parse(JSON.stringify(schema), (_key, value: Json) => {
-    // A list of properties may have one of that name.
-    if (!isJsonObject(value) || value.default === undefined || isJsonObject(value.type)) return value;
+  const read: JsonSchema = JSON.parse(JSON.stringify(schema), (key, value: Json) => {
+    // Among properties `default` is the name of one.
+    if (key === 'properties' || !isJsonObject(value) || value.default === undefined) return value;
     const { default: given, ...rest } = value;
     return issuesOf(given, { ...rest, ...defined({ $defs, definitions }) }).length === 0 ? value : rest;
   });

@@ -117,7 +117,11 @@ export class PendingRequests {
   }
 
   forget(request: PendingRequest): void {
-    if (this.find(request.id) === request && this.#open.delete(request.id)) this.#givenUp.add(request.id);
+    if (this.find(request.id) !== request) return;
+    this.#open.delete(request.id);
+    this.#givenUp.add(request.id);
+    // Most servers never answer them.
+    if (this.#givenUp.size > MOST_GIVEN_UP) this.#givenUp.delete([...this.#givenUp][0]);
   }
 
   /** Its progress is reported until the signal aborts, also after its answer if that is a task. */
@@ -154,6 +158,8 @@ export class PendingRequests {
  * requests wait than there were such answers: it is unknown which of them it was meant for.
  */
 const STRANGER_MS = 1000;
+
+const MOST_GIVEN_UP = 100;
 
 /** Whether a request had this id; one with a late or a second answer did. */
 function isOurs(id: unknown, latest: PendingRequest | null): boolean {

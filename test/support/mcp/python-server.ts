@@ -19,9 +19,9 @@ const RESULTS: Readonly<Record<string, string>> = {
   jpg: '{"content":[{"type":"image","data":"/9j/4DAwMDAwMDAwMDAwMDAwMDAwMDAw","mimeType":"image/jpg"}],"isError":false}',
   bar: '{"content":[{"type":"text","text":"done"}],"isError":false}',
 };
-/** Of `def find(query: str, lang: str = None, limit=10, page: int = 1, more: More = None)`. */
+/** Of `def find(query: str, lang: str = None, limit=10, page: int = 1, more: More = None, column: Column)`. */
 const FIND =
-  '{"name":"find","description":"","inputSchema":{"$defs":{"More":{"properties":{"deep":{"title":"Deep","type":"boolean"}},"required":["deep"],"title":"More","type":"object"}},"properties":{"query":{"title":"Query","type":"string"},"lang":{"default":null,"title":"Lang","type":"string"},"limit":{"default":10,"title":"limit","type":"string"},"page":{"default":1,"title":"Page","type":"integer"},"more":{"$ref":"#/$defs/More","default":null}},"required":["query"],"title":"findArguments","type":"object"}}';
+  '{"name":"find","description":"","inputSchema":{"$defs":{"More":{"properties":{"deep":{"title":"Deep","type":"boolean"}},"required":["deep"],"title":"More","type":"object"}},"properties":{"query":{"title":"Query","type":"string"},"lang":{"default":null,"title":"Lang","type":"string"},"limit":{"default":10,"title":"limit","type":"string"},"page":{"default":1,"title":"Page","type":"integer"},"more":{"$ref":"#/$defs/More","default":null},"column":{"type":"object","properties":{"default":{"type":"string"},"const":{"type":"boolean"}}}},"required":["query"],"title":"findArguments","type":"object"}}';
 const [SILENT, RAISES] = ['silent', 'raises'];
 
 function write(id: unknown, member: string): void {
