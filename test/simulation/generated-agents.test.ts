@@ -3,6 +3,7 @@ import { type AgentOptions, createAgent, tool } from '../../src/index.ts';
 import { simulate } from '../../src/testing/index.ts';
 import { cases, seedOr } from '../support/soak.ts';
 import { generatedAgent } from './generated-agents.ts';
+import { oddAgent } from './odd-agents.ts';
 import { variedAgent } from './varied-agents.ts';
 
 const first = seedOr(1);
@@ -23,6 +24,17 @@ describe('agents of everything that options can say keep their laws under all fa
     const seeds = Array.from({ length: cases(3, 5000) }, (_, index) => first + index);
     const { failures } = await simulate(agent, { ...options, seeds });
     expect(failures.map(({ seed, check, reason, drawn }) => ({ seed, check, reason, drawn }))).toEqual([]);
+  });
+});
+
+describe('agents whose functions do all that they can keep their laws under all faults', () => {
+  test.each(Array.from({ length: 12 }, (_, index) => index))('agent %i', async (number) => {
+    const { agent, options } = oddAgent(number);
+    const seeds = Array.from({ length: cases(3, 5000) }, (_, index) => first + index);
+    const { failures } = await simulate(agent, { ...options, seeds });
+    // Whoever ignores that it is told to stop leaves its timer behind, and is told so.
+    const others = failures.filter(({ check }) => check !== 'left behind');
+    expect(others.map(({ seed, check, reason, drawn }) => ({ seed, check, reason, drawn }))).toEqual([]);
   });
 });
 
