@@ -244,7 +244,8 @@ class RestateJournal {
     this.#slot = null;
     const number = this.#slots++;
     const to = callId === undefined ? path : this.#run.waiting(callId);
-    const entry = callId !== undefined && to === undefined ? null : this.#accepted(this.#run.redact(event), to);
+    const sent = { ...this.#run.redact(event), type: event.type };
+    const entry = callId !== undefined && to === undefined ? null : this.#accepted(sent, to);
     if (entry !== null) this.#passTo(at - this.#began);
     this.#ctx.set(KEPT.taken, this.#slots);
     void this.#ctx.promise<boolean>(KEPT.answer(number)).resolve(entry !== null);

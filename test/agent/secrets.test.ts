@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { fileJournal } from '../../src/journal/stores/file.ts';
+import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import type { OutputHandler } from '../../src/output/output-handler.ts';
 import { createInspector, toResponse } from '../../src/inspector/index.ts';
@@ -190,4 +191,27 @@ test('the same secret has the same mark in every run of an agent', async () => {
   const users = model.requests[1]?.messages.filter(({ role }) => role === 'user').map(({ content }) => content);
   expect(users).toEqual(['It is «secret:1».', 'As I said: «secret:1».']);
   expect(agent.history[0]?.content).toBe(`It is ${NAMED}.`);
+});
+
+test('a secret that is a word of an event hides what is said, and not what kind of event it is', async () => {
+  const pay = fakeTool('pay', ['paid'], { policy: 'confirm' });
+  const made = { tools: [pay], secrets: ['refused', 'al.given'], confirm: 'wait', silent: true } as const;
+  const agent = createAgent({ ...made, model: scriptedModel([calls(['pay', {}]), 'Done.']) });
+  const run = agent.run('Pay.');
+  await expect.poll(() => run.pending).toHaveLength(1);
+  expect(await run.reject(run.pending[0]?.callId ?? '', 'refused by the bank')).toBe(true);
+  expect((await run).success).toBe(true);
+  expect(pay.calls).toEqual([]);
+  expect(run.recording()).toContain('"type":"approval.refused"');
+  expect(run.recording()).not.toContain('refused by the bank');
+
+  const journal = memoryJournal();
+  const again = { ...made, journal, model: scriptedModel([calls(['pay', {}]), 'Done.']) };
+  const parked = createAgent(again);
+  const { runId, status } = await parked.run('Pay.', { park: true });
+  expect(status).toBe('waiting');
+  const [waiting] = await parked.pending(runId);
+  expect(await parked.approve(runId, waiting?.callId ?? '')).toBe(true);
+  expect((await parked.resume(runId)).success).toBe(true);
+  expect(pay.calls).toHaveLength(1);
 });

@@ -74,7 +74,7 @@ async function written(
     const redactor = redactorOf(recording);
     // Secrets that the run did not have are kept with it.
     redactor.onMark((mark, secret) => store.secrets?.keep(runId, { [mark]: secret }));
-    const marked = redactor.redact(event);
+    const marked = { ...redactor.redact(event), type: event.type };
     await sink.append([{ t: 'event', at: age, event: marked, ...(to === undefined ? {} : { to }), aside: true }]);
     return true;
   } finally {

@@ -3,8 +3,7 @@
  * is busy), or how events are shown.
  *
  * I1 The result never rejects, except for a replay that diverges.
- * I2 A listener, an output or a journal that fails never breaks the machine: the first two are ignored, the last ends the
- *    run as failed.
+ * I2 A listener or an output that fails is ignored; a journal that fails ends the run as failed. None breaks the machine.
  * I3 Events without a listener are not made. A late listener gets all of them, as if it had listened from the beginning.
  */
 import type { SnapshotFrom } from 'xstate';
@@ -83,7 +82,8 @@ class RunningRun {
   }
 
   send(event: OutsideEvent, to?: string): Promise<boolean> {
-    return this.#live?.journal.send(this.#plan.redactor.redact(event), to) ?? Promise.resolve(false);
+    const sent = { ...this.#plan.redactor.redact(event), type: event.type };
+    return this.#live?.journal.send(sent, to) ?? Promise.resolve(false);
   }
 
   announce(body: RunEventBody): void {

@@ -170,7 +170,8 @@ export const spending: Law = {
     ).size;
     if (maxToolCalls !== null && calls > maxToolCalls) return `call ${calls} ran, and maxToolCalls is ${maxToolCalls}`;
     const spent = tokensSpent(story);
-    if (output !== null && output.usage.totalTokens !== spent)
+    // A server may say any number, and sums of those depend on their order.
+    if (output !== null && Math.abs(output.usage.totalTokens - spent) > spent / 2 ** 50)
       return `the run used ${spent} tokens, and its usage counts ${output.usage.totalTokens}`;
     const isEarly = maxToolCalls === null && (maxTokens === null || spent < maxTokens);
     if (output?.reason === 'budget' && isEarly && !wasHandedOver(story))
