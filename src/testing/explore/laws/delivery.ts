@@ -80,7 +80,7 @@ function settled(one: Happening, before: Story, { shown, output, story }: Situat
   return isAsked ? null : 'an answer was not shown to the code that checks it';
 }
 
-/** Each has one of these. */
+/** The members by which an envelope of the JSON mode is known. */
 const ENVELOPE = ['tool', 'plan', 'answer'];
 
 const WITHHELD: ReadonlySet<string> = new Set(['refusal', 'content_filter', 'content-filter', 'length']);
@@ -133,7 +133,7 @@ function given(
     return { answer: { fits: issuesOf(first.arguments ?? null, schema).length === 0 }, others };
   if (calls.length > 0) return { answer: null, others };
   const value = parsedText(textAt(reply, 'content'));
-  // The envelope of the JSON mode, not an answer that happens to have its members.
+  // What the JSON mode reads as its envelope is no answer, even where the schema takes it.
   if (isJsonObject(value) && ENVELOPE.some((key) => Object.hasOwn(value, key))) return { answer: null, others: 0 };
   return { answer: value === undefined ? null : { fits: issuesOf(value, spec.schema).length === 0 }, others: 0 };
 }
