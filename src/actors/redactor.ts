@@ -16,6 +16,11 @@ export interface Redactor {
   lostMark(value: unknown): string | null;
 }
 
+/** An event with marks for the secrets in what it says. What kind of event it is stays, even if a secret is a word of that. */
+export function redactedEvent<T extends { readonly type: string }>(event: T, { redact }: Pick<Redactor, 'redact'>): T {
+  return { ...redact(event), type: event.type };
+}
+
 const MARK = /«secret:(\d+)»/g;
 
 /** What looks like a key, of any issuer. Each begins with letters that ordinary text rarely has. */

@@ -11,6 +11,7 @@
 import { RestatePromise, type WorkflowContext, type internal } from '@restatedev/restate-sdk';
 import type { Effect, Entry, Outcome, OutsideEvent, Perform } from '../actors/journal.ts';
 import { unknownOutcome } from '../actors/journal.ts';
+import { redactedEvent } from '../actors/redactor.ts';
 import { type EngineHead, type EngineView, WAITS } from '../agent/run/engine-port.ts';
 import { lineWriter } from '../journal/format/blobs.ts';
 import { deltaWriter } from '../journal/format/deltas.ts';
@@ -244,7 +245,7 @@ class RestateJournal {
     this.#slot = null;
     const number = this.#slots++;
     const to = callId === undefined ? path : this.#run.waiting(callId);
-    const sent = { ...this.#run.redact(event), type: event.type };
+    const sent = redactedEvent(event, this.#run);
     const entry = callId !== undefined && to === undefined ? null : this.#accepted(sent, to);
     if (entry !== null) this.#passTo(at - this.#began);
     this.#ctx.set(KEPT.taken, this.#slots);

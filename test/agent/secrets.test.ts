@@ -195,7 +195,7 @@ test('the same secret has the same mark in every run of an agent', async () => {
 
 test('a secret that is a word of an event hides what is said, and not what kind of event it is', async () => {
   const pay = fakeTool('pay', ['paid'], { policy: 'confirm' });
-  const made = { tools: [pay], secrets: ['refused', 'al.given'], confirm: 'wait', silent: true } as const;
+  const made = { tools: [pay], secrets: ['refused', 'approval'], confirm: 'wait', silent: true } as const;
   const agent = createAgent({ ...made, model: scriptedModel([calls(['pay', {}]), 'Done.']) });
   const run = agent.run('Pay.');
   await expect.poll(() => run.pending).toHaveLength(1);

@@ -93,7 +93,8 @@ export class Redaction {
     // What belongs to the agent is numbered first: a replay by an agent like it gets the same marks.
     const local = head.toolset.tools.filter((one) => one.origin.kind === 'local');
     redact([this.#agent.options.secrets ?? [], head.instructions, local]);
-    return redact(head);
+    // Settings hold no texts of the user's, and a secret that is part of a setting's name must not hide that.
+    return { ...redact(head), options: head.options };
   }
 
   #redactor(kept?: Readonly<Record<string, string>>): OwnRedactor {

@@ -3,7 +3,7 @@
  * run's records, and take effect when the run is resumed.
  */
 import type { OutsideEvent } from '../../actors/journal.ts';
-import type { OwnRedactor } from '../../actors/redactor.ts';
+import { type OwnRedactor, redactedEvent } from '../../actors/redactor.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import type { Drive } from '../../journal/run/drive.ts';
 import { playRecording } from '../../journal/replay/replay.ts';
@@ -74,7 +74,7 @@ async function written(
     const redactor = redactorOf(recording);
     // Secrets that the run did not have are kept with it.
     redactor.onMark((mark, secret) => store.secrets?.keep(runId, { [mark]: secret }));
-    const marked = { ...redactor.redact(event), type: event.type };
+    const marked = redactedEvent(event, redactor);
     await sink.append([{ t: 'event', at: age, event: marked, ...(to === undefined ? {} : { to }), aside: true }]);
     return true;
   } finally {

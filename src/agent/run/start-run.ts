@@ -8,6 +8,7 @@
  */
 import type { SnapshotFrom } from 'xstate';
 import type { Effect, OutsideEvent } from '../../actors/journal.ts';
+import { redactedEvent } from '../../actors/redactor.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { type Drive, drive, isRecorded, recordedOutput } from '../../journal/run/drive.ts';
 import { type Recorder, recorder, stopwatch } from '../../journal/format/recorder.ts';
@@ -82,8 +83,7 @@ class RunningRun {
   }
 
   send(event: OutsideEvent, to?: string): Promise<boolean> {
-    const sent = { ...this.#plan.redactor.redact(event), type: event.type };
-    return this.#live?.journal.send(sent, to) ?? Promise.resolve(false);
+    return this.#live?.journal.send(redactedEvent(event, this.#plan.redactor), to) ?? Promise.resolve(false);
   }
 
   announce(body: RunEventBody): void {
