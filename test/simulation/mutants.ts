@@ -93,7 +93,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   change(REDACTOR, '[map(key), mapped(member, map)]', '[key, mapped(member, map)]'),
   change(REDACTOR, '.filter(({ length }) => length >= SHORTEST)', '.filter(({ length }) => length > 30)'),
   change(REDACTOR, 'secrets.get(Number(number)) ?? mark', 'mark'),
-  change(REDACTION, 'return redact(head);', 'return head;'),
+  change(REDACTION, 'return { ...redact(head), options: head.options };', 'return head;'),
   change(REDACTION, 'if (secrets === undefined) again.redact(this.#agent.options.secrets ?? []);'),
   // Calls of tools and models.
   change('actors/deadline.ts', 'clear(): void {\n    clearTimeout(this.#timer);', 'clear(): void {'),
