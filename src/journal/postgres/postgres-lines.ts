@@ -133,9 +133,8 @@ const APPEND = `
     insert into $s.runs as r (run_id, at, agent, head, metadata, history, ended, waiting, status, reason, error_code, tools, steps,
       records, due, token, writer)
     select run_id, at, agent, head, metadata::jsonb, history, ended, waiting, status, reason, error_code, tools::jsonb, steps,
-      records, due::timestamptz, token, $17 from given where begins and (stored = 0 or exists (
-      select 1 from $s.messages m where m.history = given.history and n = stored - 1
-      union all select 1 from unnest($24::text[], $25::int[]) m(h, n) where h = given.history and n = stored - 1))
+      records, due::timestamptz, token, $17 from given where begins and (stored = 0
+      or exists (select 1 from $s.messages m where m.history = given.history and n = stored - 1))
     on conflict (run_id) do update set token = excluded.token where r.token = excluded.token
     returning id, run_id, token
   ), continued as (
