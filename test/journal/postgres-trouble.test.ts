@@ -167,6 +167,30 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal on a server that is in its 
     await store.close();
   });
 
+  test('a conversation goes on whose last messages are lost with a server', async () => {
+    const schema = await migrated();
+    const store = postgresJournal(pool, { schema });
+    const model = scriptedModel(['One.', 'Two.', 'Three.', 'Four.', 'Five.']);
+    const { run } = createAgent({ model, journal: store, silent: true }).conversation('ann');
+    const long = 'word '.repeat(2000);
+    for (const text of ['1', '2', '3']) expect(await run(text + long)).toMatchObject({ status: 'answered' });
+    // What the server that takes over has not received.
+    await pool.query(`
+      delete from ${schema}.runs where id = (select max(id) from ${schema}.runs);
+      delete from ${schema}.messages where n > 1`);
+    for (const text of ['4', '5']) {
+      const { status, runId } = await run(text + long);
+      expect([status, (await recordsOf(store, runId)).at(-1)?.t]).toEqual(['answered', 'end']);
+    }
+    const sent = model.requests.at(-1)?.messages.flatMap(({ role, content }) => (role === 'user' ? [content[0]] : []));
+    expect(sent).toEqual(['1', '2', '4', '5']);
+    // The conversation is stored once again from here on.
+    await run('6');
+    const [row] = (await pool.query(`select head, history from ${schema}.runs order by id desc limit 1`)).rows;
+    expect(row).toMatchObject({ history: expect.any(String) });
+    await store.close();
+  });
+
   test('where the disk is full, a run is not answered whose end could not be written, and is when it is resumed', async () => {
     const schema = await migrated();
     const allow = await refusing(schema, 'new.ended', '53100');

@@ -45,6 +45,7 @@ export async function insertLines(
     before,
     begins: from === 1,
     history: history?.part.$history ?? null,
+    stored: history === null ? 0 : history.part.to - history.added.length,
   }));
   const column = (name: keyof (typeof columns)[number]): readonly unknown[] => columns.map((row) => row[name]);
   const rows = await database.query('append', APPEND, [
@@ -57,32 +58,20 @@ export async function insertLines(
     database.schema,
     column('due'),
     column('before'),
+    column('stored'),
   ]);
   return new Set(rows.map((row) => row['token']));
 }
 
 /** Puts lines in the place of all that a run has, in one statement; false where it is not its writer's own. */
 export async function replaceLines(database: PostgresDatabase, more: MoreLines): Promise<boolean> {
-  const { runId, at, agent, head, metadata, ended, waiting, status, reason, errorCode, tools, steps, records, due } =
-    columnsOf(more.tallied);
+  const { runId, ...columns } = columnsOf(more.tallied);
   const { token, replaces, lines } = more;
   const rows = await database.query(null, REPLACE, [
     runId,
     token,
     replaces,
-    at,
-    agent,
-    head,
-    metadata,
-    ended,
-    waiting,
-    status,
-    reason,
-    errorCode,
-    tools,
-    steps,
-    records,
-    due,
+    ...Object.values(columns),
     lines.length,
     ...writtenOf([more]),
     database.schema,
@@ -134,8 +123,8 @@ const APPEND = `
   with given as (
     select * from unnest(
       $1::text[], $2::text[], $3::bool[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bool[], $10::bool[],
-      $11::text[], $12::text[], $13::text[], $14::text[], $15::int[], $16::int[], $28::text[], $29::int[]
-    ) g(run_id, token, begins, at, agent, head, metadata, history, ended, waiting, status, reason, error_code, tools, steps, records, due, before)
+      $11::text[], $12::text[], $13::text[], $14::text[], $15::int[], $16::int[], $28::text[], $29::int[], $30::int[]
+    ) g(run_id, token, begins, at, agent, head, metadata, history, ended, waiting, status, reason, error_code, tools, steps, records, due, before, stored)
   ), kept_histories as (
     insert into $s.histories select h from unnest($24::text[], $25::int[]) m(h, n) where n = 0 on conflict do nothing
   ), kept_messages as (
@@ -144,7 +133,8 @@ const APPEND = `
     insert into $s.runs as r (run_id, at, agent, head, metadata, history, ended, waiting, status, reason, error_code, tools, steps,
       records, due, token, writer)
     select run_id, at, agent, head, metadata::jsonb, history, ended, waiting, status, reason, error_code, tools::jsonb, steps,
-      records, due::timestamptz, token, $17 from given where begins
+      records, due::timestamptz, token, $17 from given where begins and (stored = 0
+      or exists (select 1 from $s.messages m where m.history = given.history and n = stored - 1))
     on conflict (run_id) do update set token = excluded.token where r.token = excluded.token
     returning id, run_id, token
   ), continued as (
@@ -170,7 +160,7 @@ const APPEND = `
  */
 const REPLACE = `
   with owned as (
-    update $s.runs set token = $2, at = $4, agent = $5, head = $6, metadata = $7::jsonb, ended = $8, waiting = $9, status = $10,
+    update $s.runs set token = $2, agent = $4, at = $5, head = $6, metadata = $7::jsonb, ended = $8, waiting = $9, status = $10,
       reason = $11, error_code = $12, tools = $13::jsonb, steps = $14, records = $15, due = $16::timestamptz, written_at = now()
     where run_id = $1 and (token = $3 or (token = $2 and records = $15)) returning id, run_id
   ), kept_blobs as (

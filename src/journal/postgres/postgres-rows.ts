@@ -9,7 +9,7 @@ import { type PostgresDatabase, type PostgresRow, searchable } from './postgres-
 export const WRITTEN =
   '(r.token is not null and exists (select 1 from $s.writers w where w.id = r.writer and w.until > now()))';
 
-/** The columns of a run's row. Those to search by hold what Postgres can; `head` holds all of it. */
+/** The columns of a run's row, in the order of the parameters. Those to search by hold what Postgres can; `head` holds all of it. */
 export function columnsOf(tallied: Tallied) {
   const { runId, agent, at, input, metadata, ended, waiting, status, reason, errorCode, toolsUsed, steps, records } =
     tallied;

@@ -107,8 +107,11 @@ export class PostgresWriter {
   async #write(batch: readonly Waiting[]): Promise<void> {
     try {
       const written = await this.#insert(batch);
-      for (const { token, from, replaces, tallied, done, failed } of batch) {
+      for (const one of batch) {
+        const { token, from, replaces, tallied, history, done, failed } = one;
         if (written.has(token)) done();
+        // The run exists, or a server that took over has not all of its history.
+        else if (history !== null) await this.#write([whole(one)]);
         else {
           const begins = from === 1 && replaces === undefined;
           failed(new JournalError(begins ? 'run-exists' : 'run-lost', tallied.runId, this.#database.place));

@@ -127,10 +127,10 @@ async function readStream(
   }
 }
 
-/** What `fetch` throws when a reply breaks off, as the failure of a stream; all else as it is. */
 /** Mistral's models, whoever serves them: their servers and chat templates refuse any other order of messages. */
 const MISTRAL = /(?:mi[sx]|minis|magis|devs)tral|codestral|pixtral/i;
 
+/** What `fetch` throws when a reply breaks off, as the failure of a stream; all else as it is. */
 function brokeOff(error: unknown): never {
   throw error instanceof TypeError ? new StreamFailure('The stream broke off.', { cause: error }) : error;
 }
@@ -174,7 +174,10 @@ const CODES: { readonly [name: string]: ModelErrorCode } = {
 /** Turns what a provider of the AI SDK threw, or reported in its stream, into a {@link ModelError}. */
 function sdkFailure(thrown: unknown, model: string): ModelError {
   if (thrown instanceof ModelError) return thrown;
-  const error: unknown = thrown instanceof StreamFailure ? thrown.cause : thrown;
+  const outer: unknown = thrown instanceof StreamFailure ? thrown.cause : thrown;
+  // Some providers wrap what the client of their server threw.
+  const inner = memberOf(outer, 'cause');
+  const error = statusOf(outer) === undefined && statusOf(inner) !== undefined ? inner : outer;
   const status = statusOf(error);
   const server = serverErrorOf(error);
   const code =
@@ -226,13 +229,15 @@ function codeOfError(error: unknown, thrown: unknown): ModelErrorCode {
     const known = CODES[at.name];
     if (known !== undefined) return known;
     if (at.name === 'TimeoutError') return 'timeout';
-    if (at.name === 'AI_APICallError') return 'connect-failed';
+    // `fetch` names the system's error as its cause.
+    const isOff = at instanceof TypeError && textOf(memberOf(at.cause, 'code')) !== '';
+    if (isOff || at.name === 'AI_APICallError') return 'connect-failed';
   }
   return 'model-error';
 }
 
 function statusOf(error: unknown): number | undefined {
-  const status = memberOf(error, 'statusCode');
+  const status = memberOf(error, 'statusCode') ?? memberOf(error, 'status_code');
   return typeof status === 'number' ? status : undefined;
 }
 

@@ -4,6 +4,7 @@ import type { RunEvent } from '../../../src/machines/events/run-events.ts';
 import { fromAiSdk } from '../../../src/models/ai-sdk/from-ai-sdk.ts';
 import type { AiSdkStream } from '../../../src/models/ai-sdk/language-model.ts';
 import { forbidLiveModels } from '../../../src/models/endpoint/live-guard.ts';
+import { recover } from '../../../src/recovery/recover.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { eventsOf } from '../../agent/agent-on-server.ts';
 import { untyped } from '../../agent/option-takers.ts';
@@ -230,6 +231,37 @@ describe('fromAiSdk', () => {
     const { agent, server } = await agentOver(google, [{ status: 400, body }]);
     expect(await agent.run('Hello')).toMatchObject({ error: { code: 'auth' } });
     expect(server.requests).toHaveLength(1);
+  });
+
+  test.each([
+    // As `ai-sdk-ollama` throws them.
+    [Object.assign(new Error('busy'), { name: 'ResponseError', status_code: 503 }), 'server-error', 2],
+    [Object.assign(new Error('slow down'), { name: 'ResponseError', status_code: 429 }), 'rate-limited', 2],
+    [Object.assign(new Error('no such model'), { name: 'ResponseError', status_code: 404 }), 'model-not-found', 1],
+    [
+      new TypeError('fetch failed', { cause: Object.assign(new Error('off'), { code: 'ECONNREFUSED' }) }),
+      'connect-failed',
+      2,
+    ],
+    [new TypeError('m.map is not a function'), 'model-error', 2],
+    [new Error('fetch failed', { cause: Object.assign(new Error('off'), { code: 'ECONNREFUSED' }) }), 'model-error', 2],
+  ])('what a provider wraps is known by its cause: %s is %s', async (cause, code, times) => {
+    const thrown = Object.assign(new Error(cause.message, { cause }), { name: 'OllamaError' });
+    let asked = 0;
+    const fail = () => {
+      asked += 1;
+      return Promise.reject(thrown);
+    };
+    const model = {
+      specificationVersion: 'v4' as const,
+      provider: 'ollama',
+      modelId: 'm',
+      doGenerate: fail,
+      doStream: fail,
+    };
+    const agent = createAgent({ model: fromAiSdk(model), silent: true, retry: { backoff: recover.constant(1) } });
+    expect(await agent.run('Hello')).toMatchObject({ error: { code } });
+    expect(asked).toBe(times);
   });
 
   test('what a provider does not support is said once', async () => {
