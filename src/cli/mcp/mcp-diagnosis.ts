@@ -4,6 +4,7 @@ import { namedVariables, withheldRoutes } from '../../mcp/config/environment-var
 import { existsSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 import type { JsonObject } from '../../json/json.ts';
+import { endsOf } from '../../mcp/wire/faults.ts';
 import type { UsableEntry } from './mcp-servers.ts';
 
 /** One thing that is wrong with a server, in words for a person and with a kind for programs. */
@@ -51,11 +52,9 @@ export interface Symptoms {
   readonly noise: readonly string[];
 }
 
-/** The last ten lines of a text, and what stream they are of. */
+/** How a text begins and ends, and what stream it is of. */
 export function lastLines(stream: string, text: unknown): readonly string[] {
-  if (typeof text !== 'string' || text.trim() === '') return [];
-  const lines = text.trimEnd().split('\n').slice(-10);
-  return lines.map((line) => `${stream}: ${line.slice(0, 300)}`);
+  return endsOf(text).map((line) => `${stream}: ${line}`);
 }
 
 const NAME_UNKNOWN: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'EAI_AGAIN']);

@@ -2,6 +2,7 @@ import type { McpServerConfig, McpToolOverride } from '../../mcp/config/config.t
 import type { McpConnection } from '../../mcp/connection-types.ts';
 import { DEFAULT_MCP_LIMITS } from '../../mcp/config/server-limits.ts';
 import { createMcpConnection } from '../../mcp/create-connection.ts';
+import { METHOD_NOT_FOUND } from '../../mcp/wire/pending-requests.ts';
 import { escaped } from '../../output/console/escaped.ts';
 import { EXIT_CODE } from '../command/command.ts';
 import type { Trying, McpEntry, UsableEntry, WrongEntry } from './mcp-servers.ts';
@@ -177,9 +178,6 @@ function diagnoseEntry({ name, error, missing }: WrongEntry): Finding {
     `Set ${them} where signalbox is started (export ${first}=…), or give a default in the file: \${${first}:-default}.`,
   );
 }
-
-/** Of JSON-RPC: the answer of a program to which `initialize` means nothing. */
-const METHOD_NOT_FOUND = -32_601;
 
 function wrongProtocol({ entry, error: { data, message }, noise }: Symptoms): Finding {
   const evidence = [...noise.map((line) => `stdout: ${line}`), ...lastLines('stderr', data.stderr)];
