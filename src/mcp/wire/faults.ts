@@ -87,10 +87,15 @@ function lastWords({ stderr }: JsonObject): string {
   return lines.length === 0 ? '' : ` It last wrote to stderr:\n${lines.join('\n')}`;
 }
 
-/** How a text begins and ends, without the frames of stacks: why a program ended often stands above them, or above its usage. */
-export function endsOf(text: unknown): readonly string[] {
+/**
+ * How a text begins and ends, without the frames of stacks: why a program ended often stands above them, or above its
+ * usage. Each line says what stream it is of, if that is given.
+ */
+export function endsOf(text: unknown, stream = ''): readonly string[] {
   const all = typeof text === 'string' ? text.split('\n') : [];
-  const lines = all.filter((line) => !/^\s*$|^\s+at /.test(line)).map((line) => line.slice(0, 300));
+  const lines = all
+    .filter((line) => !/^\s*$|^\s+at /.test(line))
+    .map((line) => `${stream === '' ? '' : `${stream}: `}${line.slice(0, 300)}`);
   return lines.length <= 9 ? lines : [...lines.slice(0, 4), '…', ...lines.slice(-4)];
 }
 
