@@ -1,10 +1,12 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { ModelError, type ModelRequest, type Part } from '../../src/actors/model.ts';
+import { createAgent } from '../../src/agent/create-agent.ts';
 import { replay } from '../../src/journal/index.ts';
 import { chatModel } from '../../src/models/chat/chat-model.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { agentWith, modern, toldBy } from '../support/mcp/modern.ts';
+import { httpToolServer } from '../support/mcp/tool-server.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { calls, plan } from '../support/replies.ts';
 
@@ -166,4 +168,36 @@ test('an error whose words are for the user alone is an error all the same', asy
   expect(JSON.stringify(model.requests)).not.toContain('PIN 1234');
   const finished = events.find(({ type }) => type === 'tool.finished');
   expect(finished).toMatchObject({ ok: false, result: { forUser: [{ text: 'PIN 1234' }] } });
+});
+
+test('what a server closes without naming a member is open where it means a map or alternatives, and only there', async () => {
+  const closed = { type: 'object', additionalProperties: false };
+  const server = await httpToolServer([
+    {
+      name: 'map',
+      inputSchema: { type: 'object', properties: { map: { ...closed, propertyNames: { type: 'string' } } } },
+    },
+    {
+      name: 'either',
+      inputSchema: {
+        ...closed,
+        oneOf: [
+          { properties: { x: { type: 'string' } }, required: ['x'] },
+          { properties: { y: {} }, required: ['y'] },
+        ],
+      },
+    },
+    { name: 'nothing', inputSchema: closed },
+    { name: 'named', inputSchema: { ...closed, properties: { x: {} }, anyOf: [{ required: ['x'] }] } },
+  ]);
+  const model = scriptedModel([
+    calls(['s_map', { map: { a: 1 } }], ['s_either', { x: 'a' }]),
+    calls(['s_either', {}], ['s_nothing', { a: 1 }], ['s_named', { x: 1, a: 1 }]),
+    'Done.',
+  ]);
+  const agent = createAgent({ model, silent: true, mcpServers: { s: server.entry() } });
+  onTestFinished(() => agent.close());
+  const { errorHistory } = await agent.run('Call all.');
+  expect(server.ran()).toEqual(['map', 'either']);
+  expect(errorHistory.map(({ code }) => code)).toEqual(['deserialization', 'deserialization', 'deserialization']);
 });

@@ -218,3 +218,42 @@ test.each(FORMS)('over %s, limits can be set, and each server gets its share of 
   expect(few.agent.mcp.bad?.state).toBe('READY');
   expect(few.agent.mcp.good?.error?.message).toContain('limits.mcp.tools allows (1)');
 });
+
+test('a list that a server does not know although it has its kind is empty; any other error stays one', async () => {
+  const { agent } = await agentWith('json', [], { mode: 'no-lists' });
+  await agent.ready();
+  const { bad } = agent.mcp;
+  expect(await Promise.all([bad?.listResources(), bad?.listResourceTemplates()])).toEqual([[], []]);
+  await expect(bad?.listPrompts()).rejects.toMatchObject({ code: 'protocol-error' });
+  await expect(bad?.readResource('a:b')).rejects.toMatchObject({ code: 'protocol-error' });
+});
+
+test('a server that cannot list its tools is said to have refused that', async () => {
+  const { agent } = await agentWith('json', [], { mode: 'offline-list' });
+  await agent.ready();
+  expect(agent.mcp.bad?.error).toMatchObject({
+    code: 'protocol-error',
+    message: "MCP server 'bad': it refused `tools/list`: fetch failed.",
+  });
+});
+
+test.each([
+  [
+    'its stack',
+    ['Error: no database', ...Array.from({ length: 20 }, (_, at) => `    at run (main.js:${at})`), '', 'v24'],
+  ],
+  ['its usage', ['Error: no database', 'Usage:', ...Array.from({ length: 20 }, (_, at) => `  --option-${at}`)]],
+])('why a program ended is told where it stands above %s', async (_what, lines) => {
+  const script = `console.error(${JSON.stringify(lines.join('\n'))}); process.exit(1)`;
+  const bad = createMcpConnection(
+    'bad',
+    { command: process.execPath, args: ['-e', script] },
+    { limits: { maxFailures: 1 } },
+  );
+  expect(await bad.connect()).toBe(false);
+  const { message = '' } = bad.error ?? {};
+  expect(message).toMatch(/ended with code 1\. It last wrote to stderr:\nError: no database\n/);
+  expect(message).toMatch(new RegExp(`${lines.at(-1)}$`));
+  expect(message).not.toMatch(/main\.js|option-10/);
+  await bad.disconnect();
+});

@@ -115,6 +115,25 @@ describe.runIf(isInstalled())('with llama-server', () => {
     expect(sent).toEqual([true, false, ...Array<boolean>(RUNS).fill(true)]);
   });
 
+  test('tools keep being native whose schemas have members of any kind, itself or what is not there', async () => {
+    const odd = { any: true, parts: { type: 'array', items: { $ref: '#' } }, far: { $ref: 'https://example.com/a' } };
+    const more = tool({
+      name: 'more',
+      description: 'More',
+      inputSchema: { type: 'object', properties: odd },
+      execute: () => '',
+    });
+    const asked: unknown[] = [];
+    const own = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+      const answer = await fetch(input, init);
+      if (init?.method === 'POST') asked.push([answer.status, String(init.body).includes('"tools"')]);
+      return answer;
+    };
+    const model = chatModel({ baseURL: any.baseURL, model: 'tiny', fetch: own });
+    await createAgent({ model, tools: [more], silent: true, plans: false, maxSteps: 1, maxTokens: 60 }).run('More?');
+    expect(asked).toEqual([[200, true]]);
+  });
+
   test('a failed tool does not end a conversation that must go in turns', async () => {
     const model = chatModel({ baseURL: turns.baseURL, model: 'tiny' });
     let calls = 0;

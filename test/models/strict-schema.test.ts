@@ -185,6 +185,39 @@ describe('the schema of arguments as it is sent', () => {
     expect(sentSchema({ ...nested, required: ['required'] })).toEqual({ ...sent, required: ['required'] });
   });
 
+  test('what servers refuse the whole request for is left out or said otherwise, and everything else stays', () => {
+    const members = {
+      any: true,
+      never: false,
+      nothing: null,
+      choice: { type: 'string', enum: [], anyOf: [] },
+      old: { type: 'number', minimum: 0, exclusiveMinimum: true, required: true },
+      kind: { type: 'any' },
+      either: { type: ['string', 'null'], minLength: 1 },
+      known: { $ref: '#/properties/either' },
+      parts: { type: 'array', items: { $ref: '#' } },
+      lost: { $ref: '#/$defs/nowhere', description: 'Lost' },
+      far: { $ref: 'https://example.com/schema.json' },
+      map: { type: 'object', additionalProperties: false },
+      above: { type: 'number', exclusiveMinimum: 0 },
+    };
+    const properties = {
+      ...members,
+      any: {},
+      never: { not: {} },
+      nothing: {},
+      choice: { type: 'string' },
+      old: { type: 'number', minimum: 0 },
+      kind: {},
+      parts: { type: 'array', items: { $ref: '#/$defs/arguments_' } },
+      lost: { description: 'Lost' },
+      far: {},
+    };
+    const sent = { type: 'object', properties };
+    const $defs = { arguments_: { ...sent, $defs: {} } };
+    expect(sentSchema({ type: 'object', properties: members })).toEqual({ ...sent, $defs });
+  });
+
   test('a schema whose definitions refer to each other many times costs no more than its size', () => {
     const names = Array.from({ length: 40 }, (_, at) => `d${at}`);
     const all = names.map((name) => ({ $ref: `#/$defs/${name}` }));

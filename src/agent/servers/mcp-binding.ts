@@ -229,7 +229,7 @@ export class McpBinding implements McpCalls {
     return {
       name: entry.name,
       description: entry.tool.description ?? '',
-      inputSchema: withFittingDefaults(entry.tool.inputSchema),
+      inputSchema: usable(entry.tool.inputSchema),
       policy: entry.policy ?? undefined,
       effects: entry.effects,
       atomic: false,
@@ -244,18 +244,25 @@ export class McpBinding implements McpCalls {
 }
 
 /**
- * A schema without the defaults that do not fit it, such as `null` for Python's `text: str = None`: filled in, they would
- * be refused or become another value. The server has them anyway.
+ * A schema without what would refuse all that its server takes: defaults that do not fit, such as `null` for Python's
+ * `text: str = None`, and FastMCP's `additionalProperties: false` of a map or beside alternatives, which leaves no member.
  */
-function withFittingDefaults(schema: JsonSchema): JsonSchema {
+function usable(schema: JsonSchema): JsonSchema {
   const { $defs, definitions }: JsonObject = isJsonObject(schema) ? schema : {};
   const read: JsonSchema = JSON.parse(JSON.stringify(schema), (key, value: Json) => {
     // Among properties `default` is the name of one.
-    if (key === 'properties' || !isJsonObject(value) || value.default === undefined) return value;
-    const { default: given, ...rest } = value;
-    return issuesOf(given, { ...rest, ...defined({ $defs, definitions }) }).length === 0 ? value : rest;
+    if (key === 'properties' || !isJsonObject(value)) return value;
+    const { additionalProperties, ...open } = value;
+    const form = additionalProperties === false && isMeantOpen(open) ? open : value;
+    const { default: given, ...rest } = form;
+    const isUsed = given === undefined || issuesOf(given, { ...rest, ...defined({ $defs, definitions }) }).length === 0;
+    return isUsed ? form : rest;
   });
   return read;
+}
+
+function isMeantOpen({ properties, patternProperties, propertyNames, anyOf, oneOf, allOf }: JsonObject): boolean {
+  return (properties ?? patternProperties) === undefined && (propertyNames ?? anyOf ?? oneOf ?? allOf) !== undefined;
 }
 
 /** Which tools of servers are sent to the model, and what to warn of when that is not all of them. */

@@ -4,6 +4,7 @@ import { namedVariables, withheldRoutes } from '../../mcp/config/environment-var
 import { existsSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 import type { JsonObject } from '../../json/json.ts';
+import { endsOf } from '../../mcp/wire/faults.ts';
 import type { UsableEntry } from './mcp-servers.ts';
 
 /** One thing that is wrong with a server, in words for a person and with a kind for programs. */
@@ -51,13 +52,6 @@ export interface Symptoms {
   readonly noise: readonly string[];
 }
 
-/** The last ten lines of a text, and what stream they are of. */
-export function lastLines(stream: string, text: unknown): readonly string[] {
-  if (typeof text !== 'string' || text.trim() === '') return [];
-  const lines = text.trimEnd().split('\n').slice(-10);
-  return lines.map((line) => `${stream}: ${line.slice(0, 300)}`);
-}
-
 const NAME_UNKNOWN: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'EAI_AGAIN']);
 const PROXIES = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'];
 
@@ -83,7 +77,7 @@ function unauthorized({ entry, env, error }: Symptoms): Finding {
   const headers: McpHttpConfig['headers'] = 'url' in entry.config ? entry.config.headers : undefined;
   const [name, value = ''] =
     Object.entries(headers ?? {}).find(([header]) => header.toLowerCase() === 'authorization') ?? [];
-  const evidence = lastLines(`HTTP ${status}`, data.body);
+  const evidence = endsOf(data.body, `HTTP ${status}`);
   if ('url' in entry.config && entry.config.auth !== undefined) {
     const fix = 'Look at the credentials in its "auth": are they right, and do they have the scopes that it wants?';
     return finding('auth-required', error.message, fix, evidence);
@@ -110,7 +104,7 @@ function unauthorized({ entry, env, error }: Symptoms): Finding {
 }
 
 function refused({ error: { data } }: Symptoms, status: number): Finding {
-  const evidence = lastLines(`HTTP ${status}`, data.body);
+  const evidence = endsOf(data.body, `HTTP ${status}`);
   const what = `It answered with HTTP ${status}.`;
   if (status >= 500) return finding('http-status', what, 'The server itself failed: look into its log.', evidence);
   const path = 'Is the path right? MCP endpoints are often called /mcp, older ones /sse.';
@@ -245,7 +239,7 @@ export function diagnoseProcess(symptoms: Symptoms): Finding | null {
 function ended({ entry, env, error: { data }, noise }: Symptoms): Finding {
   const { exitCode, signal } = data;
   const how = typeof signal === 'string' ? `by the signal ${signal}` : `with exit code ${Number(exitCode)}`;
-  const written = [...lastLines('stderr', data.stderr), ...noise.map((line) => `stdout: ${line}`)];
+  const written = [...endsOf(data.stderr, 'stderr'), ...noise.map((line) => `stdout: ${line}`)];
   const hint =
     exitCode === 127
       ? ' 127 is what a shell says when it does not find a command.'
@@ -262,7 +256,7 @@ function ended({ entry, env, error: { data }, noise }: Symptoms): Finding {
 }
 
 function silentProcess({ entry, env, error: { data }, noise }: Symptoms): Finding {
-  const errors = lastLines('stderr', data.stderr);
+  const errors = endsOf(data.stderr, 'stderr');
   if (noise.length > 0) {
     return finding(
       'not-mcp',

@@ -2,18 +2,12 @@ import type { McpServerConfig, McpToolOverride } from '../../mcp/config/config.t
 import type { McpConnection } from '../../mcp/connection-types.ts';
 import { DEFAULT_MCP_LIMITS } from '../../mcp/config/server-limits.ts';
 import { createMcpConnection } from '../../mcp/create-connection.ts';
+import { endsOf } from '../../mcp/wire/faults.ts';
+import { METHOD_NOT_FOUND } from '../../mcp/wire/pending-requests.ts';
 import { escaped } from '../../output/console/escaped.ts';
 import { EXIT_CODE } from '../command/command.ts';
 import type { Trying, McpEntry, UsableEntry, WrongEntry } from './mcp-servers.ts';
-import {
-  type Finding,
-  finding,
-  type Symptoms,
-  lastLines,
-  diagnoseHttp,
-  diagnoseProcess,
-  diagnoseStart,
-} from './mcp-diagnosis.ts';
+import { type Finding, finding, type Symptoms, diagnoseHttp, diagnoseProcess, diagnoseStart } from './mcp-diagnosis.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { nearestName } from '../../json/nearest-name.ts';
 
@@ -178,11 +172,8 @@ function diagnoseEntry({ name, error, missing }: WrongEntry): Finding {
   );
 }
 
-/** Of JSON-RPC: the answer of a program to which `initialize` means nothing. */
-const METHOD_NOT_FOUND = -32_601;
-
 function wrongProtocol({ entry, error: { data, message }, noise }: Symptoms): Finding {
-  const evidence = [...noise.map((line) => `stdout: ${line}`), ...lastLines('stderr', data.stderr)];
+  const evidence = [...noise.map((line) => `stdout: ${line}`), ...endsOf(data.stderr, 'stderr')];
   const supported = Array.isArray(data.supported) ? data.supported : [];
   if (typeof data.version === 'string' && !supported.includes(data.version)) {
     const known = supported.length === 0 ? '' : `; spoken here are ${supported.join(', ')}`;

@@ -58,15 +58,10 @@ function nameOf(record: RecordLine): string {
     case 'start':
       return `request ${record.name}`;
     case 'outcome':
-      return `reply ${leafOf(record.id)}`;
+      return `reply ${record.id.slice(record.id.lastIndexOf('/') + 1).replace(/#.*$/, '')}`;
     case 'event':
       return record.event.type;
     default:
       return record.t;
   }
-}
-
-/** `callLlm` of `agent/llmCall/callLlm#2`. */
-function leafOf(id: string): string {
-  return id.slice(id.lastIndexOf('/') + 1).replace(/#.*$/, '');
 }

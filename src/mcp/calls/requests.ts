@@ -8,6 +8,7 @@ import type { McpLimits } from '../config/server-limits.ts';
 import { optionsOf } from '../../json/known-options.ts';
 import type { Effects } from '../../tools/spec.ts';
 import { LinkFault, pastLimit, toMcpError } from '../wire/faults.ts';
+import { METHOD_NOT_FOUND } from '../wire/pending-requests.ts';
 
 /** How one call is made. */
 export interface McpCallOptions {
@@ -105,8 +106,14 @@ export class Requests {
       perform: async ({ link }, signal) => {
         check?.(link);
         if (method === '' || lacks(link, method)) return {};
-        const answer = await link.request(method, params, { signal, ...traceMeta(io.traceparent) });
-        return isJsonObject(answer) ? answer : {};
+        try {
+          const answer = await link.request(method, params, { signal, ...traceMeta(io.traceparent) });
+          return isJsonObject(answer) ? answer : {};
+        } catch (fault) {
+          // Many have resources and know no list of templates.
+          if (method.endsWith('/list') && fault instanceof LinkFault && fault.data.code === METHOD_NOT_FOUND) return {};
+          throw fault;
+        }
       },
     });
   }

@@ -22,7 +22,10 @@ export async function listAllTools(
   let bytes = 0;
   for (let cursor: string | null = ''; cursor !== null;) {
     if (seen.size >= limits.listPages) throw pastLimit('listPages', 'its list of tools has more pages', limits);
-    const page: JsonObject = await ask('tools/list', cursor === '' ? {} : { cursor }, io);
+    const page: JsonObject = await ask('tools/list', cursor === '' ? {} : { cursor }, io).catch((fault: unknown) => {
+      if (!(fault instanceof LinkFault) || fault.kind !== 'answer') throw fault;
+      throw new LinkFault('answer', `it refused \`tools/list\`: ${fault.message}`, fault);
+    });
     bytes += sizeOf(page);
     if (bytes > limits.messageBytes && seen.size > 0)
       throw pastLimit('messageBytes', 'its list of tools is larger', limits);

@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import { McpError, type McpErrorCode } from '../../actors/mcp/mcp-calls.ts';
 import type { LeafError } from '../../actors/journal.ts';
 import type { McpLimits } from '../config/server-limits.ts';
@@ -81,12 +81,22 @@ export function connectTimeout(server: string, ms: number, cause: unknown): McpE
   return new McpError('timeout', server, message, cause, data);
 }
 
-/** The end of what a server wrote to stderr, as a sentence; empty when it wrote nothing. */
-function lastWords(data: JsonObject): string {
-  const text: Json | undefined = data.stderr;
-  if (typeof text !== 'string' || text.trim() === '') return '';
-  const lines = text.trimEnd().split('\n').slice(-5).join('\n');
-  return ` It last wrote to stderr:\n${lines.slice(-800)}`;
+/** What a server last wrote to stderr, as a sentence; empty when it wrote nothing. */
+function lastWords({ stderr }: JsonObject): string {
+  const lines = endsOf(stderr);
+  return lines.length === 0 ? '' : ` It last wrote to stderr:\n${lines.join('\n')}`;
+}
+
+/**
+ * How a text begins and ends, without the frames of stacks: why a program ended often stands above them, or above its
+ * usage. Each line says what stream it is of, if that is given.
+ */
+export function endsOf(text: unknown, stream = ''): readonly string[] {
+  const all = typeof text === 'string' ? text.split('\n') : [];
+  const lines = all
+    .filter((line) => !/^\s*$|^\s+at /.test(line))
+    .map((line) => `${stream === '' ? '' : `${stream}: `}${line.slice(0, 300)}`);
+  return lines.length <= 9 ? lines : [...lines.slice(0, 4), '…', ...lines.slice(-4)];
 }
 
 /** The fault of a server that went past a limit. `what` ends in a comparison: `its answer is larger`. */

@@ -261,7 +261,7 @@ export function notOurProtocol(answer: JsonObject, supported: readonly string[],
   return new LinkFault('protocol', what, { delivered: false, data: { answer, version, supported }, cause: error });
 }
 
-const METHOD_NOT_FOUND = -32_601;
+export const METHOD_NOT_FOUND = -32_601;
 
 function unusable(result: JsonObject, error: unknown): string {
   if (error instanceof LinkFault) return `after its answer to \`initialize\` it failed: ${error.message}`;

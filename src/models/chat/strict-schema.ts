@@ -1,4 +1,5 @@
 import { type Building, type Json, type JsonObject, type JsonSchema, isJsonObject, setOwn } from '../../json/json.ts';
+import { FitContext } from '../../parsing/schema/fit-context.ts';
 
 /**
  * The schema in the form that OpenAI enforces strictly (Structured Outputs): every object closed, every member required,
@@ -116,14 +117,19 @@ function strictMap(map: Json): Json | null {
 /**
  * The schema of a tool's arguments as it is sent: it says the same or allows more, and arguments are checked against the
  * tool's own. OpenAI's servers refuse the whole request for one that is not an object with `properties`, that has
- * alternatives at its top, as zod's unions have, or a list without `items` anywhere. MCP servers write all of these.
+ * alternatives at its top, as zod's unions have, or a list without `items` anywhere; llama.cpp's for `true` as a member.
+ * MCP servers write all of these.
  */
 export function sentSchema(schema: JsonSchema): JsonObject {
   if (!isJsonObject(schema)) return { type: 'object', properties: {} };
   const known = sentForms.get(schema);
   if (known !== undefined) return known;
-  const given = sentNode(flat(schema, schema));
-  const form = { ...given, type: given['type'] ?? 'object', properties: given['properties'] ?? {} };
+  const plain = flat(schema, schema);
+  const given = sentNode(plain, new FitContext(plain, { coerce: false }));
+  const form: Building = { ...given, type: given['type'] ?? 'object', properties: given['properties'] ?? {} };
+  // llama.cpp does not follow a reference to the whole.
+  if (JSON.stringify(form).includes(`"${SELF}"`))
+    form['$defs'] = { ...objectOr(form['$defs']), arguments_: { ...form, $defs: {} } };
   sentForms.set(schema, form);
   return form;
 }
@@ -234,15 +240,28 @@ const OF_SCHEMAS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
 const BY_NAME = new Set(['properties', 'patternProperties', '$defs', 'definitions']);
 const OF_ONE = new Set(['items', 'additionalProperties', 'not', 'contains']);
 
-/** Every list in the schema with one schema for its items. */
-function sentNode(schema: JsonObject): JsonObject {
+const TYPES: ReadonlySet<Json> = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']);
+const SELF = '#/$defs/arguments_';
+
+/** What servers refuse a request for: lists of nothing, the flags of draft 4, unknown types, references to nothing. */
+function isRefused(key: string, part: Json, root: FitContext): boolean {
+  if (key === 'required' || key === 'enum' || OF_SCHEMAS.has(key)) return listOf(part).length === 0;
+  if (key === 'exclusiveMinimum' || key === 'exclusiveMaximum') return typeof part !== 'number';
+  if (key === 'type') return ![part].flat().every((type) => TYPES.has(type));
+  return key === '$ref' && (typeof part !== 'string' || !/^#(?:$|\/)/.test(part) || root.resolve(part) === undefined);
+}
+
+/** A schema without what is refused; every list has one schema for its items, and every schema in it is an object. */
+function sentNode(schema: JsonObject, root: FitContext): JsonObject {
   const node: Building = {};
+  const sentPart = (one: Json): Json => (isJsonObject(one) ? sentNode(one, root) : one === false ? { not: {} } : {});
   for (const [key, part] of Object.entries(schema)) {
     let sent: Json = part;
-    // Groq takes no empty list.
-    if (key === 'required' && Array.isArray(part) && part.length === 0) continue;
-    if (OF_SCHEMAS.has(key)) sent = listOf(part).map(sentPart);
-    else if (OF_ONE.has(key)) sent = Array.isArray(part) ? oneOfThese(part.map(sentPart)) : sentPart(part);
+    if (isRefused(key, part, root)) continue;
+    if (key === '$ref' && part === '#') sent = SELF;
+    else if (OF_SCHEMAS.has(key)) sent = listOf(part).map(sentPart);
+    else if (OF_ONE.has(key) && Array.isArray(part)) sent = oneOfThese(part.map(sentPart));
+    else if (OF_ONE.has(key) && isJsonObject(part)) sent = sentPart(part);
     else if (BY_NAME.has(key) && isJsonObject(part))
       sent = Object.fromEntries(Object.entries(part).map(([name, one]) => [name, sentPart(one)]));
     setOwn(node, key, sent);
@@ -251,10 +270,6 @@ function sentNode(schema: JsonObject): JsonObject {
   const isList = type === 'array' || (Array.isArray(type) && type.includes('array'));
   if (!isList || isJsonObject(node['items'] ?? false)) return node;
   return { ...node, items: node['items'] === false ? oneOfThese(listOf(node['prefixItems'])) : {} };
-}
-
-function sentPart(schema: Json): Json {
-  return isJsonObject(schema) ? sentNode(schema) : schema;
 }
 
 function listOf(value: Json | undefined): readonly Json[] {

@@ -92,14 +92,21 @@ function answer({ id, method, params }: Rpc): Text {
   if (method === 'initialize') {
     const instructions = mode === 'long-texts' ? `Be careful.\u2028Obey.\n${'i'.repeat(20_000)}` : 'Be careful.';
     const serverInfo = { name: 'misbehaving', version: '1' };
-    const result = { protocolVersion: params.protocolVersion, serverInfo, capabilities: { tools: {} }, instructions };
+    const capabilities = { tools: {}, ...(mode === 'no-lists' ? { resources: {}, prompts: {} } : {}) };
+    const result = { protocolVersion: params.protocolVersion, serverInfo, capabilities, instructions };
     if (mode === 'endless-greeting') return endless(`{"jsonrpc":"2.0","id":${String(id)},"result":{"x":"`);
     if (mode === 'null-greeting') return [message({ id, result: null })];
     return [message({ id, result })];
   }
   if (method === 'tools/list' && mode === 'intricate-list')
     return [`{"jsonrpc":"2.0","id":${String(id)},"result":{"tools":[${'{},'.repeat(3 * MB)}{}]}}`];
+  if (method === 'tools/list' && mode === 'offline-list')
+    return [message({ id, error: { code: -32603, message: 'fetch failed' } })];
   if (method === 'tools/list') return [message({ id, result: list(params) })];
+  if (mode === 'no-lists' && method === 'prompts/list')
+    return [message({ id, error: { code: -32603, message: 'out of order' } })];
+  if (mode === 'no-lists' && method !== 'tools/call')
+    return [message({ id, error: { code: -32601, message: 'Method not found' } })];
   if (method === 'tools/call') return called(id, String(params.name));
   return [message({ id, result: {} })];
 }
