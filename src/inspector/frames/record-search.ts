@@ -58,10 +58,15 @@ function nameOf(record: RecordLine): string {
     case 'start':
       return `request ${record.name}`;
     case 'outcome':
-      return `reply ${record.id.slice(record.id.lastIndexOf('/') + 1).replace(/#.*$/, '')}`;
+      return `reply ${leafOf(record.id)}`;
     case 'event':
       return record.event.type;
     default:
       return record.t;
   }
+}
+
+/** `callLlm` of `agent/llmCall/callLlm#2`. */
+function leafOf(id: string): string {
+  return id.slice(id.lastIndexOf('/') + 1).replace(/#.*$/, '');
 }

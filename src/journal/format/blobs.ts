@@ -78,8 +78,7 @@ function shortened(record: object, stored: Map<string, Json>, blobs: BlobRecord[
     if (before === undefined) {
       stored.set(hash, value);
       blobs.push({ t: 'blob', hash, value: short });
-      // The digest is not a proof, so the values are compared.
-    } else if (before !== value && JSON.stringify(before) !== JSON.stringify(value)) return short;
+    } else if (!isSame(before, value)) return short;
     return { $blob: hash };
   };
   return Object.fromEntries(
@@ -99,6 +98,11 @@ function isLargeMessage(message: Message): boolean {
   const isLarge = JSON.stringify(message).length > LARGE;
   if (!isLarge && Object.isFrozen(message)) small.add(message);
   return isLarge;
+}
+
+/** The digest is not a proof, so the values are compared. */
+function isSame(a: Json, b: Json): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b);
 }
 
 function isLargeText(text: string): boolean {

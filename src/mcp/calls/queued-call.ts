@@ -237,11 +237,7 @@ export class QueuedCall<T = unknown> {
     if (state === 'ANSWERED' && this.#value !== null) this.#settled.resolve(this.#value.of);
     else this.#settled.reject(this.#errorIn(state));
     if (generation === null) return;
-    if (
-      state === 'ANSWERED' ||
-      (state === 'FAILED' && this.#cause instanceof LinkFault && this.#cause.kind === 'answer')
-    )
-      this.#host.onAnswered(generation);
+    if (state === 'ANSWERED' || (state === 'FAILED' && isAnswer(this.#cause))) this.#host.onAnswered(generation);
     if (state === 'TIMED_OUT') this.#host.onDoubt(generation);
   }
 
@@ -273,4 +269,8 @@ export class QueuedCall<T = unknown> {
     const { attempts } = this.#actor.getSnapshot().context;
     return error !== null && (attempts === 0 || isPlain(error, call.delivered)) ? error : lostCall(call, error);
   }
+}
+
+function isAnswer(cause: unknown): boolean {
+  return cause instanceof LinkFault && cause.kind === 'answer';
 }

@@ -14,6 +14,7 @@ import { type McpCallOptions, traceMeta } from './requests.ts';
 import { TaskCall, taskOf } from './task-call.ts';
 import { isList, isTooLong } from '../../json/depth.ts';
 import { issuesOf } from '../../parsing/schema/fit.ts';
+import type { Issue } from '../../json/errors.ts';
 
 interface ToolCallsOptions {
   readonly server: McpServer;
@@ -283,12 +284,11 @@ function brokenPromise({ structuredContent }: JsonObject, schema: JsonSchema): s
   if (structuredContent === undefined) return 'it has an output schema and gave no structured content';
   if (!isJsonObject(structuredContent)) return 'its structured content is not an object';
   const issues = issuesOf(structuredContent, schema);
-  return issues.length === 0
-    ? null
-    : issues
-        .slice(0, MOST_ISSUES)
-        .map(({ path, message }) => (path === '' ? message : `${path}: ${message}`))
-        .join('; ');
+  return issues.length === 0 ? null : issues.slice(0, MOST_ISSUES).map(textOf).join('; ');
 }
 
 const MOST_ISSUES = 3;
+
+function textOf({ path, message }: Issue): string {
+  return path === '' ? message : `${path}: ${message}`;
+}

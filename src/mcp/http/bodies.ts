@@ -121,8 +121,7 @@ export function createEventGuard(
     if (size > limits.messageBytes) tooLarge();
     if (field === 'data') data.push(value);
     else if (field === 'retry') {
-      if (/^\d+$/.test(value))
-        fields.set(field, String(Math.min(RETRY_MS.most, Math.max(RETRY_MS.least, Number(value)))));
+      if (/^\d+$/.test(value)) fields.set(field, String(bounded(Number(value))));
     } else if (field === 'id' || field === 'event') fields.set(field, value);
   };
   const read = createLineReader(
@@ -158,4 +157,8 @@ function isRefusedText(text: string, isRefused: (message: WireMessage) => boolea
     // The SDK reports what is wrong with it.
     return false;
   }
+}
+
+function bounded(ms: number): number {
+  return Math.min(RETRY_MS.most, Math.max(RETRY_MS.least, ms));
 }

@@ -24,7 +24,8 @@ export async function listAllTools(
     if (seen.size >= limits.listPages) throw pastLimit('listPages', 'its list of tools has more pages', limits);
     const page: JsonObject = await ask('tools/list', cursor === '' ? {} : { cursor }, io).catch((fault: unknown) => {
       if (!(fault instanceof LinkFault) || fault.kind !== 'answer') throw fault;
-      throw new LinkFault('answer', `it refused \`tools/list\`: ${fault.message}`, fault);
+      const { delivered, data, message } = fault;
+      throw new LinkFault('answer', `it refused \`tools/list\`: ${message}`, { delivered, data, cause: fault });
     });
     bytes += sizeOf(page);
     if (bytes > limits.messageBytes && seen.size > 0)

@@ -95,7 +95,7 @@ export function consoleOutput(options: ConsoleOutputOptions = {}): ConsoleOutput
       if (title === 'Arguments' && dataText(data, 3) === '{}') return;
       show({
         indent: 4,
-        label: title.slice(0, 1).toLowerCase() + title.slice(1),
+        label: lowerFirst(title),
         labelStyle: 'dim',
         labelWidth: LABEL_WIDTH + 2,
         text: dataText(data, DATA_CHARS),
@@ -125,6 +125,10 @@ export function consoleOutput(options: ConsoleOutputOptions = {}): ConsoleOutput
     },
     debug: (text) => field('debug', text, { style: 'dim' }),
   };
+}
+
+function lowerFirst(text: string): string {
+  return text.slice(0, 1).toLowerCase() + text.slice(1);
 }
 
 /** Figures as one line, with what is known: `812 tokens in (640 cached), 93 out, 41.2 tokens/s, first token after 0.35 s`. */

@@ -257,7 +257,7 @@ function shapeOf(line: RecordLine): string {
     case 'start':
       return `${line.name} ${textAt(line.request, 'tool')}`;
     case 'outcome':
-      return `${line.id.slice(line.id.lastIndexOf('/') + 1, line.id.lastIndexOf('#'))} ${line.ok ? valueShape(line.value) : line.error.code}`;
+      return `${nameIn(line.id)} ${line.ok ? valueShape(line.value) : line.error.code}`;
     case 'event':
       return line.event.type;
     case 'end':
@@ -265,6 +265,11 @@ function shapeOf(line: RecordLine): string {
     default:
       return line.t;
   }
+}
+
+/** `callTool` of `agent/c1/callTool#2`. */
+function nameIn(id: string): string {
+  return id.slice(id.lastIndexOf('/') + 1, id.lastIndexOf('#'));
 }
 
 /** A reply by the tools that it calls, a verdict by what it says. */

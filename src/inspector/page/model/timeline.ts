@@ -138,7 +138,7 @@ export function sharedLines({ actors }: SessionModel): readonly SharedLine[] {
     const { parent, src } = one.track.info;
     const name = actorLabel(one.track.info);
     const kind = kindOf(one.track, name);
-    const free = lines.find((line) => line.kind === kind && (line.lives.at(-1)?.life.to ?? Infinity) < one.life.from);
+    const free = lines.find((line) => line.kind === kind && endOf(line) < one.life.from);
     if (free === undefined) lines.push({ kind, name, src, parent, lives: [one] });
     else free.lives.push(one);
   }
@@ -153,6 +153,10 @@ function kindOf(track: ActorTrack, name: string): string {
   const known = kinds.get(track) ?? `${(parent ?? '').replaceAll(/\d+/g, '#')}/${src}/${name}`;
   kinds.set(track, known);
   return known;
+}
+
+function endOf({ lives }: SharedLine): number {
+  return lives.at(-1)?.life.to ?? Infinity;
 }
 
 /** Something on the timeline that a reader looks for. */
