@@ -28,9 +28,9 @@ export interface AgUsage {
   readonly totalTokens: number;
 }
 
-/** Why a run of AG-UI ended; after an interrupt another one continues it. */
+/** How a run of AG-UI ended, but for a cancelled one; after an interrupt another one continues it. */
 type AgOutcome =
-  | { readonly type: 'success' | 'cancelled' }
+  | { readonly type: 'success' }
   | { readonly type: 'interrupt'; readonly interrupts: readonly AgInterrupt[] };
 
 interface OfSubagent {
@@ -44,7 +44,7 @@ export type AgEvent =
       readonly type: 'RUN_FINISHED';
       readonly threadId: string;
       readonly runId: string;
-      readonly outcome: AgOutcome;
+      readonly outcome?: AgOutcome;
       readonly result?: object;
       readonly usage?: readonly AgUsage[];
     }

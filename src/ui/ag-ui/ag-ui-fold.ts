@@ -222,7 +222,8 @@ export class AgUiFold extends EventFold<AgEvent> {
       {
         type: 'RUN_FINISHED',
         ...this.names,
-        outcome: { type: status === 'cancelled' ? 'cancelled' : 'success' },
+        // Clients before 1.0 know of no cancelled outcome, and fail; the result says it.
+        ...(status === 'cancelled' ? {} : { outcome: { type: 'success' } as const }),
         result: { status, reason, ...(output === null ? {} : { output }) },
         usage: usageOf(result),
       },
