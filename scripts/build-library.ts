@@ -96,6 +96,8 @@ async function chunksOf(entries: readonly string[], outDir: string): Promise<rea
       comments: { jsdoc: false, annotation: true, legal: true },
       sourcemap: true,
       sourcemapExcludeSources: true,
+      // An alias for each name would be larger than the names.
+      minifyInternalExports: false,
       codeSplitting: {
         groups: Object.entries(LAYERS).map(([name, files], index) => ({
           name,

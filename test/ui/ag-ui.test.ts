@@ -4,6 +4,7 @@ import { EventSchemas } from '@ag-ui/core/schemas';
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type JournalStore, type Model, createAgent } from '../../src/index.ts';
+import { ModelError } from '../../src/actors/model.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { AgUiFold } from '../../src/ui/ag-ui/ag-ui-fold.ts';
@@ -110,6 +111,105 @@ test('a run that is asked for again is shown again, and not made a second time, 
   tab.addMessage({ id: 'u3', role: 'user', content: 'First' });
   await tab.runAgent({ runId: 'third' });
   expect(textOf(tab)).toBe('Three.');
+});
+
+test('a message that is sent again under another run is run again only if it came to no answer', async () => {
+  const journal = memoryJournal();
+  const model = scriptedModel([new ModelError('auth', 'no key'), 'One.', 'Two.']);
+  const open = await served(createAgent({ model, silent: true, journal }), journal);
+  const runs = async () => ((await journal.list?.()) ?? []).map(({ status }) => status);
+  const client = open('trip');
+  client.addMessage({ id: 'u1', role: 'user', content: 'First' });
+  await client.runAgent();
+  expect(await runs()).toEqual(['failed']);
+  // What CopilotKit and assistant-ui send to make an answer again: the messages up to the question, and a new run.
+  for (const _again of [1, 2]) {
+    client.setMessages([{ id: 'u1', role: 'user', content: 'First' }]);
+    await client.runAgent();
+    expect(textOf(client)).toBe('One.');
+    expect(await runs()).toEqual(['answered', 'failed']);
+  }
+  client.addMessage({ id: 'u2', role: 'user', content: 'First' });
+  await client.runAgent();
+  expect(textOf(client)).toBe('Two.');
+  const loaded = open('trip');
+  await loaded.runAgent();
+  // The question once.
+  expect(loaded.messages.map(({ id, role }) => (role === 'user' ? id : role))).toEqual([
+    'u1',
+    'assistant',
+    'u2',
+    'assistant',
+  ]);
+});
+
+test('a client is told in its own version of the protocol that a run was stopped', async () => {
+  const journal = memoryJournal();
+  const agent = createAgent({ model: { complete: () => new Promise(() => undefined) }, silent: true, journal });
+  closing.push(() => agent.close());
+  const finished = async (threadId: string, more: object) => {
+    const body = JSON.stringify({
+      threadId,
+      runId: 'r',
+      messages: [{ id: 'u', role: 'user', content: 'Wait' }],
+      ...more,
+    });
+    const answer = await agUi.serve(agent, new Request('http://x', { method: 'POST', body }), {
+      journal,
+      owner: 'ada',
+    });
+    const [run] = (await journal.list?.({ limit: 1 })) ?? [];
+    await agent.cancel(run?.runId ?? '', 'enough');
+    const text = await answer.text();
+    return JSON.parse(
+      text
+        .split('\n')
+        .findLast((line) => line.startsWith('data: '))
+        ?.slice(6) ?? '',
+    );
+  };
+  const end = { type: 'RUN_FINISHED', result: { status: 'cancelled', reason: 'cancelled' } };
+  expect(await finished('new', { protocolVersion: '1.0' })).toMatchObject({ ...end, outcome: { type: 'cancelled' } });
+  const old = await finished('old', {});
+  expect(old).toMatchObject(end);
+  expect(old).not.toHaveProperty('outcome');
+});
+
+test('what a person says instead of an answer is not lost: the call is denied, and the message is the next run', async () => {
+  const journal = memoryJournal();
+  const open = await served(payingAgent(journal, [PAY, 'Not paid.', 'Hello.']), journal);
+  const client = open('bills');
+  client.addMessage({ id: 'u1', role: 'user', content: 'Pay.' });
+  await client.runAgent();
+  const [asked] = client.pendingInterrupts;
+  // As `steerAway` of assistant-ui sends it.
+  client.addMessage({ id: 'u2', role: 'user', content: 'Rather say hello.' });
+  await client.runAgent({ resume: [{ interruptId: asked?.id ?? '', status: 'cancelled' }] });
+  // The client keeps what it has where it has it.
+  const said = client.messages.flatMap(({ role, content }) => (role === 'tool' || content == null ? [] : [content]));
+  expect(said).toEqual(['Pay.', 'Rather say hello.', 'Not paid.', 'Hello.']);
+  expect(client.pendingInterrupts).toEqual([]);
+  expect((await journal.list?.())?.map(({ toolsUsed }) => toolsUsed)).toEqual([[], []]);
+});
+
+test('what is said beside an answer is not taken, and that is told, where the run asks again', async () => {
+  const journal = memoryJournal();
+  const open = await served(payingAgent(journal, [PAY, PAY, 'Not paid.', 'Hello.']), journal);
+  const client = open('bills');
+  client.addMessage({ id: 'u1', role: 'user', content: 'Pay.' });
+  await client.runAgent();
+  const [asked] = client.pendingInterrupts;
+  client.addMessage({ id: 'u2', role: 'user', content: 'Rather say hello.' });
+  const errors: unknown[] = [];
+  const resume = [{ interruptId: asked?.id ?? '', status: 'cancelled' as const }];
+  await client
+    .runAgent({ resume }, { onRunErrorEvent: ({ event }) => void errors.push(event.code) })
+    .catch(() => undefined);
+  expect(errors).toEqual(['conversation-waiting']);
+  expect((await journal.list?.())?.map(({ state }) => state)).toEqual(['waiting']);
+  const back = open('bills');
+  await back.runAgent();
+  expect(back.pendingInterrupts).toHaveLength(1);
 });
 
 test('a call that waits is an interrupt; its answer continues the run with the result of the same call', async () => {

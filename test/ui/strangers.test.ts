@@ -228,3 +228,27 @@ test('a request that is too large is refused before it is read, and begins nothi
     (await uiStream.serve(agent, sent(body('é'.repeat(200_000)).ui, true), { journal, owner: 'alan' })).status,
   ).toBe(200);
 });
+
+test('a body that the server has read before is said to be missing, and no run begins', async () => {
+  const journal = memoryJournal();
+  const agent = payingAgent(journal);
+  for (const kind of [uiStream, agUi, runStream]) {
+    const read = new Request('http://x/?id=c', { method: 'POST', body: '{"id":"c"}' });
+    await read.text();
+    // As @hono/node-server makes it behind express.json(), whose stream has ended.
+    const drained = new Request('http://x/?id=c', { method: 'POST', body: '' });
+    for (const request of [read, drained]) {
+      const answer = await kind.serve(agent, request, { journal, owner: 'ada' });
+      expect(answer.status).toBe(400);
+      expect(await answer.json()).toMatchObject({
+        error: { code: 'bad-request', message: expect.stringContaining('has read it before') },
+      });
+    }
+    const wrong = await kind.serve(agent, new Request('http://x/?id=c', { method: 'POST', body: '[' }), {
+      journal,
+      owner: 'ada',
+    });
+    expect(await wrong.text()).not.toContain('read it before');
+  }
+  expect(await journal.list?.()).toEqual([]);
+});

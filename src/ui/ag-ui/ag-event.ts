@@ -44,7 +44,7 @@ export type AgEvent =
       readonly type: 'RUN_FINISHED';
       readonly threadId: string;
       readonly runId: string;
-      readonly outcome: AgOutcome;
+      readonly outcome?: AgOutcome;
       readonly result?: object;
       readonly usage?: readonly AgUsage[];
     }

@@ -18,7 +18,10 @@ export async function readAgMessages(
     const fold = new AgUiFold();
     const document = new AgDocument();
     for (const { events } of groups) for (const event of fold.feed(events)) document.take(event);
-    messages.push(asked(head), ...document.messages);
+    // A message that was sent again, because its run had failed, is one.
+    const message = asked(head);
+    const isNew = messages.every((one) => Reflect.get(one, 'id') !== Reflect.get(message, 'id'));
+    messages.push(...(isNew ? [message] : []), ...document.messages);
   }
   return messages;
 }

@@ -2,9 +2,10 @@
  * Owns: requests of AG-UI, as streams. Does not own: their content (the fold), what they do (the chat).
  *
  * I1 A thread is a chat, and each run of AG-UI begins one of ours, continues one behind its interrupts, or shows one again.
- * I2 Answers cover all that is open, or none is written.
+ * I2 The same message again is the same run, unless that came to no answer.
+ * I3 Answers cover all that is open, or none is written.
  */
-import { type InputPart, type RunInput, isRunInput } from '../../agent/options/input-parts.ts';
+import { type InputPart, type RunInput, isRunInput, readInput as inputOf } from '../../agent/options/input-parts.ts';
 import type { RunSummary } from '../../journal/format/tally.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import {
@@ -37,6 +38,8 @@ interface AgInput {
   readonly messages: readonly JsonObject[];
   readonly resume: readonly JsonObject[];
   readonly state: object;
+  /** Clients name the version of the protocol since 1.0. */
+  readonly isOld: boolean;
 }
 
 /** The metadata that identifies the run that a request began. */
@@ -58,30 +61,41 @@ async function serveAgUi(agent: ServedAgent, request: Request, options: AgServeO
   const last = await chat.last();
   if (input.resume.length > 0) return answered(agent, { chat, last, input, options });
   const resumed = (await chat.isLeft(last)) ? chat.resume() : null;
-  const again = await chat.last({ [AG_RUN]: input.runId });
+  const message = input.messages.at(-1);
+  const said = saidIn(message);
+  const again = (await chat.last({ [AG_RUN]: input.runId })) ?? (await answeredBefore(chat, message?.id, said));
   if (again !== null) {
     const how = again.runId === last?.runId ? { ...options, resumed } : options;
     return streamOf(input, how, again.runId, positionOf(request));
   }
   if (input.messages.length === 0) return shown(input, last, { ...options, resumed });
   if (last !== null && last.state !== 'ended' && (await standingOf(options.journal, last.runId))?.isWaiting === true)
-    return failed(input, 'conversation-waiting', 'The last run waits for a person. Answer its interrupts first.');
-  const message = input.messages.at(-1);
-  const said = saidIn(message);
+    return failed(input, 'conversation-waiting', WAITING);
   if (said === null)
     return failed(
       input,
       'bad-request',
       'The last message must be of the user, with text, images or files by address or data.',
     );
-  const id = message?.id;
-  const started = await chat.run(said, {
-    [AG_RUN]: input.runId,
-    ...(typeof id === 'string' ? { [AG_MESSAGE]: id } : {}),
-  });
+  const started = await chat.run(said, named(input));
   return started.ok
     ? streamOf(input, options, started.runId, FROM_START)
     : failed(input, started.code, started.message);
+}
+
+const WAITING = 'The last run waits for a person. Answer its interrupts first.';
+
+/** The metadata of the run that a request begins. */
+function named({ runId, messages }: AgInput): JsonObject {
+  const id = messages.at(-1)?.id;
+  return { [AG_RUN]: runId, ...(typeof id === 'string' ? { [AG_MESSAGE]: id } : {}) };
+}
+
+/** The run that this message began before, unless it ended without an answer: clients ask again under another id of their run. */
+async function answeredBefore(chat: Chat, id: unknown, said: RunInput | null): Promise<RunSummary | null> {
+  const run = said === null || typeof id !== 'string' ? null : await chat.last({ [AG_MESSAGE]: id });
+  const isSame = said !== null && run?.input === inputOf(said).task;
+  return isSame && (run.state !== 'ended' || run.status === 'answered') ? run : null;
 }
 
 /** A thread for a client that has nothing of it: its messages, and its live run. */
@@ -116,6 +130,17 @@ async function answered(agent: ServedAgent, { chat, last, input, options }: Aske
   if ((await writeReplies(agent, last.runId, standing, replies)) > 0)
     return failed(input, 'approval-closed', 'The call was answered meanwhile.');
   const resumed = chat.resume();
+  const message = input.messages.at(-1);
+  const said = typeof message?.id === 'string' ? saidIn(message) : null;
+  // What is said beside the answers comes after the run; the client is shown the end of that with it.
+  if (said !== null && (await chat.last({ [AG_MESSAGE]: message?.id ?? '' })) === null) {
+    const stopped = await resumed;
+    if (stopped !== null) return failed(input, stopped.code, stopped.message);
+    if ((await standingOf(options.journal, last.runId))?.isWaiting === true)
+      return failed(input, 'conversation-waiting', WAITING);
+    const started = await chat.run(said, named(input));
+    return started.ok ? shown(input, await chat.last(), options) : failed(input, started.code, started.message);
+  }
   return streamOf(input, { ...options, resumed }, last.runId, { line: shownUntil(standing, replies), messages: null });
 }
 
@@ -130,11 +155,12 @@ function streamOf(
   isNew = false,
 ): Response {
   const gone = new AbortController();
-  const { threadId, messages, state: known } = input;
+  const { threadId, messages, state: known, isOld } = input;
   const texts = agTexts({
     journal,
     runId,
     names: { threadId, runId: input.runId },
+    isOld,
     after,
     posted: messages,
     isNew,
@@ -161,10 +187,12 @@ function eventStream(events: readonly AgEvent[]): Response {
 
 function readInput(body: unknown): AgInput | null {
   if (!isJsonObject(body)) return null;
-  const { threadId, runId, messages, resume = [], state } = body;
+  const { threadId, runId, messages, resume = [], state, protocolVersion } = body;
   if (typeof threadId !== 'string' || threadId === '' || typeof runId !== 'string' || runId === '') return null;
   if (!Array.isArray(messages) || !Array.isArray(resume) || !resume.every(isJsonObject)) return null;
-  return { threadId, runId, messages: messages.filter(isJsonObject), resume, state: isJsonObject(state) ? state : {} };
+  const isOld = typeof protocolVersion !== 'string';
+  const known = isJsonObject(state) ? state : {};
+  return { threadId, runId, messages: messages.filter(isJsonObject), resume, state: known, isOld };
 }
 
 /** What of an answer cannot be used: without it, the call would run as it was before a person edited it. */

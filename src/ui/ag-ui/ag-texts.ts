@@ -10,6 +10,8 @@ import { AgUiFold, type AgNames } from './ag-ui-fold.ts';
 /** What of a run is sent to a client, from where on. */
 export interface AgTextsOptions extends ClientRun {
   readonly names: Required<AgNames>;
+  /** It is a client before AG-UI 1.0. Default false. */
+  readonly isOld?: boolean;
   /** How far the client is. */
   readonly after: SsePosition;
   /** The messages that it has, or is to have before those of the run. */
@@ -48,9 +50,10 @@ class AgClient implements RunClient {
   #view: RunView | null = null;
   #isOver = false;
 
-  constructor(runId: string, { names, after, posted, state, isNew = false }: Omit<AgTextsOptions, keyof ClientRun>) {
+  constructor(runId: string, options: Omit<AgTextsOptions, keyof ClientRun>) {
+    const { names, isOld, after, posted, state, isNew = false } = options;
     this.#names = names;
-    this.#fold = new AgUiFold(names);
+    this.#fold = new AgUiFold(names, isOld);
     this.#viewer = state === null ? null : new RunViewer();
     this.#state = state;
     this.#after = after;

@@ -24,6 +24,7 @@ export interface AgNames {
 /** Turns the events of one run into events of AG-UI, as they come. */
 export class AgUiFold extends EventFold<AgEvent> {
   readonly #names: AgNames;
+  readonly #isOld: boolean;
   /** The calls that are shown and have no result yet; of each, the subagent that it belongs to. */
   readonly #calls = new Map<string, string | undefined>();
   /** Subagents that are at work, by the calls that they work for. */
@@ -40,9 +41,11 @@ export class AgUiFold extends EventFold<AgEvent> {
   #isStreamable = false;
   #plans = 0;
 
-  constructor(names: AgNames = {}) {
+  /** `isOld`: for a client before AG-UI 1.0. */
+  constructor(names: AgNames = {}, isOld = false) {
     super();
     this.#names = names;
+    this.#isOld = isOld;
   }
 
   /** The model is asked, and nothing of this step has been emitted yet. */
@@ -215,6 +218,7 @@ export class AgUiFold extends EventFold<AgEvent> {
     });
     const left = [...results, ...said, ...subagents, ...this.#leave()];
     this.hasEnded = true;
+    const isCancelled = status === 'cancelled';
     if (status === 'failed')
       return [...left, { type: 'RUN_ERROR', message: error?.message ?? text, code: error?.code ?? reason }];
     return [
@@ -222,7 +226,8 @@ export class AgUiFold extends EventFold<AgEvent> {
       {
         type: 'RUN_FINISHED',
         ...this.names,
-        outcome: { type: status === 'cancelled' ? 'cancelled' : 'success' },
+        // Clients before 1.0 know of no cancelled outcome, and fail; the result says it.
+        ...(isCancelled && this.#isOld ? {} : { outcome: { type: isCancelled ? 'cancelled' : 'success' } }),
         result: { status, reason, ...(output === null ? {} : { output }) },
         usage: usageOf(result),
       },

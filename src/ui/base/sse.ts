@@ -94,6 +94,9 @@ export function sseResponse(
 /** A chat posts all its messages, with their images: more than these bytes are not read, unless the app allows them. */
 const MAX_REQUEST_BYTES = 16_000_000;
 
+const NO_BODY =
+  'The request has no body. If it was sent with one, the server has read it before, as express.json() does.';
+
 /** A request's body as JSON, null if it is not; or a refusal if it is too large, in which case no more is read. */
 export async function jsonOf(
   request: Request,
@@ -105,12 +108,14 @@ export async function jsonOf(
   const decoder = new TextDecoder();
   let [text, size] = ['', 0];
   try {
-    for await (const piece of request.body ?? []) {
+    for await (const piece of (!request.bodyUsed && request.body) || []) {
       size += piece.byteLength;
       if (size > maxRequestBytes) return { json: null, refused: tooLarge() };
       text += decoder.decode(piece, { stream: true });
     }
-    return { json: JSON.parse(text + decoder.decode()) };
+    text += decoder.decode();
+    if (text === '') return { json: null, refused: refusal(400, 'bad-request', NO_BODY) };
+    return { json: JSON.parse(text) };
   } catch {
     return { json: null };
   }
