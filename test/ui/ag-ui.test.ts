@@ -84,7 +84,7 @@ test('a reply arrives word by word, and each message once', async () => {
     ['user', 'How warm?'],
     ['assistant', 'It is warm.'],
   ]);
-  expect(client.state).toMatchObject({ signalbox: { step: 1, pending: [] } });
+  expect(client.state).toMatchObject({ signalbox: { state: 'COMPLETION', step: 1, pending: [] } });
   client.addMessage({ id: 'u2', role: 'user', content: 'And now?' });
   await client.runAgent();
   expect(client.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);

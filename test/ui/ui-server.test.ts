@@ -64,6 +64,28 @@ test('a chat streams word by word, and its next message knows what was said befo
   expect(recording?.head.history.map(({ content }) => content)).toEqual(['How warm?', 'It is warm.']);
 });
 
+test('a page that asks for it is told where the run is, to its end or to what it waits for', async () => {
+  const journal = memoryJournal();
+  const url = await served(payingAgent(journal, ['Hello.', PAY, 'Paid.']), journal);
+  const told = async (id: string) => {
+    const messages = [{ id: 'u', role: 'user', parts: [{ type: 'text', text: id }] }];
+    const answer = await fetch(url, {
+      method: 'POST',
+      body: JSON.stringify({ id, messages, trigger: 'submit-message' }),
+    });
+    const lines = (await answer.text()).split('\n').filter((line) => line.startsWith('data: {'));
+    const parts = lines.map((line) => JSON.parse(line.slice(6)));
+    expect(parts.at(-1)).toMatchObject({ type: 'finish' });
+    return parts.flatMap(({ type, data }) => (type === 'data-signalbox-state' ? [data] : [])).at(-1);
+  };
+  expect(await told('greet')).toMatchObject({ state: 'COMPLETION', step: 1, calls: { total: 0 }, pending: [] });
+  expect(await told('bill')).toMatchObject({
+    state: expect.stringMatching(/^DIRECT_EXECUTION/),
+    calls: { total: 1, done: 0 },
+    pending: [{ tool: 'pay' }],
+  });
+});
+
 test('signs that end a line elsewhere arrive as they were written', async () => {
   const journal = memoryJournal();
   const url = await served(

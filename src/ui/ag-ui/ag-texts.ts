@@ -90,7 +90,14 @@ class AgClient implements RunClient {
     const began = Date.parse(run.head?.at ?? '');
     for (const { at, events } of groups)
       for (const event of events) if (event.type === 'approval.requested') this.#askedAt.set(event.callId, began + at);
-    const texts = groups.map((group) => this.#group(group));
+    const texts: string[] = [];
+    for (const group of groups) {
+      const isUnderWay = this.#hasBegun && !this.#fold.isOver;
+      const text = this.#group(group);
+      // Nothing may come after the end of a run.
+      if (this.#viewer !== null && isUnderWay && this.#fold.isOver) texts.push(this.#viewed(run.path, this.#viewer));
+      texts.push(text);
+    }
     if (run.position >= this.#after.line) texts.push(this.#begun());
     if (this.#viewer !== null && this.#hasBegun && !this.#fold.isOver) texts.push(this.#viewed(run.path, this.#viewer));
     if (run.problem !== null) texts.push(unrecorded([{ type: 'RUN_ERROR', message: run.problem }]));

@@ -59,7 +59,14 @@ class UiClient implements RunClient {
   }
 
   batch({ groups, run }: GroupBatch): string {
-    const texts = groups.map((group) => this.#group(group));
+    const texts: string[] = [];
+    for (const group of groups) {
+      const isUnderWay = group.position > this.#after.line && !this.#fold.isOver;
+      const text = this.#group(group);
+      // Before the part that ends the message.
+      if (this.#viewer !== null && isUnderWay && this.#fold.isOver) texts.push(this.#view(run.path, this.#viewer));
+      texts.push(text);
+    }
     const isThere = run.position >= this.#after.line;
     if (isThere) texts.push(this.#cleared());
     this.#position = run.position;
