@@ -92,6 +92,48 @@ test('a reply arrives word by word, and each message once', async () => {
   expect((await journal.read?.(last?.runId ?? ''))?.head.history).toHaveLength(2);
 });
 
+test.each([
+  ['1.0', '', ['It ', 'is ', 'warm. ']],
+  ['1.0', 'I look.', ['It is ', 'warm.']],
+  [undefined, '', ['It ', 'is ', 'warm.']],
+  [undefined, 'I look.', ['It is ', 'warm.']],
+])(
+  'protocol %s: a text that is shown word by word goes on where it is (%s)',
+  async (protocolVersion, reasoning, words) => {
+    const journal = memoryJournal();
+    const model: Model = {
+      complete: async (_request, { onToken }) => {
+        for (const text of words) {
+          onToken?.({ kind: 'text', text });
+          await new Promise((resolve) => setTimeout(resolve, 60));
+        }
+        return { content: words.join(''), reasoning };
+      },
+    };
+    const agent = createAgent({ model, silent: true, streaming: true, journal });
+    closing.push(() => agent.close());
+    const messages = [{ id: 'u', role: 'user', content: 'How warm?' }];
+    const body = JSON.stringify({ threadId: 't', runId: 'r', messages, protocolVersion, tools: [], context: [] });
+    const answer = await agUi.serve(agent, new Request('http://x', { method: 'POST', body }), {
+      journal,
+      owner: 'ada',
+    });
+    const text = await answer.text();
+    const events = text.split('\n').flatMap((line) => (line.startsWith('data: ') ? [JSON.parse(line.slice(6))] : []));
+    const count = (kind: string): number => events.filter(({ type }) => type === kind).length;
+    // Clients of 1.0 get a text behind its reasoning again; older ones would show it twice.
+    const isAgain = protocolVersion === '1.0' && reasoning !== '';
+    expect([count('TEXT_MESSAGE_START'), count('TEXT_MESSAGE_END'), count('MESSAGES_SNAPSHOT')]).toEqual(
+      isAgain ? [2, 2, 1] : [1, 1, 0],
+    );
+    const client = await read(text);
+    const said = client.messages.flatMap(({ role, content }) => (role === 'user' ? [] : [[role, content]]));
+    const thought = ['reasoning', reasoning];
+    const all = [['assistant', 'It is warm.'], ...(reasoning === '' ? [] : [thought])];
+    expect(said).toEqual(isAgain ? all.toReversed() : all);
+  },
+);
+
 test('a run that is asked for again is shown again, and not made a second time, whatever came after it', async () => {
   const journal = memoryJournal();
   const open = await served(

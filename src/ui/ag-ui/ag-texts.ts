@@ -34,6 +34,7 @@ export function agTexts({ journal, runId, signal, resumed = null, ...client }: A
 class AgClient implements RunClient {
   readonly #names: Required<AgNames>;
   readonly #fold: AgUiFold;
+  readonly #isOld: boolean;
   readonly #document = new AgDocument();
   readonly #viewer: RunViewer | null;
   readonly #state: object | null;
@@ -51,9 +52,10 @@ class AgClient implements RunClient {
   #isOver = false;
 
   constructor(runId: string, options: Omit<AgTextsOptions, keyof ClientRun>) {
-    const { names, isOld, after, posted, state, isNew = false } = options;
+    const { names, isOld = false, after, posted, state, isNew = false } = options;
     this.#names = names;
     this.#fold = new AgUiFold(names, isOld);
+    this.#isOld = isOld;
     this.#viewer = state === null ? null : new RunViewer();
     this.#state = state;
     this.#after = after;
@@ -117,11 +119,29 @@ class AgClient implements RunClient {
     if (rest.length === 0) return frame;
     // In the middle of a group: what is open there is opened again.
     const again = group.position === line ? this.#begun() : '';
+    const left = this.#continued(rest);
     const back = unrecorded(this.#takenBack());
     for (const event of rest) this.#document.take(event);
     const first = group.position === 1 && count === 0;
-    const text = sseTextAfter({ position: group.position, data }, this.#after);
+    const { position } = group;
+    const text = left === null ? sseTextAfter({ position, data }, this.#after) : sseText({ position, data: left });
     return frame + again + back + text + (first ? this.#replaced() : '');
+  }
+
+  /**
+   * What of a reply is new to a client that was shown its beginning; null where it is sent whole, behind a snapshot without
+   * that. An old client gets its reasoning late: assistant-ui shows a text that is sent again twice.
+   */
+  #continued(data: readonly AgEvent[]): readonly (AgEvent | null)[] | null {
+    const live = this.#live;
+    const at = data.findIndex(({ type }) => !type.startsWith('REASONING_'));
+    const [start, content, ...more] = data.slice(at);
+    if (live === null || start?.type !== 'TEXT_MESSAGE_START' || content?.type !== 'TEXT_MESSAGE_CONTENT') return null;
+    if (content.messageId !== live.messageId || !content.delta.startsWith(live.answer)) return null;
+    if (at > 0 && !this.#isOld) return null;
+    this.#live = null;
+    const delta = content.delta.slice(live.answer.length);
+    return [...data.slice(0, at), null, delta === '' ? null : { ...content, delta }, ...more];
   }
 
   /** What a stream begins with that is not from the beginning. */
@@ -144,13 +164,15 @@ class AgClient implements RunClient {
 
   said(text: LiveText): string {
     const may = this.#hasBegun && this.#fold.isStreamable && !this.#isOver;
-    if (text.seq !== this.#fold.seq || !may || text.answer === '') return '';
+    // As it is recorded.
+    const answer = text.answer.trim();
+    if (text.seq !== this.#fold.seq || !may || answer === '') return '';
     const { messageId } = this.#fold;
     const before = this.#live;
-    if (before !== null && (before.messageId !== messageId || !text.answer.startsWith(before.answer)))
+    if (before !== null && (before.messageId !== messageId || !answer.startsWith(before.answer)))
       return unrecorded(this.#takenBack()) + this.said(text);
-    this.#live = { messageId, answer: text.answer };
-    const delta = text.answer.slice(before?.answer.length ?? 0);
+    this.#live = { messageId, answer };
+    const delta = answer.slice(before?.answer.length ?? 0);
     return unrecorded([
       ...(before === null ? ([{ type: 'TEXT_MESSAGE_START', messageId, role: 'assistant' }] as const) : []),
       ...(delta === '' ? [] : ([{ type: 'TEXT_MESSAGE_CONTENT', messageId, delta }] as const)),

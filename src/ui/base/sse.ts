@@ -5,10 +5,10 @@
  * I2 Nothing is made before a client reads: one that is slow costs what its connection buffers, one that is gone costs nothing.
  */
 
-/** Messages that are sent together. `position` null: they are not recorded, and have no id. */
+/** Messages that are sent together; one that is null is not sent. `position` null: they are not recorded, and have no id. */
 export interface SseGroup {
   readonly position: number | null;
-  readonly data: readonly object[];
+  readonly data: readonly (object | null)[];
 }
 
 /** How far a client is: behind the line of this number, or behind some of the messages of its group. */
@@ -32,7 +32,9 @@ export function sseText({ position, data }: SseGroup): string {
     if (position === null) return '';
     return `id: ${position}${index === data.length - 1 ? '' : `.${index + 1}`}\n`;
   };
-  return data.map((message, index) => `${idOf(index)}data: ${JSON.stringify(message)}\n\n`).join('');
+  return data
+    .map((message, index) => (message === null ? '' : `${idOf(index)}data: ${JSON.stringify(message)}\n\n`))
+    .join('');
 }
 
 /** What is left of a group for a client that is at `after`, as text; empty where it has it all. */
