@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { type JournalStore, type Model, createAgent } from '../../src/index.ts';
 import { ModelError } from '../../src/actors/model.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
+import { recover } from '../../src/recovery/recover.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { AgUiFold } from '../../src/ui/ag-ui/ag-ui-fold.ts';
 import { agUi } from '../../src/ui/index.ts';
@@ -133,6 +134,31 @@ test.each([
     expect(said).toEqual(isAgain ? all.toReversed() : all);
   },
 );
+
+test.each([
+  ['another text', 'It may ', 'It is warm.', false],
+  ['the reply of a second try', 'It is ', 'It is warm.', true],
+])('what was shown of a reply is taken back where %s comes', async (_what, shown, content, fails) => {
+  const journal = memoryJournal();
+  let tries = 0;
+  const model: Model = {
+    complete: async (_request, { onToken }) => {
+      tries += 1;
+      if (tries === 1) onToken?.({ kind: 'text', text: shown });
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      if (tries === 1 && fails) throw new ModelError('connect-failed', 'gone');
+      return { content };
+    },
+  };
+  const retry = { backoff: recover.constant(1) };
+  const open = await served(createAgent({ model, retry, silent: true, streaming: true, journal }), journal);
+  const client = open('trip');
+  client.addMessage({ id: 'u1', role: 'user', content: 'How warm?' });
+  const deltas: string[] = [];
+  await client.runAgent({}, { onTextMessageContentEvent: ({ event }) => void deltas.push(event.delta) });
+  expect(deltas).toEqual([shown.trim(), content]);
+  expect(client.messages.map((message) => message.content)).toEqual(['How warm?', content]);
+});
 
 test('a run that is asked for again is shown again, and not made a second time, whatever came after it', async () => {
   const journal = memoryJournal();

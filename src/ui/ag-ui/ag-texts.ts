@@ -164,8 +164,7 @@ class AgClient implements RunClient {
 
   said(text: LiveText): string {
     const may = this.#hasBegun && this.#fold.isStreamable && !this.#isOver;
-    // As it is recorded.
-    const answer = text.answer.trim();
+    const { answer } = text;
     if (text.seq !== this.#fold.seq || !may || answer === '') return '';
     const { messageId } = this.#fold;
     const before = this.#live;
