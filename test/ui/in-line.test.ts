@@ -74,7 +74,9 @@ for (const kind of ['uiStream', 'agUi'] as const) {
     await expect.poll(looks).toBe(1);
     const posted = [other.say(kind, 'And now?'), other.say(kind, 'And now?'), driver.say(kind, 'And now?')];
     const [looking] = await runs();
-    await expect.poll(async () => JSON.stringify(await other.journal.read?.(looking?.runId ?? ''))).toContain('And now?');
+    await expect
+      .poll(async () => JSON.stringify(await other.journal.read?.(looking?.runId ?? '')))
+      .toContain('And now?');
     await new Promise((resolve) => setTimeout(resolve, 300));
     go();
     await textOf(await first);
