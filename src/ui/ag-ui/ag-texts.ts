@@ -34,7 +34,6 @@ export function agTexts({ journal, runId, signal, resumed = null, ...client }: A
 class AgClient implements RunClient {
   readonly #names: Required<AgNames>;
   readonly #fold: AgUiFold;
-  readonly #isOld: boolean;
   readonly #document = new AgDocument();
   readonly #viewer: RunViewer | null;
   readonly #state: object | null;
@@ -52,10 +51,9 @@ class AgClient implements RunClient {
   #isOver = false;
 
   constructor(runId: string, options: Omit<AgTextsOptions, keyof ClientRun>) {
-    const { names, isOld = false, after, posted, state, isNew = false } = options;
+    const { names, isOld, after, posted, state, isNew = false } = options;
     this.#names = names;
     this.#fold = new AgUiFold(names, isOld);
-    this.#isOld = isOld;
     this.#viewer = state === null ? null : new RunViewer();
     this.#state = state;
     this.#after = after;
@@ -138,7 +136,7 @@ class AgClient implements RunClient {
     const [start, content, ...more] = data.slice(at);
     if (live === null || start?.type !== 'TEXT_MESSAGE_START' || content?.type !== 'TEXT_MESSAGE_CONTENT') return null;
     if (content.messageId !== live.messageId || !content.delta.startsWith(live.answer)) return null;
-    if (at > 0 && !this.#isOld) return null;
+    if (at > 0 && !this.#fold.isOld) return null;
     this.#live = null;
     const delta = content.delta.slice(live.answer.length);
     return [...data.slice(0, at), null, delta === '' ? null : { ...content, delta }, ...more];

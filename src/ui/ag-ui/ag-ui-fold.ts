@@ -24,7 +24,8 @@ export interface AgNames {
 /** Turns the events of one run into events of AG-UI, as they come. */
 export class AgUiFold extends EventFold<AgEvent> {
   readonly #names: AgNames;
-  readonly #isOld: boolean;
+  /** It is for a client before AG-UI 1.0. */
+  readonly isOld: boolean;
   /** The calls that are shown and have no result yet; of each, the subagent that it belongs to. */
   readonly #calls = new Map<string, string | undefined>();
   /** Subagents that are at work, by the calls that they work for. */
@@ -41,11 +42,10 @@ export class AgUiFold extends EventFold<AgEvent> {
   #isStreamable = false;
   #plans = 0;
 
-  /** `isOld`: for a client before AG-UI 1.0. */
   constructor(names: AgNames = {}, isOld = false) {
     super();
     this.#names = names;
-    this.#isOld = isOld;
+    this.isOld = isOld;
   }
 
   /** The model is asked, and nothing of this step has been emitted yet. */
@@ -227,7 +227,7 @@ export class AgUiFold extends EventFold<AgEvent> {
         type: 'RUN_FINISHED',
         ...this.names,
         // Clients before 1.0 know of no cancelled outcome, and fail; the result says it.
-        ...(isCancelled && this.#isOld ? {} : { outcome: { type: isCancelled ? 'cancelled' : 'success' } }),
+        ...(isCancelled && this.isOld ? {} : { outcome: { type: isCancelled ? 'cancelled' : 'success' } }),
         result: { status, reason, ...(output === null ? {} : { output }) },
         usage: usageOf(result),
       },
