@@ -29,6 +29,7 @@ const OF_REPOSITORY = [
   'docs/from-gaia.md',
   'docs/journal-port.md',
   'docs/machines.md',
+  'docs/practice-model.md',
   'docs/recording-format.md',
   'docs/scaling.md',
   'docs/ui-from-ai-sdk.md',

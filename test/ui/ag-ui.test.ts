@@ -184,20 +184,20 @@ test('a run that is asked for again is shown again, and not made a second time, 
 test('a message that is sent again under another run is run again only if it came to no answer', async () => {
   const journal = memoryJournal();
   const model = scriptedModel([new ModelError('auth', 'no key'), 'One.', 'Two.']);
-  const open = await served(createAgent({ model, silent: true, journal }), journal);
+  const open = await served(createAgent({ model, silent: true, journal, secrets: ['hunter2'] }), journal);
   const runs = async () => ((await journal.list?.()) ?? []).map(({ status }) => status);
   const client = open('trip');
-  client.addMessage({ id: 'u1', role: 'user', content: 'First' });
+  client.addMessage({ id: 'u1', role: 'user', content: 'My key is hunter2.' });
   await client.runAgent();
   expect(await runs()).toEqual(['failed']);
   // What CopilotKit and assistant-ui send to make an answer again: the messages up to the question, and a new run.
   for (const _again of [1, 2]) {
-    client.setMessages([{ id: 'u1', role: 'user', content: 'First' }]);
+    client.setMessages([{ id: 'u1', role: 'user', content: 'My key is hunter2.' }]);
     await client.runAgent();
     expect(textOf(client)).toBe('One.');
     expect(await runs()).toEqual(['answered', 'failed']);
   }
-  client.addMessage({ id: 'u2', role: 'user', content: 'First' });
+  client.addMessage({ id: 'u2', role: 'user', content: 'My key is hunter2.' });
   await client.runAgent();
   expect(textOf(client)).toBe('Two.');
   const loaded = open('trip');

@@ -10,11 +10,14 @@ import { payingAgent } from './paying-agent.ts';
 
 const SERVERS = { uiStream, agUi };
 
-/** What a page posts to say something; its id is the text. */
-function said(kind: keyof typeof SERVERS, text: string): Request {
+let asked = 0;
+
+/** What a page posts to say something; its id is the text. A client of AG-UI sends it again under another id of its run. */
+function said(kind: keyof typeof SERVERS, text: string, id = text): Request {
+  asked += 1;
   const bodies = {
-    uiStream: { id: 'a', messages: [{ id: text, role: 'user', parts: [{ type: 'text', text }] }] },
-    agUi: { threadId: 'a', runId: text, messages: [{ id: text, role: 'user', content: text }], tools: [], context: [] },
+    uiStream: { id: 'a', messages: [{ id, role: 'user', parts: [{ type: 'text', text }] }] },
+    agUi: { threadId: 'a', runId: `${asked}`, messages: [{ id, role: 'user', content: text }], tools: [], context: [] },
   };
   const body = JSON.stringify({ ...bodies[kind], trigger: 'submit-message', state: {}, forwardedProps: {} });
   const headers = { 'content-type': 'application/json' };
@@ -38,8 +41,8 @@ function app() {
     };
     const agent = payingAgent(journal, replies, { tools: [fakeTool('look', [look, look, look], { effects: 'none' })] });
     onTestFinished(() => agent.close({ runs: 'release' }));
-    const say = (kind: keyof typeof SERVERS, text: string): Promise<Response> =>
-      SERVERS[kind].serve(agent, said(kind, text), { journal, owner: 'ada' });
+    const say = (kind: keyof typeof SERVERS, text: string, id = text, owner = 'ada'): Promise<Response> =>
+      SERVERS[kind].serve(agent, said(kind, text, id), { journal, owner });
     return { agent, journal, say };
   };
   const runs = async () => ((await fileJournal(folder).list?.()) ?? []).toReversed();
@@ -51,6 +54,19 @@ async function textOf(response: Response): Promise<string> {
 }
 
 for (const kind of ['uiStream', 'agUi'] as const) {
+  test(`${kind}: a message that is posted several times at once is one run, at one process and at two`, async () => {
+    const { start, runs } = app();
+    const [one, other] = [start(['Once.', 'Then.', 'Again.', 'Bob.']), start(['Once.', 'Then.', 'Again.', 'Bob.'])];
+    const posted = [one, one, other, one].map(({ say }) => say(kind, 'Hello.'));
+    for (const each of posted) expect(await textOf(await each)).toContain('Once.');
+    // The same text said anew is a run of its own, and so is the same message of somebody else.
+    const next = [one.say(kind, 'Hi.', 'one'), one.say(kind, 'Hi.', 'two'), one.say(kind, 'Hi.', 'one', 'bob')];
+    const told = (await Promise.all(next)).map(async (each) => /Then|Again|Bob/.exec(await textOf(each))?.[0]);
+    expect(new Set(await Promise.all(told))).toEqual(new Set(['Then', 'Again', 'Bob']));
+    const owners = (await runs()).map(({ metadata }) => metadata?.['conversationOwner']);
+    expect([owners.length, owners.filter((owner) => owner === 'bob').length]).toEqual([4, 1]);
+  });
+
   test(`${kind}: a message that is posted again while it is in line is one run, and both streams show it`, async () => {
     const { start, runs, go, looks } = app();
     const { say } = start([calls(['look']), 'Seen.', 'Only once.', 'Twice.']);
@@ -105,6 +121,19 @@ for (const kind of ['uiStream', 'agUi'] as const) {
     ]);
   });
 }
+
+test('agUi: what says something else by the id of a message in line is a run of its own', async () => {
+  const { start, runs, go, looks } = app();
+  const { say } = start([calls(['look']), 'Seen.', 'Tea.', 'Coffee.']);
+  const first = say('agUi', 'Look.');
+  await expect.poll(looks).toBe(1);
+  const posted = ['Tea?', 'Coffee?'].map((text) => say('agUi', text, 'order'));
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  go();
+  await textOf(await first);
+  for (const one of posted) expect(await textOf(await one)).toMatch(/Tea\.|Coffee\./);
+  expect((await runs()).map(({ input }) => input).toSorted()).toEqual(['Coffee?', 'Look.', 'Tea?']);
+});
 
 test('a message for a run of a process that cannot be reached is refused, and can be sent again', async () => {
   const { start, runs, go, looks } = app();

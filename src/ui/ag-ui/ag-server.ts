@@ -7,6 +7,7 @@
  */
 import { type InputPart, type RunInput, isRunInput, readInput as inputOf } from '../../agent/options/input-parts.ts';
 import type { RunSummary } from '../../journal/format/tally.ts';
+import { digest } from '../../json/digest.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import {
   type ApprovalReply,
@@ -16,7 +17,7 @@ import {
   standingOf,
   writeReplies,
 } from '../base/answer-approvals.ts';
-import { Chat, type ChatOptions, checkServing } from '../base/chat.ts';
+import { Chat, type ChatOptions, type KnownBy, checkServing } from '../base/chat.ts';
 import type { ClientRun } from '../base/client-texts.ts';
 import { FROM_START, type SsePosition, jsonOf, positionOf, refusal, sseResponse, unknownId } from '../base/sse.ts';
 import type { AgEvent } from './ag-event.ts';
@@ -63,7 +64,7 @@ async function serveAgUi(agent: ServedAgent, request: Request, options: AgServeO
   const resumed = (await chat.isLeft(last)) ? chat.resume() : null;
   const message = input.messages.at(-1);
   const said = saidIn(message);
-  const again = (await chat.last({ [AG_RUN]: input.runId })) ?? (await answeredBefore(chat, message?.id, said));
+  const again = await knownBy(chat, input, said).find();
   if (again !== null) {
     const how = again.runId === last?.runId ? { ...options, resumed } : options;
     return streamOf(input, how, again.runId, positionOf(request));
@@ -77,7 +78,7 @@ async function serveAgUi(agent: ServedAgent, request: Request, options: AgServeO
       'bad-request',
       'The last message must be of the user, with text, images or files by address or data.',
     );
-  const started = await chat.run(said, named(input));
+  const started = await chat.run(said, named(input), knownBy(chat, input, said));
   return started.ok
     ? streamOf(input, options, started.runId, FROM_START)
     : failed(input, started.code, started.message);
@@ -91,10 +92,21 @@ function named({ runId, messages }: AgInput): JsonObject {
   return { [AG_RUN]: runId, ...(typeof id === 'string' ? { [AG_MESSAGE]: id } : {}) };
 }
 
+/** What a request begins a run for: clients send a message again under another id of their run, or say something else by its id. */
+function knownBy(chat: Chat, { runId, messages }: AgInput, said: RunInput | null): KnownBy {
+  const id = messages.at(-1)?.id;
+  const find = async (): Promise<RunSummary | null> =>
+    (await chat.last({ [AG_RUN]: runId })) ?? (await answeredBefore(chat, id, said));
+  const isNamed = typeof id === 'string' && said !== null;
+  return { id: isNamed ? JSON.stringify([AG_MESSAGE, id, digest(inputOf(said).task)]) : runId, find };
+}
+
 /** The run that this message began before, unless it ended without an answer: clients ask again under another id of their run. */
 async function answeredBefore(chat: Chat, id: unknown, said: RunInput | null): Promise<RunSummary | null> {
   const run = said === null || typeof id !== 'string' ? null : await chat.last({ [AG_MESSAGE]: id });
-  const isSame = said !== null && run?.input === inputOf(said).task;
+  if (said === null || run === null) return null;
+  // What holds a secret is recorded without it.
+  const isSame = run.input === inputOf(said).task || run.input.includes('«secret');
   return isSame && (run.state !== 'ended' || run.status === 'answered') ? run : null;
 }
 
@@ -138,7 +150,7 @@ async function answered(agent: ServedAgent, { chat, last, input, options }: Aske
     if (stopped !== null) return failed(input, stopped.code, stopped.message);
     if ((await standingOf(options.journal, last.runId))?.isWaiting === true)
       return failed(input, 'conversation-waiting', WAITING);
-    const started = await chat.run(said, named(input));
+    const started = await chat.run(said, named(input), knownBy(chat, input, said));
     return started.ok ? shown(input, await chat.last(), options) : failed(input, started.code, started.message);
   }
   return streamOf(input, { ...options, resumed }, last.runId, { line: shownUntil(standing, replies), messages: null });

@@ -6,7 +6,7 @@
  * I2 What a chat is asked to do lasts longer than the request.
  */
 import type { RunInput } from '../../agent/options/input-parts.ts';
-import type { Delivery } from '../../agent/options/run-options.ts';
+import type { Delivery, QueueOptions } from '../../agent/options/run-options.ts';
 import { canContinue } from '../../agent/past/wake-runs.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { OptionError, optionsOf } from '../../json/known-options.ts';
@@ -70,6 +70,16 @@ const BEGIN_MS = 30_000;
 /** While others are at a chat, it is tried again after these milliseconds. */
 export const BUSY_MS = [50, 200, 1000, 0] as const;
 
+/** What a message is known by, so that it is one run however often it is sent. */
+export interface KnownBy {
+  readonly id: string;
+  /** The run that it has begun; null where there is none. */
+  readonly find: () => Promise<RunSummary | null>;
+}
+
+/** The messages that are beginning their runs: what comes again at the same moment is not in the journal yet. */
+const beginning = new WeakMap<ServedAgent, Map<string, Promise<ChatStart>>>();
+
 /** One chat of one owner. */
 export class Chat {
   readonly #agent: ServedAgent;
@@ -97,24 +107,41 @@ export class Chat {
 
   /**
    * Begins a run; while another goes on, in whatever process, that one's journal keeps the message until it is its turn.
-   * `metadata` identifies it: what is sent again is the same run. Without any it is a new one.
+   * What is sent again is the same run; without metadata it is a new one.
    */
-  async run(input: RunInput, metadata: JsonObject): Promise<ChatStart> {
-    if (Object.keys(metadata).length === 0) return this.#begun(await this.last(), input, metadata);
+  run(
+    input: RunInput,
+    metadata: JsonObject,
+    known: KnownBy = { id: JSON.stringify(metadata), find: () => this.last(metadata) },
+  ): Promise<ChatStart> {
+    if (Object.keys(metadata).length === 0) return this.#runNew(input);
+    const all = beginning.get(this.#agent) ?? new Map<string, Promise<ChatStart>>();
+    beginning.set(this.#agent, all);
+    const key = JSON.stringify([this.#id, known.id]);
+    const start = all.get(key) ?? this.#runOnce(input, metadata, known).finally(() => all.delete(key));
+    all.set(key, start);
+    return start;
+  }
+
+  async #runNew(input: RunInput): Promise<ChatStart> {
+    return this.#begun(await this.last(), input, {});
+  }
+
+  async #runOnce(input: RunInput, metadata: JsonObject, { id, find }: KnownBy): Promise<ChatStart> {
     for (let tries = 0; ; tries += 1) {
-      const again = await this.last(metadata);
+      const again = await find();
       if (again !== null) return { ok: true, runId: again.runId };
       const last = await this.last();
       const isBehind = last !== null && (last.state === 'running' || (await this.isLeft(last)));
-      const start = await (isBehind ? this.#queued(last, input, metadata) : this.#begun(last, input, metadata));
+      const start = await (isBehind ? this.#queued(last, input, { id, metadata }) : this.#begun(last, input, metadata));
       const ms = BUSY_MS[tries];
       if (start.ok || ms === undefined || !/^(?:over|kept|conversation-busy)$/.test(start.code)) return start;
       await new Promise((resolve) => setTimeout(resolve, ms));
     }
   }
 
-  async #queued({ runId }: RunSummary, input: RunInput, metadata: JsonObject): Promise<ChatStart> {
-    const asked = this.#agent.queue(runId, input, { id: JSON.stringify(metadata), metadata });
+  async #queued({ runId }: RunSummary, input: RunInput, how: QueueOptions): Promise<ChatStart> {
+    const asked = this.#agent.queue(runId, input, how);
     // Its process does not answer, or its journal brings nothing to other processes.
     const sent = await asked.catch((error: unknown) => busyIn(error));
     if ('code' in sent) return sent;
