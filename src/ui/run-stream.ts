@@ -229,7 +229,7 @@ async function sent(chat: Chat, text: string): Promise<RequestAnswer> {
     const wrong = last?.state === 'running' ? await chat.queue(last.runId, text) : undefined;
     if (wrong === null) return { ok: true };
     if (wrong?.code === 'too-many') return refused(wrong.code, wrong.message);
-    const start = await chat.run(text, {});
+    const start = await chat.run(text, {}, null);
     answer = start.ok ? { ok: true } : refused(start.code, start.message);
     if (answer.error?.code !== 'conversation-busy') break;
     await new Promise((resolve) => setTimeout(resolve, ms));

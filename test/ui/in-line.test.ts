@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { ModelError } from '../../src/actors/model.ts';
 import { fileJournal } from '../../src/journal/index.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { agUi, uiStream } from '../../src/ui/index.ts';
@@ -121,6 +122,14 @@ for (const kind of ['uiStream', 'agUi'] as const) {
     ]);
   });
 }
+
+test('uiStream: a message that is posted at two processes at once is one run, also if that fails', async () => {
+  const { start, runs } = app();
+  const failing = (): readonly ModelError[] => [new ModelError('auth', 'no key')];
+  const posted = [start(failing()), start(failing())].map(({ say }) => say('uiStream', 'Hello.'));
+  for (const each of posted) expect(await textOf(await each)).toContain('no key');
+  expect((await runs()).map(({ status }) => status)).toEqual(['failed']);
+});
 
 test('agUi: what says something else by the id of a message in line is a run of its own', async () => {
   const { start, runs, go, looks } = app();

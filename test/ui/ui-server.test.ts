@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DefaultChatTransport, type UIMessage } from 'ai';
 import { afterEach, expect, test } from 'vitest';
+import { ModelError } from '../../src/actors/model.ts';
 import { type Agent, type JournalStore, type Model, createAgent } from '../../src/index.ts';
 import { fileJournal, memoryJournal } from '../../src/journal/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
@@ -10,6 +11,8 @@ import { agUi, runStream, uiStream } from '../../src/ui/index.ts';
 import { type TestChat, chatOver, tab, textOf, until } from './chat-tabs.ts';
 import { serveWeb } from './http-chat.ts';
 import { PAY, pay, payingAgent } from './paying-agent.ts';
+
+const GIVEN = 'An answer that was given stays in the history and is not made again. Send a new message.';
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -306,6 +309,37 @@ test('a message that was edited is refused, for the history cannot be changed; s
   expect(textOf(chat.lastMessage)).toBe('Grey.');
   await chat.sendMessage({ text: 'Oslo?' });
   expect(await said()).toEqual(['Bern?', 'Grey.', 'Rome?', 'Warm.', 'Oslo?', 'So.']);
+});
+
+test('what came to no answer is run again where the client asks to regenerate, and nothing else is', async () => {
+  const journal = memoryJournal();
+  const noKey = new ModelError('auth', 'no key');
+  const script = scriptedModel([noKey, noKey, 'Grey.', noKey, 'Warm.']);
+  const slow = () => new Promise((resolve) => setTimeout(resolve, 100));
+  const model: Model = { complete: async (...asked) => slow().then(() => script.complete(...asked)) };
+  const url = await served(createAgent({ model, silent: true, journal, secrets: ['hunter2'] }), journal);
+  const { chat, transport } = tab(url, 'trip');
+  const statuses = async () => ((await journal.list?.()) ?? []).map(({ status }) => status).toReversed();
+  await chat.sendMessage({ text: 'My key is hunter2. Bern?' });
+  expect(chat.error?.message).toContain('no key');
+  // The same message that arrives again is the same run.
+  await chat.sendMessage();
+  expect(await statuses()).toEqual(['failed']);
+  await Promise.all([chat.regenerate(), tab(url, 'trip', 'ada', [...chat.messages]).chat.regenerate()]);
+  expect(await statuses()).toEqual(['failed', 'failed']);
+  await chat.regenerate();
+  expect([chat.error, textOf(chat.lastMessage)]).toEqual([undefined, 'Grey.']);
+  await chat.regenerate();
+  expect(chat.error?.message).toBe(GIVEN);
+  await chat.sendMessage({ text: 'Rome?' });
+  await chat.sendMessage({ text: 'Oslo?' });
+  expect(await statuses()).toEqual(['failed', 'failed', 'answered', 'failed', 'answered']);
+  // What comes behind it has been said without it.
+  chat.messages = chat.messages.slice(0, 2);
+  await chat.regenerate();
+  expect(chat.error?.message).toBe(GIVEN);
+  const said = (await transport.messages<UIMessage>('trip')).map(textOf);
+  expect(said).toEqual(['My key is «secret:1». Bern?', 'Grey.', 'Rome?', '', 'Oslo?', 'Warm.']);
 });
 
 test('wrong options are refused at the first request, whatever it asks for', async () => {

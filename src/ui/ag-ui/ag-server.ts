@@ -19,6 +19,7 @@ import {
 } from '../base/answer-approvals.ts';
 import { Chat, type ChatOptions, type KnownBy, checkServing } from '../base/chat.ts';
 import type { ClientRun } from '../base/client-texts.ts';
+import { saysSame } from '../base/owned-runs.ts';
 import { FROM_START, type SsePosition, jsonOf, positionOf, refusal, sseResponse, unknownId } from '../base/sse.ts';
 import type { AgEvent } from './ag-event.ts';
 import { AG_MESSAGE, readAgMessages } from './ag-messages.ts';
@@ -103,11 +104,8 @@ function knownBy(chat: Chat, { runId, messages }: AgInput, said: RunInput | null
 
 /** The run that this message began before, unless it ended without an answer: clients ask again under another id of their run. */
 async function answeredBefore(chat: Chat, id: unknown, said: RunInput | null): Promise<RunSummary | null> {
-  const run = said === null || typeof id !== 'string' ? null : await chat.last({ [AG_MESSAGE]: id });
-  if (said === null || run === null) return null;
-  // What holds a secret is recorded without it.
-  const isSame = run.input === inputOf(said).task || run.input.includes('«secret');
-  return isSame && (run.state !== 'ended' || run.status === 'answered') ? run : null;
+  const run = said === null || typeof id !== 'string' ? null : await chat.begunBy({ [AG_MESSAGE]: id });
+  return said !== null && run !== null && saysSame(run, said) ? run : null;
 }
 
 /** A thread for a client that has nothing of it: its messages, and its live run. */

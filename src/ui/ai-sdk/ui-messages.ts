@@ -39,7 +39,11 @@ export async function readUiMessages<TMessage = UiMessage>(
     const reply = new UiMessageFold();
     for (const { events } of groups) for (const chunk of fold.feed(events)) reply.take(chunk);
     if (run.isWaiting) reply.take({ type: 'finish', messageMetadata: fold.waitingAt(run.position) });
-    messages.push(asked(head), ...(reply.message.parts.length === 0 ? [] : [reply.message]));
+    const message = asked(head);
+    // What was run again, because it had no answer, was asked once; a reply without content goes.
+    const isAgain = messages.some(({ id }) => id === message.id);
+    if (isAgain && messages.at(-1)?.parts.every(({ type }) => type === 'step-start') === true) messages.pop();
+    messages.push(...(isAgain ? [] : [message]), ...(reply.message.parts.length === 0 ? [] : [reply.message]));
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a test compares them with those of the AI SDK
   return messages as TMessage[];

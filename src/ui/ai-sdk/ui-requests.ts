@@ -4,7 +4,14 @@ import type { ApprovalReply } from '../base/answer-approvals.ts';
 
 /** What a client of a chat asks for. */
 export type UiAsk =
-  | { readonly kind: 'run'; readonly chat: string; readonly message: string; readonly input: RunInput }
+  | {
+      readonly kind: 'run';
+      readonly chat: string;
+      readonly message: string;
+      readonly input: RunInput;
+      /** It was sent before, and has no answer. */
+      readonly isAgain: boolean;
+    }
   | {
       readonly kind: 'answer';
       readonly chat: string;
@@ -27,8 +34,6 @@ export function readAsk(body: unknown): UiAsk {
   const { id: chat, action } = body;
   if (typeof chat !== 'string' || chat === '') return wrong("'id' must name the chat.");
   if (action !== undefined) return readAction(chat, body);
-  if (body.trigger === 'regenerate-message')
-    return wrong('An answer that was given stays in the history and is not made again. Send a new message.');
   const last: unknown = Array.isArray(body.messages) ? body.messages.at(-1) : undefined;
   if (!isJsonObject(last) || !Array.isArray(last.parts))
     return wrong("'messages' must end with a message that has parts.");
@@ -36,7 +41,8 @@ export function readAsk(body: unknown): UiAsk {
   if (last.role === 'assistant') return readAnswers(chat, last, parts, body.edits);
   const input = last.role === 'user' ? inputOf(parts) : 'The last message must be of the user or the assistant.';
   if (typeof input === 'string') return wrong(input);
-  return { kind: 'run', chat, message: typeof last.id === 'string' ? last.id : '', input: input.parts };
+  const isAgain = body.trigger === 'regenerate-message';
+  return { kind: 'run', chat, message: typeof last.id === 'string' ? last.id : '', input: input.parts, isAgain };
 }
 
 function readAction(chat: string, { action, text, reason, message, answers }: JsonObject): UiAsk {

@@ -4,8 +4,8 @@
  * I1 A client that disconnects cancels nothing: only an explicit stop ends a run.
  * I2 The same message posted again is the same run.
  */
-import { readInput } from '../../agent/options/input-parts.ts';
-import { ownedHead, conversationId, lastRunOf, newChatId } from '../base/owned-runs.ts';
+import type { JsonObject } from '../../json/json.ts';
+import { ownedHead, conversationId, lastRunOf, newChatId, saysSame } from '../base/owned-runs.ts';
 import { type ServedAgent, refusedReplies, shownUntil, standingOf, writeReplies } from '../base/answer-approvals.ts';
 import { Chat, type ChatOptions, checkServing } from '../base/chat.ts';
 import type { ClientRun } from '../base/client-texts.ts';
@@ -100,15 +100,24 @@ function chatIn(request: Request): readonly [string | null, string | undefined] 
   }
 }
 
+const GIVEN = 'An answer that was given stays in the history and is not made again. Send a new message.';
+
 async function begin(chat: Chat, ask: UiAsk & { readonly kind: 'run' }, options: ServeOptions): Promise<Response> {
-  const again = ask.message === '' ? null : await chat.last({ [MESSAGE]: ask.message });
-  if (again !== null && again.input !== readInput(ask.input).task && !again.input.includes('«secret'))
+  const { input, message, isAgain } = ask;
+  const named: JsonObject = message === '' ? {} : { [MESSAGE]: message };
+  const before = message === '' ? null : await chat.last(named);
+  if (before !== null && !saysSame(before, input))
     return refusal(400, 'bad-request', 'A message that was sent stays in the history as it was. Send a new one.');
-  if (again !== null) return streamOf(options, again.runId, FROM_START);
   const last = await chat.last();
+  const isOver = before?.state === 'ended';
+  if (isAgain && isOver && (before.status === 'answered' || before.runId !== last?.runId))
+    return refusal(400, 'bad-request', GIVEN);
+  const find = () => (isAgain ? chat.begunBy(named) : chat.last(named));
+  if (before !== null && !(isAgain && isOver)) return streamOf(options, before.runId, FROM_START);
   if (last !== null && last.state !== 'ended' && (await standingOf(options.journal, last.runId))?.isWaiting === true)
     return refusal(409, 'conversation-waiting', 'The last run waits for a person. Answer that first, or stop it.');
-  const started = await chat.run(ask.input, ask.message === '' ? {} : { [MESSAGE]: ask.message });
+  const known = message === '' ? null : { id: JSON.stringify(named), find };
+  const started = await chat.run(input, named, known);
   return started.ok ? streamOf(options, started.runId, FROM_START) : refusal(409, started.code, started.message);
 }
 

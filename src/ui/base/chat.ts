@@ -105,26 +105,24 @@ export class Chat {
     return lastRunOf(this.#options.journal, this.#chatId, this.#options.owner, metadata);
   }
 
+  /** The last run with this metadata, unless it has ended without an answer. */
+  async begunBy(metadata: JsonObject): Promise<RunSummary | null> {
+    const run = await this.last(metadata);
+    return run?.state === 'ended' && run.status !== 'answered' ? null : run;
+  }
+
   /**
    * Begins a run; while another goes on, in whatever process, that one's journal keeps the message until it is its turn.
-   * What is sent again is the same run; without metadata it is a new one.
+   * What is sent again is the same run, if it is known by something.
    */
-  run(
-    input: RunInput,
-    metadata: JsonObject,
-    known: KnownBy = { id: JSON.stringify(metadata), find: () => this.last(metadata) },
-  ): Promise<ChatStart> {
-    if (Object.keys(metadata).length === 0) return this.#runNew(input);
+  async run(input: RunInput, metadata: JsonObject, known: KnownBy | null): Promise<ChatStart> {
+    if (known === null) return this.#begun(await this.last(), input, metadata);
     const all = beginning.get(this.#agent) ?? new Map<string, Promise<ChatStart>>();
     beginning.set(this.#agent, all);
     const key = JSON.stringify([this.#id, known.id]);
     const start = all.get(key) ?? this.#runOnce(input, metadata, known).finally(() => all.delete(key));
     all.set(key, start);
     return start;
-  }
-
-  async #runNew(input: RunInput): Promise<ChatStart> {
-    return this.#begun(await this.last(), input, {});
   }
 
   async #runOnce(input: RunInput, metadata: JsonObject, { id, find }: KnownBy): Promise<ChatStart> {

@@ -3,6 +3,7 @@
  *
  * I1 A run of another owner is to every request as if it were not there.
  */
+import { type RunInput, readInput } from '../../agent/options/input-parts.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { RunSummary } from '../../journal/format/tally.ts';
 import type { Followed } from '../../journal/run/follow-run.ts';
@@ -56,6 +57,11 @@ export async function lastRunOf(
   const [last] = (await journal.list?.({ metadata: { ...metadata, conversation }, limit: 1 })) ?? [];
   // A conversation with this id that the app has begun for another owner, or for none, is not a chat of this owner.
   return last !== undefined && isOwnedBy(last, owner) ? last : null;
+}
+
+/** Whether a run was begun with this. What holds a secret is recorded without it. */
+export function saysSame({ input }: Pick<RunSummary, 'input'>, said: RunInput): boolean {
+  return input === readInput(said).task || input.includes('«secret');
 }
 
 /** Which chat is read, for which owner, and how much of it. */
