@@ -7,12 +7,16 @@ const ROOMS = ['actors', 'agent', 'machines', 'output', 'parsing', 'recovery', '
 const SLOW = [
   'agent/conversations/kept',
   'agent/conversations/killed-talks',
+  'agent/conversations/random-talks',
   'agent/embedded/persisted',
+  'agent/fallback-on-server',
   'agent/http-failures',
   'agent/kept-runs',
   'agent/mcp-servers',
   'agent/misuse',
   'agent/requests/other-processes',
+  'agent/servers-own-words',
+  'agent/unknown-options',
   'machines/mutants',
 ];
 
