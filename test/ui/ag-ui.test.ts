@@ -7,10 +7,12 @@ import { type JournalStore, type Model, createAgent } from '../../src/index.ts';
 import { ModelError } from '../../src/actors/model.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
 import { recover } from '../../src/recovery/recover.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { AgUiFold } from '../../src/ui/ag-ui/ag-ui-fold.ts';
 import { agUi } from '../../src/ui/index.ts';
 import type { ServedAgent } from '../../src/ui/base/answer-approvals.ts';
+import { calls } from '../support/replies.ts';
 import { serveWeb } from './http-chat.ts';
 import { PAY, pay, payCall, payingAgent } from './paying-agent.ts';
 import { RECORDINGS, committed, groupsOf, streamIn } from './recorded-groups.ts';
@@ -209,6 +211,28 @@ test('a message that is sent again under another run is run again only if it cam
     'u2',
     'assistant',
   ]);
+});
+
+test('what is asked again behind a call is the message of the user, and the result of a tool begins nothing', async () => {
+  const journal = memoryJournal();
+  const look = fakeTool('look', ['12:30', '12:31'], { effects: 'none' });
+  const model = scriptedModel([calls(['look']), new ModelError('auth', 'no key'), calls(['look']), 'Half past.']);
+  const open = await served(createAgent({ model, tools: [look], silent: true, journal }), journal);
+  const runs = async () => ((await journal.list?.()) ?? []).map(({ status }) => status);
+  const client = open('clock');
+  client.addMessage({ id: 'u1', role: 'user', content: 'What time is it?' });
+  await client.runAgent();
+  for (const _again of [1, 2]) {
+    // What assistant-ui sends: all up to the answer, or to where it would stand.
+    const upTo = client.messages.findIndex(({ role }) => role === 'tool') + 1;
+    expect(upTo).toBe(3);
+    client.setMessages(client.messages.slice(0, upTo));
+    await client.runAgent();
+    expect([textOf(client), await runs()]).toEqual(['Half past.', ['answered', 'failed']]);
+  }
+  const stray = open('other', 'ada', [{ id: 't1', role: 'tool', toolCallId: 'x', content: '12:30' }]);
+  await stray.runAgent().catch(() => undefined);
+  expect([await runs(), stray.messages.length]).toEqual([['answered', 'failed'], 1]);
 });
 
 test('a client is told in its own version of the protocol that a run was stopped', async () => {

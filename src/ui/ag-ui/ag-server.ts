@@ -63,8 +63,7 @@ async function serveAgUi(agent: ServedAgent, request: Request, options: AgServeO
   const last = await chat.last();
   if (input.resume.length > 0) return answered(agent, { chat, last, input, options });
   const resumed = (await chat.isLeft(last)) ? chat.resume() : null;
-  const message = input.messages.at(-1);
-  const said = saidIn(message);
+  const said = saidIn(asked(input));
   const again = await knownBy(chat, input, said).find();
   if (again !== null) {
     const how = again.runId === last?.runId ? { ...options, resumed } : options;
@@ -87,15 +86,22 @@ async function serveAgUi(agent: ServedAgent, request: Request, options: AgServeO
 
 const WAITING = 'The last run waits for a person. Answer its interrupts first.';
 
+/** The message that is to be answered. Where assistant-ui asks for another answer behind a call, the call's result stands behind it. */
+function asked({ messages }: AgInput): JsonObject | undefined {
+  const last = messages.at(-1);
+  return last?.role === 'tool' ? messages.findLast(({ role }) => role === 'user') : last;
+}
+
 /** The metadata of the run that a request begins. */
-function named({ runId, messages }: AgInput): JsonObject {
-  const id = messages.at(-1)?.id;
-  return { [AG_RUN]: runId, ...(typeof id === 'string' ? { [AG_MESSAGE]: id } : {}) };
+function named(input: AgInput): JsonObject {
+  const id = asked(input)?.id;
+  return { [AG_RUN]: input.runId, ...(typeof id === 'string' ? { [AG_MESSAGE]: id } : {}) };
 }
 
 /** What a request begins a run for: clients send a message again under another id of their run, or say something else by its id. */
-function knownBy(chat: Chat, { runId, messages }: AgInput, said: RunInput | null): KnownBy {
-  const id = messages.at(-1)?.id;
+function knownBy(chat: Chat, input: AgInput, said: RunInput | null): KnownBy {
+  const id = asked(input)?.id;
+  const { runId } = input;
   const find = async (): Promise<RunSummary | null> =>
     (await chat.last({ [AG_RUN]: runId })) ?? (await answeredBefore(chat, id, said));
   const isNamed = typeof id === 'string' && said !== null;
