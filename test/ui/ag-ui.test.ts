@@ -38,9 +38,9 @@ test.each(RECORDINGS)('%s as a client of AG-UI receives it', async (file) => {
   expect(text.replaceAll(/^id: .*\n/gm, '')).toBe(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
   for (const event of events) expect([event.type, EventSchemas.safeParse(event).success]).toEqual([event.type, true]);
   const { messages } = await read(text);
-  const calls = messages.flatMap((message) => ('toolCalls' in message ? (message.toolCalls ?? []) : []));
+  const made = messages.flatMap((message) => ('toolCalls' in message ? (message.toolCalls ?? []) : []));
   const results = messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : []));
-  expect(results.toSorted()).toEqual(calls.map(({ id }) => id).toSorted());
+  expect(results.toSorted()).toEqual(made.map(({ id }) => id).toSorted());
 });
 
 test('what has no end, no beginning or a call twice is refused by the same client', async () => {
