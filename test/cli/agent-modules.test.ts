@@ -116,7 +116,9 @@ test.each([
   const look = "tool({ name: 'look', description: 'Looks.', effects: 'none', execute: () => console.log('looking') })";
   const code = `console.log('loaded');\nexport default (options) => createAgent({ silent: true, tools: [${look}], ...options });`;
   await writeFile(join(folder.path, 'agent.ts'), `import { createAgent, tool } from '${signalbox}';\n${code}\n`);
-  const { stdout, stderr } = await runCliProcess(command.split(' '), { cwd: folder.path });
+  // A simulation looks at all that is left in its process.
+  const begin = command.startsWith('simulate') ? runCliProcess : runCli;
+  const { stdout, stderr } = await begin(command.split(' '), { cwd: folder.path });
   expect(JSON.parse(stdout)).toEqual(expect.any(Object));
   expect(stderr).toContain('loaded');
   if (command.startsWith('simulate')) expect(stderr).toContain('looking');

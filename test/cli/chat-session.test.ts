@@ -24,8 +24,8 @@ test('a session is the conversation of that id, and each process has the history
   await using folder = await temporaryFolder();
   await using server = await startModelServer(['One.', 'Two.', 'Three.', 'Four.']);
   const args = ['--session', 'trip', '--base-url', server.baseURL, ...NO_SERVERS];
-  const chat = (question: string) => runCliProcess(['chat', question, ...args], { cwd: folder.path });
-  await chat('First?');
+  const chat = (question: string) => runCli(['chat', question, ...args], { cwd: folder.path });
+  await runCliProcess(['chat', 'First?', ...args], { cwd: folder.path });
   expect((await chat('Second?')).stderr).toContain("Conversation 'trip': 2 messages so far.");
   expect(sent(server, 1)).toEqual(['First?', 'One.', 'Second?']);
 
@@ -73,7 +73,7 @@ test.skipIf(!hasTerminal)('one process at a time: another is told so, and has th
   const promptedAgain = waiting.until('steps taken.\r\n› ');
   waiting.child.stdin.write(`Three?${ENTER}`);
   await Promise.all([refused, promptedAgain]);
-  const begun = await runCliProcess(['chat', 'Four?', ...args], here);
+  const begun = await runCli(['chat', 'Four?', ...args], here);
   expect(begun).toMatchObject({ code: 1, stdout: '' });
   expect(begun.stderr).toContain("The conversation 'trip' is in use by another process");
 

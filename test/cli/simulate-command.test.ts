@@ -11,6 +11,10 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const signalbox = pathToFileURL(join(import.meta.dirname, '../../src/index.ts')).href;
 const out = join(folder, 'out');
 
+/** An agent whose tool forgets a promise that fails, and holds its thread meanwhile: a million seeds take no CPU. */
+const forgetful = (ms = 0): string =>
+  `() => (Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${ms}), void Promise.reject(new Error('forgotten')), 1)`;
+
 function module(name: string, execute: string): string {
   const file = join(folder, `${name}.ts`);
   writeFileSync(
@@ -31,7 +35,7 @@ test('says that nothing failed, and what was met', async () => {
 });
 
 test('prints what failed with the command that repeats it, and writes its recording', async () => {
-  const file = module('loose', "() => (void Promise.reject(new Error('forgotten')), 1)");
+  const file = module('loose', forgetful());
   const { code, stdout } = await runCli(['simulate', file, '--seeds', '10', '--faults', 'none', '--out', out], {
     cwd: folder,
   });
@@ -49,7 +53,7 @@ test('prints what failed with the command that repeats it, and writes its record
 test('prints what was found even where it cannot be written, and says so', async () => {
   const here = mkdtempSync(join(folder, 'full-'));
   writeFileSync(join(here, '.signalbox'), '');
-  const file = module('loose', "() => (void Promise.reject(new Error('forgotten')), 1)");
+  const file = module('loose', forgetful());
   const args = ['simulate', file, '--seeds', '5', '--faults', 'none'];
   const { code, stdout, stderr } = await runCli(args, { cwd: here });
   expect(stdout).toContain('FAILED unhandled rejection: forgotten');
@@ -73,7 +77,7 @@ test.each([
 });
 
 test('Ctrl-C ends it with what was found until then', async () => {
-  const file = module('long', "() => (void Promise.reject(new Error('forgotten')), 1)");
+  const file = module('long', forgetful(20));
   const args = ['simulate', file, '--seeds', '1000000', '--faults', 'none', '--max-seconds', '100', '--out', out];
   const cli = startCli(args, { cwd: folder });
   await cli.until(' of 1000000 runs, 1 failure, ');
@@ -120,7 +124,7 @@ test('threads share the seeds, and what they have met and found is put together'
 });
 
 test('what several threads have found is one failure, which its seed alone repeats', async () => {
-  const file = module('loose', "() => (void Promise.reject(new Error('forgotten')), 1)");
+  const file = module('loose', forgetful());
   const args = ['simulate', file, '--faults', 'none', '--out', out];
   const { code, stdout } = await runCliProcess([...args, '--seeds', '30', '--jobs', '2'], { cwd: folder });
   expect([code, stdout]).toEqual([1, expect.stringMatching(/^30 runs, [^]*FAILED unhandled rejection: forgotten/)]);
@@ -153,7 +157,7 @@ export default (options) => createAgent({ maxSteps: 2, ...options });`,
 });
 
 test('Ctrl-C ends all threads with what they found until then', async () => {
-  const file = module('long', "() => (void Promise.reject(new Error('forgotten')), 1)");
+  const file = module('long', forgetful(20));
   const args = ['simulate', file, '--seeds', '1000000', '--jobs', '2', '--faults', 'none', '--out', out];
   const cli = startCli(args, { cwd: folder });
   await cli.until(' of 1000000 runs, ');

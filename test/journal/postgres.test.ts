@@ -22,7 +22,7 @@ import { storeContract } from './store-contract.ts';
 import { start } from './store-processes.ts';
 import { answered, interrupted, recordsOf, taken } from './stored-runs.ts';
 
-const LARGE_RESULTS = cases(20, 200);
+const LARGE_RESULTS = cases(10, 200);
 
 if (NO_POSTGRES !== '') console.warn(`postgres.test.ts is skipped: ${NO_POSTGRES}.`);
 

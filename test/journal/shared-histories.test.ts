@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import {
   copyFileSync,
   existsSync,
@@ -20,7 +19,7 @@ import { fileJournal } from '../../src/journal/stores/file.ts';
 import type { JournalStore } from '../../src/journal/run/run-journal.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
-import { BUNDLED } from '../support/bundled.ts';
+import { runCli } from '../cli/spawn-cli.ts';
 
 const LONG = 'It is mild there, a little warmer than in the one before, with a light wind from the west. '.repeat(20);
 
@@ -229,13 +228,12 @@ describe('a history', () => {
     expect(() => replay(readFileSync(file, 'utf8'), talker().agent)).toThrow(
       /in the folder of its file.*fileJournal\(folder\)\.read\('run-9'\)/s,
     );
-    const shown = (path: string) =>
-      spawnSync(process.execPath, [...BUNDLED, 'src/cli/main.ts', 'recording', 'show', path], { encoding: 'utf8' });
-    expect(shown(file)).toMatchObject({ status: 0, stdout: expect.stringContaining('9. And the next?') });
+    const shown = (path: string) => runCli(['recording', 'show', path], { cwd: dir });
+    expect(await shown(file)).toMatchObject({ code: 0, stdout: expect.stringContaining('9. And the next?') });
     const alone = join(temporaryFolder(), 'copy.jsonl');
     copyFileSync(file, alone);
-    expect(shown(alone).stderr).toMatch(/histories\/.*copy it as well/);
-    expect(shown(alone).status).toBe(1);
+    const { code, stderr } = await shown(alone);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/histories\/.*copy it as well/)]);
   });
 });
 

@@ -47,7 +47,7 @@ test.each(['native', 'json'] as const)(
 );
 
 test('a model that takes images gets them after all results, and all else by type and size', async () => {
-  const { config } = await modern('stdio');
+  const { config } = await modern('HTTP');
   const both = calls(['lab_gallery', {}, 'a'], ['lab_say', {}, 'b']);
   const model = scriptedModel([both, 'Done.'], { takesImages: true });
   const { agent } = agentWith(config, { model });
@@ -63,7 +63,7 @@ test('a model that takes images gets them after all results, and all else by typ
 });
 
 test('images travel to a server for models as Chat Completions has them', async () => {
-  const { config } = await modern('stdio');
+  const { config } = await modern('HTTP');
   const server = await startModelServer([{ toolCalls: [{ name: 'lab_gallery' }] }, 'Done.']);
   const model = chatModel({ baseURL: server.baseURL, model: 'scripted', images: true });
   const { agent } = agentWith(config, { model });
@@ -75,7 +75,7 @@ test('images travel to a server for models as Chat Completions has them', async 
 });
 
 test('results of a plan bring their images as well', async () => {
-  const { config } = await modern('stdio');
+  const { config } = await modern('HTTP');
   const model = scriptedModel([plan(['lab_gallery'], ['lab_say']), 'Done.'], { takesImages: true });
   const { agent } = agentWith(config, { model });
   await agent.run('Show me');
@@ -85,7 +85,7 @@ test('results of a plan bring their images as well', async () => {
 });
 
 test('an image that no model takes, or that is no base64, is named only', async () => {
-  const { config } = await modern('stdio');
+  const { config } = await modern('HTTP');
   const model = scriptedModel([say('odd-images'), 'Done.'], { takesImages: true });
   const { agent } = agentWith(config, { model });
   const [told = ''] = await toldBy(agent);
@@ -95,7 +95,7 @@ test('an image that no model takes, or that is no base64, is named only', async 
 });
 
 test('of one result at most ten images are sent, and the others are said not to be', async () => {
-  const { config } = await modern('stdio');
+  const { config } = await modern('HTTP');
   const model = scriptedModel([say('many-images'), 'Done.'], { takesImages: true });
   const { agent } = agentWith(config, { model, maxToolResultChars: 9000 });
   const [told = ''] = await toldBy(agent);
@@ -105,7 +105,7 @@ test('of one result at most ten images are sent, and the others are said not to 
 });
 
 test('images are left out for a model of which it is not known that it takes them', async () => {
-  const { config } = await modern('stdio');
+  const { config } = await modern('HTTP');
   const model = scriptedModel([gallery, say('pin', true), 'Done.'], { takesImages: true });
   const strong = scriptedModel([say('nothing')]);
   const { agent } = agentWith(config, {
@@ -126,7 +126,7 @@ test('images are left out for a model of which it is not known that it takes the
 });
 
 test('images of older turns are left out when the conversation has become too long', async () => {
-  const { config } = await modern('stdio');
+  const { config } = await modern('HTTP');
   const model = scriptedModel(
     [gallery, calls(['lab_say', {}, 'b']), new ModelError('context-overflow', 'too long'), 'Done.'],
     { takesImages: true },
@@ -137,7 +137,7 @@ test('images of older turns are left out when the conversation has become too lo
 });
 
 test('a run with images is replayed as it was, whatever the model of the agent takes', async () => {
-  const { config } = await modern('stdio');
+  const { config } = await modern('HTTP');
   const { agent } = agentWith(config, { model: scriptedModel([gallery, 'Done.'], { takesImages: true }) });
   const run = agent.run('Show me');
   await run;
@@ -147,7 +147,7 @@ test('a run with images is replayed as it was, whatever the model of the agent t
 });
 
 test('what is for the user alone is kept for the app, and the model is told no more than that', async () => {
-  const { config } = await modern('stdio');
+  const { config } = await modern('HTTP');
   const model = scriptedModel([say('pin'), say('pin-and-words'), 'Done.']);
   const { agent, events } = agentWith(config, { model });
   const [first = '', second = ''] = await toldBy(agent);
@@ -159,7 +159,7 @@ test('what is for the user alone is kept for the app, and the model is told no m
 });
 
 test('an error whose words are for the user alone is an error all the same', async () => {
-  const { config } = await modern('stdio');
+  const { config } = await modern('HTTP');
   const model = scriptedModel([say('pin', true), 'Done.']);
   const { agent, events } = agentWith(config, { model });
   const [told = ''] = await toldBy(agent);

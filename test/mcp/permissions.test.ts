@@ -67,17 +67,18 @@ const kinds: readonly (readonly [string, (tools: readonly JsonObject[], other?: 
   ['HTTP', (tools, other = false) => httpToolServer(tools, other ? '/other' : '/mcp')],
 ];
 
-describe.each(kinds)('a tool of a server over %s that was always allowed', (_kind, serve) => {
-  async function allowed() {
-    const [kept, server] = [permissionFolder(), await serve([reading])];
-    const first = person('always-allow');
-    await runOnce(kept, { notes: server.entry() }, { confirm: first.confirm });
-    expect([first.asked.length, server.ran()]).toEqual([1, ['look']]);
-    return { kept, server };
-  }
+/** A tool of a server that a person has always allowed; over HTTP, in this process, where the transport is not the point. */
+async function allowed(serve: (tools: readonly JsonObject[]) => Promise<ToolServer> = httpToolServer) {
+  const [kept, server] = [permissionFolder(), await serve([reading])];
+  const first = person('always-allow');
+  await runOnce(kept, { notes: server.entry() }, { confirm: first.confirm });
+  expect([first.asked.length, server.ran()]).toEqual([1, ['look']]);
+  return { kept, server };
+}
 
+describe.each(kinds)('a tool of a server over %s that was always allowed', (_kind, serve) => {
   test('is not asked about again by an agent that starts anew, whatever the server is called there', async () => {
-    const { kept, server } = await allowed();
+    const { kept, server } = await allowed(serve);
     const [again, renamed] = [person(), person()];
     await runOnce(kept, { notes: server.entry() }, { confirm: again.confirm });
     await runOnce(kept, { memo: server.entry() }, { confirm: renamed.confirm, calling: 'memo_look' });
@@ -85,7 +86,7 @@ describe.each(kinds)('a tool of a server over %s that was always allowed', (_kin
   });
 
   test('is another tool when another server of the same name offers it', async () => {
-    const { kept } = await allowed();
+    const { kept } = await allowed(serve);
     const [other, asked] = [await serve([reading], true), person()];
     const { events } = await runOnce(kept, { notes: other.entry() }, { confirm: asked.confirm });
     expect(asked.asked).toMatchObject([{ tool: 'notes_look', server: 'notes', serverTool: 'look' }]);
@@ -95,7 +96,7 @@ describe.each(kinds)('a tool of a server over %s that was always allowed', (_kin
   });
 
   test('is asked about again when it turns from reading to destroying, and what changed is shown', async () => {
-    const { kept, server } = await allowed();
+    const { kept, server } = await allowed(serve);
     server.list([destroying]);
     const asked = person();
     const { events } = await runOnce(kept, { notes: server.entry() }, { confirm: asked.confirm });
@@ -118,45 +119,41 @@ describe.each(kinds)('a tool of a server over %s that was always allowed', (_kin
     await runOnce(kept, { notes: server.entry() }, { confirm: back.confirm });
     expect(back.asked).toEqual([]);
   });
+});
 
-  test.each([
-    ['its title', { ...reading, title: 'Look twice' }, 'title'],
-    ['its schema', { ...reading, inputSchema: { type: 'object', properties: { id: {}, force: {} } } }, 'input schema'],
-    [
-      'the end of a long description',
-      { ...reading, description: `${'long '.repeat(2000)}and destroys` },
-      'description',
-    ],
-  ])('is asked about again when %s changes', async (_what, tool, what) => {
-    const { kept, server } = await allowed();
-    server.list([tool]);
-    const asked = person('always-allow');
-    await runOnce(kept, { notes: server.entry() }, { confirm: asked.confirm });
-    expect(asked.asked).toMatchObject([{ changes: [{ what }] }]);
-    const again = person();
-    await runOnce(kept, { notes: server.entry() }, { confirm: again.confirm });
-    expect(again.asked).toEqual([]);
-    // What stood there before is not allowed any more.
-    server.list([reading]);
-    const before = person();
-    await runOnce(kept, { notes: server.entry() }, { confirm: before.confirm });
-    expect(before.asked).toHaveLength(1);
-  });
+test.each([
+  ['its title', { ...reading, title: 'Look twice' }, 'title'],
+  ['its schema', { ...reading, inputSchema: { type: 'object', properties: { id: {}, force: {} } } }, 'input schema'],
+  ['the end of a long description', { ...reading, description: `${'long '.repeat(2000)}and destroys` }, 'description'],
+])('a tool that was always allowed is asked about again when %s changes', async (_what, tool, what) => {
+  const { kept, server } = await allowed();
+  server.list([tool]);
+  const asked = person('always-allow');
+  await runOnce(kept, { notes: server.entry() }, { confirm: asked.confirm });
+  expect(asked.asked).toMatchObject([{ changes: [{ what }] }]);
+  const again = person();
+  await runOnce(kept, { notes: server.entry() }, { confirm: again.confirm });
+  expect(again.asked).toEqual([]);
+  // What stood there before is not allowed any more.
+  server.list([reading]);
+  const before = person();
+  await runOnce(kept, { notes: server.entry() }, { confirm: before.confirm });
+  expect(before.asked).toHaveLength(1);
+});
 
-  test('stays allowed when only the order of its schema is another, or what it is not told by', async () => {
-    const { kept, server } = await allowed();
-    const { inputSchema, ...rest } = reading;
-    const { type, properties } = inputSchema;
-    server.list([{ ...rest, inputSchema: { properties, type }, outputSchema: { type: 'object' } }]);
-    const asked = person();
-    await runOnce(kept, { notes: server.entry() }, { confirm: asked.confirm });
-    expect(asked.asked).toEqual([]);
-  });
+test('a tool that was always allowed stays so when only the order of its schema is another, or what it is not told by', async () => {
+  const { kept, server } = await allowed();
+  const { inputSchema, ...rest } = reading;
+  const { type, properties } = inputSchema;
+  server.list([{ ...rest, inputSchema: { properties, type }, outputSchema: { type: 'object' } }]);
+  const asked = person();
+  await runOnce(kept, { notes: server.entry() }, { confirm: asked.confirm });
+  expect(asked.asked).toEqual([]);
 });
 
 test('a change beyond what is kept is told as such', async () => {
   const long = (end: string) => ({ ...reading, description: `${'long '.repeat(2000)}${end}` });
-  const [kept, server] = [permissionFolder(), stdioToolServer([long('and reads')])];
+  const [kept, server] = [permissionFolder(), await httpToolServer([long('and reads')])];
   await runOnce(kept, { notes: server.entry() }, { confirm: person('always-allow').confirm });
   server.list([long('and destroys')]);
   const asked = person();
@@ -165,7 +162,7 @@ test('a change beyond what is kept is told as such', async () => {
 });
 
 test('names that were always allowed with 0.1 hold for tools of the program, and for none of a server', async () => {
-  const [kept, server, asked] = [permissionFolder(), stdioToolServer([reading]), person()];
+  const [kept, server, asked] = [permissionFolder(), await httpToolServer([reading]), person()];
   kept.write(JSON.stringify({ version: 1, agents: { clerk: ['notes_look', 'look', 'own'] } }));
   await runOnce(kept, { notes: server.entry() }, { confirm: asked.confirm });
   expect([asked.asked.length, server.ran()]).toEqual([1, []]);
@@ -176,7 +173,7 @@ test('names that were always allowed with 0.1 hold for tools of the program, and
 });
 
 test('a store of your own that knows only names is never asked by the name of a server tool', async () => {
-  const [server, asked] = [stdioToolServer([reading]), person('always-allow')];
+  const [server, asked] = [await httpToolServer([reading]), person('always-allow')];
   const names = new Set(['notes_look', 'look']);
   const permissions = {
     isAlwaysAllowed: (tool: string) => names.has(tool),
@@ -195,7 +192,7 @@ test.each(['isAlwaysAllowed', 'changesOf'])(
   async (fails) => {
     const failing = () => Promise.reject(new Error('the database is down'));
     const permissions = { isAlwaysAllowed: () => false, add: () => undefined, [fails]: failing };
-    const [server, { asked, confirm }] = [stdioToolServer([reading]), person('allow-once')];
+    const [server, { asked, confirm }] = [await httpToolServer([reading]), person('allow-once')];
     const { result } = await runOnce(permissionFolder(), { notes: server.entry() }, { permissions, confirm });
     expect([result.status, asked.length]).toEqual(['answered', 1]);
   },
@@ -306,7 +303,7 @@ describe('a call that waits for a person', () => {
   }
 
   test('says whose the tool is, and always allows that tool of that server', async () => {
-    const [kept, server] = [permissionFolder(), stdioToolServer([reading])];
+    const [kept, server] = [permissionFolder(), await httpToolServer([reading])];
     const { agent } = waiting(kept, server);
     const run = agent.run('Look at note 7');
     await expect.poll(() => run.pending).toMatchObject([{ server: 'notes', serverTool: 'look', title: 'Look it up' }]);
@@ -320,7 +317,7 @@ describe('a call that waits for a person', () => {
   });
 
   test('is put anew when the run is taken up and the tool has changed meanwhile', async () => {
-    const [kept, server] = [permissionFolder(), stdioToolServer([reading])];
+    const [kept, server] = [permissionFolder(), await httpToolServer([reading])];
     await runOnce(kept, { notes: server.entry() }, { confirm: person('always-allow').confirm });
     server.list([{ ...reading, description: 'Reads a note, slowly.' }]);
     const { agent, journal } = waiting(kept, server);
@@ -339,7 +336,7 @@ describe('a call that waits for a person', () => {
   });
 
   test('an answer that was written down for the tool as it was does not run it as it is', async () => {
-    const [kept, server] = [permissionFolder(), stdioToolServer([reading])];
+    const [kept, server] = [permissionFolder(), await httpToolServer([reading])];
     const { agent, journal } = waiting(kept, server);
     const run = agent.run('Look at note 7');
     await expect.poll(() => run.pending.length).toBe(1);
@@ -357,7 +354,7 @@ describe('a call that waits for a person', () => {
   });
 
   test('the same answer runs a tool that is as it was', async () => {
-    const [kept, server] = [permissionFolder(), stdioToolServer([reading])];
+    const [kept, server] = [permissionFolder(), await httpToolServer([reading])];
     const { agent, journal } = waiting(kept, server);
     const run = agent.run('Look at note 7');
     await expect.poll(() => run.pending.length).toBe(1);
@@ -372,7 +369,7 @@ describe('a call that waits for a person', () => {
 });
 
 test('the kept file holds no more of a tool than what is needed to show a change', async () => {
-  const [kept, server] = [permissionFolder(), stdioToolServer([{ ...reading, description: 'x'.repeat(50_000) }])];
+  const [kept, server] = [permissionFolder(), await httpToolServer([{ ...reading, description: 'x'.repeat(50_000) }])];
   await runOnce(kept, { notes: server.entry() }, { confirm: person('always-allow').confirm });
   expect(readFileSync(kept.path, 'utf8').length).toBeLessThan(10_000);
   const file = JSON.parse(readFileSync(kept.path, 'utf8'));

@@ -11,7 +11,7 @@ const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const ALL_ZERO = '00-00000000000000000000000000000000-b7ad6b7169203331-01';
 
 test('a trace that the caller gives goes to MCP servers with each call, beside the progress token', async () => {
-  const lab = await modern('stdio');
+  const lab = await modern('HTTP');
   const model = scriptedModel([calls(['lab_either', {}, 'a'], ['lab_research', {}, 'b']), 'Done.']);
   const { agent } = agentWith(lab.config, { model });
   await agent.run('Go', { traceparent: TRACE });
@@ -23,7 +23,7 @@ test('a trace that the caller gives goes to MCP servers with each call, beside t
 test.each([undefined, '', 'abc', ALL_ZERO, TRACE.toUpperCase(), `ff${TRACE.slice(2)}`, `${TRACE}, x`])(
   'what is no trace of W3C is not sent: %s',
   async (traceparent) => {
-    const lab = await modern('stdio');
+    const lab = await modern('HTTP');
     const { agent } = agentWith(lab.config, { model: scriptedModel([calls(['lab_either']), 'Done.']) });
     expect(await agent.run('Go', traceparent === undefined ? {} : { traceparent })).toMatchObject({ success: true });
     expect(lab.received('tools/call')[0]?._meta).not.toHaveProperty('traceparent');
@@ -80,7 +80,7 @@ test('a flood of logs is cut, and how much of it is said', async () => {
 });
 
 test('completion asks the server for proposals', async () => {
-  const lab = await modern('stdio');
+  const lab = await modern('HTTP');
   const { agent } = agentWith(lab.config, { model: scriptedModel([]) });
   await agent.ready();
   const argument = { name: 'city', value: 'Au', given: { country: 'US' } };
@@ -142,7 +142,7 @@ test.each([
   ['pages', { mcp: { listPages: 3 } }, 3, 'more pages than limits.mcp.listPages allows'],
   ['bytes', { mcp: { messageBytes: 20_000 } }, 7, 'limits.mcp.messageBytes'],
 ])('a list without end is given up at the limit of its %s', async (_what, limits, pages, says) => {
-  const lab = await modern('stdio');
+  const lab = await modern('HTTP');
   const connection = createMcpConnection('lab', lab.config, { limits });
   onTestFinished(() => connection.disconnect());
   await expect(connection.listResources()).rejects.toThrow(says);
@@ -151,7 +151,7 @@ test.each([
 });
 
 test('a prompt is given with what it says of itself, and one that is none is an error', async () => {
-  const lab = await modern('stdio');
+  const lab = await modern('HTTP');
   const connection = createMcpConnection('lab', lab.config);
   onTestFinished(() => connection.disconnect());
   expect(await connection.getPrompt('talk')).toEqual({

@@ -1,8 +1,9 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { McpQuestion } from '../../src/actors/mcp/mcp-calls.ts';
 import type { McpAnswers, McpElicitation, McpElicitationAnswer } from '../../src/mcp/config/answers.ts';
 import type { McpConnectionOptions } from '../../src/mcp/connection-types.ts';
 import type { McpServerSettings } from '../../src/mcp/config/config.ts';
+import { type McpConnection, createMcpConnection } from '../../src/mcp/index.ts';
 import { askingEntry } from '../support/mcp/hostile-entry.ts';
 import { watched } from '../support/mcp/hostile.ts';
 
@@ -26,17 +27,38 @@ const sampling = {
   params: { messages: [{ role: 'user', content: { type: 'text', text: 'Say hi' } }], maxTokens: 50 },
 };
 
+interface Asked {
+  readonly method: string;
+  readonly params?: object;
+}
+
+async function askedBy(connection: McpConnection, args: Asked): Promise<unknown> {
+  const { data } = await connection.callTool('ask', JSON.parse(JSON.stringify(args)));
+  return JSON.parse(String(data));
+}
+
 function asking(options: McpConnectionOptions = {}, settings: McpServerSettings = {}) {
   const { connection, oddities, news } = watched(askingEntry(settings), options);
-  const ask = async (args: { readonly method: string; readonly params?: object }): Promise<unknown> => {
-    const { data } = await connection.callTool('ask', JSON.parse(JSON.stringify(args)));
-    return JSON.parse(String(data));
-  };
+  const ask = (args: Asked): Promise<unknown> => askedBy(connection, args);
   const offered = async (): Promise<unknown> => JSON.parse(String((await connection.callTool('client')).data));
   return { connection, oddities, news, ask, offered };
 }
 
 const answering = (answer: McpElicitationAnswer): McpAnswers => ({ elicit: () => answer });
+
+/** One server for all tests that differ in nothing but what is asked and answered. */
+let next: McpElicitationAnswer = { action: 'decline' };
+let seen = 0;
+const told: object[] = [];
+const one = createMcpConnection('hostile', askingEntry(), { elicit: () => ((seen += 1), next) });
+one.on('mcp.warning', (warning) => told.push(warning));
+afterAll(() => one.disconnect());
+
+/** What that server is answered; `told` and `seen` are what came of it. */
+function answerOf(question: Asked, answer: McpElicitationAnswer): Promise<unknown> {
+  [next, seen, told.length] = [answer, 0, 0];
+  return askedBy(one, question);
+}
 
 test('a server is offered nothing that nobody answers, and a question it asks all the same is declined', async () => {
   const { ask, offered, oddities } = asking();
@@ -62,8 +84,8 @@ test.each([
   { at: '2026-01-31 23:59:60.25+05:30' },
   { site: 'urn:isbn:0451450523' },
 ])('the answer %j fits its format', async (given) => {
-  const { ask } = asking(answering({ action: 'accept', content: { name: 'Ada', ...given } }));
-  expect(await ask(form)).toMatchObject({ result: { action: 'accept', content: given } });
+  const content = { name: 'Ada', ...given };
+  expect(await answerOf(form, { action: 'accept', content })).toMatchObject({ result: { action: 'accept', content } });
 });
 
 test.each([
@@ -82,9 +104,8 @@ test.each([
   [{ name: 'Ada', at: '2026-01-31T09:00:00Z T' }, 'at: expected a time'],
   [{ name: 'Ada', site: 'example.com/a b' }, 'site: expected an address'],
 ])('the answer %j is not sent, for it does not fit', async (content, field) => {
-  const { ask, news } = asking(answering({ action: 'accept', content }));
-  expect(await ask(form)).toEqual({ result: { action: 'cancel' } });
-  expect(news).toContainEqual(
+  expect(await answerOf(form, { action: 'accept', content })).toEqual({ result: { action: 'cancel' } });
+  expect(told).toContainEqual(
     expect.objectContaining({ type: 'mcp.warning', kind: 'unanswered', message: expect.stringContaining(field) }),
   );
 });
@@ -94,9 +115,8 @@ test.each([
   ['another action', { action: 'maybe' }, 'there is no action "maybe"'],
   ['content that is no object', { action: 'accept', content: ['Ada'] }, 'its content is not an object'],
 ])('an answer that is %s has not agreed', async (_what, given, says) => {
-  const { ask, news } = asking({ elicit: () => JSON.parse(JSON.stringify(given)) });
-  expect(await ask(form)).toEqual({ result: { action: 'cancel' } });
-  expect(news).toContainEqual(expect.objectContaining({ message: expect.stringContaining(says) }));
+  expect(await answerOf(form, JSON.parse(JSON.stringify(given)))).toEqual({ result: { action: 'cancel' } });
+  expect(told).toContainEqual(expect.objectContaining({ message: expect.stringContaining(says) }));
 });
 
 test.each([
@@ -104,15 +124,9 @@ test.each([
   ['without a form', { message: 'Who?' }],
   ['without a message', { requestedSchema: SCHEMA }],
 ])('a question %s is refused, and nobody sees it', async (_how, params) => {
-  let asked = 0;
-  const { ask } = asking({
-    elicit: () => {
-      asked += 1;
-      return { action: 'accept', content: { name: 'Ada' } };
-    },
-  });
-  expect(await ask({ method: 'elicitation/create', params })).toMatchObject({ error: { code: -32602 } });
-  expect(asked).toBe(0);
+  const question = { method: 'elicitation/create', params };
+  const answer = await answerOf(question, { action: 'accept', content: { name: 'Ada' } });
+  expect([answer, seen]).toMatchObject([{ error: { code: -32602 } }, 0]);
 });
 
 test('a function that throws has not agreed', async () => {

@@ -76,7 +76,7 @@ describe.each(['stdio', 'HTTP'] as const)('a tool that requires tasks, over %s',
 });
 
 test.concurrent.each(['broken', 'again'])('a task whose result cannot be had (%s) is no success', async (way) => {
-  const lab = await modern('stdio');
+  const lab = await modern('HTTP');
   const { agent } = agentWith(lab.config, once('research', { [way]: true }));
   const [told = ''] = await toldBy(agent);
   expect(told).toContain('"status":"error"');
@@ -85,7 +85,7 @@ test.concurrent.each(['broken', 'again'])('a task whose result cannot be had (%s
 });
 
 test.concurrent('a task that failed is an error whatever its result says', async () => {
-  const lab = await modern('stdio');
+  const lab = await modern('HTTP');
   const { agent } = agentWith(lab.config, once('research', { end: 'failed', unsaid: true }));
   const [told = ''] = await toldBy(agent);
   expect(told).toContain('"status":"error"');
@@ -106,21 +106,21 @@ test.concurrent('a task tells how far it is long after the request that began it
 });
 
 test.concurrent('a task that failed and has no result is an error with what the server says of both', async () => {
-  const lab = await modern('stdio');
+  const lab = await modern('HTTP');
   const { agent } = agentWith(lab.config, once('research', { end: 'failed', broken: true }));
   const [told = ''] = await toldBy(agent);
   expect(told).toContain('The task of this call failed: poll 2; the result is gone');
 });
 
 test.concurrent('an answer that is a task without an id is no success', async () => {
-  const lab = await modern('stdio');
+  const lab = await modern('HTTP');
   const { agent } = agentWith(lab.config, once('research', { nameless: true }));
   const [told = ''] = await toldBy(agent);
   expect(told).toContain('"status":"error"');
 });
 
 test.concurrent('a tool that may run as a task is called the plain way', async () => {
-  const lab = await modern('stdio');
+  const lab = await modern('HTTP');
   const { agent } = agentWith(lab.config, once('either'));
   expect((await toldBy(agent))[0]).toContain('plainly');
   expect(lab.received('tools/call')[0]).not.toHaveProperty('task');

@@ -115,7 +115,7 @@ describe.skipIf(missing)('runs on Restate whose processes are killed', () => {
   };
 
   /** Drives one run from outside; each of what is said must be taken exactly once. */
-  const driven = async (runId: string, everyMs = 20) => {
+  const driven = async (runId: string, everyMs = 50) => {
     const say = (message: RestateMessage) => insisting(() => client.send(runId, message));
     // One that was begun, but whose answer was lost, is refused a second time.
     const begin = (): Promise<void> =>
@@ -194,7 +194,7 @@ describe.skipIf(missing)('runs on Restate whose processes are killed', () => {
         }
       })();
       const ids = Array.from({ length: count }, (_none, index) => `run-many-${index}`);
-      const driving = Promise.all(ids.map((runId) => driven(runId, cases(20, 500))));
+      const driving = Promise.all(ids.map((runId) => driven(runId, cases(100, 500))));
       const all = await driving.finally(() => over.abort());
       await killing;
       expect(all.map(({ result }) => result.runId)).toEqual(ids);

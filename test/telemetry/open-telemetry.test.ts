@@ -214,7 +214,7 @@ describe('the spans of a run', () => {
 
   test('an MCP server gets the span of its call', async () => {
     const app = program();
-    const lab = await modern('stdio');
+    const lab = await modern('HTTP');
     const model = scriptedModel([calls(['lab_either', {}, 'a']), 'Done.']);
     const { agent } = agentWith(lab.config, { model, telemetry: app.telemetry });
     await agent.run('Go', { traceparent: TRACE });

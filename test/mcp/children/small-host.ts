@@ -27,10 +27,12 @@ async function outcomeOf(mode: string, tool: string): Promise<object> {
   const model = scriptedModel([calls([`bad_${tool}`, {}]), calls(['good_echo', { text: 'all well' }]), 'Done.']);
   const agent = createAgent({
     model,
-    mcpServers: { bad: server.config, good },
+    mcpServers: { bad: { ...server.config, connectTimeoutMs: 85_000 }, good },
     permissions: { isAlwaysAllowed: () => false, add: () => undefined },
     silent: true,
   });
+  // On a busy machine it takes longer than a run waits for it.
+  await agent.ready();
   const { status, messages } = await agent.run('Use both.');
   // A stream beside the calls is read while they are made.
   if (mode === 'endless-stream') while (agent.mcp.bad?.state !== 'FAILED') await wait(20);

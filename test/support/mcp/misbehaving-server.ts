@@ -229,6 +229,8 @@ function speakHttp(): void {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     void pump(endless('data: '), response);
   });
+  // A client that is held up for long still finds its connection.
+  server.keepAliveTimeout = 0;
   server.listen(0, '127.0.0.1', () => {
     const address = server.address();
     console.log(typeof address === 'object' && address !== null ? address.port : 0);
