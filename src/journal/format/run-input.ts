@@ -54,10 +54,7 @@ export function inputOf(head: RunRecord): WholeInput {
   return {
     task: head.input,
     history: head.history,
-    ...(head.content === undefined ? {} : { content: head.content }),
-    ...(head.cancelled === undefined ? {} : { cancelled: head.cancelled }),
-    ...(head.refused === undefined ? {} : { refused: head.refused }),
-    ...(head.queued === undefined ? {} : { queued: head.queued }),
+    ...defined({ content: head.content, cancelled: head.cancelled, refused: head.refused, queued: head.queued }),
     setup: {
       agent: head.agent,
       ...defined({ version: head.version, output: head.output, models: head.models }),

@@ -60,7 +60,7 @@ export class UiStreamFold extends EventFold<UiChunk> {
       case 'model.retrying':
         return this.isStreamable ? [{ type: 'reset-step' }] : [];
       case 'model.replied':
-        this.said = event.toolCalls.length > 0 ? event.text.trim() : '';
+        this.said = event.answer ?? (event.toolCalls.length > 0 ? event.text.trim() : '');
         return [];
       case 'thought':
         return event.text.trim() === this.said ? [] : this.#block('reasoning', event.text);
