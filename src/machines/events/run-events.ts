@@ -57,9 +57,9 @@ export type RunEventBody =
       readonly attempts: number;
       /** How the reply was read: `native`, or the parser's strategy. */
       readonly strategy: string;
+      readonly repairs: readonly Repair[];
       /** An answer behind which the run goes on, because a person had sent a message meanwhile. */
       readonly answer?: string;
-      readonly repairs: readonly Repair[];
     }
   /** Voids what was streamed of the reply so far. `next`: the model that is asked now, if there are several. */
   | {

@@ -73,7 +73,7 @@ function readAnswers(chat: string, message: JsonObject, parts: readonly JsonObje
     const args = typeof approval.id === 'string' ? edited[approval.id] : undefined;
     return readReply({ ...approval, ...(args === undefined ? {} : { args }) }) ?? [];
   });
-  if (replies.length === 0) return wrong('The last message is no question, and answers none.');
+  if (replies.length === 0) return wrong('The last message answers no call that waits. Tools run on the server.');
   return { kind: 'answer', chat, replies, at: placeOf(message.metadata), isStreamed: true };
 }
 
