@@ -38,7 +38,7 @@ export function streamIn(
 export async function messageOf(
   chunks: readonly UIMessageChunk[],
   before?: UIMessage,
-  onError = (_: unknown): void => {},
+  onError: (error: unknown) => void = () => undefined,
 ): Promise<UIMessage | undefined> {
   const stream = new ReadableStream<UIMessageChunk>({
     start: (controller) => {
