@@ -88,7 +88,8 @@ function shown(before: RunSnapshot, event: ShownEvent): RunSnapshot {
       return withoutDraft(view);
     case 'model.replied': {
       const read = withoutDraft(view);
-      return event.strategy === 'native' && event.text ? withMessage(read, turn, { text: event.text }) : read;
+      const text = event.answer ?? (event.strategy === 'native' ? event.text : '');
+      return text ? withMessage(read, turn, { text }) : read;
     }
     case 'thought':
       // The words beside native calls come as the text, too.

@@ -1,6 +1,6 @@
 import { HttpAgent } from '@ag-ui/client';
 import type { Message } from '@ag-ui/core';
-import { type UIMessage, type UIMessageChunk, isToolUIPart, readUIMessageStream } from 'ai';
+import { type UIMessage, type UIMessageChunk, isToolUIPart } from 'ai';
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { type JournalStore, type Model, type ModelReply, createAgent, tool } from '../../src/index.ts';
@@ -13,6 +13,7 @@ import { FROM_START, type SsePosition, readPosition } from '../../src/ui/base/ss
 import { chatTransport, uiStream } from '../../src/ui/index.ts';
 import { cases, seedOr } from '../support/soak.ts';
 import { chatOver, textOf, until } from './chat-tabs.ts';
+import { messageOf } from './recorded-groups.ts';
 
 const RUN = 'cut-run';
 const NAMES = { threadId: 'thread', runId: 'ag' };
@@ -120,19 +121,10 @@ function positionIn(messages: ReturnType<typeof messagesOf>): SsePosition {
 async function uiRead(messages: ReturnType<typeof messagesOf>, before: UIMessage | undefined) {
   const chunks = messages.filter(({ data }) => data !== '[DONE]').map(({ data }): UIMessageChunk => JSON.parse(data));
   if (chunks.length === 0) return before;
-  const stream = new ReadableStream<UIMessageChunk>({
-    start: (controller) => {
-      for (const chunk of chunks) controller.enqueue(chunk);
-      // Shows what it has: the beginning of a step alone does not.
-      controller.enqueue({ type: 'message-metadata', messageMetadata: {} });
-      controller.close();
-    },
-  });
   const errors: unknown[] = [];
-  const onError = (error: unknown): void => void errors.push(error);
-  let last = before;
-  const message = before === undefined ? {} : { message: before };
-  for await (const one of readUIMessageStream({ ...message, stream, onError })) last = one;
+  // Shows what it has: the beginning of a step alone does not.
+  const all: readonly UIMessageChunk[] = [...chunks, { type: 'message-metadata', messageMetadata: {} }];
+  const last = await messageOf(all, before, (error) => void errors.push(error));
   expect(errors).toEqual([]);
   return last;
 }

@@ -1,28 +1,14 @@
 import { HttpAgent } from '@ag-ui/client';
-import { type UIMessage, type UIMessageChunk, readUIMessageStream, safeValidateUIMessages } from 'ai';
+import { type UIMessage, safeValidateUIMessages } from 'ai';
 import { expect, test, vi } from 'vitest';
 import { createAgent } from '../../src/index.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
 import type { JournalStore } from '../../src/index.ts';
 import type { Recording } from '../../src/journal/format/recording.ts';
 import { runTally, summaryOf } from '../../src/journal/format/tally.ts';
-import { agUi, chatTransport, runStream, uiStream } from '../../src/ui/index.ts';
+import { type UiChunk, agUi, chatTransport, runStream, uiStream } from '../../src/ui/index.ts';
 import { PAY, payCall, payingAgent } from './paying-agent.ts';
-import { RECORDINGS, committed, groupsOf } from './recorded-groups.ts';
-
-/** The message that the AI SDK makes of a run. */
-async function read(chunks: readonly object[]): Promise<UIMessage | undefined> {
-  const stream = new ReadableStream<UIMessageChunk>({
-    start: (controller) => {
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- another test checks them with its schema
-      for (const chunk of chunks) controller.enqueue(chunk as UIMessageChunk);
-      controller.close();
-    },
-  });
-  let last: UIMessage | undefined;
-  for await (const one of readUIMessageStream({ stream, onError: () => undefined })) last = one;
-  return last;
-}
+import { RECORDINGS, committed, groupsOf, messageOf } from './recorded-groups.ts';
 
 /** A journal that holds one recorded run as the only one of ada's chat. */
 function holding(recording: Recording): JournalStore {
@@ -38,11 +24,13 @@ function holding(recording: Recording): JournalStore {
 
 test.each(RECORDINGS)('%s as a message is what the AI SDK makes of its stream', async (file) => {
   const recording = committed(file);
-  const [asked, reply] = await uiStream.messages<UIMessage>(holding(recording), 'chat', { owner: 'ada' });
+  const messages = await uiStream.messages<UIMessage>(holding(recording), 'chat', { owner: 'ada' });
+  const [asked, reply] = messages;
   expect(asked).toMatchObject({ role: 'user', parts: [{ type: 'text', text: recording.head.input }] });
   const chunks = uiStream(groupsOf(recording).flatMap(({ events }) => events));
-  const whole = await read(chunks);
+  const whole = await messageOf(chunks);
   expect(JSON.parse(JSON.stringify(reply))).toEqual(JSON.parse(JSON.stringify(whole)));
+  expect(await safeValidateUIMessages({ messages })).toMatchObject({ success: true });
 });
 
 function served(journal: JournalStore, agent: ReturnType<typeof payingAgent>) {
@@ -103,9 +91,9 @@ test('a run that ends while a page is loaded is shown to its end', async () => {
   await transport().answer('bills', [{ id, approved: true }]);
   while (((await journal.list?.({ state: 'ended' })) ?? []).length === 0)
     await new Promise((resolve) => setTimeout(resolve, 5));
-  const chunks: object[] = [];
+  const chunks: UiChunk[] = [];
   for await (const chunk of (await page.reconnectToStream({ chatId: 'bills' })) ?? []) chunks.push(chunk);
-  expect((await read(chunks))?.parts.at(-1)).toMatchObject({ type: 'text', text: 'Paid.' });
+  expect((await messageOf(chunks))?.parts.at(-1)).toMatchObject({ type: 'text', text: 'Paid.' });
   // What was shown to its end is not asked for again.
   const later = transport();
   expect((await later.messages('bills')).length).toBe(2);

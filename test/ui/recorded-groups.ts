@@ -1,4 +1,5 @@
 import { readFileSync, readdirSync } from 'node:fs';
+import { type UIMessage, type UIMessageChunk, readUIMessageStream } from 'ai';
 import { type Recording, lineNumber, readRecording } from '../../src/journal/format/recording.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { type EventGroup, GroupPlayer } from '../../src/ui/base/event-groups.ts';
@@ -31,4 +32,22 @@ export function streamIn(
     .filter(({ data }) => data.length > 0)
     .map(sseText)
     .join('');
+}
+
+/** The message that a client has after these chunks; `before`: what it had. */
+export async function messageOf(
+  chunks: readonly UIMessageChunk[],
+  before?: UIMessage,
+  onError: (error: unknown) => void = () => undefined,
+): Promise<UIMessage | undefined> {
+  const stream = new ReadableStream<UIMessageChunk>({
+    start: (controller) => {
+      for (const chunk of chunks) controller.enqueue(chunk);
+      controller.close();
+    },
+  });
+  let last = before;
+  const message = before === undefined ? {} : { message: structuredClone(before) };
+  for await (const one of readUIMessageStream({ ...message, stream, onError })) last = one;
+  return last;
 }

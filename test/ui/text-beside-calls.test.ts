@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createAgent, tool } from '../../src/index.ts';
 import type { ModelReply } from '../../src/actors/model.ts';
+import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
 import { NO_EVENTS, foldEvent } from '../../src/store/run-fold.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
@@ -11,19 +12,24 @@ const look = tool({ name: 'look', description: 'Looks.', execute: () => 'tea' })
 
 type Told = readonly (readonly [kind: string, text: string])[];
 
-/** What the interfaces show of an agent's first turn, which calls a tool, and of its answer. */
-async function shownOf(first: Partial<ModelReply> & { readonly content: string }, streaming: boolean) {
+/** What the interfaces show of an agent's first turn, which calls a tool, and of its answer. `steered`: a message comes during the first turn. */
+async function shownOf(first: Partial<ModelReply> & { readonly content: string }, streaming: boolean, steered = '') {
   const journal = memoryJournal();
-  const model = scriptedModel([{ toolCalls: [{ name: 'look', arguments: {} }], ...first }, 'Tea.']);
-  const agent = createAgent({ model, tools: [look], streaming, silent: true, journal });
-  const events = await eventsOf(agent.conversation('ann/chat', { owner: 'ann' }).run('What is there?'));
+  const { promise: isThere, resolve } = Promise.withResolvers<undefined>();
+  const reply = { toolCalls: [{ name: 'look', arguments: {} }], ...first };
+  const model = scriptedModel([steered === '' ? reply : () => isThere.then(() => reply), 'Tea.']);
+  const onEvent = ({ type }: RunEvent): void => (type === 'message.received' ? resolve(undefined) : undefined);
+  const agent = createAgent({ model, tools: [look], streaming, silent: true, journal, onEvent });
+  const run = agent.conversation('ann/chat', { owner: 'ann' }).run('What is there?');
+  if (steered !== '') void run.steer(steered);
+  const events = await eventsOf(run);
   const useChat: Told = uiStream(events).flatMap((chunk) =>
     chunk.type === 'text-delta' || chunk.type === 'reasoning-delta'
       ? [[chunk.type === 'text-delta' ? 'text' : 'thought', chunk.delta]]
       : [],
   );
   const ag: Told = agUi(events).flatMap((event) => {
-    if (event.type === 'TEXT_MESSAGE_CONTENT') return [['text', event.delta]];
+    if (event.type === 'TEXT_MESSAGE_CONTENT') return event.delta === steered ? [] : [['text', event.delta]];
     return event.type === 'REASONING_MESSAGE_CONTENT' ? [['thought', event.delta]] : [];
   });
   const kept = await uiStream.messages(journal, 'chat', { owner: 'ann' });
@@ -35,7 +41,7 @@ async function shownOf(first: Partial<ModelReply> & { readonly content: string }
   );
   const { messages } = events.reduce(foldEvent, NO_EVENTS).view;
   const page: Told = messages
-    .slice(1)
+    .filter(({ role }) => role === 'assistant')
     .flatMap(({ thought, text }) => [
       ...(thought === '' ? [] : [['thought', thought] as const]),
       ...(text === '' ? [] : [['text', text.trim()] as const]),
@@ -81,4 +87,19 @@ test('the thought of an envelope is a thought', async () => {
     ['text', 'Tea.'],
   ];
   expect(await shownOf({ content, toolCalls: [] }, false)).toEqual(everywhere(told));
+});
+
+test.each([false, true])('an answer that a message came to meanwhile stays, streaming %s', async (streaming) => {
+  const told: Told = [
+    ['thought', 'Hm.'],
+    ['text', 'Coffee.'],
+    ['text', 'Tea.'],
+  ];
+  const first = { content: '<think>Hm.</think>Coffee.', toolCalls: [] };
+  expect(await shownOf(first, streaming, 'Anything else?')).toEqual(everywhere(told));
+});
+
+test('a reply of no use that a message came to meanwhile is not shown', async () => {
+  const told: Told = [['text', 'Tea.']];
+  expect(await shownOf({ content: '<think> </think>', toolCalls: [] }, true, 'Anything?')).toEqual(everywhere(told));
 });

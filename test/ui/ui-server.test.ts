@@ -485,6 +485,7 @@ test('what is said to a run while it works stands in its message, between what i
   expect(asked()).toBe(2);
   expect(chat.lastMessage?.parts).toMatchObject([
     { type: 'step-start' },
+    { type: 'text', text: 'It is warm.' },
     { type: 'steering-message', parts: [{ type: 'text', text: 'In Lisbon.' }] },
     { type: 'step-start' },
     { type: 'text', text: 'It is warm.' },

@@ -1,22 +1,8 @@
-import { type UIMessage, type UIMessageChunk, readUIMessageStream, uiMessageChunkSchema } from 'ai';
+import { uiMessageChunkSchema } from 'ai';
 import { expect, test } from 'vitest';
 import { UiStreamFold } from '../../src/ui/ai-sdk/ui-stream-fold.ts';
-import { type UiChunk, uiStream } from '../../src/ui/index.ts';
-import { RECORDINGS, committed, groupsOf, streamIn } from './recorded-groups.ts';
-
-/** The message that a client has after these chunks; `before`: what it had. */
-async function read(chunks: readonly UiChunk[], before?: UIMessage): Promise<UIMessage | undefined> {
-  const stream = new ReadableStream<UIMessageChunk>({
-    start: (controller) => {
-      for (const chunk of chunks) controller.enqueue(chunk);
-      controller.close();
-    },
-  });
-  let last = before;
-  const message = before === undefined ? {} : { message: structuredClone(before) };
-  for await (const one of readUIMessageStream({ ...message, stream, onError: () => undefined })) last = one;
-  return last;
-}
+import { uiStream } from '../../src/ui/index.ts';
+import { RECORDINGS, committed, groupsOf, messageOf, streamIn } from './recorded-groups.ts';
 
 async function valid(chunk: unknown): Promise<boolean> {
   const checked = await uiMessageChunkSchema().validate?.(chunk);
@@ -30,7 +16,7 @@ test.each(RECORDINGS)('%s as the AI SDK receives it', async (file) => {
   const chunks = uiStream(groups.flatMap(({ events }) => events));
   expect(text.replaceAll(/^id: .*\n/gm, '')).toBe(chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join(''));
   for (const chunk of chunks) expect([chunk.type, await valid(chunk)]).toEqual([chunk.type, true]);
-  const message = await read(chunks);
+  const message = await messageOf(chunks);
   const unfinished = message?.parts.filter(
     (part) => 'state' in part && !/^(?:done|output-.*)$/.test(part.state ?? 'done'),
   );
@@ -39,7 +25,7 @@ test.each(RECORDINGS)('%s as the AI SDK receives it', async (file) => {
 });
 
 test('an approved call, a denied one and the answer are parts of one message', async () => {
-  const message = await read(uiStream(groupsOf(committed('approval.jsonl')).flatMap(({ events }) => events)));
+  const message = await messageOf(uiStream(groupsOf(committed('approval.jsonl')).flatMap(({ events }) => events)));
   const parts = message?.parts.filter(({ type }) => type.startsWith('tool-')) ?? [];
   expect(parts).toMatchObject([
     {
@@ -52,4 +38,11 @@ test('an approved call, a denied one and the answer are parts of one message', a
     { type: 'tool-pay', state: 'output-denied', input: { to: 'casino' }, approval: { approved: false } },
   ]);
   expect(message?.parts.at(-1)).toMatchObject({ type: 'text', text: 'The printer is paid; the casino was refused.' });
+});
+
+test('a call that is denied without a question says why, and who denied it', async () => {
+  const message = await messageOf(uiStream(groupsOf(committed('loop.jsonl')).flatMap(({ events }) => events)));
+  const denied = message?.parts.filter((part) => 'state' in part && part.state === 'output-denied');
+  const reason = "Tool 'get_forecast' was not run: this call has been repeated too often";
+  expect(denied).toMatchObject([{ approval: { isAutomatic: true, approved: false, reason } }]);
 });

@@ -10,7 +10,7 @@ import { recordedRest } from '../../journal/replay/recorded-rest.ts';
 import { lastKnown, runnable } from '../../journal/format/recorded-tools.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import { definitionHash } from '../../journal/format/run-input.ts';
-import { isJsonObject } from '../../json/json.ts';
+import { defined, isJsonObject } from '../../json/json.ts';
 import { launchRun } from '../run/launch-run.ts';
 import { type LiveRuns, restartNews } from './live-runs.ts';
 import { replayHead } from '../core/own-port.ts';
@@ -39,11 +39,7 @@ export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOp
   const started = launchRun(core, {
     runId,
     task: head.input,
-    given: {
-      context,
-      ...(signal === undefined ? {} : { signal }),
-      ...(inspect === undefined ? {} : { inspect }),
-    },
+    given: { context, ...defined({ signal, inspect }) },
     replayed: () => played,
     resumable: core.journal().take !== undefined,
     redactor: () => redactor,

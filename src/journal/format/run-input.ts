@@ -4,7 +4,7 @@ import { agentMachine } from '../../machines/agent/agent.ts';
 import { llmCallMachine } from '../../machines/llm-call/llm-call.ts';
 import { loopDetectionMachine } from '../../machines/tool-call/loop-detection.ts';
 import { toolCallMachine } from '../../machines/tool-call/tool-call.ts';
-import type { Json, JsonObject } from '../../json/json.ts';
+import { type Json, type JsonObject, defined } from '../../json/json.ts';
 import { FORMAT, type RunRecord } from './record.ts';
 
 /** The id that a run's root actor has, and with it every path of a recording. */
@@ -54,13 +54,10 @@ export function inputOf(head: RunRecord): WholeInput {
   return {
     task: head.input,
     history: head.history,
-    ...(head.content === undefined ? {} : { content: head.content }),
-    ...(head.cancelled === undefined ? {} : { cancelled: head.cancelled }),
-    ...(head.refused === undefined ? {} : { refused: head.refused }),
-    ...(head.queued === undefined ? {} : { queued: head.queued }),
+    ...defined({ content: head.content, cancelled: head.cancelled, refused: head.refused, queued: head.queued }),
     setup: {
       agent: head.agent,
-      ...(head.version === undefined ? {} : { version: head.version }),
+      ...defined({ version: head.version, output: head.output, models: head.models }),
       instructions: head.instructions,
       promptByCode: head.promptByCode,
       toolset: head.toolset,
@@ -71,8 +68,6 @@ export function inputOf(head: RunRecord): WholeInput {
       warnings: head.warnings,
       children: head.children ?? [],
       escalates: head.escalates ?? false,
-      ...(head.output === undefined ? {} : { output: head.output }),
-      ...(head.models === undefined ? {} : { models: head.models }),
     },
   };
 }

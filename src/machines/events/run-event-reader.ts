@@ -3,6 +3,8 @@ import { isJsonObject } from '../../json/json.ts';
 import type { AgentContext, PlannedCall } from '../agent/agent-context.ts';
 import type { CallOutcome } from '../tool-call/call-request.ts';
 import { answerGiven, toolHandedUp } from '../agent/escalating.ts';
+import { endsWithWrittenCall } from '../agent/planning.ts';
+import { isSteeredOn } from '../agent/steering.ts';
 import type { LlmCallContext, LlmCallOutput, llmCallMachine } from '../llm-call/llm-call.ts';
 import { askedModel } from '../llm-call/model-list.ts';
 import type { ReadReply } from '../agent/read-reply.ts';
@@ -268,7 +270,10 @@ function readReplied(context: AgentContext, read: ReadReply, { reply, attempts }
   const { content: text, usage = null, stats = null, model, warnings = [] } = reply;
   const { nativeCalls: toolCalls, strategy, repairs, notRun } = read;
   const by = model === undefined ? {} : { model };
-  emit({ type: 'model.replied', text, toolCalls, usage, stats, ...by, attempts, strategy, repairs });
+  const isAnswer = context.stats.unusableInARow === 0 && read.ended === null && read.output === null;
+  const isSteered = isAnswer && isSteeredOn(context) && !endsWithWrittenCall(context);
+  const goesOn = isSteered && read.answer !== null ? { answer: read.answer } : {};
+  emit({ type: 'model.replied', text, toolCalls, usage, stats, ...by, attempts, strategy, repairs, ...goesOn });
   const isCounted = context.settings.budget.maxTokens === null || usage !== null || context.stepsTaken > 1;
   for (const message of [...warnings, ...(isCounted ? [] : [UNCOUNTED])]) emit({ type: 'warning', message });
   if (notRun !== null && (notRun.marked || ['envelope', 'bare-json'].includes(notRun.form))) {

@@ -58,6 +58,8 @@ export type RunEventBody =
       /** How the reply was read: `native`, or the parser's strategy. */
       readonly strategy: string;
       readonly repairs: readonly Repair[];
+      /** An answer behind which the run goes on, because a person had sent a message meanwhile. */
+      readonly answer?: string;
     }
   /** Voids what was streamed of the reply so far. `next`: the model that is asked now, if there are several. */
   | {

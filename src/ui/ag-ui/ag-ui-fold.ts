@@ -80,7 +80,7 @@ export class AgUiFold extends EventFold<AgEvent> {
         return [];
       case 'model.replied':
         this.#isStreamable = false;
-        this.said = event.toolCalls.length > 0 ? event.text.trim() : '';
+        this.said = event.answer ?? (event.toolCalls.length > 0 ? event.text.trim() : '');
         return [];
       case 'thought':
         return event.text.trim() === this.said ? [] : this.#thought(event.text);

@@ -4,6 +4,7 @@
  * I1 A message is what the AI SDK's own reader makes of the same chunks.
  * I2 A client that may not know of a chat gets the same as for a missing one: no messages.
  */
+import { defined } from '../../json/json.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import { type ChatRunsOptions, wholeRuns } from '../base/owned-runs.ts';
@@ -126,16 +127,15 @@ class UiMessageFold {
         break;
       }
       case 'tool-approval-request': {
-        const { approvalId: id, approvalDescriptor: descriptor, reason: requestReason } = chunk;
-        const why = requestReason === undefined ? {} : { requestReason };
-        const approval = { id, ...(descriptor === undefined ? {} : { descriptor }), ...why };
+        const { approvalId: id, approvalDescriptor: descriptor, reason: requestReason, isAutomatic } = chunk;
+        const approval = { id, ...defined({ descriptor, requestReason, isAutomatic }) };
         this.#change(this.#at(chunk.toolCallId), () => ({ state: 'approval-requested', approval }));
         break;
       }
       case 'tool-approval-response': {
         const { approvalId, approved, reason } = chunk;
         const at = this.#parts.findLastIndex(({ approval }) => Reflect.get(Object(approval), 'id') === approvalId);
-        const answer = { approved, ...(reason === undefined ? {} : { reason }) };
+        const answer = { approved, ...defined({ reason }) };
         const before = (part: UiPart): object => Object(part.approval);
         this.#change(at, (part) => ({ state: 'approval-responded', approval: { ...before(part), ...answer } }));
         break;

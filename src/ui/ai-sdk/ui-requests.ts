@@ -1,5 +1,5 @@
 import { type InputPart, type RunInput, isRunInput } from '../../agent/options/input-parts.ts';
-import { type JsonObject, isJsonObject } from '../../json/json.ts';
+import { type JsonObject, defined, isJsonObject } from '../../json/json.ts';
 import type { ApprovalReply } from '../base/answer-approvals.ts';
 
 /** What a client of a chat asks for. */
@@ -65,13 +65,8 @@ function readReply(answer: unknown): ApprovalReply | null {
   if (typeof id !== 'string' || typeof approved !== 'boolean') return null;
   // The call would run with the arguments that were edited.
   if (args !== undefined && !isJsonObject(args)) return null;
-  return {
-    id,
-    approved,
-    ...(typeof reason === 'string' ? { reason } : {}),
-    ...(args === undefined ? {} : { args }),
-    ...(always === true ? { always } : {}),
-  };
+  const why = typeof reason === 'string' ? reason : undefined;
+  return { id, approved, ...defined({ reason: why, args, always: always === true ? always : undefined }) };
 }
 
 /** `edits`: other arguments, by the ids of the approvals. */
@@ -84,7 +79,7 @@ function readAnswers(chat: string, message: JsonObject, parts: readonly JsonObje
     const args = typeof approval.id === 'string' ? edited[approval.id] : undefined;
     return readReply({ ...approval, ...(args === undefined ? {} : { args }) }) ?? [];
   });
-  if (replies.length === 0) return wrong('The last message is no question, and answers none.');
+  if (replies.length === 0) return wrong('The last message answers no call that waits. Tools run on the server.');
   return { kind: 'answer', chat, replies, at: placeOf(message.metadata), isStreamed: true };
 }
 

@@ -46,10 +46,7 @@ export class UiStreamFold extends EventFold<UiChunk> {
   /** Calls that run while people are asked, as approved: the AI SDK sends answers only if no other call is open. */
   get running(): readonly UiChunk[] {
     const running = [...this.#calls.values()].filter(({ approvalId }) => approvalId === undefined);
-    return running.flatMap(({ toolCallId, toolCallId: approvalId }): readonly UiChunk[] => [
-      { type: 'tool-approval-request', approvalId, toolCallId, isAutomatic: true },
-      { type: 'tool-approval-response', approvalId, approved: true },
-    ]);
+    return running.flatMap(({ toolCallId }) => decided(toolCallId, true));
   }
 
   protected override own(event: RunEvent): readonly UiChunk[] {
@@ -63,7 +60,7 @@ export class UiStreamFold extends EventFold<UiChunk> {
       case 'model.retrying':
         return this.isStreamable ? [{ type: 'reset-step' }] : [];
       case 'model.replied':
-        this.said = event.toolCalls.length > 0 ? event.text.trim() : '';
+        this.said = event.answer ?? (event.toolCalls.length > 0 ? event.text.trim() : '');
         return [];
       case 'thought':
         return event.text.trim() === this.said ? [] : this.#block('reasoning', event.text);
@@ -198,12 +195,13 @@ export class UiStreamFold extends EventFold<UiChunk> {
     ];
   }
 
+  /** To the AI SDK a denial is an answer, also that of a call which nobody was asked about. */
   #answered(callId: string, approved: boolean, reason?: string): readonly UiChunk[] {
     const call = this.#calls.get(callId);
-    if (call?.approvalId == null) return [];
+    if (call === undefined || call.approvalId === null) return [];
+    if (call.approvalId === undefined) return approved ? [] : decided(call.toolCallId, approved, reason);
     this.#calls.set(callId, { ...call, approvalId: null });
-    const why = reason === undefined ? {} : { reason };
-    return [{ type: 'tool-approval-response', approvalId: call.approvalId, approved, ...why }];
+    return [{ type: 'tool-approval-response', approvalId: call.approvalId, approved, ...defined({ reason }) }];
   }
 
   #end(callId: string, how: 'output' | 'error' | 'denied', output: Json = null, error = ''): readonly UiChunk[] {
@@ -244,4 +242,12 @@ export class UiStreamFold extends EventFold<UiChunk> {
       { type: 'finish', finishReason, messageMetadata },
     ];
   }
+}
+
+/** The answer to a call that the rules gave. */
+function decided(toolCallId: string, approved: boolean, reason?: string): readonly UiChunk[] {
+  return [
+    { type: 'tool-approval-request', approvalId: toolCallId, toolCallId, isAutomatic: true },
+    { type: 'tool-approval-response', approvalId: toolCallId, approved, ...defined({ reason }) },
+  ];
 }
