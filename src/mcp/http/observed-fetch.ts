@@ -202,7 +202,10 @@ async function statusFault(response: Response, init: RequestInit | undefined): P
     return new LinkFault('session', 'it does not know our session any more (HTTP 404)', { delivered: false, data });
   // A refusal with 4xx comes before the work; a 5xx may come out of the middle of it.
   const reason = typeof message === 'string' ? `: ${message.slice(0, CHALLENGE_CHARS)}` : '';
-  return new LinkFault('refused', `it answered with ${said}${reason}`, { delivered: status >= 500 && status !== 503, data });
+  return new LinkFault('refused', `it answered with ${said}${reason}`, {
+    delivered: status >= 500 && status !== 503,
+    data,
+  });
 }
 
 const CHALLENGE_CHARS = 300;

@@ -52,7 +52,8 @@ const TOOLS = [
   { name: 'pay', inputSchema: { type: 'object' }, annotations: { destructiveHint: true } },
   { name: 'hang_pay', inputSchema: { type: 'object' }, annotations: { destructiveHint: true } },
 ];
-const REFUSED = '{"jsonrpc":"2.0","id":null,"error":{"code":-32022,"message":"Unsupported protocol version: 2025-11-25"}}';
+const REFUSED =
+  '{"jsonrpc":"2.0","id":null,"error":{"code":-32022,"message":"Unsupported protocol version: 2025-11-25"}}';
 
 /** Starts the server on a free port of the loopback interface; it ends with the test. */
 export async function startHostileHttp({
