@@ -179,6 +179,10 @@ describe('signalbox mcp doctor', () => {
     expect((await doctor({ url: server.url })).stdout).toMatch(/HTTP 404\.[^]*Is the path right\?/);
     server.refuse(500);
     expect((await doctor({ url: server.url })).stdout).toContain('look into its log');
+    // As a server that takes only a newer version of the protocol does.
+    server.refuse(400);
+    const newer = await doctor({ url: server.url });
+    expect(newer.stdout).toMatch(/HTTP 400: Unsupported protocol version: 2025-11-25\.\n.*It speaks MCP, but refuses/);
   });
 
   test('finds a misspelt name of a tool, and tells programs so', async () => {

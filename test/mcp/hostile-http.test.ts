@@ -187,7 +187,7 @@ test.concurrent('a refusal of one request (HTTP 400) that is not about the sessi
   await connection.connect();
   expect(await connection.callTool('refused')).toMatchObject({
     code: 'protocol-error',
-    error: expect.stringContaining('HTTP 400'),
+    error: expect.stringContaining('HTTP 400: Unsupported protocol version: 2025-11-25'),
   });
   expect(await connection.callTool('echo')).toMatchObject({ data: 'echo' });
   expect(states()).not.toContain('BACKING_OFF');

@@ -139,6 +139,16 @@ test.each([
   expect([asked, place.auth.requests.filter((request) => request.startsWith('POST'))]).toEqual([[], []]);
 });
 
+test.each([
+  ['urn:app:7', 'a+b/c%d=e:f é'],
+  ['app', 'GOCSPX-plain_secret~/='],
+])('id and secret in a header are read as they are: %s, %s', async (clientId, clientSecret) => {
+  const place = await guarded();
+  expect(await program(place, { clientId, clientSecret }).callTool('read')).toMatchObject({ status: 'success' });
+  const [id, ...secret] = place.auth.lastClient();
+  expect([id, secret.join(':')]).toEqual([clientId, clientSecret]);
+});
+
 test('tokens of another kind than Bearer are not used', async () => {
   const place = await guarded({ tokenType: 'DPoP' });
   const outcome = await program(place, { clientSecret: 'app-secret' }).callTool('read');

@@ -103,7 +103,12 @@ function unauthorized({ entry, env, error }: Symptoms): Finding {
   );
 }
 
-function refused({ error: { data } }: Symptoms, status: number): Finding {
+function refused({ error: { data, message } }: Symptoms, status: number): Finding {
+  if (status === 400 && data.answer !== undefined) {
+    const fix =
+      "It speaks MCP, but refuses. Signalbox speaks the protocol's versions up to 2025-11-25: it must take one.";
+    return finding('server-error', message, fix);
+  }
   const evidence = endsOf(data.body, `HTTP ${status}`);
   const what = `It answered with HTTP ${status}.`;
   if (status >= 500) return finding('http-status', what, 'The server itself failed: look into its log.', evidence);

@@ -20,6 +20,7 @@ import {
   fetchToken,
   refreshAuthorization,
   registerClient,
+  selectClientAuthMethod,
   startAuthorization,
 } from '@modelcontextprotocol/client';
 import { attempt, type AuthServer, codeText } from './find-server.ts';
@@ -138,13 +139,22 @@ export async function refresh(
   );
 }
 
-function common({ metadata, resource }: AuthServer, clientInformation: AuthClient, net: AuthNet) {
+function common({ metadata, resource }: AuthServer, client: AuthClient, net: AuthNet) {
   return {
     ...(metadata === null ? {} : { metadata }),
     ...(resource === null ? {} : { resource }),
-    clientInformation,
+    clientInformation: forHeader(client, metadata),
     fetchFn: authFetch(net),
   };
+}
+
+/** In a header, id and secret are encoded as in a form (RFC 6749, 2.3.1), where servers would read something else. The SDK does not. */
+function forHeader(client: AuthClient, metadata: AuthServer['metadata']): AuthClient {
+  const { client_id, client_secret: secret } = client;
+  const methods = metadata?.token_endpoint_auth_methods_supported ?? [];
+  if (secret === undefined || selectClientAuthMethod(client, methods) !== 'client_secret_basic') return client;
+  const encoded = (text: string): string => text.replaceAll(/[%+]|[^ -~]/gu, encodeURIComponent);
+  return { ...client, client_id: encoded(client_id).replaceAll(':', '%3A'), client_secret: encoded(secret) };
 }
 
 /** Gets tokens with the credentials of a program. */
@@ -159,17 +169,14 @@ export async function credentialTokens(
   const assertion = identityProvider && (await vouchedFor(server, identityProvider, scopes, net));
   const grant = assertion === undefined ? { grant_type: 'client_credentials' } : { grant_type: JWT_BEARER, assertion };
   const scope = scopes.join(' ');
+  const client = { client_id: clientId, ...(clientSecret === undefined ? {} : { client_secret: clientSecret }) };
   const tokens = await attempt(
     () =>
       fetchToken(
         {
           redirectUrl: undefined,
           clientMetadata: { redirect_uris: [] },
-          clientInformation: () => ({
-            client_id: clientId,
-            ...(clientSecret === undefined ? {} : { client_secret: clientSecret }),
-            issuer: url,
-          }),
+          clientInformation: () => ({ ...forHeader(client, metadata), issuer: url }),
           tokens: () => undefined,
           saveTokens: () => undefined,
           redirectToAuthorization: () => undefined,

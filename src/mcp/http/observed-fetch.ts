@@ -4,7 +4,7 @@ import { LinkFault } from '../wire/faults.ts';
 import { answerIn, beginning, createEventGuard, withBody } from './bodies.ts';
 import { MOST_REDIRECTS, redirectWithin } from '../../actors/redirect.ts';
 import { readRetryAfter } from '../../actors/retry-after.ts';
-import { isJsonObject } from '../../json/json.ts';
+import { isJsonObject, parsedText } from '../../json/json.ts';
 import { readChallenge } from './challenge.ts';
 import { secretValues } from '../config/environment-variables.ts';
 
@@ -178,9 +178,14 @@ async function statusFault(response: Response, init: RequestInit | undefined): P
   const asked = hide(headers.get('www-authenticate') ?? '').slice(0, CHALLENGE_CHARS);
   const challenge = readChallenge(headers);
   const retryAfterMs = status === 429 || status === 503 ? readRetryAfter(headers, Date.now()) : undefined;
+  const body = hide(await beginning(response));
+  const answer = parsedText(body) ?? null;
+  const { message } = isJsonObject(answer) && isJsonObject(answer.error) ? answer.error : {};
   const data = {
     status,
-    body: hide(await beginning(response)),
+    body,
+    // Its reason, where it answered as an MCP server does.
+    ...(typeof message === 'string' ? { answer } : {}),
     ...(asked === '' ? {} : { wwwAuthenticate: asked }),
     // For what can get a token.
     ...(challenge === null ? {} : { challenge: { ...challenge } }),
@@ -196,7 +201,11 @@ async function statusFault(response: Response, init: RequestInit | undefined): P
   if (status === 404 && inSession)
     return new LinkFault('session', 'it does not know our session any more (HTTP 404)', { delivered: false, data });
   // A refusal with 4xx comes before the work; a 5xx may come out of the middle of it.
-  return new LinkFault('refused', `it answered with ${said}`, { delivered: status >= 500 && status !== 503, data });
+  const reason = typeof message === 'string' ? `: ${message.slice(0, CHALLENGE_CHARS)}` : '';
+  return new LinkFault('refused', `it answered with ${said}${reason}`, {
+    delivered: status >= 500 && status !== 503,
+    data,
+  });
 }
 
 const CHALLENGE_CHARS = 300;

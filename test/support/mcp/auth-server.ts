@@ -48,6 +48,8 @@ export interface AuthServer extends AsyncDisposable {
   readonly requests: string[];
   /** What the last request to the token endpoint held. */
   lastToken(): URLSearchParams;
+  /** Id and secret in the header of that request, as RFC 6749 has them read. */
+  lastClient(): readonly string[];
   /** What the last request to the authorization endpoint held. */
   lastAuthorize(): URLSearchParams;
   /** Every secret that it gave away: codes, tokens, secrets of clients. */
@@ -69,6 +71,7 @@ export async function authServer(wrong: Misbehaviour = {}): Promise<AuthServer> 
   const refresh = new Map<string, Grant>();
   const clients = new Map<string, string | undefined>();
   let [authorized, asked] = [new URLSearchParams(), new URLSearchParams()];
+  let client: readonly string[] = [];
 
   const make = (kind: string): string => {
     const secret = `${kind}-${randomUUID()}`;
@@ -124,6 +127,8 @@ export async function authServer(wrong: Misbehaviour = {}): Promise<AuthServer> 
   };
   const token = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     asked = new URLSearchParams(await textOf(request));
+    const basic = Buffer.from(request.headers.authorization?.split(' ')[1] ?? '', 'base64').toString();
+    client = basic.split(':').map((part) => decodeURIComponent(part.replaceAll('+', ' ')));
     const grantType = asked.get('grant_type') ?? '';
     requests.push(`POST /token ${grantType}`);
     if (wrong.slowMs !== undefined) await new Promise((resolve) => setTimeout(resolve, wrong.slowMs));
@@ -195,6 +200,7 @@ export async function authServer(wrong: Misbehaviour = {}): Promise<AuthServer> 
     requests,
     secrets,
     lastToken: () => asked,
+    lastClient: () => client,
     lastAuthorize: () => authorized,
     grantOf: (one) => access.get(one),
     expire: () => access.clear(),

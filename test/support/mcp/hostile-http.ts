@@ -52,6 +52,8 @@ const TOOLS = [
   { name: 'pay', inputSchema: { type: 'object' }, annotations: { destructiveHint: true } },
   { name: 'hang_pay', inputSchema: { type: 'object' }, annotations: { destructiveHint: true } },
 ];
+const REFUSED =
+  '{"jsonrpc":"2.0","id":null,"error":{"code":-32022,"message":"Unsupported protocol version: 2025-11-25"}}';
 
 /** Starts the server on a free port of the loopback interface; it ends with the test. */
 export async function startHostileHttp({
@@ -136,7 +138,7 @@ export async function startHostileHttp({
       return void response.writeHead(stumbles).end();
     if (rpc.id === undefined) return void response.writeHead(202).end();
     if (rpc.params?.name === 'gone') return void response.writeHead(404).end();
-    if (rpc.params?.name === 'refused') return void response.writeHead(400).end();
+    if (rpc.params?.name === 'refused') return void response.writeHead(400).end(REFUSED);
     const message = reply(rpc);
     if (answer === 'json') {
       if (message !== null)
@@ -159,7 +161,7 @@ export async function startHostileHttp({
       if (moved !== undefined && request.url === '/mcp')
         return void response.writeHead(moved.status, { location: moved.location }).end();
       if (page) return void response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>hello</h1>');
-      if (refusal !== null) return void response.writeHead(refusal).end();
+      if (refusal !== null) return void response.writeHead(refusal).end(refusal === 400 ? REFUSED : undefined);
       (old ? oldStyle : newStyle)(request, response, rpc);
     });
   });
