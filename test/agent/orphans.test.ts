@@ -106,6 +106,18 @@ test('a run that is taken up again and again without progress ends as a crash lo
   expect(await runs[0]).toMatchObject({ status: 'failed', error: { code: 'crash-loop' } });
 });
 
+test('a run of a process whose clock was ahead is taken up, but is of no age', async () => {
+  const journal = memoryJournal();
+  await released(journal, 'ahead');
+  const at = new Date(Date.now() + 3_600_000).toISOString();
+  const list: JournalStore['list'] = async (query) =>
+    ((await journal.list?.(query)) ?? []).map((run) => ({ ...run, at }));
+  const agent = worker({ ...journal, list }, { tools });
+  expect((await agent.resumeOrphans({ olderThan: 1 })).runs).toEqual([]);
+  const { runs } = await agent.resumeOrphans();
+  expect((await Promise.all(runs)).map(({ runId, status }) => [runId, status])).toEqual([['ahead', 'answered']]);
+});
+
 test('a journal that only begins runs cannot resume any', async () => {
   const { open } = memoryJournal();
   await expect(worker({ open }).resumeOrphans()).rejects.toMatchObject({ code: 'journal-cannot-resume' });

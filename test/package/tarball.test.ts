@@ -26,6 +26,7 @@ const OF_REPOSITORY = [
   'CHANGELOG.md',
   'CONTRIBUTING.md',
   'docs/architecture.md',
+  'docs/from-agents-kt.md',
   'docs/from-gaia.md',
   'docs/journal-port.md',
   'docs/machines.md',
