@@ -88,7 +88,7 @@ function shown(before: RunSnapshot, event: ShownEvent): RunSnapshot {
       return withoutDraft(view);
     case 'model.replied': {
       const read = withoutDraft(view);
-      const text = event.answer ?? (event.strategy === 'native' ? event.text : '');
+      const text = event.answer ?? (event.strategy === 'native' && event.text);
       return text ? withMessage(read, turn, { text }) : read;
     }
     case 'thought':

@@ -71,7 +71,7 @@ export async function authServer(wrong: Misbehaviour = {}): Promise<AuthServer> 
   const refresh = new Map<string, Grant>();
   const clients = new Map<string, string | undefined>();
   let [authorized, asked] = [new URLSearchParams(), new URLSearchParams()];
-  let client: readonly string[] = [];
+  let inHeader: readonly string[] = [];
 
   const make = (kind: string): string => {
     const secret = `${kind}-${randomUUID()}`;
@@ -128,7 +128,7 @@ export async function authServer(wrong: Misbehaviour = {}): Promise<AuthServer> 
   const token = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     asked = new URLSearchParams(await textOf(request));
     const basic = Buffer.from(request.headers.authorization?.split(' ')[1] ?? '', 'base64').toString();
-    client = basic.split(':').map((part) => decodeURIComponent(part.replaceAll('+', ' ')));
+    inHeader = basic.split(':').map((part) => decodeURIComponent(part.replaceAll('+', ' ')));
     const grantType = asked.get('grant_type') ?? '';
     requests.push(`POST /token ${grantType}`);
     if (wrong.slowMs !== undefined) await new Promise((resolve) => setTimeout(resolve, wrong.slowMs));
@@ -200,7 +200,7 @@ export async function authServer(wrong: Misbehaviour = {}): Promise<AuthServer> 
     requests,
     secrets,
     lastToken: () => asked,
-    lastClient: () => client,
+    lastClient: () => inHeader,
     lastAuthorize: () => authorized,
     grantOf: (one) => access.get(one),
     expire: () => access.clear(),
