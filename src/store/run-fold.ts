@@ -87,9 +87,8 @@ function shown(before: RunSnapshot, event: ShownEvent): RunSnapshot {
     case 'model.retrying':
       return withoutDraft(view);
     case 'model.replied': {
-      const read = withoutDraft(view);
       const text = event.answer ?? (event.strategy === 'native' && event.text);
-      return text ? withMessage(read, turn, { text }) : read;
+      return text ? withMessage(withoutDraft(view), turn, { text }) : withoutDraft(view);
     }
     case 'thought':
       // The words beside native calls come as the text, too.
