@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { createAgent, tool } from '../../src/index.ts';
 import type { ModelReply } from '../../src/actors/model.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
@@ -102,4 +103,33 @@ test.each([false, true])('an answer that a message came to meanwhile stays, stre
 test('a reply of no use that a message came to meanwhile is not shown', async () => {
   const told: Told = [['text', 'Tea.']];
   expect(await shownOf({ content: '<think> </think>', toolCalls: [] }, true, 'Anything?')).toEqual(everywhere(told));
+});
+
+const written = 'I look now.\n<tool_call>{"name": "look", "arguments": {}}</tool_call>';
+
+test.each<[string, Partial<ModelReply> & { readonly content: string }, ('typed' | 'json')?]>([
+  ['a call written as text', { content: written }],
+  ['an answer that was cut off', { content: 'Coff', finishReason: 'length' }],
+  ['an answer that was filtered', { content: 'Coff', finishReason: 'content_filter' }],
+  ['a typed answer', { content: '{"drink": "coffee"}' }, 'typed'],
+  ['an envelope that was cut off', { content: '{"thought": "Hm.", "answer": "Coff' }, 'json'],
+])('%s that a message came to meanwhile is not said to stay', async (_what, first, mode) => {
+  const { promise: isThere, resolve } = Promise.withResolvers<undefined>();
+  const model = scriptedModel([() => isThere.then(() => first), '{"drink": "tea"}', '{"drink": "tea"}']);
+  const onEvent = ({ type }: RunEvent): void => (type === 'message.received' ? resolve(undefined) : undefined);
+  const options = {
+    model,
+    tools: [look],
+    toolCalling: mode === 'json' ? 'json' : 'auto',
+    silent: true,
+    onEvent,
+  } as const;
+  const outputSchema = z.object({ drink: z.string() });
+  const run = (mode === 'typed' ? createAgent({ ...options, outputSchema }) : createAgent(options)).run(
+    'What is there?',
+  );
+  void run.steer('Anything else?');
+  const replies = (await eventsOf(run)).filter(({ type }) => type === 'model.replied');
+  expect(replies.length).toBeGreaterThan(0);
+  for (const reply of replies) expect(reply).not.toHaveProperty('answer');
 });
