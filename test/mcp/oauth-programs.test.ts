@@ -149,6 +149,14 @@ test.each([
   expect([id, secret.join(':')]).toEqual([clientId, clientSecret]);
 });
 
+test('id and secret in the body of a request are sent as they are', async () => {
+  const place = await guarded({ authMethods: ['client_secret_post'] });
+  const how = { clientId: 'urn:app:7', clientSecret: 'a+b/c%d=e:f é' };
+  expect(await program(place, how).callTool('read')).toMatchObject({ status: 'success' });
+  const sent = place.auth.lastToken();
+  expect([sent.get('client_id'), sent.get('client_secret')]).toEqual([how.clientId, how.clientSecret]);
+});
+
 test('tokens of another kind than Bearer are not used', async () => {
   const place = await guarded({ tokenType: 'DPoP' });
   const outcome = await program(place, { clientSecret: 'app-secret' }).callTool('read');

@@ -24,6 +24,8 @@ export interface Misbehaviour {
   refusesRegistration?: boolean;
   /** As with the Python SDK, clients have a secret and stand in the body of a request for tokens, whatever their method. */
   wantsSecret?: boolean;
+  /** How clients prove who they are, where that is said. */
+  authMethods?: readonly string[];
   /** The person refuses. */
   denies?: boolean;
   /** What kind of tokens it gives. Default Bearer. */
@@ -86,7 +88,8 @@ export async function authServer(wrong: Misbehaviour = {}): Promise<AuthServer> 
     response_types_supported: ['code'],
     grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
     token_endpoint_auth_methods_supported:
-      wrong.wantsSecret === true ? ['client_secret_basic', 'client_secret_post'] : ['none', 'client_secret_basic'],
+      wrong.authMethods ??
+      (wrong.wantsSecret === true ? ['client_secret_basic', 'client_secret_post'] : ['none', 'client_secret_basic']),
     ...(wrong.pkce === null ? {} : { code_challenge_methods_supported: wrong.pkce ?? ['S256'] }),
     ...(wrong.promisesIss === true ? { authorization_response_iss_parameter_supported: true } : {}),
   });
