@@ -342,6 +342,20 @@ test('what came to no answer is run again where the client asks to regenerate, a
   expect(said).toEqual(['My key is «secret:1». Bern?', 'Grey.', 'Rome?', '', 'Oslo?', 'Warm.']);
 });
 
+test('a message that was answered is shown again also while a later run waits for a person', async () => {
+  const journal = memoryJournal();
+  const url = await served(payingAgent(journal, ['Hi.', PAY]), journal);
+  const { chat } = tab(url, 'bills');
+  await chat.sendMessage({ text: 'Hello.' });
+  const first = chat.messages.slice(0, 1);
+  await chat.sendMessage({ text: 'Pay the printer.' });
+  const other = tab(url, 'bills', 'ada', first).chat;
+  await other.sendMessage();
+  expect([other.error, textOf(other.lastMessage)]).toEqual([undefined, 'Hi.']);
+  await other.sendMessage({ text: 'And now?' });
+  expect(other.error?.message).toContain('waits for a person');
+});
+
 test('wrong options are refused at the first request, whatever it asks for', async () => {
   const journal = memoryJournal();
   const agent = createAgent({ model: scriptedModel(['Hi.']), silent: true, journal });
