@@ -185,7 +185,7 @@ test('a run that is asked for again is shown again, and not made a second time, 
 
 test('a message that is sent again under another run is run again only if it came to no answer', async () => {
   const journal = memoryJournal();
-  const model = scriptedModel([new ModelError('auth', 'no key'), 'One.', 'Two.']);
+  const model = scriptedModel([new ModelError('auth', 'no key'), 'One.', 'Two.', 'Three.']);
   const open = await served(createAgent({ model, silent: true, journal, secrets: ['hunter2'] }), journal);
   const runs = async () => ((await journal.list?.()) ?? []).map(({ status }) => status);
   const client = open('trip');
@@ -211,6 +211,9 @@ test('a message that is sent again under another run is run again only if it cam
     'u2',
     'assistant',
   ]);
+  const edited = open('trip', 'ada', [{ id: 'u2', role: 'user', content: 'Is my key hunter2?' }]);
+  await edited.runAgent();
+  expect(textOf(edited)).toBe('Three.');
 });
 
 test('what is asked again behind a call is the message of the user, and the result of a tool begins nothing', async () => {

@@ -113,7 +113,7 @@ export class Chat {
 
   /**
    * Begins a run; while another goes on, in whatever process, that one's journal keeps the message until it is its turn.
-   * What is sent again is the same run, if it is known by something.
+   * A message that is `known` is one run, however often it is sent; without that, each is a new one.
    */
   async run(input: RunInput, metadata: JsonObject, known: KnownBy | null): Promise<ChatStart> {
     if (known === null) return this.#begun(await this.last(), input, metadata);

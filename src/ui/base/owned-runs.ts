@@ -59,9 +59,11 @@ export async function lastRunOf(
   return last !== undefined && isOwnedBy(last, owner) ? last : null;
 }
 
-/** Whether a run was begun with this. What holds a secret is recorded without it. */
+/** True for the input that a run was begun with. Where it holds secrets, the run has marks in their place. */
 export function saysSame({ input }: Pick<RunSummary, 'input'>, said: RunInput): boolean {
-  return input === readInput(said).task || input.includes('«secret');
+  const { task } = readInput(said);
+  const [start = '', ...rest] = input.split(/«secret[^»]*»/);
+  return rest.length === 0 ? task === input : task.startsWith(start) && task.endsWith(rest.at(-1) ?? '');
 }
 
 /** Which chat is read, for which owner, and how much of it. */
