@@ -55,6 +55,11 @@ export interface McpServerSettings {
    * and all that it sends is emitted.
    */
   readonly logLevel?: McpLogLevel | undefined;
+  /**
+   * The protocol version of a server that is to be met without sessions, although it supports older clients, too. Default:
+   * a session, as all versions until 2025-11-25 have it, and this version where the server refuses that.
+   */
+  readonly protocolVersion?: typeof STATELESS_VERSION | undefined;
   /** Leaves the server out without deleting its entry. */
   readonly disabled?: boolean | undefined;
 }
@@ -89,10 +94,14 @@ export type McpServerConfig = McpStdioConfig | McpHttpConfig;
 /** The `mcpServers` object: servers by name. */
 export type McpServersConfig = Readonly<Record<string, McpServerConfig>>;
 
+/** The version of the protocol that has no sessions. */
+export const STATELESS_VERSION = '2026-07-28';
+
 /** Where a server is and how it is reached, variables expanded. */
 export type McpTarget =
   | {
       readonly kind: 'stdio';
+      readonly protocolVersion?: typeof STATELESS_VERSION;
       readonly command: string;
       readonly args: readonly string[];
       readonly env: Readonly<Record<string, string>>;
@@ -101,6 +110,7 @@ export type McpTarget =
     }
   | {
       readonly kind: 'http';
+      readonly protocolVersion?: typeof STATELESS_VERSION;
       readonly url: string;
       readonly headers: Readonly<Record<string, string>>;
       /** `auto` tries Streamable HTTP first. */
@@ -189,6 +199,7 @@ const settings = {
   overrides: z.record(override).optional(),
   retryAfterLoss: z.enum(['unless-destructive', 'safe']).optional(),
   logLevel: z.enum(LOG_LEVELS).optional(),
+  protocolVersion: z.literal(STATELESS_VERSION).optional(),
   disabled: z.boolean().optional(),
 };
 

@@ -69,9 +69,11 @@ function describeIssue(server: string, issue: ShapeIssue | undefined, stdio: boo
 function targetOf(server: string, entry: CheckedEntry, expand: (key: string, text: string) => string): McpTarget {
   const each = (key: string, values: Readonly<Record<string, string>> = {}): Record<string, string> =>
     Object.fromEntries(Object.entries(values).map(([name, value]) => [name, expand(`${key}.${name}`, value)]));
+  const version = entry.protocolVersion === undefined ? {} : { protocolVersion: entry.protocolVersion };
   if ('command' in entry) {
     return {
       kind: 'stdio',
+      ...version,
       command: expand('command', entry.command),
       args: (entry.args ?? []).map((arg, index) => expand(`args.${index}`, arg)),
       env: each('env', entry.env),
@@ -82,12 +84,16 @@ function targetOf(server: string, entry: CheckedEntry, expand: (key: string, tex
   const { url, authorization } = splitAddress(expand('url', entry.url));
   if (entry.disabled !== true) checkUrl(server, url);
   const transport = entry.type === 'sse' ? 'sse' : entry.type === undefined ? 'auto' : 'streamable';
+  if (transport === 'sse' && entry.protocolVersion !== undefined) {
+    const message = `MCP server '${server}': 'protocolVersion' does not go with type 'sse', which is that of older servers. Leave one out.`;
+    throw new McpConfigError(message, { server, key: 'protocolVersion' });
+  }
   const headers = each('headers', entry.headers);
   const signed = authorization === null || Object.keys(headers).some((name) => /^authorization$/i.test(name));
   const sent = signed ? headers : { ...headers, Authorization: authorization };
   const auth = entry.auth === undefined ? {} : { auth: expandAuth(entry.auth, expand) };
   if (auth.auth !== undefined && entry.disabled !== true) checkAuth(server, url, sent, auth.auth);
-  return { kind: 'http', url, headers: sent, transport, ...auth };
+  return { kind: 'http', ...version, url, headers: sent, transport, ...auth };
 }
 
 /** Refuses what would send one token in the place of another, or one in the clear. */

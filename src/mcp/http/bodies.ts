@@ -38,7 +38,8 @@ export async function answerIn(
   if (fault !== null) throw fault;
   const messages = jsonIn(text);
   if (messages === null) throw bad(`${taken} and a body that is not JSON`);
-  const answer = messages.find((message) => message.method === undefined && Number(message.id) === requestId);
+  const answers = (id: unknown): boolean => id === requestId || Number(id) === requestId;
+  const answer = messages.find(({ method, id }) => method === undefined && answers(id));
   const [other] = messages.filter((message) => message.method === undefined);
   if (answer === undefined)
     throw bad(other === undefined ? `${taken} and a body without an answer` : strangeAnswer(other));

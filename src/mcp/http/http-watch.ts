@@ -1,5 +1,5 @@
 import { LinkFault } from '../wire/faults.ts';
-import type { PendingRequest, PendingRequests } from '../wire/pending-requests.ts';
+import { type PendingRequest, type PendingRequests, isPing } from '../wire/pending-requests.ts';
 import type { LinkIo } from '../wire/link.ts';
 import { observedFetch } from './observed-fetch.ts';
 
@@ -41,7 +41,7 @@ export function createHttpWatch({ requests, io, listening, ping }: Watched): Htt
   let stopped = false;
   let dead: LinkFault | null = null;
 
-  const waiting = (): readonly PendingRequest[] => requests.open().filter((pending) => pending.method !== 'ping');
+  const waiting = (): readonly PendingRequest[] => requests.open().filter((pending) => !isPing(pending));
   const schedule = (): void => {
     if (timer !== null || stopped) return;
     heard = false;

@@ -1,10 +1,10 @@
-import type { PendingRequest, PendingRequests } from '../wire/pending-requests.ts';
+import { type PendingRequest, type PendingRequests, badAnswer } from '../wire/pending-requests.ts';
 import type { McpLimits } from '../config/server-limits.ts';
 import { LinkFault } from '../wire/faults.ts';
 import { answerIn, beginning, createEventGuard, withBody } from './bodies.ts';
 import { MOST_REDIRECTS, redirectWithin } from '../../actors/redirect.ts';
 import { readRetryAfter } from '../../actors/retry-after.ts';
-import { isJsonObject, parsedText } from '../../json/json.ts';
+import { type JsonObject, isJsonObject, parsedText } from '../../json/json.ts';
 import { readChallenge } from './challenge.ts';
 import { secretValues } from '../config/environment-variables.ts';
 
@@ -90,7 +90,12 @@ export function observedFetch(listener: TrafficListener, inner: typeof fetch = f
       throw fault;
     });
     listener.onTraffic();
-    if (method === 'POST' && response.status >= 400) throw await statusFault(response, init);
+    if (method === 'POST' && response.status >= 400) {
+      const fault = await statusFault(response, init);
+      const refusal = refusalIn(fault, init);
+      if (refusal === null) throw fault;
+      return Response.json(refusal);
+    }
     if (method === 'POST' && response.status >= 300)
       refuseRedirect(response, new URL(url instanceof Request ? url.url : url), followed(init));
     if (method === 'GET' && response.status >= 400) {
@@ -206,6 +211,13 @@ async function statusFault(response: Response, init: RequestInit | undefined): P
     delivered: status >= 500 && status !== 503,
     data,
   });
+}
+
+/** The error with which a server without sessions answers a request; its HTTP status only repeats that it is one. */
+function refusalIn({ kind, data: { answer, status } }: LinkFault, init: RequestInit | undefined): JsonObject | null {
+  const isStateless = new Headers(init?.headers).has('mcp-method') && (status === 400 || status === 404);
+  if (kind !== 'refused' || !isStateless || !isJsonObject(answer)) return null;
+  return answer.id === requestIn(init?.body) && badAnswer(answer) === null ? answer : null;
 }
 
 const CHALLENGE_CHARS = 300;

@@ -20,6 +20,9 @@ interface ServerRequest {
   readonly params: JsonObject;
 }
 
+/** Answers what a server wants to know. */
+export type Answer = (request: ServerRequest, signal: AbortSignal) => Promise<JsonObject>;
+
 /** What a request of a server is answered with. */
 interface AnswerIo {
   readonly server: string;

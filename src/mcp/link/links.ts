@@ -61,7 +61,7 @@ export class Links {
     const attempt = this.#within(signal, async (limited) => {
       await Promise.all(before);
       if (limited.aborted) throw givenUp(server.name);
-      const dial = this.#options.dial ?? (await import('./sdk-link.ts')).dialWithSdk;
+      const dial = this.#options.dial ?? (await import('./dial.ts')).dialWithSdk;
       const link = await dial(server.name, server.target, this.#ioOf(generation, limited));
       if (limited.aborted) {
         await link.close('at-once');

@@ -1,5 +1,6 @@
 /**
- * Owns: all use of the MCP SDK's client; its functions for OAuth are used in auth/. Does not own: when to connect or retry.
+ * Owns: the use of the MCP SDK's client over one transport; its functions for OAuth are used in auth/. Does not own: when
+ * to connect or retry, and what is different for servers without sessions (stateless.ts).
  *
  * I1 A link is one client on one transport, used once.
  * I2 Every request ends with an answer or a {@link LinkFault}; no code or text of the SDK's errors decides which.
@@ -8,153 +9,93 @@
 import {
   Client,
   type ClientCapabilities,
-  SSEClientTransport,
   SUPPORTED_PROTOCOL_VERSIONS,
-  StreamableHTTPClientTransport,
   type Transport,
 } from '@modelcontextprotocol/client';
 import { z } from 'zod';
-import type { Dial, LinkIo, McpLink, McpList, McpServerInfo } from '../wire/link.ts';
-import { openStdioWire } from '../stdio/stdio-wire.ts';
-import {
-  PendingRequests,
-  type Wire,
-  faultOf,
-  isRefusal,
-  notOurProtocol,
-  withEvidence,
-} from '../wire/pending-requests.ts';
+import type { LinkIo, McpLink, McpList, McpServerInfo } from '../wire/link.ts';
+import { type Wire, faultOf, isRefusal, notOurProtocol, withEvidence } from '../wire/pending-requests.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
-import type { McpTarget } from '../config/config.ts';
-import { createHttpWatch } from '../http/http-watch.ts';
 import { LinkFault, pastLimit } from '../wire/faults.ts';
-import { answerRequest } from './answer-request.ts';
+import { type Answer, answerRequest } from './answer-request.ts';
 import { type Ask, listAllTools } from './list-tools.ts';
+import { StatelessRequests } from './stateless.ts';
 import { NAME_CHARS, cutText } from '../config/server-limits.ts';
+import { STATELESS_VERSION } from '../config/config.ts';
 
-/** Connects to a server with the official SDK: stdio, Streamable HTTP, or SSE if the server supports only that. */
-export const dialWithSdk: Dial = async (server, target, io) => {
-  if (target.kind === 'stdio') return linkOver(server, openStdioWire(target, io), io);
-  if (target.transport === 'sse') return dialHttp(server, target, io, 'sse');
-  try {
-    return await dialHttp(server, target, io, 'streamable');
-  } catch (fault) {
-    if (target.transport !== 'auto' || !isRefusal(fault)) throw fault;
-    // The specification's own test for an older server: it refuses the POST with 4xx.
-    return dialHttp(server, target, io, 'sse').catch(() => Promise.reject(fault));
-  }
-};
+/** The first request to a server: until MCP 2025-11-25 it opens a session, from 2026-07-28 on there is none. */
+export type Greeting = 'initialize' | 'server/discover';
 
 const ANSWER = z.custom<JsonObject>(isJsonObject);
 /** The SDK insists on its own timer; ours decide. */
 const NO_TIMEOUT = 2 ** 31 - 1;
-const GOODBYE_MS = 1000;
 const LISTS: ReadonlyMap<string, McpList> = new Map([
   ['notifications/tools/list_changed', 'tools'],
   ['notifications/resources/list_changed', 'resources'],
   ['notifications/prompts/list_changed', 'prompts'],
 ]);
 
-async function dialHttp(
+/**
+ * Does the handshake over a wire and makes a link from it: with the first greeting, and with the second where that was
+ * refused. On failure nothing that was started is left.
+ */
+export async function linkOver(
   server: string,
-  target: McpTarget & { readonly kind: 'http' },
+  wire: Wire<Transport>,
   io: LinkIo,
-  kind: 'streamable' | 'sse',
+  greetings: readonly Greeting[] = ['initialize'],
 ): Promise<McpLink> {
-  const requests = new PendingRequests(io.clock);
-  const watch = createHttpWatch({
-    requests,
-    io,
-    listening: kind === 'sse' ? 'vital' : 'extra',
-    ping: (signal) => link?.ping({ signal }) ?? Promise.resolve(),
-  });
-  const authorized = io.authorize?.(watch.fetch) ?? watch.fetch;
-  const options = { requestInit: { headers: { ...target.headers } }, fetch: authorized };
-  const waits = new Set<ReturnType<typeof setTimeout>>();
-  const inner = await makeHttpTransport(kind, new URL(target.url), { ...options, waits });
-  let dead: LinkFault | null = null;
-  const transport: Transport = {
-    start: () => {
-      inner.onmessage = (message) => {
-        if (!requests.received({ ...message })) transport.onmessage?.(message);
-      };
-      inner.onerror = (error) => transport.onerror?.(error);
-      return inner.start();
-    },
-    send: (message, sendOptions) => {
-      const pending = requests.sent({ ...message });
-      watch.requestSent();
-      return inner.send(message, sendOptions).catch((error: unknown) => {
-        if (pending !== null && error instanceof LinkFault) pending.delivered = error.delivered;
-        throw error;
-      });
-    },
-    close: () => inner.close(),
-    get sessionId() {
-      return inner instanceof StreamableHTTPClientTransport ? inner.sessionId : undefined;
-    },
-    setProtocolVersion: (version) => inner.setProtocolVersion?.(version),
-  };
-  let link: McpLink | null = null;
-  const end = async (how: 'gently' | 'at-once'): Promise<void> => {
-    dead ??= new LinkFault('aborted', 'the connection was closed', { delivered: true });
-    watch.stop();
-    if (how === 'gently' && inner instanceof StreamableHTTPClientTransport) await sayGoodbye(inner, io);
-    await inner.close();
-    for (const wait of waits) clearTimeout(wait);
-  };
-  link = await linkOver(
-    server,
-    { transport, kind, requests, dead: () => dead ?? watch.dead(), evidence: () => ({}), end },
-    io,
-  );
-  return link;
-}
-
-async function makeHttpTransport(
-  kind: 'streamable' | 'sse',
-  url: URL,
-  { waits, ...options }: HttpOptions,
-): Promise<Transport> {
-  if (kind === 'sse') return new SSEClientTransport(url, options);
-  return new StreamableHTTPClientTransport(url, {
-    ...options,
-    reconnectionScheduler: (reconnect, ms) => {
-      const wait = setTimeout(() => {
-        waits.delete(wait);
-        reconnect();
-      }, ms);
-      waits.add(wait);
-    },
-  });
-}
-
-interface HttpOptions {
-  readonly requestInit: RequestInit;
-  readonly fetch: typeof fetch;
-  /** Gets the waits of streams that are to be opened again: the SDK ends only the latest of them when it is closed. */
-  readonly waits: Set<ReturnType<typeof setTimeout>>;
-}
-
-/** Notifies the server that the session is over; a server that does not answer is not waited for. */
-async function sayGoodbye(transport: StreamableHTTPClientTransport, io: LinkIo): Promise<void> {
-  const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = io.clock.setTimeout(resolve, GOODBYE_MS);
-  await Promise.race([transport.terminateSession().catch(() => undefined), late]);
-  io.clock.clearTimeout(timer);
-}
-
-/** Does the handshake over a wire and makes a link from it. On failure nothing that was started is left. */
-export async function linkOver(server: string, wire: Wire<Transport>, io: LinkIo): Promise<McpLink> {
-  const client = new Client({ name: 'signalbox', version: '0.1.0' }, { capabilities: capabilitiesOf(io) });
-  client.fallbackRequestHandler = async ({ method, params }, { mcpReq: { signal } }) => {
-    const { answers, onWarning } = io;
-    const given: unknown = params ?? {};
-    return answerRequest({ method, params: isJsonObject(given) ? given : {} }, { server, answers, signal, onWarning });
-  };
   let closed = false;
+  const answer: Answer = (request, signal) => {
+    const { answers, onWarning } = io;
+    return answerRequest(request, { server, answers, signal, onWarning });
+  };
+  const make = (greeting: Greeting): Client => makeClient(greeting, { io, answer, isClosed: () => closed });
+  const [client, greeting] = await greet(make, wire, { signal: io.signal, greetings }).catch(async (error: unknown) => {
+    await wire.end('at-once');
+    // The SDK drops its request, whose timer would keep the process alive.
+    wire.transport.onclose?.();
+    throw error instanceof LinkFault ? withEvidence(error, wire.evidence()) : error;
+  });
+  const ask = asker(client, wire);
+  const info = infoOf(server, client, { wire, io });
+  const close: McpLink['close'] = async (how) => {
+    closed = true;
+    await wire.end(how).catch(() => undefined);
+    wire.transport.onclose?.();
+  };
+  const notify: McpLink['notify'] = (method) => client.notification({ method }).catch(() => undefined);
+  if (greeting === 'server/discover') {
+    const requests = new StatelessRequests({ ask, client, info, io, answer });
+    await requests.begin();
+    const end: McpLink['close'] = (how) => {
+      requests.end();
+      return close(how);
+    };
+    return { info, ...requests.methods(), notify, close: end };
+  }
+  return { info, ...methodsOver(ask, info, io), notify, close };
+}
+
+function makeClient(
+  greeting: Greeting,
+  { io, answer, isClosed }: { readonly io: LinkIo; readonly answer: Answer; readonly isClosed: () => boolean },
+): Client {
+  const client = new Client(
+    { name: 'signalbox', version: '0.1.0' },
+    {
+      capabilities: capabilitiesOf(io),
+      ...(greeting === 'initialize' ? {} : { versionNegotiation: { mode: { pin: STATELESS_VERSION } } }),
+      // Who is asked, and how often, is decided here.
+      inputRequired: { autoFulfill: false },
+    },
+  );
+  client.fallbackRequestHandler = async ({ method, params }, { mcpReq: { signal } }) => {
+    const given: unknown = params ?? {};
+    return answer({ method, params: isJsonObject(given) ? given : {} }, signal);
+  };
   client.onerror = (error) => {
-    if (!closed && !(error instanceof LinkFault))
+    if (!isClosed() && !(error instanceof LinkFault))
       io.onWarning({ kind: 'unexpected', message: error.message.slice(0, 500) });
   };
   client.fallbackNotificationHandler = (notification) => {
@@ -164,20 +105,17 @@ export async function linkOver(server: string, wire: Wire<Transport>, io: LinkIo
     else io.onListChanged(list);
     return Promise.resolve();
   };
-  const ask = asker(client, wire);
-  try {
-    await handshake(client, wire, io.signal);
-  } catch (error) {
-    await wire.end('at-once');
-    // The SDK drops its request, whose timer would keep the process alive.
-    wire.transport.onclose?.();
-    throw error instanceof LinkFault ? withEvidence(error, wire.evidence()) : error;
-  }
-  const info = infoOf(server, client, { wire, io });
+  return client;
+}
+
+/** Requests in a session. */
+function methodsOver(
+  ask: Ask,
+  { capabilities }: McpServerInfo,
+  io: LinkIo,
+): Pick<McpLink, 'listTools' | 'callTool' | 'request' | 'ping'> {
   return {
-    info,
-    listTools: (request) =>
-      info.capabilities.tools === undefined ? Promise.resolve([]) : listAllTools(ask, request, io),
+    listTools: (request) => (capabilities.tools === undefined ? Promise.resolve([]) : listAllTools(ask, request, io)),
     callTool: (tool, args, { task, ...request }) =>
       ask('tools/call', { name: tool, arguments: args, ...(task === undefined ? {} : { task }) }, request),
     request: ask,
@@ -187,16 +125,49 @@ export async function linkOver(server: string, wire: Wire<Transport>, io: LinkIo
         if (!(fault instanceof LinkFault) || fault.kind !== 'answer') throw fault;
       });
     },
-    notify: (method) => client.notification({ method }).catch(() => undefined),
-    close: async (how) => {
-      closed = true;
-      await wire.end(how).catch(() => undefined);
-      wire.transport.onclose?.();
-    },
   };
 }
 
-async function handshake(client: Client, wire: Wire<Transport>, signal: AbortSignal): Promise<void> {
+/** Does the first handshake that a server does not refuse. Rejects with the fault of the first. */
+async function greet(
+  make: (greeting: Greeting) => Client,
+  wire: Wire<Transport>,
+  { greetings, signal }: { readonly greetings: readonly Greeting[]; readonly signal: AbortSignal },
+): Promise<readonly [Client, Greeting]> {
+  const [first = 'initialize', second] = greetings;
+  const client = make(first);
+  try {
+    await handshake(client, wire, { greeting: first, signal });
+    return [client, first];
+  } catch (fault) {
+    if (second === undefined || !isRefusedGreeting(fault)) throw fault;
+    const { transport } = wire;
+    transport.onclose?.();
+    // The next client would call those of the first, too.
+    delete transport.onmessage;
+    delete transport.onerror;
+    delete transport.onclose;
+    const other = make(second);
+    await handshake(other, wire, { greeting: second, signal }).catch(() => Promise.reject(fault));
+    return [other, second];
+  }
+}
+
+/** Whether a server understood the greeting and refused it, as one does that supports only another version. */
+function isRefusedGreeting(fault: unknown): boolean {
+  if (!(fault instanceof LinkFault)) return false;
+  const { answer, version } = fault.data;
+  if (fault.kind === 'refused') return isRefusal(fault) && isJsonObject(answer);
+  return (
+    fault.kind === 'protocol' && (version === STATELESS_VERSION || (isJsonObject(answer) && isJsonObject(answer.error)))
+  );
+}
+
+async function handshake(
+  client: Client,
+  wire: Wire<Transport>,
+  { greeting, signal }: { readonly greeting: Greeting; readonly signal: AbortSignal },
+): Promise<void> {
   const connecting = client.connect(wire.transport, { timeout: NO_TIMEOUT, signal });
   const aborted = new Promise<never>((_resolve, reject) => {
     const give = (): void => reject(new LinkFault('aborted', 'the attempt was given up', { delivered: false }));
@@ -207,19 +178,21 @@ async function handshake(client: Client, wire: Wire<Transport>, signal: AbortSig
   connecting.catch(() => undefined);
   try {
     await Promise.race([connecting, aborted, wire.requests.greetingLost]);
-  } catch (error) {
-    // Only what refuses for good is about the answer to `initialize`: a missing token or a busy server is not.
+  } catch (thrown) {
+    // `server/discover` is wrapped by the SDK.
+    const error = thrown instanceof Error && thrown.cause instanceof LinkFault ? thrown.cause : thrown;
+    // Only what refuses for good is about the answer to the greeting: a missing token or a busy server is not.
     if (error instanceof LinkFault && error.kind !== 'session' && !isRefusal(error)) throw error;
     const fault = faultOf(error, wire, wire.requests.latest(), signal);
     const answer = wire.requests.latest()?.answer;
     if (fault.kind === 'answer' && isJsonObject(answer))
-      throw notOurProtocol(answer, SUPPORTED_PROTOCOL_VERSIONS, error);
+      throw notOurProtocol(answer, { greeting, supported: [STATELESS_VERSION, ...SUPPORTED_PROTOCOL_VERSIONS], error });
     throw fault;
   }
 }
 
 function asker(client: Client, wire: Wire<Transport>): Ask {
-  return async (method, given, { signal, onProgress, lasting, meta }) => {
+  return async (method, given, { signal, onProgress, lasting, meta, headers }) => {
     const params = meta === undefined ? given : { ...given, _meta: meta };
     const dead = wire.dead();
     if (dead !== null) throw new LinkFault(dead.kind, dead.message, { delivered: false, data: dead.data, cause: dead });
@@ -237,6 +210,7 @@ function asker(client: Client, wire: Wire<Transport>): Ask {
       },
       // The token is the SDK's affair; what comes with it is delivered by the requests.
       ...(onProgress === undefined ? {} : { onprogress: () => undefined }),
+      ...(headers === undefined ? {} : { headers }),
     });
     asked.catch(() => undefined);
     const latest = wire.requests.latest();
@@ -248,6 +222,9 @@ function asker(client: Client, wire: Wire<Transport>): Ask {
     try {
       return await (pending === null ? asked : Promise.race([asked, pending.lost]));
     } catch (error) {
+      const result = pending?.answer?.result;
+      // The SDK refuses results, and whole lists for one odd tool, that we can read.
+      if (client.getProtocolEra() === 'modern' && !signal.aborted && isJsonObject(result)) return result;
       throw faultOf(error, wire, pending, signal);
     } finally {
       signal.removeEventListener('abort', abort);
@@ -279,12 +256,10 @@ function infoOf(
     io.onWarning({ kind: 'limit', message: `${message}; ${cut} bytes were cut off` });
   }
   const capabilities: unknown = client.getServerCapabilities();
-  const answer = wire.requests.latest()?.answer?.result;
-  const version = isJsonObject(answer) && typeof answer.protocolVersion === 'string' ? answer.protocolVersion : '';
   return {
     title: (said?.name ?? server).slice(0, NAME_CHARS),
     version: (said?.version ?? '').slice(0, NAME_CHARS),
-    protocolVersion: version,
+    protocolVersion: client.getNegotiatedProtocolVersion() ?? '',
     ...(instructions === '' ? {} : { instructions }),
     capabilities: isJsonObject(capabilities) ? capabilities : {},
     transport: wire.kind,

@@ -26,7 +26,8 @@ export function openStdioWire(target: McpTarget & { readonly kind: 'stdio' }, io
   };
   const transport: WireTransport = {
     async start() {
-      starting = startServer(target, {
+      // The second greeting goes to the same process.
+      starting ??= startServer(target, {
         lineBytes: limits.messageBytes,
         onExit(fault) {
           dead ??= fault;

@@ -88,6 +88,8 @@ export interface RequestIo {
   readonly lasting?: AbortSignal;
   /** For `_meta` of the request, beside what the protocol itself puts there. */
   readonly meta?: JsonObject;
+  /** Sent with it over HTTP. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** How a tool is called. */

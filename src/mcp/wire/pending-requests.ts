@@ -50,7 +50,7 @@ export interface PendingRequest {
  * came. The SDK says neither, and reports a timeout, an abort and a lost session with the same code.
  */
 export class PendingRequests {
-  /** Rejects when the request `initialize` is lost: the SDK makes that one itself and waits for nothing but its answer. */
+  /** Rejects when the first request is lost: the SDK makes that one itself and waits for nothing but its answer. */
   readonly greetingLost: Promise<never>;
   readonly #clock: McpClock;
   readonly #open = new Map<unknown, PendingRequest>();
@@ -71,9 +71,10 @@ export class PendingRequests {
   /** To be called with each message that leaves; null for one that is not a request. */
   sent(message: WireMessage): PendingRequest | null {
     const { id, method } = message;
-    if (typeof method !== 'string' || id === undefined) return null;
+    // A stream of changes has no answer as long as it is open.
+    if (typeof method !== 'string' || id === undefined || method === 'subscriptions/listen') return null;
     const { promise: lost, reject: lose } = Promise.withResolvers<never>();
-    lost.catch(method === 'initialize' ? this.#loseGreeting : () => undefined);
+    lost.catch(method === 'initialize' || method === 'server/discover' ? this.#loseGreeting : () => undefined);
     const unanswered = { delivered: true, resumeAt: null, failedResumes: 0, answer: null, onProgress: null };
     this.#latest = { id, method, ...unanswered, lost, lose };
     this.#open.set(id, this.#latest);
@@ -136,7 +137,7 @@ export class PendingRequests {
   }
 
   #meetStranger(message: WireMessage): void {
-    const waiting = this.open().filter(({ method }) => method !== 'ping');
+    const waiting = this.open().filter((request) => !isPing(request));
     this.#strangers += 1;
     this.#clock.setTimeout(() => {
       const left = waiting.filter((request) => this.find(request.id) === request);
@@ -161,8 +162,14 @@ const STRANGER_MS = 1000;
 
 const MOST_GIVEN_UP = 100;
 
+/** Whether a request only asks whether the server lives. */
+export function isPing({ method }: PendingRequest): boolean {
+  return method === 'ping' || method === 'server/discover';
+}
+
 /** Whether a request had this id; one with a late or a second answer did. */
 function isOurs(id: unknown, latest: PendingRequest | null): boolean {
+  if (typeof id === 'string' && id.startsWith('listen:')) return true;
   const newest = latest?.id;
   const given = typeof id === 'string' && id.trim() !== '' ? Number(id) : id;
   return (
@@ -241,10 +248,17 @@ export function faultOf(
 }
 
 /**
- * The fault of a server whose answer to `initialize` we cannot use, or that refused what follows it, as `error` tells;
+ * The fault of a server whose answer to the first request we cannot use, or that refused what follows it, as `error` tells;
  * `supported` are the protocol versions that we support.
  */
-export function notOurProtocol(answer: JsonObject, supported: readonly string[], error: unknown): LinkFault {
+export function notOurProtocol(
+  answer: JsonObject,
+  {
+    greeting,
+    supported,
+    error,
+  }: { readonly greeting: string; readonly supported: readonly string[]; readonly error: unknown },
+): LinkFault {
   const result = isJsonObject(answer.result) ? answer.result : {};
   const version = typeof result.protocolVersion === 'string' ? result.protocolVersion : null;
   const { code, message } = isJsonObject(answer.error) ? answer.error : {};
@@ -253,8 +267,8 @@ export function notOurProtocol(answer: JsonObject, supported: readonly string[],
   const what =
     version === null
       ? refused
-        ? `it refused \`initialize\`: ${message}`
-        : 'it did not answer `initialize` as an MCP server does'
+        ? `it refused \`${greeting}\`: ${message}`
+        : `it did not answer \`${greeting}\` as an MCP server does`
       : supported.includes(version)
         ? unusable(result, error)
         : `it speaks MCP version ${version}, which is not supported`;

@@ -1,0 +1,122 @@
+/** Owns: how a server is reached: over stdio, Streamable HTTP or SSE. Does not own: when to connect or retry. */
+import { SSEClientTransport, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client';
+import type { McpTarget } from '../config/config.ts';
+import { createHttpWatch } from '../http/http-watch.ts';
+import { openStdioWire } from '../stdio/stdio-wire.ts';
+import { LinkFault } from '../wire/faults.ts';
+import type { Dial, LinkIo, McpLink } from '../wire/link.ts';
+import { PendingRequests, isRefusal } from '../wire/pending-requests.ts';
+import { type Greeting, linkOver } from './sdk-link.ts';
+
+/** Connects to a server with the official SDK: stdio, Streamable HTTP, or SSE if the server supports only that. */
+export const dialWithSdk: Dial = async (server, target, io) => {
+  if (target.kind === 'stdio') return linkOver(server, openStdioWire(target, io), io, greetingsOf(target));
+  if (target.transport === 'sse') return dialHttp(server, target, io, 'sse');
+  try {
+    return await dialHttp(server, target, io, 'streamable');
+  } catch (fault) {
+    if (target.transport !== 'auto' || target.protocolVersion !== undefined || !isRefusal(fault)) throw fault;
+    // The specification's own test for an older server: it refuses the POST with 4xx.
+    return dialHttp(server, target, io, 'sse').catch(() => Promise.reject(fault));
+  }
+};
+
+/** What nearly all servers support comes first: those that support both lose nothing but the questions of a stateless server. */
+function greetingsOf({ protocolVersion }: McpTarget): readonly Greeting[] {
+  return protocolVersion === undefined ? ['initialize', 'server/discover'] : ['server/discover'];
+}
+
+const GOODBYE_MS = 1000;
+
+async function dialHttp(
+  server: string,
+  target: McpTarget & { readonly kind: 'http' },
+  io: LinkIo,
+  kind: 'streamable' | 'sse',
+): Promise<McpLink> {
+  const requests = new PendingRequests(io.clock);
+  const watch = createHttpWatch({
+    requests,
+    io,
+    listening: kind === 'sse' ? 'vital' : 'extra',
+    ping: (signal) => link?.ping({ signal }) ?? Promise.resolve(),
+  });
+  const authorized = io.authorize?.(watch.fetch) ?? watch.fetch;
+  const options = { requestInit: { headers: { ...target.headers } }, fetch: authorized };
+  const waits = new Set<ReturnType<typeof setTimeout>>();
+  const make = (): Transport => makeHttpTransport(kind, new URL(target.url), { ...options, waits });
+  let inner = make();
+  let started = false;
+  let dead: LinkFault | null = null;
+  const transport: Transport = {
+    start: () => {
+      // A transport of the SDK can be used once; the second greeting needs another.
+      if (started) inner = make();
+      started = true;
+      inner.onmessage = (message) => {
+        if (!requests.received({ ...message })) transport.onmessage?.(message);
+      };
+      inner.onerror = (error) => transport.onerror?.(error);
+      return inner.start();
+    },
+    send: (message, sendOptions) => {
+      const pending = requests.sent({ ...message });
+      watch.requestSent();
+      return inner.send(message, sendOptions).catch((error: unknown) => {
+        if (pending !== null && error instanceof LinkFault) pending.delivered = error.delivered;
+        throw error;
+      });
+    },
+    close: () => inner.close(),
+    get sessionId() {
+      return inner instanceof StreamableHTTPClientTransport ? inner.sessionId : undefined;
+    },
+    setProtocolVersion: (version) => inner.setProtocolVersion?.(version),
+    // A request is given up by closing its own stream.
+    hasPerRequestStream: kind === 'streamable',
+  };
+  let link: McpLink | null = null;
+  const end = async (how: 'gently' | 'at-once'): Promise<void> => {
+    dead ??= new LinkFault('aborted', 'the connection was closed', { delivered: true });
+    watch.stop();
+    if (how === 'gently' && inner instanceof StreamableHTTPClientTransport) await sayGoodbye(inner, io);
+    await inner.close();
+    for (const wait of waits) clearTimeout(wait);
+  };
+  link = await linkOver(
+    server,
+    { transport, kind, requests, dead: () => dead ?? watch.dead(), evidence: () => ({}), end },
+    io,
+    kind === 'sse' ? ['initialize'] : greetingsOf(target),
+  );
+  return link;
+}
+
+function makeHttpTransport(kind: 'streamable' | 'sse', url: URL, { waits, ...options }: HttpOptions): Transport {
+  if (kind === 'sse') return new SSEClientTransport(url, options);
+  return new StreamableHTTPClientTransport(url, {
+    ...options,
+    reconnectionScheduler: (reconnect, ms) => {
+      const wait = setTimeout(() => {
+        waits.delete(wait);
+        reconnect();
+      }, ms);
+      waits.add(wait);
+    },
+  });
+}
+
+interface HttpOptions {
+  readonly requestInit: RequestInit;
+  readonly fetch: typeof fetch;
+  /** Gets the waits of streams that are to be opened again: the SDK ends only the latest of them when it is closed. */
+  readonly waits: Set<ReturnType<typeof setTimeout>>;
+}
+
+/** Notifies the server that the session is over; a server that does not answer is not waited for. */
+async function sayGoodbye(transport: StreamableHTTPClientTransport, io: LinkIo): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = io.clock.setTimeout(resolve, GOODBYE_MS);
+  await Promise.race([transport.terminateSession().catch(() => undefined), late]);
+  io.clock.clearTimeout(timer);
+}

@@ -1,0 +1,308 @@
+/** Servers of MCP 2026-07-28, which have no sessions, over real HTTP and stdio. */
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { RunEvent } from '../../src/machines/events/run-events.ts';
+import { type McpConnection, type McpServerConfig, createMcpConnection } from '../../src/mcp/index.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { agentWith, modern, toldBy } from '../support/mcp/modern.ts';
+import { type StatelessHttp, startStatelessHttp, statelessEntry } from '../support/mcp/stateless-server.ts';
+import { calls } from '../support/replies.ts';
+
+const booking = calls(['lab_book', {}, 'a']);
+
+function reachedBy(server: StatelessHttp, method: string): number {
+  return server.reached.filter((one) => one.method === method).length;
+}
+
+function connectionTo(config: McpServerConfig): McpConnection {
+  const connection = createMcpConnection('lab', config);
+  onTestFinished(() => connection.disconnect());
+  return connection;
+}
+
+describe.each(['stdio', 'HTTP'] as const)('over %s', (transport) => {
+  const config = async (): Promise<McpServerConfig> =>
+    transport === 'stdio' ? statelessEntry() : { url: (await startStatelessHttp()).url };
+
+  test('a server that refuses sessions serves an agent without one', async () => {
+    const model = scriptedModel([calls(['lab_add', { a: 1, b: 2 }, 'a'], ['lab_list', {}, 'b']), 'Done.']);
+    const { agent } = agentWith(await config(), { model });
+    const [sum, list] = await toldBy(agent);
+    expect(sum).toContain('"data":"3"');
+    expect(list).toContain('"data":{"all":[1,2]}');
+    const info = { title: 'stateless', protocolVersion: '2026-07-28', instructions: 'Be kind.' };
+    expect(agent.mcp.lab?.info).toMatchObject(info);
+    expect(agent.mcp.lab?.warnings).toEqual([]);
+  });
+
+  test('what it needs of a person is asked by elicit, and goes back with its state', async () => {
+    const model = scriptedModel([booking, 'Done.']);
+    const { agent, events } = agentWith(await config(), {
+      model,
+      elicit: ({ server, message }) => ({ action: 'accept', content: { seat: `${server}: ${message} 12A` } }),
+    });
+    expect(await toldBy(agent)).toEqual([expect.stringContaining('first: lab: Which seat? 12A')]);
+    const asked = events.filter(({ type }) => type.startsWith('question.'));
+    expect(asked).toMatchObject([
+      { type: 'question.asked', tool: 'lab_book', message: 'Which seat?' },
+      { type: 'question.answered', action: 'accept' },
+    ]);
+    expect(events.filter(({ type }) => type === 'tool.started')).toHaveLength(1);
+  });
+
+  test('a call that is given up is given up at the server', async () => {
+    const model = scriptedModel([calls(['lab_slow', {}, 'a'])]);
+    const begun = Promise.withResolvers<RunEvent>();
+    const { agent } = agentWith(await config(), {
+      model,
+      onEvent: (event: RunEvent) => event.type === 'tool.progress' && begun.resolve(event),
+    });
+    const run = agent.run('Go');
+    expect(await begun.promise).toMatchObject({ message: 'begun' });
+    void run.cancel('enough');
+    expect(await run).toMatchObject({ status: 'cancelled' });
+    // The call was taken back, and nothing else is broken.
+    expect(await agent.mcp.lab?.callTool('add', { a: 2, b: 2 })).toMatchObject({ data: '4' });
+    expect(agent.mcp.lab?.warnings).toEqual([]);
+  });
+
+  test('resources are read and followed, prompts are got, and an error of the server is its answer', async () => {
+    const connection = connectionTo(await config());
+    await connection.connect();
+    expect(await connection.readResource('note:///one')).toMatchObject([{ text: 'a note' }]);
+    expect(await connection.getPrompt('greet', { name: 'Ada' })).toMatchObject({ messages: [{ role: 'user' }] });
+    await expect(connection.readResource('note:///none')).rejects.toMatchObject({ code: 'protocol-error' });
+    const leave = await connection.subscribeResource('note:///one', () => undefined);
+    await leave();
+    expect(connection.state).toBe('READY');
+    expect(connection.warnings).toEqual([]);
+  });
+
+  test('logs come with a level that was asked for, and only from it on', async () => {
+    const logs: unknown[] = [];
+    const connection = connectionTo({ ...(await config()), logLevel: 'warning' });
+    connection.on('mcp.log', ({ level, message }) => logs.push([level, message]));
+    await connection.callTool('log');
+    await expect.poll(() => logs).toEqual([['warning', 'the disk is full']]);
+  });
+});
+
+test('each request says what it is in its headers, and nothing of a session', async () => {
+  const server = await startStatelessHttp();
+  const connection = connectionTo({ url: server.url });
+  await connection.callTool('add', { a: 1, b: 1 });
+  const [first, ...others] = server.reached;
+  expect(first).toMatchObject({ method: 'initialize' });
+  expect(others.map(({ method }) => method)).toEqual([
+    'server/discover',
+    'subscriptions/listen',
+    'tools/list',
+    'tools/call',
+  ]);
+  for (const { method, headers } of others) {
+    expect(headers.get('mcp-method')).toBe(method);
+    expect(headers.get('mcp-protocol-version')).toBe('2026-07-28');
+    expect(headers.has('mcp-session-id')).toBe(false);
+  }
+  expect(others.at(-1)?.headers.get('mcp-name')).toBe('add');
+});
+
+test('a server that supports both is met in a session, and without one where the configuration says so', async () => {
+  const server = await startStatelessHttp('stateless');
+  const usual = connectionTo({ url: server.url });
+  await usual.connect();
+  expect(usual.info?.protocolVersion).toBe('2025-11-25');
+  expect(reachedBy(server, 'server/discover')).toBe(0);
+  const chosen = connectionTo({ url: server.url, protocolVersion: '2026-07-28' });
+  await chosen.connect();
+  expect(chosen.info?.protocolVersion).toBe('2026-07-28');
+  expect(reachedBy(server, 'initialize')).toBe(1);
+});
+
+test('a server with sessions is never asked for anything newer', async () => {
+  const lab = await modern('HTTP');
+  const { agent } = agentWith(lab.config, { model: scriptedModel([calls(['lab_gallery']), 'Done.']) });
+  await agent.run('Go');
+  const methods = lab.memory().received.map(({ method }) => method);
+  expect(methods).not.toContain('server/discover');
+  expect(methods).not.toContain('subscriptions/listen');
+});
+
+test('a server that has sessions only is an error where none was wanted', async () => {
+  const lab = await modern('HTTP');
+  const connection = connectionTo({ ...lab.config, protocolVersion: '2026-07-28' });
+  expect(await connection.connect()).toBe(false);
+  expect(connection.state).toBe('FAILED');
+});
+
+test.each([
+  { protocolVersion: '2025-11-25', url: 'http://127.0.0.1:1/mcp' },
+  { protocolVersion: '2026-07-28', type: 'sse' as const, url: 'http://127.0.0.1:1/mcp' },
+])('a version that cannot be chosen is an error of the configuration: %j', (config) => {
+  const wrong = (): unknown => Reflect.apply(createMcpConnection, undefined, ['lab', config]);
+  expect(wrong).toThrow(expect.objectContaining({ code: 'mcp-config', key: 'protocolVersion' }));
+});
+
+test('without the session that was refused, a missing token is still what is missing', async () => {
+  const server = await startStatelessHttp();
+  server.refuse('server/discover', 401);
+  const connection = connectionTo({ url: server.url, protocolVersion: '2026-07-28' });
+  expect(await connection.connect()).toBe(false);
+  expect(connection.state).toBe('AUTH_REQUIRED');
+});
+
+test('a model replies to what the server wants to have from it, if that is allowed', async () => {
+  const { url } = await startStatelessHttp();
+  const model = scriptedModel([calls(['lab_poem', {}, 'a']), 'Roses.', 'Done.']);
+  const { agent } = agentWith({ url, sampling: true }, { model });
+  expect(await toldBy(agent)).toEqual([expect.stringContaining('Roses.')]);
+});
+
+test('a server that wants what was not offered gets nothing: its call is an error, and the run continues', async () => {
+  const { url } = await startStatelessHttp();
+  const wants = calls(['lab_poem', {}, 'a'], ['lab_where', {}, 'b']);
+  const { agent, events } = agentWith({ url }, { model: scriptedModel([wants, 'Roses.', 'Done.']) });
+  const told = await toldBy(agent);
+  for (const one of told) expect(one).toContain('"status":"error"');
+  expect(events.filter(({ type }) => type === 'question.asked')).toEqual([]);
+  expect(agent.mcp.lab?.state).toBe('READY');
+});
+
+test('where nobody can be asked, the question is declined', async () => {
+  const { url } = await startStatelessHttp();
+  const { agent } = agentWith({ url }, { model: scriptedModel([booking, 'Done.']) });
+  expect(await toldBy(agent)).toEqual([expect.stringMatching(/decline|elicitation/)]);
+});
+
+test('folders are told where they are given', async () => {
+  const { url } = await startStatelessHttp();
+  const { agent } = agentWith({ url, roots: ['/tmp'] }, { model: scriptedModel([calls(['lab_where']), 'Done.']) });
+  expect(await toldBy(agent)).toEqual([expect.stringContaining('file:///tmp')]);
+});
+
+test('a server that only wants to be asked again is asked again', async () => {
+  const { url } = await startStatelessHttp();
+  const { agent } = agentWith({ url }, { model: scriptedModel([calls(['lab_later']), 'Done.']) });
+  expect(await toldBy(agent)).toEqual([expect.stringContaining('after 2 rounds')]);
+});
+
+test('a server that always wants more comes to an end', async () => {
+  const server = await startStatelessHttp();
+  let asked = 0;
+  const { agent } = agentWith(
+    { url: server.url },
+    {
+      model: scriptedModel([calls(['lab_never']), 'Done.']),
+      elicit: () => {
+        asked += 1;
+        return { action: 'accept', content: { seat: '1' } };
+      },
+    },
+  );
+  expect(await toldBy(agent)).toEqual([expect.stringContaining('it asked for more 32 times')]);
+  expect(asked).toBe(8);
+  expect(reachedBy(server, 'tools/call')).toBe(32);
+});
+
+test('a run that is cancelled while a person is asked does not ask the server again', async () => {
+  const server = await startStatelessHttp();
+  const { agent } = agentWith(
+    { url: server.url },
+    {
+      model: scriptedModel([booking]),
+      elicit: () => {
+        void run.cancel('enough');
+        return new Promise<never>(() => undefined);
+      },
+    },
+  );
+  const run = agent.run('Go');
+  expect(await run).toMatchObject({ status: 'cancelled' });
+  await agent.mcp.lab?.callTool('add', { a: 1, b: 1 });
+  expect(reachedBy(server, 'tools/call')).toBe(2);
+});
+
+test.each([
+  ['Graz', 'Graz'],
+  ['Köln', '=?base64?S8O2bG4=?='],
+  [' x ', '=?base64?IHgg?='],
+])('an argument that the server wants in a header is there too: %s', async (name, header) => {
+  const server = await startStatelessHttp();
+  const connection = connectionTo({ url: server.url });
+  expect(await connection.callTool('region', { place: { name } })).toMatchObject({ data: `in ${name}` });
+  expect(server.reached.at(-1)?.headers.get('mcp-param-region')).toBe(header);
+  expect(await connection.callTool('region', {})).toMatchObject({ data: 'in no place' });
+  expect(server.reached.at(-1)?.headers.has('mcp-param-region')).toBe(false);
+});
+
+test('a header that was renamed meanwhile costs one refused call, and one that is not allowed its tool', async () => {
+  const server = await startStatelessHttp();
+  const connection = connectionTo({ url: server.url });
+  await connection.connect();
+  server.header = 'Place';
+  expect(await connection.callTool('region', { place: { name: 'Graz' } })).toMatchObject({ data: 'in Graz' });
+  expect(server.reached.at(-1)?.headers.get('mcp-param-place')).toBe('Graz');
+  server.header = 'not a token';
+  const tools = await connection.listTools({ refresh: true });
+  expect(tools.map(({ name }) => name)).not.toContain('region');
+  expect(tools.map(({ name }) => name)).toContain('add');
+  expect(connection.warnings).toMatchObject([{ kind: 'bad-tool' }]);
+});
+
+describe('changes', () => {
+  test('of lists and of followed resources are heard while the server is connected, others are not', async () => {
+    const server = await startStatelessHttp();
+    const connection = connectionTo({ url: server.url });
+    await connection.connect();
+    const heard: string[] = [];
+    connection.on('mcp.list', ({ list }) => heard.push(list));
+    const leave = await connection.subscribeResource('note:///one', ({ uri }) => heard.push(uri));
+    server.notify.resourceUpdated('note:///two');
+    server.notify.resourceUpdated('note:///one');
+    server.notify.resourcesChanged();
+    const listed = reachedBy(server, 'tools/list');
+    server.notify.toolsChanged();
+    await vi.waitUntil(() => reachedBy(server, 'tools/list') > listed);
+    await expect.poll(() => heard).toEqual(['note:///one', 'resources']);
+    await leave();
+    server.notify.resourceUpdated('note:///one');
+    server.notify.resourcesChanged();
+    await expect.poll(() => heard).toEqual(['note:///one', 'resources', 'resources']);
+  });
+
+  test('are heard again after the stream broke, and may have happened meanwhile', async () => {
+    const server = await startStatelessHttp();
+    const connection = connectionTo({ url: server.url });
+    await connection.connect();
+    const heard: unknown[] = [];
+    await connection.subscribeResource('note:///one', ({ uri }) => heard.push(uri));
+    const [listed, listened] = [reachedBy(server, 'tools/list'), reachedBy(server, 'subscriptions/listen')];
+    server.breakStreams();
+    await vi.waitUntil(() => reachedBy(server, 'subscriptions/listen') > listened, { timeout: 5000 });
+    await vi.waitUntil(() => reachedBy(server, 'tools/list') > listed, { timeout: 5000 });
+    await expect.poll(() => heard).toEqual(['note:///one']);
+    expect(connection.state).toBe('READY');
+  });
+
+  test('are not asked for again where the server does not report them', async () => {
+    const server = await startStatelessHttp();
+    server.refuse('subscriptions/listen', 404);
+    const connection = connectionTo({ url: server.url });
+    await connection.connect();
+    await expect(connection.subscribeResource('note:///one', () => undefined)).rejects.toMatchObject({
+      message: expect.stringContaining('404'),
+    });
+    expect(await connection.callTool('add', { a: 1, b: 1 })).toMatchObject({ data: '2' });
+    expect(connection.warnings).toMatchObject([{ kind: 'unexpected', message: expect.stringContaining('its lists') }]);
+    expect(reachedBy(server, 'subscriptions/listen')).toBe(2);
+  });
+});
+
+test('a stream that only waits for changes is no work: nobody asks whether the server lives', async () => {
+  const server = await startStatelessHttp();
+  const connection = connectionTo({ url: server.url });
+  await connection.connect();
+  await new Promise((resolve) => setTimeout(resolve, 2500));
+  expect(reachedBy(server, 'server/discover')).toBe(1);
+  void connection.callTool('slow');
+  await vi.waitUntil(() => reachedBy(server, 'server/discover') > 1, { timeout: 5000 });
+});
