@@ -4,6 +4,7 @@ import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { type McpConnection, type McpServerConfig, createMcpConnection } from '../../src/mcp/index.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { agentWith, modern, toldBy } from '../support/mcp/modern.ts';
+import { askingEntry } from '../support/mcp/hostile-entry.ts';
 import { type StatelessHttp, startStatelessHttp, statelessEntry } from '../support/mcp/stateless-server.ts';
 import { calls } from '../support/replies.ts';
 
@@ -11,6 +12,13 @@ const booking = calls(['lab_book', {}, 'a']);
 
 function reachedBy(server: StatelessHttp, method: string): number {
   return server.reached.filter((one) => one.method === method).length;
+}
+
+/** What is odd about the server, from now on. */
+function oddOf(connection: Pick<McpConnection, 'on'> | undefined): unknown[] {
+  const odd: unknown[] = [];
+  connection?.on('mcp.warning', ({ kind, message }) => odd.push(`${kind}: ${message}`));
+  return odd;
 }
 
 function connectionTo(config: McpServerConfig): McpConnection {
@@ -26,12 +34,13 @@ describe.each(['stdio', 'HTTP'] as const)('over %s', (transport) => {
   test('a server that refuses sessions serves an agent without one', async () => {
     const model = scriptedModel([calls(['lab_add', { a: 1, b: 2 }, 'a'], ['lab_list', {}, 'b']), 'Done.']);
     const { agent } = agentWith(await config(), { model });
+    const odd = oddOf(agent.mcp.lab);
     const [sum, list] = await toldBy(agent);
     expect(sum).toContain('"data":"3"');
     expect(list).toContain('"data":{"all":[1,2]}');
     const info = { title: 'stateless', protocolVersion: '2026-07-28', instructions: 'Be kind.' };
     expect(agent.mcp.lab?.info).toMatchObject(info);
-    expect(agent.mcp.lab?.warnings).toEqual([]);
+    expect(odd).toEqual([]);
   });
 
   test('what it needs of a person is asked by elicit, and goes back with its state', async () => {
@@ -56,17 +65,19 @@ describe.each(['stdio', 'HTTP'] as const)('over %s', (transport) => {
       model,
       onEvent: (event: RunEvent) => event.type === 'tool.progress' && begun.resolve(event),
     });
+    const odd = oddOf(agent.mcp.lab);
     const run = agent.run('Go');
     expect(await begun.promise).toMatchObject({ message: 'begun' });
     void run.cancel('enough');
     expect(await run).toMatchObject({ status: 'cancelled' });
     // The call was taken back, and nothing else is broken.
     expect(await agent.mcp.lab?.callTool('add', { a: 2, b: 2 })).toMatchObject({ data: '4' });
-    expect(agent.mcp.lab?.warnings).toEqual([]);
+    expect(odd).toEqual([]);
   });
 
   test('resources are read and followed, prompts are got, and an error of the server is its answer', async () => {
     const connection = connectionTo(await config());
+    const odd = oddOf(connection);
     await connection.connect();
     expect(await connection.readResource('note:///one')).toMatchObject([{ text: 'a note' }]);
     expect(await connection.getPrompt('greet', { name: 'Ada' })).toMatchObject({ messages: [{ role: 'user' }] });
@@ -74,16 +85,32 @@ describe.each(['stdio', 'HTTP'] as const)('over %s', (transport) => {
     const leave = await connection.subscribeResource('note:///one', () => undefined);
     await leave();
     expect(connection.state).toBe('READY');
-    expect(connection.warnings).toEqual([]);
+    expect(odd).toEqual([]);
   });
 
   test('logs come with a level that was asked for, and only from it on', async () => {
     const logs: unknown[] = [];
     const connection = connectionTo({ ...(await config()), logLevel: 'warning' });
     connection.on('mcp.log', ({ level, message }) => logs.push([level, message]));
+    await connection.connect();
     await connection.callTool('log');
     await expect.poll(() => logs).toEqual([['warning', 'the disk is full']]);
   });
+});
+
+test('a program that dies in a call is started again, and so is the call', async () => {
+  const model = scriptedModel([calls(['lab_die', {}, 'a']), 'Done.']);
+  const { agent } = agentWith(statelessEntry(), { model });
+  expect(await toldBy(agent)).toEqual([expect.stringContaining('still here')]);
+});
+
+test('a stream that breaks in a call costs the call its connection, not its result', async () => {
+  const server = await startStatelessHttp();
+  const connection = connectionTo({ url: server.url });
+  await connection.connect();
+  const call = connection.callTool('once', {}, { onProgress: () => server.breakStreams() });
+  expect(await call).toMatchObject({ data: 'the second time' });
+  expect(reachedBy(server, 'tools/call')).toBe(2);
 });
 
 test('each request says what it is in its headers, and nothing of a session', async () => {
@@ -106,17 +133,51 @@ test('each request says what it is in its headers, and nothing of a session', as
   expect(others.at(-1)?.headers.get('mcp-name')).toBe('add');
 });
 
-test('a server that supports both is met in a session, and without one where the configuration says so', async () => {
+test('a server that supports both, but opens no session, can ask a person', async () => {
   const server = await startStatelessHttp('stateless');
-  const usual = connectionTo({ url: server.url });
-  await usual.connect();
-  expect(usual.info?.protocolVersion).toBe('2025-11-25');
-  expect(reachedBy(server, 'server/discover')).toBe(0);
-  const chosen = connectionTo({ url: server.url, protocolVersion: '2026-07-28' });
-  await chosen.connect();
-  expect(chosen.info?.protocolVersion).toBe('2026-07-28');
+  const { agent } = agentWith(
+    { url: server.url },
+    {
+      model: scriptedModel([booking, 'Done.']),
+      elicit: () => ({ action: 'accept', content: { seat: '12A' } }),
+    },
+  );
+  expect(await toldBy(agent)).toEqual([expect.stringContaining('first: 12A')]);
+  expect(agent.mcp.lab?.info?.protocolVersion).toBe('2026-07-28');
   expect(reachedBy(server, 'initialize')).toBe(1);
 });
+
+test('a program that supports both has a session, and none where the configuration says so', async () => {
+  const usual = connectionTo(statelessEntry('serve'));
+  const chosen = connectionTo(statelessEntry('serve', { protocolVersion: '2026-07-28' }));
+  await Promise.all([usual.connect(), chosen.connect()]);
+  expect(usual.info?.protocolVersion).toBe('2025-11-25');
+  expect(chosen.info?.protocolVersion).toBe('2026-07-28');
+});
+
+test('where no session is wanted, none is asked for', async () => {
+  const server = await startStatelessHttp('stateless');
+  const connection = connectionTo({ url: server.url, protocolVersion: '2026-07-28' });
+  expect(await connection.callTool('add', { a: 1, b: 1 })).toMatchObject({ data: '2' });
+  expect(reachedBy(server, 'initialize')).toBe(0);
+});
+
+test.each([404, 500, 'silence'] as const)(
+  'a server that opens no session and knows nothing newer is used as it is: %s',
+  async (answer) => {
+    const server = await startStatelessHttp('stateless');
+    server.refuse('server/discover', answer);
+    const connection = connectionTo({ url: server.url });
+    const odd = oddOf(connection);
+    const states: string[] = [];
+    connection.on('mcp.changed', ({ state }) => states.push(state));
+    expect(await connection.callTool('add', { a: 1, b: 1 })).toMatchObject({ data: '2' });
+    expect(connection.info?.protocolVersion).toBe('2025-11-25');
+    expect(reachedBy(server, 'server/discover')).toBe(1);
+    expect(states).toEqual(['CONNECTING', 'DISCOVERING', 'READY']);
+    expect(odd).toEqual([]);
+  },
+);
 
 test('a server with sessions is never asked for anything newer', async () => {
   const lab = await modern('HTTP');
@@ -128,9 +189,12 @@ test('a server with sessions is never asked for anything newer', async () => {
 });
 
 test('a server that has sessions only is an error where none was wanted', async () => {
-  const lab = await modern('HTTP');
-  const connection = connectionTo({ ...lab.config, protocolVersion: '2026-07-28' });
+  const connection = connectionTo(askingEntry({ protocolVersion: '2026-07-28' }));
   expect(await connection.connect()).toBe(false);
+  expect(connection.error).toMatchObject({
+    code: 'protocol-error',
+    message: expect.stringContaining('it did not answer `server/discover` as an MCP server does'),
+  });
   expect(connection.state).toBe('FAILED');
 });
 
@@ -237,6 +301,7 @@ test.each([
 test('a header that was renamed meanwhile costs one refused call, and one that is not allowed its tool', async () => {
   const server = await startStatelessHttp();
   const connection = connectionTo({ url: server.url });
+  const odd = oddOf(connection);
   await connection.connect();
   server.header = 'Place';
   expect(await connection.callTool('region', { place: { name: 'Graz' } })).toMatchObject({ data: 'in Graz' });
@@ -245,7 +310,7 @@ test('a header that was renamed meanwhile costs one refused call, and one that i
   const tools = await connection.listTools({ refresh: true });
   expect(tools.map(({ name }) => name)).not.toContain('region');
   expect(tools.map(({ name }) => name)).toContain('add');
-  expect(connection.warnings).toMatchObject([{ kind: 'bad-tool' }]);
+  expect(odd).toEqual([expect.stringContaining("bad-tool: its tool 'region' was left out")]);
 });
 
 describe('changes', () => {
@@ -287,12 +352,13 @@ describe('changes', () => {
     const server = await startStatelessHttp();
     server.refuse('subscriptions/listen', 404);
     const connection = connectionTo({ url: server.url });
+    const odd = oddOf(connection);
     await connection.connect();
     await expect(connection.subscribeResource('note:///one', () => undefined)).rejects.toMatchObject({
       message: expect.stringContaining('404'),
     });
     expect(await connection.callTool('add', { a: 1, b: 1 })).toMatchObject({ data: '2' });
-    expect(connection.warnings).toMatchObject([{ kind: 'unexpected', message: expect.stringContaining('its lists') }]);
+    expect(odd).toEqual([expect.stringMatching(/^unexpected: it does not report changes of its lists: .*HTTP 404/)]);
     expect(reachedBy(server, 'subscriptions/listen')).toBe(2);
   });
 });

@@ -1,39 +1,73 @@
 /** Owns: how a server is reached: over stdio, Streamable HTTP or SSE. Does not own: when to connect or retry. */
 import { SSEClientTransport, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client';
-import type { McpTarget } from '../config/config.ts';
+import { type McpTarget, STATELESS_VERSION } from '../config/config.ts';
 import { createHttpWatch } from '../http/http-watch.ts';
 import { openStdioWire } from '../stdio/stdio-wire.ts';
 import { LinkFault } from '../wire/faults.ts';
-import type { Dial, LinkIo, McpLink } from '../wire/link.ts';
+import { type Dial, type LinkIo, type McpLink, limitTime } from '../wire/link.ts';
 import { PendingRequests, isRefusal } from '../wire/pending-requests.ts';
-import { type Greeting, linkOver } from './sdk-link.ts';
+import { DISCOVERY_MS, type Greeting, linkOver } from './sdk-link.ts';
 
 /** Connects to a server with the official SDK: stdio, Streamable HTTP, or SSE if the server supports only that. */
 export const dialWithSdk: Dial = async (server, target, io) => {
-  if (target.kind === 'stdio') return linkOver(server, openStdioWire(target, io), io, greetingsOf(target));
-  if (target.transport === 'sse') return dialHttp(server, target, io, 'sse');
+  const greetings: readonly Greeting[] =
+    target.protocolVersion === undefined ? ['initialize', 'server/discover'] : ['server/discover'];
+  if (target.kind === 'stdio') return linkOver(server, openStdioWire(target, io), io, greetings);
+  const dial = { server, target };
+  if (target.transport === 'sse') return (await dialHttp(dial, io, 'sse', ['initialize'])).link;
   try {
-    return await dialHttp(server, target, io, 'streamable');
+    const { link, hasSession } = await dialHttp(dial, io, 'streamable', greetings);
+    const isSettled = hasSession || link.info.protocolVersion === STATELESS_VERSION;
+    return isSettled ? link : await withoutSession(dial, io, link);
   } catch (fault) {
     if (target.transport !== 'auto' || target.protocolVersion !== undefined || !isRefusal(fault)) throw fault;
     // The specification's own test for an older server: it refuses the POST with 4xx.
-    return dialHttp(server, target, io, 'sse').catch(() => Promise.reject(fault));
+    return dialHttp(dial, io, 'sse', ['initialize']).then(
+      ({ link }) => link,
+      () => Promise.reject(fault),
+    );
   }
 };
 
-/** What nearly all servers support comes first: those that support both lose nothing but the questions of a stateless server. */
-function greetingsOf({ protocolVersion }: McpTarget): readonly Greeting[] {
-  return protocolVersion === undefined ? ['initialize', 'server/discover'] : ['server/discover'];
+/**
+ * A server that opened no session may support the version of the protocol that has none: in an older one it cannot ask
+ * anything, and reports no changes. The link that there is stays where the server does not support it.
+ */
+async function withoutSession(dial: HttpDial, io: LinkIo, link: McpLink): Promise<McpLink> {
+  const { onDown, onDoubt, onWarning } = io;
+  let isUsed = false;
+  const limit = limitTime(io.clock, DISCOVERY_MS, io.signal);
+  const quiet: LinkIo = {
+    ...io,
+    signal: limit.signal,
+    onDown: (fault) => isUsed && onDown(fault),
+    onDoubt: (reason) => isUsed && onDoubt(reason),
+    onWarning: (warning) => isUsed && onWarning(warning),
+  };
+  try {
+    const { link: better } = await dialHttp(dial, quiet, 'streamable', ['server/discover']);
+    isUsed = true;
+    await link.close('at-once');
+    return better;
+  } catch {
+    return link;
+  } finally {
+    limit.release();
+  }
 }
 
+interface HttpDial {
+  readonly server: string;
+  readonly target: McpTarget & { readonly kind: 'http' };
+}
 const GOODBYE_MS = 1000;
 
 async function dialHttp(
-  server: string,
-  target: McpTarget & { readonly kind: 'http' },
+  { server, target }: HttpDial,
   io: LinkIo,
   kind: 'streamable' | 'sse',
-): Promise<McpLink> {
+  greetings: readonly Greeting[],
+): Promise<{ readonly link: McpLink; readonly hasSession: boolean }> {
   const requests = new PendingRequests(io.clock);
   const watch = createHttpWatch({
     requests,
@@ -83,13 +117,9 @@ async function dialHttp(
     await inner.close();
     for (const wait of waits) clearTimeout(wait);
   };
-  link = await linkOver(
-    server,
-    { transport, kind, requests, dead: () => dead ?? watch.dead(), evidence: () => ({}), end },
-    io,
-    kind === 'sse' ? ['initialize'] : greetingsOf(target),
-  );
-  return link;
+  const wire = { transport, kind, requests, dead: () => dead ?? watch.dead(), evidence: () => ({}), end };
+  link = await linkOver(server, wire, io, greetings);
+  return { link, hasSession: transport.sessionId !== undefined };
 }
 
 function makeHttpTransport(kind: 'streamable' | 'sse', url: URL, { waits, ...options }: HttpOptions): Transport {

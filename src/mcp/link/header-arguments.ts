@@ -43,8 +43,8 @@ export function headersFor(marked: readonly HeaderArgument[], args: JsonObject):
   return Object.fromEntries(
     marked.flatMap(({ path, header }) => {
       const value = path.reduce<Json | undefined>((at, key) => (isJsonObject(at) ? at[key] : undefined), args);
-      const isPlain = typeof value === 'string' || typeof value === 'boolean' || Number.isSafeInteger(value);
-      return isPlain ? [[`Mcp-Param-${header}`, encoded(String(value))]] : [];
+      if (typeof value !== 'string' && typeof value !== 'boolean' && !Number.isSafeInteger(value)) return [];
+      return [[`Mcp-Param-${header}`, encoded(typeof value === 'string' ? value : JSON.stringify(value))]];
     }),
   );
 }

@@ -61,7 +61,9 @@ export class Listening {
     } catch (error) {
       this.#uris.delete(uri);
       const why = error instanceof Error ? error.message : String(error);
-      throw error instanceof LinkFault ? error : new LinkFault('answer', why, { delivered: true, cause: error });
+      throw error instanceof LinkFault && !isRefusal(error)
+        ? error
+        : new LinkFault('answer', why, { delivered: true, cause: error });
     }
     this.#uris.delete(uri);
     throw new LinkFault('answer', 'it does not report changes of this resource', { delivered: true });

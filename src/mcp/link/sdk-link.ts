@@ -13,7 +13,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 import { z } from 'zod';
-import type { LinkIo, McpLink, McpList, McpServerInfo } from '../wire/link.ts';
+import { type LinkIo, type McpLink, type McpList, type McpServerInfo, limitTime } from '../wire/link.ts';
 import { type Wire, faultOf, isRefusal, notOurProtocol, withEvidence } from '../wire/pending-requests.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import { LinkFault, pastLimit } from '../wire/faults.ts';
@@ -26,6 +26,8 @@ import { STATELESS_VERSION } from '../config/config.ts';
 /** The first request to a server: until MCP 2025-11-25 it opens a session, from 2026-07-28 on there is none. */
 export type Greeting = 'initialize' | 'server/discover';
 
+/** How long a server that has answered may take to say whether it supports a newer version, too. */
+export const DISCOVERY_MS = 2500;
 const ANSWER = z.custom<JsonObject>(isJsonObject);
 /** The SDK insists on its own timer; ours decide. */
 const NO_TIMEOUT = 2 ** 31 - 1;
@@ -51,7 +53,7 @@ export async function linkOver(
     return answerRequest(request, { server, answers, signal, onWarning });
   };
   const make = (greeting: Greeting): Client => makeClient(greeting, { io, answer, isClosed: () => closed });
-  const [client, greeting] = await greet(make, wire, { signal: io.signal, greetings }).catch(async (error: unknown) => {
+  const [client, greeting] = await greet(make, wire, { io, greetings }).catch(async (error: unknown) => {
     await wire.end('at-once');
     // The SDK drops its request, whose timer would keep the process alive.
     wire.transport.onclose?.();
@@ -132,7 +134,7 @@ function methodsOver(
 async function greet(
   make: (greeting: Greeting) => Client,
   wire: Wire<Transport>,
-  { greetings, signal }: { readonly greetings: readonly Greeting[]; readonly signal: AbortSignal },
+  { greetings, io: { clock, signal } }: { readonly greetings: readonly Greeting[]; readonly io: LinkIo },
 ): Promise<readonly [Client, Greeting]> {
   const [first = 'initialize', second] = greetings;
   const client = make(first);
@@ -148,7 +150,10 @@ async function greet(
     delete transport.onerror;
     delete transport.onclose;
     const other = make(second);
-    await handshake(other, wire, { greeting: second, signal }).catch(() => Promise.reject(fault));
+    const limit = limitTime(clock, DISCOVERY_MS, signal);
+    await handshake(other, wire, { greeting: second, signal: limit.signal })
+      .catch(() => Promise.reject(fault))
+      .finally(limit.release);
     return [other, second];
   }
 }

@@ -97,7 +97,7 @@ export class StatelessRequests {
   }
 
   async #request(method: string, params: JsonObject, io: RequestIo): Promise<Json> {
-    const uri = String(params.uri);
+    const uri = typeof params.uri === 'string' ? params.uri : '';
     switch (method) {
       case 'logging/setLevel':
         this.#level = params.level;

@@ -11,12 +11,15 @@ import {
   inputRequired,
 } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { McpServerSettings, McpStdioConfig } from '../../../src/mcp/config/config.ts';
 import { type JsonObject, isJsonObject } from '../../../src/json/json.ts';
 import { COMPILED } from './hostile-entry.ts';
 import { onTestFinished } from '../beside.ts';
+import { testFolder } from '../test-folder.ts';
 
 const text = (value: string) => ({ content: [{ type: 'text' as const, text: value }] });
 const seat = {
@@ -32,6 +35,10 @@ interface Told {
   readonly givenUp: string[];
   /** The header that the tool `region` wants its argument in. */
   header: string;
+  /** How often the tool `once` has begun. */
+  begun: number;
+  /** A file that says that the tool `die` has ended the program once. */
+  readonly mark: string;
 }
 
 function makeServer(told: Told): McpServer {
@@ -85,13 +92,26 @@ function makeServer(told: Told): McpServer {
     await promise;
     return text('never told');
   });
+  server.registerTool('once', { inputSchema: nothing }, async (_args, { mcpReq }) => {
+    told.begun += 1;
+    if (told.begun > 1) return text('the second time');
+    const progressToken = mcpReq._meta?.progressToken ?? 0;
+    await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress: 1 } });
+    await new Promise<never>(() => undefined);
+    return text('never told');
+  });
+  server.registerTool('die', { inputSchema: nothing }, () => {
+    if (told.mark === '' || existsSync(told.mark)) return text('still here');
+    writeFileSync(told.mark, '');
+    return process.exit(1);
+  });
   server.registerTool('log', { inputSchema: nothing }, async (_args, { mcpReq }) => {
     await mcpReq.log('warning', 'the disk is full');
     await mcpReq.log('info', 'all is well');
     return text('logged');
   });
-  const name = { type: 'string' as const, 'x-mcp-header': told.header };
-  const schema = { type: 'object' as const, properties: { place: { type: 'object' as const, properties: { name } } } };
+  const marked = { name: { type: 'string' as const, 'x-mcp-header': told.header } };
+  const schema = { type: 'object' as const, properties: { place: { type: 'object' as const, properties: marked } } };
   server.registerTool('region', { inputSchema: fromJsonSchema<{ place?: { name?: string } }>(schema) }, ({ place }) =>
     text(`in ${place?.name ?? 'no place'}`),
   );
@@ -120,23 +140,24 @@ export interface StatelessHttp extends Told {
   readonly notify: ReturnType<typeof createMcpHandler>['notify'];
   /** Ends all streams; with the same port, it answers again at once. */
   breakStreams(): void;
-  /** Refuses such requests from now on, with this status. */
-  refuse(method: string, status: number): void;
+  /** Refuses such requests from now on, with this status, or never answers them. */
+  refuse(method: string, how: number | 'silence'): void;
 }
 
 /** Starts the server on a free port, until the test ends. `legacy`: what becomes of clients that open a session. */
 export async function startStatelessHttp(legacy: 'reject' | 'stateless' = 'reject'): Promise<StatelessHttp> {
-  const told: Told = { givenUp: [], header: 'Region' };
+  const told: Told = { givenUp: [], header: 'Region', begun: 0, mark: '' };
   const reached: Reached[] = [];
-  const refused = new Map<string, number>();
+  const refused = new Map<string, number | 'silence'>();
   const handler = createMcpHandler(() => makeServer(told), { legacy });
   const fetch = async (request: Request): Promise<Response> => {
     const message: unknown = request.method === 'POST' ? await request.clone().json() : {};
     const { method = request.method, params = {} } = isJsonObject(message) ? message : {};
     const headers = new Headers(request.headers);
     if (typeof method === 'string' && isJsonObject(params)) reached.push({ method, params, headers });
-    const status = refused.get(String(method));
-    return status === undefined ? handler.fetch(request) : new Response('no', { status });
+    const how = refused.get(String(method));
+    if (how === 'silence') return new Promise<never>(() => undefined);
+    return how === undefined ? handler.fetch(request) : new Response('no', { status: how });
   };
   const server = await new Promise<ServerType>((resolve) => {
     const started = serve({ fetch, port: 0, hostname: '127.0.0.1' }, () => resolve(started));
@@ -153,7 +174,7 @@ export async function startStatelessHttp(legacy: 'reject' | 'stateless' = 'rejec
     reached,
     notify: handler.notify,
     breakStreams: closeAll,
-    refuse: (method: string, status: number) => void refused.set(method, status),
+    refuse: (method: string, how: number | 'silence') => void refused.set(method, how),
   });
 }
 
@@ -162,10 +183,16 @@ export function statelessEntry(
   legacy: 'reject' | 'serve' = 'reject',
   settings: McpServerSettings = {},
 ): McpStdioConfig {
-  return { command: process.execPath, args: [fileURLToPath(import.meta.url), legacy], env: COMPILED, ...settings };
+  const mark = join(testFolder(), 'died');
+  return {
+    command: process.execPath,
+    args: [fileURLToPath(import.meta.url), legacy, mark],
+    env: COMPILED,
+    ...settings,
+  };
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url))
-  serveStdio(() => makeServer({ givenUp: [], header: 'Region' }), {
+  serveStdio(() => makeServer({ givenUp: [], header: 'Region', begun: 0, mark: process.argv[3] ?? '' }), {
     legacy: process.argv[2] === 'serve' ? 'serve' : 'reject',
   });
