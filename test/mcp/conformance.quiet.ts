@@ -26,6 +26,11 @@ describe.skipIf(suite === null)(`the official conformance suite${why}`, () => {
       ['string', 'integer', 'number', 'enum', 'boolean'].map((type) => `client-elicitation-sep1034-${type}-default`),
     ],
     ['sse-retry', ['client-sse-graceful-reconnect', 'client-sse-retry-timing', 'client-sse-last-event-id']],
+    ['request-metadata', ['sep-2575-client-populates-meta', 'sep-2575-http-client-sends-version-header']],
+    ['http-standard-headers', ['sep-2243-client-includes-standard-headers']],
+    ['http-custom-headers', ['sep-2243-client-mirrors-designated-params', 'sep-2243-client-base64-unsafe']],
+    ['http-invalid-tool-headers', ['sep-2243-client-reject-invalid-tool']],
+    ['sep-2322-client-request-state', ['sep-2322-client-request-state-echoed', 'sep-2322-client-no-state-omitted']],
   ])('finds no fault with the scenario %s', { timeout: 60_000, retry: 2 }, async (scenario, expected) => {
     const { checks } = await play(scenario);
     // A slow machine may be late for a stream, which the suite calls a warning.
@@ -56,10 +61,13 @@ describe.skipIf(suite === null)(`its scenarios of authorization${why}`, () => {
     ['2025-03-26-oauth-endpoint-fallback', ['authorization-request', 'token-request', 'client-registration']],
     ['offline-access-scope', [...BY_PERSON, 'sep-2207-offline-access-requested']],
     ['offline-access-not-supported', BY_PERSON],
+    ['iss-supported', BY_PERSON],
+    ['iss-not-advertised', BY_PERSON],
+    ['authorization-server-migration', BY_PERSON],
     ['client-credentials-jwt', ['client-credentials-jwt-verified', 'token-request', 'valid-bearer-token']],
     ['client-credentials-basic', ['token-request', 'valid-bearer-token']],
     [
-      'cross-app-access-complete-flow',
+      'enterprise-managed-authorization',
       ['complete-flow-token-exchange', 'complete-flow-jwt-bearer', 'valid-bearer-token'],
     ],
   ])('gets a token and uses it in auth/%s', { timeout: 60_000, retry: 2 }, async (scenario, expected) => {
@@ -78,6 +86,19 @@ describe.skipIf(suite === null)(`its scenarios of authorization${why}`, () => {
     expect(checks.map(({ id }) => id)).not.toContain('client-registration');
     expect(told).toContain('auth-failed');
     expect(told).toContain('https://evil.example.com/mcp, which is another resource');
+  });
+
+  test.each([
+    'iss-supported-missing',
+    'iss-wrong-issuer',
+    'iss-unexpected',
+    'iss-normalized',
+    'metadata-issuer-mismatch',
+  ])('uses no code of an answer whose issuer is not the one: %s', async (scenario) => {
+    const { checks, told } = await play(`auth/${scenario}`);
+    expect(checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING')).toEqual([]);
+    expect(checks.map(({ id }) => id)).not.toContain('token-request');
+    expect(told).toContain('not connected');
   });
 
   test('gives up asking for a scope that is never enough, after it was asked for once by name', async () => {

@@ -164,6 +164,15 @@ describe('the redirect', () => {
     expect(place.auth.count('POST /token authorization_code')).toBe(0);
   });
 
+  test('whose issuer differs in a slash alone is not that of the issuer', async () => {
+    const place = await guarded({});
+    place.auth.wrong.iss = `${place.auth.url}/`;
+    const connection = desk(place);
+    await connection.connect();
+    expect((await fetch(await agree(connection.pendingLogin?.url ?? ''))).status).toBe(400);
+    expect(place.auth.count('POST /token authorization_code')).toBe(0);
+  });
+
   test('of the right issuer is taken', async () => {
     const place = await guarded({ promisesIss: true });
     place.auth.wrong.iss = place.auth.url;

@@ -32,12 +32,14 @@ describe.each(['stdio', 'HTTP'] as const)('over %s', (transport) => {
     transport === 'stdio' ? statelessEntry() : { url: (await startStatelessHttp()).url };
 
   test('a server that refuses sessions serves an agent without one', async () => {
-    const model = scriptedModel([calls(['lab_add', { a: 1, b: 2 }, 'a'], ['lab_list', {}, 'b']), 'Done.']);
+    const wants = calls(['lab_add', { a: 1, b: 2 }, 'a'], ['lab_list', {}, 'b'], ['lab_bare', {}, 'c']);
+    const model = scriptedModel([wants, 'Done.']);
     const { agent } = agentWith(await config(), { model });
     const odd = oddOf(agent.mcp.lab);
-    const [sum, list] = await toldBy(agent);
+    const [sum, list, bare] = await toldBy(agent);
     expect(sum).toContain('"data":"3"');
     expect(list).toContain('"data":{"all":[1,2]}');
+    expect(bare).toContain('"status":"success","data":[1,2]');
     const info = { title: 'stateless', protocolVersion: '2026-07-28', instructions: 'Be kind.' };
     expect(agent.mcp.lab?.info).toMatchObject(info);
     expect(odd).toEqual([]);
@@ -111,6 +113,17 @@ test('a stream that breaks in a call costs the call its connection, not its resu
   const call = connection.callTool('once', {}, { onProgress: () => server.breakStreams() });
   expect(await call).toMatchObject({ data: 'the second time' });
   expect(reachedBy(server, 'tools/call')).toBe(2);
+});
+
+test('a call that is given up over HTTP is given up by closing its stream', async () => {
+  const server = await startStatelessHttp();
+  const connection = connectionTo({ url: server.url });
+  await connection.connect();
+  const leave = new AbortController();
+  const call = connection.callTool('slow', {}, { signal: leave.signal, onProgress: () => leave.abort() });
+  expect(await call).toMatchObject({ code: 'cancelled' });
+  await expect.poll(() => server.givenUp).toHaveLength(1);
+  expect(reachedBy(server, 'notifications/cancelled')).toBe(0);
 });
 
 test('each request says what it is in its headers, and nothing of a session', async () => {
@@ -210,6 +223,14 @@ test('without the session that was refused, a missing token is still what is mis
   const server = await startStatelessHttp();
   server.refuse('server/discover', 401);
   const connection = connectionTo({ url: server.url, protocolVersion: '2026-07-28' });
+  expect(await connection.connect()).toBe(false);
+  expect(connection.state).toBe('AUTH_REQUIRED');
+});
+
+test('where a session was refused, a missing token is what is missing', async () => {
+  const server = await startStatelessHttp();
+  server.refuse('server/discover', 401);
+  const connection = connectionTo({ url: server.url });
   expect(await connection.connect()).toBe(false);
   expect(connection.state).toBe('AUTH_REQUIRED');
 });
@@ -348,6 +369,19 @@ describe('changes', () => {
     expect(connection.state).toBe('READY');
   });
 
+  test('that the server refuses to report, in an answer, are not asked for again either', async () => {
+    const server = await startStatelessHttp('reject', { maxSubscriptions: 0 });
+    const connection = connectionTo({ url: server.url });
+    const odd = oddOf(connection);
+    await connection.connect();
+    await expect(connection.subscribeResource('note:///one', () => undefined)).rejects.toMatchObject({
+      code: 'protocol-error',
+      message: expect.stringContaining('Subscription limit'),
+    });
+    expect(odd).toEqual([expect.stringContaining('it does not report changes of its lists: Subscription limit')]);
+    expect(reachedBy(server, 'subscriptions/listen')).toBe(2);
+  });
+
   test('are not asked for again where the server does not report them', async () => {
     const server = await startStatelessHttp();
     server.refuse('subscriptions/listen', 404);
@@ -358,6 +392,8 @@ describe('changes', () => {
       message: expect.stringContaining('404'),
     });
     expect(await connection.callTool('add', { a: 1, b: 1 })).toMatchObject({ data: '2' });
+    // Longer than the first wait before a stream is opened again.
+    await new Promise((resolve) => setTimeout(resolve, 1200));
     expect(odd).toEqual([expect.stringMatching(/^unexpected: it does not report changes of its lists: .*HTTP 404/)]);
     expect(reachedBy(server, 'subscriptions/listen')).toBe(2);
   });

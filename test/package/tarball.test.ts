@@ -20,7 +20,7 @@ beforeAll(() => {
   packed = files.map(({ path }) => path);
 });
 
-/** Pages on what is in the repository alone (its history, sources, scripts, benchmarks), for those who have not installed it yet, and for authors of stores. */
+/** Pages on what is in the repository alone (its history, sources, scripts, benchmarks, proofs), for those who have not installed it yet, and for authors of stores. */
 const OF_REPOSITORY = [
   'BENCHMARKS.md',
   'CHANGELOG.md',
@@ -31,6 +31,7 @@ const OF_REPOSITORY = [
   'docs/journal-port.md',
   'docs/machines.md',
   'docs/practice-model.md',
+  'docs/proof.md',
   'docs/recording-format.md',
   'docs/scaling.md',
   'docs/ui-from-ai-sdk.md',
@@ -53,7 +54,7 @@ test.each(shipped)('links of %s lead somewhere in the installed package', (path)
 });
 
 function isOfRepository(path: string): boolean {
-  return path.startsWith('docs/images/') || OF_REPOSITORY.includes(path);
+  return path.startsWith('docs/images/') || path.startsWith('examples/chat-app/') || OF_REPOSITORY.includes(path);
 }
 
 test('the version that the package tells is that of package.json', () => {

@@ -79,7 +79,8 @@ function readRedirect(answer: URLSearchParams, { issuer, metadata }: AuthServer)
   const iss = answer.get('iss');
   const promised =
     metadata !== null && Reflect.get(metadata, 'authorization_response_iss_parameter_supported') === true;
-  if (iss === null ? promised : !isSame(iss, issuer))
+  // RFC 9207: compared letter by letter with what the server calls itself.
+  if (iss === null ? promised : metadata === null ? !isSame(iss, issuer) : iss !== metadata.issuer)
     return new AuthFault('unsafe', `the answer to the sign-in does not come from ${issuer}`);
   const error = answer.get('error');
   if (error !== null) {

@@ -282,7 +282,6 @@ export function checkStructured(result: ToolResult, { tool, raw, outputSchema, o
 
 function brokenPromise({ structuredContent }: JsonObject, schema: JsonSchema): string | null {
   if (structuredContent === undefined) return 'it has an output schema and gave no structured content';
-  if (!isJsonObject(structuredContent)) return 'its structured content is not an object';
   const issues = issuesOf(structuredContent, schema);
   return issues.length === 0 ? null : issues.slice(0, MOST_ISSUES).map(textOf).join('; ');
 }

@@ -67,7 +67,7 @@ export function observedFetch(listener: TrafficListener, inner: typeof fetch = f
       return watched(response, requests.find(requestId), () => listener.onStreamEnd(requestId));
     refuseForeignAnswer(response);
     if (requestId === undefined || !answersInPlace) return response;
-    const wanted = (): boolean => requests.find(requestId) !== null;
+    const wanted = (): boolean => requests.wants(requestId);
     return withBody(response, await answerIn(response, { requestId, limits, wanted, onTraffic: listener.onTraffic }));
   };
 

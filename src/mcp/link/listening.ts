@@ -82,16 +82,16 @@ export class Listening {
   #renew(): Promise<McpSubscription['honoredFilter']> {
     const opened = this.#turn.then(async () => {
       const before = this.#open;
-      this.#open = await this.#listen();
+      const stream = await this.#listen();
       await before?.close();
-      return this.#open?.honoredFilter ?? {};
+      return stream?.honoredFilter ?? {};
     });
     this.#turn = opened.catch(() => undefined);
     return opened;
   }
 
   async #listen(): Promise<McpSubscription | null> {
-    if (this.#over || (this.#lists.length === 0 && this.#uris.size === 0)) return null;
+    if (this.#over || (this.#lists.length === 0 && this.#uris.size === 0)) return (this.#open = null);
     const stream = await this.#options.client.listen(
       {
         ...Object.fromEntries(this.#lists.map((list) => [`${list}ListChanged`, true])),
@@ -100,6 +100,7 @@ export class Listening {
       { timeout: CONFIRM_MS },
     );
     const since = performance.now();
+    this.#open = stream;
     void stream.closed.then((how) => {
       if (how === 'local' || this.#open !== stream || this.#over) return;
       this.#open = null;

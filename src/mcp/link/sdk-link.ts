@@ -151,11 +151,21 @@ async function greet(
     delete transport.onclose;
     const other = make(second);
     const limit = limitTime(clock, DISCOVERY_MS, signal);
-    await handshake(other, wire, { greeting: second, signal: limit.signal })
-      .catch(() => Promise.reject(fault))
-      .finally(limit.release);
-    return [other, second];
+    try {
+      await handshake(other, wire, { greeting: second, signal: limit.signal });
+      return [other, second];
+    } catch (next) {
+      throw isTelling(next) ? next : fault;
+    } finally {
+      limit.release();
+    }
   }
+}
+
+/** Whether the fault of the second greeting says more than that it was refused, too: a token is missing, or it is busy. */
+function isTelling(fault: unknown): boolean {
+  if (!(fault instanceof LinkFault)) return false;
+  return fault.kind === 'auth' || fault.kind === 'unreachable' || (fault.kind === 'refused' && !isRefusal(fault));
 }
 
 /** Whether a server understood the greeting and refused it, as one does that supports only another version. */

@@ -117,6 +117,11 @@ export class PendingRequests {
     return this.#open.get(id) ?? null;
   }
 
+  /** Whether an answer under this id is waited for. */
+  wants(id: unknown): boolean {
+    return this.#open.has(id) || isListening(id);
+  }
+
   forget(request: PendingRequest): void {
     if (this.find(request.id) !== request) return;
     this.#open.delete(request.id);
@@ -167,9 +172,14 @@ export function isPing({ method }: PendingRequest): boolean {
   return method === 'ping' || method === 'server/discover';
 }
 
+/** Whether an id is that of a stream of changes, as the SDK numbers them. */
+function isListening(id: unknown): boolean {
+  return typeof id === 'string' && id.startsWith('listen:');
+}
+
 /** Whether a request had this id; one with a late or a second answer did. */
 function isOurs(id: unknown, latest: PendingRequest | null): boolean {
-  if (typeof id === 'string' && id.startsWith('listen:')) return true;
+  if (isListening(id)) return true;
   const newest = latest?.id;
   const given = typeof id === 'string' && id.trim() !== '' ? Number(id) : id;
   return (

@@ -2,6 +2,7 @@
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { JsonObject } from '../../../src/json/json.ts';
 import {
   type McpConnection,
   type McpHttpConfig,
@@ -11,16 +12,29 @@ import {
   oauth,
 } from '../../../src/mcp/index.ts';
 
-/** The tool that each scenario wants called; `initialize` is content with a connection. */
-const CALLS: Readonly<Record<string, readonly [tool: string, args: Readonly<Record<string, number>>]>> = {
+type Call = readonly [tool: string, args: JsonObject];
+
+/** The tool that each scenario wants called; `initialize` is content with a connection, and some name their calls. */
+const CALLS: Readonly<Record<string, Call>> = {
   tools_call: ['add_numbers', { a: 5, b: 3 }],
   'elicitation-sep1034-client-defaults': ['test_client_elicitation_defaults', {}],
   'sse-retry': ['test_reconnection', {}],
 };
 
+/** Scenarios of MCP 2026-07-28 that take any other greeting for a fault. */
+const STATELESS: ReadonlySet<string> = new Set([
+  'request-metadata',
+  'http-standard-headers',
+  'http-custom-headers',
+  'http-invalid-tool-headers',
+  'sep-2322-client-request-state',
+]);
+
 const url = process.argv.at(-1) ?? '';
 const scenario = process.env['MCP_CONFORMANCE_SCENARIO'] ?? '';
-const context: Readonly<Record<string, string>> = JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}');
+const context: Readonly<Record<string, string>> & {
+  readonly toolCalls?: readonly { readonly name: string; readonly arguments: JsonObject }[];
+} = JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}');
 const isAuth = scenario.startsWith('auth/');
 const call = CALLS[scenario] ?? (isAuth ? (['test-tool', {}] as const) : undefined);
 const path = join(tmpdir(), `conformance-tokens-${process.pid}.json`);
@@ -33,7 +47,7 @@ function authOf(): McpHttpConfig['auth'] {
       return clientCredentials({ clientId, privateKey, algorithm: context['signing_algorithm'] });
     case 'auth/client-credentials-basic':
       return clientCredentials({ clientId, clientSecret });
-    case 'auth/cross-app-access-complete-flow': {
+    case 'auth/enterprise-managed-authorization': {
       const { idp_client_id = '', idp_id_token = '', idp_token_endpoint = '' } = context;
       const idp = { clientId: idp_client_id, idToken: idp_id_token, tokenEndpoint: idp_token_endpoint };
       return clientCredentials({ clientId, clientSecret, identityProvider: idp });
@@ -49,7 +63,7 @@ function authOf(): McpHttpConfig['auth'] {
 
 const server = createMcpConnection(
   'conformance',
-  { url, auth: authOf() },
+  { url, auth: authOf(), ...(STATELESS.has(scenario) ? { protocolVersion: '2026-07-28' as const } : {}) },
   // A person who agrees and fills nothing in.
   { elicit: () => Promise.resolve({ action: 'accept', content: {} }) },
 );
@@ -67,6 +81,16 @@ async function settled(connection: McpConnection): Promise<boolean> {
   return connection.isConnected();
 }
 
+/** Uses all that the server has, or what the scenario says. */
+async function useAll(connection: McpConnection): Promise<void> {
+  const tools = await connection.listTools();
+  const planned = context.toolCalls ?? tools.map(({ name }) => ({ name, arguments: {} }));
+  for (const { name, arguments: args } of planned) console.log(name, await connection.callTool(name, args));
+  for (const { uri } of await connection.listResources())
+    if (typeof uri === 'string') await connection.readResource(uri);
+  for (const { name } of await connection.listPrompts()) if (typeof name === 'string') await connection.getPrompt(name);
+}
+
 await server.connect();
 if (await settled(server)) {
   if (call !== undefined) {
@@ -75,6 +99,7 @@ if (await settled(server)) {
     // A call that asks for more scopes fails once; when they were given, it is made again.
     if (first.code === 'insufficient-scope' && (await settled(server))) console.log(await server.callTool(...call));
   }
+  if (STATELESS.has(scenario)) await useAll(server);
 } else {
   console.log('not connected:', server.error?.code, server.error?.message);
   process.exitCode = 1;

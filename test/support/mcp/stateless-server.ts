@@ -119,6 +119,10 @@ function makeServer(told: Told): McpServer {
     ...text('[1,2]'),
     structuredContent: { all: [1, 2] },
   }));
+  server.registerTool('bare', { inputSchema: nothing, outputSchema: z.array(z.number()) }, () => ({
+    ...text('[1,2]'),
+    structuredContent: [1, 2],
+  }));
   server.registerResource('one', 'note:///one', {}, () => ({ contents: [{ uri: 'note:///one', text: 'a note' }] }));
   server.registerPrompt('greet', { argsSchema: z.object({ name: z.string() }) }, ({ name }) => ({
     messages: [{ role: 'user', content: { type: 'text', text: `Hello ${name}` } }],
@@ -145,11 +149,14 @@ export interface StatelessHttp extends Told {
 }
 
 /** Starts the server on a free port, until the test ends. `legacy`: what becomes of clients that open a session. */
-export async function startStatelessHttp(legacy: 'reject' | 'stateless' = 'reject'): Promise<StatelessHttp> {
+export async function startStatelessHttp(
+  legacy: 'reject' | 'stateless' = 'reject',
+  { maxSubscriptions = 100 } = {},
+): Promise<StatelessHttp> {
   const told: Told = { givenUp: [], header: 'Region', begun: 0, mark: '' };
   const reached: Reached[] = [];
   const refused = new Map<string, number | 'silence'>();
-  const handler = createMcpHandler(() => makeServer(told), { legacy });
+  const handler = createMcpHandler(() => makeServer(told), { legacy, maxSubscriptions });
   const fetch = async (request: Request): Promise<Response> => {
     const message: unknown = request.method === 'POST' ? await request.clone().json() : {};
     const { method = request.method, params = {} } = isJsonObject(message) ? message : {};
