@@ -3,7 +3,7 @@ import type { McpConnection } from '../../mcp/connection-types.ts';
 import { DEFAULT_MCP_LIMITS } from '../../mcp/config/server-limits.ts';
 import { createMcpConnection } from '../../mcp/create-connection.ts';
 import { endsOf } from '../../mcp/wire/faults.ts';
-import { METHOD_NOT_FOUND } from '../../mcp/wire/pending-requests.ts';
+import { METHOD_NOT_FOUND } from '../../mcp/wire/faults.ts';
 import { escaped } from '../../output/console/escaped.ts';
 import { EXIT_CODE } from '../command/command.ts';
 import type { Trying, McpEntry, UsableEntry, WrongEntry } from './mcp-servers.ts';

@@ -7,8 +7,7 @@ import type { CallQueue } from './call-queue.ts';
 import type { McpLimits } from '../config/server-limits.ts';
 import { optionsOf } from '../../json/known-options.ts';
 import type { Effects } from '../../tools/spec.ts';
-import { LinkFault, pastLimit, toMcpError } from '../wire/faults.ts';
-import { METHOD_NOT_FOUND } from '../wire/pending-requests.ts';
+import { LinkFault, METHOD_NOT_FOUND, pastLimit, toMcpError } from '../wire/faults.ts';
 
 /** How one call is made. */
 export interface McpCallOptions {

@@ -3,9 +3,9 @@ import { SSEClientTransport, StreamableHTTPClientTransport, type Transport } fro
 import { type McpTarget, STATELESS_VERSION } from '../config/config.ts';
 import { createHttpWatch } from '../http/http-watch.ts';
 import { openStdioWire } from '../stdio/stdio-wire.ts';
-import { LinkFault } from '../wire/faults.ts';
+import { LinkFault, isRefusal } from '../wire/faults.ts';
 import { type Dial, type LinkIo, type McpLink, limitTime } from '../wire/link.ts';
-import { PendingRequests, isRefusal } from '../wire/pending-requests.ts';
+import { PendingRequests } from '../wire/pending-requests.ts';
 import { DISCOVERY_MS, type Greeting, linkOver } from './sdk-link.ts';
 
 /** Connects to a server with the official SDK: stdio, Streamable HTTP, or SSE if the server supports only that. */
@@ -34,19 +34,10 @@ export const dialWithSdk: Dial = async (server, target, io) => {
  * anything, and reports no changes. The link that there is stays where the server does not support it.
  */
 async function withoutSession(dial: HttpDial, io: LinkIo, link: McpLink): Promise<McpLink> {
-  const { onDown, onDoubt, onWarning } = io;
-  let isUsed = false;
   const limit = limitTime(io.clock, DISCOVERY_MS, io.signal);
-  const quiet: LinkIo = {
-    ...io,
-    signal: limit.signal,
-    onDown: (fault) => isUsed && onDown(fault),
-    onDoubt: (reason) => isUsed && onDoubt(reason),
-    onWarning: (warning) => isUsed && onWarning(warning),
-  };
   try {
-    const { link: better } = await dialHttp(dial, quiet, 'streamable', ['server/discover']);
-    isUsed = true;
+    const limited = { ...io, signal: limit.signal };
+    const { link: better } = await dialHttp(dial, limited, 'streamable', ['server/discover']);
     await link.close('at-once');
     return better;
   } catch {

@@ -8,9 +8,8 @@
  */
 import { type Client, type McpSubscription, ProtocolError } from '@modelcontextprotocol/client';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
-import { LinkFault } from '../wire/faults.ts';
+import { LinkFault, isRefusal } from '../wire/faults.ts';
 import type { LinkIo, McpList } from '../wire/link.ts';
-import { isRefusal } from '../wire/pending-requests.ts';
 
 interface ListeningOptions {
   readonly client: Pick<Client, 'listen'>;

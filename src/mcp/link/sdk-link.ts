@@ -14,9 +14,9 @@ import {
 } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import { type LinkIo, type McpLink, type McpList, type McpServerInfo, limitTime } from '../wire/link.ts';
-import { type Wire, faultOf, isRefusal, notOurProtocol, withEvidence } from '../wire/pending-requests.ts';
+import { type Wire, faultOf } from '../wire/pending-requests.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
-import { LinkFault, pastLimit } from '../wire/faults.ts';
+import { LinkFault, isRefusal, notOurProtocol, pastLimit, withEvidence } from '../wire/faults.ts';
 import { type Answer, answerRequest } from './answer-request.ts';
 import { type Ask, listAllTools } from './list-tools.ts';
 import { StatelessRequests } from './stateless.ts';

@@ -134,3 +134,51 @@ function partsOf(text: string): number {
 }
 
 const [QUOTE, BACKSLASH, BRACE, BRACKET] = [0x22, 0x5c, 0x7b, 0x5b];
+
+/**
+ * The fault of a server whose answer to the first request we cannot use, or that refused what follows it, as `error` tells;
+ * `supported` are the protocol versions that we support.
+ */
+export function notOurProtocol(
+  answer: JsonObject,
+  {
+    greeting,
+    supported,
+    error,
+  }: { readonly greeting: string; readonly supported: readonly string[]; readonly error: unknown },
+): LinkFault {
+  const result = isJsonObject(answer.result) ? answer.result : {};
+  const version = typeof result.protocolVersion === 'string' ? result.protocolVersion : null;
+  const { code, message } = isJsonObject(answer.error) ? answer.error : {};
+  // A program that does not know `initialize`, or that echoes what it reads, speaks another protocol.
+  const refused = typeof message === 'string' && code !== METHOD_NOT_FOUND;
+  const what =
+    version === null
+      ? refused
+        ? `it refused \`${greeting}\`: ${message}`
+        : `it did not answer \`${greeting}\` as an MCP server does`
+      : supported.includes(version)
+        ? unusable(result, error)
+        : `it speaks MCP version ${version}, which is not supported`;
+  return new LinkFault('protocol', what, { delivered: false, data: { answer, version, supported }, cause: error });
+}
+
+export const METHOD_NOT_FOUND = -32_601;
+
+function unusable(result: JsonObject, error: unknown): string {
+  if (error instanceof LinkFault) return `after its answer to \`initialize\` it failed: ${error.message}`;
+  const lacks = ['capabilities', 'serverInfo'].filter((name) => !isJsonObject(result[name]));
+  return `its answer to \`initialize\` lacks ${lacks.join(' and ') || 'something'}`;
+}
+
+/** True if a server answered with 4xx: an older one may support only the SSE transport. */
+export function isRefusal(fault: unknown): boolean {
+  const status = fault instanceof LinkFault && fault.kind === 'refused' ? Number(fault.data.status) : 0;
+  return status >= 400 && status < 500 && status !== 429;
+}
+
+/** The same fault with more to go by. */
+export function withEvidence(fault: LinkFault, evidence: JsonObject): LinkFault {
+  const data = { ...fault.data, ...evidence };
+  return new LinkFault(fault.kind, fault.message, { delivered: fault.delivered, data, cause: fault });
+}
