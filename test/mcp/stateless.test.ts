@@ -264,10 +264,12 @@ test('folders are told where they are given', async () => {
   expect(await toldBy(agent)).toEqual([expect.stringContaining('file:///tmp')]);
 });
 
-test('a server that only wants to be asked again is asked again', async () => {
+test('a server that only wants to be asked again is asked again, after a moment each time', async () => {
   const { url } = await startStatelessHttp();
+  const begun = performance.now();
   const { agent } = agentWith({ url }, { model: scriptedModel([calls(['lab_later']), 'Done.']) });
   expect(await toldBy(agent)).toEqual([expect.stringContaining('after 2 rounds')]);
+  expect(performance.now() - begun).toBeGreaterThan(450);
 });
 
 test('a server that always wants more comes to an end', async () => {
