@@ -110,7 +110,11 @@ describe('signalbox mcp doctor', () => {
       hostileEntry('silent', { connectTimeoutMs: 5000 }),
       ['gave no answer in time', '(now 5000)'],
     ],
-    ['another version', hostileEntry('old-version'), ['It speaks MCP version 1999-01-01; spoken here are 2026-07-28, 2025-11-25']],
+    [
+      'another version',
+      hostileEntry('old-version'),
+      ['It speaks MCP version 1999-01-01; spoken here are 2026-07-28, 2025-11-25'],
+    ],
     [
       'an answer without the name of the server',
       hostileEntry('nameless'),

@@ -371,6 +371,16 @@ describe('changes', () => {
     expect(connection.state).toBe('READY');
   });
 
+  test('of a resource that the server does not confirm are not promised', async () => {
+    const server = await startStatelessHttp();
+    server.ignoreResources();
+    const connection = connectionTo({ url: server.url });
+    await expect(connection.subscribeResource('note:///one', () => undefined)).rejects.toMatchObject({
+      code: 'protocol-error',
+      message: expect.stringContaining('it does not report changes of this resource'),
+    });
+  });
+
   test('that the server refuses to report, in an answer, are not asked for again either', async () => {
     const server = await startStatelessHttp('reject', { maxSubscriptions: 0 });
     const connection = connectionTo({ url: server.url });

@@ -144,6 +144,8 @@ export interface StatelessHttp extends Told {
   readonly notify: ReturnType<typeof createMcpHandler>['notify'];
   /** Ends all streams; with the same port, it answers again at once. */
   breakStreams(): void;
+  /** Confirms that it listens, but to no resource. */
+  ignoreResources(): void;
   /** Refuses such requests from now on, with this status, or never answers them. */
   refuse(method: string, how: number | 'silence'): void;
 }
@@ -156,6 +158,7 @@ export async function startStatelessHttp(
   const told: Told = { givenUp: [], header: 'Region', begun: 0, mark: '' };
   const reached: Reached[] = [];
   const refused = new Map<string, number | 'silence'>();
+  let ignoring = false;
   const handler = createMcpHandler(() => makeServer(told), { legacy, maxSubscriptions });
   const fetch = async (request: Request): Promise<Response> => {
     const message: unknown = request.method === 'POST' ? await request.clone().json() : {};
@@ -164,6 +167,11 @@ export async function startStatelessHttp(
     if (typeof method === 'string' && isJsonObject(params)) reached.push({ method, params, headers });
     const how = refused.get(String(method));
     if (how === 'silence') return new Promise<never>(() => undefined);
+    if (ignoring && method === 'subscriptions/listen' && isJsonObject(params) && isJsonObject(params.notifications)) {
+      const { resourceSubscriptions: _ignored, ...notifications } = params.notifications;
+      const body = JSON.stringify(Object.assign(message ?? {}, { params: { ...params, notifications } }));
+      return handler.fetch(new Request(request, { body }));
+    }
     return how === undefined ? handler.fetch(request) : new Response('no', { status: how });
   };
   const server = await new Promise<ServerType>((resolve) => {
@@ -181,6 +189,9 @@ export async function startStatelessHttp(
     reached,
     notify: handler.notify,
     breakStreams: closeAll,
+    ignoreResources: () => {
+      ignoring = true;
+    },
     refuse: (method: string, how: number | 'silence') => void refused.set(method, how),
   });
 }
