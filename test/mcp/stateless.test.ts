@@ -1,12 +1,15 @@
 /** Servers of MCP 2026-07-28, which have no sessions, over real HTTP and stdio. */
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { type McpConnection, type McpServerConfig, createMcpConnection } from '../../src/mcp/index.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { agentWith, modern, toldBy } from '../support/mcp/modern.ts';
 import { askingEntry } from '../support/mcp/hostile-entry.ts';
 import { type StatelessHttp, startStatelessHttp, statelessEntry } from '../support/mcp/stateless-server.ts';
+import { besideEachOther, onTestFinished, poll } from '../support/beside.ts';
 import { calls } from '../support/replies.ts';
+
+besideEachOther();
 
 const booking = calls(['lab_book', {}, 'a']);
 
@@ -27,11 +30,11 @@ function connectionTo(config: McpServerConfig): McpConnection {
   return connection;
 }
 
-describe.each(['stdio', 'HTTP'] as const)('over %s', (transport) => {
+describe.concurrent.each(['stdio', 'HTTP'] as const)('over %s', (transport) => {
   const config = async (): Promise<McpServerConfig> =>
     transport === 'stdio' ? statelessEntry() : { url: (await startStatelessHttp()).url };
 
-  test('a server that refuses sessions serves an agent without one', async () => {
+  test.concurrent('a server that refuses sessions serves an agent without one', async () => {
     const wants = calls(['lab_add', { a: 1, b: 2 }, 'a'], ['lab_list', {}, 'b'], ['lab_bare', {}, 'c']);
     const model = scriptedModel([wants, 'Done.']);
     const { agent } = agentWith(await config(), { model });
@@ -45,7 +48,7 @@ describe.each(['stdio', 'HTTP'] as const)('over %s', (transport) => {
     expect(odd).toEqual([]);
   });
 
-  test('what it needs of a person is asked by elicit, and goes back with its state', async () => {
+  test.concurrent('what it needs of a person is asked by elicit, and goes back with its state', async () => {
     const model = scriptedModel([booking, 'Done.']);
     const { agent, events } = agentWith(await config(), {
       model,
@@ -60,7 +63,7 @@ describe.each(['stdio', 'HTTP'] as const)('over %s', (transport) => {
     expect(events.filter(({ type }) => type === 'tool.started')).toHaveLength(1);
   });
 
-  test('a call that is given up is given up at the server', async () => {
+  test.concurrent('a call that is given up is given up at the server', async () => {
     const model = scriptedModel([calls(['lab_slow', {}, 'a'])]);
     const begun = Promise.withResolvers<RunEvent>();
     const { agent } = agentWith(await config(), {
@@ -77,7 +80,7 @@ describe.each(['stdio', 'HTTP'] as const)('over %s', (transport) => {
     expect(odd).toEqual([]);
   });
 
-  test('resources are read and followed, prompts are got, and an error of the server is its answer', async () => {
+  test.concurrent('resources are read and followed, prompts are got, and an error of the server is its answer', async () => {
     const connection = connectionTo(await config());
     const odd = oddOf(connection);
     await connection.connect();
@@ -90,23 +93,23 @@ describe.each(['stdio', 'HTTP'] as const)('over %s', (transport) => {
     expect(odd).toEqual([]);
   });
 
-  test('logs come with a level that was asked for, and only from it on', async () => {
+  test.concurrent('logs come with a level that was asked for, and only from it on', async () => {
     const logs: unknown[] = [];
     const connection = connectionTo({ ...(await config()), logLevel: 'warning' });
     connection.on('mcp.log', ({ level, message }) => logs.push([level, message]));
     await connection.connect();
     await connection.callTool('log');
-    await expect.poll(() => logs).toEqual([['warning', 'the disk is full']]);
+    await poll(() => logs).toEqual([['warning', 'the disk is full']]);
   });
 });
 
-test('a program that dies in a call is started again, and so is the call', async () => {
+test.concurrent('a program that dies in a call is started again, and so is the call', async () => {
   const model = scriptedModel([calls(['lab_die', {}, 'a']), 'Done.']);
   const { agent } = agentWith(statelessEntry(), { model });
   expect(await toldBy(agent)).toEqual([expect.stringContaining('still here')]);
 });
 
-test('a stream that breaks in a call costs the call its connection, not its result', async () => {
+test.concurrent('a stream that breaks in a call costs the call its connection, not its result', async () => {
   const server = await startStatelessHttp();
   const connection = connectionTo({ url: server.url });
   await connection.connect();
@@ -115,18 +118,18 @@ test('a stream that breaks in a call costs the call its connection, not its resu
   expect(reachedBy(server, 'tools/call')).toBe(2);
 });
 
-test('a call that is given up over HTTP is given up by closing its stream', async () => {
+test.concurrent('a call that is given up over HTTP is given up by closing its stream', async () => {
   const server = await startStatelessHttp();
   const connection = connectionTo({ url: server.url });
   await connection.connect();
   const leave = new AbortController();
   const call = connection.callTool('slow', {}, { signal: leave.signal, onProgress: () => leave.abort() });
   expect(await call).toMatchObject({ code: 'cancelled' });
-  await expect.poll(() => server.givenUp).toHaveLength(1);
+  await poll(() => server.givenUp).toHaveLength(1);
   expect(reachedBy(server, 'notifications/cancelled')).toBe(0);
 });
 
-test('each request says what it is in its headers, and nothing of a session', async () => {
+test.concurrent('each request says what it is in its headers, and nothing of a session', async () => {
   const server = await startStatelessHttp();
   const connection = connectionTo({ url: server.url });
   await connection.callTool('add', { a: 1, b: 1 });
@@ -146,7 +149,7 @@ test('each request says what it is in its headers, and nothing of a session', as
   expect(others.at(-1)?.headers.get('mcp-name')).toBe('add');
 });
 
-test('a server that supports both, but opens no session, can ask a person', async () => {
+test.concurrent('a server that supports both, but opens no session, can ask a person', async () => {
   const server = await startStatelessHttp('stateless');
   const { agent } = agentWith(
     { url: server.url },
@@ -160,7 +163,7 @@ test('a server that supports both, but opens no session, can ask a person', asyn
   expect(reachedBy(server, 'initialize')).toBe(1);
 });
 
-test('a program that supports both has a session, and none where the configuration says so', async () => {
+test.concurrent('a program that supports both has a session, and none where the configuration says so', async () => {
   const usual = connectionTo(statelessEntry('serve'));
   const chosen = connectionTo(statelessEntry('serve', { protocolVersion: '2026-07-28' }));
   await Promise.all([usual.connect(), chosen.connect()]);
@@ -168,14 +171,14 @@ test('a program that supports both has a session, and none where the configurati
   expect(chosen.info?.protocolVersion).toBe('2026-07-28');
 });
 
-test('where no session is wanted, none is asked for', async () => {
+test.concurrent('where no session is wanted, none is asked for', async () => {
   const server = await startStatelessHttp('stateless');
   const connection = connectionTo({ url: server.url, protocolVersion: '2026-07-28' });
   expect(await connection.callTool('add', { a: 1, b: 1 })).toMatchObject({ data: '2' });
   expect(reachedBy(server, 'initialize')).toBe(0);
 });
 
-test.each([404, 500, 'silence'] as const)(
+test.concurrent.each([404, 500, 'silence'] as const)(
   'a server that opens no session and knows nothing newer is used as it is: %s',
   async (answer) => {
     const server = await startStatelessHttp('stateless');
@@ -192,7 +195,7 @@ test.each([404, 500, 'silence'] as const)(
   },
 );
 
-test('a server with sessions is never asked for anything newer', async () => {
+test.concurrent('a server with sessions is never asked for anything newer', async () => {
   const lab = await modern('HTTP');
   const { agent } = agentWith(lab.config, { model: scriptedModel([calls(['lab_gallery']), 'Done.']) });
   await agent.run('Go');
@@ -201,7 +204,7 @@ test('a server with sessions is never asked for anything newer', async () => {
   expect(methods).not.toContain('subscriptions/listen');
 });
 
-test('a server that has sessions only is an error where none was wanted', async () => {
+test.concurrent('a server that has sessions only is an error where none was wanted', async () => {
   const connection = connectionTo(askingEntry({ protocolVersion: '2026-07-28' }));
   expect(await connection.connect()).toBe(false);
   expect(connection.error).toMatchObject({
@@ -211,7 +214,7 @@ test('a server that has sessions only is an error where none was wanted', async 
   expect(connection.state).toBe('FAILED');
 });
 
-test.each([
+test.concurrent.each([
   { protocolVersion: '2025-11-25', url: 'http://127.0.0.1:1/mcp' },
   { protocolVersion: '2026-07-28', type: 'sse' as const, url: 'http://127.0.0.1:1/mcp' },
 ])('a version that cannot be chosen is an error of the configuration: %j', (config) => {
@@ -219,7 +222,7 @@ test.each([
   expect(wrong).toThrow(expect.objectContaining({ code: 'mcp-config', key: 'protocolVersion' }));
 });
 
-test('without the session that was refused, a missing token is still what is missing', async () => {
+test.concurrent('without the session that was refused, a missing token is still what is missing', async () => {
   const server = await startStatelessHttp();
   server.refuse('server/discover', 401);
   const connection = connectionTo({ url: server.url, protocolVersion: '2026-07-28' });
@@ -227,7 +230,7 @@ test('without the session that was refused, a missing token is still what is mis
   expect(connection.state).toBe('AUTH_REQUIRED');
 });
 
-test('where a session was refused, a missing token is what is missing', async () => {
+test.concurrent('where a session was refused, a missing token is what is missing', async () => {
   const server = await startStatelessHttp();
   server.refuse('server/discover', 401);
   const connection = connectionTo({ url: server.url });
@@ -235,14 +238,14 @@ test('where a session was refused, a missing token is what is missing', async ()
   expect(connection.state).toBe('AUTH_REQUIRED');
 });
 
-test('a model replies to what the server wants to have from it, if that is allowed', async () => {
+test.concurrent('a model replies to what the server wants to have from it, if that is allowed', async () => {
   const { url } = await startStatelessHttp();
   const model = scriptedModel([calls(['lab_poem', {}, 'a']), 'Roses.', 'Done.']);
   const { agent } = agentWith({ url, sampling: true }, { model });
   expect(await toldBy(agent)).toEqual([expect.stringContaining('Roses.')]);
 });
 
-test('a server that wants what was not offered gets nothing: its call is an error, and the run continues', async () => {
+test.concurrent('a server that wants what was not offered gets nothing: its call is an error, and the run continues', async () => {
   const { url } = await startStatelessHttp();
   const wants = calls(['lab_poem', {}, 'a'], ['lab_where', {}, 'b']);
   const { agent, events } = agentWith({ url }, { model: scriptedModel([wants, 'Roses.', 'Done.']) });
@@ -252,19 +255,19 @@ test('a server that wants what was not offered gets nothing: its call is an erro
   expect(agent.mcp.lab?.state).toBe('READY');
 });
 
-test('where nobody can be asked, the question is declined', async () => {
+test.concurrent('where nobody can be asked, the question is declined', async () => {
   const { url } = await startStatelessHttp();
   const { agent } = agentWith({ url }, { model: scriptedModel([booking, 'Done.']) });
   expect(await toldBy(agent)).toEqual([expect.stringMatching(/decline|elicitation/)]);
 });
 
-test('folders are told where they are given', async () => {
+test.concurrent('folders are told where they are given', async () => {
   const { url } = await startStatelessHttp();
   const { agent } = agentWith({ url, roots: ['/tmp'] }, { model: scriptedModel([calls(['lab_where']), 'Done.']) });
   expect(await toldBy(agent)).toEqual([expect.stringContaining('file:///tmp')]);
 });
 
-test('a server that only wants to be asked again is asked again, after a moment each time', async () => {
+test.concurrent('a server that only wants to be asked again is asked again, after a moment each time', async () => {
   const { url } = await startStatelessHttp();
   const begun = performance.now();
   const { agent } = agentWith({ url }, { model: scriptedModel([calls(['lab_later']), 'Done.']) });
@@ -272,7 +275,7 @@ test('a server that only wants to be asked again is asked again, after a moment 
   expect(performance.now() - begun).toBeGreaterThan(450);
 });
 
-test('a server that always wants more comes to an end', async () => {
+test.concurrent('a server that always wants more comes to an end', async () => {
   const server = await startStatelessHttp();
   let asked = 0;
   const { agent } = agentWith(
@@ -290,7 +293,7 @@ test('a server that always wants more comes to an end', async () => {
   expect(reachedBy(server, 'tools/call')).toBe(32);
 });
 
-test('a run that is cancelled while a person is asked does not ask the server again', async () => {
+test.concurrent('a run that is cancelled while a person is asked does not ask the server again', async () => {
   const server = await startStatelessHttp();
   const { agent } = agentWith(
     { url: server.url },
@@ -308,7 +311,7 @@ test('a run that is cancelled while a person is asked does not ask the server ag
   expect(reachedBy(server, 'tools/call')).toBe(2);
 });
 
-test.each([
+test.concurrent.each([
   ['Graz', 'Graz'],
   ['Köln', '=?base64?S8O2bG4=?='],
   [' x ', '=?base64?IHgg?='],
@@ -321,7 +324,7 @@ test.each([
   expect(server.reached.at(-1)?.headers.has('mcp-param-region')).toBe(false);
 });
 
-test('a header that was renamed meanwhile costs one refused call, and one that is not allowed its tool', async () => {
+test.concurrent('a header that was renamed meanwhile costs one refused call, and one that is not allowed its tool', async () => {
   const server = await startStatelessHttp();
   const connection = connectionTo({ url: server.url });
   const odd = oddOf(connection);
@@ -336,8 +339,8 @@ test('a header that was renamed meanwhile costs one refused call, and one that i
   expect(odd).toEqual([expect.stringContaining("bad-tool: its tool 'region' was left out")]);
 });
 
-describe('changes', () => {
-  test('of lists and of followed resources are heard while the server is connected, others are not', async () => {
+describe.concurrent('changes', () => {
+  test.concurrent('of lists and of followed resources are heard while the server is connected, others are not', async () => {
     const server = await startStatelessHttp();
     const connection = connectionTo({ url: server.url });
     await connection.connect();
@@ -350,14 +353,14 @@ describe('changes', () => {
     const listed = reachedBy(server, 'tools/list');
     server.notify.toolsChanged();
     await vi.waitUntil(() => reachedBy(server, 'tools/list') > listed);
-    await expect.poll(() => heard).toEqual(['note:///one', 'resources']);
+    await poll(() => heard).toEqual(['note:///one', 'resources']);
     await leave();
     server.notify.resourceUpdated('note:///one');
     server.notify.resourcesChanged();
-    await expect.poll(() => heard).toEqual(['note:///one', 'resources', 'resources']);
+    await poll(() => heard).toEqual(['note:///one', 'resources', 'resources']);
   });
 
-  test('are heard again after the stream broke, and may have happened meanwhile', async () => {
+  test.concurrent('are heard again after the stream broke, and may have happened meanwhile', async () => {
     const server = await startStatelessHttp();
     const connection = connectionTo({ url: server.url });
     await connection.connect();
@@ -367,11 +370,11 @@ describe('changes', () => {
     server.breakStreams();
     await vi.waitUntil(() => reachedBy(server, 'subscriptions/listen') > listened, { timeout: 5000 });
     await vi.waitUntil(() => reachedBy(server, 'tools/list') > listed, { timeout: 5000 });
-    await expect.poll(() => heard).toEqual(['note:///one']);
+    await poll(() => heard).toEqual(['note:///one']);
     expect(connection.state).toBe('READY');
   });
 
-  test('of a resource that the server does not confirm are not promised', async () => {
+  test.concurrent('of a resource that the server does not confirm are not promised', async () => {
     const server = await startStatelessHttp();
     server.ignoreResources();
     const connection = connectionTo({ url: server.url });
@@ -381,7 +384,7 @@ describe('changes', () => {
     });
   });
 
-  test('that the server refuses to report, in an answer, are not asked for again either', async () => {
+  test.concurrent('that the server refuses to report, in an answer, are not asked for again either', async () => {
     const server = await startStatelessHttp('reject', { maxSubscriptions: 0 });
     const connection = connectionTo({ url: server.url });
     const odd = oddOf(connection);
@@ -394,7 +397,7 @@ describe('changes', () => {
     expect(reachedBy(server, 'subscriptions/listen')).toBe(2);
   });
 
-  test('are not asked for again where the server does not report them', async () => {
+  test.concurrent('are not asked for again where the server does not report them', async () => {
     const server = await startStatelessHttp();
     server.refuse('subscriptions/listen', 404);
     const connection = connectionTo({ url: server.url });
@@ -411,7 +414,7 @@ describe('changes', () => {
   });
 });
 
-test('a stream that only waits for changes is no work: nobody asks whether the server lives', async () => {
+test.concurrent('a stream that only waits for changes is no work: nobody asks whether the server lives', async () => {
   const server = await startStatelessHttp();
   const connection = connectionTo({ url: server.url });
   await connection.connect();

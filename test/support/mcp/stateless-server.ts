@@ -170,7 +170,7 @@ export async function startStatelessHttp(
     if (ignoring && method === 'subscriptions/listen' && isJsonObject(params) && isJsonObject(params.notifications)) {
       const { resourceSubscriptions: _ignored, ...notifications } = params.notifications;
       const body = JSON.stringify(Object.assign(message ?? {}, { params: { ...params, notifications } }));
-      return handler.fetch(new Request(request, { body }));
+      return handler.fetch(new Request(request, { method: 'POST', body }));
     }
     return how === undefined ? handler.fetch(request) : new Response('no', { status: how });
   };
