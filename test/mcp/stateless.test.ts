@@ -100,6 +100,8 @@ describe.concurrent.each(['stdio', 'HTTP'] as const)('over %s', (transport) => {
     await connection.connect();
     await connection.callTool('log');
     await poll(() => logs).toEqual([['warning', 'the disk is full']]);
+    await connection.listTools({ refresh: true });
+    expect(logs).toHaveLength(1);
   });
 });
 
@@ -358,6 +360,7 @@ describe.concurrent('changes', () => {
     server.notify.resourceUpdated('note:///one');
     server.notify.resourcesChanged();
     await poll(() => heard).toEqual(['note:///one', 'resources', 'resources']);
+    expect(connection.state).toBe('READY');
   });
 
   test.concurrent('are heard again after the stream broke, and may have happened meanwhile', async () => {
