@@ -20,6 +20,7 @@ import { LinkFault, isRefusal, notOurProtocol, pastLimit, withEvidence } from '.
 import { type Answer, answerRequest } from './answer-request.ts';
 import { type Ask, listAllTools } from './list-tools.ts';
 import { StatelessRequests } from './stateless.ts';
+import { TASKS } from './stateless-tasks.ts';
 import { NAME_CHARS, cutText } from '../config/server-limits.ts';
 import { STATELESS_VERSION } from '../config/config.ts';
 
@@ -86,7 +87,7 @@ function makeClient(
   const client = new Client(
     { name: 'signalbox', version: '0.1.0' },
     {
-      capabilities: capabilitiesOf(io),
+      capabilities: { ...capabilitiesOf(io), ...(greeting === 'initialize' ? {} : { extensions: { [TASKS]: {} } }) },
       ...(greeting === 'initialize' ? {} : { versionNegotiation: { mode: { pin: STATELESS_VERSION } } }),
       // Who is asked, and how often, is decided here.
       inputRequired: { autoFulfill: false },

@@ -13,6 +13,7 @@ import type { LinkIo, McpLink, McpServerInfo, RequestIo } from '../wire/link.ts'
 import { type HeaderArgument, headerArguments, headersFor } from './header-arguments.ts';
 import { type Ask, listAllTools } from './list-tools.ts';
 import { Listening } from './listening.ts';
+import { StatelessTasks, taskIn } from './stateless-tasks.ts';
 import type { Answer } from './answer-request.ts';
 
 interface StatelessOptions {
@@ -35,6 +36,7 @@ const HEADER_MISMATCH = -32020;
 export class StatelessRequests {
   readonly #options: StatelessOptions;
   readonly #listening: Listening;
+  readonly #tasks: StatelessTasks;
   #level: Json | undefined;
   #headers: ReadonlyMap<string, readonly HeaderArgument[]> = new Map();
 
@@ -42,6 +44,10 @@ export class StatelessRequests {
     this.#options = options;
     const { client, info, io } = options;
     this.#listening = new Listening({ client, capabilities: info.capabilities, io });
+    this.#tasks = new StatelessTasks({
+      ask: (...asked) => this.#rounds(...asked),
+      answer: (request, signal) => this.#answer(request, signal),
+    });
   }
 
   /** Resolves when the server reports changes, or after a moment. */
@@ -108,6 +114,10 @@ export class StatelessRequests {
       case 'resources/unsubscribe':
         await this.#listening.leave(uri);
         return {};
+      case 'tasks/get':
+        return this.#tasks.status(params, io);
+      case 'tasks/result':
+        return this.#tasks.result(params, io);
       default:
         return this.#rounds(method, params, io);
     }
@@ -121,6 +131,7 @@ export class StatelessRequests {
       const result = await this.#options.ask(method, given, { ...io, meta: { ...meta, ...level } });
       const { resultType = 'complete', inputRequests, requestState } = result;
       if (resultType === 'complete') return result;
+      if (resultType === 'task' && method === 'tools/call') return { task: taskIn(result) };
       if (resultType !== 'input_required') throw badResult(`a result of type ${JSON.stringify(resultType)}`);
       const wanted = isJsonObject(inputRequests) ? Object.entries(inputRequests) : [];
       if (wanted.length === 0) await this.#pause(requestState);
