@@ -5,7 +5,7 @@ import { agUi, uiStream } from '../../src/ui/index.ts';
 import { serveWeb } from './http-chat.ts';
 import { PAY, payCall, payingAgent } from './paying-agent.ts';
 
-/** An app whose pages answer as CopilotKit does: with an answer they send a result of the call that they have made up. */
+/** An app whose pages answer as CopilotKit does: by the run's id, and with a result of the call that they have made up. */
 async function app(...replies: Parameters<typeof payingAgent>[1] & object) {
   const journal = memoryJournal();
   const agent = payingAgent(journal, replies);
@@ -18,7 +18,7 @@ async function app(...replies: Parameters<typeof payingAgent>[1] & object) {
 
 async function say(client: HttpAgent, content: string): Promise<void> {
   client.addMessage({ id: content, role: 'user', content });
-  await client.runAgent();
+  await client.runAgent({ runId: 'one' });
 }
 
 /** Answers all that waits. Gives the types of the events that come, and the codes of errors. */
@@ -36,7 +36,7 @@ async function answer(client: HttpAgent, ...approved: readonly boolean[]): Promi
   const seen: string[] = [];
   const onEvent = ({ event }: { event: { type: string; code?: unknown } }): void =>
     void seen.push(event.type, ...(typeof event.code === 'string' ? [event.code] : []));
-  await client.runAgent({ resume }, { onEvent }).catch(() => undefined);
+  await client.runAgent({ runId: 'one', resume }, { onEvent }).catch(() => undefined);
   return seen;
 }
 
@@ -88,9 +88,8 @@ test('what was said while a call waited is the next run after the answer, also b
   const { open, runs } = await app(PAY, 'Paid.', 'Hello.');
   const client = open();
   await say(client, 'Pay.');
-  const asked = client.pendingInterrupts;
-  await say(client, 'Say hello.').catch(() => undefined);
-  client.pendingInterrupts = asked;
+  // It is not sent before the answer.
+  await expect(say(client, 'Say hello.')).rejects.toThrow('interrupt');
   await answer(client, true);
   expect(await runs()).toEqual(['Pay.', 'Say hello.']);
   expect([results(client), texts(client)]).toEqual([['paid 40 to printer'], ['Pay.', 'Say hello.', 'Paid.', 'Hello.']]);

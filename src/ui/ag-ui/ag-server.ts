@@ -104,9 +104,10 @@ function named(input: AgInput): JsonObject {
 /** What a request begins a run for: clients send a message again under another id of their run, or say something else by its id. */
 function knownBy(chat: Chat, input: AgInput, said: RunInput | null): KnownBy {
   const id = asked(input)?.id;
-  const { runId } = input;
-  const find = async (): Promise<RunSummary | null> =>
-    (await chat.last({ [AG_RUN]: runId })) ?? (await answeredBefore(chat, id, said));
+  const { runId, resume } = input;
+  // Beside an answer it may be the id of the run that is answered.
+  const begun = async (): Promise<RunSummary | null> => (resume.length > 0 ? null : chat.last({ [AG_RUN]: runId }));
+  const find = async (): Promise<RunSummary | null> => (await begun()) ?? (await answeredBefore(chat, id, said));
   const isNamed = typeof id === 'string' && said !== null;
   return { id: isNamed ? JSON.stringify([AG_MESSAGE, id, digest(inputOf(said).task)]) : runId, find };
 }
