@@ -84,6 +84,19 @@ test('an answer that is refused leaves no result on the page, and what was said 
   expect([results(client), texts(client)]).toEqual([[], ['Pay.', 'Hello.']]);
 });
 
+test('the result that the call gave stays, also where another answer to it is refused', async () => {
+  const { open } = await app(PAY, 'Paid.');
+  const client = open();
+  await say(client, 'Pay.');
+  const resume = client.pendingInterrupts.map(({ id }) => ({ interruptId: id, status: 'cancelled' as const }));
+  await answer(client, true);
+  const seen: string[] = [];
+  const late = client.runAgent({ resume }, { onEvent: ({ event }) => void seen.push(event.type) });
+  await late.catch(() => undefined);
+  expect(seen).toEqual(['RUN_STARTED', 'RUN_ERROR']);
+  expect([results(client), texts(client)]).toEqual([['paid 40 to printer'], ['Pay.', 'Paid.']]);
+});
+
 test('what was said while a call waited is the next run after the answer, also before a result that was made up', async () => {
   const { open, runs } = await app(PAY, 'Paid.', 'Hello.');
   const client = open();

@@ -220,8 +220,8 @@ function readInput(body: unknown): AgInput | null {
 }
 
 /** CopilotKit sends a result of each call that it answers, which it shows in place of what the call then gives. */
-function isMadeUp({ role, id, toolCallId }: JsonObject, resume: readonly JsonObject[]): boolean {
-  if (role !== 'tool' || typeof toolCallId !== 'string' || id === resultId(toolCallId)) return false;
+function isMadeUp({ id, toolCallId }: JsonObject, resume: readonly JsonObject[]): boolean {
+  if (typeof toolCallId !== 'string' || id === resultId(toolCallId)) return false;
   return resume.some(({ interruptId }) => typeof interruptId === 'string' && askedCall(interruptId) === toolCallId);
 }
 
