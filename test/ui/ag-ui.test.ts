@@ -216,6 +216,22 @@ test('a message that is sent again under another run is run again only if it cam
   expect(textOf(edited)).toBe('Three.');
 });
 
+test('a run without an answer is shown again to a client that comes back by its id, and made again under another', async () => {
+  const journal = memoryJournal();
+  const model = scriptedModel([new ModelError('auth', 'no key'), 'It is warm.']);
+  const open = await served(createAgent({ model, silent: true, journal }), journal);
+  const ask = async (runId: string): Promise<unknown> => {
+    const client = open('trip', 'ada', [{ id: 'u1', role: 'user', content: 'How warm?' }]);
+    await client.runAgent({ runId }).catch(() => undefined);
+    return [textOf(client), (await journal.list?.())?.length];
+  };
+  expect([await ask('one'), await ask('one'), await ask('two')]).toEqual([
+    ['', 1],
+    ['', 1],
+    ['It is warm.', 2],
+  ]);
+});
+
 test('what is asked again behind a call is the message of the user, and the result of a tool begins nothing', async () => {
   const journal = memoryJournal();
   const look = fakeTool('look', ['12:30', '12:31'], { effects: 'none' });

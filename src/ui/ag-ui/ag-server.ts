@@ -12,6 +12,7 @@ import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import {
   type ApprovalReply,
   type ServedAgent,
+  askedCall,
   refusedReplies,
   shownUntil,
   standingOf,
@@ -25,7 +26,7 @@ import type { AgEvent } from './ag-event.ts';
 import { AG_MESSAGE, readAgMessages } from './ag-messages.ts';
 import { agTexts, unrecorded } from './ag-texts.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
-import { AgUiFold, type AgNames } from './ag-ui-fold.ts';
+import { AgUiFold, type AgNames, resultId } from './ag-ui-fold.ts';
 
 /** How threads are served. */
 export interface AgServeOptions extends ChatOptions {
@@ -39,6 +40,8 @@ interface AgInput {
   readonly runId: string;
   readonly messages: readonly JsonObject[];
   readonly resume: readonly JsonObject[];
+  /** The client has more messages than those: results of calls that it answers now, which it has made up. */
+  readonly hasMadeUp: boolean;
   readonly state: object;
   /** Clients name the version of the protocol since 1.0. */
   readonly isOld: boolean;
@@ -101,9 +104,10 @@ function named(input: AgInput): JsonObject {
 /** What a request begins a run for: clients send a message again under another id of their run, or say something else by its id. */
 function knownBy(chat: Chat, input: AgInput, said: RunInput | null): KnownBy {
   const id = asked(input)?.id;
-  const { runId } = input;
-  const find = async (): Promise<RunSummary | null> =>
-    (await chat.last({ [AG_RUN]: runId })) ?? (await answeredBefore(chat, id, said));
+  const { runId, resume } = input;
+  // Beside an answer it may be the id of the run that is answered.
+  const begun = async (): Promise<RunSummary | null> => (resume.length > 0 ? null : chat.last({ [AG_RUN]: runId }));
+  const find = async (): Promise<RunSummary | null> => (await begun()) ?? (await answeredBefore(chat, id, said));
   const isNamed = typeof id === 'string' && said !== null;
   return { id: isNamed ? JSON.stringify([AG_MESSAGE, id, digest(inputOf(said).task)]) : runId, find };
 }
@@ -157,7 +161,8 @@ async function answered(agent: ServedAgent, { chat, last, input, options }: Aske
     const started = await chat.run(said, named(input), knownBy(chat, input, said));
     return started.ok ? shown(input, await chat.last(), options) : failed(input, started.code, started.message);
   }
-  return streamOf(input, { ...options, resumed }, last.runId, { line: shownUntil(standing, replies), messages: null });
+  const after = { line: shownUntil(standing, replies), messages: null };
+  return streamOf(input, { ...options, resumed }, last.runId, after, input.hasMadeUp);
 }
 
 /** How a run is sent. */
@@ -188,9 +193,10 @@ function streamOf(
 }
 
 /** A run of AG-UI that comes to nothing. */
-function failed({ threadId, runId }: AgInput, code: string, message: string): Response {
+function failed({ threadId, runId, messages, hasMadeUp }: AgInput, code: string, message: string): Response {
   return eventStream([
     { type: 'RUN_STARTED', threadId, runId },
+    ...(hasMadeUp ? [{ type: 'MESSAGES_SNAPSHOT', messages } as const] : []),
     { type: 'RUN_ERROR', message, code },
   ]);
 }
@@ -208,7 +214,15 @@ function readInput(body: unknown): AgInput | null {
   if (!Array.isArray(messages) || !Array.isArray(resume) || !resume.every(isJsonObject)) return null;
   const isOld = typeof protocolVersion !== 'string';
   const known = isJsonObject(state) ? state : {};
-  return { threadId, runId, messages: messages.filter(isJsonObject), resume, state: known, isOld };
+  const all = messages.filter(isJsonObject);
+  const kept = all.filter((one) => !isMadeUp(one, resume));
+  return { threadId, runId, messages: kept, resume, hasMadeUp: kept.length < all.length, state: known, isOld };
+}
+
+/** CopilotKit sends a result of each call that it answers, which it shows in place of what the call then gives. */
+function isMadeUp({ id, toolCallId }: JsonObject, resume: readonly JsonObject[]): boolean {
+  if (typeof toolCallId !== 'string' || id === resultId(toolCallId)) return false;
+  return resume.some(({ interruptId }) => typeof interruptId === 'string' && askedCall(interruptId) === toolCallId);
 }
 
 /** What of an answer cannot be used: without it, the call would run as it was before a person edited it. */

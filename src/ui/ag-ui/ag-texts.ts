@@ -16,7 +16,7 @@ export interface AgTextsOptions extends ClientRun {
   readonly after: SsePosition;
   /** The messages that it has, or is to have before those of the run. */
   readonly posted: readonly object[];
-  /** It has none of them yet: they are sent first. Default false. */
+  /** It has none of them yet, or others, too: they are sent first. Default false. */
   readonly isNew?: boolean;
   /** Where the run is, in the client's state; null: it is not sent. */
   readonly state: object | null;
@@ -42,6 +42,8 @@ class AgClient implements RunClient {
   readonly #others: readonly object[];
   /** The client has some of this run's messages already, or not even those before it. */
   readonly #hasSome: boolean;
+  /** Its messages are not those that were posted. */
+  readonly #isNew: boolean;
   /** When each call was asked about, as it is recorded. */
   readonly #askedAt = new Map<string, number>();
   #hasBegun = false;
@@ -61,6 +63,7 @@ class AgClient implements RunClient {
     const isListed = (message: object): boolean =>
       !/^(?:activity|reasoning)$/.test(String(Reflect.get(message, 'role')));
     this.#others = posted.filter((message) => !isOurs(message) && isListed(message));
+    this.#isNew = isNew;
     this.#hasSome = isNew || posted.some(isOurs);
   }
 
@@ -147,7 +150,7 @@ class AgClient implements RunClient {
     if (this.#hasBegun) return '';
     this.#hasBegun = true;
     if (this.#after.line === 0) return '';
-    const snapshot = this.#fold.isStreamable ? [this.#snapshot()] : [];
+    const snapshot = this.#fold.isStreamable || this.#isNew ? [this.#snapshot()] : [];
     return unrecorded([{ type: 'RUN_STARTED', ...this.#names }, ...snapshot, ...this.#document.reopened()]);
   }
 

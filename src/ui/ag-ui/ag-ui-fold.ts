@@ -204,7 +204,7 @@ export class AgUiFold extends EventFold<AgEvent> {
     const of = this.#of(this.#calls.get(callId));
     this.#calls.delete(callId);
     const toolCallId = this.globalId(callId);
-    return [{ type: 'TOOL_CALL_RESULT', messageId: `${toolCallId}:result`, toolCallId, content, role: 'tool', ...of }];
+    return [{ type: 'TOOL_CALL_RESULT', messageId: resultId(toolCallId), toolCallId, content, role: 'tool', ...of }];
   }
 
   #finish(result: AnyResult): readonly AgEvent[] {
@@ -233,6 +233,11 @@ export class AgUiFold extends EventFold<AgEvent> {
       },
     ];
   }
+}
+
+/** The id of the message that has the result of a call. */
+export function resultId(toolCallId: string): string {
+  return `${toolCallId}:result`;
 }
 
 function message(messageId: string, role: 'assistant' | 'user', text: string): readonly AgEvent[] {

@@ -59,6 +59,11 @@ export async function standingOf(journal: Followed, runId: string): Promise<Grou
   return null;
 }
 
+/** The call that is asked about under this id. */
+export function askedCall(id: string): string {
+  return id.slice(0, id.lastIndexOf(':'));
+}
+
 /** Behind which line a client continues that was shown these questions. */
 export function shownUntil({ waitedAt, position }: GroupStanding, replies: readonly ApprovalReply[]): number {
   const lines = replies.flatMap(({ id }) => waitedAt.get(id) ?? []);
@@ -80,8 +85,7 @@ export function refusedReplies(
   for (const { id, approved } of replies) {
     if (open.some((one) => one.id === id) || answered.get(id) === approved) continue;
     if (answered.has(id)) return { code: 'approval-closed', message: 'The call was answered otherwise before.' };
-    const call = id.slice(0, id.lastIndexOf(':'));
-    if (open.some((one) => one.id.startsWith(`${call}:`)))
+    if (open.some((one) => askedCall(one.id) === askedCall(id)))
       return { code: 'approval-changed', message: 'The call waits with other arguments than those that were shown.' };
     return { code: 'approval-unknown', message: 'No call of this id waits.' };
   }
