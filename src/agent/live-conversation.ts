@@ -40,8 +40,8 @@ export class LiveConversation {
   /** Not the last run itself: an agent that is kept must not retain every event of its runs. */
   #lastState: AgentState = 'PLANNING';
   #isClosed = false;
-  /** How many messages are on their way to a run: each may become the next one. */
-  #sending = 0;
+  /** Messages on their way to a run, and the options of the next run that each may become. */
+  #sending: Map<string, RunOptions & Inherited> | null = null;
   #lastAt = 0;
   /** What is missing in the history, until a run has reported it. */
   #warnings: readonly string[] = NOTHING;
@@ -86,7 +86,8 @@ export class LiveConversation {
     const mine = messages.filter((message) => !isDropped(message));
     // Those that are in line already stand where their messages do.
     const known = ({ id }: SentMessage): InLine | undefined => this.#line.find((one) => one.id === id);
-    const inLine = mine.map((one) => known(one) ?? this.#wait(one.id, ...runOf(one, { context, park, owner }), false));
+    const given = ({ id }: SentMessage): RunOptions & Inherited => this.#sending?.get(id) ?? { context, park, owner };
+    const inLine = mine.map((one) => known(one) ?? this.#wait(one.id, ...runOf(one, given(one)), false));
     this.#line = [...inLine, ...this.#line.filter((one) => !inLine.includes(one))];
     const begun = messages.map((one) => (isDropped(one) ? Promise.resolve(null) : this.#begunOf(one.id).promise));
     queueMicrotask(() => this.#advance());
@@ -210,22 +211,22 @@ export class LiveConversation {
   }
 
   #steer(live: StartedRun, input: RunInput, { whenBusy, ...rest }: RunOptions): AnyRun {
-    const asked = { do: 'steer', id: newRunId(), text: steered(input), interrupt: whenBusy === 'interrupt' } as const;
-    const next = { input, begin: () => this.#beginNext(input, rest) };
-    this.#sending++;
+    const id = newRunId();
+    const asked = { do: 'steer', id, text: steered(input), interrupt: whenBusy === 'interrupt' } as const;
+    const { metadata } = rest;
+    const next = { input, metadata, begin: () => this.#beginNext(input, rest), isClosed: () => this.#isClosed };
+    (this.#sending ??= new Map()).set(id, rest);
     void steerOrBegin(this.#port, live.run.runId, asked, next).then(() => {
-      this.#sending--;
+      this.#sending?.delete(id);
       return this.#leaveIfIdle();
     });
     return live.run;
   }
 
-  /** Begins the next run of a message; false if another process is at the conversation. */
-  async #beginNext(input: RunInput, given: RunOptions): Promise<boolean> {
+  /** Begins the next run of a message: true, or the id of the run that is live, or null if another process is at the conversation. */
+  async #beginNext(input: RunInput, given: RunOptions): Promise<true | string | null> {
     const busy = this.live ?? this.#line[0]?.started;
-    if (busy === undefined) return !isElsewhere(await this.run(input, given));
-    this.#enqueue(busy, input, given, false);
-    return true;
+    return busy?.run.runId ?? (isElsewhere(await this.run(input, given)) ? null : true);
   }
 
   /** Starts the first in the queue, if no run is live. */
@@ -291,7 +292,7 @@ export class LiveConversation {
     const left = Promise.resolve(this.#leave?.()).catch(() => undefined);
     [this.#leave, this.#dropped, this.#left] = [null, null, left];
     return left.then(() => {
-      if (this.live === null && this.#opening === null && this.#left === left && this.#sending === 0)
+      if (this.live === null && this.#opening === null && this.#left === left && (this.#sending?.size ?? 0) === 0)
         this.#port.onIdle?.();
     });
   }

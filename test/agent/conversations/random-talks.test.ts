@@ -18,8 +18,9 @@ import { SOAKING, cases, seedOr } from '../../support/soak.ts';
 import { testFolder } from '../../support/test-folder.ts';
 
 const ACTS = 24;
-/** How long a message may be on its way to a run that another process takes. */
+/** How long a message may be on its way to a run that another process takes, and how long its last try may take. */
 const ON_THE_WAY_MS = 60_000;
+const LAST_TRY_MS = 15_000;
 const BUSY = ['refuse', 'queue', 'queue', 'steer', 'interrupt'] as const;
 /** Nothing was taken of what was said. */
 const REFUSED: ReadonlySet<unknown> = new Set(['agent-busy', 'conversation-busy', 'agent-closed', 'run-locked']);
@@ -228,9 +229,9 @@ test.each(KINDS)(
       };
       const talk = new Talk(seed, open);
       for (let act = 0; act < ACTS; act++) await talk.act();
-      // What comes to a run that another process takes at that moment is on its way for some seconds.
+      // What comes to a run that another process takes at that moment is not lost before its time is over, however busy the machine is.
       await expect
-        .poll(() => talk.ended(), { message: `seed ${seed}`, interval: 500 })
+        .poll(() => talk.ended(), { message: `seed ${seed}`, interval: 500, timeout: ON_THE_WAY_MS + LAST_TRY_MS })
         .toEqual({ lost: [], unwanted: [], twice: [], calls: [] });
       await talk.close();
       await Promise.all(pools.map((pool) => pool.close()));
