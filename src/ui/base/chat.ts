@@ -15,7 +15,7 @@ import { drivenRun } from '../../journal/run/driven-runs.ts';
 import { followRun } from '../../journal/run/follow-run.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { ServedAgent } from './answer-approvals.ts';
-import { conversationId, lastRunOf } from './owned-runs.ts';
+import { conversationId, lastRunOf, saysSame } from './owned-runs.ts';
 import { type RunRefused, begun } from './run-feed.ts';
 
 /** What a server of chats is given. */
@@ -109,6 +109,11 @@ export class Chat {
   async begunBy(metadata: JsonObject): Promise<RunSummary | null> {
     const run = await this.last(metadata);
     return run?.state === 'ended' && run.status !== 'answered' ? null : run;
+  }
+
+  /** Whether a run was begun with this input. */
+  hasBegun(run: RunSummary, input: RunInput): Promise<boolean> {
+    return saysSame(this.#options.journal, run, input);
   }
 
   /**
