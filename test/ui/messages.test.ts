@@ -211,7 +211,7 @@ test('AG-UI: a message with another image is not the same, later or at the same 
     (one) => /"value":"(\w+)"|$/.exec(JSON.stringify(one))?.[1] ?? Reflect.get(one, 'content'),
   );
   expect(shown.slice(0, 4)).toEqual(['Y2F0', 'A cat.', 'ZG9n', 'A dog.']);
-  expect(shown.slice(4).toSorted()).toEqual(['A cow.', 'A pig.', 'Y293', 'cGln']);
+  expect(new Set(shown.slice(4))).toEqual(new Set(['A cow.', 'A pig.', 'Y293', 'cGln']));
   await agent.close();
 });
 

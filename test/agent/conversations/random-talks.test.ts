@@ -165,10 +165,10 @@ class Talk {
     const last = this.#started();
     const talk = last.conversation('c');
     const told = Promise.all(this.#said.map(async (one) => ({ ...one, told: await one.told })));
-    let isTold = false;
+    const waits = new Set<unknown>([told, ...this.#others]);
     // A message on its way may still begin a run that asks, and others may wait behind that.
-    void Promise.allSettled([told, ...this.#others]).then(() => (isTold = true));
-    for (let quiet = 0; quiet < 3 || !isTold;) {
+    for (const one of waits) void Promise.allSettled([one]).then(() => waits.delete(one));
+    for (let quiet = 0; quiet < 3 || waits.size > 0;) {
       const [waiting, resumed] = [await this.#approved(last), await talk.resume({ park: true }).catch(() => 'busy')];
       const open = (await talk.runs()).filter(({ state }) => state !== 'ended');
       quiet = waiting === 0 && resumed === null && open.length === 0 ? quiet + 1 : 0;

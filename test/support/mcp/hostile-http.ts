@@ -90,10 +90,8 @@ export async function startHostileHttp({
     if (method !== 'tools/call') return result({});
     const name = params?.name ?? '';
     calls.push(name);
-    const texts = new Array(name === 'many_lines' ? 1000 : name === 'lines' ? 20 : 1).fill({
-      type: 'text',
-      text: name,
-    });
+    const length = name === 'many_lines' ? 1000 : name === 'lines' ? 20 : 1;
+    const texts = Array.from({ length }, () => ({ type: 'text', text: name }));
     return name.startsWith('hang') ? null : result({ content: texts });
   };
   const stream = (response: ServerResponse): void => {
