@@ -194,6 +194,16 @@ export async function keptBy(run: AnyRun, sent: Promise<Delivery>): Promise<Erro
   return what?.delivered === false && what.reason === 'kept' ? unended(run.runId, await run) : null;
 }
 
+/** True for a run that another process has taken, which was not heard of for so long; so it may have the conversation, too. */
+export function isTaken(result: AnyResult | null): boolean {
+  return result?.error?.code === 'run-lost' || result?.error?.code === 'store-unreachable';
+}
+
+/** Leaves a conversation to others. */
+export function left(leave: (() => void | Promise<void>) | null): Promise<unknown> {
+  return Promise.resolve(leave?.()).catch(() => undefined);
+}
+
 /** The secret behind a mark of a finished run is no longer known, and another run may use the same mark for something else. */
 function withoutMarks<T extends readonly (Message | SentMessage)[]>(messages: T): T {
   const text = JSON.stringify(messages);
