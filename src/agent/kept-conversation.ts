@@ -200,7 +200,7 @@ export function isTaken(result: AnyResult | null): boolean {
 }
 
 /** Leaves a conversation to others. */
-export function left(leave: (() => void | Promise<void>) | null): Promise<unknown> {
+export function free(leave: (() => void | Promise<void>) | null): Promise<unknown> {
   return Promise.resolve(leave?.()).catch(() => undefined);
 }
 

@@ -6,7 +6,7 @@ import { AgentBusyError, AgentClosedError, ConversationError } from './options/a
 import { type RunInput, messageOf, runOf, steered } from './options/input-parts.ts';
 import { type Inherited, type RunOptions, newRunId } from './options/run-options.ts';
 import { ABORTED, type InLine, type Keeper, type LiveConversationPort, type Opening } from './kept-conversation.ts';
-import { type ConversationRun, type Reopening, aborted, caughtUp, isTaken, keptBy, left } from './kept-conversation.ts';
+import { type ConversationRun, type Reopening, aborted, caughtUp, isTaken, keptBy, free } from './kept-conversation.ts';
 import { isElsewhere, steerOrBegin } from './run/ask-run.ts';
 import type { AnyRun } from './run/run.ts';
 import type { NextRun, NextRuns, StartedRun } from './run/run-plan.ts';
@@ -260,7 +260,7 @@ export class LiveConversation {
     if (this.live !== started) return undefined;
     this.#lastState = started.run.state.state;
     this.live = null;
-    if (isTaken(result)) [this.#leave, this.#left] = [null, left(this.#leave)];
+    if (isTaken(result)) [this.#leave, this.#left] = [null, free(this.#leave)];
     // A run that continues elsewhere has not ended, and has what waits behind it.
     const goesOn = result?.status === 'waiting';
     if (goesOn) this.#refuseLine(result.runId);
@@ -290,10 +290,10 @@ export class LiveConversation {
   /** Releases the conversation to other processes when no run is live or waiting in it. */
   #leaveIfIdle(): Promise<unknown> | undefined {
     if (this.live !== null || this.#line.length > 0 || this.#opening !== null) return undefined;
-    const gone = left(this.#leave);
-    [this.#leave, this.#dropped, this.#left] = [null, null, gone];
-    return gone.then(() => {
-      if (this.live === null && this.#opening === null && this.#left === gone && (this.#sending?.size ?? 0) === 0)
+    const left = free(this.#leave);
+    [this.#leave, this.#dropped, this.#left] = [null, null, left];
+    return left.then(() => {
+      if (this.live === null && this.#opening === null && this.#left === left && (this.#sending?.size ?? 0) === 0)
         this.#port.onIdle?.();
     });
   }
