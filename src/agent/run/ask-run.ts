@@ -102,9 +102,12 @@ interface Elsewhere {
   readonly keeper?: { readonly last: () => Promise<{ readonly runId: string } | null> } | null;
 }
 
-/** True for a run that could not begin because another process is at its conversation, or because a run waits there. */
+/** What a run ends with that could not begin: another process is at its conversation, or has it by now, or a run waits there. */
+const ELSEWHERE: ReadonlySet<unknown> = new Set(['conversation-busy', 'conversation-waiting', 'run-locked']);
+
+/** True for a run that could not begin because of others. */
 export function isElsewhere({ error }: AnyResult): boolean {
-  return error?.code === 'conversation-busy' || error?.code === 'conversation-waiting';
+  return ELSEWHERE.has(error?.code);
 }
 
 /** A message, and the run that it was sent to. */

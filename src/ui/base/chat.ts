@@ -138,7 +138,8 @@ export class Chat {
       const isBehind = last !== null && (last.state === 'running' || (await this.isLeft(last)));
       const start = await (isBehind ? this.#queued(last, input, { id, metadata }) : this.#begun(last, input, metadata));
       const ms = BUSY_MS[tries];
-      if (start.ok || ms === undefined || !/^(?:over|kept|conversation-busy)$/.test(start.code)) return start;
+      if (start.ok || ms === undefined || !/^(?:over|kept|conversation-busy|run-locked)$/.test(start.code))
+        return start;
       await new Promise((resolve) => setTimeout(resolve, ms));
     }
   }

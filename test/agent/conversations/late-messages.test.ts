@@ -18,14 +18,23 @@ async function sentLate(whenBusy: Exclude<RunOptions['whenBusy'], undefined>, ..
   const journal = memoryJournal();
   const onItsWay = Promise.withResolvers<undefined>();
   const take: typeof journal.take = (runId) => onItsWay.promise.then(() => journal.take?.(runId) ?? null);
-  const line = { isDown: false, asked: 0 };
+  const line = { isDown: false, asked: 0, isTaken: false };
   const ask: RunRequests['ask'] = async (runId, ...asked) => {
     line.asked += 1;
     if (line.isDown) throw new JournalError('run-locked', runId, 'the journal');
     return (await journal.requests?.ask(runId, ...asked)) ?? null;
   };
   const requests: RunRequests = { ask, serve: (...given) => journal.requests?.serve(...given) ?? (() => undefined) };
-  const mine = echoing({ journal: { ...journal, take, requests } });
+  const open: typeof journal.open = (run) => {
+    const opened = journal.open(run);
+    if (!line.isTaken) return opened;
+    line.isTaken = false;
+    return {
+      ...opened,
+      next: async () => Promise.reject(new JournalError('run-locked', run.head.runId, 'the journal')),
+    };
+  };
+  const mine = echoing({ journal: { ...journal, open, take, requests } });
   const talk = mine.agent.conversation('c');
   const run = talk.run('hold 1');
   await mine.model.asked('hold 1');
@@ -89,6 +98,14 @@ test('a message that comes too late is sent again where the process of the next 
   for await (const event of next) if (event.type === 'message.received') break;
   other.model.free('hold 2');
   await expect.poll(() => said(mine)).toEqual(['hold 1', 'hold 1/1', 'hold 2', 'hold 2/2', 'late', 'late/3']);
+});
+
+test('a message that comes too late is tried again where another process has taken the conversation before its run began', async () => {
+  const { mine, arrive, line } = await sentLate('steer');
+  line.isTaken = true;
+  arrive();
+  await expect.poll(() => said(mine)).toEqual(['hold 1', 'hold 1/1', 'late', 'late/2']);
+  expect(line.isTaken).toBe(false);
 });
 
 test('a message that comes too late waits while another process has the conversation and no run yet', async () => {
