@@ -194,13 +194,6 @@ export async function keptBy(run: AnyRun, sent: Promise<Delivery>): Promise<Erro
   return what?.delivered === false && what.reason === 'kept' ? unended(run.runId, await run) : null;
 }
 
-/** True for a run that another process has taken, which was not heard of for so long; so it may have the conversation, too. */
-export function isTaken(result: AnyResult | null): boolean {
-  return TAKEN.has(result?.error?.code);
-}
-
-const TAKEN: ReadonlySet<unknown> = new Set(['run-lost', 'run-locked', 'store-unreachable']);
-
 /** Leaves a conversation to others. */
 export function free(leave: (() => void | Promise<void>) | null): Promise<unknown> {
   return Promise.resolve(leave?.()).catch(() => undefined);

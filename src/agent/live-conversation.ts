@@ -6,8 +6,8 @@ import { AgentBusyError, AgentClosedError, ConversationError } from './options/a
 import { type RunInput, messageOf, runOf, steered } from './options/input-parts.ts';
 import { type Inherited, type RunOptions, newRunId } from './options/run-options.ts';
 import { ABORTED, type InLine, type Keeper, type LiveConversationPort, type Opening } from './kept-conversation.ts';
-import { type ConversationRun, type Reopening, aborted, caughtUp, isTaken, keptBy, free } from './kept-conversation.ts';
-import { isElsewhere, steerOrBegin } from './run/ask-run.ts';
+import { type ConversationRun, type Reopening, aborted, caughtUp, keptBy, free } from './kept-conversation.ts';
+import { isElsewhere, steerOrBegin, wasTaken } from './run/ask-run.ts';
 import type { AnyRun } from './run/run.ts';
 import type { NextRun, NextRuns, StartedRun } from './run/run-plan.ts';
 
@@ -260,7 +260,7 @@ export class LiveConversation {
     if (this.live !== started) return undefined;
     this.#lastState = started.run.state.state;
     this.live = null;
-    if (isTaken(result)) [this.#leave, this.#left] = [null, free(this.#leave)];
+    if (wasTaken(result)) [this.#leave, this.#left] = [null, free(this.#leave)];
     // A run that continues elsewhere has not ended, and has what waits behind it.
     const goesOn = result?.status === 'waiting';
     if (goesOn) this.#refuseLine(result.runId);

@@ -70,8 +70,8 @@ test.each(['uiStream', 'agUi'] as const)(
     const message = { id: 'm', role: 'user', parts: [{ type: 'text', text }], content: text };
     const body = { id, threadId: id, runId: 'r', trigger: 'submit-message', messages: [message], state: {}, tools: [] };
     const request = new Request('http://app.example/api?id=a', { method: 'POST', body: JSON.stringify(body) });
-    const served = await { uiStream, agUi }[kind].serve(agent, request, { journal, owner: 'ada' });
-    expect(await served.text()).toContain('Hello.');
+    const answer = await { uiStream, agUi }[kind].serve(agent, request, { journal, owner: 'ada' });
+    expect(await answer.text()).toContain('Hello.');
     expect(isTaken).toBe(false);
   },
 );

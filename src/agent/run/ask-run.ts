@@ -110,6 +110,14 @@ export function isElsewhere({ error }: AnyResult): boolean {
   return ELSEWHERE.has(error?.code);
 }
 
+/** What a run ends with whose process was not heard of for so long that another may have taken it, and its conversation. */
+const TAKEN: ReadonlySet<unknown> = new Set(['run-lost', 'run-locked', 'store-unreachable']);
+
+/** True for a run that another process may have taken. */
+export function wasTaken(result: AnyResult | null): boolean {
+  return TAKEN.has(result?.error?.code);
+}
+
 /** A message, and the run that it was sent to. */
 interface Sent {
   readonly runId: string;
