@@ -194,6 +194,11 @@ export async function keptBy(run: AnyRun, sent: Promise<Delivery>): Promise<Erro
   return what?.delivered === false && what.reason === 'kept' ? unended(run.runId, await run) : null;
 }
 
+/** Leaves a conversation to others. */
+export function free(leave: (() => void | Promise<void>) | null): Promise<unknown> {
+  return Promise.resolve(leave?.()).catch(() => undefined);
+}
+
 /** The secret behind a mark of a finished run is no longer known, and another run may use the same mark for something else. */
 function withoutMarks<T extends readonly (Message | SentMessage)[]>(messages: T): T {
   const text = JSON.stringify(messages);

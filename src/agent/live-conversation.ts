@@ -6,8 +6,8 @@ import { AgentBusyError, AgentClosedError, ConversationError } from './options/a
 import { type RunInput, messageOf, runOf, steered } from './options/input-parts.ts';
 import { type Inherited, type RunOptions, newRunId } from './options/run-options.ts';
 import { ABORTED, type InLine, type Keeper, type LiveConversationPort, type Opening } from './kept-conversation.ts';
-import { type ConversationRun, type Reopening, aborted, caughtUp, keptBy } from './kept-conversation.ts';
-import { isElsewhere, steerOrBegin } from './run/ask-run.ts';
+import { type ConversationRun, type Reopening, aborted, caughtUp, keptBy, free } from './kept-conversation.ts';
+import { isElsewhere, steerOrBegin, wasTaken } from './run/ask-run.ts';
 import type { AnyRun } from './run/run.ts';
 import type { NextRun, NextRuns, StartedRun } from './run/run-plan.ts';
 
@@ -40,8 +40,8 @@ export class LiveConversation {
   /** Not the last run itself: an agent that is kept must not retain every event of its runs. */
   #lastState: AgentState = 'PLANNING';
   #isClosed = false;
-  /** How many messages are on their way to a run: each may become the next one. */
-  #sending = 0;
+  /** Messages on their way to a run, and the options of the next run that each may become. */
+  #sending: Map<string, RunOptions & Inherited> | null = null;
   #lastAt = 0;
   /** What is missing in the history, until a run has reported it. */
   #warnings: readonly string[] = NOTHING;
@@ -86,7 +86,8 @@ export class LiveConversation {
     const mine = messages.filter((message) => !isDropped(message));
     // Those that are in line already stand where their messages do.
     const known = ({ id }: SentMessage): InLine | undefined => this.#line.find((one) => one.id === id);
-    const inLine = mine.map((one) => known(one) ?? this.#wait(one.id, ...runOf(one, { context, park, owner }), false));
+    const given = ({ id }: SentMessage): RunOptions & Inherited => this.#sending?.get(id) ?? { context, park, owner };
+    const inLine = mine.map((one) => known(one) ?? this.#wait(one.id, ...runOf(one, given(one)), false));
     this.#line = [...inLine, ...this.#line.filter((one) => !inLine.includes(one))];
     const begun = messages.map((one) => (isDropped(one) ? Promise.resolve(null) : this.#begunOf(one.id).promise));
     queueMicrotask(() => this.#advance());
@@ -210,22 +211,22 @@ export class LiveConversation {
   }
 
   #steer(live: StartedRun, input: RunInput, { whenBusy, ...rest }: RunOptions): AnyRun {
-    const asked = { do: 'steer', id: newRunId(), text: steered(input), interrupt: whenBusy === 'interrupt' } as const;
-    const next = { input, begin: () => this.#beginNext(input, rest) };
-    this.#sending++;
+    const id = newRunId();
+    const asked = { do: 'steer', id, text: steered(input), interrupt: whenBusy === 'interrupt' } as const;
+    const [begin, isClosed] = [() => this.#beginNext(input, rest), () => this.#isClosed];
+    const next = { input, metadata: rest.metadata, begin, isClosed };
+    (this.#sending ??= new Map()).set(id, rest);
     void steerOrBegin(this.#port, live.run.runId, asked, next).then(() => {
-      this.#sending--;
+      this.#sending?.delete(id);
       return this.#leaveIfIdle();
     });
     return live.run;
   }
 
-  /** Begins the next run of a message; false if another process is at the conversation. */
-  async #beginNext(input: RunInput, given: RunOptions): Promise<boolean> {
+  /** Begins the next run of a message: true, or the id of the run that is live, or null if another process is at the conversation. */
+  async #beginNext(input: RunInput, given: RunOptions): Promise<true | string | null> {
     const busy = this.live ?? this.#line[0]?.started;
-    if (busy === undefined) return !isElsewhere(await this.run(input, given));
-    this.#enqueue(busy, input, given, false);
-    return true;
+    return busy?.run.runId ?? (isElsewhere(await this.run(input, given)) ? null : true);
   }
 
   /** Starts the first in the queue, if no run is live. */
@@ -259,6 +260,7 @@ export class LiveConversation {
     if (this.live !== started) return undefined;
     this.#lastState = started.run.state.state;
     this.live = null;
+    if (wasTaken(result)) [this.#leave, this.#left] = [null, free(this.#leave)];
     // A run that continues elsewhere has not ended, and has what waits behind it.
     const goesOn = result?.status === 'waiting';
     if (goesOn) this.#refuseLine(result.runId);
@@ -288,10 +290,10 @@ export class LiveConversation {
   /** Releases the conversation to other processes when no run is live or waiting in it. */
   #leaveIfIdle(): Promise<unknown> | undefined {
     if (this.live !== null || this.#line.length > 0 || this.#opening !== null) return undefined;
-    const left = Promise.resolve(this.#leave?.()).catch(() => undefined);
+    const left = free(this.#leave);
     [this.#leave, this.#dropped, this.#left] = [null, null, left];
     return left.then(() => {
-      if (this.live === null && this.#opening === null && this.#left === left && this.#sending === 0)
+      if (this.live === null && this.#opening === null && this.#left === left && (this.#sending?.size ?? 0) === 0)
         this.#port.onIdle?.();
     });
   }

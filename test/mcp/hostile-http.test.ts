@@ -29,6 +29,17 @@ describe.concurrent.each(['sse', 'json'] as const)('a server over HTTP that answ
     expect(server.counts.get('DELETE')).toBe(1);
   });
 
+  test.concurrent('may answer in many short lines, but not with more than the limit of a message in all', async () => {
+    const server = await startHostileHttp({ answer });
+    const { connection, states } = watched({ url: server.url }, { limits: { mcp: { messageBytes: 10_000 } } });
+    await connection.connect();
+    expect(await connection.callTool('lines')).toMatchObject({ status: 'success' });
+    const error = expect.stringContaining('limits.mcp.messageBytes allows (10000)');
+    expect(await connection.callTool('many_lines')).toMatchObject({ status: 'error', code: 'limit-exceeded', error });
+    expect(await connection.callTool('echo')).toMatchObject({ data: 'echo' });
+    expect(states()).toEqual(['CONNECTING', 'DISCOVERING', 'READY']);
+  });
+
   test.concurrent('that is killed in the middle of a call is noticed at once, and the call says so within 5 s', async () => {
     const server = await startHostileHttp({ answer });
     const clock = new SimulatedClock();

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { type JournalStore, type Model, createAgent } from '../../src/index.ts';
-import { memoryJournal } from '../../src/journal/index.ts';
+import { JournalError, memoryJournal } from '../../src/journal/index.ts';
 import { runStore } from '../../src/store/index.ts';
 import { agUi, runStream, uiStream } from '../../src/ui/index.ts';
 import { tab, textOf, until } from './chat-tabs.ts';
@@ -50,6 +50,31 @@ test('useChat shows a run to its end whose journal could not be read for a momen
   expect(chat.messages.map(textOf)).toEqual(['Count.', 'One two.']);
   expect(await inputs()).toBe(1);
 });
+
+test.each(['uiStream', 'agUi'] as const)(
+  '%s runs a message whose chat another process had taken before its run began',
+  async (kind) => {
+    const kept = memoryJournal();
+    let isTaken = true;
+    const open: JournalStore['open'] = (run) => {
+      const opened = kept.open(run);
+      if (!isTaken) return opened;
+      isTaken = false;
+      const locked = new JournalError('run-locked', run.head.runId, 'the journal');
+      return { ...opened, next: () => Promise.reject(locked) };
+    };
+    const journal = { ...kept, open };
+    const agent = createAgent({ model: { complete: async () => ({ content: 'Hello.' }) }, silent: true, journal });
+    onTestFinished(() => agent.close());
+    const [id, text] = ['a', 'Hi.'];
+    const message = { id: 'm', role: 'user', parts: [{ type: 'text', text }], content: text };
+    const body = { id, threadId: id, runId: 'r', trigger: 'submit-message', messages: [message], state: {}, tools: [] };
+    const request = new Request('http://app.example/api?id=a', { method: 'POST', body: JSON.stringify(body) });
+    const answer = await { uiStream, agUi }[kind].serve(agent, request, { journal, owner: 'ada' });
+    expect(await answer.text()).toContain('Hello.');
+    expect(isTaken).toBe(false);
+  },
+);
 
 test('a store shows a run to its end whose journal could not be read for a moment', async () => {
   const { url, fail, hasFailed } = await served();

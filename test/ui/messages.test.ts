@@ -1,11 +1,13 @@
 import { HttpAgent } from '@ag-ui/client';
 import { type UIMessage, safeValidateUIMessages } from 'ai';
 import { expect, test, vi } from 'vitest';
+import { ModelError } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/index.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
 import type { JournalStore } from '../../src/index.ts';
 import type { Recording } from '../../src/journal/format/recording.ts';
 import { runTally, summaryOf } from '../../src/journal/format/tally.ts';
+import { scriptedModel } from '../../src/testing/index.ts';
 import { type UiChunk, agUi, chatTransport, runStream, uiStream } from '../../src/ui/index.ts';
 import { PAY, payCall, payingAgent } from './paying-agent.ts';
 import { RECORDINGS, committed, groupsOf, messageOf } from './recorded-groups.ts';
@@ -132,6 +134,84 @@ test('a client of AG-UI that has nothing asks without a message, and has the thr
   await alan.runAgent();
   expect(alan.messages).toEqual([]);
   expect(await agUi.messages(journal, 'bills', { owner: 'alan' })).toEqual([]);
+  await agent.close();
+});
+
+test('AG-UI: a message that was edited is shown as it was and as it is now, each with its answer, as the model has them', async () => {
+  const journal = memoryJournal();
+  const agent = payingAgent(journal, ['Tea.', 'Coffee.', 'Milk.', 'Tea again.']);
+  const { client } = served(journal, agent);
+  const page = client();
+  const edited = async (content: string): Promise<void> => {
+    page.setMessages([{ id: 'u1', role: 'user', content }]);
+    await page.runAgent();
+  };
+  const loaded = async () => {
+    const fresh = client();
+    await fresh.runAgent();
+    expect(await agUi.messages(journal, 'bills', { owner: 'ada' })).toEqual(
+      fresh.messages.map((message) => expect.objectContaining({ ...message })),
+    );
+    return fresh;
+  };
+  await edited('Tea?');
+  await edited('Coffee?');
+  const [first, second] = ((await journal.list?.()) ?? []).toReversed();
+  const fresh = await loaded();
+  const shown = fresh.messages.map(({ id, role, content }) => [role === 'user' ? id : '', content]);
+  expect(shown).toEqual([
+    [`asked:${first?.runId}`, 'Tea?'],
+    ['', 'Tea.'],
+    ['u1', 'Coffee?'],
+    ['', 'Coffee.'],
+  ]);
+  // Asked for once more by the id that it has, it is the same run.
+  fresh.setMessages(fresh.messages.slice(0, 3));
+  await fresh.runAgent();
+  expect(fresh.messages.at(-1)?.content).toBe('Coffee.');
+  fresh.addMessage({ id: 'u2', role: 'user', content: 'Milk?' });
+  await fresh.runAgent();
+  expect(fresh.messages.map(({ content }) => content)).toEqual([
+    'Tea?',
+    'Tea.',
+    'Coffee?',
+    'Coffee.',
+    'Milk?',
+    'Milk.',
+  ]);
+  await edited('Tea?');
+  expect((await loaded()).messages.map(({ id, role }) => (role === 'user' ? id : ''))).toEqual([
+    `asked:${first?.runId}`,
+    '',
+    `asked:${second?.runId}`,
+    '',
+    'u2',
+    '',
+    'u1',
+    '',
+  ]);
+  await agent.close();
+});
+
+test('AG-UI: a message with another image is not the same, later or at the same moment', async () => {
+  const journal = memoryJournal();
+  const replies = [new ModelError('auth', 'no key'), 'A cat.', 'A dog.', 'A cow.', 'A pig.'];
+  const agent = payingAgent(journal, [], { model: scriptedModel(replies, { takesImages: true }) });
+  const { client } = served(journal, agent);
+  const ask = async (id: string, value: string): Promise<void> => {
+    const page = client();
+    const source = { type: 'data', value, mimeType: 'image/png' } as const;
+    page.setMessages([{ id, role: 'user', content: [{ type: 'image', source }] }]);
+    await page.runAgent();
+  };
+  for (const value of ['Y2F0', 'Y2F0', 'Y2F0', 'ZG9n']) await ask('u1', value);
+  await Promise.all(['Y293', 'cGln'].map((value) => ask('u2', value)));
+  const messages = await agUi.messages(journal, 'bills', { owner: 'ada' });
+  const shown = messages.map(
+    (one) => /"value":"(\w+)"|$/.exec(JSON.stringify(one))?.[1] ?? Reflect.get(one, 'content'),
+  );
+  expect(shown.slice(0, 4)).toEqual(['Y2F0', 'A cat.', 'ZG9n', 'A dog.']);
+  expect(new Set(shown.slice(4))).toEqual(new Set(['A cow.', 'A pig.', 'Y293', 'cGln']));
   await agent.close();
 });
 

@@ -311,6 +311,24 @@ test('a message that was edited is refused, for the history cannot be changed; s
   expect(await said()).toEqual(['Bern?', 'Grey.', 'Rome?', 'Warm.', 'Oslo?', 'So.']);
 });
 
+test('a message with another image is refused; with the same, it is the same run', async () => {
+  const journal = memoryJournal();
+  const model = scriptedModel(['A cat.'], { takesImages: true });
+  const url = await served(createAgent({ model, silent: true, journal }), journal);
+  const { chat } = tab(url, 'pictures');
+  const send = async (data: string, messageId?: string): Promise<void> => {
+    const file = { type: 'file', mediaType: 'image/png', url: `data:image/png;base64,${data}` } as const;
+    await chat.sendMessage({ text: 'What is it?', files: [file], ...(messageId === undefined ? {} : { messageId }) });
+  };
+  await send('Y2F0');
+  const [asked] = chat.messages;
+  await send('ZG9n', asked?.id);
+  expect(chat.error?.message).toBe('A message that was sent stays in the history as it was. Send a new one.');
+  await send('Y2F0', asked?.id);
+  expect(textOf(chat.lastMessage)).toBe('A cat.');
+  expect(await journal.list?.()).toHaveLength(1);
+});
+
 test('what came to no answer is run again where the client asks to regenerate, and nothing else is', async () => {
   const journal = memoryJournal();
   const noKey = new ModelError('auth', 'no key');

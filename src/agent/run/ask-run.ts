@@ -33,8 +33,9 @@ export type RunAnswer<T extends RunRequest> = T extends { readonly do: 'steer' |
 const TAKEN_MS = 1000;
 const PATIENCE_MS = 5000;
 
-/** How long a place is looked for, for a message that came too late for its run. */
+/** How long a place is looked for, for a message that came too late for its run, and how much of that one look costs at most. */
 const SENDING_MS = 60_000;
+const LOOK_MS = 20_000;
 
 /** A message may be delivered much later: until then the asking process receives "not yet". */
 const LATER_MS = 1000;
@@ -101,51 +102,87 @@ interface Elsewhere {
   readonly keeper?: { readonly last: () => Promise<{ readonly runId: string } | null> } | null;
 }
 
-/** True for a run that could not begin because another process is at its conversation, or because a run waits there. */
+/** What a run ends with that could not begin: another process is at its conversation, or has it by now, or a run waits there. */
+const ELSEWHERE: ReadonlySet<unknown> = new Set(['conversation-busy', 'conversation-waiting', 'run-locked']);
+
+/** True for a run that could not begin because of others. */
 export function isElsewhere({ error }: AnyResult): boolean {
-  return error?.code === 'conversation-busy' || error?.code === 'conversation-waiting';
+  return ELSEWHERE.has(error?.code);
+}
+
+/** What a run ends with whose process was not heard of for so long that another may have taken it, and its conversation. */
+const TAKEN: ReadonlySet<unknown> = new Set(['run-lost', 'run-locked', 'store-unreachable']);
+
+/** True for a run that another process may have taken. */
+export function wasTaken(result: AnyResult | null): boolean {
+  return TAKEN.has(result?.error?.code);
+}
+
+/** A message, and the run that it was sent to. */
+interface Sent {
+  readonly runId: string;
+  readonly message: MessageRequest;
+}
+
+/** Where a message is: `taken` by a run, with none, or it may be with one whose process has not answered. */
+type MessagePlace = 'taken' | 'none' | Sent;
+
+/** What becomes of a message that a run has not taken. */
+interface NextPlace {
+  readonly input: RunInput;
+  readonly metadata?: JsonObject | undefined;
+  /** Begins the next run: true, or else the id of the run that is live here, or null where another process is at the conversation. */
+  readonly begin: () => Promise<true | string | null>;
+  /** The agent is closed: nothing begins any more. */
+  readonly isClosed: () => boolean;
 }
 
 /**
- * Steers a run. What it does not take is the input of the next one: `begin` begins that, unless another process is at the conversation; then it
- * is queued in the run that is live there. What a run took and could not deliver stands in its result.
+ * Steers a run. What it does not take is the input of the next one: `next` begins that, unless a run is live in the conversation, here or in
+ * another process; then it is queued in that. What a run took and could not deliver stands in its result.
  */
 export async function steerOrBegin(
   port: Elsewhere,
   runId: string,
   asked: MessageRequest,
-  next: { readonly input: RunInput; readonly begin: () => Promise<boolean> },
+  next: NextPlace,
 ): Promise<void> {
   try {
-    if (!(await hasTaken(port, runId, asked))) await beginOrQueue(port, asked.id, next);
+    let place: MessagePlace = { runId, message: asked };
+    let left = SENDING_MS;
+    for (let pause = 50; left > 0 && !next.isClosed(); pause = Math.min(pause * 2, 1000)) {
+      const from = performance.now();
+      // As long as a run may have it, no other gets it.
+      if (typeof place === 'object') place = await placeOf(place, port.ask(place.runId, place.message));
+      if (place === 'none') place = await beginOrQueue(port, asked.id, next);
+      if (place === 'taken') return;
+      // The other process is between two runs, or does not answer.
+      await new Promise((resolve) => setTimeout(resolve, pause));
+      // A process that was stopped has not looked meanwhile.
+      left -= Math.min(performance.now() - from, LOOK_MS);
+    }
   } catch {
     // The agent is closed: there is no place for the message.
   }
 }
 
-/** Whether a run has taken a message: not where its process does not answer. */
-async function hasTaken(port: Elsewhere, runId: string, message: MessageRequest): Promise<boolean> {
+/** Where a message is that was sent to a run: not known where its process does not answer. */
+async function placeOf(sent: Sent, answer: Promise<Delivery>): Promise<MessagePlace> {
   try {
-    return !isUnheard(await port.ask(runId, message));
+    return isUnheard(await answer) ? 'none' : 'taken';
   } catch (error) {
-    if (error instanceof JournalError && error.code === 'run-locked') return false;
+    if (error instanceof JournalError && error.code === 'run-locked') return sent;
     throw error;
   }
 }
 
-async function beginOrQueue(
-  port: Elsewhere,
-  id: string,
-  { input, begin }: Parameters<typeof steerOrBegin>[3],
-): Promise<void> {
-  const until = performance.now() + SENDING_MS;
-  for (let pause = 50; performance.now() < until; pause = Math.min(pause * 2, 1000)) {
-    if (await begin()) return;
-    const last = await port.keeper?.last();
-    if (last != null && (await hasTaken(port, last.runId, { do: 'queue', id, input }))) return;
-    // The other process is between two runs.
-    await new Promise((resolve) => setTimeout(resolve, pause));
-  }
+async function beginOrQueue(port: Elsewhere, id: string, next: NextPlace): Promise<MessagePlace> {
+  const begun = await next.begin();
+  if (begun === true) return 'taken';
+  const runId = begun ?? (await port.keeper?.last())?.runId;
+  if (runId === undefined) return 'none';
+  const message = { do: 'queue', id, input: next.input, metadata: next.metadata } as const;
+  return placeOf({ runId, message }, port.ask(runId, message));
 }
 
 /** Answers what other processes ask of a run, until the function that it returns is called. */

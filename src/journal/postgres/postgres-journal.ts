@@ -10,7 +10,7 @@ import { liveJournal } from '../run/live-journal.ts';
 import type { JournalStore, RunHead, RunJournal, RunSecrets, Sink, TakenRun } from '../run/run-journal.ts';
 import type { PruneLimits } from '../stores/prune-runs.ts';
 import { type DatabaseOptions, PostgresDatabase, type PostgresPool } from './postgres-database.ts';
-import { PostgresLease } from './postgres-lease.ts';
+import { type Claim, PostgresLease } from './postgres-lease.ts';
 import { PostgresNotices } from './postgres-notices.ts';
 import { linesOf, recordingIn } from './postgres-rows.ts';
 import { PostgresRequests } from './postgres-requests.ts';
@@ -147,7 +147,14 @@ class PostgresStore {
     const write = lineWriter(undefined, 0, headAs);
     const { runId } = head;
     const begun = { runId, token: crypto.randomUUID(), tally: runTally(head), write, written: 0 };
-    return liveJournal(run, this.#sinkOf({ ...begun, head, placed: () => stored }));
+    return liveJournal(run, this.#sinkOf({ ...begun, head, placed: () => stored, claim: this.#claimOf(head) }));
+  }
+
+  /** A run of a conversation that this process has claimed begins only while it has it. */
+  #claimOf({ metadata }: RunRecord): Claim | null {
+    return typeof metadata.conversation === 'string'
+      ? this.#lease.claimOf(`conversation ${metadata.conversation}`)
+      : null;
   }
 
   async take(runId: string): Promise<TakenRun | null> {

@@ -5,6 +5,17 @@
 import { hash } from 'node:crypto';
 import type { PostgresDatabase } from './postgres-database.ts';
 
+/** A claimed name, and the token of its holder. */
+export interface Claim {
+  readonly name: string;
+  readonly token: string;
+}
+
+/** An index holds no long texts. */
+function keptName(whole: string): string {
+  return whole.length > 500 ? hash('sha256', whole, 'hex') : whole;
+}
+
 /** The lease of one store in one process. */
 export class PostgresLease {
   /** What the process is known by. */
@@ -13,6 +24,8 @@ export class PostgresLease {
   readonly #leaseMs: number;
   /** The tokens of what this process writes and has claimed. */
   readonly #held = new Set<string>();
+  /** The tokens of the names that this process has claimed. */
+  readonly #claims = new Map<string, string>();
   /** Runs by tokens that could not be given back: no other process may wait for this one to end. */
   readonly #abandoned = new Map<string, string>();
   /** Claimed names by their tokens, likewise. */
@@ -67,10 +80,16 @@ export class PostgresLease {
     this.join(token);
   }
 
+  /** The name as it is kept, and the token of this process's claim; null without one. Another process may have taken it over. */
+  claimOf(whole: string): Claim | null {
+    const name = keptName(whole);
+    const token = this.#claims.get(name);
+    return token === undefined ? null : { name, token };
+  }
+
   /** Makes the caller the only holder of a name, until the returned function is called; null while another has it. */
   async claim(whole: string): Promise<(() => Promise<void>) | null> {
-    // An index holds no long texts.
-    const name = whole.length > 500 ? hash('sha256', whole, 'hex') : whole;
+    const name = keptName(whole);
     const token = crypto.randomUUID();
     await this.alive();
     const [found] = await this.#database.query(
@@ -80,8 +99,10 @@ export class PostgresLease {
     );
     if (found?.['token'] !== token && !(await this.#takeOver(name, token, found))) return null;
     this.join(token);
+    this.#claims.set(name, token);
     return async () => {
       if (!this.leave(token)) return;
+      this.#claims.delete(name);
       try {
         await this.#free(name, token);
       } catch (error) {

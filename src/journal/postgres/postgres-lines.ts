@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import { messageLine, type StoredPart } from '../format/histories.ts';
 import type { Tallied } from '../format/tally.ts';
 import type { PostgresDatabase } from './postgres-database.ts';
+import type { Claim } from './postgres-lease.ts';
 import { columnsOf } from './postgres-rows.ts';
 import { sweep } from './postgres-runs.ts';
 
@@ -22,6 +23,8 @@ export interface MoreLines {
   readonly history: StoredPart | null;
   /** Called where that history was removed meanwhile: the first line with all of it. */
   readonly inline: () => string;
+  /** The claim under which a run begins: it does not where another process has that by now. */
+  readonly claim: Claim | null;
   /** The token with which the run was written before: these are all of its lines from now on, and `token` is its own. */
   readonly replaces?: string;
 }
@@ -39,11 +42,13 @@ export async function insertLines(
       return [part.$history, n, messageLine(message, n)] as const;
     }),
   );
-  const columns = batch.map(({ tallied, token, from, history, before }) => ({
+  const columns = batch.map(({ tallied, token, from, history, before, claim }) => ({
     ...columnsOf(tallied),
     token,
     before,
     begins: from === 1,
+    claimed: claim?.name ?? null,
+    claim: claim?.token ?? null,
     history: history?.part.$history ?? null,
     stored: history === null ? 0 : history.part.to - history.added.length,
   }));
@@ -59,6 +64,8 @@ export async function insertLines(
     column('due'),
     column('before'),
     column('stored'),
+    column('claimed'),
+    column('claim'),
   ]);
   return new Set(rows.map((row) => row['token']));
 }
@@ -123,8 +130,10 @@ const APPEND = `
   with given as (
     select * from unnest(
       $1::text[], $2::text[], $3::bool[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bool[], $10::bool[],
-      $11::text[], $12::text[], $13::text[], $14::text[], $15::int[], $16::int[], $28::text[], $29::int[], $30::int[]
-    ) g(run_id, token, begins, at, agent, head, metadata, history, ended, waiting, status, reason, error_code, tools, steps, records, due, before, stored)
+      $11::text[], $12::text[], $13::text[], $14::text[], $15::int[], $16::int[], $28::text[], $29::int[], $30::int[], $31::text[],
+      $32::text[]
+    ) g(run_id, token, begins, at, agent, head, metadata, history, ended, waiting, status, reason, error_code, tools, steps, records, due, before, stored,
+      claimed, claim)
   ), kept_histories as (
     insert into $s.histories select h from unnest($24::text[], $25::int[]) m(h, n) where n = 0 on conflict do nothing
   ), kept_messages as (
@@ -135,6 +144,7 @@ const APPEND = `
     select run_id, at, agent, head, metadata::jsonb, history, ended, waiting, status, reason, error_code, tools::jsonb, steps,
       records, due::timestamptz, token, $17 from given where begins and (stored = 0
       or exists (select 1 from $s.messages m where m.history = given.history and n = stored - 1))
+      and (claim is null or exists (select 1 from $s.names n where n.name = claimed and n.token = claim))
     on conflict (run_id) do update set token = excluded.token where r.token = excluded.token
     returning id, run_id, token
   ), continued as (

@@ -8,7 +8,7 @@ import type { Histories, StoredPart } from '../format/histories.ts';
 import type { RecordLine, RunRecord } from '../format/record.ts';
 import { runTally, type Tally } from '../format/tally.ts';
 import type { Sink } from '../run/run-journal.ts';
-import type { PostgresLease } from './postgres-lease.ts';
+import type { Claim, PostgresLease } from './postgres-lease.ts';
 import type { PostgresWriter } from './postgres-writer.ts';
 
 /** The progress of a run that is being written. */
@@ -21,6 +21,8 @@ export interface SinkStart {
   /** Of a run that begins: its head, and where its history goes, once the first line was written. */
   readonly head?: RunRecord;
   readonly placed?: () => StoredPart | null;
+  /** The claim under which it begins. */
+  readonly claim?: Claim | null;
 }
 
 /** What the sinks of a store share. */
@@ -34,7 +36,7 @@ export interface SinkParts {
 
 /** Where one run is written from here on, by the process that has put the token into its row. */
 export function postgresSink(begun: SinkStart, { lease, writer, histories, forget }: SinkParts): Sink {
-  const { runId, head, placed } = begun;
+  const { runId, head, placed, claim = null } = begun;
   let { token, tally, write } = begun;
   /** Other tokens that its row may still have: a replacement of which it is not known whether it was done. */
   const before: string[] = [];
@@ -68,6 +70,7 @@ export function postgresSink(begun: SinkStart, { lease, writer, histories, forge
         from,
         history,
         inline,
+        claim: from === 1 && replaces === undefined ? claim : null,
         ...(replaces === undefined ? {} : { replaces }),
       });
     } catch (error) {

@@ -108,13 +108,15 @@ export class PostgresWriter {
     try {
       const written = await this.#insert(batch);
       for (const one of batch) {
-        const { token, from, replaces, tallied, history, done, failed } = one;
+        const { token, from, replaces, tallied, history, claim, done, failed } = one;
         if (written.has(token)) done();
         // The run exists, or a server that took over has not all of its history.
         else if (history !== null) await this.#write([whole(one)]);
         else {
           const begins = from === 1 && replaces === undefined;
-          failed(new JournalError(begins ? 'run-exists' : 'run-lost', tallied.runId, this.#database.place));
+          const isLost = begins && claim !== null && !(await this.#isThere(tallied.runId));
+          const code = isLost ? 'run-locked' : begins ? 'run-exists' : 'run-lost';
+          failed(new JournalError(code, tallied.runId, this.#database.place));
         }
       }
     } catch (error) {
@@ -139,6 +141,10 @@ export class PostgresWriter {
       if (await replaceLines(this.#database, one)) own.add(one.token);
     }
     return own;
+  }
+
+  async #isThere(runId: string): Promise<boolean> {
+    return (await this.#database.query(null, 'select 1 from $s.runs where run_id = $1', [runId])).length > 0;
   }
 
   async #writeSecrets(secrets: readonly (readonly [string, string, string])[]): Promise<void> {

@@ -14,22 +14,40 @@ export async function readAgMessages(
   options: ChatRunsOptions = {},
 ): Promise<readonly object[]> {
   const messages: object[] = [];
+  const places = new Map<string, { readonly at: number; readonly runId: string; readonly said: AskedMessage }>();
   for await (const { head, groups } of wholeRuns(journal, threadId, options)) {
     const fold = new AgUiFold();
     const document = new AgDocument();
     for (const { events } of groups) for (const event of fold.feed(events)) document.take(event);
-    // A message that was sent again, because its run had failed, is one.
-    const message = asked(head);
-    const isNew = messages.every((one) => Reflect.get(one, 'id') !== Reflect.get(message, 'id'));
-    messages.push(...(isNew ? [message] : []), ...document.messages);
+    const said = asked(head);
+    const before = places.get(said.id);
+    // A message that was sent again, because its run had failed, is one. What says something else has the id from then on: by that
+    // its client knows it, and asks for its answer again.
+    if (before === undefined || JSON.stringify(before.said) !== JSON.stringify(said)) {
+      if (before !== undefined) messages[before.at] = { ...before.said, id: ownId(before.runId) };
+      places.set(said.id, { at: messages.length, runId: head.runId, said });
+      messages.push(said);
+    }
+    messages.push(...document.messages);
   }
   return messages;
 }
 
+interface AskedMessage {
+  readonly id: string;
+  readonly role: 'user';
+  readonly content: string | readonly object[];
+}
+
+/** The id of a message that no client has named. */
+function ownId(runId: string): string {
+  return `asked:${runId}`;
+}
+
 /** The message from a person that began a run. */
-function asked({ runId, input, content, metadata }: RunRecord): object {
+function asked({ runId, input, content, metadata }: RunRecord): AskedMessage {
   const known = metadata[AG_MESSAGE];
-  const id = typeof known === 'string' ? known : `asked:${runId}`;
+  const id = typeof known === 'string' ? known : ownId(runId);
   if (content === undefined) return { id, role: 'user', content: input };
   const parts = content.map((part) => {
     if (part.type === 'text') return part;

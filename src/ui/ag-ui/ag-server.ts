@@ -20,7 +20,6 @@ import {
 } from '../base/answer-approvals.ts';
 import { Chat, type ChatOptions, type KnownBy, checkServing } from '../base/chat.ts';
 import type { ClientRun } from '../base/client-texts.ts';
-import { saysSame } from '../base/owned-runs.ts';
 import { FROM_START, type SsePosition, jsonOf, positionOf, refusal, sseResponse, unknownId } from '../base/sse.ts';
 import type { AgEvent } from './ag-event.ts';
 import { AG_MESSAGE, readAgMessages } from './ag-messages.ts';
@@ -108,14 +107,15 @@ function knownBy(chat: Chat, input: AgInput, said: RunInput | null): KnownBy {
   // Beside an answer it may be the id of the run that is answered.
   const begun = async (): Promise<RunSummary | null> => (resume.length > 0 ? null : chat.last({ [AG_RUN]: runId }));
   const find = async (): Promise<RunSummary | null> => (await begun()) ?? (await answeredBefore(chat, id, said));
-  const isNamed = typeof id === 'string' && said !== null;
-  return { id: isNamed ? JSON.stringify([AG_MESSAGE, id, digest(inputOf(said).task)]) : runId, find };
+  if (typeof id !== 'string' || said === null) return { id: runId, find };
+  const { task, content } = inputOf(said);
+  return { id: JSON.stringify([AG_MESSAGE, id, digest([task, ...(content ?? [])])]), find };
 }
 
 /** The run that this message began before, unless it ended without an answer: clients ask again under another id of their run. */
 async function answeredBefore(chat: Chat, id: unknown, said: RunInput | null): Promise<RunSummary | null> {
   const run = said === null || typeof id !== 'string' ? null : await chat.begunBy({ [AG_MESSAGE]: id });
-  return said !== null && run !== null && saysSame(run, said) ? run : null;
+  return said !== null && run !== null && (await chat.hasBegun(run, said)) ? run : null;
 }
 
 /** A thread for a client that has nothing of it: its messages, and its live run. */

@@ -5,7 +5,7 @@
  * I2 The same message posted again is the same run.
  */
 import type { JsonObject } from '../../json/json.ts';
-import { ownedHead, conversationId, lastRunOf, newChatId, saysSame } from '../base/owned-runs.ts';
+import { ownedHead, conversationId, lastRunOf, newChatId } from '../base/owned-runs.ts';
 import { type ServedAgent, refusedReplies, shownUntil, standingOf, writeReplies } from '../base/answer-approvals.ts';
 import { Chat, type ChatOptions, checkServing } from '../base/chat.ts';
 import type { ClientRun } from '../base/client-texts.ts';
@@ -106,7 +106,7 @@ async function begin(chat: Chat, ask: UiAsk & { readonly kind: 'run' }, options:
   const { input, message, isAgain } = ask;
   const named: JsonObject = message === '' ? {} : { [MESSAGE]: message };
   const before = message === '' ? null : await chat.last(named);
-  if (before !== null && !saysSame(before, input))
+  if (before !== null && !(await chat.hasBegun(before, input)))
     return refusal(400, 'bad-request', 'A message that was sent stays in the history as it was. Send a new one.');
   const last = await chat.last();
   const isOver = before?.state === 'ended';

@@ -15,7 +15,7 @@ import { drivenRun } from '../../journal/run/driven-runs.ts';
 import { followRun } from '../../journal/run/follow-run.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { ServedAgent } from './answer-approvals.ts';
-import { conversationId, lastRunOf } from './owned-runs.ts';
+import { conversationId, lastRunOf, saysSame } from './owned-runs.ts';
 import { type RunRefused, begun } from './run-feed.ts';
 
 /** What a server of chats is given. */
@@ -111,6 +111,11 @@ export class Chat {
     return run?.state === 'ended' && run.status !== 'answered' ? null : run;
   }
 
+  /** Whether a run was begun with this input. */
+  hasBegun(run: RunSummary, input: RunInput): Promise<boolean> {
+    return saysSame(this.#options.journal, run, input);
+  }
+
   /**
    * Begins a run; while another goes on, in whatever process, that one's journal keeps the message until it is its turn.
    * A message that is `known` is one run, however often it is sent; without that, each is a new one.
@@ -133,7 +138,8 @@ export class Chat {
       const isBehind = last !== null && (last.state === 'running' || (await this.isLeft(last)));
       const start = await (isBehind ? this.#queued(last, input, { id, metadata }) : this.#begun(last, input, metadata));
       const ms = BUSY_MS[tries];
-      if (start.ok || ms === undefined || !/^(?:over|kept|conversation-busy)$/.test(start.code)) return start;
+      if (start.ok || ms === undefined || !/^(?:over|kept|conversation-busy|run-locked)$/.test(start.code))
+        return start;
       await new Promise((resolve) => setTimeout(resolve, ms));
     }
   }

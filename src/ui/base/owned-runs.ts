@@ -3,6 +3,7 @@
  *
  * I1 A run of another owner is to every request as if it were not there.
  */
+import type { Part } from '../../actors/model.ts';
 import { type RunInput, readInput } from '../../agent/options/input-parts.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { RunSummary } from '../../journal/format/tally.ts';
@@ -40,8 +41,12 @@ export function isOwnedBy(run: { readonly runId: string; readonly metadata: Json
 
 /** The first record of a run; null where there is none, and where it is another owner's. */
 export async function ownedHead(journal: Followed, runId: string, owner?: string): Promise<RunRecord | null> {
-  for await (const { run } of followGroups(journal, runId, { signal: new AbortController().signal }))
-    return run.head !== null && isOwnedBy(run.head, owner) ? run.head : null;
+  const head = await firstRecord(journal, runId);
+  return head !== null && isOwnedBy(head, owner) ? head : null;
+}
+
+async function firstRecord(journal: Followed, runId: string): Promise<RunRecord | null> {
+  for await (const { run } of followGroups(journal, runId, { signal: new AbortController().signal })) return run.head;
   return null;
 }
 
@@ -59,11 +64,24 @@ export async function lastRunOf(
   return last !== undefined && isOwnedBy(last, owner) ? last : null;
 }
 
-/** True for the input that a run was begun with. Where it holds secrets, the run has marks in their place. */
-export function saysSame({ input }: Pick<RunSummary, 'input'>, said: RunInput): boolean {
-  const { task } = readInput(said);
-  const [start = '', ...rest] = input.split(/«secret[^»]*»/);
-  return rest.length === 0 ? task === input : task.startsWith(start) && task.endsWith(rest.at(-1) ?? '');
+/** True for the input that a run was begun with: its text, images and files. Where it holds secrets, the run has marks in their place. */
+export async function saysSame(
+  journal: Followed,
+  { runId, input }: Pick<RunSummary, 'runId' | 'input'>,
+  said: RunInput,
+): Promise<boolean> {
+  const { task, content } = readInput(said);
+  if (!isButForSecrets(input, task)) return false;
+  return isButForSecrets(mediaIn((await firstRecord(journal, runId))?.content), mediaIn(content));
+}
+
+function isButForSecrets(recorded: string, said: string): boolean {
+  const [start = '', ...rest] = recorded.split(/«secret[^»]*»/);
+  return rest.length === 0 ? said === recorded : said.startsWith(start) && said.endsWith(rest.at(-1) ?? '');
+}
+
+function mediaIn(content: readonly Part[] | null | undefined): string {
+  return (content ?? []).flatMap((part) => (part.type === 'text' ? [] : [part.url])).join('\n');
 }
 
 /** Which chat is read, for which owner, and how much of it. */

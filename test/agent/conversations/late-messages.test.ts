@@ -14,28 +14,38 @@ import { echoing, spoken } from './held.ts';
  * A message to a run that is released at that moment. It is on its way until `arrive` is called: another process can bring the run to its
  * end meanwhile, and go on.
  */
-async function sentLate(whenBusy: Exclude<RunOptions['whenBusy'], undefined>, text = 'late') {
+async function sentLate(whenBusy: Exclude<RunOptions['whenBusy'], undefined>, ...texts: readonly string[]) {
   const journal = memoryJournal();
   const onItsWay = Promise.withResolvers<undefined>();
   const take: typeof journal.take = (runId) => onItsWay.promise.then(() => journal.take?.(runId) ?? null);
-  const line = { isDown: false, asked: 0 };
+  const line = { isDown: false, asked: 0, isTaken: false };
   const ask: RunRequests['ask'] = async (runId, ...asked) => {
     line.asked += 1;
     if (line.isDown) throw new JournalError('run-locked', runId, 'the journal');
     return (await journal.requests?.ask(runId, ...asked)) ?? null;
   };
   const requests: RunRequests = { ask, serve: (...given) => journal.requests?.serve(...given) ?? (() => undefined) };
-  const mine = echoing({ journal: { ...journal, take, requests } });
+  const open: typeof journal.open = (run) => {
+    const opened = journal.open(run);
+    if (!line.isTaken) return opened;
+    line.isTaken = false;
+    return {
+      ...opened,
+      next: async () => Promise.reject(new JournalError('run-locked', run.head.runId, 'the journal')),
+    };
+  };
+  const mine = echoing({ journal: { ...journal, open, take, requests } });
   const talk = mine.agent.conversation('c');
   const run = talk.run('hold 1');
   await mine.model.asked('hold 1');
   void run.release();
-  talk.run(text, { whenBusy });
+  for (const text of texts.length === 0 ? ['late'] : texts)
+    talk.run(text, { whenBusy, metadata: { of: 'mine' }, maxSteps: 7 });
   await run;
   const other = echoing({ journal });
   other.model.free('hold 1');
   expect(await other.agent.conversation('c').resume()).toMatchObject({ result: 'hold 1/1' });
-  return { journal, mine: mine.agent, other, arrive: () => onItsWay.resolve(undefined), line };
+  return { journal, mine: mine.agent, model: mine.model, other, arrive: () => onItsWay.resolve(undefined), line };
 }
 
 const said = async (agent: Agent): Promise<readonly string[]> => spoken(await agent.conversation('c').history);
@@ -51,7 +61,8 @@ test.each(['steer', 'interrupt'] as const)(
     other.model.free('hold 2');
     expect((await next).undelivered).toMatchObject([{ text: 'late', kind: 'queue' }]);
     await expect.poll(() => said(mine)).toEqual(['hold 1', 'hold 1/1', 'hold 2', 'hold 2/2', 'late', 'late/3']);
-    expect(await mine.conversation('c').runs()).toHaveLength(3);
+    const runs = await mine.conversation('c').runs();
+    expect(runs.map(({ metadata }) => metadata)).toMatchObject([{}, {}, { of: 'mine' }]);
   },
 );
 
@@ -89,6 +100,14 @@ test('a message that comes too late is sent again where the process of the next 
   await expect.poll(() => said(mine)).toEqual(['hold 1', 'hold 1/1', 'hold 2', 'hold 2/2', 'late', 'late/3']);
 });
 
+test('a message that comes too late is tried again where another process has taken the conversation before its run began', async () => {
+  const { mine, arrive, line } = await sentLate('steer');
+  line.isTaken = true;
+  arrive();
+  await expect.poll(() => said(mine)).toEqual(['hold 1', 'hold 1/1', 'late', 'late/2']);
+  expect(line.isTaken).toBe(false);
+});
+
 test('a message that comes too late waits while another process has the conversation and no run yet', async () => {
   const { journal, mine, arrive } = await sentLate('steer');
   const leave = await journal.claim?.('conversation c');
@@ -120,4 +139,112 @@ test('a message that comes too late is kept with the run that waits for a person
   await agent.approve(runId, waiting?.callId ?? '');
   await talk.resume();
   expect(await said(agent)).toEqual(['hold 1', 'hold 1/1', 'Pay.', '', 'Paid.', 'late', 'And late.']);
+});
+
+test('messages that come too late together are all run, where another process has the conversation and no run yet', async () => {
+  const { journal, mine, arrive } = await sentLate('steer', 'one', 'two', 'three');
+  const leave = await journal.claim?.('conversation c');
+  arrive();
+  // The first is refused, and the others stand behind it.
+  await new Promise((resolve) => setTimeout(resolve, 120));
+  await leave?.();
+  await expect.poll(() => said(mine)).toHaveLength(8);
+  const users = (await said(mine)).filter((text) => !text.includes('/'));
+  expect(users.toSorted()).toEqual(['hold 1', 'one', 'three', 'two']);
+});
+
+test('a message that comes too late keeps its options behind the run that its process has begun meanwhile', async () => {
+  const { journal, mine, model, arrive } = await sentLate('steer');
+  const next = mine.conversation('c').run('hold 2');
+  arrive();
+  await expect.poll(() => next.recording()).toContain('late');
+  model.free('hold 2');
+  await expect.poll(() => said(mine)).toEqual(['hold 1', 'hold 1/1', 'hold 2', 'hold 2/2', 'late', 'late/3']);
+  const last = (await mine.conversation('c').runs()).at(-1);
+  expect(last?.metadata).toMatchObject({ of: 'mine' });
+  expect(JSON.stringify((await journal.read?.(last?.runId ?? ''))?.head)).toContain('"maxSteps":7');
+});
+
+test('a message that comes too late stays with the run that it stands behind, and is run once by the process that has both next', async () => {
+  const { mine, other, arrive } = await sentLate('steer');
+  const next = mine.conversation('c').run('hold 2');
+  arrive();
+  await expect.poll(() => next.recording()).toContain('late');
+  await next.release();
+  other.model.free('hold 2');
+  await other.agent.conversation('c').resume();
+  // Looked for once more, it would be run again.
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(await said(other.agent)).toEqual(['hold 1', 'hold 1/1', 'hold 2', 'hold 2/2', 'late', 'late/3']);
+});
+
+test('a message that a run takes no more is the next run, also without a journal', async () => {
+  const { agent, model } = echoing({ maxSteers: 0 });
+  const run = agent.run('hold');
+  await model.asked('hold');
+  agent.run('late', { whenBusy: 'steer' });
+  for await (const { type } of run) if (type === 'message.received') break;
+  model.free('hold');
+  await model.asked('late');
+  await expect.poll(() => spoken(agent.history)).toEqual(['hold', 'hold/1', 'late', 'late/2']);
+});
+
+/** A message for a run that another process has by now, which takes messages and whose answers are lost. */
+async function unanswered() {
+  const journal = memoryJournal();
+  const line = { asked: 0 };
+  const ask: RunRequests['ask'] = async (runId, ...asked) => {
+    // The process stops when it has taken the first.
+    if (line.asked++ === 0) void journal.requests?.ask(runId, ...asked);
+    throw new JournalError('run-locked', runId, 'the journal');
+  };
+  const requests: RunRequests = { ask, serve: () => () => undefined };
+  const onItsWay = Promise.withResolvers<undefined>();
+  const take: typeof journal.take = (runId) => onItsWay.promise.then(() => journal.take?.(runId) ?? null);
+  const mine = echoing({ journal: { ...journal, take, requests } });
+  const run = mine.agent.conversation('c').run('hold');
+  await mine.model.asked('hold');
+  void run.release();
+  mine.agent.conversation('c').run('late', { whenBusy: 'steer' });
+  await run;
+  const other = echoing({ journal });
+  const resumed = other.agent.conversation('c').resume();
+  await other.model.asked('hold');
+  onItsWay.resolve(undefined);
+  await expect.poll(() => line.asked).toBeGreaterThan(1);
+  return { mine: mine.agent, other, resumed, line };
+}
+
+test('a message is not run again if the process that has taken it does not answer', async () => {
+  const { mine, other, resumed } = await unanswered();
+  other.model.free('hold');
+  await resumed;
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  expect(await said(mine)).toEqual(['hold', 'hold/1', 'late', 'late/2']);
+});
+
+test('nobody is asked for a message any more once its agent is closed', async () => {
+  const { mine, other, line } = await unanswered();
+  await mine.close();
+  const { asked } = line;
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  expect(line.asked).toBeLessThanOrEqual(asked + 1);
+  await other.agent.close();
+});
+
+test('a message that comes too late is still sent after its process was stopped for longer than a place is looked for', async () => {
+  const { journal, mine, arrive } = await sentLate('steer');
+  const leave = await journal.claim?.('conversation c');
+  const { now } = performance;
+  let stopped = 0;
+  performance.now = () => now.call(performance) + stopped;
+  try {
+    arrive();
+    await new Promise((resolve) => setTimeout(resolve, 120));
+    stopped = 120_000;
+    await leave?.();
+    await expect.poll(() => said(mine)).toEqual(['hold 1', 'hold 1/1', 'late', 'late/2']);
+  } finally {
+    performance.now = now;
+  }
 });

@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
+import { Readable } from 'node:stream';
+import { setTimeout as wait } from 'node:timers/promises';
 import { onTestFinished } from '../beside.ts';
 
 /** An MCP server over HTTP, in this process and written by hand, that misbehaves on demand. */
@@ -88,7 +90,9 @@ export async function startHostileHttp({
     if (method !== 'tools/call') return result({});
     const name = params?.name ?? '';
     calls.push(name);
-    return name.startsWith('hang') ? null : result({ content: [{ type: 'text', text: name }] });
+    const length = name === 'many_lines' ? 1000 : name === 'lines' ? 20 : 1;
+    const texts = Array.from({ length }, () => ({ type: 'text', text: name }));
+    return name.startsWith('hang') ? null : result({ content: texts });
   };
   const stream = (response: ServerResponse): void => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -140,10 +144,12 @@ export async function startHostileHttp({
     if (rpc.params?.name === 'gone') return void response.writeHead(404).end();
     if (rpc.params?.name === 'refused') return void response.writeHead(400).end(REFUSED);
     const message = reply(rpc);
+    // Its lines are short, and so are the pieces in which it comes.
+    const spaces = rpc.params?.name?.endsWith('lines') === true ? 1 : 0;
     if (answer === 'json') {
-      if (message !== null)
-        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(message));
-      return;
+      if (message === null) return;
+      response.writeHead(200, { 'content-type': 'application/json' });
+      return void Readable.from(inPieces(JSON.stringify(message, null, spaces))).pipe(response);
     }
     stream(response);
     const name = rpc.params?.name ?? '';
@@ -151,7 +157,10 @@ export async function startHostileHttp({
     if (name === 'resumable' || name === 'unresumable')
       return void response.end(`retry: 10\nid: ${name}-${rpc.id}\ndata:\n\n`);
     if (name === 'cut') return void response.end();
-    if (message !== null) response.end(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
+    // What comes before an event is no part of it.
+    if (spaces > 0) response.write('retry: 10\n\n'.repeat(2000));
+    const data = JSON.stringify(message, null, spaces).replaceAll('\n', '\ndata: ');
+    if (message !== null) response.end(`event: message\ndata: ${data}\n\n`);
   };
   const server = createServer((request, response) => {
     void readBody(request).then((rpc) => {
@@ -203,4 +212,12 @@ async function readBody(request: IncomingMessage): Promise<Rpc | null> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(Buffer.from(chunk));
   return chunks.length === 0 ? null : JSON.parse(Buffer.concat(chunks).toString('utf8'));
+}
+
+/** A text bit by bit: what is written at once arrives at once. */
+async function* inPieces(text: string): AsyncGenerator<string> {
+  for (let at = 0; at < text.length; at += 4000) {
+    yield text.slice(at, at + 4000);
+    await wait(1);
+  }
 }
