@@ -37,6 +37,17 @@ test('an agent that waits for its user takes little, before its first run and af
   expect(await bytesOf('an agent after its run')).toBeLessThan(4000);
 }, 180_000);
 
+test('a full collection between runs drops no code that is compiled for the steps of machines', async () => {
+  const script = fileURLToPath(new URL('children/compiled-code.ts', import.meta.url));
+  const options = ['--expose-gc', '--trace-deopt', ...BUNDLED, script];
+  const { stdout } = await promisify(execFile)(process.execPath, options, { maxBuffer: 2 ** 26 });
+  const dropped = [...stdout.matchAll(/SharedFunctionInfo ([^>]*)>.*embedded weak objects cleared/g)];
+  const names = dropped.map(([, name]) => name);
+  expect(names.length).toBeGreaterThan(0);
+  expect(names).not.toContain('resolveAndExecuteActionsWithContext');
+  expect(names).not.toContain('microstep');
+}, 180_000);
+
 test('what has ended needs no full collection: nothing that V8 makes for good refers to a run', async () => {
   expect(await bytesOf('a run of 10 turns that has ended, without a full collection')).toBeLessThan(60_000);
   expect(await bytesOf('the same with a journal of its own')).toBeLessThan(60_000);

@@ -22,7 +22,7 @@ import { OURS } from '../../actors/leaf.ts';
  * the next full collection. So each step gets a scope of its own, which keeps its function.
  */
 export function shortLived<T extends AnyStateMachine>(machine: T): T {
-  return FITS ? inOwnScopes(machine) : machine;
+  return FIRST_STEP[0].status === 'error' ? machine : inOwnScopes(machine);
 }
 
 function inOwnScopes<T extends AnyStateMachine>(machine: T): T {
@@ -73,8 +73,11 @@ class StepScope implements AnyActorScope {
   } as AnyActorScope['actionExecutor'];
 }
 
-/** A version of XState that calls the function in another way keeps its own scopes. */
-const FITS = initialTransition(inOwnScopes(createMachine({ entry: () => undefined })))[0].status !== 'error';
+/**
+ * A step that fails in a version of XState that calls the function in another way: it keeps its own scopes. The step is kept, for
+ * where a full collection finds no scope, actor or `spawnChild`, V8 drops the code that it had compiled for their hidden classes.
+ */
+const FIRST_STEP = initialTransition(inOwnScopes(createMachine({ entry: spawnChild(createMachine({})) })));
 
 /**
  * XState's `enqueueActions` without the functions that it makes for each call: V8 makes functions that are assigned to a
