@@ -28,6 +28,7 @@ const OF_REPOSITORY = [
   'docs/architecture.md',
   'docs/from-agents-kt.md',
   'docs/from-gaia.md',
+  'docs/getting-started.md',
   'docs/journal-port.md',
   'docs/machines.md',
   'docs/practice-model.md',
