@@ -51,6 +51,7 @@ interface HttpDial {
   readonly server: string;
   readonly target: McpTarget & { readonly kind: 'http' };
 }
+
 const GOODBYE_MS = 1000;
 
 async function dialHttp(

@@ -131,7 +131,7 @@ function methodsOver(
   };
 }
 
-/** Does the first handshake that a server does not refuse. Rejects with the fault of the first. */
+/** Does the first handshake that a server does not refuse. Rejects with the fault of the first, or with that of the second if it says more. */
 async function greet(
   make: (greeting: Greeting) => Client,
   wire: Wire<Transport>,

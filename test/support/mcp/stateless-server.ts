@@ -170,12 +170,14 @@ export async function startStatelessHttp(
     if (ignoring && method === 'subscriptions/listen' && isJsonObject(params) && isJsonObject(params.notifications)) {
       const { resourceSubscriptions: _ignored, ...notifications } = params.notifications;
       const body = JSON.stringify(Object.assign(message ?? {}, { params: { ...params, notifications } }));
-      return handler.fetch(new Request(request, { method: 'POST', body }));
+      return handler.fetch(new Request(request.url, { method: 'POST', headers, body }));
     }
     return how === undefined ? handler.fetch(request) : new Response('no', { status: how });
   };
   const server = await new Promise<ServerType>((resolve) => {
-    const started = serve({ fetch, port: 0, hostname: '127.0.0.1' }, () => resolve(started));
+    const started = serve({ fetch, port: 0, hostname: '127.0.0.1', overrideGlobalObjects: false }, () =>
+      resolve(started),
+    );
   });
   const closeAll = (): void => void ('closeAllConnections' in server && server.closeAllConnections());
   onTestFinished(async () => {
