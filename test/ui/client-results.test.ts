@@ -108,6 +108,18 @@ test('what was said while a call waited is the next run after the answer, also b
   expect([results(client), texts(client)]).toEqual([['paid 40 to printer'], ['Pay.', 'Say hello.', 'Paid.', 'Hello.']]);
 });
 
+test('a message that is edited while its call waits is the next run after the answer', async () => {
+  const { open, runs } = await app(PAY, 'Not paid.', 'Twenty paid.');
+  const client = open();
+  await say(client, 'Pay.');
+  const resume = client.pendingInterrupts.map(({ id }) => ({ interruptId: id, status: 'cancelled' as const }));
+  const [asked] = client.messages;
+  client.setMessages([{ id: asked?.id ?? '', role: 'user', content: 'Pay twenty.' }]);
+  await client.runAgent({ resume });
+  expect(await runs()).toEqual(['Pay.', 'Pay twenty.']);
+  expect(texts(client).at(-1)).toBe('Twenty paid.');
+});
+
 test('a message before the call is not run again by an answer, whoever has sent it', async () => {
   const { agent, journal, open, runs } = await app(PAY, PAY, 'Paid.', 'Never.');
   const message = { id: 'm', role: 'user', parts: [{ type: 'text', text: 'Pay.' }] };

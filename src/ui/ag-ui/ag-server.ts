@@ -152,8 +152,9 @@ async function answered(agent: ServedAgent, { chat, last, input, options }: Aske
   const resumed = chat.resume();
   const message = input.messages.at(-1);
   const said = typeof message?.id === 'string' ? saidIn(message) : null;
+  const before = said === null ? null : await chat.last({ [AG_MESSAGE]: message?.id ?? '' });
   // What is said beside the answers comes after the run; the client is shown the end of that with it.
-  if (said !== null && (await chat.last({ [AG_MESSAGE]: message?.id ?? '' })) === null) {
+  if (said !== null && (before === null || !(await chat.hasBegun(before, said)))) {
     const stopped = await resumed;
     if (stopped !== null) return failed(input, stopped.code, stopped.message);
     if ((await standingOf(options.journal, last.runId))?.isWaiting === true)
