@@ -1,5 +1,8 @@
 /** Servers of MCP 2026-07-28, which have no sessions, over real HTTP and stdio. */
 import { describe, expect, test, vi } from 'vitest';
+import type { Agent } from '../../src/agent/agent-types.ts';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import { replay } from '../../src/journal/index.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { type McpConnection, type McpServerConfig, createMcpConnection } from '../../src/mcp/index.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
@@ -255,6 +258,34 @@ test.concurrent('a server that wants what was not offered gets nothing: its call
   for (const one of told) expect(one).toContain('"status":"error"');
   expect(events.filter(({ type }) => type === 'question.asked')).toEqual([]);
   expect(agent.mcp.lab?.state).toBe('READY');
+});
+
+test.concurrent('what it needs in a call of the eighth agent down is asked, and the run is replayed without it', async () => {
+  const server = await startStatelessHttp();
+  const family = (lab: McpServerConfig | null): Agent => {
+    let agent = createAgent({
+      name: 'a8',
+      model: scriptedModel([booking, 'deep']),
+      silent: true,
+      ...(lab === null ? {} : { mcpServers: { lab } }),
+      elicit: () => ({ action: 'accept', content: { seat: '12A' } }),
+    });
+    for (let n = 7; n >= 1; n--) {
+      const model = scriptedModel([calls([`a${n + 1}`, { task: 'Go' }, `c${n}`]), 'up']);
+      agent = createAgent({ name: `a${n}`, model, children: [agent], silent: true });
+    }
+    onTestFinished(() => agent.close());
+    return agent;
+  };
+  const run = family({ url: server.url }).run('Go');
+  const asked: unknown[] = [];
+  for await (const event of run) if (event.type === 'question.asked') asked.push(event.child);
+  expect(await run).toMatchObject({ status: 'answered', result: 'up' });
+  expect(asked).toEqual(['a2/a3/a4/a5/a6/a7/a8']);
+  const reached = server.reached.length;
+  const again = await replay(run.recording(), family({ url: server.url }));
+  expect(again).toMatchObject({ status: 'answered', result: 'up' });
+  expect(server.reached).toHaveLength(reached);
 });
 
 test.concurrent('where nobody can be asked, the question is declined', async () => {

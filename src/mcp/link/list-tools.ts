@@ -1,4 +1,4 @@
-import { isList } from '../../json/depth.ts';
+import { isJson, isList } from '../../json/depth.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import type { LinkIo, ProtocolWarning, RequestIo } from '../wire/link.ts';
 import type { McpTool, McpToolAnnotations } from '../../actors/mcp/mcp-calls.ts';
@@ -46,9 +46,16 @@ export async function listAllTools(
   return [...tools.values()];
 }
 
+/** What is nested deeper cannot be recorded, with all that it stands in. */
+const MOST_DEPTH = 400;
+
 /** A tool with its description cut to size; null for one whose schemas are too large. Both are reported. */
 function withinLimits(tool: McpTool, limits: McpLimits, onWarning: (warning: ProtocolWarning) => void): McpTool | null {
   const { description, ...rest } = tool;
+  if (!isJson(rest, MOST_DEPTH)) {
+    onWarning({ kind: 'bad-tool', message: `its tool '${tool.name}' was left out: its schema is nested too deep` });
+    return null;
+  }
   if (sizeOf(rest) > limits.schemaBytes) {
     const { message } = pastLimit('schemaBytes', `the schema of its tool '${tool.name}' is larger`, limits);
     onWarning({ kind: 'limit', message: `${message}; the tool was left out` });

@@ -28,6 +28,15 @@ export interface TasksServer {
   received(method: string): readonly Reached[];
 }
 
+/** A tool that is of no use and must cost no other one. */
+const DEEP = { name: 'deep', inputSchema: nested(3000) };
+
+function nested(depth: number): JsonObject {
+  let schema: JsonObject = { type: 'string' };
+  for (let at = 0; at < depth; at++) schema = { items: schema };
+  return { type: 'object', properties: { schema } };
+}
+
 const QUESTION = {
   method: 'elicitation/create',
   params: {
@@ -77,7 +86,7 @@ export async function startTasksServer(): Promise<TasksServer> {
         return {
           result: {
             resultType: 'complete',
-            tools: [{ name: 'research', inputSchema: { type: 'object' } }],
+            tools: [{ name: 'research', inputSchema: { type: 'object' } }, DEEP],
             ttlMs: 0,
             cacheScope: 'private',
           },
