@@ -44,8 +44,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // A worker keeps the modules that it has loaded from file to file: what a test changes of its process, it puts back.
     isolate: false,
-    // Some wait for processes and servers: one worker for each core would leave the cores idle, and more get in each other's way.
-    maxWorkers: Math.ceil(availableParallelism() * 1.5),
+    // Three wait for processes, servers and time, so that each core has its worker.
+    maxWorkers: availableParallelism() + 3,
     // What is awaited comes at once on a free machine, and later on a busy one.
     testTimeout: 120_000,
     hookTimeout: 120_000,
