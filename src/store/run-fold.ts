@@ -86,10 +86,8 @@ function shown(before: RunSnapshot, event: ShownEvent): RunSnapshot {
       return { ...view, output: event.output };
     case 'model.retrying':
       return withoutDraft(view);
-    case 'model.replied': {
-      const text = event.answer ?? (event.strategy === 'native' && event.text);
-      return text ? withMessage(withoutDraft(view), turn, { text }) : withoutDraft(view);
-    }
+    case 'model.replied':
+      return withReply(view, turn, event.answer ?? (event.strategy === 'native' && event.text));
     case 'thought':
       // The words beside native calls come as the text, too.
       return messageIn(view, turn)?.text === event.text ? view : withMessage(view, turn, { thought: event.text });
@@ -108,7 +106,7 @@ function shown(before: RunSnapshot, event: ShownEvent): RunSnapshot {
     case 'tool.denied':
       return withCall(view, turn, { ...callIn(event), status: 'denied' });
     case 'run.finished':
-      return ended(withoutDraft(view), event.result);
+      return ended(withReply(view, turn, event.result.partialAnswer), event.result);
     default:
       return view;
   }
@@ -152,6 +150,11 @@ function callIn<TEvent extends RunEvent>({ type: _type, seq: _seq, replayed: _re
 function withoutDraft(view: RunSnapshot): RunSnapshot {
   const messages = view.messages.filter((one) => !one.isPartial || one.calls.length);
   return { ...view, output: null, messages: messages.map((one) => (one.isPartial ? { ...one, ...NO_TEXT } : one)) };
+}
+
+/** What is shown of a reply behind its draft. */
+function withReply(view: RunSnapshot, turn: string, text?: string | false): RunSnapshot {
+  return text ? withMessage(withoutDraft(view), turn, { text }) : withoutDraft(view);
 }
 
 const NO_TEXT = { text: '', thought: '', isPartial: false };

@@ -153,10 +153,13 @@ test('stop ends the run as cancelled, from another tab too; closing a tab does n
   // A tab that was open before the run began looks when it asks for something.
   const late = followed(`${url}/?id=a`);
   await late.until(({ status }) => status === 'working');
+  const said = await late.until(({ messages }) => messages.at(-1)?.role === 'assistant');
   expect(await late.store.stop()).toBe(true);
   expect((await late.until(isDone)).status).toBe('cancelled');
   expect(await late.store.stop()).toBe(false);
   expect(late.store.getSnapshot().messages.some(({ isPartial }) => isPartial)).toBe(false);
+  expect(late.store.getSnapshot().messages.at(-1)).toMatchObject({ text: said.messages.at(-1)?.text });
+  expect(said.messages.at(-1)?.text).toMatch(/^One two/);
   expect(two.store.getSnapshot().status).toBe('idle');
   three.leave();
 });

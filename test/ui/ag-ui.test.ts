@@ -286,6 +286,35 @@ test('a client is told in its own version of the protocol that a run was stopped
   expect(old).not.toHaveProperty('outcome');
 });
 
+test('what the model had said when its run was stopped stays, once, and is there after a reload', async () => {
+  const journal = memoryJournal();
+  const model: Model = {
+    complete: (_, { onToken, signal }) =>
+      new Promise((_resolve, reject) => {
+        for (const text of ['It ', 'is ', 'warm']) onToken?.({ kind: 'text', text });
+        signal.addEventListener('abort', () => reject(new Error('stopped')));
+      }),
+  };
+  const agent = createAgent({ model, silent: true, streaming: true, journal });
+  const open = await served(agent, journal);
+  const [client, reloaded] = [open('trip'), open('trip')];
+  client.addMessage({ id: 'u1', role: 'user', content: 'How warm?' });
+  const deltas: string[] = [];
+  const stop = async ({ event }: { event: { delta: string } }): Promise<void> => {
+    deltas.push(event.delta);
+    const [run] = (await journal.list?.({ limit: 1 })) ?? [];
+    if (deltas.join('') === 'It is warm') await agent.cancel(run?.runId ?? '', 'enough');
+  };
+  await client.runAgent({}, { onTextMessageContentEvent: (said) => void stop(said) });
+  const said = [
+    ['user', 'How warm?'],
+    ['assistant', 'It is warm'],
+  ];
+  expect(client.messages.map(({ role, content }) => [role, content])).toEqual(said);
+  await reloaded.runAgent();
+  expect(reloaded.messages.map(({ role, content }) => [role, content])).toEqual(said);
+});
+
 test('what a person says instead of an answer is not lost: the call is denied, and the message is the next run', async () => {
   const journal = memoryJournal();
   const open = await served(payingAgent(journal, [PAY, 'Not paid.', 'Hello.']), journal);

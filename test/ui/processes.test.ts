@@ -67,7 +67,7 @@ test('three tabs at two processes show one run, and any of them stops it', async
   await until(() => tabs[2].chat.messages.length === 1);
   expect(await tabs[2].transport.stop('count', 'enough')).toBe(true);
   await Promise.all([sent, ...shown]);
-  for (const { chat } of tabs) expect([chat.error, textOf(chat.lastMessage)]).toEqual([undefined, '']);
+  for (const { chat } of tabs) expect([chat.error, textOf(chat.lastMessage)]).toEqual([undefined, 'One two']);
   const runs = (await fileJournal(join(folder, 'runs')).list?.()) ?? [];
   expect(runs.map(({ status }) => status)).toEqual(['cancelled']);
 });

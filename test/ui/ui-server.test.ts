@@ -125,7 +125,7 @@ test('a tab that is opened in mid-run shows the run, and one that is closed stop
   expect([third.chat.status, third.chat.messages]).toEqual(['ready', []]);
 });
 
-test('a stop from another tab ends the run for all, and is recorded', async () => {
+test('a stop from another tab ends the run for all and is recorded, and what was said stays', async () => {
   const journal = memoryJournal();
   const { model, allow } = slowModel(['One ', 'two.']);
   const url = await served(createAgent({ model, silent: true, streaming: true, journal }), journal);
@@ -136,7 +136,10 @@ test('a stop from another tab ends the run for all, and is recorded', async () =
   expect(await tab(url, 'count', 'alan').transport.stop('count')).toBe(false);
   expect(await tab(url, 'count').transport.stop('count', 'enough')).toBe(true);
   await sent;
-  expect(textOf(first.chat.lastMessage)).toBe('');
+  expect(textOf(first.chat.lastMessage)).toBe('One');
+  expect((await tab(url, 'count').transport.messages('count')).at(-1)?.parts).toContainEqual(
+    expect.objectContaining({ type: 'text', text: 'One' }),
+  );
   const [run] = (await journal.list?.()) ?? [];
   expect(run).toMatchObject({ status: 'cancelled', state: 'ended' });
   expect(await tab(url, 'count').transport.stop('count')).toBe(false);

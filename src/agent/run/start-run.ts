@@ -21,6 +21,7 @@ import { stateText } from '../../machines/events/transition-log.ts';
 import { pendingApprovals, waitingPath } from './pending-approvals.ts';
 import { type Stopped, failedOutput, promptOf, releasedResult, settledNow, stateOf, stoppedAt } from './run-state.ts';
 import { Messages } from './messages.ts';
+import { ReplyUnderWay } from './reply-under-way.ts';
 import type { RunPlan, StartedRun } from './run-plan.ts';
 import { quietly, runWatch } from './run-watch.ts';
 import { type AnyRun, approvalGiven, runHandle } from './run.ts';
@@ -60,6 +61,7 @@ class RunningRun {
   #cancelled: string | undefined;
   readonly #readers: RunReaders;
   readonly #messages: Messages;
+  readonly #reply = new ReplyUnderWay();
 
   constructor(plan: RunPlan) {
     this.#plan = plan;
@@ -151,8 +153,7 @@ class RunningRun {
       },
       ...(inspect === undefined ? {} : { inspect }),
     });
-    const live = { driven, journal, recording };
-    this.#live = live;
+    const live = (this.#live = { driven, journal, recording });
     this.#begun.resolve(undefined);
     if (plan.parksOn !== undefined) void plan.caughtUp?.then(() => setTimeout(() => this.#park(live), 0));
     const { run } = this;
@@ -172,6 +173,7 @@ class RunningRun {
   }
 
   #onNote(effect: Effect, note: JsonObject): void {
+    this.#reply.take(effect, note);
     const redacted = (): JsonObject => this.#plan.redactor.redact(note);
     if (!isRecorded(note)) this.#watch.noted(() => ({ id: effect.id, note: redacted() }));
     this.#readers.remark((reader) => reader.note(effect, redacted()));
@@ -180,9 +182,7 @@ class RunningRun {
   /** Drives the machine; returns how long the run took, in milliseconds, or null if it was released before its end. */
   async #loop(live: Live): Promise<number | null> {
     const { driven, journal, recording } = live;
-    const onStable = (): void => {
-      if (!this.#plan.replayed()) this.#plan.onStable?.();
-    };
+    const onStable = (): void => (this.#plan.replayed() ? undefined : this.#plan.onStable?.());
     this.#readers.started();
     driven.start();
     try {
@@ -253,7 +253,7 @@ class RunningRun {
       read: () => this.#readers.reader().log.read(),
       release: () => this.#release(),
       cancel: async (reason) => {
-        if (this.#live !== null) return this.send({ type: 'run.cancelled', reason });
+        if (this.#live !== null) return this.send(this.#reply.cancelled(reason, this.#live));
         if (this.#isOver) return false;
         this.#cancelled ??= reason;
         this.#preparing.abort();
@@ -292,9 +292,8 @@ class RunningRun {
     if (this.#plan.resumable !== true || this.#isOver || this.#live?.driven.isActive() === false) return false;
     this.#isReleased = true;
     if (this.#live === null) await Promise.race([this.#begun.promise, this.#ended.catch(() => undefined)]);
-    const { journal } = this.#live ?? {};
-    if (journal?.release === undefined) return false;
-    journal.release();
+    if (this.#live?.journal.release === undefined) return false;
+    this.#live.journal.release();
     return (await this.#ended.catch(() => null))?.status === 'waiting';
   }
 }

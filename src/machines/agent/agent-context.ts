@@ -84,6 +84,8 @@ export interface Ending {
   readonly escalation?: EscalationError;
   /** The answer as a value, where it has a schema and fits it. */
   readonly output?: Json;
+  /** What the model had said when the run was cancelled. */
+  readonly partialAnswer?: string;
 }
 
 /** What a run knows of its agent, except what has its own field. */
@@ -255,7 +257,7 @@ export function shownBy(runInfo: RunInfo | null, toolset: Toolset, settings: Age
 }
 
 function endingBeforeStart({ cancelled, refused }: AgentInput): Ending | null {
-  if (cancelled !== undefined) return cancelledEnding(cancelled, 0);
+  if (cancelled !== undefined) return cancelledEnding({ reason: cancelled }, 0);
   if (refused === undefined) return null;
   return {
     reason: 'tool-error',
@@ -265,10 +267,23 @@ function endingBeforeStart({ cancelled, refused }: AgentInput): Ending | null {
 }
 
 /** The ending of a run that was cancelled; `why` is the caller's reason, or empty. */
-export function cancelledEnding(why: string, steps: number): Ending {
+export function cancelledEnding(
+  { reason: why = '' }: { readonly type?: string; readonly reason?: string },
+  steps: number,
+): Ending {
   return {
     reason: 'cancelled',
     result: `[Cancelled after ${steps} step(s)]`,
     error: { code: 'cancelled', message: why === '' ? 'The run was cancelled.' : why, step: steps },
   };
+}
+
+/** A reply that the user has stopped: what they have seen of it stays in the conversation, as it stays on their page. */
+export function partialAnswerKept(
+  { ending, messages, shown }: AgentContext,
+  { partialAnswer = '' }: { readonly type?: string; readonly partialAnswer?: string },
+): Partial<AgentContext> {
+  if (ending === null || partialAnswer === '' || shown.output !== null) return {};
+  const said: Message = Object.freeze({ role: 'assistant', content: partialAnswer });
+  return { ending: { ...ending, partialAnswer }, messages: [...messages, said] };
 }

@@ -9,7 +9,7 @@ import {
 } from '../../actors/ask-approval.ts';
 import { type CheckOutputResult, checkOutput } from '../../actors/check-output.ts';
 import { describeAgent, type PromptTexts, composePrompt } from '../../actors/compose-prompt.ts';
-import { type AgentContext, cancelledEnding, setupTaken } from './agent-context.ts';
+import { type AgentContext, cancelledEnding, partialAnswerKept, setupTaken } from './agent-context.ts';
 import type { AgentInput, AgentSetup, OutputSpec, ToolsChanged, Toolset } from '../contract/agent-setup.ts';
 import type { CallOutcome } from '../tool-call/call-request.ts';
 import { type AgentOutput, type AgentState, childAgent } from '../contract/run-result.ts';
@@ -96,7 +96,7 @@ import type { ApprovalEvent, ToolCallInput } from '../tool-call/tool-call-contex
 
 /** The events that the agent receives from outside. */
 export type AgentEvent =
-  | { readonly type: 'run.cancelled'; readonly reason?: string }
+  | { readonly type: 'run.cancelled'; readonly reason?: string; readonly partialAnswer?: string }
   | { readonly type: 'run.abandoned'; readonly code: string; readonly message: string }
   | { readonly type: 'run.expired' }
   | SteeringEvent
@@ -266,10 +266,8 @@ export const agentParts = setup({
     endUnusable: assign({
       ending: ({ context }) => llmErrorEnding(context, { code: 'unusable-reply', message: 'no usable reply' }),
     }),
-    endCancelled: assign({
-      ending: ({ context, event }) =>
-        cancelledEnding(event.type === 'run.cancelled' ? (event.reason ?? '') : '', context.stepsTaken),
-    }),
+    endCancelled: assign({ ending: ({ context, event }) => cancelledEnding(event, context.stepsTaken) }),
+    keepPartialAnswer: assign(({ context, event }) => partialAnswerKept(context, event)),
     endAbandoned: assign({
       ending: ({ context, event }) => (event.type === 'run.abandoned' ? abandonedEnding(context, event) : null),
     }),

@@ -76,6 +76,7 @@ const machine = agentParts.createMachine({
         ASKING: {
           entry: ['countStep', 'deliverSteers'],
           on: {
+            'run.cancelled': { target: '#agent.COMPLETION', actions: ['endCancelled', 'keepPartialAnswer'] },
             'message.steered': [
               { guard: and(['takesSteer', 'interrupts']), target: 'CHECKING_BUDGET', actions: 'takeSteer' },
               { guard: 'takesSteer', actions: 'takeSteer' },

@@ -160,7 +160,7 @@ function undeliveredOf({ waiting, queued }: Mail): Pick<AgentOutput, 'undelivere
 
 /** What the machine ends with. */
 export function outputOf(context: AgentContext): AgentOutput {
-  const ending = context.ending ?? {
+  const ending: Ending = context.ending ?? {
     reason: 'llm-error' as const,
     result: 'The run ended without a reason.',
     error: null,
@@ -182,6 +182,7 @@ export function outputOf(context: AgentContext): AgentOutput {
     states: context.stats.states,
     messages: context.messages.slice(context.stats.historyLength),
     ...(ending.output === undefined ? {} : { output: ending.output }),
+    ...(ending.partialAnswer === undefined ? {} : { partialAnswer: ending.partialAnswer }),
     ...undeliveredOf(context.stats.mail),
     ...(context.place.agent === ''
       ? {}

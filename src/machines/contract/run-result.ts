@@ -88,6 +88,8 @@ export interface AgentOutput {
   readonly messages: readonly Message[];
   /** The answer as the value of `outputSchema`; absent if there is none. */
   readonly output?: Json;
+  /** What the model had streamed of its answer when the run was cancelled, also the last of `messages`; absent if nothing. */
+  readonly partialAnswer?: string;
   /** Messages from people that the model never received, and those queued for the next run; absent if there are none. */
   readonly undelivered?: readonly UndeliveredMessage[];
   /** What an agent above needs to know of this one; left out if there is none above. */

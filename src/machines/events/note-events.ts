@@ -64,7 +64,7 @@ export function tokenEvents(): TokenEvents {
       agents.set(path, following);
       const context: AgentContext = snapshot.context;
       following.shown = context.shown.output;
-      following.reading = { tools: context.toolset.tools, textCalls: textCallsOf(context, context.toolCalling) };
+      following.reading = howRead(context);
       if (isAt<typeof agentMachine>(transition, 'PLANNING.ASKING')) following.attempt = 1;
       if (snapshot.status !== 'active') agents.delete(path);
     },
@@ -110,8 +110,13 @@ export function tokenEvents(): TokenEvents {
   };
 }
 
+/** How an agent reads its replies now. */
+export function howRead(context: AgentContext): ParseReplyOptions {
+  return { tools: context.toolset.tools, textCalls: textCallsOf(context, context.toolCalling) };
+}
+
 /** The agent that a model call belongs to: the path of its effect, without the call and the leaf. */
-function agentPath(effectId: string): string {
+export function agentPath(effectId: string): string {
   return effectId.split('/').slice(0, -2).join('/');
 }
 

@@ -93,7 +93,10 @@ export const OUTSIDE_EVENTS: { readonly [type: string]: JsonSchema } = {
   'run.cancelled': {
     type: 'object',
     description: 'Ends the run as cancelled.',
-    properties: { reason: { ...REASON, description: 'The reason, for the result.' } },
+    properties: {
+      reason: { ...REASON, description: 'The reason, for the result.' },
+      partialAnswer: { type: 'string', description: 'What the model had streamed of its answer until then.' },
+    },
     required: ['reason'],
     additionalProperties: false,
   },

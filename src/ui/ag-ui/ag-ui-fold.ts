@@ -208,8 +208,8 @@ export class AgUiFold extends EventFold<AgEvent> {
   }
 
   #finish(result: AnyResult): readonly AgEvent[] {
-    const { status, reason, result: text, output, error } = result;
-    const said = status === 'stopped' ? message(this.messageId, 'assistant', text) : [];
+    const { status, reason, result: text, partialAnswer = '', output, error } = result;
+    const said = message(this.messageId, 'assistant', status === 'stopped' ? text : partialAnswer);
     const results = [...this.#calls.keys()].flatMap((callId) =>
       this.#result(callId, 'The run ended before this call did.'),
     );

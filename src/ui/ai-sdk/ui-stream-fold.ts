@@ -215,13 +215,13 @@ export class UiStreamFold extends EventFold<UiChunk> {
   }
 
   #finish(result: AnyResult): readonly UiChunk[] {
-    const { status, reason, result: text, error, output, usage } = result;
+    const { status, reason, result: text, partialAnswer = '', error, output, usage } = result;
     const open = [...this.#calls].flatMap(([callId, { approvalId }]) =>
       approvalId == null
         ? this.#end(callId, 'error', null, 'The run ended before this call did.')
         : [...this.#answered(callId, false, 'The run ended.'), ...this.#end(callId, 'denied')],
     );
-    const words = status === 'stopped' ? this.#block('text', text) : [];
+    const words = this.#block('text', status === 'stopped' ? text : partialAnswer);
     const typed: readonly UiChunk[] =
       output === null ? [] : this.#used([{ type: 'data-signalbox-output', id: `${this.runId}:output`, data: output }]);
     const left = this.#leave();

@@ -143,6 +143,13 @@ test('tokens stream into their turn, and a new attempt voids those before', () =
   expect(session.talk.items.at(-1)).toMatchObject({ kind: 'model', raw: 'Goodbye', attempt: 2 });
 });
 
+test('what a model had said when its run was cancelled is shown in its turn, also where no token was recorded', () => {
+  const { session, tell } = toldOf({});
+  tell({ type: 'step.started', step: 1, limit: 20, kind: 'model' });
+  tell({ type: 'run.finished', result: { status: 'cancelled', partialAnswer: 'The sun is' } });
+  expect(session.talk.items.find(({ kind }) => kind === 'model')).toMatchObject({ answer: 'The sun is' });
+});
+
 test('frames that come twice change nothing', () => {
   const frames = framesOfScene('parallel');
   const once = modelOf(frames).session;

@@ -90,6 +90,10 @@ function fold(draft: TalkDraft, told: SaidEvent): void {
       return draft.add({ ...draft.itemOf(told), kind: 'answer', text: event.text });
     case 'run.finished':
       draft.closeCalls(told, '');
+      if (event.result.partialAnswer !== undefined) {
+        const { partialAnswer: answer } = event.result;
+        draft.changeModel(told, (item) => ({ ...item, answer }));
+      }
       return draft.add({ ...draft.itemOf(told), kind: 'end', result: event.result });
     case 'tool.started':
     case 'tool.finished':

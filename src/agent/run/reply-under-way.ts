@@ -1,0 +1,28 @@
+import type { Effect, OutsideEvent } from '../../actors/journal.ts';
+import type { JsonObject } from '../../json/json.ts';
+import { ROOT_ID } from '../../journal/format/run-input.ts';
+import type { Drive } from '../../journal/run/drive.ts';
+import { agentPath, howRead } from '../../machines/events/note-events.ts';
+import { createReplyStream } from '../../parsing/stream/reply-stream.ts';
+
+/** What the model of a run's own agent, not of one below, has streamed of the reply that it is at. */
+export class ReplyUnderWay {
+  #effectId = '';
+  #text = '';
+
+  take({ id }: Effect, { note, kind, text }: JsonObject): void {
+    if (note !== 'token' || kind === 'reasoning' || kind === 'arguments' || typeof text !== 'string') return;
+    if (agentPath(id) !== ROOT_ID) return;
+    this.#text = id === this.#effectId ? this.#text + text : text;
+    this.#effectId = id;
+  }
+
+  /** The event that cancels the run. It has no answer where the reply is over, or void because the model is asked again. */
+  cancelled(reason: string, { driven }: { readonly driven: Drive }): OutsideEvent {
+    const isOpen = driven.openEffects().some(({ id }) => id === this.#effectId);
+    const { answer = '' } = isOpen
+      ? createReplyStream(howRead(driven.actor.getSnapshot().context)).push(this.#text)
+      : {};
+    return { type: 'run.cancelled', reason, ...(answer === '' ? {} : { partialAnswer: answer }) };
+  }
+}
