@@ -13,7 +13,7 @@ for (const journal of [fileJournal('state/runs'), sqliteJournal('state/runs.db')
 const said = (error: unknown): void => console.log(String(error));
 await fileTokenStore().set('key', 'value').catch(said);
 try {
-  void permissionStore({ agent: 'a' }).add('pay');
+  permissionStore({ agent: 'a' }).add('pay');
 } catch (error) {
   said(error);
 }
