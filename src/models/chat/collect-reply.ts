@@ -66,7 +66,7 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
     add(value) {
       usage = readUsage(value['usage']) ?? usage;
       stats = readStats(value) ?? stats;
-      for (const choice of choicesOf(value)) {
+      for (const choice of countedChoices(value)) {
         hasChoice = true;
         const message = choice['delta'] ?? choice['message'];
         if (isJsonObject(message)) addMessage(message, message !== choice['delta']);
@@ -102,7 +102,7 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
 }
 
 /** The choices of a completion or a chunk that count: those numbered 0 (others come with `n`), and Copilot's parts of one, without a number. */
-export function choicesOf({ choices }: JsonObject): readonly JsonObject[] {
+export function countedChoices({ choices }: JsonObject): readonly JsonObject[] {
   if (!isList(choices)) return [];
   return choices.filter(isJsonObject).filter(({ index }) => (index ?? 0) === 0);
 }
@@ -204,9 +204,9 @@ export function createCallCollector(): CallCollector {
       if (piece.name !== '' && call.name !== piece.name) call.name += piece.name;
       if (typeof piece.args !== 'string') call.args = piece.args;
       else if (piece.args !== '') {
+        const before = typeof call.args === 'string' ? call.args : '';
         // Gateways to Claude send its empty beginning before the arguments.
-        const isBegun = typeof call.args === 'string' && !(call.args === '{}' && piece.args.startsWith('{'));
-        call.args = isBegun ? call.args + piece.args : piece.args;
+        call.args = before === '{}' && piece.args.startsWith('{') ? piece.args : before + piece.args;
         onPiece?.(piece.args, open.indexOf(call), call.name);
       }
       return open.indexOf(call);

@@ -1,7 +1,7 @@
 import { ModelError, type ModelReply, type ModelToken } from '../../actors/model.ts';
 import { isJsonObject, type JsonObject, parsedText } from '../../json/json.ts';
 import type { ResponseHeaders } from './failure.ts';
-import { choicesOf, createReplyCollector, type ReplyCollector } from './collect-reply.ts';
+import { countedChoices, createReplyCollector, type ReplyCollector } from './collect-reply.ts';
 
 /** What a server's reply was read as. `error` is an error that came with HTTP 200, as the server sent it; `isLate`: not as the first event. */
 export type ReplyBody =
@@ -83,7 +83,9 @@ export class ReplyBodyReader {
 
   #add(value: unknown): void {
     if (!isJsonObject(value)) return;
-    const error = [value, value['x_groq'], ...choicesOf(value)].find((one) => isJsonObject(one) && isErrorBody(one));
+    const error = [value, value['x_groq'], ...countedChoices(value)].find(
+      (one) => isJsonObject(one) && isErrorBody(one),
+    );
     if (error === undefined) this.#collector.add(value);
     else this.#failure = { error };
   }
