@@ -27,14 +27,11 @@ function withParents(path: string, mode: number): string | undefined {
   try {
     return mkdirSync(path, { recursive: true, mode });
   } catch (error) {
-    mkdirSync(firstMissing(resolve(path)), mode);
+    let missing = resolve(path);
+    while (!existsSync(dirname(missing)) && dirname(missing) !== missing) missing = dirname(missing);
+    mkdirSync(missing, mode);
     throw error;
   }
-}
-
-function firstMissing(path: string): string {
-  const above = dirname(path);
-  return above === path || existsSync(above) ? path : firstMissing(above);
 }
 
 function ignoreOwnFolder(path: string): void {

@@ -134,7 +134,7 @@ export interface EventReader {
 /**
  * Reads server-sent events. Every `data:` line that is whole JSON is an event at once, so servers that leave out the
  * blank lines are understood too; a payload spread over several lines is put together. Gemini ends a reply that fails with
- * lines that are no event: if they are JSON, they come last.
+ * lines that are no event: they come last.
  */
 export function createEventReader(onEvent: (event: StreamEvent) => void): EventReader {
   let unended: string[] = [];
@@ -186,8 +186,8 @@ export function createEventReader(onEvent: (event: StreamEvent) => void): EventR
       unended = [];
       if (rest !== '') readLine(rest);
       settlePending();
-      const value = parsedText(strayed.join('\n'));
-      if (value !== undefined) onEvent({ kind: 'json', value, isError: false });
+      pending = strayed;
+      settlePending();
     },
   };
 }
