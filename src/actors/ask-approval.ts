@@ -53,7 +53,9 @@ export const askApproval = (ports: {
         context,
         signal,
       });
-      return { decision: decision === 'allow-once' || decision === 'always-allow' ? decision : 'deny' };
+      if (decision !== 'allow-once' && decision !== 'always-allow' && decision !== 'deny')
+        throw new TypeError(`confirm returned ${String(decision)}, not 'allow-once', 'always-allow' or 'deny'`);
+      return { decision };
     },
   );
 

@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 
@@ -17,9 +17,21 @@ export function homeFolder(): string | null {
  * `.gitignore` that covers everything: recordings hold what users and tools have said, and must not be committed by accident.
  */
 export function makeFolder(path: string, mode = 0o777): string | undefined {
-  const made = mkdirSync(path, { recursive: true, mode });
+  const made = withParents(path, mode);
   if (made !== undefined) ignoreOwnFolder(resolve(path));
   return made;
+}
+
+/** Node says of folders on a read-only disk that they are missing (ENOENT); of one that is made alone, it says what is wrong. */
+function withParents(path: string, mode: number): string | undefined {
+  try {
+    return mkdirSync(path, { recursive: true, mode });
+  } catch (error) {
+    let missing = resolve(path);
+    while (!existsSync(dirname(missing)) && dirname(missing) !== missing) missing = dirname(missing);
+    mkdirSync(missing, mode);
+    throw error;
+  }
 }
 
 function ignoreOwnFolder(path: string): void {

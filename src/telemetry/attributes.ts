@@ -3,7 +3,7 @@ import type { Message, ModelRequest, Part } from '../actors/model.ts';
 import type { FollowedWork } from '../actors/telemetry.ts';
 import { isList } from '../json/depth.ts';
 import { PRESETS } from '../models/endpoint/presets.ts';
-import { type Json, type JsonObject, isJsonObject } from '../json/json.ts';
+import { type Json, type JsonObject, isJsonObject, jsonOrText } from '../json/json.ts';
 
 /** The tokens of a reply, and what the conventions call them. */
 export const USAGE = [
@@ -131,7 +131,7 @@ function said({ role, content, toolCalls = [], toolCallId }: Message): readonly 
 }
 
 function toolCall({ id = null, name = '', arguments: args = null }: JsonObject): JsonObject {
-  return { type: 'tool_call', id, name, arguments: args };
+  return { type: 'tool_call', id, name, arguments: typeof args === 'string' ? jsonOrText(args) : args };
 }
 
 function partsOf(content: string | readonly Part[]): readonly JsonObject[] {

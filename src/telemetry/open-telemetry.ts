@@ -51,8 +51,12 @@ const checkOptions = optionsOf<OpenTelemetryOptions>('openTelemetry', 'docs/prod
 export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
   checkOptions(options);
   const { content = false, tracerProvider = trace, meterProvider = metrics } = options;
-  const instruments = new Instruments(tracerProvider.getTracer(NAME), meterProvider, content);
-  return { follow: (run) => new TracedRun(run, instruments) };
+  // Made with the first run: a program may set up its SDK after its agents.
+  let instruments: Instruments | undefined;
+  return {
+    follow: (run) =>
+      new TracedRun(run, (instruments ??= new Instruments(tracerProvider.getTracer(NAME), meterProvider, content))),
+  };
 }
 
 const NAME = 'signalbox';
@@ -104,6 +108,8 @@ interface Outer {
   readonly outer: Outer | null;
   /** When the last that lies in it ended. */
   endedAt: number;
+  /** Whether it has what its model was asked first. */
+  isAsked: boolean;
 }
 
 /** A run's span begins with its first work, and has the time at which the run was called. */
@@ -127,6 +133,10 @@ class TracedRun implements RunTelemetry {
     const { name, kind, attributes } = spanOf(work);
     const { withContent, tracer } = this.#instruments;
     const said = withContent ? whatWasSaid(work) : {};
+    if (work.kind === 'model' && !outer.isAsked) {
+      outer.isAsked = true;
+      outer.span.setAttributes(said);
+    }
     const span = tracer.startSpan(
       name,
       { kind, attributes: { ...attributes, ...this.#conversation(), ...said } },
@@ -138,6 +148,12 @@ class TracedRun implements RunTelemetry {
       run: (execute) => context.with(within, execute),
       end: (outcome) => {
         this.#finish(span, work, outcome);
+        if (withContent && work.kind === 'model' && outcome.ok && isJsonObject(outcome.value)) {
+          const reply = replyContent(outcome.value);
+          span.setAttributes(reply);
+          // The last one is what the agent answered.
+          outer.span.setAttributes(reply);
+        }
         const failed = outcome.ok ? {} : { 'error.type': outcome.error.code };
         if (work.kind !== 'approval') this.#instruments.took(began, { ...measured(attributes), ...failed });
         span.end();
@@ -189,7 +205,7 @@ class TracedRun implements RunTelemetry {
     const attributes = { ...named, ...this.#conversation(), ...own.attributes };
     const parent = outer?.within ?? this.#caller;
     const span = this.#instruments.tracer.startSpan(`invoke_agent ${agent}`, { ...own, attributes }, parent);
-    return { span, within: trace.setSpan(parent, span), outer, endedAt: own.startTime };
+    return { span, within: trace.setSpan(parent, span), outer, endedAt: own.startTime, isAsked: false };
   }
 
   #conversation(): Attributes {
@@ -219,7 +235,6 @@ class TracedRun implements RunTelemetry {
     if (typeof finishReason === 'string') span.setAttribute('gen_ai.response.finish_reasons', [finishReason]);
     if (isJsonObject(stats) && typeof stats.timeToFirstTokenMs === 'number')
       span.setAttribute('gen_ai.response.time_to_first_chunk', stats.timeToFirstTokenMs / 1000);
-    if (this.#instruments.withContent) span.setAttributes(replyContent(reply));
     if (!isJsonObject(usage)) return;
     for (const [name, attribute] of USAGE) {
       const tokens = usage[name];
@@ -236,7 +251,7 @@ function fail(span: Span, code: string, message: string | undefined): void {
   span.setStatus({ code: SpanStatusCode.ERROR, ...(message === undefined ? {} : { message }) });
 }
 
-const TRACEPARENT = /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})/;
+const TRACEPARENT = /^[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})/;
 
 /** What the run's span lies in: the span that is active where the run was called, unless the caller names another trace. */
 function callerOf(traceparent: string | undefined): Context {

@@ -44,6 +44,31 @@ test('an "always" that cannot be kept is a warning; this call runs, and the next
   expect(await run).toMatchObject({ status: 'answered', errorHistory: [] });
 });
 
+test.each([true, 'allow', undefined])(
+  'an answer of confirm that is none, such as %s, denies and says so',
+  async (answer) => {
+    // @ts-expect-error: what a program without types may return.
+    const { pay, run } = payTwice({ confirm: () => answer });
+    const denied = (await answering(run, () => undefined)).flatMap((event) =>
+      event.type === 'tool.denied' ? [event.reason] : [],
+    );
+    expect(denied).toHaveLength(2);
+    expect(denied[0]).toContain(
+      `asking failed: confirm returned ${answer}, not 'allow-once', 'always-allow' or 'deny'`,
+    );
+    expect(pay.calls).toEqual([]);
+  },
+);
+
+test('what confirm denies is denied by a person, and nothing failed', async () => {
+  const { pay, run } = payTwice({ confirm: () => 'deny' });
+  const denied = (await answering(run, () => undefined)).flatMap((event) =>
+    event.type === 'tool.denied' ? [event.reason] : [],
+  );
+  expect(denied[0]).toBe("Tool 'pay' execution denied by user");
+  expect(pay.calls).toEqual([]);
+});
+
 test('run.approve with always and edited arguments does both: they are checked, and nobody is asked again', async () => {
   const kept: string[] = [];
   const permissions = {

@@ -1,5 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { startServer } from '../../src/mcp/stdio/server-process.ts';
@@ -189,6 +190,29 @@ describe('when the host ends, its servers end, and the host ends as it would hav
     expect(host.output()).toContain('listeners: 0');
   });
 });
+
+const UNSHARE = ['--user', '--map-root-user', '--pid', '--fork', '--mount-proc', '--kill-child'];
+/** Linux lets a process be the first of a container, unless it is told not to. */
+const hasContainers = spawnSync('unshare', [...UNSHARE, 'true']).status === 0;
+
+// The kernel ends no such process by a signal that it does not listen to.
+test
+  .runIf(hasContainers)
+  .concurrent('the first process of a container, which SIGTERM does not end, keeps its servers', async () => {
+    const script = fileURLToPath(new URL('children/first-process.ts', import.meta.url));
+    const child = spawn('unshare', [...UNSHARE, process.execPath, ...BUNDLED, script], {
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')));
+    await poll(() => output).toContain('waiting');
+    const [first] = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ');
+    process.kill(Number(first), 'SIGTERM');
+    child.stdin.write('Go on.');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    expect(output).toBe('waiting\n1 2 1\n');
+  });
 
 describe('a program that has stopped reading', () => {
   /** What is thrown to whoever writes to a shell script once it has said that it is ready. */

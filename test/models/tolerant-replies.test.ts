@@ -24,6 +24,7 @@ const whole = (message: unknown, more = {}): Scripted => ({
   body: { choices: [{ message, finish_reason: 'stop' }], ...more },
 });
 const streamed = { stream: true } as const;
+const PRETTY = JSON.stringify({ error: { message: 'out of memory' } }, null, 2);
 
 function chopped(bytes: Uint8Array, size: number): Response {
   let at = 0;
@@ -139,6 +140,15 @@ overEachTransport(() => {
         calls({ index: 0, id: 'a', function: { name: 'f' } }),
         calls({ index: 1, function: { arguments: '{"x"' } }),
         calls({ index: 1, id: 'a', function: { arguments: ':1}' } }),
+      ],
+    ],
+    [
+      // Gateways to Claude send its empty beginning, too.
+      'with an empty object before its arguments',
+      [
+        calls({ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }),
+        calls({ index: 0, function: { arguments: '{"x"' } }),
+        calls({ index: 0, function: { arguments: ':1}' } }),
       ],
     ],
     [
@@ -355,12 +365,83 @@ overEachTransport(() => {
       events(delta({ content: 'half' }), { error: { message: 'out of memory' } }, '[DONE]'),
     ],
     ['an error event', { status: 200, body: 'event: error\ndata: {"message":"out of memory"}\n\n' }],
+    ['a list in the stream', events(delta({ content: 'half' }), [{ error: { message: 'out of memory' } }])],
+    [
+      // As Gemini does.
+      'lines of its own after half a reply',
+      {
+        status: 200,
+        body: `: ping\n\nid: 7\nretry: 5\ndata: ${JSON.stringify(delta({ content: 'half' }))}\n\n${PRETTY}\n`,
+      },
+    ],
+    [
+      'lines of its own after the reason to end',
+      {
+        status: 200,
+        body: `data: ${JSON.stringify(delta({ content: 'half' }, 'stop'))}\r\n\r\n${PRETTY.replaceAll('\n', '\r\n')}`,
+      },
+    ],
+    [
+      'the field of Groq',
+      events(delta({ content: 'half' }), { ...delta({}), x_groq: { id: 'r', error: 'out of memory' } }, '[DONE]'),
+    ],
     ['an error line as llama.cpp once sent it', { status: 200, body: 'error: {"message":"out of memory"}\n\n' }],
   ])('an error told in %s is an error with what the server said', async (_where, scripted) => {
     const model = await serve(scripted);
     const error = await askInVain(model, streamed);
     expect(error.code).toBe('server-error');
     expect(error.message).toContain('out of memory');
+  });
+
+  test.each([
+    ['that is no JSON', '<!-- cached -->\n{"error": oops'],
+    ['without an error', '{"id": "x"}'],
+  ])('what stands between events %s is passed over', async (_what, line) => {
+    const payloads = [delta({ content: 'fine' }), delta({}, 'stop')].map((one) => `data: ${JSON.stringify(one)}\n\n`);
+    const model = await serve({ status: 200, body: `${payloads.join(`id: 7\nretry: 5\n${line}\n\n`)}${line}` });
+    expect(await ask(model, streamed)).toMatchObject({ content: 'fine', finishReason: 'stop' });
+  });
+
+  test('an error within an error is known by its code', async () => {
+    const error = { message: 'slow down', type: 'tokens', code: 'rate_limit_exceeded' };
+    const model = await serve({ status: 200, body: `event: error\ndata: ${JSON.stringify({ error: { error } })}\n\n` });
+    expect(await askInVain(model, streamed)).toMatchObject({
+      code: 'rate-limited',
+      message: expect.stringMatching(/The server said: slow down$/),
+    });
+  });
+
+  test('an error with a message of its own is told by that', async () => {
+    const model = await serve({ status: 200, body: { error: { message: 'too long', error: { message: 'no' } } } });
+    expect((await askInVain(model)).message).toMatch(/The server said: too long$/);
+  });
+
+  test('a piece of arguments that begins with a brace is a piece', async () => {
+    const pieces = ['{"x":', '{"y":1}}'].map((args) => calls({ index: 0, function: { arguments: args } }));
+    const model = await serve(events(calls({ index: 0, function: { name: 'f' } }), ...pieces, end, '[DONE]'));
+    expect((await ask(model, streamed)).toolCalls).toEqual([{ name: 'f', arguments: '{"x":{"y":1}}' }]);
+  });
+
+  test('empty arguments with a space behind them stay empty', async () => {
+    const pieces = [
+      calls({ index: 0, function: { name: 'f', arguments: '{}' } }),
+      calls({ index: 0, function: { arguments: ' ' } }),
+    ];
+    const model = await serve(events(...pieces, end, '[DONE]'));
+    expect((await ask(model, streamed)).toolCalls).toEqual([{ name: 'f', arguments: '{} ' }]);
+  });
+
+  test('choices without a number are parts of one reply, as Copilot sends those of Claude', async () => {
+    const call = { index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } };
+    const [said, called] = [{ content: 'I look.' }, { tool_calls: [call] }];
+    const parts = (name: string) => [said, called].map((part) => ({ [name]: part, finish_reason: 'tool_calls' }));
+    const model = await serve(
+      { status: 200, body: { choices: parts('message') } },
+      events({ choices: parts('delta') }, '[DONE]'),
+    );
+    const wanted = { content: 'I look.', toolCalls: [{ id: 'a', name: 'f', arguments: '{}' }] };
+    expect(await ask(model)).toMatchObject(wanted);
+    expect(await ask(model, streamed)).toMatchObject(wanted);
   });
 
   test('an error inside HTTP 200 is known by its code', async () => {

@@ -6,8 +6,10 @@ import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { freePort } from '../support/free-port.ts';
 import { calls } from '../support/replies.ts';
 import { RestateServer, restateBinary } from '../support/restate-server.ts';
-import { program } from '../telemetry/spans.ts';
+import { program, traceContexts } from '../telemetry/spans.ts';
 import { modelByTurn, served, until, waitingCall } from './served-agent.ts';
+
+traceContexts();
 
 const missing = restateBinary() === null;
 if (missing) console.warn('Skipped: npm has installed no Restate server for this platform.');

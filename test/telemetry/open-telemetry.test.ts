@@ -11,7 +11,9 @@ import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { agentWith, modern } from '../support/mcp/modern.ts';
 import { calls } from '../support/replies.ts';
-import { program, within } from './spans.ts';
+import { program, traceContexts, within } from './spans.ts';
+
+traceContexts();
 
 const SECRET = 'sk-live-0123456789abcdef';
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';

@@ -15,9 +15,14 @@ import {
 import { afterAll, beforeAll } from 'vitest';
 import { openTelemetry } from '../../src/telemetry/index.ts';
 
-// The context is the whole process's: a program sets it up once.
-beforeAll(() => void context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable()));
-afterAll(() => context.disable());
+/**
+ * Sets up the context of the process for the tests of a file, as a program does once, and puts it back. Each file calls it: a worker loads this
+ * module once, so hooks at its top would be those of the first file only.
+ */
+export function traceContexts(): void {
+  beforeAll(() => void context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable()));
+  afterAll(() => context.disable());
+}
 
 /** A program with OpenTelemetry's SDK that keeps what it is told. */
 export function program(options: { readonly content?: boolean } = {}) {

@@ -212,7 +212,8 @@ function killAll(): void {
 
 function onSignal(signal: NodeJS.Signals): void {
   const hostDecides = process.listenerCount(signal) - 1 - countPassiveListeners() > 0;
-  if (hostDecides) return;
+  // The kernel ends no first process of a container by a signal: without a listener of its own, it goes on.
+  if (hostDecides || process.pid === 1) return;
   if (raising) return raise(signal);
   raising = true;
   for (const guarded of running) guarded.terminate();

@@ -1,6 +1,7 @@
 import { ModelError, type ModelReply, type ModelToken, type ReplyStats, type Usage } from '../../actors/model.ts';
 import { memberOf } from '../../actors/retry-after.ts';
 import { createStateCollector } from './returned-state.ts';
+import { isList } from '../../json/depth.ts';
 import { isJsonObject, type JsonObject, parsedText } from '../../json/json.ts';
 
 /** Puts a reply together from the objects that a server sends: one whole completion, or many chunks. */
@@ -65,17 +66,17 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
     add(value) {
       usage = readUsage(value['usage']) ?? usage;
       stats = readStats(value) ?? stats;
-      const choice = firstChoice(value);
-      if (!isJsonObject(choice)) return;
-      hasChoice = true;
-      const message = choice['delta'] ?? choice['message'];
-      if (isJsonObject(message)) addMessage(message, message !== choice['delta']);
-      else if (typeof choice['text'] === 'string') addText('text', choice['text']);
-      // Moonshot's place.
-      usage = readUsage(choice['usage']) ?? usage;
-      // Gemini gives details behind a colon; gateways pass on its capitals.
-      const [reason = ''] = firstText(choice['finish_reason']).toLowerCase().split(':');
-      if (reason !== '') finishReason = REASONS.get(reason) ?? reason;
+      for (const choice of countedChoices(value)) {
+        hasChoice = true;
+        const message = choice['delta'] ?? choice['message'];
+        if (isJsonObject(message)) addMessage(message, message !== choice['delta']);
+        else if (typeof choice['text'] === 'string') addText('text', choice['text']);
+        // Moonshot's place.
+        usage = readUsage(choice['usage']) ?? usage;
+        // Gemini gives details behind a colon; gateways pass on its capitals.
+        const [reason = ''] = firstText(choice['finish_reason']).toLowerCase().split(':');
+        if (reason !== '') finishReason = REASONS.get(reason) ?? reason;
+      }
     },
     isFinished: () => finishReason !== undefined,
     reply() {
@@ -100,10 +101,10 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
   };
 }
 
-/** The choice of a completion or a chunk that counts: the one numbered 0, or without a number. Others come with `n`. */
-export function firstChoice({ choices }: JsonObject): unknown {
-  if (!Array.isArray(choices)) return undefined;
-  return choices.find((choice) => isJsonObject(choice) && (choice['index'] ?? 0) === 0);
+/** The choices of a completion or a chunk that count: those numbered 0 (others come with `n`), and Copilot's parts of one, without a number. */
+export function countedChoices({ choices }: JsonObject): readonly JsonObject[] {
+  if (!isList(choices)) return [];
+  return choices.filter(isJsonObject).filter(({ index }) => (index ?? 0) === 0);
 }
 
 /** Mistral's reasoning models send their thoughts as parts of the content. */
@@ -203,7 +204,9 @@ export function createCallCollector(): CallCollector {
       if (piece.name !== '' && call.name !== piece.name) call.name += piece.name;
       if (typeof piece.args !== 'string') call.args = piece.args;
       else if (piece.args !== '') {
-        call.args = typeof call.args === 'string' ? call.args + piece.args : piece.args;
+        const before = typeof call.args === 'string' ? call.args : '';
+        // Gateways to Claude send its empty beginning before the arguments.
+        call.args = before === '{}' && piece.args.startsWith('{') ? piece.args : before + piece.args;
         onPiece?.(piece.args, open.indexOf(call), call.name);
       }
       return open.indexOf(call);

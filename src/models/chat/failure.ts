@@ -212,7 +212,9 @@ const MAX_MESSAGE = 600;
 export function readServerError(body: unknown): ServerError {
   const outer = Array.isArray(body) ? body[0] : body;
   const said: unknown = isJsonObject(outer) ? (outer['error'] ?? outer['base_resp'] ?? outer) : outer;
-  const inner: JsonObject = isJsonObject(said) ? said : { message: textOf(said) ?? '' };
+  // Groq's, in a stream, may lie in another.
+  const within = memberOf(said, 'message') === undefined ? memberOf(said, 'error') : undefined;
+  const inner: JsonObject = [within, said].find(isJsonObject) ?? { message: textOf(said) ?? '' };
   // Ollama hands on its runner's error whole, as JSON in the text of its own.
   const wrapped = parsedText(messageOf(inner));
   if (isJsonObject(wrapped) && isJsonObject(wrapped['error'])) return readServerError(wrapped);

@@ -1,7 +1,7 @@
 import { ModelError, type ModelReply, type ModelToken } from '../../actors/model.ts';
 import { isJsonObject, type JsonObject, parsedText } from '../../json/json.ts';
 import type { ResponseHeaders } from './failure.ts';
-import { createReplyCollector, firstChoice, type ReplyCollector } from './collect-reply.ts';
+import { countedChoices, createReplyCollector, type ReplyCollector } from './collect-reply.ts';
 
 /** What a server's reply was read as. `error` is an error that came with HTTP 200, as the server sent it; `isLate`: not as the first event. */
 export type ReplyBody =
@@ -78,11 +78,14 @@ export class ReplyBodyReader {
     }
     if (event.kind === 'done') this.#isDone = true;
     else if (event.isError) this.#failure = { error: event.value };
-    else if (isJsonObject(event.value)) this.#add(event.value);
+    else this.#add(Array.isArray(event.value) ? event.value[0] : event.value);
   }
 
-  #add(value: JsonObject): void {
-    const error = [value, firstChoice(value)].find((one) => isJsonObject(one) && isErrorBody(one));
+  #add(value: unknown): void {
+    if (!isJsonObject(value)) return;
+    const error = [value, value['x_groq'], ...countedChoices(value)].find(
+      (one) => isJsonObject(one) && isErrorBody(one),
+    );
     if (error === undefined) this.#collector.add(value);
     else this.#failure = { error };
   }
@@ -90,7 +93,7 @@ export class ReplyBodyReader {
   #jsonEvent(): StreamEvent {
     try {
       const value: unknown = JSON.parse(this.#text);
-      return { kind: 'json', value: Array.isArray(value) ? value[0] : value, isError: false };
+      return { kind: 'json', value, isError: false };
     } catch (error) {
       throw new ModelError('bad-response', `the reply is not complete JSON: ${this.#excerpt()}`, { cause: error });
     }
@@ -130,11 +133,13 @@ export interface EventReader {
 
 /**
  * Reads server-sent events. Every `data:` line that is whole JSON is an event at once, so servers that leave out the
- * blank lines are understood too; a payload spread over several lines is put together.
+ * blank lines are understood too; a payload spread over several lines is put together. Gemini ends a reply that fails with
+ * lines that are no event: they come last.
  */
 export function createEventReader(onEvent: (event: StreamEvent) => void): EventReader {
   let unended: string[] = [];
   let pending: string[] = [];
+  const strayed: string[] = [];
   let isError = false;
 
   const settlePending = () => {
@@ -164,7 +169,7 @@ export function createEventReader(onEvent: (event: StreamEvent) => void): EventR
     else if (line.startsWith('error:')) {
       isError = true;
       readData(line.slice(6).trim());
-    }
+    } else if (!/^(?::|id:|retry:)/.test(line)) strayed.push(line);
   };
 
   return {
@@ -180,6 +185,8 @@ export function createEventReader(onEvent: (event: StreamEvent) => void): EventR
       const rest = unended.join('').trimEnd();
       unended = [];
       if (rest !== '') readLine(rest);
+      settlePending();
+      pending = strayed;
       settlePending();
     },
   };

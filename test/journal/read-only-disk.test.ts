@@ -1,0 +1,29 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { BUNDLED } from '../support/bundled.ts';
+import { testFolder } from '../support/test-folder.ts';
+
+const CHILD = fileURLToPath(new URL('children/on-read-only-disk.ts', import.meta.url));
+const UNSHARE = ['--user', '--map-root-user', '--mount'];
+
+/** Linux lets a process have a disk of its own, unless it is told not to. */
+const isPossible = spawnSync('unshare', [...UNSHARE, 'sh', '-c', 'mount -t tmpfs -o ro none /tmp']).status === 0;
+
+test.skipIf(!isPossible)(
+  'a folder that cannot be made on a read-only disk is said to be that, not to be missing',
+  () => {
+    const folder = testFolder();
+    const onReadOnly = 'mount -t tmpfs -o ro none "$0" && cd "$0" && exec "$@"';
+    const node = [process.execPath, ...BUNDLED, CHILD];
+    const { stdout, stderr } = spawnSync('unshare', [...UNSHARE, 'sh', '-c', onReadOnly, folder, ...node], {
+      encoding: 'utf8',
+      env: { ...process.env, HOME: folder },
+    });
+    const lines = stdout.trim().split('\n');
+    expect(lines, stderr).toHaveLength(4);
+    for (const line of lines.slice(0, 2)) expect(line).toMatch(/^failed EROFS EROFS: read-only file system, mkdir/);
+    expect(lines[2]).toContain(`${folder}/.signalbox/mcp/tokens.json cannot be written (EROFS)`);
+    expect(lines[3]).toContain(`${folder}/.signalbox/security/allowed-tools.json cannot be written (EROFS)`);
+  },
+);
