@@ -4,6 +4,7 @@
  *
  * I1 A request that was answered has taken effect, or never will.
  * I2 If a run is released or its process dies before it answers, the asking process does the work; a message keeps its id.
+ * I3 What a process refuses that has lost the run is asked again: whoever has the run may have taken it.
  */
 import type { RunInput } from '../options/input-parts.ts';
 import { JournalError } from '../../journal/format/journal-error.ts';
@@ -50,7 +51,7 @@ export async function askLive(started: StartedRun, asked: RunRequest): Promise<b
 }
 
 /** True for what a message is answered that a run has not taken. */
-function isUnheard(what: Delivery): boolean {
+function isUnheard(what: Delivery): what is Delivery & { readonly delivered: false } {
   return !what.delivered && (what.reason === 'over' || what.reason === 'too-many');
 }
 
@@ -185,17 +186,30 @@ async function beginOrQueue(port: Elsewhere, id: string, next: NextPlace): Promi
   return placeOf({ runId, message }, port.ask(runId, message));
 }
 
-/** Answers what other processes ask of a run, until the function that it returns is called. */
-export function serveRequests(store: JournalStore | undefined, started: StartedRun): () => void {
-  const messages = new Map<string, Promise<boolean | Delivery | null>>();
-  return store?.requests?.serve(started.run.runId, (json) => answered(started, json, messages)) ?? (() => undefined);
+/** What a process answers for a run. */
+interface Served {
+  readonly started: StartedRun;
+  /** The answers to messages, by their ids. */
+  readonly messages: Map<string, Promise<boolean | Delivery | null>>;
+  /** Another process may have the run by now. */
+  isLost: boolean;
 }
 
-async function answered(
+/** Answers what other processes ask of a run, until the function that it returns is called, with how the run has ended here. */
+export function serveRequests(
+  store: JournalStore | undefined,
   started: StartedRun,
-  request: JsonObject,
-  messages: Map<string, Promise<boolean | Delivery | null>>,
-): Promise<JsonObject> {
+): (result: AnyResult | null) => void {
+  const served: Served = { started, messages: new Map(), isLost: false };
+  const stop = store?.requests?.serve(started.run.runId, (json) => answered(served, json));
+  return (result) => {
+    served.isLost = wasTaken(result);
+    stop?.();
+  };
+}
+
+async function answered(served: Served, request: JsonObject): Promise<JsonObject> {
+  const { started, messages } = served;
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- another process of this version wrote it, see `askElsewhere`
   const asked = request as RunRequest;
   const answer = 'id' in asked ? (messages.get(asked.id) ?? askLive(started, asked)) : askLive(started, asked);
@@ -205,6 +219,10 @@ async function answered(
   try {
     const known = await Promise.race([answer, later.promise]);
     if (known === undefined) return { later: true };
+    const isRefused = known !== null && known !== true && (known === false || isUnheard(known));
+    // Of a run that is ending, it is known once that is written.
+    if (isRefused && known !== false && known.reason === 'over') await started.run;
+    if (isRefused && served.isLost) return {};
     const json = toJson(known);
     return json.ok && (json.value === true || json.value === false || isJsonObject(json.value))
       ? { value: json.value }

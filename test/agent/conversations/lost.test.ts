@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { JournalError, type JournalErrorCode } from '../../../src/journal/format/journal-error.ts';
 import type { JournalStore, RunJournal } from '../../../src/journal/run/run-journal.ts';
+import type { RunRequests } from '../../../src/journal/run/run-requests.ts';
 import { memoryJournal } from '../../../src/journal/stores/memory.ts';
 import { echoing, spoken } from './held.ts';
 
@@ -10,7 +11,7 @@ function taken(journal: ReturnType<typeof memoryJournal>, code: JournalErrorCode
   noticed.promise.catch(() => undefined);
   let first: RunJournal | null = null;
   let free: (() => void | Promise<void>) | null = null;
-  let [isTaken, isFree] = [false, false];
+  let [isTaken, isFree, isOver] = [false, false, false];
   const open: JournalStore['open'] = (run) => {
     const mine = journal.open(run);
     if (first !== null) return mine;
@@ -19,8 +20,14 @@ function taken(journal: ReturnType<typeof memoryJournal>, code: JournalErrorCode
       ...mine,
       next: () => Promise.race([mine.next().then((entry) => (isTaken ? noticed.promise : entry)), noticed.promise]),
       send: (...sent) => {
+        if (isOver) return Promise.resolve(false);
         if (isTaken) noticed.reject(new JournalError(code, run.head.runId, 'memory'));
         return isTaken ? noticed.promise : mine.send(...sent);
+      },
+      abandon: async () => {
+        isOver = true;
+        // It gives nothing back that others have.
+        if (!isTaken) await mine.abandon?.();
       },
     };
   };
@@ -80,3 +87,98 @@ test('a process that has lost no more than a run goes on in its conversation, wi
   expect(await talk.run('mine', { whenBusy: 'queue' })).toMatchObject({ result: 'mine/2' });
   expect(spoken(await talk.history)).toEqual(['hold 1', 'hold 1/1', 'mine', 'mine/2']);
 });
+
+type Answer = Parameters<RunRequests['serve']>[1];
+
+/**
+ * Two processes that answer for one run: the one that has lost it, and the one that drives it by now. `turn` says whose turn it is to answer,
+ * by how often one was asked before.
+ */
+async function twoThatAnswer(turn: (asked: number) => 'lost' | 'drives') {
+  const journal = memoryJournal();
+  const { store, take } = taken(journal, 'run-lost');
+  const answers: Answer[] = [];
+  let asked = 0;
+  const requests: RunRequests = {
+    serve: (_runId, answer) => {
+      answers.push(answer);
+      return () => undefined;
+    },
+    ask: async (_runId, request) => (await answers[turn(asked++) === 'lost' ? 0 : 1]?.(request)) ?? null,
+  };
+  const mine = echoing({ journal: { ...store, requests } });
+  const first = mine.agent.conversation('c').run('hold 1');
+  await mine.model.asked('hold 1');
+  await take('conversation');
+  const other = echoing({ journal: { ...journal, requests } });
+  const resumed = other.agent.conversation('c').resume();
+  await other.model.asked('hold 1');
+  // It takes nothing more, and notices why.
+  await first.steer('notice').catch(() => null);
+  expect(await first).toMatchObject({ error: { code: 'run-lost' } });
+  return { other, resumed, runId: first.runId, asking: echoing({ journal: { ...journal, requests } }).agent };
+}
+
+test('a message that the process of a run has taken is not refused by one that has lost that run', async () => {
+  const { other, resumed, runId, asking } = await twoThatAnswer((asked) => (asked === 1 ? 'lost' : 'drives'));
+  const sent = asking.queue(runId, 'then');
+  await expect.poll(async () => JSON.stringify(await asking.recording(runId))).toContain('then');
+  // It is asked again a second later.
+  await new Promise((resolve) => setTimeout(resolve, 1100));
+  other.model.free('hold 1');
+  await resumed;
+  expect(await sent).toMatchObject({ delivered: true, step: 1 });
+  expect(spoken(await other.agent.conversation('c').history)).toEqual(['hold 1', 'hold 1/1', 'then', 'then/2']);
+});
+
+test('what a process refuses that has lost a run is done by the one that drives it', async () => {
+  const { other, resumed, runId, asking } = await twoThatAnswer((asked) => (asked === 0 ? 'lost' : 'drives'));
+  expect(await asking.cancel(runId)).toBe(true);
+  other.model.free('hold 1');
+  expect(await resumed).toMatchObject({ status: 'cancelled' });
+});
+
+test('what is asked of a process alone that has lost a run is refused once the run is over', async () => {
+  const { other, resumed, runId, asking } = await twoThatAnswer(() => 'lost');
+  const approved = asking.approve(runId, 'call');
+  other.model.free('hold 1');
+  await resumed;
+  expect(await approved).toBe(false);
+  expect(await asking.steer(runId, 'late')).toEqual({ delivered: false, reason: 'over' });
+});
+
+test.each(['run-lost', null] as const)(
+  'a message to a run whose end is being written is refused only if that succeeds: %s',
+  async (code) => {
+    const journal = memoryJournal();
+    const [ending, written] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+    let served: Answer = async () => ({});
+    const requests: RunRequests = {
+      ask: async () => null,
+      serve: (_runId, answer) => {
+        served = answer;
+        return () => undefined;
+      },
+    };
+    const open: JournalStore['open'] = (run) => {
+      const opened = journal.open(run);
+      return {
+        ...opened,
+        end: async (output) => {
+          const ended = opened.end(output);
+          ending.resolve(undefined);
+          await written.promise;
+          await ended;
+        },
+      };
+    };
+    const run = echoing({ journal: { ...journal, open, requests } }).agent.run('one');
+    await ending.promise;
+    const answer = served({ do: 'queue', id: 'm', input: 'then' });
+    // The run takes it no more.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    if (code === null) written.resolve(undefined);
+    else written.reject(new JournalError(code, run.runId, 'memory'));
+    expect(await answer).toEqual(code === null ? { value: { delivered: false, reason: 'over' } } : {});
+  },
+);
