@@ -150,12 +150,12 @@ export class LiveConversation {
       this.#lastAt = at === undefined ? 0 : Date.parse(at);
     };
     try {
-      const { behind, first, waits } = await caughtUp(keeper, { ...how, next }, (message, left) => {
+      const { behind, first, waits } = await caughtUp(keeper, { ...how, next }, (message, left, runId) => {
         found(left);
         const opening = this.#now(left.queued);
         const own = { opening: async () => opening, onDone: () => undefined, next };
-        const { run } = this.#port.begin(...runOf(message, { ...how, owner: left.owner }), own);
-        this.#answer(message.id, { runId: run.runId });
+        const { run } = this.#port.begin(...runOf(message, { ...how, owner: left.owner, runId }), own);
+        this.#answer(message.id, { runId });
         return run;
       });
       if (waits !== null) {

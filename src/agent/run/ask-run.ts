@@ -112,7 +112,7 @@ export function isElsewhere({ error }: AnyResult): boolean {
 }
 
 /** What a run ends with whose process was not heard of for so long that another may have taken it, and its conversation. */
-const TAKEN: ReadonlySet<unknown> = new Set(['run-lost', 'run-locked', 'store-unreachable']);
+const TAKEN: ReadonlySet<unknown> = new Set(['run-exists', 'run-lost', 'run-locked', 'store-unreachable']);
 
 /** True for a run that another process may have taken. */
 export function wasTaken(result: AnyResult | null): boolean {

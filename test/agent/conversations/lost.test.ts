@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { RunOptions } from '../../../src/agent/options/run-options.ts';
 import { JournalError, type JournalErrorCode } from '../../../src/journal/format/journal-error.ts';
 import type { JournalStore, RunJournal } from '../../../src/journal/run/run-journal.ts';
 import type { RunRequests } from '../../../src/journal/run/run-requests.ts';
@@ -11,7 +12,7 @@ function taken(journal: ReturnType<typeof memoryJournal>, code: JournalErrorCode
   noticed.promise.catch(() => undefined);
   let first: RunJournal | null = null;
   let free: (() => void | Promise<void>) | null = null;
-  let [isTaken, isFree, isOver] = [false, false, false];
+  let [isStopped, isTaken, isFree, isOver] = [false, false, false, false];
   const open: JournalStore['open'] = (run) => {
     const mine = journal.open(run);
     if (first !== null) return mine;
@@ -22,7 +23,9 @@ function taken(journal: ReturnType<typeof memoryJournal>, code: JournalErrorCode
       send: (...sent) => {
         if (isOver) return Promise.resolve(false);
         if (isTaken) noticed.reject(new JournalError(code, run.head.runId, 'memory'));
-        return isTaken ? noticed.promise : mine.send(...sent);
+        // What is written by then, it does not know.
+        if (isStopped) void mine.send(...sent);
+        return isStopped || isTaken ? noticed.promise : mine.send(...sent);
       },
       abandon: async () => {
         isOver = true;
@@ -42,7 +45,7 @@ function taken(journal: ReturnType<typeof memoryJournal>, code: JournalErrorCode
     if (what === 'conversation') await free?.();
     isFree = what === 'conversation';
   };
-  return { store: { ...journal, open, claim }, take };
+  return { store: { ...journal, open, claim }, take, stop: () => void (isStopped = true) };
 }
 
 async function stopped(what: 'run' | 'conversation', code: JournalErrorCode = 'run-lost') {
@@ -80,6 +83,57 @@ test('a process that has lost its conversation meanwhile begins nothing in it wh
   other.model.free('hold 2');
   await theirs;
   expect(spoken(await talk.history)).toEqual(['hold 1', 'hold 1/1', 'hold 2', 'hold 2/2']);
+});
+
+/** A message in line whose process is stopped when the run before it has it in its journal, and before it knows that. */
+async function writtenUnknown(options: RunOptions = {}) {
+  const journal = memoryJournal();
+  const { store, take, stop } = taken(journal, 'run-lost');
+  const mine = echoing({ journal: store });
+  const talk = mine.agent.conversation('c');
+  const first = talk.run('hold 1');
+  await mine.model.asked('hold 1');
+  stop();
+  const next = talk.run('mine', { ...options, whenBusy: 'queue' });
+  await expect.poll(async () => JSON.stringify(await journal.read?.(first.runId))).toContain('mine');
+  await take('conversation');
+  const other = echoing({ journal });
+  other.model.free('hold 1');
+  await other.agent.conversation('c').resume();
+  return { talk, first, next, other: other.agent.conversation('c') };
+}
+
+test.each([undefined, 'order-7'])(
+  'a message in line that others have run is not run again by its process, which was stopped: runId %s',
+  async (runId) => {
+    const { talk, first, next, other } = await writtenUnknown(runId === undefined ? {} : { runId });
+    const more = talk.run('more', { whenBusy: 'queue' });
+    expect(await first).toMatchObject({ error: { code: 'run-lost' } });
+    expect(await next).toMatchObject({ status: 'failed', error: { code: 'run-exists' } });
+    expect(await more).toMatchObject({ result: 'more/3' });
+    expect(spoken(await other.history)).toEqual(['hold 1', 'hold 1/1', 'mine', 'mine/2', 'more', 'more/3']);
+    expect((await other.runs()).map((run) => run.runId)).toEqual([first.runId, next.runId, more.runId]);
+  },
+);
+
+test('queued messages are run whatever their ids are, also where those are no ids of runs or that of a run elsewhere', async () => {
+  const journal = memoryJournal();
+  const mine = echoing({ journal });
+  await mine.agent.conversation('b').run('before', { runId: 'known' });
+  const run = mine.agent.conversation('c').run('hold');
+  await mine.model.asked('hold');
+  const sent = ['known', 'my id', 'own'].map((id) => run.queue(`say ${id}`, { id }));
+  await expect.poll(() => run.recording()).toContain('say own');
+  await run.release();
+  expect(await Promise.all(sent)).toEqual(sent.map(() => ({ delivered: false, reason: 'kept' })));
+  const other = echoing({ journal });
+  other.model.free('hold');
+  await other.agent.conversation('c').resume();
+  const said = spoken(await other.agent.conversation('c').history).filter((text) => !text.includes('/'));
+  expect(said).toEqual(['hold', 'say known', 'say my id', 'say own']);
+  const ids = (await other.agent.conversation('c').runs()).map(({ runId }) => runId);
+  expect(ids.at(-1)).toBe('own');
+  expect(ids).not.toContain('my id');
 });
 
 test('a process that has lost no more than a run goes on in its conversation, with the end that others gave the run', async () => {
