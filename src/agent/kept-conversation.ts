@@ -14,7 +14,7 @@ import type { RunInput } from './options/input-parts.ts';
 import { type Delivery, type ResumeOptions, type RunOptions, conversationMetadata } from './options/run-options.ts';
 import { type Inherited, newRunId, ownerIn } from './options/run-options.ts';
 import type { AnyRun, PendingApproval } from './run/run.ts';
-import type { MessageRequest } from './run/ask-run.ts';
+import { type MessageRequest, isElsewhere } from './run/ask-run.ts';
 import type { NextRuns, StartedRun } from './run/run-plan.ts';
 
 /** What a run of a conversation starts from, known when it is its turn. */
@@ -143,7 +143,7 @@ export class KeptConversation {
   }
 
   /** The id of the run that a message becomes: its own, with which it stands in line in a process that may not know that it has lost it. */
-  async idFor({ id }: SentMessage): Promise<string> {
+  async idFor(id: string): Promise<string> {
     return RUN_ID.test(id) && (await this.#port.journal().read?.(id)) == null ? id : newRunId();
   }
 
@@ -240,7 +240,8 @@ export async function caughtUp(
     if (message === undefined) return { behind, first, waits: resumed?.status === 'waiting' ? resumed.runId : null };
     if (message.id === before) throw new Error('A message that was queued before could not become a run.');
     before = message.id;
-    const result = await run(message, { ...behind, queued }, await keeper.idFor(message));
+    const result = await run(message, { ...behind, queued }, await keeper.idFor(message.id));
+    if (isElsewhere(result)) throw new ConversationError('conversation-busy', keeper.id, result.runId);
     first ??= result;
     last = result;
     if (result.status === 'waiting') return { behind, first, waits: result.runId };

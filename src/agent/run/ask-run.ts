@@ -100,11 +100,14 @@ export async function askElsewhere<T>(
 /** A conversation that another process may be at. */
 interface Elsewhere {
   ask(runId: string, message: MessageRequest): Promise<Delivery>;
-  readonly keeper?: { readonly last: () => Promise<{ readonly runId: string } | null> } | null;
+  readonly keeper?: {
+    readonly last: () => Promise<{ readonly runId: string } | null>;
+    readonly idFor: (id: string) => Promise<string>;
+  } | null;
 }
 
-/** What a run ends with that could not begin: another process is at its conversation, or has it by now, or a run waits there. */
-const ELSEWHERE: ReadonlySet<unknown> = new Set(['conversation-busy', 'conversation-waiting', 'run-locked']);
+/** What a run ends with that could not begin: another process has its conversation by now, or has begun it. */
+const ELSEWHERE: ReadonlySet<unknown> = new Set(['run-exists', 'run-locked']);
 
 /** True for a run that could not begin because of others. */
 export function isElsewhere({ error }: AnyResult): boolean {
@@ -132,8 +135,8 @@ type MessagePlace = 'taken' | 'none' | Sent;
 interface NextPlace {
   readonly input: RunInput;
   readonly metadata?: JsonObject | undefined;
-  /** Begins the next run: true, or else the id of the run that is live here, or null where another process is at the conversation. */
-  readonly begin: () => Promise<true | string | null>;
+  /** Begins the next run: its result, or else the id of the run that is live here. */
+  readonly begin: () => Promise<AnyResult | string>;
   /** The agent is closed: nothing begins any more. */
   readonly isClosed: () => boolean;
 }
@@ -148,39 +151,40 @@ export async function steerOrBegin(
   asked: MessageRequest,
   next: NextPlace,
 ): Promise<void> {
-  try {
-    let place: MessagePlace = { runId, message: asked };
-    let left = SENDING_MS;
-    for (let pause = 50; left > 0 && !next.isClosed(); pause = Math.min(pause * 2, 1000)) {
-      const from = performance.now();
+  let place: MessagePlace = { runId, message: asked };
+  let left = SENDING_MS;
+  for (let pause = 50; left > 0 && !next.isClosed(); pause = Math.min(pause * 2, 1000)) {
+    const from = performance.now();
+    try {
       // As long as a run may have it, no other gets it.
       if (typeof place === 'object') place = await placeOf(place, port.ask(place.runId, place.message));
       if (place === 'none') place = await beginOrQueue(port, asked.id, next);
       if (place === 'taken') return;
-      // The other process is between two runs, or does not answer.
-      await new Promise((resolve) => setTimeout(resolve, pause));
-      // A process that was stopped has not looked meanwhile.
-      left -= Math.min(performance.now() - from, LOOK_MS);
+    } catch {
+      // A journal that fails now may not fail later.
     }
-  } catch {
-    // The agent is closed: there is no place for the message.
+    // The other process is between two runs, or does not answer.
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    // A process that was stopped has not looked meanwhile.
+    left -= Math.min(performance.now() - from, LOOK_MS);
   }
 }
 
-/** Where a message is that was sent to a run: not known where its process does not answer. */
+/** Where a message is that was sent to a run: not known where its process does not answer, or the journal. */
 async function placeOf(sent: Sent, answer: Promise<Delivery>): Promise<MessagePlace> {
   try {
     return isUnheard(await answer) ? 'none' : 'taken';
-  } catch (error) {
-    if (error instanceof JournalError && error.code === 'run-locked') return sent;
-    throw error;
+  } catch {
+    return sent;
   }
 }
 
 async function beginOrQueue(port: Elsewhere, id: string, next: NextPlace): Promise<MessagePlace> {
   const begun = await next.begin();
-  if (begun === true) return 'taken';
-  const runId = begun ?? (await port.keeper?.last())?.runId;
+  const isLive = typeof begun === 'string';
+  // Whatever it has ended with: it stands in the journal, or it has not begun.
+  if (!isLive && (await port.keeper?.idFor(begun.runId)) !== begun.runId) return 'taken';
+  const runId = isLive ? begun : (await port.keeper?.last())?.runId;
   if (runId === undefined) return 'none';
   const message = { do: 'queue', id, input: next.input, metadata: next.metadata } as const;
   return placeOf({ runId, message }, port.ask(runId, message));

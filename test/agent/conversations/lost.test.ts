@@ -136,6 +136,30 @@ test('queued messages are run whatever their ids are, also where those are no id
   expect(ids).not.toContain('my id');
 });
 
+test.each(['run-locked', 'run-exists'] as const)(
+  'a process that loses its conversation while it runs what was left there says so, and leaves it: %s',
+  async (code) => {
+    const journal = memoryJournal();
+    const mine = echoing({ journal });
+    const run = mine.agent.conversation('c').run('hold');
+    await mine.model.asked('hold');
+    void run.queue('left');
+    await expect.poll(() => run.recording()).toContain('left');
+    await run.release();
+    const open: JournalStore['open'] = (begun) => {
+      const opened = journal.open(begun);
+      if (begun.head.input !== 'left') return opened;
+      return { ...opened, next: async () => Promise.reject(new JournalError(code, begun.head.runId, 'memory')) };
+    };
+    const loses = echoing({ journal: { ...journal, open } });
+    loses.model.free('hold');
+    expect(await loses.agent.conversation('c').run('mine')).toMatchObject({ error: { code: 'conversation-busy' } });
+    const other = echoing({ journal }).agent.conversation('c');
+    await other.resume();
+    expect(spoken(await other.history)).toEqual(['hold', 'hold/1', 'left', 'left/2']);
+  },
+);
+
 test('a process that has lost no more than a run goes on in its conversation, with the end that others gave the run', async () => {
   const { talk } = await stopped('run');
   expect(await talk.run('mine', { whenBusy: 'queue' })).toMatchObject({ result: 'mine/2' });
