@@ -12,9 +12,9 @@ import { ConversationError } from './options/agent-errors.ts';
 import type { Conversation } from './agent-types.ts';
 import type { RunInput } from './options/input-parts.ts';
 import { type Delivery, type ResumeOptions, type RunOptions, conversationMetadata } from './options/run-options.ts';
-import { type Inherited, ownerIn } from './options/run-options.ts';
+import { type Inherited, newRunId, ownerIn } from './options/run-options.ts';
 import type { AnyRun, PendingApproval } from './run/run.ts';
-import type { MessageRequest } from './run/ask-run.ts';
+import { type MessageRequest, isElsewhere } from './run/ask-run.ts';
 import type { NextRuns, StartedRun } from './run/run-plan.ts';
 
 /** What a run of a conversation starts from, known when it is its turn. */
@@ -32,7 +32,7 @@ export interface Opening {
 }
 
 /** Where a conversation is kept for later processes. */
-export type Keeper = Pick<KeptConversation, 'id' | 'hold' | 'opening' | 'last'>;
+export type Keeper = Pick<KeptConversation, 'id' | 'hold' | 'opening' | 'last' | 'idFor'>;
 
 /** What the next run of a conversation starts from, once the last one has ended. */
 export interface Reopened extends Opening {
@@ -142,6 +142,11 @@ export class KeptConversation {
     return { ...behind, queued: await this.#wanted(behind.queued), at: last.at, resumed };
   }
 
+  /** The id of the run that a message becomes: its own, with which it stands in line in a process that may not know that it has lost it. */
+  async idFor(id: string): Promise<string> {
+    return RUN_ID.test(id) && (await this.#port.journal().read?.(id)) == null ? id : newRunId();
+  }
+
   /** Without those whose runs were cancelled in line when the run that had them could no longer take them out. */
   async #wanted(queued: readonly SentMessage[]): Promise<readonly SentMessage[]> {
     const isCancelled = async ({ id }: SentMessage): Promise<boolean> =>
@@ -220,7 +225,7 @@ interface CaughtUp {
 export async function caughtUp(
   keeper: Keeper,
   how: Reopening,
-  run: (message: SentMessage, left: Opening) => PromiseLike<AnyResult>,
+  run: (message: SentMessage, left: Opening, runId: string) => PromiseLike<AnyResult>,
 ): Promise<CaughtUp> {
   let before: string | null = null;
   let first: AnyResult | null = null;
@@ -235,7 +240,8 @@ export async function caughtUp(
     if (message === undefined) return { behind, first, waits: resumed?.status === 'waiting' ? resumed.runId : null };
     if (message.id === before) throw new Error('A message that was queued before could not become a run.');
     before = message.id;
-    const result = await run(message, { ...behind, queued });
+    const result = await run(message, { ...behind, queued }, await keeper.idFor(message.id));
+    if (isElsewhere(result)) throw new ConversationError('conversation-busy', keeper.id, result.runId);
     first ??= result;
     last = result;
     if (result.status === 'waiting') return { behind, first, waits: result.runId };

@@ -7,7 +7,7 @@ import { type RunInput, messageOf, runOf, steered } from './options/input-parts.
 import { type Inherited, type RunOptions, newRunId } from './options/run-options.ts';
 import { ABORTED, type InLine, type Keeper, type LiveConversationPort, type Opening } from './kept-conversation.ts';
 import { type ConversationRun, type Reopening, aborted, caughtUp, keptBy, free } from './kept-conversation.ts';
-import { isElsewhere, steerOrBegin, wasTaken } from './run/ask-run.ts';
+import { steerOrBegin, wasTaken } from './run/ask-run.ts';
 import type { AnyRun } from './run/run.ts';
 import type { NextRun, NextRuns, StartedRun } from './run/run-plan.ts';
 
@@ -150,12 +150,12 @@ export class LiveConversation {
       this.#lastAt = at === undefined ? 0 : Date.parse(at);
     };
     try {
-      const { behind, first, waits } = await caughtUp(keeper, { ...how, next }, (message, left) => {
+      const { behind, first, waits } = await caughtUp(keeper, { ...how, next }, (message, left, runId) => {
         found(left);
         const opening = this.#now(left.queued);
         const own = { opening: async () => opening, onDone: () => undefined, next };
-        const { run } = this.#port.begin(...runOf(message, { ...how, owner: left.owner }), own);
-        this.#answer(message.id, { runId: run.runId });
+        const { run } = this.#port.begin(...runOf(message, { ...how, owner: left.owner, runId }), own);
+        this.#answer(message.id, { runId });
         return run;
       });
       if (waits !== null) {
@@ -213,7 +213,7 @@ export class LiveConversation {
   #steer(live: StartedRun, input: RunInput, { whenBusy, ...rest }: RunOptions): AnyRun {
     const id = newRunId();
     const asked = { do: 'steer', id, text: steered(input), interrupt: whenBusy === 'interrupt' } as const;
-    const [begin, isClosed] = [() => this.#beginNext(input, rest), () => this.#isClosed];
+    const [begin, isClosed] = [() => this.#beginNext(input, { runId: id, ...rest }), () => this.#isClosed];
     const next = { input, metadata: rest.metadata, begin, isClosed };
     (this.#sending ??= new Map()).set(id, rest);
     void steerOrBegin(this.#port, live.run.runId, asked, next).then(() => {
@@ -223,10 +223,10 @@ export class LiveConversation {
     return live.run;
   }
 
-  /** Begins the next run of a message: true, or the id of the run that is live, or null if another process is at the conversation. */
-  async #beginNext(input: RunInput, given: RunOptions): Promise<true | string | null> {
+  /** Begins the next run of a message: its result, or the id of the run that is live. */
+  async #beginNext(input: RunInput, given: RunOptions): Promise<AnyResult | string> {
     const busy = this.live ?? this.#line[0]?.started;
-    return busy?.run.runId ?? (isElsewhere(await this.run(input, given)) ? null : true);
+    return busy?.run.runId ?? this.run(input, given);
   }
 
   /** Starts the first in the queue, if no run is live. */

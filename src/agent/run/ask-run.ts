@@ -4,6 +4,7 @@
  *
  * I1 A request that was answered has taken effect, or never will.
  * I2 If a run is released or its process dies before it answers, the asking process does the work; a message keeps its id.
+ * I3 What a process refuses that has lost the run is asked again: whoever has the run may have taken it.
  */
 import type { RunInput } from '../options/input-parts.ts';
 import { JournalError } from '../../journal/format/journal-error.ts';
@@ -50,7 +51,7 @@ export async function askLive(started: StartedRun, asked: RunRequest): Promise<b
 }
 
 /** True for what a message is answered that a run has not taken. */
-function isUnheard(what: Delivery): boolean {
+function isUnheard(what: Delivery): what is Delivery & { readonly delivered: false } {
   return !what.delivered && (what.reason === 'over' || what.reason === 'too-many');
 }
 
@@ -99,11 +100,14 @@ export async function askElsewhere<T>(
 /** A conversation that another process may be at. */
 interface Elsewhere {
   ask(runId: string, message: MessageRequest): Promise<Delivery>;
-  readonly keeper?: { readonly last: () => Promise<{ readonly runId: string } | null> } | null;
+  readonly keeper?: {
+    readonly last: () => Promise<{ readonly runId: string } | null>;
+    readonly idFor: (id: string) => Promise<string>;
+  } | null;
 }
 
-/** What a run ends with that could not begin: another process is at its conversation, or has it by now, or a run waits there. */
-const ELSEWHERE: ReadonlySet<unknown> = new Set(['conversation-busy', 'conversation-waiting', 'run-locked']);
+/** What a run ends with that could not begin: another process has its conversation by now, or has begun it. */
+const ELSEWHERE: ReadonlySet<unknown> = new Set(['run-exists', 'run-locked']);
 
 /** True for a run that could not begin because of others. */
 export function isElsewhere({ error }: AnyResult): boolean {
@@ -111,7 +115,7 @@ export function isElsewhere({ error }: AnyResult): boolean {
 }
 
 /** What a run ends with whose process was not heard of for so long that another may have taken it, and its conversation. */
-const TAKEN: ReadonlySet<unknown> = new Set(['run-lost', 'run-locked', 'store-unreachable']);
+const TAKEN: ReadonlySet<unknown> = new Set(['run-exists', 'run-lost', 'run-locked', 'store-unreachable']);
 
 /** True for a run that another process may have taken. */
 export function wasTaken(result: AnyResult | null): boolean {
@@ -131,8 +135,8 @@ type MessagePlace = 'taken' | 'none' | Sent;
 interface NextPlace {
   readonly input: RunInput;
   readonly metadata?: JsonObject | undefined;
-  /** Begins the next run: true, or else the id of the run that is live here, or null where another process is at the conversation. */
-  readonly begin: () => Promise<true | string | null>;
+  /** Begins the next run: its result, or else the id of the run that is live here. */
+  readonly begin: () => Promise<AnyResult | string>;
   /** The agent is closed: nothing begins any more. */
   readonly isClosed: () => boolean;
 }
@@ -147,55 +151,69 @@ export async function steerOrBegin(
   asked: MessageRequest,
   next: NextPlace,
 ): Promise<void> {
-  try {
-    let place: MessagePlace = { runId, message: asked };
-    let left = SENDING_MS;
-    for (let pause = 50; left > 0 && !next.isClosed(); pause = Math.min(pause * 2, 1000)) {
-      const from = performance.now();
+  let place: MessagePlace = { runId, message: asked };
+  let left = SENDING_MS;
+  for (let pause = 50; left > 0 && !next.isClosed(); pause = Math.min(pause * 2, 1000)) {
+    const from = performance.now();
+    try {
       // As long as a run may have it, no other gets it.
       if (typeof place === 'object') place = await placeOf(place, port.ask(place.runId, place.message));
       if (place === 'none') place = await beginOrQueue(port, asked.id, next);
       if (place === 'taken') return;
-      // The other process is between two runs, or does not answer.
-      await new Promise((resolve) => setTimeout(resolve, pause));
-      // A process that was stopped has not looked meanwhile.
-      left -= Math.min(performance.now() - from, LOOK_MS);
+    } catch {
+      // A journal that fails now may not fail later.
     }
-  } catch {
-    // The agent is closed: there is no place for the message.
+    // The other process is between two runs, or does not answer.
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    // A process that was stopped has not looked meanwhile.
+    left -= Math.min(performance.now() - from, LOOK_MS);
   }
 }
 
-/** Where a message is that was sent to a run: not known where its process does not answer. */
+/** Where a message is that was sent to a run: not known where its process does not answer, or the journal. */
 async function placeOf(sent: Sent, answer: Promise<Delivery>): Promise<MessagePlace> {
   try {
     return isUnheard(await answer) ? 'none' : 'taken';
-  } catch (error) {
-    if (error instanceof JournalError && error.code === 'run-locked') return sent;
-    throw error;
+  } catch {
+    return sent;
   }
 }
 
 async function beginOrQueue(port: Elsewhere, id: string, next: NextPlace): Promise<MessagePlace> {
   const begun = await next.begin();
-  if (begun === true) return 'taken';
-  const runId = begun ?? (await port.keeper?.last())?.runId;
+  const isLive = typeof begun === 'string';
+  // Whatever it has ended with: it stands in the journal, or it has not begun.
+  if (!isLive && (await port.keeper?.idFor(begun.runId)) !== begun.runId) return 'taken';
+  const runId = isLive ? begun : (await port.keeper?.last())?.runId;
   if (runId === undefined) return 'none';
   const message = { do: 'queue', id, input: next.input, metadata: next.metadata } as const;
   return placeOf({ runId, message }, port.ask(runId, message));
 }
 
-/** Answers what other processes ask of a run, until the function that it returns is called. */
-export function serveRequests(store: JournalStore | undefined, started: StartedRun): () => void {
-  const messages = new Map<string, Promise<boolean | Delivery | null>>();
-  return store?.requests?.serve(started.run.runId, (json) => answered(started, json, messages)) ?? (() => undefined);
+/** What a process answers for a run. */
+interface Served {
+  readonly started: StartedRun;
+  /** The answers to messages, by their ids. */
+  readonly messages: Map<string, Promise<boolean | Delivery | null>>;
+  /** Another process may have the run by now. */
+  isLost: boolean;
 }
 
-async function answered(
+/** Answers what other processes ask of a run, until the function that it returns is called, with how the run has ended here. */
+export function serveRequests(
+  store: JournalStore | undefined,
   started: StartedRun,
-  request: JsonObject,
-  messages: Map<string, Promise<boolean | Delivery | null>>,
-): Promise<JsonObject> {
+): (result: AnyResult | null) => void {
+  const served: Served = { started, messages: new Map(), isLost: false };
+  const stop = store?.requests?.serve(started.run.runId, (json) => answered(served, json));
+  return (result) => {
+    served.isLost = wasTaken(result);
+    stop?.();
+  };
+}
+
+async function answered(served: Served, request: JsonObject): Promise<JsonObject> {
+  const { started, messages } = served;
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- another process of this version wrote it, see `askElsewhere`
   const asked = request as RunRequest;
   const answer = 'id' in asked ? (messages.get(asked.id) ?? askLive(started, asked)) : askLive(started, asked);
@@ -205,6 +223,10 @@ async function answered(
   try {
     const known = await Promise.race([answer, later.promise]);
     if (known === undefined) return { later: true };
+    const isRefused = known !== null && known !== true && (known === false || isUnheard(known));
+    // Of a run that is ending, it is known once that is written.
+    if (isRefused && known !== false && known.reason === 'over') await started.run;
+    if (isRefused && served.isLost) return {};
     const json = toJson(known);
     return json.ok && (json.value === true || json.value === false || isJsonObject(json.value))
       ? { value: json.value }

@@ -55,7 +55,7 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
   const audience = audienceOf(core);
   const prompts: string[] = [];
   let forgetSecrets = (): void => undefined;
-  let refuseRequests = (): void => undefined;
+  let refuseRequests = (_result: AnyResult | null): void => undefined;
   let forgetRun = (): void => undefined;
   const keepsPrompts = core.options.debugPrompts === true;
   const followed = core.options.telemetry === undefined ? null : new FollowedByTelemetry(core, redactor, run);
@@ -107,7 +107,7 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
       unbind();
       forgetRun();
       forgetSecrets();
-      refuseRequests();
+      refuseRequests(result);
       await onDone(result);
       if (result === null) return;
       followed?.end(result);

@@ -126,7 +126,7 @@ class PostgresStore {
     this.#lease = new PostgresLease(this.#database, settings.leaseMs);
     this.#runs = new PostgresRuns(this.#database);
     this.#notices = new PostgresNotices(this.#database);
-    this.requests = new PostgresRequests(this.#database, this.#notices);
+    this.requests = new PostgresRequests(this.#database, this.#lease.id, this.#notices);
     this.#writer = new PostgresWriter(this.#database, this.#lease);
     this.secrets = {
       keep: (runId, secrets) => {

@@ -20,6 +20,7 @@ type Answer = (request: JsonObject) => Promise<JsonObject>;
 /** The requests of one store. */
 export class PostgresRequests implements RunRequests {
   readonly #database: PostgresDatabase;
+  readonly #writer: string;
   readonly #served = new Map<string, Answer>();
   /** Called when a request has news, by its id. */
   readonly #asked = new Map<string, () => void>();
@@ -28,8 +29,9 @@ export class PostgresRequests implements RunRequests {
   #deaf: (() => void) | null = null;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(database: PostgresDatabase, notices: PostgresNotices) {
+  constructor(database: PostgresDatabase, writer: string, notices: PostgresNotices) {
     this.#database = database;
+    this.#writer = writer;
     this.#notices = notices;
   }
 
@@ -112,10 +114,12 @@ export class PostgresRequests implements RunRequests {
   }
 
   async #look(): Promise<void> {
-    // Behind a request that was not taken for so long, no process stands any more.
+    // Behind a request that was not taken for so long, no process stands any more. What others write by now is asked of them.
     const waiting = await this.#database.query(
       null,
-      `select id, run_id, request from $s.requests where taken_by is null and at > now() - interval '1 minute'`,
+      `select id, run_id, request from $s.requests q where taken_by is null and at > now() - interval '1 minute'
+       and not exists (select 1 from $s.runs r where r.run_id = q.run_id and r.writer <> $1)`,
+      [this.#writer],
     );
     await Promise.all(
       waiting.map(async ({ id, run_id: runId, request }) => {

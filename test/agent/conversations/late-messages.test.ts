@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Agent } from '../../../src/agent/agent-types.ts';
 import type { RunOptions } from '../../../src/agent/options/run-options.ts';
-import { JournalError } from '../../../src/journal/format/journal-error.ts';
+import { JournalError, type JournalErrorCode } from '../../../src/journal/format/journal-error.ts';
 import type { RunRequests } from '../../../src/journal/run/run-requests.ts';
 import { memoryJournal } from '../../../src/journal/stores/memory.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
@@ -18,23 +18,46 @@ async function sentLate(whenBusy: Exclude<RunOptions['whenBusy'], undefined>, ..
   const journal = memoryJournal();
   const onItsWay = Promise.withResolvers<undefined>();
   const take: typeof journal.take = (runId) => onItsWay.promise.then(() => journal.take?.(runId) ?? null);
-  const line = { isDown: false, asked: 0, isTaken: false };
+  const line: {
+    down: JournalErrorCode | null;
+    asked: number;
+    fails: Error | null;
+    isWritten: boolean;
+    isUnread: boolean;
+  } = {
+    down: null,
+    asked: 0,
+    fails: null,
+    isWritten: false,
+    isUnread: false,
+  };
   const ask: RunRequests['ask'] = async (runId, ...asked) => {
     line.asked += 1;
-    if (line.isDown) throw new JournalError('run-locked', runId, 'the journal');
+    if (line.down !== null) throw new JournalError(line.down, runId, 'the journal');
     return (await journal.requests?.ask(runId, ...asked)) ?? null;
   };
   const requests: RunRequests = { ask, serve: (...given) => journal.requests?.serve(...given) ?? (() => undefined) };
   const open: typeof journal.open = (run) => {
     const opened = journal.open(run);
-    if (!line.isTaken) return opened;
-    line.isTaken = false;
+    const { fails, isWritten } = line;
+    if (fails === null) return opened;
+    line.fails = null;
     return {
       ...opened,
-      next: async () => Promise.reject(new JournalError('run-locked', run.head.runId, 'the journal')),
+      next: async () => {
+        // What is written at once is what it starts.
+        if (isWritten) void opened.next();
+        return Promise.reject(fails);
+      },
     };
   };
-  const mine = echoing({ journal: { ...journal, open, take, requests } });
+  const read: typeof journal.read = async (id) => {
+    const isUnread = line.isUnread && id !== run.runId;
+    line.isUnread &&= !isUnread;
+    if (isUnread) throw new JournalError('store-unreachable', id, 'the journal');
+    return (await journal.read?.(id)) ?? null;
+  };
+  const mine = echoing({ journal: { ...journal, open, take, read, requests } });
   const talk = mine.agent.conversation('c');
   const run = talk.run('hold 1');
   await mine.model.asked('hold 1');
@@ -87,25 +110,53 @@ test('a run that a late message has begun ends with its agent, and answers what 
   expect(await said(agent)).toEqual(['hold 1', 'hold 1/1', 'hold late', 'then', 'then/3']);
 });
 
-test('a message that comes too late is sent again where the process of the next run does not answer at once', async () => {
-  const { mine, other, arrive, line } = await sentLate('steer');
-  const next = other.agent.conversation('c').run('hold 2');
-  await other.model.asked('hold 2');
-  line.isDown = true;
-  arrive();
-  await expect.poll(() => line.asked).toBeGreaterThan(1);
-  line.isDown = false;
-  for await (const event of next) if (event.type === 'message.received') break;
-  other.model.free('hold 2');
-  await expect.poll(() => said(mine)).toEqual(['hold 1', 'hold 1/1', 'hold 2', 'hold 2/2', 'late', 'late/3']);
-});
+test.each(['run-locked', 'store-unreachable'] as const)(
+  'a message that comes too late is sent again where the process of the next run does not answer at once: %s',
+  async (code) => {
+    const { mine, other, arrive, line } = await sentLate('steer');
+    const next = other.agent.conversation('c').run('hold 2');
+    await other.model.asked('hold 2');
+    line.down = code;
+    arrive();
+    await expect.poll(() => line.asked).toBeGreaterThan(1);
+    line.down = null;
+    for await (const event of next) if (event.type === 'message.received') break;
+    other.model.free('hold 2');
+    await expect.poll(() => said(mine)).toEqual(['hold 1', 'hold 1/1', 'hold 2', 'hold 2/2', 'late', 'late/3']);
+  },
+);
 
-test('a message that comes too late is tried again where another process has taken the conversation before its run began', async () => {
+test.each([
+  new JournalError('run-locked', 'late', 'the journal'),
+  new JournalError('store-unreachable', 'late', 'the journal'),
+  new Error('the disk is full'),
+])('a message that comes too late is tried again where its run could not begin: %s', async (fails) => {
   const { mine, arrive, line } = await sentLate('steer');
-  line.isTaken = true;
+  line.fails = fails;
   arrive();
   await expect.poll(() => said(mine)).toEqual(['hold 1', 'hold 1/1', 'late', 'late/2']);
-  expect(line.isTaken).toBe(false);
+});
+
+test.each([false, true])(
+  'a message that comes too late is not run again where its run has begun and the journal fails then: nor can it be read %s',
+  async (isUnread) => {
+    const { mine, arrive, line } = await sentLate('steer');
+    line.isUnread = isUnread;
+    [line.fails, line.isWritten] = [new JournalError('store-unreachable', 'late', 'the journal'), true];
+    arrive();
+    await expect.poll(() => mine.conversation('c').runs()).toHaveLength(2);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await mine.conversation('c').resume();
+    expect(await said(mine)).toEqual(['hold 1', 'hold 1/1', 'late', 'late/2']);
+  },
+);
+
+test('a message that comes too late is not run again where its run fails', async () => {
+  const { mine, model, arrive } = await sentLate('steer', 'fail late');
+  arrive();
+  await model.asked('fail late');
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect((await mine.conversation('c').runs()).map(({ status }) => status)).toEqual(['answered', 'failed']);
 });
 
 test('a message that comes too late waits while another process has the conversation and no run yet', async () => {

@@ -45,3 +45,31 @@ describe.skipIf(NO_POSTGRES !== '')(
     });
   },
 );
+
+test.skipIf(NO_POSTGRES !== '')(
+  'a process that was stopped, and does not know yet that another has its run, answers nothing for it',
+  async () => {
+    await using server = await startPostgres();
+    const stores = [0, 1, 2].map(() => postgresJournal(server.url, { migrate: true }));
+    // The other does not answer either: whoever takes a request of two that would, is chance.
+    const deaf = { ask: async () => null, serve: () => () => undefined };
+    const [mine, theirs, third] = stores.map((store, at) =>
+      echoing({ journal: at === 1 ? { ...store, requests: deaf } : store }),
+    );
+    const run = mine?.agent.conversation('c').run('hold');
+    await mine?.model.asked('hold');
+    const runId = run?.runId ?? '';
+    expect(await third?.agent.approve(runId, 'call')).toBe(false);
+    const client = new pg.Client({ connectionString: server.url });
+    await client.connect();
+    await client.query("update signalbox.writers set until = now() - interval '1 second'");
+    const resumed = theirs?.agent.conversation('c').resume();
+    await theirs?.model.asked('hold');
+    await expect(third?.agent.approve(runId, 'call')).rejects.toMatchObject({ code: 'run-locked' });
+    for (const one of [mine, theirs]) one?.model.free('hold');
+    expect(await resumed).toMatchObject({ result: 'hold/1' });
+    await client.end();
+    for (const one of [mine, theirs, third]) await one?.agent.close();
+    for (const store of stores) await store.close();
+  },
+);
