@@ -186,9 +186,14 @@ test('a run that was cut behind a request is not longer where it is cut once mor
 });
 
 test('a scripted model keeps its last words', async () => {
-  const { failures } = await simulate(cashier, { ...twice, seeds: [15] });
+  const { failures } = await simulate(cashier, {
+    model: [calls('charge'), calls('look'), calls('look'), 'Paid.'],
+    faults: [],
+    seeds: [1],
+    check: ({ recording }) => !recording().includes('"tool":"charge"') || 'a card is charged',
+  });
+  expect(failures[0]?.records).toEqual({ found: 16, left: 8 });
   expect(failures[0]?.recording).toContain('"content":"Paid."');
-  expect(failures[0]?.only.filter((key) => key.endsWith('-'))).toEqual([]);
 });
 
 /** Runs of a hundred records and more with a dozen faults, of which one or two are needed. */
@@ -214,12 +219,12 @@ test('of a long run with many faults a tenth is left, with the faults that are n
   expect(sharesOf(failures).gone).toBeGreaterThanOrEqual(0.88);
 });
 
-test('a failure that needs nothing to be drawn is not shrunk to a run with a fault', async () => {
+test('a failure that needs nothing to be drawn is not shrunk to a run with a fault, though that is shorter', async () => {
   const { failures } = await simulate(cashier, {
-    model: LONG,
-    seeds: [1, 2, 3],
-    faults: { 'journal.io': 0.1, 'process.crash': 0.1 },
+    model: [calls('look'), calls('look'), 'Paid.'],
+    seeds: [5],
+    faults: { 'outside.cancel': 0.3, 'journal.io': 0.2 },
     check: () => 'never right',
   });
-  expect(failures.map(({ only, records }) => [keysOf(only), records.left])).toEqual([[[], 4]]);
+  expect(failures.map(({ only, records }) => [keysOf(only), records])).toEqual([[[], { found: 7, left: 4 }]]);
 });
