@@ -165,3 +165,66 @@ test('two faults of which each needs the other come early together, and what cam
   ]);
   expect(failures[0]?.records).toEqual({ found: 19, left: 9 });
 });
+
+const keysOf = (only: readonly string[]): readonly string[] => only.filter((key) => !key.startsWith('without '));
+
+test('what comes after a failure is gone, too, where nobody knows what the model says at last', async () => {
+  const failure = await shrunkFailure('clerk', clerk, { ...without(/approval\.given/), seeds: [181] });
+  expect(failure).toMatchObject({ found: 127, left: 13, isKept: true });
+  expect(failure?.only.filter((key) => /^without requests \d+-$/.test(key))).toHaveLength(1);
+});
+
+test('a run that was cut behind a request is not longer where it is cut once more', async () => {
+  const { failures } = await simulate(cashier, {
+    model: () => ({ id: 'endless', complete: () => Promise.resolve(calls('look')) }),
+    faults: [],
+    seeds: [1],
+    only: ['without requests 2-', 'without requests 4-'],
+    check: () => 'never right',
+  });
+  expect(failures.map(({ records }) => records)).toEqual([{ found: 8, left: 4 }]);
+});
+
+test('a scripted model keeps its last words', async () => {
+  const { failures } = await simulate(cashier, {
+    model: [calls('charge'), calls('look'), calls('look'), 'Paid.'],
+    faults: [],
+    seeds: [1],
+    check: ({ recording }) => !recording().includes('"tool":"charge"') || 'a card is charged',
+  });
+  expect(failures[0]?.records).toEqual({ found: 16, left: 8 });
+  expect(failures[0]?.recording).toContain('"content":"Paid."');
+});
+
+/** Runs of a hundred records and more with a dozen faults, of which one or two are needed. */
+const ENTANGLED: readonly (readonly [claim: string, seed: number, needed: number, most: number])[] = [
+  ['nobody is asked', 181, 0, 13],
+  ['nothing runs after a refusal', 181, 1, 17],
+  ['no tool takes too long', 62, 1, 14],
+  ['nobody speaks after a crash', 122, 2, 8],
+  ['nobody speaks after a crash', 181, 2, 7],
+];
+
+test('of a long run with many faults a tenth is left, with the faults that are needed', async () => {
+  const failures: ShrunkFailure[] = [];
+  for (const [claim, seed, needed, most] of ENTANGLED) {
+    const [, agent, options] = WRONG.find(([name]) => name === claim) ?? ['', clerk, {}];
+    // One after the other: time is the whole process's.
+    const failure = await shrunkFailure(claim, agent, { ...options, seeds: [seed] });
+    expect(failure).toMatchObject({ isKept: true });
+    expect(keysOf(failure?.only ?? [])).toHaveLength(needed);
+    expect(failure?.left).toBeLessThanOrEqual(most);
+    if (failure !== null) failures.push(failure);
+  }
+  expect(sharesOf(failures).gone).toBeGreaterThanOrEqual(0.88);
+});
+
+test('a failure that needs nothing to be drawn is not shrunk to a run with a fault, though that is shorter', async () => {
+  const { failures } = await simulate(cashier, {
+    model: [calls('look'), calls('look'), 'Paid.'],
+    seeds: [5],
+    faults: { 'outside.cancel': 0.3, 'journal.io': 0.2 },
+    check: () => 'never right',
+  });
+  expect(failures.map(({ only, records }) => [keysOf(only), records])).toEqual([[[], { found: 7, left: 4 }]]);
+});

@@ -13,7 +13,7 @@ export interface Drawn {
 /**
  * Of all that a seed draws, what happens: the keys of draws. `<key>!` happens there though the seed does not draw it.
  * `without requests 2-4` and `without request 2` leave out requests of the model, `without call 3.1` the first call in the
- * reply to its third. Null: everything.
+ * reply to its third; with `without requests 5-` it answers that it is done from the fifth on. Null: everything.
  */
 export type Only = ReadonlySet<string> | null;
 
@@ -28,6 +28,8 @@ export interface Draws {
   readonly replies: Map<number, number>;
   /** Whether something out of the ordinary happens at a place, with this probability. */
   happens(kind: string, place: string, rate: number, says: string): boolean;
+  /** From this request on the model answers that it is done. */
+  readonly done: number;
   /** Whether this is left out: `request 3`, `call 3.1`. */
   leavesOut(what: string): boolean;
   /** A whole number from 0 up to, and never, `below`. It is no draw of its own: it says how something happens. */
@@ -54,7 +56,7 @@ export function drawsOf(seed: number, only: Only): Draws {
   const asked = new Map<string, string>();
   const counts = new Map<string, number>();
   const replies = new Map<number, number>();
-  const left = leftOut(only);
+  const { left, done } = leftOut(only);
   const at = (key: string): number => drawnAt(seed, hashed(key));
   const isDrawn = (place: number, rate: number): boolean => drawnAt(seed, place) < rate * eager(seed, place);
   const note = (kind: string, key: string): void => {
@@ -68,6 +70,7 @@ export function drawsOf(seed: number, only: Only): Draws {
     drawn,
     asked,
     replies,
+    done,
     happens: (kind, place, rate, says) => {
       if (rate <= 0) return false;
       const key = `${kind} ${place}`;
@@ -88,19 +91,36 @@ export function drawsOf(seed: number, only: Only): Draws {
   };
 }
 
-const LEFT_OUT = /^without (?:(call [\d.]+)|requests? (\d+)(?:-(\d+))?)$/;
+const LEFT_OUT = /^without (?:(call [\d.]+)|requests? (\d+)(?:-(\d*))?)$/;
 /** No run has so many requests. */
 const MOST_REQUESTS = 10_000;
 
-function leftOut(only: Only): ReadonlySet<string> {
+function leftOut(only: Only): { readonly left: ReadonlySet<string>; readonly done: number } {
   const left = new Set<string>();
+  let done = Infinity;
   for (const key of only ?? []) {
     const [, call, from, to = from] = LEFT_OUT.exec(key) ?? [];
     if (call !== undefined) left.add(call);
+    if (to === '') done = Math.min(done, Number(from));
     const last = Math.min(Number(to), MOST_REQUESTS);
     for (let request = Number(from); request <= last; request++) left.add(`request ${request}`);
   }
-  return left;
+  return { left, done };
+}
+
+/** The keys that leave out these requests, and all from `done` on: `without requests 1-3`, `without request 7`. */
+export function withoutRequests(requests: readonly number[], done: number): readonly string[] {
+  const ranges: [number, number][] = [];
+  for (const request of requests.toSorted((a, b) => a - b)) {
+    const last = ranges.at(-1);
+    if (last?.[1] === request - 1) last[1] = request;
+    else ranges.push([request, request]);
+  }
+  const rest = done === Infinity ? [] : [`without requests ${done}-`];
+  return [
+    ...ranges.map(([from, to]) => (from === to ? `without request ${from}` : `without requests ${from}-${to}`)),
+    ...rest,
+  ];
 }
 
 function drawnAt(seed: number, place: number): number {

@@ -6,7 +6,7 @@
  * I2 What failed only for what was drawn does so still: without it what is kept does not fail.
  * I3 How much is tried follows from the runs, not from how fast they are.
  */
-import type { Draws } from './draws.ts';
+import { type Draws, withoutRequests } from './draws.ts';
 
 /** A run that was tried. */
 export interface SmallerRun {
@@ -24,14 +24,20 @@ export type Tries<Run> = (only: ReadonlySet<string>, most: number) => Promise<Ru
 interface Left {
   /** The draws, by their place among those of the run that was found. */
   readonly draws: readonly number[];
-  /** The requests of the model. */
-  readonly requests: readonly number[];
+  /** The requests of the model that were left out. */
+  readonly gone: readonly number[];
+  /** From this request on the model says that it is done. */
+  readonly done: number;
   /** The calls that were left out of replies. */
   readonly without: readonly string[];
 }
 
 /** The runs that are tried may have so many records together, which takes some seconds. */
 const MOST_RECORDS = 12_000;
+/** Of these, so many may be of runs in which each draw is tried at all places: runs with no or one request. */
+const MOST_PROBED = 4000;
+/** Of a longer run the first requests are left out before all else: what is tried costs as much as it is long. */
+const LONG = 50;
 /** Draws that are moved because something before them was left out are moved once more so often. */
 const MOST_MOVES = 3;
 /** To so many earlier places each draw is moved. */
@@ -45,32 +51,35 @@ export class Shrinking<Run extends SmallerRun> {
   /** What was left out from the start. */
   readonly #given: readonly string[];
   readonly #found: number;
-  readonly #requests: readonly number[];
+  /** How many replies the model has, where that is known. */
+  readonly #replies: number | null;
   /** The keys of the draws that were found; they change when draws are moved. */
   #keys: readonly string[];
   #smallest: Run;
+  /** The keys that were tried last, and where something could have been drawn then. */
+  #last: { readonly asked: Draws['asked']; readonly keys: readonly string[] };
   #left: Left;
+  /** Where something could have been drawn in the runs that are not kept, by what they were tried with. */
+  readonly #failed = new Map<string, Draws['asked']>();
   #spent = 0;
+  #probed = 0;
   /** Whether it fails for its reason only with something drawn: a fault, an order, an event from outside. */
   #needsDraws = true;
 
-  /** `replies`: how many the model has, where that is known. */
   constructor(first: Run, replies: number | null, tries: Tries<Run>) {
     this.#smallest = first;
     this.#tries = tries;
     this.#found = first.records;
     this.#given = [...first.only].filter((key) => key.startsWith('without '));
     this.#keys = first.draws.drawn.map(({ key }) => key);
-    const last = Math.max(...first.draws.replies.keys(), (replies ?? 0) - 1, 0);
-    this.#requests = Array.from({ length: last }, (_, index) => index + 1);
-    this.#left = { draws: [...this.#keys.keys()], requests: this.#requests, without: [] };
+    this.#last = { asked: first.draws.asked, keys: this.#keys };
+    this.#replies = replies;
+    this.#left = { draws: [...this.#keys.keys()], gone: [], done: Infinity, without: [] };
   }
 
   /** The smallest run that was found. */
   async smallest(): Promise<Run> {
     this.#needsDraws = !(await this.#isSame(this.#left, 10 * this.#found));
-    await this.#cutEnd();
-    await this.#holds({ draws: [] });
     let [before, keys] = [Infinity, this.#keys];
     while (this.#size < before || keys !== this.#keys) {
       [before, keys] = [this.#size, this.#keys];
@@ -78,26 +87,64 @@ export class Shrinking<Run extends SmallerRun> {
       await this.#round();
     }
     const limit = Math.max(this.#smallest.records, this.#found * SMALL);
+    this.#failed.clear();
     await this.#shrinkDraws(() => true, limit);
     return this.#smallest;
   }
 
   async #round(): Promise<void> {
-    await fewest(this.#left.requests, (requests) => this.#holdsWith(requests));
+    const isLong = this.#smallest.records > LONG;
+    await this.#cutEnd();
+    if (isLong) await this.#cutStart();
+    await this.#holds({ draws: [] });
+    await fewest(this.#requests(), (left) => this.#holds(this.#with(left)));
     await this.#shrinkDraws(() => true);
     await this.#shrinkDraws((key) => key.startsWith('reply '));
     await this.#shrinkReplies();
     await this.#moveEarlier();
+    if (!isLong) await this.#cutStart();
   }
 
-  /** Leaves out the last requests, which moves nothing before them: what comes after a failure is often most of a run. */
+  /** Leaves out the last requests: what comes after a failure is often most of a run. */
   async #cutEnd(): Promise<void> {
-    const count = this.#left.requests.length;
-    for (let size = count; size >= 1; size = Math.floor(size / 2)) {
-      const requests = this.#left.requests.slice(0, -size);
-      // Each begins with what the one before has left.
-      await this.#holdsWith(requests);
-    }
+    const all = this.#requests();
+    await leastCount(all.length, (count) => {
+      const { draws, gone } = this.#with(all.slice(0, count));
+      // What a model says at last is not always known.
+      const change = this.#replies === null ? { draws, done: all[count] ?? Infinity } : { draws, gone };
+      return this.#holds(change, this.#smallest.records - 1);
+    });
+  }
+
+  /** Leaves out the first requests. */
+  async #cutStart(): Promise<void> {
+    const all = this.#requests();
+    const done = this.#replies === null ? Math.min(this.#left.done, (all.at(-1) ?? 0) + 1) : Infinity;
+    await leastCount(all.length, async (count) => {
+      const change = { ...this.#with(all.slice(all.length - count)), done };
+      const most = this.#smallest.records - 1;
+      return (
+        (await this.#holds(change, most)) || (this.#needsDraws && count <= 1 && this.#holdsElsewhere(change, most))
+      );
+    });
+  }
+
+  /** The requests that could be left out. */
+  #requests(): readonly number[] {
+    const { gone, done } = this.#left;
+    const last = Math.max(...this.#smallest.draws.replies.keys(), (this.#replies ?? 0) - 1, 0);
+    return Array.from({ length: last }, (_, index) => index + 1).filter((one) => one < done && !gone.includes(one));
+  }
+
+  /** These requests alone, and what was drawn behind one of them or before all. */
+  #with(requests: readonly number[]): Pick<Left, 'draws' | 'gone'> {
+    const { asked } = this.#smallest.draws;
+    const draws = this.#left.draws.filter((index) => {
+      const key = bare(this.#keys[index] ?? '');
+      const request = Number(/ after (\d+) /.exec(asked.get(key) ?? '')?.[1] ?? 0);
+      return kindIn(key) === 'reply' || request === 0 || requests.includes(request);
+    });
+    return { draws, gone: [...this.#left.gone, ...this.#requests().filter((one) => !requests.includes(one))] };
   }
 
   /** The records, and then the draws. */
@@ -106,10 +153,9 @@ export class Shrinking<Run extends SmallerRun> {
   }
 
   async #shrinkDraws(isMeant: (key: string) => boolean, limit = this.#smallest.records): Promise<void> {
-    const [meant, others] = [true, false].map((is) =>
-      this.#left.draws.filter((index) => isMeant(this.#keys[index] ?? '') === is),
-    );
-    await fewest(meant ?? [], (left) => this.#holds({ draws: [...left, ...(others ?? [])] }, limit));
+    const meant = this.#left.draws.filter((index) => isMeant(this.#keys[index] ?? ''));
+    const others = this.#left.draws.filter((index) => !meant.includes(index));
+    await fewest(meant, (left) => this.#holds({ draws: [...left, ...others] }, limit));
   }
 
   /** Single calls of replies that have several, steps of plans among them. */
@@ -140,43 +186,53 @@ export class Shrinking<Run extends SmallerRun> {
       const kind = kindIn(key);
       const asked = [...this.#smallest.draws.asked.keys()].filter((one) => kindIn(one) === kind);
       const earlier = kind === 'reply' ? [] : asked.slice(0, Math.max(0, asked.indexOf(key)));
-      const step = Math.max(1, earlier.length / EARLIER);
-      const places = Array.from(
-        { length: Math.min(EARLIER, earlier.length) },
-        (_, at) => earlier[Math.floor(at * step)],
-      );
-      for (const place of places) {
-        const keys = this.#keys.with(index, `${place}!`);
-        if (await this.#holds({}, this.#smallest.records, keys)) break;
-      }
+      const step = Math.ceil(earlier.length / EARLIER);
+      for (const place of earlier.filter((_place, at) => at % step === 0))
+        if (await this.#holds({}, this.#smallest.records, this.#keys.with(index, `${place}!`))) break;
     }
   }
 
-  /** With these requests alone, and what was drawn behind one of them. */
-  #holdsWith(requests: readonly number[]): Promise<boolean> {
-    const { asked } = this.#smallest.draws;
-    const draws = this.#left.draws.filter((index) => {
-      const key = bare(this.#keys[index] ?? '');
-      const request = Number(/ after (\d+) /.exec(asked.get(key) ?? '')?.[1] ?? 0);
-      return kindIn(key) === 'reply' || request === 0 || requests.includes(request);
-    });
-    return this.#holds({ requests, draws });
+  /** With a draw at any place, and with one of each kind alone: where less comes before it, its moment is not easily told. */
+  async #holdsElsewhere(change: Pick<Left, 'draws' | 'gone'>, limit: number): Promise<boolean> {
+    const { asked, keys } = this.#last;
+    const alone = new Map([...keys.keys()].map((index) => [kindIn(keys[index] ?? ''), [...this.#replyDraws(), index]]));
+    for (const draws of [change.draws, ...alone.values()])
+      for (const index of draws)
+        for (const place of asked.keys()) {
+          if (kindIn(place) !== kindIn(keys[index] ?? '') || this.#probed > MOST_PROBED) continue;
+          const before = this.#spent;
+          if (await this.#holds({ ...change, draws }, limit, keys.with(index, `${place}!`), 1)) return true;
+          this.#probed += this.#spent - before;
+        }
+    return false;
   }
 
   /** Tries a smaller run; keeps it where it still fails and has no more records than `limit`. */
-  async #holds(change: Partial<Left>, limit = this.#smallest.records, keys = this.#keys): Promise<boolean> {
+  async #holds(
+    change: Partial<Left>,
+    limit = this.#smallest.records,
+    keys = this.#keys,
+    moves = MOST_MOVES,
+  ): Promise<boolean> {
     const left = { ...this.#left, ...change };
     let names = keys;
-    for (let move = 0; move < MOST_MOVES && this.#spent < MOST_RECORDS; move++) {
-      const tried = await this.#tries(new Set(this.#only(left, names)), limit);
-      this.#spent += tried.records;
-      if (tried.isSame && tried.records <= limit) {
-        const isSmaller = left.requests !== this.#left.requests || left.without !== this.#left.without;
-        if (this.#needsDraws && isSmaller && (await this.#isSame(left, 10 * this.#found))) return false;
+    for (let move = 0; move < moves && this.#spent < MOST_RECORDS; move++) {
+      const only = this.#only(left, names);
+      const name = only.toSorted().join();
+      const known = this.#failed.get(name);
+      const tried = known === undefined ? await this.#tries(new Set(only), limit) : null;
+      const asked = tried?.draws.asked ?? known ?? new Map();
+      this.#spent += tried?.records ?? 0;
+      this.#last = { asked, keys: names };
+      if (tried?.isSame === true && tried.records <= limit) {
+        const leavesOut = Object.keys(change).some((key) => key !== 'draws');
+        if (this.#needsDraws && leavesOut && (await this.#isSame(left, 10 * this.#found))) return false;
         [this.#smallest, this.#left, this.#keys] = [tried, left, names];
         return true;
       }
-      const moved = left.draws.reduce((all, index) => all.with(index, this.#moved(all[index] ?? '', tried)), names);
+      // What is one record too large may yet be as small as another.
+      if (tried?.records !== limit + 1) this.#failed.set(name, asked);
+      const moved = left.draws.reduce((all, index) => all.with(index, this.#moved(all[index] ?? '', asked)), names);
       if (moved.every((key, index) => key === names[index])) return false;
       names = moved;
     }
@@ -195,13 +251,12 @@ export class Shrinking<Run extends SmallerRun> {
     return draws.filter((index) => this.#keys[index]?.startsWith('reply ') === true);
   }
 
-  #only({ draws, requests, without }: Left, keys: readonly string[]): readonly string[] {
-    const gone = this.#requests.filter((request) => !requests.includes(request));
-    return [...draws.map((index) => keys[index] ?? ''), ...this.#given, ...rangesOf(gone), ...without];
+  #only({ draws, gone, done, without }: Left, keys: readonly string[]): readonly string[] {
+    return [...draws.map((index) => keys[index] ?? ''), ...this.#given, ...withoutRequests(gone, done), ...without];
   }
 
   /** Where a draw comes to the same moment in a run that was tried: behind the same request of the model. */
-  #moved(key: string, { draws: { asked } }: SmallerRun): string {
+  #moved(key: string, asked: Draws['asked']): string {
     const moment = this.#smallest.draws.asked.get(bare(key));
     if (kindIn(key) === 'reply' || moment === undefined || asked.get(bare(key)) === moment) return key;
     for (const [place, other] of asked) if (other === moment) return `${place}!`;
@@ -212,15 +267,14 @@ export class Shrinking<Run extends SmallerRun> {
 const bare = (key: string): string => key.replace(/!$/, '');
 const kindIn = (key: string): string => key.slice(0, key.indexOf(' '));
 
-/** `without requests 1-3`, `without request 7`. */
-function rangesOf(requests: readonly number[]): readonly string[] {
-  const ranges: [number, number][] = [];
-  for (const request of requests) {
-    const last = ranges.at(-1);
-    if (last?.[1] === request - 1) last[1] = request;
-    else ranges.push([request, request]);
-  }
-  return ranges.map(([from, to]) => (from === to ? `without request ${from}` : `without requests ${from}-${to}`));
+/** The least count with which something holds, at least roughly; few are tried first, which costs least. */
+async function leastCount(all: number, holds: (count: number) => Promise<boolean>): Promise<void> {
+  let [fails, count] = [-1, 0];
+  while (count < all && !(await holds(count))) [fails, count] = [count, 2 * count + 1];
+  count = Math.min(count, all);
+  for (let middle = (fails + count) >> 1; middle > fails; middle = (fails + count) >> 1)
+    if (await holds(middle)) count = middle;
+    else fails = middle;
 }
 
 /**

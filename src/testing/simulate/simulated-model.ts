@@ -4,6 +4,9 @@ import { type Json, isJsonObject, parsedText, defined } from '../../json/json.ts
 import type { Draws } from './draws.ts';
 import type { FaultName, FaultRates } from './simulated-faults.ts';
 
+/** What a model says that has nothing more to say. */
+const DONE: ModelReply = { content: 'Done.' };
+
 /** Makes a model that gets a share of its replies wrong; without a model it calls whatever is offered. */
 export type HostileMaker = (options: { readonly seed: number; readonly rate: number; readonly model?: Model }) => Model;
 
@@ -32,7 +35,8 @@ export function faultyModel(base: Model, draws: Draws, rates: FaultRates, hostil
       spoilt ??= hostile({ seed: draws.below('model', 2 ** 30), model: base, rate: 1 });
       return spoilt.complete(request, io);
     }
-    const reply = withoutCalls(await base.complete(request, io), draws, Number(place));
+    const reply =
+      Number(place) < draws.done ? withoutCalls(await base.complete(request, io), draws, Number(place)) : DONE;
     if (is('model.broken-stream', 'an error in the middle of the stream')) {
       io.onToken?.({ kind: 'text', text: reply.content.slice(0, 5) });
       throw new ModelError('connect-failed', 'the stream ended (simulated)');
@@ -72,7 +76,7 @@ export function inventingModel(draws: Draws, hostile: HostileMaker): Model {
       const isInvented = draws.happens('reply', `${++count}`, 1, `reply ${count} is invented`);
       const reply = await inventing.complete(request, isInvented ? io : { ...io, onToken: () => undefined });
       return {
-        ...(isInvented ? reply : { content: 'Done.' }),
+        ...(isInvented ? reply : DONE),
         usage: { inputTokens: 40, outputTokens: 10, totalTokens: 50 },
       };
     },
