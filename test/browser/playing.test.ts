@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import type { Model } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { startScene } from '../inspector/scenes.ts';
@@ -197,4 +198,30 @@ test.skipIf(noChromium)('what is said again is there as long as what is said onc
   expect(await toast.count()).toBe(1);
   await page.clock.runFor(2000);
   expect(await toast.count()).toBe(0);
+});
+
+test.skipIf(noChromium)('a reply that is stopped is shown as far as it came, also after a reload', async () => {
+  const { page } = await open();
+  const watched = Promise.withResolvers<undefined>();
+  const model: Model = {
+    complete: async (_, { onToken }) => {
+      await watched.promise;
+      onToken?.({ kind: 'text', text: 'The sun is ' });
+      return new Promise(() => undefined);
+    },
+  };
+  const run = createAgent({ model, streaming: true, silent: true, inspect: inspector() }).run('Tell of the sun');
+  const said = page.getByTestId('streaming');
+  await page.getByText('Model is asked').waitFor();
+  watched.resolve(undefined);
+  await said.getByText('The sun is').waitFor();
+  expect(await said.locator('.caret').count()).toBe(1);
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await run;
+  for (const isReloaded of [false, true]) {
+    if (isReloaded) await page.reload();
+    await page.getByText('Model was stopped').waitFor();
+    await said.getByText('The sun is').waitFor();
+    expect(await said.locator('.caret').count()).toBe(0);
+  }
 });

@@ -147,7 +147,10 @@ test('what a model had said when its run was cancelled is shown in its turn, als
   const { session, tell } = toldOf({});
   tell({ type: 'step.started', step: 1, limit: 20, kind: 'model' });
   tell({ type: 'run.finished', result: { status: 'cancelled', partialAnswer: 'The sun is' } });
-  expect(session.talk.items.find(({ kind }) => kind === 'model')).toMatchObject({ answer: 'The sun is' });
+  expect(session.talk.items.find(({ kind }) => kind === 'model')).toMatchObject({
+    answer: 'The sun is',
+    endedAt: 1,
+  });
 });
 
 test('frames that come twice change nothing', () => {

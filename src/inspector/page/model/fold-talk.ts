@@ -92,7 +92,7 @@ function fold(draft: TalkDraft, told: SaidEvent): void {
       draft.closeCalls(told, '');
       if (event.result.partialAnswer !== undefined) {
         const { partialAnswer: answer } = event.result;
-        draft.changeModel(told, (item) => ({ ...item, answer }));
+        draft.changeModel(told, (item) => ({ ...item, answer, endedAt: told.at }));
       }
       return draft.add({ ...draft.itemOf(told), kind: 'end', result: event.result });
     case 'tool.started':
