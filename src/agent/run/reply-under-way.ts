@@ -12,9 +12,8 @@ export class ReplyUnderWay {
 
   take({ id }: Effect, { note, kind, text }: JsonObject): void {
     if (note !== 'token' || kind === 'reasoning' || kind === 'arguments' || typeof text !== 'string') return;
-    if (agentPath(id) !== ROOT_ID) return;
-    this.#text = id === this.#effectId ? this.#text + text : text;
-    this.#effectId = id;
+    if (id === this.#effectId) this.#text += text;
+    else if (agentPath(id) === ROOT_ID) [this.#effectId, this.#text] = [id, text];
   }
 
   /** The event that cancels the run. It has no answer where the reply is over, or void because the model is asked again. */
