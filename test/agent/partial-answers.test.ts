@@ -164,3 +164,33 @@ test('a secret in it is in no record, and in the result', async () => {
   expect(run.recording()).not.toContain('swordfish-99');
   expect(run.recording()).toContain('The code is «secret:');
 });
+
+test('of eight nested agents only what the first says to the user stays, and two that stop it at once are one', async () => {
+  const { model, said } = hanging(['It is ']);
+  let agent = createAgent({ name: 'a8', description: 'The last.', model: scriptedModel(['Deep.']), silent: true });
+  for (let depth = 7; depth > 1; depth -= 1)
+    agent = createAgent({
+      name: `a${depth}`,
+      description: 'Asks the next.',
+      model: scriptedModel([calls([`a${depth + 1}`, { task: 'go' }]), `From ${depth}.`]),
+      streaming: true,
+      silent: true,
+      children: [agent],
+    });
+  const first: Model = {
+    complete: (request, io) =>
+      request.messages.some(({ role }) => role === 'tool')
+        ? model.complete(request, io)
+        : Promise.resolve(calls(['a2', { task: 'go' }])),
+  };
+  const run = agentOf(first, { children: [agent] }).run('Go');
+  await said;
+  const told = await Promise.all([run.cancel('one'), run.cancel('two')]);
+  expect(told).toContain(true);
+  const result = await run;
+  expect(result).toMatchObject({ status: 'cancelled', partialAnswer: 'It is' });
+  expect(result.messages.filter(({ content }) => content === 'It is')).toHaveLength(1);
+  expect(await replay(run.recording(), agentOf(first, { children: [agent] }))).toMatchObject({
+    messages: result.messages,
+  });
+});

@@ -145,6 +145,27 @@ test('a stop from another tab ends the run for all and is recorded, and what was
   expect(await tab(url, 'count').transport.stop('count')).toBe(false);
 });
 
+test('a reply that was stopped is made again where the client asks to regenerate', async () => {
+  const journal = memoryJournal();
+  let asked = 0;
+  const model: Model = {
+    complete: (_, { onToken }) => {
+      asked += 1;
+      onToken?.({ kind: 'text', text: 'One ' });
+      return asked === 1 ? new Promise(() => undefined) : Promise.resolve({ content: 'One two.' });
+    },
+  };
+  const url = await served(createAgent({ model, silent: true, streaming: true, journal }), journal);
+  const { chat, transport } = tab(url, 'count');
+  const sent = chat.sendMessage({ text: 'Count.' });
+  await until(() => textOf(chat.lastMessage) === 'One');
+  expect(await transport.stop('count')).toBe(true);
+  await sent;
+  await chat.regenerate();
+  expect(textOf(chat.lastMessage)).toBe('One two.');
+  expect(asked).toBe(2);
+});
+
 test('an approval ends the stream for now; approving continues the same message', async () => {
   const journal = memoryJournal();
   const agent = payingAgent(journal);
