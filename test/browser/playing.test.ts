@@ -220,7 +220,7 @@ test.skipIf(noChromium)('a reply that is stopped is shown as far as it came, als
   await run;
   for (const isReloaded of [false, true]) {
     if (isReloaded) await page.reload();
-    await page.getByText('Model was stopped').waitFor();
+    await page.getByText('Model did not finish').waitFor();
     await said.getByText('The sun is').waitFor();
     expect(await said.locator('.caret').count()).toBe(0);
   }

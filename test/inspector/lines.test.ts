@@ -1,7 +1,10 @@
 import { gunzipSync } from 'node:zlib';
 import { request } from 'node:http';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { type Model, ModelError, type ModelIo, type ModelReply } from '../../src/actors/model.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import type { Frame } from '../../src/inspector/frames/protocol.ts';
 import { isJsonObject } from '../../src/json/json.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
@@ -91,6 +94,130 @@ test('tokens stand behind the line after which they came, and none of them is se
   expect(kinds.filter((kind) => kind === 'said')).toHaveLength(3);
   expect(kinds.slice(kinds.indexOf('said') - 1)).toEqual(['start', 'said', 'said', 'said', 'outcome', 'end']);
   expect((await streamed(shown, run.runId, 0)).lines).toEqual(live.filter((line) => !line.includes('"t":"said"')));
+});
+
+/** A run whose model streams what it is told to. Each attempt ends as its promise in `ends` does. */
+function streamingRun(shown: Shown, ends: readonly Promise<ModelReply>[], options: Partial<AgentOptions> = {}) {
+  const begun = ends.map(() => Promise.withResolvers<NonNullable<ModelIo['onToken']>>());
+  let attempts = 0;
+  const complete: Model['complete'] = (_, { onToken = () => undefined }) => {
+    const attempt = attempts++;
+    begun[attempt]?.resolve(onToken);
+    return ends[attempt] ?? Promise.reject(new Error('asked too often'));
+  };
+  const run = createAgent({
+    model: { id: 'slow', complete },
+    silent: true,
+    streaming: true,
+    inspect: shown,
+    ...options,
+  }).run('?');
+  const stream = async (attempt: number, text: string, kind: 'text' | 'reasoning' = 'text'): Promise<void> =>
+    (await begun[attempt]?.promise)?.({ kind, text });
+  return { run, stream };
+}
+
+/** What a viewer who comes now, with the first lines or without, is sent beside lines: the words of tokens. */
+function saidTo(shown: Shown, { runId }: { readonly runId: string }, from = 0) {
+  const said: string[] = [];
+  const follow = async (): Promise<void> => {
+    for await (const { texts } of serverSentEvents(
+      await viewer(shown.url).get(`/api/sessions/${runId}/stream?from=${from}`),
+    ))
+      for (const text of texts) {
+        const line: { readonly t?: string; readonly note?: { readonly text: string } } = JSON.parse(text);
+        if (line.t === 'said') said.push(line.note?.text ?? '');
+      }
+  };
+  const over = follow();
+  return { said, over, has: (last: string) => vi.waitUntil(() => said.at(-1) === last, { timeout: 10_000 }) };
+}
+
+test.each([false, true])(
+  'who comes while a reply is under way is sent what it has said, once, and then what follows; tokens are recorded: %s',
+  async (recordTokens) => {
+    const shown = await inspector();
+    const { promise: end, resolve: answer } = Promise.withResolvers<ModelReply>();
+    const { run, stream } = streamingRun(shown, [end], { recordTokens, secrets: ['s3cr3t-value'] });
+    await stream(0, 'It is ');
+    await stream(0, 'Hm.', 'reasoning');
+    await stream(0, 's3cr3t-value ');
+    const early = saidTo(shown, run);
+    await early.has('It is «secret:1» ');
+    await stream(0, 'and ');
+    await early.has('and ');
+    const late = saidTo(shown, run);
+    await late.has('It is «secret:1» and ');
+    await stream(0, 'late.');
+    const isWhole = (frame: Frame): boolean =>
+      frame.t === 'event' && frame.event.type === 'model.token' && frame.event.answer === 'It is «secret:1» and late.';
+    expect((await viewer(shown.url).frames(run.runId, isWhole)).filter(({ t }) => t === 'event').at(-1)).toBeDefined();
+    answer({ content: 'It is s3cr3t-value and late.' });
+    expect(await run).toMatchObject({ status: 'answered' });
+    await Promise.all([early.over, late.over]);
+    expect(early.said).toEqual(['It is «secret:1» ', 'and ', 'late.']);
+    expect(late.said).toEqual(['It is «secret:1» and ', 'late.']);
+    const after = saidTo(shown, run);
+    await after.over;
+    expect(after.said).toEqual([]);
+  },
+);
+
+test('who comes back behind a line is not sent a second time what was said there', async () => {
+  const shown = await inspector();
+  const { promise: end, resolve: answer } = Promise.withResolvers<ModelReply>();
+  const { run, stream } = streamingRun(shown, [end]);
+  await stream(0, 'Half a ');
+  const first = saidTo(shown, run);
+  await first.has('Half a ');
+  const back = saidTo(shown, run, 1);
+  const witness = saidTo(shown, run);
+  await witness.has('Half a ');
+  await stream(0, 'reply');
+  await Promise.all([first, back].map((one) => one.has('reply')));
+  answer({ content: 'Half a reply' });
+  await Promise.all([first.over, back.over]);
+  expect([first.said, back.said]).toEqual([['Half a ', 'reply'], ['reply']]);
+});
+
+test('who opens a run that has just appeared in their list is sent each token as it came', async () => {
+  const shown = await inspector();
+  const { promise: end, resolve: answer } = Promise.withResolvers<ModelReply>();
+  const { promise: watched, resolve: watch } = Promise.withResolvers<void>();
+  const listed = viewer(shown.url).list(({ t }) => {
+    if (t === 'hello') watch();
+    return t === 'session';
+  });
+  await watched;
+  const { run, stream } = streamingRun(shown, [end]);
+  await stream(0, 'It is ');
+  await stream(0, 'late.');
+  await listed;
+  const opened = saidTo(shown, run);
+  await opened.has('late.');
+  answer({ content: 'It is late.' });
+  await opened.over;
+  expect(opened.said).toEqual(['It is ', 'late.']);
+});
+
+test('nobody is sent the words of a reply that is void, and those of the next attempt stand alone', async () => {
+  const shown = await inspector();
+  const [{ promise: failed, reject: fail }, { promise: end, resolve: answer }] = [
+    Promise.withResolvers<ModelReply>(),
+    Promise.withResolvers<ModelReply>(),
+  ];
+  const { run, stream } = streamingRun(shown, [failed, end], { retry: { backoff: { kind: 'constant', ms: 300 } } });
+  await stream(0, 'Void');
+  const watching = saidTo(shown, run);
+  await watching.has('Void');
+  fail(new ModelError('server-error', 'down'));
+  await viewer(shown.url).frames(run.runId, (frame) => frame.t === 'event' && frame.event.type === 'model.retrying');
+  const between = saidTo(shown, run);
+  await stream(1, 'Good');
+  await between.has('Good');
+  answer({ content: 'Good' });
+  await Promise.all([run, watching.over, between.over]);
+  expect([watching.said, between.said]).toEqual([['Void', 'Good'], ['Good']]);
 });
 
 test('files and lines are compressed for who takes that, events never, and nothing for who does not', async () => {

@@ -5,6 +5,10 @@ import type { Drive } from '../../journal/run/drive.ts';
 import { agentPath, howRead } from '../../machines/events/note-events.ts';
 import { createReplyStream } from '../../parsing/stream/reply-stream.ts';
 
+interface Driven {
+  readonly driven: Drive;
+}
+
 /** What the model of a run's own agent, not of one below, has streamed of the reply that it is at. */
 export class ReplyUnderWay {
   #effectId = '';
@@ -16,12 +20,18 @@ export class ReplyUnderWay {
     else if (agentPath(id) === ROOT_ID) [this.#effectId, this.#text] = [id, text];
   }
 
-  /** The event that cancels the run. It has no answer where the reply is over, or void because the model is asked again. */
-  cancelled(reason: string, { driven }: { readonly driven: Drive }): OutsideEvent {
+  /** What it has said, as one token; null where the reply is over, or void because the model is asked again. */
+  said({ driven }: Driven): { readonly id: string; readonly note: JsonObject } | null {
     const isOpen = driven.openEffects().some(({ id }) => id === this.#effectId);
-    const { answer = '' } = isOpen
-      ? createReplyStream(howRead(driven.actor.getSnapshot().context)).push(this.#text)
-      : {};
+    return isOpen ? { id: this.#effectId, note: { note: 'token', kind: 'text', text: this.#text, index: 0 } } : null;
+  }
+
+  /** The event that cancels the run, with what can be read of its answer. */
+  cancelled(reason: string, { driven }: Driven): OutsideEvent {
+    const { answer = '' } =
+      this.said({ driven }) === null
+        ? {}
+        : createReplyStream(howRead(driven.actor.getSnapshot().context)).push(this.#text);
     return { type: 'run.cancelled', reason, ...(answer === '' ? {} : { partialAnswer: answer }) };
   }
 }

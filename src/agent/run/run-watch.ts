@@ -13,6 +13,7 @@ interface Watched {
   readonly head: RunRecord;
   readonly recording: Recorder;
   readonly run: Run;
+  readonly said: () => Unrecorded | null;
   readonly send: (event: OutsideEvent, to?: string) => Promise<boolean>;
   readonly fork: ((recording: string, entry: number, outcome: Json | undefined) => Promise<string>) | undefined;
 }
@@ -54,7 +55,7 @@ export function runWatch(): RunWatch {
     queueMicrotask(count);
   };
   /** Released when the run is over: what still refers to the run must not keep all its events. */
-  let live: Pick<Watched, 'run' | 'send'> | null = null;
+  let live: Pick<Watched, 'run' | 'said' | 'send'> | null = null;
   return {
     onMicrostep: (microstep) => {
       if (watcher !== null) quietly(watcher.onMicrostep, microstep);
@@ -74,15 +75,16 @@ export function runWatch(): RunWatch {
     moved: () => {
       if (waiting > 0) countSoon();
     },
-    attach: (inspector, { head, recording, run, send, fork }) => {
+    attach: (inspector, { head, recording, run, said, send, fork }) => {
       const made = first ?? [];
       first = null;
       if (inspector === null) return;
       let beginning = true;
-      live = { run, send };
+      live = { run, said, send };
       attachment = inspector.attach({
         head,
         reader: () => recording.reader('no digests'),
+        said: () => live?.said() ?? null,
         recording: () => recording.text(),
         watch: (next) => {
           watcher = next;

@@ -156,8 +156,9 @@ class RunningRun {
     const live = (this.#live = { driven, journal, recording });
     this.#begun.resolve(undefined);
     if (plan.parksOn !== undefined) void plan.caughtUp?.then(() => setTimeout(() => this.#park(live), 0));
-    const { run } = this;
-    this.#watch.attach(inspector, { head, recording, run, send: (event, to) => this.send(event, to), fork: plan.fork });
+    const said = (): ReturnType<ReplyUnderWay['said']> => plan.redactor.redact(this.#reply.said(live));
+    const send = (event: OutsideEvent, to?: string): Promise<boolean> => this.send(event, to);
+    this.#watch.attach(inspector, { head, recording, run: this.run, said, send, fork: plan.fork });
     if (this.#isReleased) journal.release?.();
     const durationMs = await this.#loop(live);
     const snapshot = this.#snapshot();
@@ -173,9 +174,9 @@ class RunningRun {
   }
 
   #onNote(effect: Effect, note: JsonObject): void {
-    this.#reply.take(effect, note);
     const redacted = (): JsonObject => this.#plan.redactor.redact(note);
     if (!isRecorded(note)) this.#watch.noted(() => ({ id: effect.id, note: redacted() }));
+    this.#reply.take(effect, note);
     this.#readers.remark((reader) => reader.note(effect, redacted()));
   }
 

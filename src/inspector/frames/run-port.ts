@@ -13,6 +13,8 @@ export interface WatchedRun {
   reader(): () => RecordLine | null;
   /** Null: no one watches any more. A watcher that comes while the run is being attached receives all microsteps. */
   watch(watcher: RunWatcher | null): void;
+  /** What the agent's own model has streamed of the reply that it is at, as one token; null: it is at none. */
+  said(): Unrecorded | null;
   /** The recording so far, as JSON lines. */
   recording(): string;
   approve(callId: string, how: { readonly always?: boolean; readonly args?: JsonObject }): Promise<boolean>;
@@ -66,6 +68,8 @@ export type Unrecorded = { readonly id: string; readonly note: JsonObject } | { 
 export interface LineSource {
   /** Reads the lines from the first on, null when there are no more yet. */
   reader(): () => RecordLine | null;
+  /** As that of {@link WatchedRun}; a file has none. */
+  said?(): Unrecorded | null;
   /** Begins to watch; returns a function that stops it. */
   watch(watcher: Pick<RunWatcher, 'onLine' | 'onUnrecorded'>): () => void;
 }

@@ -4,7 +4,7 @@
  * I1 Nothing is read and nothing is kept for a viewer before it comes; each reads at its own pace, so that a slow one
  *    costs no memory.
  * I2 Lines are sent in the order in which they were written, each once, and what was reported in between, such as tokens,
- *    between the same lines. What was reported while no one watched is not sent later.
+ *    between the same lines. Of what was reported while no one watched, only the words of a reply that is under way are sent later.
  * I3 Lines are collected for a moment, and the event loop is not held for longer than a slice: an agent may run in it.
  * I4 After the line that ends the run the stream ends.
  */
@@ -147,7 +147,10 @@ const MOST_SAID = 5000;
 /** Reads the lines of one session for one viewer, from after line `from` on. */
 class LineReader {
   readonly #from: number;
+  readonly #source: LineSource;
   readonly #next: () => RecordLine | null;
+  /** Has not read all lines yet. One that comes back has had what was reported. */
+  #isNew: boolean;
   #texts: string[] = [];
   #units = 0;
   #number = 0;
@@ -160,7 +163,9 @@ class LineReader {
 
   constructor(source: LineSource, from: number) {
     this.#from = from;
+    this.#source = source;
     this.#next = source.reader();
+    this.#isNew = from === 0;
   }
 
   /** What there is to be sent, or as much of it as may be read at a time; the number of its last line; whether that is all. */
@@ -184,6 +189,13 @@ class LineReader {
     this.wake();
   }
 
+  /** Where the lines end for the first time, a reply may be under way. */
+  #meet(): void {
+    const said = this.#isNew ? this.#source.said?.() : null;
+    this.#isNew = false;
+    if (said != null) this.#texts.push(JSON.stringify({ t: 'said', ...said }));
+  }
+
   wake(): void {
     this.#hasNews = true;
     this.#wake();
@@ -201,7 +213,7 @@ class LineReader {
     while (this.#units < BATCH_UNITS && performance.now() < until) {
       const line = this.#next();
       this.#isAll = line === null;
-      if (line === null) return;
+      if (line === null) return this.#meet();
       this.#number += 1;
       this.isOver ||= line.t === 'end';
       if (this.#number <= this.#from) continue;

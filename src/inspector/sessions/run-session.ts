@@ -12,6 +12,7 @@ export function runSession(run: WatchedRun, onChange: () => void) {
   const over = (): boolean => ending.status !== 'running';
   const source: LineSource = {
     reader: () => run.reader(),
+    said: () => run.said(),
     watch: (watcher) => {
       run.watch(watcher);
       return () => run.watch(null);

@@ -1,4 +1,11 @@
 import { expect, test } from 'vitest';
+import { ModelError } from '../../../src/actors/model.ts';
+import { createAgent } from '../../../src/agent/create-agent.ts';
+import { readRecording } from '../../../src/journal/format/recording.ts';
+import { fakeTool } from '../../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../../src/testing/scripted-model.ts';
+import { calls } from '../../support/replies.ts';
+import { framesOf } from '../frames-of.ts';
 import type { RunEvent } from '../../../src/machines/events/run-events.ts';
 import { actorsAt, visitsAt } from '../../../src/inspector/page/model/actor-state.ts';
 import { foldTalk, talkAt } from '../../../src/inspector/page/model/fold-talk.ts';
@@ -32,13 +39,14 @@ test('a retried model turn keeps what failed, and how often it was tried', () =>
 function toldOf(call: object) {
   const { model, session } = modelOf([sessionFrame()]);
   let seq = 0;
-  const tell = (event: object): void =>
+  const tell = (event: object, more: object = {}): void =>
     model.add({
       t: 'event',
       session: 'run',
       at: 1,
       step: 0,
       event: { seq: ++seq, replayed: false, ...call, ...event } as RunEvent,
+      ...more,
     });
   return { session, tell };
 }
@@ -151,6 +159,53 @@ test('what a model had said when its run was cancelled is shown in its turn, als
     answer: 'The sun is',
     endedAt: 1,
   });
+});
+
+test('a turn without a reply is over when its run or the call of its agent is, and no turn before that or with a reply is changed', async () => {
+  const down = new ModelError('auth', 'No such key.');
+  const below = createAgent({
+    name: 'clerk',
+    model: scriptedModel([calls(['look']), down]),
+    tools: [fakeTool('look')],
+    silent: true,
+  });
+  const model = scriptedModel([calls(['clerk', { task: 'Look' }]), calls(['wait']), down]);
+  const agent = createAgent({ model, children: [below], tools: [fakeTool('wait')], silent: true });
+  const run = agent.run('Ask the clerk');
+  expect((await run).status).toBe('failed');
+  const { told } = modelOf(framesOf(readRecording(run.recording()), { id: 'run', version: '' })).session;
+  const turns = (end: number) => {
+    const folding = foldTalk();
+    for (const one of told.slice(0, end)) folding.add(one);
+    return folding.talk.items.flatMap((item) =>
+      item.kind === 'model' ? [`${item.by?.name ?? 'root'} ${item.replied !== null} ${item.endedAt !== null}`] : [],
+    );
+  };
+  const before = ['root true true', 'clerk true true'];
+  const finished = told.findIndex(({ event }) => event.type === 'tool.finished' && event.tool === 'clerk');
+  expect(turns(finished)).toEqual([...before, 'clerk false false']);
+  expect(turns(finished + 1)).toEqual([...before, 'clerk false true']);
+  const after = [...before, 'clerk false true', 'root true true'];
+  expect(turns(told.length - 1)).toEqual([...after, 'root false false']);
+  expect(turns(told.length)).toEqual([...after, 'root false true']);
+});
+
+test('a turn that was given up for another is over, once, and so is no turn of another agent', () => {
+  const { session, tell } = toldOf({});
+  const turn = { type: 'step.started', step: 1, limit: 20, kind: 'model' };
+  const clerk = (at: number) => ({ at, agent: 'agent/c1/clerk' });
+  const ended = () => session.talk.items.flatMap((item) => (item.kind === 'model' ? [item.endedAt] : []));
+  tell(turn, { at: 1 });
+  tell({ ...turn, child: 'clerk' }, clerk(2));
+  tell({ ...turn, child: 'scribe' }, { at: 3, agent: 'agent/c11/scribe' });
+  expect(ended()).toEqual([null, null, null]);
+  tell(turn, { at: 4 });
+  expect(ended()).toEqual([4, null, null, null]);
+  for (const at of [5, 6])
+    tell({ type: 'tool.finished', callId: 'c1', tool: 'clerk', args: {}, ok: false, result: '' }, { at });
+  expect(ended()).toEqual([4, 5, null, null]);
+  tell({ type: 'run.finished', result: {} }, { at: 7 });
+  expect(ended()).toEqual([4, 5, 7, 7]);
 });
 
 test('frames that come twice change nothing', () => {

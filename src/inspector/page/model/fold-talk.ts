@@ -90,9 +90,10 @@ function fold(draft: TalkDraft, told: SaidEvent): void {
       return draft.add({ ...draft.itemOf(told), kind: 'answer', text: event.text });
     case 'run.finished':
       draft.closeCalls(told, '');
+      draft.closeTurns(told, '');
       if (event.result.partialAnswer !== undefined) {
         const { partialAnswer: answer } = event.result;
-        draft.changeModel(told, (item) => ({ ...item, answer, endedAt: told.at }));
+        draft.changeModel(told, (item) => ({ ...item, answer }));
       }
       return draft.add({ ...draft.itemOf(told), kind: 'end', result: event.result });
     case 'tool.started':
@@ -199,6 +200,7 @@ function foldCall(draft: TalkDraft, told: SaidEvent, event: CallEvent): void {
       const { args, result, durationMs } = event;
       draft.changePlan(told, event, event.ok ? 'done' : 'failed');
       draft.closeCalls(told, `${event.callId}.`);
+      draft.closeTurns(told, `${event.callId}.`);
       return change((item) => ({ ...item, args, result, durationMs, status: event.ok ? 'ok' : 'failed' }));
     }
     case 'tool.denied':

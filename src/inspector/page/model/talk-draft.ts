@@ -47,6 +47,7 @@ export class TalkDraft implements TalkLog {
   addModel(told: SaidEvent): void {
     const places = this.#agentOf(told);
     const { at, step } = told;
+    this.#closeTurn(places, told);
     places.model = this.items.push({ at, step, last: step, by: places.by, kind: 'model', ...EMPTY_TURN }) - 1;
   }
 
@@ -69,6 +70,12 @@ export class TalkDraft implements TalkLog {
   /** Calls whose ids begin so, and that have not ended, never will. */
   closeCalls({ step }: SaidEvent, prefix: string): void {
     this.#changeOpen(({ callId }) => callId.startsWith(prefix), { status: 'dropped', last: step });
+  }
+
+  /** No reply comes to turns of agents that work on this call or below it; `prefix` as in `closeCalls`. */
+  closeTurns(told: SaidEvent, prefix: string): void {
+    for (const places of this.#agents.values())
+      if (`${places.by?.call ?? ''}.`.startsWith(prefix)) this.#closeTurn(places, told);
   }
 
   /** What was asked about a turn of this agent is over. */
@@ -104,6 +111,10 @@ export class TalkDraft implements TalkLog {
       ),
     }));
     places.plan = null;
+  }
+
+  #closeTurn({ model }: AgentPlaces, { at, step }: SaidEvent): void {
+    this.#change('model', model, ({ endedAt }) => (endedAt === null ? { endedAt: at, last: step } : {}));
   }
 
   #agentOf({ event, agent }: SaidEvent): AgentPlaces {

@@ -68,13 +68,13 @@ type ModelItem = Extract<TalkItem, { kind: 'model' }>;
 /** A turn of the model: what it thinks, what streams in, what the parser made of it, and what it cost. */
 export function ModelEntry({ item, now }: { readonly item: ModelItem; readonly now: boolean }) {
   const { replied, thought, goal, answer, raw, retries } = item;
-  const wasStopped = replied === null && item.endedAt !== null;
+  const isOver = replied === null && item.endedAt !== null;
   return (
     <EntryFrame
       item={item}
       now={now}
       tone={retries.length > 0 ? 'caution' : 'model'}
-      head={<b>{wasStopped ? 'Model was stopped' : replied === null ? 'Model is asked' : 'Model'}</b>}
+      head={<b>{isOver ? 'Model did not finish' : replied === null ? 'Model is asked' : 'Model'}</b>}
     >
       {thought !== '' && <EscapedText class="thought" text={thought} />}
       {goal !== '' && (
@@ -85,7 +85,7 @@ export function ModelEntry({ item, now }: { readonly item: ModelItem; readonly n
       {replied === null && (answer !== '' || raw !== '') && (
         <p data-testid="streaming">
           <EscapedText text={answer !== '' ? answer : raw} />
-          {!wasStopped && <span class="caret" />}
+          {!isOver && <span class="caret" />}
         </p>
       )}
       {retries.map((retry) => (
