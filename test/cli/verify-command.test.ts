@@ -92,10 +92,10 @@ test('time is a bound too, and whoever waits sees how far it is', async () => {
   await using folder = await agentFolder(`export default make('shop');`);
   const args = ['verify', 'agents/agent.ts', '--max-steps', '9', '--max-seconds'];
   hurryClock(5);
-  const bounded = await runCli([...args, '6'], { cwd: folder.path });
+  const bounded = await runCli([...args, '8'], { cwd: folder.path });
   expect(bounded.code).toBe(3);
-  expect(bounded.stdout).toContain('maxSeconds (6) was reached: everything within');
-  expect(bounded.stderr).toMatch(/^Exploring shop: \d+ states, \d+ paths, 5 s$/m);
+  expect(bounded.stdout).toContain('maxSeconds (8) was reached: everything within');
+  expect(bounded.stderr).toMatch(/^Exploring shop: \d+ states, \d+ paths, [5-7] s$/m);
   if (!hasTerminal) return;
   const { stdout } = await startInTerminal([...args, '1'], { cwd: folder.path }).ended;
   expect(stdout).toMatch(/Exploring shop: \d+ states, \d+ paths…/);
