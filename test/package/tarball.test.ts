@@ -31,6 +31,7 @@ const OF_REPOSITORY = [
   'docs/getting-started.md',
   'docs/journal-port.md',
   'docs/machines.md',
+  'docs/mcp-login.md',
   'docs/practice-model.md',
   'docs/proof.md',
   'docs/recording-format.md',
