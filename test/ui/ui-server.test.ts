@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DefaultChatTransport, type UIMessage } from 'ai';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { ModelError } from '../../src/actors/model.ts';
-import { type Agent, type JournalStore, type Model, createAgent } from '../../src/index.ts';
+import { type Agent, type AgentOptions, type JournalStore, type Model, createAgent } from '../../src/index.ts';
 import { fileJournal, memoryJournal } from '../../src/journal/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { agUi, runStream, uiStream } from '../../src/ui/index.ts';
@@ -566,10 +566,12 @@ test('images, texts and files of a message are parts of the input; what has no a
   expect(await journal.list?.()).toEqual([]);
   const image = { mediaType: 'image/png', url: 'data:image/png;base64,AAAA' };
   const bill = { mediaType: 'application/pdf', url: 'data:application/pdf;base64,BBBB' };
-  await (await post(image, bill, { mediaType: 'text/plain', url: 'data:text/plain;base64,SGk=' })).text();
+  const photo = { mediaType: 'image/webp', url: 'https://example.com/photo' };
+  await (await post(image, photo, bill, { mediaType: 'text/plain', url: 'data:text/plain;base64,SGk=' })).text();
   const [run] = (await journal.list?.()) ?? [];
   expect((await journal.read?.(run?.runId ?? ''))?.head.content).toEqual([
     { type: 'image', url: image.url },
+    { type: 'image', url: photo.url },
     { type: 'file', ...bill, filename: 'a' },
     { type: 'text', text: 'a:\nHi' },
     { type: 'text', text: 'What is this?' },
@@ -579,10 +581,52 @@ test('images, texts and files of a message are parts of the input; what has no a
     role: 'user',
     metadata: { signalbox: { runId: run?.runId } },
     parts: [
-      { type: 'file', ...image },
+      { type: 'file', ...image, filename: 'a' },
+      { type: 'file', ...photo, filename: 'a' },
       { type: 'file', ...bill, filename: 'a' },
-      { type: 'text', text: 'a:\nHi' },
+      { type: 'file', mediaType: 'text/plain', url: 'data:text/plain;base64,SGk=', filename: 'a' },
       { type: 'text', text: 'What is this?' },
     ],
+  });
+});
+
+describe('the text of a file', () => {
+  const csv = 'data:text/csv;base64,w7w7MQo=';
+  const notes = { type: 'file', mediaType: 'text/plain', url: 'data:text/plain;base64,SGk=', filename: 'notes' };
+  const rows = { type: 'file', mediaType: 'text/csv', url: csv };
+  const said = { type: 'text', text: 'What\nnow?' };
+
+  /** The message after a reload, and what the model was asked. */
+  async function reloaded(parts: readonly object[], options: Partial<AgentOptions> = {}) {
+    const journal = memoryJournal();
+    const model = scriptedModel(['Well.']);
+    const url = await served(createAgent({ model, silent: true, journal, ...options }), journal);
+    const messages = [{ id: 'm', role: 'user', parts }];
+    await (await fetch(`${url}/api/chat`, { method: 'POST', body: JSON.stringify({ id: 'dot', messages }) })).text();
+    const [message] = await uiStream.messages(journal, 'dot', { owner: 'ada' });
+    return { parts: message?.parts, asked: model.requests[0]?.messages.at(-1)?.content };
+  }
+
+  test.each([
+    ['before what is said', [notes, rows, said], 'notes:\nHi\ntext/csv:\nü;1\n\nWhat\nnow?'],
+    ['behind what is said, twice', [said, notes, notes], 'What\nnow?\nnotes:\nHi\nnotes:\nHi'],
+    ['alone', [rows], 'text/csv:\nü;1\n'],
+    ['between two texts', [said, notes, said], 'What\nnow?\nnotes:\nHi\nWhat\nnow?'],
+  ])('is a file again after a reload: %s', async (_where, parts, asked) => {
+    expect(await reloaded(parts)).toEqual({ parts, asked });
+  });
+
+  test.each([
+    ['what only looks like one', [{ type: 'text', text: 'notes:\nHi' }], {}],
+    ['two texts', [said, { type: 'text', text: 'text/plain:\nHi' }], {}],
+  ])('is no file where it is said: %s', async (_what, parts) => {
+    const text = parts.map((part) => part.text).join('\n');
+    expect(await reloaded(parts)).toEqual({ parts: [{ type: 'text', text }], asked: text });
+  });
+
+  test('stands in the whole input where a secret in it is not kept', async () => {
+    const secret = { ...notes, url: `data:text/plain;base64,${btoa('My s3cr3t-value')}` };
+    const { parts } = await reloaded([secret, said], { secrets: ['s3cr3t-value'] });
+    expect(parts).toEqual([{ type: 'text', text: 'notes:\nMy «secret:1»\nWhat\nnow?' }]);
   });
 });

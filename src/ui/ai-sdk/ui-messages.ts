@@ -4,15 +4,21 @@
  * I1 A message is what the AI SDK's own reader makes of the same chunks.
  * I2 A client that may not know of a chat gets the same as for a missing one: no messages.
  */
-import { defined } from '../../json/json.ts';
+import type { Part } from '../../actors/model.ts';
+import { toBase64 } from '../../agent/options/input-parts.ts';
+import { type JsonObject, defined, isJsonObject } from '../../json/json.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import { type ChatRunsOptions, wholeRuns } from '../base/owned-runs.ts';
 import type { UiChunk } from './ui-chunk.ts';
+import { textHead } from './ui-requests.ts';
 import { UiStreamFold } from './ui-stream-fold.ts';
 
 /** The metadata that identifies the run that a message began. */
 export const MESSAGE = 'uiMessage';
+
+/** The metadata with what the input of such a run does not say of the message's parts. */
+export const PARTS = 'uiParts';
 
 /** A part of a message, as the AI SDK has it. */
 export interface UiPart {
@@ -53,14 +59,40 @@ export async function readUiMessages<TMessage = UiMessage>(
 /** The message from a person that began a run. */
 function asked({ runId, input, content, metadata }: RunRecord): UiMessage {
   const id = metadata[MESSAGE];
-  const parts = (content ?? [{ type: 'text', text: input }]).map((part): UiPart => {
-    if (part.type !== 'image') return { ...part };
-    const mediaType = /^data:(image\/[\w.+-]+)/.exec(part.url)?.[1] ?? 'image/*';
-    return { type: 'file', mediaType, url: part.url };
+  const known = Array.isArray(metadata[PARTS]) ? metadata[PARTS].map((one) => (isJsonObject(one) ? one : {})) : [];
+  const parts = content ?? textsOf(input, known);
+  return {
+    id: typeof id === 'string' ? id : `${runId}:asked`,
+    role: 'user',
+    // Tells a client which run to follow if there is no reply yet.
+    metadata: { signalbox: { runId } },
+    parts: parts.map((part, at) => askedPart(part, parts.length === known.length ? (known[at] ?? {}) : {})),
+  };
+}
+
+/** The texts that an input was made of; the whole where a secret in it has changed its length. */
+function textsOf(input: string, known: readonly JsonObject[]): readonly Part[] {
+  const lengths = known.map(({ chars }) => Number(chars));
+  if (lengths.reduce((sum, chars) => sum + chars + 1, -1) !== input.length) return [{ type: 'text', text: input }];
+  let end = -1;
+  return lengths.map((chars) => {
+    const begin = end + 1;
+    end = begin + chars;
+    return { type: 'text', text: input.slice(begin, end) };
   });
-  // Tells a client which run to follow if there is no reply yet.
-  const known = { signalbox: { runId } };
-  return { id: typeof id === 'string' ? id : `${runId}:asked`, role: 'user', metadata: known, parts };
+}
+
+/** A part of a person's message, with what is known of its file. */
+function askedPart(part: Part, { mediaType, filename }: JsonObject): UiPart {
+  const named = typeof filename === 'string' ? { filename } : {};
+  if (part.type === 'image') {
+    const found = /^data:(image\/[\w.+-]+)/.exec(part.url)?.[1] ?? mediaType ?? 'image/*';
+    return { type: 'file', mediaType: found, url: part.url, ...named };
+  }
+  if (part.type === 'file' || typeof mediaType !== 'string') return { ...part };
+  const head = textHead({ mediaType, ...named });
+  const data = toBase64(new TextEncoder().encode(part.text.slice(head.length)));
+  return { type: 'file', mediaType, url: `data:${mediaType};base64,${data}`, ...named };
 }
 
 /** Makes a message of its chunks. */

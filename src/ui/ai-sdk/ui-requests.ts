@@ -9,6 +9,8 @@ export type UiAsk =
       readonly chat: string;
       readonly message: string;
       readonly input: RunInput;
+      /** What its input does not say of its parts, for who reads the message later; null: nothing is missing. */
+      readonly parts: readonly JsonObject[] | null;
       /** It was sent before, and has no answer. */
       readonly isAgain: boolean;
     }
@@ -42,7 +44,7 @@ export function readAsk(body: unknown): UiAsk {
   const input = last.role === 'user' ? inputOf(parts) : 'The last message must be of the user or the assistant.';
   if (typeof input === 'string') return wrong(input);
   const isAgain = body.trigger === 'regenerate-message';
-  return { kind: 'run', chat, message: typeof last.id === 'string' ? last.id : '', input: input.parts, isAgain };
+  return { kind: 'run', chat, message: typeof last.id === 'string' ? last.id : '', ...input, isAgain };
 }
 
 function readAction(chat: string, { action, text, reason, message, answers }: JsonObject): UiAsk {
@@ -89,24 +91,37 @@ function placeOf(metadata: unknown): { readonly runId: string; readonly position
 }
 
 /** The text, the images and the files of a message; a sentence that says what is not supported. */
-function inputOf(parts: readonly JsonObject[]): { readonly parts: RunInput } | string {
+function inputOf(given: readonly JsonObject[]): Pick<UiAsk & { readonly kind: 'run' }, 'input' | 'parts'> | string {
   const input: InputPart[] = [];
-  for (const { type, text, mediaType, url, filename } of parts) {
-    if (type === 'text' && typeof text === 'string') input.push({ type: 'text', text });
+  const parts: JsonObject[] = [];
+  for (const { type, text, mediaType, url, filename } of given) {
+    if (type === 'text' && typeof text === 'string') {
+      input.push({ type: 'text', text });
+      parts.push({ chars: text.length });
+    }
     if (type !== 'file') continue;
     const kind = typeof mediaType === 'string' ? mediaType : '';
     if (typeof url !== 'string') return 'A file must have an address.';
-    const name = typeof filename === 'string' ? filename : kind;
+    const own = { mediaType: kind, ...(typeof filename === 'string' ? { filename } : {}) };
     const words = kind.startsWith('image/') ? null : textIn(url, kind);
+    const named = words === null ? '' : `${textHead(own)}${words}`;
     if (kind.startsWith('image/')) input.push({ type: 'image', url });
-    else if (words !== null) input.push({ type: 'text', text: `${name}:\n${words}` });
-    else input.push({ type: 'file', url, mediaType: kind, filename: name });
+    else if (words !== null) input.push({ type: 'text', text: named });
+    else input.push({ type: 'file', url, mediaType: kind, filename: own.filename ?? kind });
+    parts.push({ chars: named.length, ...own });
     if (!isRunInput(input.slice(-1)))
-      return `The file '${name}' of the type '${kind}' is not taken: it needs an address or data.`;
+      return `The file '${own.filename ?? kind}' of the type '${kind}' is not taken: it needs an address or data.`;
   }
   const [only] = input;
-  if (input.length === 1 && only?.type === 'text') return only.text.trim() === '' ? BLANK : { parts: only.text };
-  return input.some((part) => part.type !== 'text' || part.text.trim() !== '') ? { parts: input } : BLANK;
+  if (input.length === 1 && only?.type === 'text' && parts[0]?.mediaType === undefined)
+    return only.text.trim() === '' ? BLANK : { input: only.text, parts: null };
+  if (input.every((part) => part.type === 'text' && part.text.trim() === '')) return BLANK;
+  return { input, parts: parts.some(({ mediaType }) => mediaType !== undefined) ? parts : null };
+}
+
+/** What stands before the text of a file in its run's input. */
+export function textHead({ filename, mediaType }: { readonly filename?: string; readonly mediaType: string }): string {
+  return `${filename ?? mediaType}:\n`;
 }
 
 const BLANK = 'The message says nothing.';

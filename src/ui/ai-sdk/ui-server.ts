@@ -11,7 +11,7 @@ import { Chat, type ChatOptions, checkServing } from '../base/chat.ts';
 import type { ClientRun } from '../base/client-texts.ts';
 import { FROM_START, type SsePosition, jsonOf, positionOf, refusal, sseResponse, unknownId } from '../base/sse.ts';
 import { type UiAsk, readAsk } from './ui-requests.ts';
-import { MESSAGE, readUiMessages } from './ui-messages.ts';
+import { MESSAGE, PARTS, readUiMessages } from './ui-messages.ts';
 import { uiTexts } from './ui-texts.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import { chatTransport } from './chat-transport.ts';
@@ -103,7 +103,7 @@ function chatIn(request: Request): readonly [string | null, string | undefined] 
 const GIVEN = 'An answer that was given stays in the history and is not made again. Send a new message.';
 
 async function begin(chat: Chat, ask: UiAsk & { readonly kind: 'run' }, options: ServeOptions): Promise<Response> {
-  const { input, message, isAgain } = ask;
+  const { input, message, parts, isAgain } = ask;
   const named: JsonObject = message === '' ? {} : { [MESSAGE]: message };
   const before = message === '' ? null : await chat.last(named);
   if (before !== null && !(await chat.hasBegun(before, input)))
@@ -117,7 +117,7 @@ async function begin(chat: Chat, ask: UiAsk & { readonly kind: 'run' }, options:
   if (last !== null && last.state !== 'ended' && (await standingOf(options.journal, last.runId))?.isWaiting === true)
     return refusal(409, 'conversation-waiting', 'The last run waits for a person. Answer that first, or stop it.');
   const known = message === '' ? null : { id: JSON.stringify(named), find };
-  const started = await chat.run(input, named, known);
+  const started = await chat.run(input, parts === null ? named : { ...named, [PARTS]: parts }, known);
   return started.ok ? streamOf(options, started.runId, FROM_START) : refusal(409, started.code, started.message);
 }
 
