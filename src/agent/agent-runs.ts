@@ -23,7 +23,7 @@ import { typedOutput } from './options/output-options.ts';
 import type { EngineRun } from './run/engine-port.ts';
 import { engineRun } from './run/engine-run.ts';
 import { launchRun } from './run/launch-run.ts';
-import { newHead } from './run/new-head.ts';
+import { newHead, saidOnce } from './run/new-head.ts';
 import type { AnyRun, PendingApproval } from './run/run.ts';
 import { type RunAnswer, type RunRequest, askLive } from './run/ask-run.ts';
 import type { NextRuns, StartedRun } from './run/run-plan.ts';
@@ -217,7 +217,7 @@ export class AgentRuns implements LiveConversationPort {
       next: own.next,
       redactor: () => redactor,
       prepare: async (signal) => {
-        const opened = await own.opening(signal);
+        const opened = saidOnce(await own.opening(signal), asked, given);
         opening = opened;
         const makeSetup = await as.prepare({
           ...(maxSteps === undefined ? {} : { maxSteps }),

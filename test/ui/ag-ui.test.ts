@@ -218,7 +218,7 @@ test('a message that is sent again under another run is run again only if it cam
 
 test('a run without an answer is shown again to a client that comes back by its id, and made again under another', async () => {
   const journal = memoryJournal();
-  const model = scriptedModel([new ModelError('auth', 'no key'), 'It is warm.']);
+  const model = scriptedModel([new ModelError('auth', 'no key'), 'It is warm.', 'It was.']);
   const open = await served(createAgent({ model, silent: true, journal }), journal);
   const ask = async (runId: string): Promise<unknown> => {
     const client = open('trip', 'ada', [{ id: 'u1', role: 'user', content: 'How warm?' }]);
@@ -230,6 +230,15 @@ test('a run without an answer is shown again to a client that comes back by its 
     ['', 1],
     ['It is warm.', 2],
   ]);
+  const texts = () =>
+    model.requests
+      .at(-1)
+      ?.messages.slice(1)
+      .map(({ content }) => content);
+  expect(texts()).toEqual(['How warm?']);
+  const client = open('trip', 'ada', [{ id: 'u2', role: 'user', content: 'How warm?' }]);
+  await client.runAgent({ runId: 'three' });
+  expect(texts()).toEqual(['How warm?', 'It is warm.', 'How warm?']);
 });
 
 test('what is asked again behind a call is the message of the user, and the result of a tool begins nothing', async () => {

@@ -147,12 +147,12 @@ test('a stop from another tab ends the run for all and is recorded, and what was
 
 test('a reply that was stopped is made again where the client asks to regenerate', async () => {
   const journal = memoryJournal();
-  let asked = 0;
+  const asked: unknown[] = [];
   const model: Model = {
-    complete: (_, { onToken }) => {
-      asked += 1;
+    complete: ({ messages }, { onToken }) => {
+      asked.push(messages.slice(1).map(({ content }) => content));
       onToken?.({ kind: 'text', text: 'One ' });
-      return asked === 1 ? new Promise(() => undefined) : Promise.resolve({ content: 'One two.' });
+      return asked.length === 1 ? new Promise(() => undefined) : Promise.resolve({ content: 'One two.' });
     },
   };
   const url = await served(createAgent({ model, silent: true, streaming: true, journal }), journal);
@@ -163,7 +163,7 @@ test('a reply that was stopped is made again where the client asks to regenerate
   await sent;
   await chat.regenerate();
   expect(textOf(chat.lastMessage)).toBe('One two.');
-  expect(asked).toBe(2);
+  expect(asked).toEqual([['Count.'], ['Count.']]);
 });
 
 test('an approval ends the stream for now; approving continues the same message', async () => {
@@ -375,6 +375,11 @@ test('what came to no answer is run again where the client asks to regenerate, a
   expect(chat.error?.message).toBe(GIVEN);
   await chat.sendMessage({ text: 'Rome?' });
   await chat.sendMessage({ text: 'Oslo?' });
+  const texts = script.requests
+    .at(-1)
+    ?.messages.slice(-4)
+    .map(({ content }) => content);
+  expect(texts).toEqual([expect.stringContaining('Bern?'), 'Grey.', 'Rome?', 'Oslo?']);
   expect(await statuses()).toEqual(['failed', 'failed', 'answered', 'failed', 'answered']);
   // What comes behind it has been said without it.
   chat.messages = chat.messages.slice(0, 2);
@@ -382,6 +387,18 @@ test('what came to no answer is run again where the client asks to regenerate, a
   expect(chat.error?.message).toBe(GIVEN);
   const said = (await transport.messages<UIMessage>('trip')).map(textOf);
   expect(said).toEqual(['My key is «secret:1». Bern?', 'Grey.', 'Rome?', '', 'Oslo?', 'Warm.']);
+});
+
+test('the same text as a new message is said again', async () => {
+  const journal = memoryJournal();
+  const model = scriptedModel([new ModelError('auth', 'no key'), 'Hello.', 'Hello again.']);
+  const { chat } = tab(await served(createAgent({ model, silent: true, journal }), journal), 'trip');
+  for (const _time of [1, 2, 3]) await chat.sendMessage({ text: 'Hi' });
+  const said = model.requests
+    .at(-1)
+    ?.messages.slice(1)
+    .map(({ content }) => content);
+  expect(said).toEqual(['Hi', 'Hi', 'Hello.', 'Hi']);
 });
 
 test('a message that was answered is shown again also while a later run waits for a person', async () => {

@@ -61,6 +61,7 @@ export const checkRunOptions = optionsOf<RunOptions>('agent.run', DOCS, {
   outputMode: true,
   checkOutput: true,
   whenBusy: true,
+  again: true,
   context: true,
   metadata: true,
   runId: true,
@@ -171,7 +172,8 @@ export function checkRun(given: RunOptions): void {
   checkRunOptions(given);
   checkRunId('agent.run', given.runId);
   checkHow('agent.run', given);
-  const { maxSteps, whenBusy, journal } = given;
+  const { maxSteps, whenBusy, journal, again } = given;
+  if (!['undefined', 'boolean'].includes(typeof again)) refuse('agent.run', 'again', 'true or false');
   if (journal !== undefined && typeof Reflect.get(Object(journal), 'open') !== 'function')
     refuse('agent.run', 'journal', 'a journal');
   if (whenBusy !== undefined && !WHEN_BUSY.includes(whenBusy))

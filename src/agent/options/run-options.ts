@@ -40,6 +40,11 @@ export interface RunOptions<TContext = unknown, TSchema = undefined> {
    * `steer` sends the input to the live run's model and returns that run; `interrupt` does so at once. Default `refuse`.
    */
   readonly whenBusy?: (typeof WHEN_BUSY)[number];
+  /**
+   * The input is the last one again: the model sees it once, without what it had said to it. Where it had called tools, what they
+   * did stays, and with it the input. Default false.
+   */
+  readonly again?: boolean;
   /** JSON in the recording's first line. */
   readonly metadata?: JsonObject;
   /** Names the run and its file: letters, digits, dots, dashes and underscores. Default: a fresh id that sorts by time. */

@@ -6,6 +6,7 @@ import type { JsonObject } from '../../json/json.ts';
 import type { AgentSetup } from '../../machines/contract/agent-setup.ts';
 import type { AgentCore } from '../core/agent-core.ts';
 import { type ReadInput, mediaRefused } from '../options/input-parts.ts';
+import type { RunOptions } from '../options/run-options.ts';
 
 /** What a run that begins now is given. */
 interface NewRun {
@@ -22,6 +23,19 @@ interface NewRun {
   readonly cancelled?: string | undefined;
   /** What makes its marks for secrets. Default: the agent's. */
   readonly redactor?: OwnRedactor;
+}
+
+/** What a run starts from: without its input, and what was said to that, where the same input is given `again`. */
+export function saidOnce<T extends Pick<WholeInput, 'history'>>(
+  opened: T,
+  { task, content }: ReadInput,
+  { again = false }: Pick<RunOptions, 'again'>,
+): T {
+  const { history } = opened;
+  const at = history.findLastIndex(({ role }) => role === 'user');
+  const isSame = JSON.stringify(history[at]?.content) === JSON.stringify(content ?? task);
+  const isOnlySaid = history.slice(at + 1).every(({ toolCalls = [] }) => toolCalls.length === 0);
+  return again && isSame && isOnlySaid ? { ...opened, history: history.slice(0, at) } : opened;
 }
 
 /** The first line of a run that begins now, with marks for secrets. */

@@ -107,9 +107,10 @@ function knownBy(chat: Chat, input: AgInput, said: RunInput | null): KnownBy {
   // Beside an answer it may be the id of the run that is answered.
   const begun = async (): Promise<RunSummary | null> => (resume.length > 0 ? null : chat.last({ [AG_RUN]: runId }));
   const find = async (): Promise<RunSummary | null> => (await begun()) ?? (await answeredBefore(chat, id, said));
-  if (typeof id !== 'string' || said === null) return { id: runId, find };
+  if (typeof id !== 'string' || said === null) return { id: runId, find, isOf: () => false };
+  const isOf = ({ metadata }: RunSummary): boolean => metadata[AG_MESSAGE] === id;
   const { task, content } = inputOf(said);
-  return { id: JSON.stringify([AG_MESSAGE, id, digest([task, ...(content ?? [])])]), find };
+  return { id: JSON.stringify([AG_MESSAGE, id, digest([task, ...(content ?? [])])]), find, isOf };
 }
 
 /** The run that this message began before, unless it ended without an answer: clients ask again under another id of their run. */

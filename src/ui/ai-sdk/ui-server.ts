@@ -5,6 +5,7 @@
  * I2 The same message posted again is the same run.
  */
 import type { JsonObject } from '../../json/json.ts';
+import type { RunSummary } from '../../journal/format/tally.ts';
 import { ownedHead, conversationId, lastRunOf, newChatId } from '../base/owned-runs.ts';
 import { type ServedAgent, refusedReplies, shownUntil, standingOf, writeReplies } from '../base/answer-approvals.ts';
 import { Chat, type ChatOptions, checkServing } from '../base/chat.ts';
@@ -116,7 +117,8 @@ async function begin(chat: Chat, ask: UiAsk & { readonly kind: 'run' }, options:
   if (before !== null && !(isAgain && isOver)) return streamOf(options, before.runId, FROM_START);
   if (last !== null && last.state !== 'ended' && (await standingOf(options.journal, last.runId))?.isWaiting === true)
     return refusal(409, 'conversation-waiting', 'The last run waits for a person. Answer that first, or stop it.');
-  const known = message === '' ? null : { id: JSON.stringify(named), find };
+  const isOf = ({ metadata }: RunSummary): boolean => metadata[MESSAGE] === message;
+  const known = message === '' ? null : { id: JSON.stringify(named), find, isOf };
   const started = await chat.run(input, parts === null ? named : { ...named, [PARTS]: parts }, known);
   return started.ok ? streamOf(options, started.runId, FROM_START) : refusal(409, started.code, started.message);
 }

@@ -33,7 +33,7 @@ export interface ServedAgent {
 
 /** What of a conversation is served. */
 interface ServedConversation {
-  run(input: RunInput, options: Pick<RunOptions, 'whenBusy' | 'context' | 'metadata' | 'park'>): ServedRun;
+  run(input: RunInput, options: Pick<RunOptions, 'whenBusy' | 'again' | 'context' | 'metadata' | 'park'>): ServedRun;
   resume(options?: { readonly context?: unknown; readonly park?: boolean }): Promise<unknown>;
 }
 

@@ -6,7 +6,7 @@
  * I2 What a chat is asked to do lasts longer than the request.
  */
 import type { RunInput } from '../../agent/options/input-parts.ts';
-import type { Delivery, QueueOptions } from '../../agent/options/run-options.ts';
+import type { Delivery, QueueOptions, RunOptions } from '../../agent/options/run-options.ts';
 import { canContinue } from '../../agent/past/wake-runs.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { OptionError, optionsOf } from '../../json/known-options.ts';
@@ -75,6 +75,8 @@ export interface KnownBy {
   readonly id: string;
   /** The run that it has begun; null where there is none. */
   readonly find: () => Promise<RunSummary | null>;
+  /** Whether this run was begun by the same message: its answer is asked for again. */
+  readonly isOf: (run: RunSummary) => boolean;
 }
 
 /** The messages that are beginning their runs: what comes again at the same moment is not in the journal yet. */
@@ -121,7 +123,7 @@ export class Chat {
    * A message that is `known` is one run, however often it is sent; without that, each is a new one.
    */
   async run(input: RunInput, metadata: JsonObject, known: KnownBy | null): Promise<ChatStart> {
-    if (known === null) return this.#begun(await this.last(), input, metadata);
+    if (known === null) return this.#begun(await this.last(), input, { metadata });
     const all = beginning.get(this.#agent) ?? new Map<string, Promise<ChatStart>>();
     beginning.set(this.#agent, all);
     const key = JSON.stringify([this.#id, known.id]);
@@ -130,13 +132,16 @@ export class Chat {
     return start;
   }
 
-  async #runOnce(input: RunInput, metadata: JsonObject, { id, find }: KnownBy): Promise<ChatStart> {
+  async #runOnce(input: RunInput, metadata: JsonObject, { id, find, isOf }: KnownBy): Promise<ChatStart> {
     for (let tries = 0; ; tries += 1) {
-      const again = await find();
-      if (again !== null) return { ok: true, runId: again.runId };
+      const known = await find();
+      if (known !== null) return { ok: true, runId: known.runId };
       const last = await this.last();
       const isBehind = last !== null && (last.state === 'running' || (await this.isLeft(last)));
-      const start = await (isBehind ? this.#queued(last, input, { id, metadata }) : this.#begun(last, input, metadata));
+      const again = last !== null && isOf(last);
+      const start = await (isBehind
+        ? this.#queued(last, input, { id, metadata })
+        : this.#begun(last, input, { metadata, again }));
       const ms = BUSY_MS[tries];
       if (start.ok || ms === undefined || !/^(?:over|kept|conversation-busy|run-locked)$/.test(start.code))
         return start;
@@ -159,13 +164,17 @@ export class Chat {
     return { ok: false, ...(refused ?? { code, message: `The message was not run: ${code}.` }) };
   }
 
-  async #begun(last: RunSummary | null, input: RunInput, metadata: JsonObject): Promise<ChatStart> {
+  async #begun(
+    last: RunSummary | null,
+    input: RunInput,
+    own: Pick<RunOptions, 'metadata' | 'again'>,
+  ): Promise<ChatStart> {
     const { journal, context } = this.#options;
     // What another process has left goes on before, with the context of this owner. The run reports where that fails.
     if (last?.state === 'ended' || (await this.isLeft(last)))
       this.#conversation.resume({ context, park: true }).catch(() => undefined);
     try {
-      const run = this.#conversation.run(input, { whenBusy: 'queue', context, metadata, park: true });
+      const run = this.#conversation.run(input, { whenBusy: 'queue', context, park: true, ...own });
       let isOver = false;
       const over = (): boolean => (isOver = true);
       run.then(over, over);
