@@ -99,7 +99,8 @@ export class Tools {
   }
 
   remove(name: string): boolean {
-    const [entry, skill] = [this.entries.get(name), this.skill(name)];
+    const entry = this.entries.get(name);
+    const skill = this.skill(name);
     if (entry !== undefined) this.#drop(name, entry);
     else if (skill === undefined) return false;
     else {
@@ -142,8 +143,8 @@ export class Tools {
   shared(compose: () => Toolset): Toolset {
     const entries = [...this.entries.values()];
     const [first] = entries;
-    const isPlain = this.#onError === undefined && this.ownSkills.length === 0;
-    if (first === undefined || this.revision > 1 || !isPlain) return compose();
+    if (first === undefined || this.revision > 1 || this.#onError !== undefined || this.ownSkills.length > 0)
+      return compose();
     const known = SHARED.get(first.tool);
     if (known?.toolMs === this.toolMs && isSameList(known.entries, entries)) return known.toolset;
     const toolset = compose();
