@@ -111,7 +111,6 @@ export class Tools {
     return true;
   }
 
-  /** The skill itself, by its name. */
   skill(name: string): Skill | undefined {
     return this.ownSkills.find((one) => one.name === name);
   }
