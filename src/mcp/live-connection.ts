@@ -12,7 +12,7 @@ import { Subscriptions } from './calls/subscriptions.ts';
 import { callServerTool } from './calls/tool-calls.ts';
 import type { McpAnswers } from './config/answers.ts';
 import type { McpServer } from './config/config.ts';
-import { DEFAULT_MCP_LIMITS, type McpLimits } from './config/server-limits.ts';
+import { mcpLimits, type McpLimits } from './config/server-limits.ts';
 import { createListeners, createServerLog, createWarningCounter } from './connection-news.ts';
 import {
   GIVEN_UP,
@@ -64,7 +64,7 @@ export class LiveConnection {
   constructor(server: McpServer, options: McpConnectionOptions) {
     const { name, settings } = server;
     const { mcp, ...patience } = options.limits ?? {};
-    const limits = { ...DEFAULT_MCP_LIMITS, ...mcp };
+    const limits = mcpLimits(mcp);
     const clock = options.clock ?? REAL_CLOCK;
     [this.#server, this.#name, this.#clock] = [server, name, clock];
     this.warnings = createWarningCounter((warning) =>

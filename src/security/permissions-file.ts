@@ -162,7 +162,7 @@ type ParsedPermissions =
 /** The permissions of an agent that has none. */
 export const NO_PERMISSIONS: AgentPermissions = { tools: new Set(), serverTools: [] };
 
-/** The version that is written. Version 1 had names alone, and is read. */
+/** Version 1 has names alone, and is written as long as nothing of a server's is allowed. */
 const PERMISSIONS_VERSION = 2;
 const CORRUPT = { kind: 'corrupt' } as const;
 
@@ -187,12 +187,13 @@ function parsePermissions(text: string | null): ParsedPermissions {
 function printPermissions(permissions: Permissions): string {
   const agents = [...permissions.entries()]
     .filter(([, { tools, serverTools }]) => tools.size + serverTools.length > 0)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([agent, { tools, serverTools }]) => [
-      agent,
-      { tools: [...tools].toSorted(), serverTools: sortedServerTools(serverTools) },
-    ]);
-  return `${JSON.stringify({ version: PERMISSIONS_VERSION, agents: Object.fromEntries(agents) }, null, 2)}\n`;
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const version = agents.some(([, { serverTools }]) => serverTools.length > 0) ? PERMISSIONS_VERSION : 1;
+  const kept = agents.map(([agent, { tools, serverTools }]) => {
+    const names = [...tools].toSorted();
+    return [agent, version === 1 ? names : { tools: names, serverTools: sortedServerTools(serverTools) }];
+  });
+  return `${JSON.stringify({ version, agents: Object.fromEntries(kept) }, null, 2)}\n`;
 }
 
 /** By server, then tool. */

@@ -1,6 +1,7 @@
 import {
   type Attributes,
   type Context,
+  type Counter,
   type Histogram,
   type MeterProvider,
   type Span,
@@ -43,7 +44,7 @@ const checkOptions = optionsOf<OpenTelemetryOptions>('openTelemetry', 'docs/prod
 /**
  * Traces and metrics by OpenTelemetry's conventions for generative AI: a span for each run (`invoke_agent`), child agent,
  * request to a model (`chat`), call of a tool (`execute_tool`) and question to a person; durations and tokens as
- * histograms. What your tools and clients trace by themselves lies within the span of the call. Needs `@opentelemetry/api`
+ * metrics. What your tools and clients trace by themselves lies within the span of the call. Needs `@opentelemetry/api`
  * and an SDK that your program sets up; without one, nothing is kept. Throws a `TypeError` for an unknown option.
  *
  * @example createAgent({ model: 'openai:gpt-5-mini', tools, telemetry: openTelemetry() });
@@ -65,41 +66,38 @@ const NAME = 'signalbox';
 class Instruments {
   readonly tracer: Tracer;
   readonly withContent: boolean;
-  readonly #durations: Histogram;
-  readonly #tokens: Histogram;
+  /** By what took so long. */
+  readonly #durations = new Map<string, Histogram>();
+  /** By the span's attribute. */
+  readonly #tokens = new Map<string, Counter>();
 
   constructor(tracer: Tracer, meters: Pick<MeterProvider, 'getMeter'>, withContent: boolean) {
     const meter = meters.getMeter(NAME);
     this.tracer = tracer;
     this.withContent = withContent;
-    this.#durations = meter.createHistogram('gen_ai.client.operation.duration', {
-      unit: 's',
-      description: 'Duration of a run, a request to a model or a call of a tool.',
-      advice: {
-        explicitBucketBoundaries: [
-          0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
-        ],
-      },
-    });
-    this.#tokens = meter.createHistogram('gen_ai.client.token.usage', {
-      unit: '{token}',
-      description: 'Tokens that a reply cost.',
-      advice: {
-        explicitBucketBoundaries: [
-          1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864,
-        ],
-      },
-    });
+    for (const what of ['client.inference', 'execute_tool', 'invoke_agent'])
+      this.#durations.set(what, meter.createHistogram(`gen_ai.${what}.duration`, SECONDS));
+    for (const [, name] of USAGE)
+      this.#tokens.set(name, meter.createCounter(name.replace('usage', 'client.inference.usage'), { unit: '{token}' }));
   }
 
   took(since: number, attributes: Attributes): void {
-    this.#durations.record((Date.now() - since) / 1000, attributes);
+    const operation = String(attributes['gen_ai.operation.name']);
+    const duration = this.#durations.get(operation === 'chat' ? 'client.inference' : operation);
+    duration?.record((Date.now() - since) / 1000, attributes);
   }
 
-  spent(tokens: number, type: 'input' | 'output', attributes: Attributes): void {
-    this.#tokens.record(tokens, { ...attributes, 'gen_ai.token.type': type });
+  spent(tokens: number, attribute: string, about: Attributes): void {
+    this.#tokens.get(attribute)?.add(tokens, about);
   }
 }
+
+const SECONDS = {
+  unit: 's',
+  advice: {
+    explicitBucketBoundaries: [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92],
+  },
+};
 
 /** A span that others lie in. */
 interface Outer {
@@ -240,8 +238,7 @@ class TracedRun implements RunTelemetry {
       const tokens = usage[name];
       if (typeof tokens !== 'number') continue;
       span.setAttribute(attribute, tokens);
-      if (name === 'inputTokens') this.#instruments.spent(tokens, 'input', about);
-      if (name === 'outputTokens') this.#instruments.spent(tokens, 'output', about);
+      this.#instruments.spent(tokens, attribute, about);
     }
   }
 }

@@ -55,7 +55,7 @@ export function skill(definition: SkillDefinition): Skill {
 }
 
 /** True for what {@link skill} made. */
-export function isSkill(value: unknown): boolean {
+export function isSkill(value: unknown): value is Skill {
   if (typeof value !== 'object' || value === null) return false;
   return Array.isArray(Reflect.get(value, 'tools')) && typeof Reflect.get(value, 'instructions') === 'string';
 }

@@ -157,6 +157,21 @@ describe('agent.options', () => {
     });
   });
 
+  test('have the defaults of what is undefined, at any depth', () => {
+    const unset = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, undefined]));
+    const agent = createAgent({
+      silent: true,
+      timeouts: unset(['connectMs', 'responseMs', 'toolMs']),
+      retry: unset(['maxAttempts', 'backoff']),
+      limits: { ...unset(['argumentBytes', 'resultBytes']), mcp: unset(['tools', 'messageBytes']) },
+    });
+    const { timeouts, retry, limits } = createAgent({ silent: true }).options;
+    expect([agent.options.timeouts, agent.options.retry]).toStrictEqual([timeouts, retry]);
+    expect(agent.options.limits).toStrictEqual(limits);
+    const given = createAgent({ silent: true, timeouts: { responseMs: 7 }, limits: { mcp: { tools: 3 } } }).options;
+    expect([given.timeouts?.responseMs, given.limits?.mcp?.tools]).toEqual([7, 3]);
+  });
+
   test('are frozen', () => {
     const { options } = createAgent({ silent: true });
     expect(Object.isFrozen(options) && Object.isFrozen(options.timeouts)).toBe(true);

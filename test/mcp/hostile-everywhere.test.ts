@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { McpServerSettings } from '../../src/mcp/config/config.ts';
+import { DEFAULT_MCP_LIMITS } from '../../src/mcp/config/server-limits.ts';
 import { createMcpConnection } from '../../src/mcp/index.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { hostileEntry } from '../support/mcp/hostile-entry.ts';
@@ -179,10 +180,14 @@ test('the password in an address reaches its server and nobody else', async () =
   }
 });
 
-test.each(FORMS)(
-  'over %s, long texts are cut with a mark and a warning, and what is too large is left out',
-  async (form) => {
-    const { agent } = await agentWith(form, [], { mode: 'long-texts', options: { toolCalling: 'json' } });
+/** Limits as a program has them that reads them from where nothing is set. */
+const UNSET = { limits: { mcp: Object.fromEntries(Object.keys(DEFAULT_MCP_LIMITS).map((name) => [name, undefined])) } };
+
+test.each(FORMS.flatMap((form) => [[form, 'default', {}] as const, [form, 'undefined', UNSET] as const]))(
+  'over %s, with %s limits, long texts are cut with a mark and a warning, and what is too large is left out',
+  async (form, _limits, more) => {
+    const options = { toolCalling: 'json', ...more } as const;
+    const { agent } = await agentWith(form, [], { mode: 'long-texts', options });
     await agent.ready();
     const tools = agent.listTools({ verbose: true });
     const wordy = tools.find(({ name }) => name === 'bad_wordy')?.description ?? '';

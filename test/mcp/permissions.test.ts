@@ -172,6 +172,21 @@ test('names that were always allowed with 0.1 hold for tools of the program, and
   expect([asked.asked.length, server.ran()]).toEqual([2, []]);
 });
 
+test('a tool of a server makes the file version 2, with what else is allowed in it, until it is taken back', async () => {
+  const { kept, server } = await allowed();
+  kept.open({ agent: 'other' }).add('own');
+  const serverTools = [expect.objectContaining({ tool: 'look' })];
+  expect(kept.content()).toEqual({
+    version: 2,
+    agents: { clerk: { tools: [], serverTools }, other: { tools: ['own'], serverTools: [] } },
+  });
+  await runOnce(kept, { notes: server.entry() });
+  expect(server.ran()).toEqual(['look', 'look']);
+  expect(kept.open({ agent: 'other' }).isAlwaysAllowed('own')).toBe(true);
+  kept.open({ agent: 'clerk' }).clear();
+  expect(kept.content()).toEqual({ version: 1, agents: { other: ['own'] } });
+});
+
 test('a store of your own that knows only names is never asked by the name of a server tool', async () => {
   const [server, asked] = [await httpToolServer([reading]), person('always-allow')];
   const names = new Set(['notes_look', 'look']);

@@ -347,22 +347,31 @@ test('durations and tokens are measured by model and tool', async () => {
     silent: true,
     telemetry: app.telemetry,
   }).run('Go');
-  const took = await app.measured('gen_ai.client.operation.duration');
-  expect(
-    took.map(({ attributes, value }) => [attributes['gen_ai.operation.name'], (value as { count: number }).count]),
-  ).toEqual([
-    ['chat', 2],
-    ['execute_tool', 1],
-    ['invoke_agent', 1],
+  const took = async (operation: string) =>
+    (await app.measured(`gen_ai.${operation}.duration`)).map(({ attributes, value, unit }) => [
+      attributes,
+      (value as { count: number }).count,
+      unit,
+    ]);
+  const about = {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': 'openai',
+    'gen_ai.request.model': 'scripted',
+  };
+  expect(await took('client.inference')).toEqual([[about, 2, 's']]);
+  expect(await took('execute_tool')).toEqual([
+    [{ 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'look' }, 1, 's'],
   ]);
-  expect(took[1]?.attributes).toEqual({ 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'look' });
-  const spent = await app.measured('gen_ai.client.token.usage');
-  expect(
-    spent.map(({ attributes, value }) => [attributes['gen_ai.token.type'], (value as { sum: number }).sum]),
-  ).toEqual([
-    ['input', 80],
-    ['output', 14],
+  expect(await took('invoke_agent')).toEqual([
+    [{ 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': 'a' }, 1, 's'],
   ]);
+  const unit = '{token}';
+  const spent = async (kind: string) => app.measured(`gen_ai.client.inference.usage.${kind}_tokens`);
+  expect(await spent('input')).toEqual([{ attributes: about, value: 80, unit }]);
+  expect(await spent('output')).toEqual([{ attributes: about, value: 14, unit }]);
+  expect(await spent('cache_read.input')).toEqual([{ attributes: about, value: 64, unit }]);
+  expect(await spent('reasoning.output')).toEqual([{ attributes: about, value: 6, unit }]);
+  expect([await took('client.operation'), await app.measured('gen_ai.client.token.usage')]).toEqual([[], []]);
 });
 
 test.each([

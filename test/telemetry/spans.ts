@@ -49,14 +49,18 @@ export function program(options: { readonly content?: boolean } = {}) {
         );
       return found;
     },
-    /** The values of a histogram by the operation (and kind of token) that they belong to: how many, and their sum. */
+    /** The values of a metric by what they belong to; of a histogram how many, and their sum. */
     measured: async (metric: string) => {
       await reader.forceFlush();
       const [last] = points.getMetrics().slice(-1);
       const found = last?.scopeMetrics
         .flatMap(({ metrics }) => metrics)
         .find(({ descriptor }) => descriptor.name === metric);
-      return (found?.dataPoints ?? []).map(({ attributes, value }) => ({ attributes, value }));
+      return (found?.dataPoints ?? []).map(({ attributes, value }) => ({
+        attributes,
+        value,
+        unit: found?.descriptor.unit,
+      }));
     },
   };
 }

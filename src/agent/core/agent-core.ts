@@ -67,8 +67,7 @@ export class AgentCore extends Configured implements AgentPorts {
     super(given);
     this.children = children.length === 0 ? NO_CHILDREN : childrenOf(children);
     this.registry = new OwnRegistry({ defaultPolicy, onError, toolMs: settingsOf(given).toolMs }, this);
-    this.registry.register(...tools);
-    for (const one of skills) this.registry.addSkill(one);
+    this.registry.register(...tools, ...skills);
     for (const [name, child] of this.children) this.registry.addChild(childTool(name, child));
     this.mcp = new McpBinding(this);
     // Variables in their configuration have their current values.

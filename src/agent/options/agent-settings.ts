@@ -3,7 +3,7 @@ import type { Message, Model, ToolCalling } from '../../actors/model.ts';
 import { type AgentSettings, DEFAULT_SETTINGS } from '../../machines/contract/agent-setup.ts';
 import { closeOpenCalls } from '../../machines/llm-call/conversation.ts';
 import { MAX_STEERS } from '../../machines/contract/mail.ts';
-import { DEFAULT_MCP_LIMITS } from '../../mcp/config/server-limits.ts';
+import { mcpLimits } from '../../mcp/config/server-limits.ts';
 import { BUSY_BACKOFF } from '../../recovery/backoff.ts';
 import type { AgentOptions } from './agent-options.ts';
 
@@ -73,7 +73,7 @@ export function repairedHistory(messages: readonly Message[]): readonly Message[
 /** All options with their defaults, frozen. Times that have no limit, and what has no default, are left out. */
 export function resolvedOptions(options: AgentOptions): AgentOptions {
   const settings = settingsOf(options);
-  const { connectMs, toolMs, maxAttempts, backoff, maxArgumentBytes, maxResultBytes } = settings;
+  const { connectMs, responseMs, toolMs, maxAttempts, backoff, maxArgumentBytes, maxResultBytes } = settings;
   return frozen({
     name: 'agent',
     instructions: '',
@@ -93,12 +93,12 @@ export function resolvedOptions(options: AgentOptions): AgentOptions {
     maxSteers: settings.maxSteers ?? MAX_STEERS,
     parallelToolCalls: settings.parallelToolCalls,
     streaming: settings.streaming,
-    timeouts: { connectMs, responseMs: DEFAULTS.responseMs, toolMs, ...options.timeouts },
-    retry: { maxAttempts, backoff, ...options.retry },
+    timeouts: { ...options.timeouts, connectMs, responseMs: responseMs ?? DEFAULTS.responseMs, toolMs },
+    retry: { ...options.retry, maxAttempts, backoff },
     limits: {
       argumentBytes: maxArgumentBytes,
       resultBytes: maxResultBytes,
-      mcp: Object.freeze({ ...DEFAULT_MCP_LIMITS, ...options.limits?.mcp }),
+      mcp: Object.freeze(mcpLimits(options.limits?.mcp)),
     },
     budget: { ...options.budget },
   });

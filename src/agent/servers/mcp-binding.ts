@@ -6,7 +6,7 @@ import type { RunPort } from '../../inspector/frames/run-port.ts';
 import { type Json, type JsonObject, type JsonSchema, defined, isJsonObject } from '../../json/json.ts';
 import type { ServerNote } from '../../machines/contract/agent-setup.ts';
 import type { McpServerConfig } from '../../mcp/config/config.ts';
-import { DEFAULT_MCP_LIMITS, type McpLimits } from '../../mcp/config/server-limits.ts';
+import { mcpLimits } from '../../mcp/config/server-limits.ts';
 import type { McpConnection } from '../../mcp/connection-types.ts';
 import type { McpHub, McpHubNews, McpPendingLogin, McpToolEntry } from '../../mcp/hub.ts';
 import { issuesOf } from '../../parsing/schema/fit.ts';
@@ -180,15 +180,11 @@ export class McpBinding implements McpCalls {
     );
   }
 
-  get #limits(): Partial<McpLimits> {
-    return this.#agent.options.limits?.mcp ?? {};
-  }
-
   #load(): Promise<McpHub> {
     this.#loading ??= import('../../mcp/hub.ts').then(({ createMcpHub }) => {
       const hub = createMcpHub(this.#servers, {
         ...serverAnswers(this.#agent, isTerminal()),
-        limits: { mcp: this.#limits },
+        limits: { mcp: this.#agent.options.limits?.mcp },
       });
       hub.onChange((news) => {
         if (news.type !== 'mcp.warning' && news.type !== 'mcp.log') this.#synchronize();
@@ -210,7 +206,7 @@ export class McpBinding implements McpCalls {
     if (names.length === this.#registered.length && names.every((name, index) => name === this.#registered[index]))
       return;
     this.#registered = names;
-    const share = sharedOut(entries, this.#limits.toolsSent ?? DEFAULT_MCP_LIMITS.toolsSent);
+    const share = sharedOut(entries, mcpLimits(this.#agent.options.limits?.mcp).toolsSent);
     this.#unsent = share.warning;
     const owned = new Set(registry.list().flatMap(({ name }) => [name, sentName(name)]));
     registry.replaceServerTools(

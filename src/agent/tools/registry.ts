@@ -38,11 +38,14 @@ export interface ToolRegistryOptions {
 
 /** Tools by name. The order of registration is the order in which a model sees them. */
 export interface ToolRegistry {
-  /** Adds a tool made by `tool()`. Throws when there is one of that name. */
-  register(...tools: readonly Tool[]): void;
+  /** Adds what `tool()` and `skill()` made: all of it, or nothing. Throws when a name is taken. */
+  register(...made: readonly (Tool | Skill)[]): void;
   has(name: string): boolean;
   find(name: string): Tool | undefined;
-  /** True when there was one. A tool of an MCP server is back only when its server is connected anew. */
+  /**
+   * Removes a tool, or else a skill with its tools; true when there was one. A tool of an MCP server is back only when its
+   * server is connected anew.
+   */
   remove(name: string): boolean;
   /** Removes all tools, as `remove` does. */
   clear(): void;
@@ -121,16 +124,11 @@ export class OwnRegistry extends Tools implements ToolRegistry {
 
   /** The skills as described to the model. */
   skills(): readonly SkillNote[] {
-    return this.ownSkills.map(({ name, instructions, tools }) => ({
-      name,
-      instructions,
-      tools: tools.map((one) => one.name),
+    return this.ownSkills.map((skill) => ({
+      name: skill.name,
+      instructions: skill.instructions,
+      tools: skill.tools.map(({ name }) => name).filter((name) => this.entries.get(name)?.skill === skill),
     }));
-  }
-
-  /** The skill itself, by its name. */
-  skill(name: string): Skill | undefined {
-    return this.ownSkills.find((one) => one.name === name);
   }
 
   isFromServer(name: string): boolean {

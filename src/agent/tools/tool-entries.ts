@@ -4,7 +4,7 @@ import type { OnError, Repairer } from '../../recovery/steps.ts';
 import type { Toolset } from '../../machines/contract/agent-setup.ts';
 import { sentName } from '../../tools/lookup.ts';
 import type { ToolIdentity, Policy, ToolOrigin, ToolSpec } from '../../tools/spec.ts';
-import type { Skill } from '../../tools/skill.ts';
+import { type Skill, isSkill } from '../../tools/skill.ts';
 import { type Tool, tool } from '../../tools/tool.ts';
 import { type Granted, NOTHING_GRANTED, grantOf } from './granted.ts';
 import { type OwnedOnError, refuseRepairCircle } from './repair-circle.ts';
@@ -56,8 +56,27 @@ export class Tools {
     this.toolMs = toolMs;
   }
 
-  register(...tools: readonly Tool[]): void {
-    this.#addOwn(tools, null);
+  /** Adds tools, and skills with theirs. All or none: a list with a mistake in it registers nothing. */
+  register(...made: readonly (Tool | Skill)[]): void {
+    const added = made.filter(isSkill);
+    const skills = [...this.ownSkills, ...added];
+    const twice = skills.find(({ name }, at) => skills.some((one, i) => i < at && one.name === name));
+    if (twice !== undefined)
+      throw new TypeError(`There is a skill named '${twice.name}' already. Choose another name.`);
+    const ready = made.flatMap<readonly [Tool, Skill | null]>((one) =>
+      isSkill(one) ? one.tools.map((its) => [finished(its), one]) : [[finished(one), null]],
+    );
+    const names = [...this.entries.keys()];
+    for (const [{ name }] of ready) {
+      if (names.includes(name))
+        throw new TypeError(`A tool named '${name}' is registered already. Remove it first, or choose another name.`);
+      refuseSameSent(name, names);
+      names.push(name);
+    }
+    if (this.agent !== null)
+      refuseRepairCircle(this.agent, [...ready.map(([one]) => ownedByTool(one)), ...added.map(ownedBySkill)]);
+    for (const [one, skill] of ready) this.#add(one, LOCAL, skill);
+    if (added.length > 0) this.ownSkills = skills;
     this.#changed();
   }
 
@@ -67,15 +86,6 @@ export class Tools {
     for (const { server, serverTool, identity, tool: made } of tools)
       if (this.#unwanted?.get(made.name) !== server)
         this.#add(made, { kind: 'mcp', server, tool: serverTool, identity }, null);
-    this.#changed();
-  }
-
-  /** Registers the tools of a skill, with its error handling. Throws when a name is taken. */
-  addSkill(skill: Skill): void {
-    if (this.ownSkills.some(({ name }) => name === skill.name))
-      throw new TypeError(`There is a skill named '${skill.name}' already. Choose another name.`);
-    this.#addOwn(skill.tools, skill);
-    this.ownSkills = [...this.ownSkills, skill];
     this.#changed();
   }
 
@@ -90,13 +100,23 @@ export class Tools {
 
   remove(name: string): boolean {
     const entry = this.entries.get(name);
-    if (entry === undefined) return false;
-    this.#drop(name, entry);
+    const skill = this.skill(name);
+    if (entry !== undefined) this.#drop(name, entry);
+    else if (skill === undefined) return false;
+    else {
+      this.ownSkills = this.ownSkills.filter((one) => one !== skill);
+      for (const [its, one] of this.entries) if (one.skill === skill) this.#drop(its, one);
+    }
     this.#changed();
     return true;
   }
 
+  skill(name: string): Skill | undefined {
+    return this.ownSkills.find((one) => one.name === name);
+  }
+
   clear(): void {
+    this.ownSkills = NO_SKILLS;
     for (const [name, entry] of this.entries) this.#drop(name, entry);
     this.#changed();
   }
@@ -122,7 +142,8 @@ export class Tools {
   shared(compose: () => Toolset): Toolset {
     const entries = [...this.entries.values()];
     const [first] = entries;
-    if (first === undefined || this.revision > 1 || this.#onError !== undefined) return compose();
+    if (first === undefined || this.revision > 1 || this.#onError !== undefined || this.ownSkills.length > 0)
+      return compose();
     const known = SHARED.get(first.tool);
     if (known?.toolMs === this.toolMs && isSameList(known.entries, entries)) return known.toolset;
     const toolset = compose();
@@ -143,23 +164,6 @@ export class Tools {
     for (const skill of this.ownSkills) if (skill.onError !== undefined) found.push(ownedBySkill(skill));
     for (const { tool: one } of this.entries.values()) if (one.onError !== undefined) found.push(ownedByTool(one));
     return found;
-  }
-
-  /** All or none: a list with a mistake in it registers nothing. */
-  #addOwn(made: readonly Tool[], skill: Skill | null): void {
-    const ready = made.map((one) => (isMade(one) ? one : tool(one)));
-    const taken = ready.find(
-      ({ name }, at) => this.entries.has(name) || ready.some((one, i) => i < at && one.name === name),
-    );
-    if (taken !== undefined)
-      throw new TypeError(
-        `A tool named '${taken.name}' is registered already. Remove it first, or choose another name.`,
-      );
-    for (const [at, { name }] of ready.entries())
-      refuseSameSent(name, [...this.entries.keys(), ...ready.slice(0, at).map((one) => one.name)]);
-    const slots = [...ready.map(ownedByTool), ...(skill === null ? [] : [ownedBySkill(skill)])];
-    if (this.agent !== null) refuseRepairCircle(this.agent, slots);
-    for (const one of ready) this.#add(one, LOCAL, skill);
   }
 
   #add(ready: Tool, origin: ToolOrigin, skill: Skill | null): void {
@@ -219,9 +223,9 @@ function refuseSameSent(name: string, others: readonly string[]): void {
     );
 }
 
-/** True for what tool() made, and for what was made of that. */
-function isMade(given: unknown): given is Tool {
-  return typeof given === 'object' && given !== null && 'check' in given;
+/** What tool() made, and what was made of that, stays as it is. */
+function finished(given: Tool): Tool {
+  return typeof given === 'object' && given !== null && 'check' in given ? given : tool(given);
 }
 
 const ownedByTool = ({ name, onError }: Tool): OwnedOnError => ({ owner: `Tool '${name}'`, onError });

@@ -153,14 +153,10 @@ function promptedAnew(runInfo: RunInfo | null, change: PromptChange | undefined)
 
 /** What of a toolset a run may use that is limited to a skill. */
 export function limited(toolset: Toolset, skill: string | null): Toolset {
-  const note = toolset.skills.find(({ name }) => name === skill);
-  if (note === undefined) return toolset;
-  return {
-    ...toolset,
-    tools: toolset.tools.filter(({ name }) => note.tools.includes(name)),
-    skills: [note],
-    servers: [],
-  };
+  if (skill === null) return toolset;
+  const skills = toolset.skills.filter(({ name }) => name === skill);
+  const tools = toolset.tools.filter(({ name }) => skills.some((note) => note.tools.includes(name)));
+  return { ...toolset, tools, skills, servers: [] };
 }
 
 /** What a person is asked, by the way that approvals take. */

@@ -1,3 +1,4 @@
+import { defined } from '../../json/json.ts';
 import { z } from '../../json/shapes.ts';
 
 /** How much one MCP server may make its host keep and its model read. Bytes are counted in UTF-8. */
@@ -38,6 +39,9 @@ export const DEFAULT_MCP_LIMITS: McpLimits = {
   toolsSent: 128,
   questionsPerCall: 8,
 };
+
+/** The limits as given; one that is undefined was not given. */
+export const mcpLimits = (given: Partial<McpLimits> = {}): McpLimits => ({ ...DEFAULT_MCP_LIMITS, ...defined(given) });
 
 /** Longest name of a server or a tool, in characters. */
 export const NAME_CHARS = 200;
