@@ -87,6 +87,9 @@ export interface McpHub extends McpCalls {
   close(): Promise<void>;
 }
 
+/** `timeoutMs`: the time limit of calls, in milliseconds, for the servers that have none of their own. */
+type McpHubOptions = McpConnectionOptions & { readonly timeoutMs?: number | undefined };
+
 interface Member {
   readonly connection: McpConnection;
   readonly shared: boolean;
@@ -107,7 +110,7 @@ const NEWS = [...CONNECTION_NEWS, 'mcp.added', 'mcp.removed'] as const;
  */
 export function createMcpHub(
   servers: Readonly<Record<string, McpServerConfig | McpConnection>> = {},
-  options: McpConnectionOptions = {},
+  options: McpHubOptions = {},
 ): McpHub {
   const hub = new Hub(options);
   for (const [server, config] of Object.entries(servers)) hub.add(server, config);
@@ -116,12 +119,14 @@ export function createMcpHub(
 
 class Hub implements McpHub {
   readonly #options: McpConnectionOptions;
+  readonly #timeoutMs: number | undefined;
   readonly #members = new Map<string, Member>();
   readonly #news = createListeners<McpHubNews>();
   readonly #names = createServerToolNames();
 
-  constructor(options: McpConnectionOptions) {
+  constructor({ timeoutMs, ...options }: McpHubOptions) {
     this.#options = options;
+    this.#timeoutMs = timeoutMs;
   }
 
   servers(): readonly McpServerStatus[] {
@@ -132,13 +137,17 @@ class Hub implements McpHub {
     if (this.#members.has(server))
       throw new TypeError(`There is an MCP server '${server}' already. Disconnect it first.`);
     const shared = isConnection(config);
-    const connection = shared ? config : createMcpConnection(server, config, this.#options);
+    const connection = shared ? config : createMcpConnection(server, this.#limited(config), this.#options);
     if (connection.server.settings.disabled) return;
     const stops = CONNECTION_NEWS.map((type) => connection.on(type, (event) => this.#news.emit({ ...event, server })));
     const identity = serverIdentity(connection.server.target);
     this.#members.set(server, { connection, shared, identity, release: () => stops.forEach((stop) => stop()) });
     this.#names.add(server);
     this.#news.emit({ type: 'mcp.added', server });
+  }
+
+  #limited(config: McpServerConfig): McpServerConfig {
+    return { ...config, timeoutMs: config.timeoutMs ?? this.#timeoutMs };
   }
 
   async remove(server: string): Promise<boolean> {

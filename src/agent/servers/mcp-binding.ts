@@ -189,6 +189,7 @@ export class McpBinding implements McpCalls {
       const hub = createMcpHub(this.#servers, {
         ...serverAnswers(this.#agent, isTerminal()),
         limits: { mcp: this.#limits },
+        timeoutMs: this.#agent.options.timeouts?.toolMs,
       });
       hub.onChange((news) => {
         if (news.type !== 'mcp.warning' && news.type !== 'mcp.log') this.#synchronize();
