@@ -1,4 +1,4 @@
-import { type Json, setOwn } from './json.ts';
+import { type Json, setOwn, utf8Bytes } from './json.ts';
 
 /** The value as JSON, or why it has no JSON form. */
 type JsonResult = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly reason: string };
@@ -11,8 +11,8 @@ const MOST_LET_GO = 5_000;
  * `toJSON` are asked for it, undefined members are left out, NaN and Infinity become null as in `JSON.stringify`.
  * What would be lost without a word (functions, BigInt, symbols, Map, Response, generators, cycles) is refused with its path.
  */
-export function toJson(value: unknown, limits: { readonly maxChars: number } = { maxChars: Infinity }): JsonResult {
-  const state: CopyState = { left: limits.maxChars, path: [], open: new Set(), promised: false };
+export function toJson(value: unknown, limits: { readonly maxBytes: number } = { maxBytes: Infinity }): JsonResult {
+  const state: CopyState = { left: limits.maxBytes, path: [], open: new Set(), promised: false };
   try {
     return { ok: true, value: copy(value === undefined ? null : value, state) };
   } catch (error) {
@@ -79,7 +79,7 @@ function letGo(value: unknown, seen: Set<object>): void {
 function copy(value: unknown, state: CopyState): Json {
   switch (typeof value) {
     case 'string':
-      spend(value.length + 2, state);
+      spend(bytesOf(value, state) + 2, state);
       return value;
     case 'boolean':
       spend(5, state);
@@ -120,7 +120,7 @@ function copyMembers(value: object, state: CopyState): Json {
   for (const key of Object.keys(value)) {
     const member: unknown = Reflect.get(value, key);
     if (member === undefined) continue;
-    spend(key.length + 3, state);
+    spend(bytesOf(key, state) + 3, state);
     setOwn(result, key, at(key, member, state));
   }
   return result;
@@ -153,8 +153,13 @@ function at(key: string | number, member: unknown, state: CopyState): Json {
   return result;
 }
 
-function spend(chars: number, state: CopyState): void {
-  state.left -= chars;
+/** Counted only where there is a limit that the text could keep. */
+function bytesOf(text: string, { left }: CopyState): number {
+  return left === Infinity || text.length > left ? text.length : utf8Bytes(text);
+}
+
+function spend(bytes: number, state: CopyState): void {
+  state.left -= bytes;
   if (state.left < 0) throw new NoJson('it is larger than the limit allows');
 }
 
