@@ -162,7 +162,7 @@ type ParsedPermissions =
 /** The permissions of an agent that has none. */
 export const NO_PERMISSIONS: AgentPermissions = { tools: new Set(), serverTools: [] };
 
-/** The version that is written. Version 1 had names alone, and is read. */
+/** The newest version. A file of names alone is written in version 1, which says all and which 0.1 reads. */
 const PERMISSIONS_VERSION = 2;
 const CORRUPT = { kind: 'corrupt' } as const;
 
@@ -185,14 +185,15 @@ function parsePermissions(text: string | null): ParsedPermissions {
 
 /** Writes permissions as text: two spaces, agents and tools sorted by name, agents without tools left out. */
 function printPermissions(permissions: Permissions): string {
-  const agents = [...permissions.entries()]
+  const kept = [...permissions.entries()]
     .filter(([, { tools, serverTools }]) => tools.size + serverTools.length > 0)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([agent, { tools, serverTools }]) => [
-      agent,
-      { tools: [...tools].toSorted(), serverTools: sortedServerTools(serverTools) },
-    ]);
-  return `${JSON.stringify({ version: PERMISSIONS_VERSION, agents: Object.fromEntries(agents) }, null, 2)}\n`;
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const version = kept.every(([, { serverTools }]) => serverTools.length === 0) ? 1 : PERMISSIONS_VERSION;
+  const agents = kept.map(([agent, { tools, serverTools }]) => {
+    const names = [...tools].toSorted();
+    return [agent, version === 1 ? names : { tools: names, serverTools: sortedServerTools(serverTools) }];
+  });
+  return `${JSON.stringify({ version, agents: Object.fromEntries(agents) }, null, 2)}\n`;
 }
 
 /** By server, then tool. */

@@ -28,6 +28,5 @@ export function permissionFolder() {
 
 /** What the file holds when these tools of the program are always allowed to these agents. */
 export function kept(agents: Readonly<Record<string, readonly string[]>>) {
-  const own = Object.entries(agents).map(([agent, tools]) => [agent, { tools, serverTools: [] }] as const);
-  return { version: 2, agents: Object.fromEntries(own) };
+  return { version: 1, agents };
 }
