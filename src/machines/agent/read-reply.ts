@@ -7,7 +7,7 @@ import { type ToolCallArguments, parseToolCallArguments } from '../../parsing/ca
 import { DEFAULT_LIMITS, type Repair } from '../../parsing/repair/repairs.ts';
 import type { Strategy } from '../../parsing/reply/envelope.ts';
 import { isJsonObject } from '../../json/json.ts';
-import { type CallRequest, limited } from '../tool-call/call-request.ts';
+import { type CallRequest, boundedCall } from '../tool-call/call-request.ts';
 import { envelopeOf } from '../llm-call/conversation.ts';
 import type { ToolSpec } from '../../tools/spec.ts';
 import { MAKE_PLAN } from './system-prompt.ts';
@@ -78,7 +78,7 @@ export function readReply(input: ReadInput): ReadReply {
     ...read,
     ...refused,
     ended: endOf(input.reply),
-    calls: read.calls.map((call) => limited(call, input.maxArgumentBytes)),
+    calls: read.calls.map((call) => boundedCall(call, input.maxArgumentBytes)),
     output: null,
   };
 }

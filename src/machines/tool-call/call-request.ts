@@ -43,7 +43,7 @@ interface CallEnd {
 const RAW_KEPT = 1000;
 
 /** A call with arguments beyond the limit is one that cannot be read. */
-export function limited(call: CallRequest, maxBytes: number): CallRequest {
+export function boundedCall(call: CallRequest, maxBytes: number): CallRequest {
   const raw = call.unreadable === null ? JSON.stringify(call.args) : '';
   if (utf8Bytes(raw) <= maxBytes) return call;
   const reason = `they are larger than the limit of ${maxBytes} bytes`;
