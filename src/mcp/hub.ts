@@ -87,8 +87,10 @@ export interface McpHub extends McpCalls {
   close(): Promise<void>;
 }
 
-/** `timeoutMs`: the time limit of calls, in milliseconds, for the servers that have none of their own. */
-type McpHubOptions = McpConnectionOptions & { readonly timeoutMs?: number | undefined };
+type Times = Pick<McpServerConfig, 'timeoutMs' | 'connectTimeoutMs'>;
+
+/** `times`: for the servers that have none of their own. */
+type McpHubOptions = McpConnectionOptions & { readonly times?: Times };
 
 interface Member {
   readonly connection: McpConnection;
@@ -119,14 +121,14 @@ export function createMcpHub(
 
 class Hub implements McpHub {
   readonly #options: McpConnectionOptions;
-  readonly #timeoutMs: number | undefined;
+  readonly #times: Times;
   readonly #members = new Map<string, Member>();
   readonly #news = createListeners<McpHubNews>();
   readonly #names = createServerToolNames();
 
-  constructor({ timeoutMs, ...options }: McpHubOptions) {
+  constructor({ times = {}, ...options }: McpHubOptions) {
     this.#options = options;
-    this.#timeoutMs = timeoutMs;
+    this.#times = times;
   }
 
   servers(): readonly McpServerStatus[] {
@@ -137,7 +139,7 @@ class Hub implements McpHub {
     if (this.#members.has(server))
       throw new TypeError(`There is an MCP server '${server}' already. Disconnect it first.`);
     const shared = isConnection(config);
-    const connection = shared ? config : createMcpConnection(server, this.#limited(config), this.#options);
+    const connection = shared ? config : createMcpConnection(server, this.#timed(config), this.#options);
     if (connection.server.settings.disabled) return;
     const stops = CONNECTION_NEWS.map((type) => connection.on(type, (event) => this.#news.emit({ ...event, server })));
     const identity = serverIdentity(connection.server.target);
@@ -146,8 +148,9 @@ class Hub implements McpHub {
     this.#news.emit({ type: 'mcp.added', server });
   }
 
-  #limited(config: McpServerConfig): McpServerConfig {
-    return { ...config, timeoutMs: config.timeoutMs ?? this.#timeoutMs };
+  #timed(config: McpServerConfig): McpServerConfig {
+    const { timeoutMs = this.#times.timeoutMs, connectTimeoutMs = this.#times.connectTimeoutMs } = config;
+    return { ...config, timeoutMs, connectTimeoutMs };
   }
 
   async remove(server: string): Promise<boolean> {

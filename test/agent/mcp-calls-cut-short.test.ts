@@ -65,3 +65,33 @@ test.each([
   await agent.run('Pay');
   expect(errors).toMatchObject([{ cause: { message: expect.stringContaining('within 0.07 s') } }]);
 });
+
+test.each([
+  ['its own', { totalMs: 80 }],
+  ['a child has', { totalMs: 80 }],
+  ['its own, if that is shorter', { totalMs: 20_000, connectMs: 80 }],
+])('a run waits for a server that does not answer no longer than it may take: %s', async (whose, timeouts) => {
+  const server = await startHostileHttp();
+  server.freeze();
+  const model = scriptedModel(['Hi.']);
+  const mcpServers = { shop: { url: server.url } };
+  const child = createAgent({ name: 'clerk', model, mcpServers });
+  onTestFinished(() => child.close());
+  const below = whose === 'a child has' ? { children: [child] } : { mcpServers };
+  const agent = createAgent({ model, silent: true, timeouts, ...below });
+  onTestFinished(() => agent.close());
+  expect(await agent.run('Go')).toMatchObject({ result: 'Hi.' });
+});
+
+test.each([
+  ['a longer wait of the agent', 90_000, {}, 90_000],
+  ['a shorter one, after which the run begins without the server', 50, {}, 30_000],
+  ['its own', 90_000, { connectTimeoutMs: 40_000 }, 40_000],
+])('an attempt to connect to a server may take as long as %s', async (_, connectMs, own, expected) => {
+  const server = await startHostileHttp();
+  const mcpServers = { shop: { url: server.url, ...own } };
+  const agent = createAgent({ model: scriptedModel([]), silent: true, timeouts: { connectMs }, mcpServers });
+  onTestFinished(() => agent.close());
+  await agent.ready();
+  expect(agent.mcp.shop?.server.settings.connectTimeoutMs).toBe(expected);
+});
