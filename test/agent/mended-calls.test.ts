@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
+import type { ToolError } from '../../src/json/errors.ts';
 import type { JsonObject } from '../../src/json/json.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import type { OnError } from '../../src/recovery/steps.ts';
@@ -296,4 +297,26 @@ test('what a program may leave out of a step stays out', () => {
     { kind: 'throw', reason: null },
     { kind: 'throw', reason: 'full' },
   ]);
+});
+
+test('a function of the error is called once for each error, also if it remembers what it was asked', async () => {
+  const asked: string[] = [];
+  const broken = fakeTool('broken', [new Error('one'), new Error('two'), new Error('three')]);
+  const executionError = (error: ToolError) => {
+    const text = error.kind === 'execution' ? error.cause.message : '';
+    asked.push(text);
+    const isFirst = asked.length === 1;
+    return isFirst ? recover.retry({ maxAttempts: 2 }) : asked.length === 2 ? recover.substitute(() => text) : null;
+  };
+  const replies = [calls(['broken', { n: 1 }], ['broken', { n: 2 }]), 'Hm.'];
+  const agent = createAgent({
+    model: scriptedModel(replies),
+    tools: [{ ...broken, onError: { executionError } }],
+    parallelToolCalls: false,
+    silent: true,
+  });
+  const result = await agent.run('Go');
+  expect(asked).toEqual(['one', 'two', 'three']);
+  expect(result.messages[2]).toMatchObject({ content: '{"status":"success","data":"two"}' });
+  expect(result.errorHistory).toMatchObject([{ message: 'Tool execution failed: three' }]);
 });
