@@ -36,17 +36,10 @@ export function setOwn(target: Building, key: string, value: Json): void {
   }
 }
 
+const encoder = new TextEncoder();
+
 /** How many bytes a text has in UTF-8. */
-export function utf8Bytes(text: string): number {
-  let bytes = text.length;
-  for (let at = 0; at < text.length; at += 1) {
-    const unit = text.charCodeAt(at);
-    // Two units of UTF-16 that make one character have four bytes together.
-    const isHalf = unit >= 0xd800 && unit < 0xe000;
-    if (unit > 0x7f) bytes += unit > 0x7ff && !isHalf ? 2 : 1;
-  }
-  return bytes;
-}
+export const utf8Bytes = (text: string): number => encoder.encode(text).length;
 
 /** The value of a JSON text; undefined for any other text. */
 export function parsedText(text: string): Json | undefined {
