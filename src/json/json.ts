@@ -36,6 +36,11 @@ export function setOwn(target: Building, key: string, value: Json): void {
   }
 }
 
+const encoder = new TextEncoder();
+
+/** How many bytes a text has in UTF-8. */
+export const utf8Bytes = (text: string): number => encoder.encode(text).length;
+
 /** The value of a JSON text; undefined for any other text. */
 export function parsedText(text: string): Json | undefined {
   try {

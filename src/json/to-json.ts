@@ -1,4 +1,4 @@
-import { type Json, setOwn } from './json.ts';
+import { type Json, setOwn, utf8Bytes } from './json.ts';
 
 /** The value as JSON, or why it has no JSON form. */
 type JsonResult = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly reason: string };
@@ -11,10 +11,13 @@ const MOST_LET_GO = 5_000;
  * `toJSON` are asked for it, undefined members are left out, NaN and Infinity become null as in `JSON.stringify`.
  * What would be lost without a word (functions, BigInt, symbols, Map, Response, generators, cycles) is refused with its path.
  */
-export function toJson(value: unknown, limits: { readonly maxChars: number } = { maxChars: Infinity }): JsonResult {
-  const state: CopyState = { left: limits.maxChars, path: [], open: new Set(), promised: false };
+export function toJson(value: unknown, { maxBytes } = { maxBytes: Infinity }): JsonResult {
+  const state: CopyState = { left: maxBytes, sizeOf: lengthOf, path: [], open: new Set(), promised: false };
   try {
-    return { ok: true, value: copy(value === undefined ? null : value, state) };
+    const json = copy(value === undefined ? null : value, state);
+    // A character has three bytes at most: nearly always there is nothing to count.
+    if (3 * (maxBytes - state.left) > maxBytes) copy(json, { ...state, left: maxBytes, sizeOf: utf8Bytes });
+    return { ok: true, value: json };
   } catch (error) {
     if (state.promised) letGo(value, new Set());
     if (error instanceof NoJson) return { ok: false, reason: error.message };
@@ -58,6 +61,8 @@ class NoJson extends Error {}
 
 interface CopyState {
   left: number;
+  /** How much of what is left a text takes. */
+  readonly sizeOf: (text: string) => number;
   readonly path: (string | number)[];
   readonly open: Set<object>;
   /** A promise was met. */
@@ -79,7 +84,7 @@ function letGo(value: unknown, seen: Set<object>): void {
 function copy(value: unknown, state: CopyState): Json {
   switch (typeof value) {
     case 'string':
-      spend(value.length + 2, state);
+      spend(state.sizeOf(value) + 2, state);
       return value;
     case 'boolean':
       spend(5, state);
@@ -120,7 +125,7 @@ function copyMembers(value: object, state: CopyState): Json {
   for (const key of Object.keys(value)) {
     const member: unknown = Reflect.get(value, key);
     if (member === undefined) continue;
-    spend(key.length + 3, state);
+    spend(state.sizeOf(key) + 3, state);
     setOwn(result, key, at(key, member, state));
   }
   return result;
@@ -153,8 +158,10 @@ function at(key: string | number, member: unknown, state: CopyState): Json {
   return result;
 }
 
-function spend(chars: number, state: CopyState): void {
-  state.left -= chars;
+const lengthOf = (text: string): number => text.length;
+
+function spend(bytes: number, state: CopyState): void {
+  state.left -= bytes;
   if (state.left < 0) throw new NoJson('it is larger than the limit allows');
 }
 

@@ -87,6 +87,11 @@ export interface McpHub extends McpCalls {
   close(): Promise<void>;
 }
 
+type Times = Pick<McpServerConfig, 'timeoutMs' | 'connectTimeoutMs'>;
+
+/** `times`: for the servers that have none of their own. */
+type McpHubOptions = McpConnectionOptions & { readonly times?: Times };
+
 interface Member {
   readonly connection: McpConnection;
   readonly shared: boolean;
@@ -107,7 +112,7 @@ const NEWS = [...CONNECTION_NEWS, 'mcp.added', 'mcp.removed'] as const;
  */
 export function createMcpHub(
   servers: Readonly<Record<string, McpServerConfig | McpConnection>> = {},
-  options: McpConnectionOptions = {},
+  options: McpHubOptions = {},
 ): McpHub {
   const hub = new Hub(options);
   for (const [server, config] of Object.entries(servers)) hub.add(server, config);
@@ -116,12 +121,14 @@ export function createMcpHub(
 
 class Hub implements McpHub {
   readonly #options: McpConnectionOptions;
+  readonly #times: Times;
   readonly #members = new Map<string, Member>();
   readonly #news = createListeners<McpHubNews>();
   readonly #names = createServerToolNames();
 
-  constructor(options: McpConnectionOptions) {
+  constructor({ times = {}, ...options }: McpHubOptions) {
     this.#options = options;
+    this.#times = times;
   }
 
   servers(): readonly McpServerStatus[] {
@@ -132,13 +139,18 @@ class Hub implements McpHub {
     if (this.#members.has(server))
       throw new TypeError(`There is an MCP server '${server}' already. Disconnect it first.`);
     const shared = isConnection(config);
-    const connection = shared ? config : createMcpConnection(server, config, this.#options);
+    const connection = shared ? config : createMcpConnection(server, this.#timed(config), this.#options);
     if (connection.server.settings.disabled) return;
     const stops = CONNECTION_NEWS.map((type) => connection.on(type, (event) => this.#news.emit({ ...event, server })));
     const identity = serverIdentity(connection.server.target);
     this.#members.set(server, { connection, shared, identity, release: () => stops.forEach((stop) => stop()) });
     this.#names.add(server);
     this.#news.emit({ type: 'mcp.added', server });
+  }
+
+  #timed(config: McpServerConfig): McpServerConfig {
+    const { timeoutMs = this.#times.timeoutMs, connectTimeoutMs = this.#times.connectTimeoutMs } = config;
+    return { ...config, timeoutMs, connectTimeoutMs };
   }
 
   async remove(server: string): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { type Json, isJsonObject } from '../json/json.ts';
 import { optionsOf } from '../json/known-options.ts';
 import { parseStrict } from '../json/depth.ts';
+import { z } from '../json/shapes.ts';
 import { recoverJson } from '../parsing/recover/recover-json.ts';
 import { DEFAULT_LIMITS } from '../parsing/repair/repairs.ts';
 import type { Backoff } from './backoff.ts';
@@ -18,6 +19,21 @@ interface RetryOptions {
   readonly backoff?: Backoff;
   readonly whenUnknown?: boolean;
 }
+
+/** A backoff, as `exponential` and `constant` make it. */
+export const backoffShape = z.union(
+  [
+    z.strictObject({
+      kind: z.literal('exponential'),
+      baseMs: z.number().min(0),
+      factor: z.number().min(1),
+      maxMs: z.number().positive(),
+      jitter: z.number().min(0).max(1),
+    }),
+    z.strictObject({ kind: z.literal('constant'), ms: z.number().min(0) }),
+  ],
+  'must be made by recover.exponential() or recover.constant()',
+);
 
 type ExponentialOptions = Partial<Omit<Extract<Backoff, { kind: 'exponential' }>, 'kind'>>;
 
@@ -49,37 +65,47 @@ export const recover = {
   /** Repairs the argument text by a function or by a repair agent, which may try `retries` times in all (1). */
   fix: (by: FixFunction | Repairer, options: FixOptions = {}): RecoveryStep => {
     checkFix(options);
+    const isAgent = typeof Reflect.get(Object(by), 'repair') === 'function';
+    must('fix', 'it takes a function or an agent', isAgent || typeof by === 'function');
     return typeof by === 'function'
       ? { kind: 'fix', fix: by }
       : { kind: 'fix-agent', agent: by, retries: whole('fix', 'retries', options.retries ?? 1) };
   },
   /** Cleans the decoded arguments. */
-  sanitize: (sanitize: SanitizeFunction): RecoveryStep => ({ kind: 'sanitize', sanitize }),
+  sanitize: (sanitize: SanitizeFunction): RecoveryStep => {
+    must('sanitize', 'it takes a function', typeof sanitize === 'function');
+    return { kind: 'sanitize', sanitize };
+  },
   /**
    * Calls the tool again with the same arguments: `maxAttempts` in all (3), the first included, after `backoff` (none). A
    * call whose outcome is unknown and that is not idempotent is repeated only with `whenUnknown`.
    */
   retry: (options: RetryOptions = {}): RecoveryStep => {
     checkRetry(options);
-    return {
-      kind: 'retry',
-      maxAttempts: whole('retry', 'maxAttempts', options.maxAttempts ?? 3),
-      backoff: options.backoff ?? null,
-      whenUnknown: options.whenUnknown ?? false,
-    };
+    const { maxAttempts = 3, backoff: wait = null, whenUnknown = false } = options;
+    const isWait = wait === null || backoffShape.safeParse(wait).success;
+    must('retry', 'backoff must be made by recover.exponential() or recover.constant()', isWait);
+    must('retry', 'whenUnknown must be true or false', typeof whenUnknown === 'boolean');
+    return { kind: 'retry', maxAttempts: whole('retry', 'maxAttempts', maxAttempts), backoff: wait, whenUnknown };
   },
   /** Gives a result in place of the call's own. */
-  substitute: (by: SubstituteFunction): RecoveryStep => ({ kind: 'substitute', substitute: by }),
+  substitute: (by: SubstituteFunction): RecoveryStep => {
+    must('substitute', 'it takes a function', typeof by === 'function');
+    return { kind: 'substitute', substitute: by };
+  },
   /** Hands the error to the model; the built-in end of every list. */
   feedback: (): RecoveryStep => ({ kind: 'feedback' }),
   /** Escalates: this cannot be repaired here. Severity ignores case; `high` unless given. */
   escalate: (reason?: string, severity: string = 'high'): RecoveryStep => ({
     kind: 'escalate',
-    reason: reason ?? null,
+    reason: reasonOf('escalate', reason),
     severity: checkSeverity('recover.escalate', severity),
   }),
   /** Ends the run as failed, at once. */
-  throwException: (reason?: string): RecoveryStep => ({ kind: 'throw', reason: reason ?? null }),
+  throwException: (reason?: string): RecoveryStep => ({
+    kind: 'throw',
+    reason: reasonOf('throwException', reason),
+  }),
   /** Stands in a list for the steps that would have been inherited. */
   inherit: (): RecoveryStep => ({ kind: 'inherit' }),
 
@@ -97,6 +123,15 @@ export const recover = {
   json: repairJson,
   normalizePathSeparators,
 };
+
+function must(step: string, what: string, holds: boolean): void {
+  if (!holds) throw new TypeError(`recover.${step}: ${what}.`);
+}
+
+function reasonOf(step: string, reason: unknown): string | null {
+  must(step, 'the reason must be text', typeof (reason ?? '') === 'string');
+  return typeof reason === 'string' ? reason : null;
+}
 
 function whole(step: string, option: string, value: unknown): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1) return value;

@@ -53,6 +53,17 @@ export function verdictsFor(error: EscalationError, names: VerdictNames): Verdic
   };
 }
 
+/** What each verdict says, where it says something. */
+const SAID = { partialResult: 'text', askHuman: 'question', escalate: 'reason', throwException: 'reason' } as const;
+
+/** Rejects a verdict that says something that is no text. */
+export function checkVerdict(verdict: Verdict | null | undefined): Verdict | null {
+  for (const [kind, name] of Object.entries(SAID))
+    if (verdict?.kind === kind && typeof Reflect.get(verdict, name) !== 'string')
+      throw new TypeError(`to.${kind}(): ${name} must be text.`);
+  return verdict ?? null;
+}
+
 function known<T>(found: T | null, verdict: string, given: string | object): T {
   if (found !== null) return found;
   const name = typeof given === 'string' ? `'${given}'` : 'that object';

@@ -4,7 +4,7 @@ import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import type { EscalationError } from '../../src/json/errors.ts';
 import { recover } from '../../src/recovery/recover.ts';
-import type { OnEscalation } from '../../src/recovery/verdicts.ts';
+import type { OnEscalation, Verdicts } from '../../src/recovery/verdicts.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { skill } from '../../src/tools/skill.ts';
@@ -260,6 +260,29 @@ describe('onEscalation', () => {
       const result = await agent.run('Go');
       expect(result).toMatchObject({ status: 'answered' });
       expect(result.errorHistory).toContainEqual(expect.objectContaining({ code: 'escalation-handler' }));
+    }
+  });
+
+  test.each<[string, (to: Verdicts, given: never) => unknown]>([
+    ['partialResult', (to, given) => to.partialResult(given)],
+    ['askHuman', (to, given) => to.askHuman(given)],
+    ['escalate', (to, given) => to.escalate(given, 'critical')],
+    ['throwException', (to, given) => to.throwException(given)],
+    ['partialResult', (_to, text) => ({ kind: 'partialResult', text })],
+  ])('that says something that is no text is unhandled and noted: %s', async (verdict, handler) => {
+    for (const given of [5, { rows: 3 }, new Error('full'), null]) {
+      const onEscalation: OnEscalation = (_error, to) => Reflect.apply(handler, undefined, [to, given]);
+      const asked: unknown[] = [];
+      const confirm = (question: unknown) => {
+        asked.push(question);
+        return 'allow-once' as const;
+      };
+      const { agent } = make([failing, 'ok'], onEscalation, { confirm });
+      const result = await agent.run('Go');
+      expect(result).toMatchObject({ status: 'answered', result: 'ok' });
+      const noted = { code: 'escalation-handler', message: expect.stringContaining(`to.${verdict}(): `) };
+      expect(result.errorHistory).toContainEqual(expect.objectContaining(noted));
+      expect(asked).toEqual([]);
     }
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
+import type { ToolError } from '../../src/json/errors.ts';
 import type { JsonObject } from '../../src/json/json.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import type { OnError } from '../../src/recovery/steps.ts';
@@ -255,4 +256,67 @@ test.each([0, 1.5, NaN, Infinity, -1])('%d attempts or retries are refused when 
   const fixer = createAgent({ implementedBy: () => null });
   expect(() => recover.retry({ maxAttempts: times })).toThrow(/maxAttempts must be a whole number from 1 on/);
   expect(() => recover.fix(fixer, { retries: times })).toThrow(/retries must be a whole number from 1 on/);
+});
+
+test.each<[keyof typeof recover, readonly unknown[], RegExp]>([
+  ['fix', [], /^recover\.fix: it takes a function or an agent\.$/],
+  ['fix', [{ name: 'fixer' }], /takes a function or an agent/],
+  ['sanitize', ['trim'], /^recover\.sanitize: it takes a function\.$/],
+  ['substitute', [null], /^recover\.substitute: it takes a function\.$/],
+  ['escalate', [new Error('full')], /^recover\.escalate: the reason must be text\.$/],
+  ['throwException', [new Error('full')], /^recover\.throwException: the reason must be text\.$/],
+  [
+    'retry',
+    [{ backoff: 500 }],
+    /^recover\.retry: backoff must be made by recover\.exponential\(\) or recover\.constant\(\)\.$/,
+  ],
+  ['retry', [{ backoff: recover.constant(-1) }], /backoff must be made by/],
+  ['retry', [{ backoff: recover.exponential({ factor: 0 }) }], /backoff must be made by/],
+  ['retry', [{ whenUnknown: 'no' }], /^recover\.retry: whenUnknown must be true or false\.$/],
+])('a step that could only fail when it is taken is refused when it is made: %s(%j)', (step, args, message) => {
+  const made = () => Reflect.apply(recover[step], undefined, args);
+  expect(made).toThrow(TypeError);
+  expect(made).toThrow(message);
+});
+
+test('what a program may leave out of a step stays out', () => {
+  const fixer = createAgent({ implementedBy: () => null });
+  const steps = [
+    recover.fix(fixer),
+    recover.fix((text) => text),
+    recover.retry({ backoff: recover.constant(0), whenUnknown: false }),
+    recover.escalate(undefined, 'LOW'),
+    recover.throwException(),
+    recover.throwException('full'),
+  ];
+  expect(steps).toMatchObject([
+    { kind: 'fix-agent', retries: 1 },
+    { kind: 'fix' },
+    { kind: 'retry', maxAttempts: 3, whenUnknown: false },
+    { kind: 'escalate', reason: null, severity: 'low' },
+    { kind: 'throw', reason: null },
+    { kind: 'throw', reason: 'full' },
+  ]);
+});
+
+test('a function of the error is called once for each error, also if it remembers what it was asked', async () => {
+  const asked: string[] = [];
+  const broken = fakeTool('broken', [new Error('one'), new Error('two'), new Error('three')]);
+  const executionError = (error: ToolError) => {
+    const text = error.kind === 'execution' ? error.cause.message : '';
+    asked.push(text);
+    const isFirst = asked.length === 1;
+    return isFirst ? recover.retry({ maxAttempts: 2 }) : asked.length === 2 ? recover.substitute(() => text) : null;
+  };
+  const replies = [calls(['broken', { n: 1 }], ['broken', { n: 2 }]), 'Hm.'];
+  const agent = createAgent({
+    model: scriptedModel(replies),
+    tools: [{ ...broken, onError: { executionError } }],
+    parallelToolCalls: false,
+    silent: true,
+  });
+  const result = await agent.run('Go');
+  expect(asked).toEqual(['one', 'two', 'three']);
+  expect(result.messages[2]).toMatchObject({ content: '{"status":"success","data":"two"}' });
+  expect(result.errorHistory).toMatchObject([{ message: 'Tool execution failed: three' }]);
 });

@@ -6,7 +6,8 @@ import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { explorePaths } from '../../src/testing/explore/explore-paths.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { tool as makeTool } from '../../src/tools/tool.ts';
-import type { Json } from '../../src/json/json.ts';
+import type { Json, JsonObject } from '../../src/json/json.ts';
+import { recover } from '../../src/recovery/recover.ts';
 import { calls, envelope, plan } from '../support/replies.ts';
 
 const forever = () => new Promise<never>(() => undefined);
@@ -388,6 +389,64 @@ describe('limits', () => {
     expect(ended.errorHistory.map(({ code }) => code)).toEqual(['execution']);
     const within = await play([calls(['big']), 'Hm.'], { tools: [big], limits: { resultBytes: 2500 } });
     expect(within.result.errorHistory).toEqual([]);
+  });
+
+  test.each<[string, JsonObject]>([
+    ['it names them itself', { text: 'y'.repeat(300) }],
+    ['a placeholder brings them', { text: '$PREV.text' }],
+  ])('limits.argumentBytes holds for a step of a plan: %s', async (_, args) => {
+    const save = fakeTool('save', ['saved', 'saved']);
+    const load = fakeTool('load', [{ text: 'y'.repeat(300) }, { text: 'short' }]);
+    const reply = plan(['load'], ['save', args], ['load']);
+    const { result } = await play([reply, plan(['load'], ['save', { text: '$PREV.text' }]), 'Saved.'], {
+      tools: [save, load],
+      limits: { argumentBytes: 200 },
+    });
+    expect(result.errorHistory).toMatchObject([{ tool: 'save', code: 'invalid-args', step: 3 }]);
+    expect(result.errorHistory[0]?.message).toContain('larger than the limit of 200 bytes');
+    expect(save.calls).toEqual([{ text: 'short' }]);
+    expect(load.calls).toHaveLength(2);
+  });
+
+  test('limits.argumentBytes holds for repaired arguments, which the next step may shorten', async () => {
+    const save = fakeTool('save', ['saved']);
+    const lengths: number[] = [];
+    const shorter = (text: string) => ({ text: 'y'.repeat(lengths.push(text.length) === 1 ? 3000 : 100) });
+    const tool = { ...save, onError: { invalidArgs: [recover.fix(shorter), recover.fix(shorter)] } };
+    const replies = [calls(['save', '{"text"']), 'Saved.'];
+    const { result } = await play(replies, { tools: [tool], limits: { argumentBytes: 200 } });
+    expect(save.calls).toEqual([{ text: 'y'.repeat(100) }]);
+    expect([lengths, result.errorHistory]).toEqual([[7, 1000], []]);
+  });
+
+  test('arguments that were cut off are said to be that, even beyond the limit', async () => {
+    const cut = { ...calls(['look', `{"text": "${'y'.repeat(300)}`]), finishReason: 'length' };
+    const { result } = await play([cut, 'Hm.'], { limits: { argumentBytes: 200 } });
+    expect(result.errorHistory.map(({ message }) => message)).toEqual([
+      "Invalid arguments for 'look': they were cut off",
+    ]);
+  });
+
+  test.each([
+    ['é', 95, 96],
+    ['漢', 63, 64],
+    ['🙂', 47, 48],
+    ['y', 190, 191],
+  ])('limits are in bytes of UTF-8: %s', async (letter, most, more) => {
+    const text = (length: number) => letter.repeat(length);
+    const save = fakeTool('save', ['saved']);
+    const tell = fakeTool('tell', [{ t: text(most) }, { t: text(more) }, { [text(most)]: 't' }, { [text(more)]: 't' }]);
+    const replies = [calls(['save', { t: text(most) }]), calls(['save', { t: text(more) }])];
+    const { result } = await play([...replies, ...[1, 2, 3, 4].map((n) => calls(['tell', { n }])), 'Hm.'], {
+      tools: [save, tell],
+      limits: { argumentBytes: 198, resultBytes: 198 },
+    });
+    expect(result.errorHistory.map(({ step, code }) => [step, code])).toEqual([
+      [2, 'invalid-args'],
+      [4, 'execution'],
+      [6, 'execution'],
+    ]);
+    expect(save.calls).toEqual([{ t: text(most) }]);
   });
 
   test.each(['native', 'json'] as const)('limits.argumentBytes may be above a megabyte: %s', async (toolCalling) => {

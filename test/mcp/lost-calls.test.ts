@@ -64,6 +64,37 @@ test('a destructive call that was made before the tools were known is not sent t
   expect(world.arrived).toHaveLength(1);
 });
 
+test.each([
+  ['a call that waits to be sent again may have been carried out', 'act', true],
+  ['one that only reads needs no warning', 'read', false],
+])('when a server is disconnected, %s', async (_, tool, isUnknown) => {
+  const { world, connection, pass } = scripted();
+  const call = connection.callTool(tool, { call: 1 });
+  await pass();
+  world.refuse('unreachable');
+  world.open()[0]?.onDown(new LinkFault('exited', 'died', { delivered: true }));
+  await pass();
+  await connection.disconnect();
+  const told = `MCP server 's' was disconnected.${isUnknown ? " Whether 'act' was or will be carried out is unknown." : ''}`;
+  expect(await call).toEqual({ status: 'error', code: 'cancelled', error: told });
+});
+
+test.each([['before it was sent'], ['after the server had turned it away until later']])(
+  'a call of a server that is disconnected %s was not carried out',
+  async (when) => {
+    const { world, connection, pass } = scripted();
+    if (when === 'before it was sent') world.refuse('unreachable');
+    const call = connection.callTool('pay', { call: 1 });
+    await pass();
+    world.arrived[0]?.fail(
+      new LinkFault('refused', 'HTTP 429', { delivered: true, data: { status: 429, retryAfterMs: 900 } }),
+    );
+    await pass();
+    await connection.disconnect();
+    expect(await call).toEqual({ status: 'error', code: 'cancelled', error: "MCP server 's' was disconnected." });
+  },
+);
+
 test('a call whose time is up while it waits to be sent again is of unknown outcome', async () => {
   const { world, connection, pass } = scripted();
   await connection.connect();

@@ -383,6 +383,21 @@ describe('a call that waits for a person', () => {
   });
 });
 
+test('the file has version 2 as long as a tool of a server is in it, and the names of the program stay', async () => {
+  const [kept, server] = [permissionFolder(), await httpToolServer([reading])];
+  kept.open({ agent: 'other' }).add('own');
+  const names = kept.content();
+  await runOnce(kept, { notes: server.entry() }, { confirm: person('always-allow').confirm });
+  expect(kept.content()).toMatchObject({
+    version: 2,
+    agents: { clerk: { tools: [], serverTools: [{ tool: 'look' }] }, other: { tools: ['own'], serverTools: [] } },
+  });
+  expect(kept.open({ agent: 'other' }).list()).toEqual(['own']);
+  kept.open({ agent: 'clerk' }).clear();
+  expect(kept.content()).toEqual(names);
+  expect(names).toEqual({ version: 1, agents: { other: ['own'] } });
+});
+
 test('the kept file holds no more of a tool than what is needed to show a change', async () => {
   const [kept, server] = [permissionFolder(), await httpToolServer([{ ...reading, description: 'x'.repeat(50_000) }])];
   await runOnce(kept, { notes: server.entry() }, { confirm: person('always-allow').confirm });

@@ -57,7 +57,7 @@ export const callTool = (ports: CallToolPorts) =>
       const limit = deadlineOf(input, io.signal);
       try {
         const value = await Promise.race([work(ports, input, toolIo(input, io, limit)), limit.passed]);
-        const json = toJson(value, { maxChars: input.maxResultBytes });
+        const json = toJson(value, { maxBytes: input.maxResultBytes });
         if (!json.ok)
           throw failure('not-json', 'ToolResultError', `the result of '${input.tool}' is not usable: ${json.reason}`);
         return toToolResult(json.value);

@@ -79,12 +79,22 @@ async function answer<TSetup>(
   return carriedOut(step, input, signal);
 }
 
+/**
+ * What was chosen for an error. A recording has no functions, so it is asked again after a restart, and for an error that
+ * holds a secret, which is a new object each time.
+ */
+const chosenFor = new WeakMap<ToolError, { readonly by: unknown; readonly steps: readonly RecoveryStep[] | null }>();
+
 async function chosenSteps(
   choose: Extract<ResolvedSlot, (...args: never) => unknown>,
   error: ToolError,
 ): Promise<readonly RecoveryStep[] | null> {
-  const chosen = await choose(error);
-  return chosen === null || chosen === undefined ? null : stepsOf(chosen);
+  const known = chosenFor.get(error);
+  if (known?.by === choose) return known.steps;
+  const chosen = (await choose(error)) ?? null;
+  const steps = chosen === null ? null : stepsOf(chosen);
+  chosenFor.set(error, { by: choose, steps });
+  return steps;
 }
 
 async function carriedOut(

@@ -15,6 +15,14 @@ import { type OwnedOnError, fixersOf } from '../tools/repair-circle.ts';
 import type { ChildSetup, AgentSetup } from '../../machines/contract/agent-setup.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 
+/** How an agent waits for what a run needs: until `signal` aborts, for at most `mostMs` milliseconds. */
+export interface Preparing {
+  readonly signal: AbortSignal;
+  readonly mostMs?: number;
+  /** Of the conversation, whose "always allow" counts instead of the agent's. */
+  readonly owner?: string | undefined;
+}
+
 /** What an agent needs of one below it. */
 export interface ChildPort {
   readonly name: string;
@@ -23,11 +31,8 @@ export interface ChildPort {
   /** How many agents stand one below the other, itself included. */
   readonly depth: number;
   readonly ports: AgentPorts;
-  /**
-   * Waits for what it needs, until `signal` aborts; what it gives then takes the tools as they stand. `owner`: of the
-   * conversation, whose "always allow" counts instead of the agent's.
-   */
-  prepare(signal: AbortSignal, owner?: string): Promise<() => AgentSetup>;
+  /** Waits for what it needs; what it gives then takes the tools as they stand. */
+  prepare(how: Preparing): Promise<() => AgentSetup>;
   /** Its current setup, without waiting. */
   setupNow(owner?: string): Promise<AgentSetup>;
   /** A recorded setup as this agent would give it now: its own instructions and local tools, all else as recorded. */
@@ -123,7 +128,7 @@ export class RepairAgents {
     const { name, port } = met;
     if (above.some(({ options }) => options === port.ports.options))
       throw new Error(`The agent '${port.name}' cannot repair its own mistakes.`);
-    return { tool: name, setup: (await port.prepare(signal))() };
+    return { tool: name, setup: (await port.prepare({ signal }))() };
   }
 
   #meet(fixer: Repairer): { readonly name: string; readonly port: ChildPort } | null {

@@ -6,7 +6,15 @@ import { childResult } from '../../machines/tool-call/delegation.ts';
 import type { ToolResult } from '../../tools/result.ts';
 import { type Tool, tool } from '../../tools/tool.ts';
 import type { ChildAgent } from '../options/option-types.ts';
-import { type ChildPort, type Children, MAX_DEPTH, type Policies, portOf, toolName } from './child-port.ts';
+import {
+  type ChildPort,
+  type Children,
+  MAX_DEPTH,
+  type Policies,
+  type Preparing,
+  portOf,
+  toolName,
+} from './child-port.ts';
 
 const TASK: JsonObject = {
   type: 'object',
@@ -62,13 +70,9 @@ function jsonOf(output: unknown): Json | null {
 }
 
 /** Has all children prepare, and gives what takes their setups as they stand then. */
-export async function preparedChildren(
-  children: Children,
-  signal: AbortSignal,
-  owner?: string,
-): Promise<() => readonly ChildSetup[]> {
+export async function preparedChildren(children: Children, how: Preparing): Promise<() => readonly ChildSetup[]> {
   const makers = await Promise.all(
-    [...children].map(async ([name, child]) => [name, await child.prepare(signal, owner)] as const),
+    [...children].map(async ([name, child]) => [name, await child.prepare(how)] as const),
   );
   return () => makers.map(([name, make]) => ({ tool: name, setup: make() }));
 }

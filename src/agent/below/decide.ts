@@ -1,7 +1,7 @@
 import type { Model } from '../../actors/model.ts';
 import { readModelName } from '../../models/endpoint/presets.ts';
 import type { EscalationError } from '../../json/errors.ts';
-import { type Verdict, verdictsFor } from '../../recovery/verdicts.ts';
+import { type Verdict, checkVerdict, verdictsFor } from '../../recovery/verdicts.ts';
 import { CHILD } from '../options/option-types.ts';
 import type { Children } from './child-port.ts';
 import type { AgentOptions } from '../options/agent-options.ts';
@@ -23,7 +23,7 @@ export async function decideBy(known: Known, error: EscalationError): Promise<Ve
     model: (given) => modelName(known, given),
     place: (given) => placeNamed(known, given),
   });
-  return (await onEscalation(error, to)) ?? null;
+  return checkVerdict(await onEscalation(error, to));
 }
 
 function modelName({ options, models }: Known, given: string | object): string | null {

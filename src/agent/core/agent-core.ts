@@ -15,7 +15,7 @@ import {
 } from '../../machines/contract/agent-setup.ts';
 import type { Verdict } from '../../recovery/verdicts.ts';
 import { type OwnWork, agentActors, agentLeaves, providedMachine, workFor } from '../below/agent-actors.ts';
-import { type AgentPorts, type Children, RepairAgents } from '../below/child-port.ts';
+import { type AgentPorts, type Children, type Preparing, RepairAgents } from '../below/child-port.ts';
 import { confirmOf, settingsOf } from '../options/agent-settings.ts';
 import { childrenNow, childrenOf, childTool, preparedChildren } from '../below/child-tools.ts';
 import { decideBy } from '../below/decide.ts';
@@ -29,12 +29,9 @@ import type { TypedOutput } from '../options/output-options.ts';
 import type { ForkRunOptions } from '../options/run-options.ts';
 
 /** What is different about one run. */
-interface Overrides {
+interface Overrides extends Preparing {
   readonly maxSteps?: number;
   readonly output?: TypedOutput | null;
-  /** The owner of the conversation, whose "always allow" counts instead of the agent's. */
-  readonly owner?: string | undefined;
-  readonly signal: AbortSignal;
 }
 
 const NO_CHILDREN: Children = new Map();
@@ -133,10 +130,12 @@ export class AgentCore extends Configured implements AgentPorts {
    * Waits for what a run needs (its servers) until `signal` aborts; what it gives then takes the
    * tools as they stand when it is called.
    */
-  async prepare({ maxSteps, output, owner, signal }: Overrides): Promise<() => AgentSetup> {
-    const timeoutMs = this.options.timeouts?.connectMs ?? DEFAULT_SETTINGS.connectMs;
+  async prepare({ maxSteps, output, owner, signal, mostMs = Infinity }: Overrides): Promise<() => AgentSetup> {
+    const { connectMs = DEFAULT_SETTINGS.connectMs, totalMs = Infinity } = this.options.timeouts ?? {};
+    const how = { owner, signal, mostMs: Math.min(mostMs, totalMs) };
+    const timeoutMs = Math.min(connectMs, how.mostMs);
     const connecting = signal.aborted ? undefined : this.mcp.ready({ timeoutMs, signal });
-    const [makeBelow] = await Promise.all([preparedChildren(this.children, signal, owner), connecting]);
+    const [makeBelow] = await Promise.all([preparedChildren(this.children, how), connecting]);
     const granted = await this.granted(owner, signal);
     return () => this.#setupOf({ granted, told: this.facts.atStart(), below: makeBelow(), maxSteps, output });
   }

@@ -5,7 +5,7 @@ import type { Recording } from '../../journal/format/recording.ts';
 import type { AgentSetup, Toolset } from '../../machines/contract/agent-setup.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { heldTo, type ToolSpec } from '../../tools/spec.ts';
-import type { ChildPort, Policies } from '../below/child-port.ts';
+import type { ChildPort, Policies, Preparing } from '../below/child-port.ts';
 import { replayedChildren } from '../below/child-tools.ts';
 import type { AgentCore } from './agent-core.ts';
 import { repairCore } from './repair.ts';
@@ -31,7 +31,7 @@ function portOf(core: AgentCore, run: RunBeside, repairer: () => ChildPort | nul
       name: core.name,
       depth: 1 + Math.max(0, ...[...core.children.values()].map((child) => child.depth)),
       ports: core.ports,
-      prepare: (signal: AbortSignal, owner?: string) => core.prepare({ signal, owner }),
+      prepare: (how: Preparing) => core.prepare(how),
       setupNow: (owner?: string) => core.setupNow(owner),
       replayed: (recorded: AgentSetup, policies: Policies) => replaySetup(recorded, core, policies),
       secrets: () => core.redaction.secrets(),

@@ -20,6 +20,7 @@ import { z } from '../../json/shapes.ts';
 import type { TextCalls } from '../../parsing/reply/reply-source.ts';
 import type { Backoff } from '../../recovery/backoff.ts';
 import { checkOnError } from '../../recovery/plan-data.ts';
+import { backoffShape } from '../../recovery/recover.ts';
 import type { OnError, RepairTask } from '../../recovery/steps.ts';
 import type { OnEscalation } from '../../recovery/verdicts.ts';
 import { OUTPUT_MODES, type OutputMode } from '../../machines/contract/agent-setup.ts';
@@ -189,20 +190,6 @@ const isModels = (value: unknown): boolean =>
 const isAgent = (value: unknown): boolean => typeof value === 'object' && value !== null && CHILD in value;
 const policy = z.enum(POLICIES);
 
-const backoff = z.union(
-  [
-    z.strictObject({
-      kind: z.literal('exponential'),
-      baseMs: z.number().min(0),
-      factor: z.number().min(1),
-      maxMs: ms,
-      jitter: z.number().min(0).max(1),
-    }),
-    z.strictObject({ kind: z.literal('constant'), ms: z.number().min(0) }),
-  ],
-  'must be made by recover.exponential() or recover.constant()',
-);
-
 /** A schema for each member of an option that is an object. */
 type Within<Name extends keyof AgentOptions> = NamesAs<NonNullable<AgentOptions[Name]>, Shape<unknown>>;
 
@@ -242,7 +229,9 @@ const schema = z
         totalMs: ms,
       } satisfies Within<'timeouts'>)
       .partial(),
-    retry: z.strictObject({ maxAttempts: count(1), backoff, retryable: fn } satisfies Within<'retry'>).partial(),
+    retry: z
+      .strictObject({ maxAttempts: count(1), backoff: backoffShape, retryable: fn } satisfies Within<'retry'>)
+      .partial(),
     toolCalling: z.enum(['auto', 'json', 'native']),
     textCalls: z.enum(['never', 'whole-reply', 'narrated', 'lenient']),
     plans: z.boolean(),

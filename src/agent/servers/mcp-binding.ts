@@ -4,7 +4,7 @@ import { type ShownConnections, shownConnections } from './shown-connections.ts'
 import { type McpCalls, McpError } from '../../actors/mcp/mcp-calls.ts';
 import type { RunPort } from '../../inspector/frames/run-port.ts';
 import { type Json, type JsonObject, type JsonSchema, defined, isJsonObject } from '../../json/json.ts';
-import type { ServerNote } from '../../machines/contract/agent-setup.ts';
+import { DEFAULT_SETTINGS, type ServerNote } from '../../machines/contract/agent-setup.ts';
 import type { McpServerConfig } from '../../mcp/config/config.ts';
 import { mcpLimits } from '../../mcp/config/server-limits.ts';
 import type { McpConnection } from '../../mcp/connection-types.ts';
@@ -182,9 +182,13 @@ export class McpBinding implements McpCalls {
 
   #load(): Promise<McpHub> {
     this.#loading ??= import('../../mcp/hub.ts').then(({ createMcpHub }) => {
+      const { toolMs: timeoutMs, connectMs = 0 } = this.#agent.options.timeouts ?? {};
+      // A run that waits less begins without the server, and the attempt continues.
+      const connectTimeoutMs = connectMs > DEFAULT_SETTINGS.connectMs ? connectMs : undefined;
       const hub = createMcpHub(this.#servers, {
         ...serverAnswers(this.#agent, isTerminal()),
         limits: { mcp: this.#agent.options.limits?.mcp },
+        times: { timeoutMs, connectTimeoutMs },
       });
       hub.onChange((news) => {
         if (news.type !== 'mcp.warning' && news.type !== 'mcp.log') this.#synchronize();

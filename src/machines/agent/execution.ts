@@ -19,7 +19,7 @@ import type { EscalationError, ToolError } from '../../json/errors.ts';
 import { higher } from '../../recovery/verdicts.ts';
 import { describeToolError } from '../../tools/error-text.ts';
 import { MAKE_PLAN } from './system-prompt.ts';
-import { type CallOutcome, type CallRequest, callKey } from '../tool-call/call-request.ts';
+import { type CallOutcome, type CallRequest, boundedCall, callKey } from '../tool-call/call-request.ts';
 import { resultText } from '../llm-call/conversation.ts';
 import { loopStepped } from '../tool-call/loop-detection.ts';
 import { resolvePlaceholders } from './placeholders.ts';
@@ -129,7 +129,7 @@ export function stepPrepared(context: AgentContext): Update {
     unreadable: resolved.ok ? null : { raw: JSON.stringify(next.args), reason: resolved.reason, truncated: false },
     toolCallId: null,
   };
-  const { calls, loop } = judged(context, [request]);
+  const { calls, loop } = judged(context, [boundedCall(request, context.settings.maxArgumentBytes)]);
   return {
     step: calls[0] ?? null,
     loop,

@@ -60,7 +60,7 @@ function replyRead(context: AgentContext, output: Replied): Update {
     callPrefix: context.place.callPrefix,
     isKnownId: knownCalls(messages),
     plans: context.settings.plans ?? true,
-    maxArgumentChars: context.settings.maxArgumentBytes,
+    maxArgumentBytes: context.settings.maxArgumentBytes,
     shown,
   });
   const how = { shown, toolCalling: output.toolCalling, answers: context.settings.answers };

@@ -7,7 +7,7 @@ import { type ToolCallArguments, parseToolCallArguments } from '../../parsing/ca
 import { DEFAULT_LIMITS, type Repair } from '../../parsing/repair/repairs.ts';
 import type { Strategy } from '../../parsing/reply/envelope.ts';
 import { isJsonObject } from '../../json/json.ts';
-import type { CallRequest } from '../tool-call/call-request.ts';
+import { type CallRequest, boundedCall } from '../tool-call/call-request.ts';
 import { envelopeOf } from '../llm-call/conversation.ts';
 import type { ToolSpec } from '../../tools/spec.ts';
 import { MAKE_PLAN } from './system-prompt.ts';
@@ -61,8 +61,8 @@ interface ReadInput {
   readonly isKnownId: (id: string) => boolean;
   /** False: a plan is not run, and the model is told. */
   readonly plans: boolean;
-  /** Larger arguments are not run; characters of JSON. */
-  readonly maxArgumentChars: number;
+  /** Larger arguments are not run. */
+  readonly maxArgumentBytes: number;
   /** How the answer was asked for, where it has a schema. */
   readonly shown: ShownOutput | null;
 }
@@ -78,7 +78,7 @@ export function readReply(input: ReadInput): ReadReply {
     ...read,
     ...refused,
     ended: endOf(input.reply),
-    calls: read.calls.map((call) => limited(call, input.maxArgumentChars)),
+    calls: read.calls.map((call) => boundedCall(call, input.maxArgumentBytes)),
     output: null,
   };
 }
@@ -108,21 +108,8 @@ function whyOpen(reply: ModelReply, whose: 'it was' | 'they were'): string {
   return `${whose === 'it was' ? 'its' : 'their'} JSON ended early, before it was closed`;
 }
 
-/** A call with arguments beyond the limit is one that cannot be read. */
-function limited(call: CallRequest, maxChars: number): CallRequest {
-  if (call.unreadable !== null || JSON.stringify(call.args).length <= maxChars) return call;
-  const reason = `they are larger than the limit of ${maxChars} bytes`;
-  return {
-    ...call,
-    args: null,
-    unreadable: { raw: rawText({ args: call.args, complete: true }).slice(0, RAW_KEPT), reason, truncated: false },
-  };
-}
-
-const RAW_KEPT = 1000;
-
 /** How much of a reply is read: what the parser takes by itself, or more for larger arguments and the text around them. */
-const charsRead = ({ maxArgumentChars: most }: ReadInput): number => Math.max(DEFAULT_LIMITS.maxChars, most + 48_576);
+const charsRead = ({ maxArgumentBytes: most }: ReadInput): number => Math.max(DEFAULT_LIMITS.maxChars, most + 48_576);
 
 /** Empty JSON: not a readable answer. */
 const BLANK = /^(?:null|\{\s*\}|\[\s*\]|"\s*")$/;

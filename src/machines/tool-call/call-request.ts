@@ -1,7 +1,7 @@
 import type { Spent } from '../contract/run-result.ts';
 import { digest } from '../../json/digest.ts';
 import type { ToolError } from '../../json/errors.ts';
-import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import { type Json, type JsonObject, isJsonObject, utf8Bytes } from '../../json/json.ts';
 import type { Denial } from '../../tools/error-text.ts';
 import { lookUp } from '../../tools/lookup.ts';
 import type { ToolResult } from '../../tools/result.ts';
@@ -38,6 +38,17 @@ interface CallEnd {
   readonly ran: boolean;
   /** What agents below this call used; left out where there was none. */
   readonly spent?: Spent;
+}
+
+const RAW_KEPT = 1000;
+
+/** A call with arguments beyond the limit is one that cannot be read. */
+export function boundedCall(call: CallRequest, maxBytes: number): CallRequest {
+  const raw = call.unreadable === null ? JSON.stringify(call.args) : '';
+  // A character has three bytes at most.
+  if (3 * raw.length <= maxBytes || utf8Bytes(raw) <= maxBytes) return call;
+  const reason = `they are larger than the limit of ${maxBytes} bytes`;
+  return { ...call, args: null, unreadable: { raw: raw.slice(0, RAW_KEPT), reason, truncated: false } };
 }
 
 /** The same for the same tool with the same arguments, whatever the order of their keys. */

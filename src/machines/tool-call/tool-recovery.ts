@@ -6,7 +6,7 @@ import { backoffMs } from '../../recovery/backoff.ts';
 import { describeToolError, issueLines } from '../../tools/error-text.ts';
 import type { Repaired, RepairTask } from '../../recovery/steps.ts';
 import type { AgentInput } from '../contract/agent-setup.ts';
-import type { CallRequest } from './call-request.ts';
+import { type CallRequest, boundedCall } from './call-request.ts';
 import { budgetBelow, childInput } from './delegation.ts';
 import { type RecoveryProgress, failed, stepIndex, timesTaken } from './recovery-progress.ts';
 import { type AgentOutput, endingInWords } from '../contract/run-result.ts';
@@ -92,7 +92,7 @@ export function repairedBy(by: string, output: Omit<AgentOutput, 'output'>): Rep
 export function repaired(context: ToolCallContext, output: RunFixerOutput): Partial<ToolCallContext> {
   if (output.kind !== 'arguments' || output.value === null) return {};
   return {
-    request: withArguments(context, output.value),
+    request: boundedCall(withArguments(context, output.value), context.settings.maxArgumentBytes),
     approved: false,
     approvalReason: undefined,
     error: null,

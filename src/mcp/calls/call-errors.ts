@@ -44,6 +44,12 @@ export function cancelled(server: string, what: string): McpError {
   return new McpError('cancelled', server, `The call of ${what} on MCP server '${server}' was cancelled.`);
 }
 
+/** The server was disconnected on purpose while a call was under way that does more than read: it may have taken effect. */
+export function cutCall({ code, server, message }: McpError, what: string): McpError {
+  const doubt = `${message} Whether ${what} was or will be carried out is unknown.`;
+  return new McpError(code, server, doubt, undefined, { causeCode: 'unknown-outcome' });
+}
+
 /** Too many calls wait already. */
 export function queueFull(server: string, what: string, most: number): McpError {
   const message = `${most} calls wait for MCP server '${server}' already; ${what} was not sent. Try again when it is connected.`;

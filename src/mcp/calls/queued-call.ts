@@ -10,6 +10,7 @@ import type { McpClock, McpLink } from '../wire/link.ts';
 import { CallTime, type CallTimes } from './call-time.ts';
 import {
   cancelled,
+  cutCall,
   failedCall,
   isPlain,
   lostCall,
@@ -266,7 +267,9 @@ export class QueuedCall<T = unknown> {
 
   /** The error of a call that is not sent any more, or that is not sent again. */
   #refusal(call: Parameters<typeof lostCall>[0], error: McpError | null): McpError {
-    const { attempts } = this.#actor.getSnapshot().context;
+    const { attempts, generation } = this.#actor.getSnapshot().context;
+    const mayBeDone = attempts > 0 && (call.delivered || generation !== null) && !call.readOnly;
+    if (error?.code === 'cancelled' && mayBeDone) return cutCall(error, call.what);
     return error !== null && (attempts === 0 || isPlain(error, call.delivered)) ? error : lostCall(call, error);
   }
 }
