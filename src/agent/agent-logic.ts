@@ -81,7 +81,8 @@ export function agentLogic(port: LogicPort): AgentLogic<never> {
     restoreSnapshot: (snapshot) => {
       if (!isPersisted(snapshot))
         throw new TypeError('This is not a persisted snapshot of agent.logic: it has no run id.');
-      return { ...snapshot, run: null };
+      // One that was stopped before it was persisted continues, as one that was persisted before it was stopped.
+      return snapshot.status === 'stopped' ? { ...snapshot, run: null, status: 'active' } : { ...snapshot, run: null };
     },
     start: (snapshot, scope) => {
       const before = actors.get(scope.self);
