@@ -189,8 +189,7 @@ function stop(going: Going, { input, runId }: AnySnapshot, forget: () => void): 
     if (!going.stopped) return;
     forget();
     if (run === null) return;
-    const released = input.onStop !== 'cancel' && (await run.release());
-    if (!released) await run.cancel('its actor was stopped');
+    if (input.onStop === 'cancel' || !(await run.release())) await run.cancel('its actor was stopped');
     await run.catch(() => undefined);
   });
   leaving.set(runId, left);
