@@ -104,6 +104,32 @@ test.each([
   expect((await answer(true)).status).toBe(200);
 });
 
+test.each([
+  ['is in order', 'is in order'],
+  ['', undefined],
+])('the reason %o of an approval reaches the tool as %o', async (reason, known) => {
+  const reasons: (string | undefined)[] = [];
+  const journal = memoryJournal();
+  const paying = tool({
+    name: 'pay',
+    description: 'Pays.',
+    policy: 'confirm',
+    inputSchema: {},
+    execute: (_args, { approvalReason }) => void reasons.push(approvalReason),
+  });
+  const agent = payingAgent(journal, undefined, { tools: [paying] });
+  onTestFinished(() => agent.close());
+  const as = { journal, owner: 'ada' };
+  const said = { id: 'bills', messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'Go.' }] }] };
+  const stream = await (await uiStream.serve(agent, post(said, '/api/chat'), as)).text();
+  const id = /"approvalId":"([^"]+)"/.exec(stream)?.[1] ?? '';
+  const answers = [{ id, approved: true, reason }];
+  expect((await uiStream.serve(agent, post({ id: 'bills', action: 'answer', answers }, '/api/chat'), as)).status).toBe(
+    200,
+  );
+  await vi.waitFor(() => expect(reasons).toEqual([known]));
+});
+
 test('an answer to a call whose run was stopped is told that', async () => {
   const { agent, runId, answered } = await waiting(3_600_000);
   await agent.cancel(runId);
