@@ -79,8 +79,7 @@ export function agentLogic(port: LogicPort): AgentLogic<never> {
     },
     getPersistedSnapshot: ({ run: _run, ...kept }) => kept,
     restoreSnapshot: (snapshot) => {
-      if (!isPersisted(snapshot))
-        throw new TypeError('This is not a persisted snapshot of agent.logic: it has no run id.');
+      if (!isPersisted(snapshot)) throw new TypeError('This is not a snapshot of agent.logic: it has no run id.');
       // One that was stopped before it was persisted continues, as one that was persisted before it was stopped.
       return snapshot.status === 'stopped' ? { ...snapshot, run: null, status: 'active' } : { ...snapshot, run: null };
     },
