@@ -143,9 +143,11 @@ test.each([
 ])('an answer that another one overtakes, %s, says so, and the others count', async (_how, approvalMs) => {
   const journal = memoryJournal();
   const twice = { content: '', toolCalls: [payCall('printer'), payCall('baker')] };
-  const agent = payingAgent(journal, [twice, 'Paid one.'], {
-    ...(approvalMs === undefined ? {} : { timeouts: { approvalMs } }),
-  });
+  const agent = payingAgent(
+    journal,
+    [twice, 'Paid one.'],
+    approvalMs === undefined ? {} : { timeouts: { approvalMs } },
+  );
   onTestFinished(() => agent.close());
   const as = { journal, owner: 'ada' };
   const said = { id: 'bills', messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'Pay.' }] }] };
