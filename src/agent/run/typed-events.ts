@@ -25,14 +25,14 @@ type WithGaps<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] 
   [K in keyof T as undefined extends T[K] ? K : never]?: T[K];
 };
 
-/** A result as the tool gave it, bare or as `data`. A `status` that is only known as a text counts as a result's. */
+/** A result as the tool gave it, bare or as `data`. A `status` known only as a text counts as a result's. */
 type ResultOf<TOutput> = unknown extends TOutput
   ? ToolResult
-  : TOutput extends { readonly status: 'error' } | { readonly error: string; readonly data?: undefined }
+  : TOutput extends { status: 'error' } | { error: string; data?: undefined }
     ? never
-    : TOutput extends { readonly status: infer TStatus; readonly data: infer TData }
+    : TOutput extends { status: infer TStatus; data: infer TData }
       ? Given<TOutput, TData, Extract<'success' | 'partial', TStatus>>
-      : TOutput extends { readonly status: string }
+      : TOutput extends { status: string }
         ? ToolResult
         : Given<unknown, TOutput, 'success'>;
 
