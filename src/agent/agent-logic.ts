@@ -79,9 +79,9 @@ export function agentLogic(port: LogicPort): AgentLogic<never> {
     },
     getPersistedSnapshot: ({ run: _run, ...kept }) => kept,
     restoreSnapshot: (snapshot) => {
-      if (!isPersisted(snapshot))
-        throw new TypeError('This is not a persisted snapshot of agent.logic: it has no run id.');
-      return { ...snapshot, run: null };
+      if (!isPersisted(snapshot)) throw new TypeError('This is not a snapshot of agent.logic: it has no run id.');
+      // One that was stopped before it was persisted continues, as one that was persisted before it was stopped.
+      return snapshot.status === 'stopped' ? { ...snapshot, run: null, status: 'active' } : { ...snapshot, run: null };
     },
     start: (snapshot, scope) => {
       const before = actors.get(scope.self);
@@ -188,8 +188,7 @@ function stop(going: Going, { input, runId }: AnySnapshot, forget: () => void): 
     if (!going.stopped) return;
     forget();
     if (run === null) return;
-    const released = input.onStop !== 'cancel' && (await run.release());
-    if (!released) await run.cancel('its actor was stopped');
+    if (input.onStop === 'cancel' || !(await run.release())) await run.cancel('its actor was stopped');
     await run.catch(() => undefined);
   });
   leaving.set(runId, left);

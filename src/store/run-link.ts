@@ -1,6 +1,4 @@
-/**
- * Owns: how a store reaches its run, and what is sent between a store and a server. Does not own: what is shown.
- */
+/** Owns: how a store reaches its run, and what is sent between a store and a server. Does not own: what is shown. */
 import type { SomeRun } from '../agent/run/run.ts';
 import type { JsonObject } from '../json/json.ts';
 import type { AgentPath } from '../machines/contract/run-result.ts';

@@ -243,10 +243,8 @@ async function reply({ agent, chat, journal }: Served, runId: string, asked: Sto
   if (standing === null) return refused('over', 'The run is over.');
   const id = `${globalCallId(runId, callId)}:${digest}`;
   const replies = [{ id, approved: type === 'approve', reason: text, ...(args === undefined ? {} : { args }) }];
-  const wrong = refusedReplies(standing, replies);
+  const wrong = refusedReplies(standing, replies) ?? (await writeReplies(agent, journal, standing, replies));
   if (wrong !== null) return refused(wrong.code, wrong.message);
-  if ((await writeReplies(agent, runId, standing, replies)) > 0)
-    return refused('approval-closed', 'The call was answered meanwhile.');
   const over = await chat.goesOn(runId);
   return over === null ? { ok: true } : refused(over.code, over.message);
 }

@@ -31,6 +31,39 @@ const clock = tool({
 });
 const model = () => scriptedModel([calls(['get_weather', { city: 'Austin' }]), 'Warm.']);
 
+const stock = tool({
+  name: 'stock',
+  description: 'Counts.',
+  inputSchema: z.object({ item: z.string() }),
+  execute: async ({ item }) =>
+    item === ''
+      ? { status: 'error', error: 'no item' }
+      : { status: 'success', data: { item, left: 3 }, message: 'counted' },
+});
+const order = tool({
+  name: 'order',
+  description: 'Orders.',
+  execute: (): ToolResult => ({ status: 'partial', data: [] }),
+});
+const exact = tool({
+  name: 'exact',
+  description: 'Says what it is.',
+  execute: (_args, { callId }) =>
+    callId === ''
+      ? { status: 'error' as const, data: callId }
+      : { status: 'partial' as const, data: [callId], page: 2 },
+});
+const shipment = tool({
+  name: 'shipment',
+  description: 'Has a status of its own.',
+  execute: () => ({ status: 'shipped' as const, data: 4 }),
+});
+const parcel = tool({
+  name: 'parcel',
+  description: 'Follows a parcel.',
+  execute: () => ({ status: 'shipped', days: 2 }),
+});
+
 describe('an agent whose tools are known', () => {
   test('types the calls in its events by their names', async () => {
     const agent = createAgent({ model: model(), tools: [weather, clock], silent: true });
@@ -65,6 +98,51 @@ describe('an agent whose tools are known', () => {
       | Json
       | undefined
     >();
+  });
+
+  test('types results that a tool gives in the format of results, as those that it gives bare', async () => {
+    const agent = createAgent({
+      model: scriptedModel([
+        calls(['stock', { item: 'pen' }], ['order'], ['parcel'], ['exact'], ['shipment']),
+        'Done.',
+      ]),
+      tools: [stock, order, parcel, exact, shipment],
+      parallelToolCalls: false,
+      silent: true,
+    });
+    const seen: unknown[] = [];
+    for await (const event of agent.run('Go')) {
+      if (event.type !== 'tool.finished' || !event.ok) continue;
+      if (event.tool === 'stock') {
+        expectTypeOf(event.result.data).toEqualTypeOf<{ readonly item: string; readonly left: number } | undefined>();
+        expectTypeOf(event.result.status).toEqualTypeOf<'success' | 'partial'>();
+        expectTypeOf(event.result.suggestion).toEqualTypeOf<string | undefined>();
+        seen.push([event.result.data?.left, event.result.message]);
+        // @ts-expect-error -- it gives no such member
+        seen.push(event.result.data?.right);
+      }
+      if (event.tool === 'order') expectTypeOf(event.result).toEqualTypeOf<ToolResult>();
+      if (event.tool === 'exact') {
+        expectTypeOf(event.result.data).toEqualTypeOf<readonly string[] | undefined>();
+        expectTypeOf(event.result.status).toEqualTypeOf<'partial'>();
+        seen.push([event.result.data?.length, event.result.page]);
+      }
+      if (event.tool === 'shipment') {
+        expectTypeOf(event.result).toEqualTypeOf<ToolResult>();
+        seen.push(event.result.data);
+      }
+      if (event.tool === 'parcel') {
+        expectTypeOf(event.result.data).toEqualTypeOf<Json | undefined>();
+        seen.push(event.result.data);
+      }
+    }
+    expect(seen).toEqual([
+      [3, 'counted'],
+      undefined,
+      { status: 'shipped', days: 2 },
+      [1, 2],
+      { status: 'shipped', data: 4 },
+    ]);
   });
 
   test('is an agent as any other, and its events are events', () => {

@@ -65,7 +65,7 @@ test('useChat shows a yes, a no and no answer to a question as what they are', a
   await transport.stop('ask');
   const messages = await transport.messages('ask');
   expect(messages.at(-1)?.parts.at(-1)).toMatchObject({ state: 'output-denied', approval: { approved: false } });
-  await expect(transport.answer('ask', [{ id, approved: true }])).rejects.toThrow('answered otherwise');
+  await expect(transport.answer('ask', [{ id, approved: true }])).rejects.toThrow('was not answered');
 });
 
 test('a store shows a question no longer once it is answered, while the model goes on', async () => {

@@ -25,18 +25,21 @@ type WithGaps<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] 
   [K in keyof T as undefined extends T[K] ? K : never]?: T[K];
 };
 
-/** A result as the tool gave it: what it returns bare, or as `data`, is the result's data. */
+/** A result as the tool gave it, bare or as `data`. A `status` known only as a text counts as a result's. */
 type ResultOf<TOutput> = unknown extends TOutput
   ? ToolResult
-  : TOutput extends { readonly status: string } | { readonly error: string }
-    ? ToolResult
-    : {
-        readonly status: 'success';
-        readonly data?: JsonOf<TOutput>;
-        readonly message?: string;
-        readonly instruction?: string;
-        readonly suggestion?: string;
-      };
+  : TOutput extends { status: 'error' } | { error: string; data?: undefined }
+    ? never
+    : TOutput extends { status: infer TStatus; data: infer TData }
+      ? Given<TOutput, TData, Extract<'success' | 'partial', TStatus>>
+      : TOutput extends { status: string }
+        ? ToolResult
+        : Given<unknown, TOutput, 'success'>;
+
+type Given<TOutput, TData, TStatus> = [TStatus] extends [never]
+  ? ToolResult
+  : { readonly status: TStatus; readonly data?: JsonOf<TData> } & Omit<JsonOf<TOutput>, 'status' | 'data'> &
+      Pick<ToolResult, 'message' | 'instruction' | 'suggestion'>;
 
 /** The members of events about calls of these tools. */
 type Calls<TTools extends readonly Tool[]> = {

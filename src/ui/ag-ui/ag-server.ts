@@ -146,10 +146,9 @@ async function answered(agent: ServedAgent, { chat, last, input, options }: Aske
   const replies = input.resume.map(replyOf);
   const unread = input.resume.flatMap(({ payload }) => unreadIn(payload) ?? [])[0];
   if (unread !== undefined) return failed(input, 'bad-request', unread);
-  const refused = refusedReplies(standing, replies, { all: true });
+  const refused =
+    refusedReplies(standing, replies, { all: true }) ?? (await writeReplies(agent, options.journal, standing, replies));
   if (refused !== null) return failed(input, refused.code, refused.message);
-  if ((await writeReplies(agent, last.runId, standing, replies)) > 0)
-    return failed(input, 'approval-closed', 'The call was answered meanwhile.');
   const resumed = chat.resume();
   const message = input.messages.at(-1);
   const said = typeof message?.id === 'string' ? saidIn(message) : null;

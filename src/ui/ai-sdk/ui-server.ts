@@ -132,10 +132,8 @@ async function answer(
   const last = await chat.last();
   const standing = last === null ? null : await standingOf(options.journal, last.runId);
   if (last === null || standing === null) return refusal(409, 'approval-unknown', 'No call of this id waits.');
-  const refused = refusedReplies(standing, replies);
+  const refused = refusedReplies(standing, replies) ?? (await writeReplies(agent, options.journal, standing, replies));
   if (refused !== null) return refusal(409, refused.code, refused.message);
-  if ((await writeReplies(agent, last.runId, standing, replies)) > 0)
-    return refusal(409, 'approval-closed', 'The call was answered meanwhile.');
   const resumed = chat.resume();
   if (!isStreamed) return Response.json({ runId: last.runId });
   const line = at !== null && at.runId === last.runId ? at.position : shownUntil(standing, replies);

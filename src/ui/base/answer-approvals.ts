@@ -13,7 +13,7 @@ import type {
   RunOptions,
   SteerOptions,
 } from '../../agent/options/run-options.ts';
-import type { JsonObject } from '../../json/json.ts';
+import { type JsonObject, defined } from '../../json/json.ts';
 import type { Followed } from '../../journal/run/follow-run.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { DrivenRun } from '../../journal/run/driven-runs.ts';
@@ -83,8 +83,10 @@ export function refusedReplies(
   { all = false }: { readonly all?: boolean } = {},
 ): RefusedReplies | null {
   for (const { id, approved } of replies) {
-    if (open.some((one) => one.id === id) || answered.get(id) === approved) continue;
-    if (answered.has(id)) return { code: 'approval-closed', message: 'The call was answered otherwise before.' };
+    const end = answered.get(id);
+    if (open.some((one) => one.id === id) || (end !== undefined && (end === true) === approved)) continue;
+    const why = end === true ? 'it was approved before.' : end;
+    if (why !== undefined) return { code: 'approval-closed', message: `The call waits no more: ${why}` };
     if (open.some((one) => askedCall(one.id) === askedCall(id)))
       return { code: 'approval-changed', message: 'The call waits with other arguments than those that were shown.' };
     return { code: 'approval-unknown', message: 'No call of this id waits.' };
@@ -94,22 +96,25 @@ export function refusedReplies(
   return { code: 'approvals-missing', message: `Answers are missing: ${left.map(({ id }) => id).join(', ')}.` };
 }
 
-/** Writes answers down that fit. Those that were given before are left out. Gives how many could not be written. */
+/** Writes answers that fit, one after the other: null, or why one could not be. Those given before are left out. */
 export async function writeReplies(
   agent: Pick<ServedAgent, 'approve' | 'reject'>,
-  runId: string,
-  { approvals: open }: GroupStanding,
+  journal: Followed,
+  { head, approvals: open }: GroupStanding,
   replies: readonly ApprovalReply[],
-): Promise<number> {
-  let failed = 0;
+): Promise<RefusedReplies | null> {
+  const runId = head?.runId ?? '';
+  let refused: RefusedReplies | null = null;
   for (const { id, approved, reason, args, always } of replies) {
     const call = open.find((one) => one.id === id);
     if (call === undefined) continue;
-    const said = reason === undefined || reason === '' ? {} : { reason };
-    const how = { ...(args === undefined ? {} : { args }), ...(always === undefined ? {} : { always }), ...said };
-    // In the order of the request.
+    const how = defined({ args, always, reason: reason === '' ? undefined : reason });
     const taken = await (approved ? agent.approve(runId, call.callId, how) : agent.reject(runId, call.callId, reason));
-    if (!taken) failed += 1;
+    if (taken) continue;
+    // The deadline of a run that nobody drives is in its records once it is resumed.
+    const isOpen = (await standingOf(journal, runId))?.answered.has(id) === false;
+    const why = isOpen && call.limitMs !== undefined ? 'nobody answered in time' : 'it was answered meanwhile';
+    refused = { code: 'approval-closed', message: `The call waits no more: ${why}.` };
   }
-  return failed;
+  return refused;
 }

@@ -9,7 +9,7 @@ import type { RunRecord } from '../../journal/format/record.ts';
 import { RecordingPlayer } from '../../journal/replay/recording-player.ts';
 import type { NumberedLine } from '../../journal/run/follow-run.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
-import { type OpenApproval, OpenApprovals } from './open-approvals.ts';
+import { type OpenApproval, OpenApprovals, QUESTION_ENDS } from './open-approvals.ts';
 
 /** The events that follow from one record. */
 export interface EventGroup {
@@ -39,8 +39,8 @@ export interface GroupStanding {
   readonly problem: string | null;
   /** The calls that wait for a person. */
   readonly approvals: readonly OpenApproval[];
-  /** The ids of those that are open no more, with whether they were let run. */
-  readonly answered: ReadonlyMap<string, boolean>;
+  /** The ids of those that are open no more: true, or why they were not let run. */
+  readonly answered: ReadonlyMap<string, true | string>;
   /** For each question, the last line after which the run waited with it: what follows is new to anyone who was shown that. */
   readonly waitedAt: ReadonlyMap<string, number>;
 }
@@ -51,9 +51,9 @@ export class GroupPlayer {
   /** How long the questions may wait: timers of these milliseconds are deadlines, and nothing that is under way. */
   readonly #limits = new Set<number>();
   readonly #approvals = new OpenApprovals();
-  readonly #answered = new Map<string, boolean>();
+  readonly #answered = new Map<string, true | string>();
   readonly #waitedAt = new Map<string, number>();
-  #events: RunEvent[] = [];
+  readonly #events: RunEvent[] = [];
   #head: RunRecord | null = null;
   #isOver = false;
   #position = 0;
@@ -75,14 +75,13 @@ export class GroupPlayer {
     this.#player.feed(line);
     const asked = this.#approvals.list;
     if (asked.length > 0 && this.isWaiting) for (const { id } of asked) this.#waitedAt.set(id, number);
-    const events = this.#events;
-    this.#events = [];
+    const events = this.#events.splice(0);
     return events.length === 0 ? null : { position: number, at: this.#player.at, events };
   }
 
   #take(event: RunEvent): void {
     if (event.type === 'approval.requested' && event.limitMs !== undefined) this.#limits.add(event.limitMs);
-    for (const { id } of this.#approvals.take(event)) this.#answered.set(id, isYes(event));
+    for (const { id } of this.#approvals.take(event)) this.#answered.set(id, endOf(event));
   }
 
   /** The first record; null before it. */
@@ -113,10 +112,11 @@ export class GroupPlayer {
   }
 }
 
-/** Whether an event that ends the waiting of a call follows from a yes. */
-function isYes(event: RunEvent): boolean {
-  if (event.type === 'state.changed') return event.answer === 'yes';
-  return event.type === 'tool.started' || event.type === 'tool.finished';
+/** True where an event that ends the waiting of a call follows from a yes, else why it does not run. */
+function endOf(event: RunEvent): true | string {
+  if (event.type === 'tool.denied') return event.reason;
+  if (event.type === 'state.changed') return event.answer === 'yes' || QUESTION_ENDS[event.answer ?? 'none'];
+  return event.type === 'tool.started' || event.type === 'tool.finished' || 'the run ended.';
 }
 
 /** Turns the events of one run into messages of a protocol, as they come. */

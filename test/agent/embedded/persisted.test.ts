@@ -87,6 +87,33 @@ describe('a persisted actor of agent.logic', () => {
     expect([before.pay.calls.length, before.book.calls.length]).toEqual([1, 1]);
   });
 
+  test.each([true, false])(
+    'goes on where it was stopped before it was persisted, with its run begun: %s',
+    async (isBegun) => {
+      const before = paying({ journal: memoryJournal() });
+      const actor = isBegun
+        ? await waiting(before)
+        : createActor(before.agent.logic, { input: { task: 'Go' } }).start();
+      actor.stop();
+      const after = restored(before.agent, actor.getPersistedSnapshot());
+      await waitFor(after, ({ pending }) => pending.length > 0);
+      after.send({ type: 'approval.given' });
+      await over(after);
+      expect(after.getSnapshot()).toMatchObject({ status: 'done', output: { result: 'Done.' } });
+      expect([before.pay.calls.length, before.book.calls.length]).toEqual([1, 1]);
+    },
+  );
+
+  test('has ended if it had ended when it was persisted', async () => {
+    const before = paying({ journal: memoryJournal() });
+    const actor = await waiting(before);
+    actor.send({ type: 'approval.given' });
+    await over(actor);
+    actor.stop();
+    const after = restored(before.agent, actor.getPersistedSnapshot());
+    expect(after.getSnapshot()).toMatchObject({ status: 'done', output: { result: 'Done.' } });
+  });
+
   test('shows what waits by now, when it was persisted before anything did', async () => {
     const before = paying({ journal: memoryJournal() });
     const actor = createActor(before.agent.logic, { input: { task: 'Go' } }).start();
