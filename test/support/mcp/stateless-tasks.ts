@@ -48,7 +48,7 @@ const QUESTION = {
 /** Starts the server on a free port, until the test ends. */
 export async function startTasksServer(): Promise<TasksServer> {
   const reached: Reached[] = [];
-  const task = { args: {} as TaskArgs, polls: 0, seat: '', isCancelled: false };
+  const task = { args: {} as TaskArgs, polls: 0, seat: '', given: '', shownAt: 0, isCancelled: false };
   const stateOf = (): JsonObject => {
     const { args, polls, seat } = task;
     const common = { resultType: 'complete', taskId: 'task-1', statusMessage: `poll ${polls}`, pollIntervalMs: 100 };
@@ -100,14 +100,13 @@ export async function startTasksServer(): Promise<TasksServer> {
       }
       case 'tasks/get':
         task.polls += 1;
+        if (task.polls >= task.shownAt) task.seat = task.given;
         return task.polls === task.args.dropAt ? null : { result: stateOf() };
       case 'tasks/update': {
         const { seat } = isJsonObject(params.inputResponses) ? params.inputResponses : {};
         const content = isJsonObject(seat) ? seat.content : undefined;
-        // It takes a moment until it shows.
-        setTimeout(() => {
-          task.seat = JSON.stringify(content ?? seat);
-        }, 250);
+        // The next poll does not show it yet.
+        [task.given, task.shownAt] = [JSON.stringify(content ?? seat), task.polls + 2];
         return { result: { resultType: 'complete' } };
       }
       case 'tasks/cancel':
