@@ -87,6 +87,29 @@ test.skipIf(!hasTerminal)('a line without Enter holds the screen, and stands at 
   expect(server.requests).toHaveLength(3);
 });
 
+test.skipIf(!hasTerminal)(
+  'a command that is typed while the model works is no message, and stands at the prompt after it',
+  async () => {
+    await using folder = await temporaryFolder();
+    const held = Promise.withResolvers<string>();
+    await using server = await startModelServer([() => held.promise, 'Second.']);
+    const args = ['chat', 'Go.', '--base-url', server.baseURL, ...NO_SERVERS];
+    const cli = startInTerminal(args, { cwd: folder.path });
+    await server.received(1);
+    await typed(cli, `/exit${ENTER}`, '› /exit');
+    const [told, prompted] = [
+      cli.until('not sent to the model. It is at the prompt again'),
+      cli.until('Ctrl-D quits.\r\n› /exit'),
+    ];
+    held.resolve('First.');
+    await Promise.all([told, prompted]);
+    cli.child.stdin.write(ENTER);
+    expect((await cli.ended).code).toBe(0);
+    expect(server.requests).toHaveLength(1);
+    expect(cli.printed()).not.toContain('Message for the next step');
+  },
+);
+
 test.skipIf(!hasTerminal)('a line while a call waits for approval answers that, and is no message', async () => {
   await using folder = await temporaryFolder();
   await using server = await startModelServer([{ toolCalls: [WRITE] }, 'Not written.']);

@@ -2,7 +2,7 @@ import { EXIT_CODE } from '../command/command.ts';
 import type { Interrupts } from '../command/interrupts.ts';
 import type { CliAgent } from '../agent/make-agent.ts';
 import { reportEnd } from '../agent/run-once.ts';
-import { type ChatRun, PROMPT, runInChat } from './typed-messages.ts';
+import { type ChatRun, PROMPT, isCommand, runInChat } from './typed-messages.ts';
 import type { Talk } from './chat-session.ts';
 import type { Message } from '../../actors/model.ts';
 import { escaped } from '../../output/console/escaped.ts';
@@ -84,10 +84,10 @@ const COMMANDS: readonly SlashCommand[] = [
   { names: ['/exit', '/quit'], help: 'Quit. So does Ctrl-D.', action: () => 'leave' },
 ];
 
-/** The action that a typed line names, or null if it is a question. A path is not a command. */
+/** The action that a typed line names, or null if it is a question. */
 function slashCommand(text: string): Action | null {
+  if (!isCommand(text)) return null;
   const word = text.trim();
-  if (!/^\/[a-z]*$/i.test(word)) return null;
   const found = COMMANDS.find(({ names }) => names.includes(word.toLowerCase()));
   const names = COMMANDS.flatMap((command) => command.names);
   return found?.action ?? (() => say([`There is no command '${word}'.${didYouMean(word, names)} /help lists them.`]));

@@ -14,6 +14,11 @@ export interface ChatRun extends FinishedRun {
   readonly unsent: string;
 }
 
+/** Whether a line is meant for the chat and not for the model. A path is not a command. */
+export function isCommand(line: string): boolean {
+  return /^\/[a-z]*$/i.test(line.trim());
+}
+
 /** Whether a person can type, and sees it. */
 export function inTerminal(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true;
@@ -25,11 +30,8 @@ export async function runInChat(cli: CliAgent, start: (signal: AbortSignal) => R
   const sending: Promise<unknown>[] = [];
   let stop = (): string => '';
   const steer = async (run: Run, text: string): Promise<void> => {
-    const isDelivered = await run.steer(text).then(
-      ({ delivered }) => delivered,
-      () => false,
-    );
-    if (!isDelivered) unsent.push(text);
+    const sent = isCommand(text) ? null : run.steer(text).catch(() => null);
+    if ((await sent)?.delivered !== true) unsent.push(text);
   };
   try {
     const finished = await runOnce(cli, (signal) => {
@@ -39,7 +41,10 @@ export async function runInChat(cli: CliAgent, start: (signal: AbortSignal) => R
     });
     await Promise.all(sending);
     const typed = stop();
-    if (unsent.length > 0) console.error('Your message did not reach the model any more. It is at the prompt again.');
+    const why = unsent.every(isCommand)
+      ? 'A command is not sent to the model'
+      : 'Your message did not reach the model any more';
+    if (unsent.length > 0) console.error(`${why}. It is at the prompt again.`);
     return { ...finished, unsent: [...unsent, typed].join(' ').trim() };
   } finally {
     stop();
