@@ -58,6 +58,7 @@ test('chat without the file server reads the folder, and says what would write i
     stdout: expect.stringContaining('The largest file is large.log with 1.95 KB.'),
   });
   expect(ended.stderr).toContain('They are read, never changed; npm install @modelcontextprotocol/server-filesystem');
+  expect(`${ended.stdout}${ended.stderr}`).toContain('I list this folder.');
 });
 
 test('what is in the folder is listed, read and found, below it too', async () => {

@@ -70,7 +70,8 @@ function list(tool: PromptTool, folders: readonly string[]): PracticeDecision {
   // Sorted by size the largest file comes first, even where a long listing is cut.
   const sorted = isJsonObject(properties) && 'sortBy' in properties ? { sortBy: 'size' } : {};
   const calls = folders.map((path) => ({ tool: tool.name, args: { path, ...sorted } }));
-  return { kind: 'calls', thought: `I list ${listed(folders)}.`, calls };
+  const named = listed(folders.map((path) => (path === '.' ? 'this folder' : path)));
+  return { kind: 'calls', thought: `I list ${named}.`, calls };
 }
 
 function continueWith(scene: Scene, done: readonly Finished[]): PracticeDecision {
