@@ -1,8 +1,6 @@
 import {
   type Attributes,
   type Context,
-  type Counter,
-  type Histogram,
   type MeterProvider,
   type Span,
   SpanStatusCode,
@@ -23,12 +21,18 @@ import type {
 import { type JsonObject, isJsonObject } from '../json/json.ts';
 import { optionsOf } from '../json/known-options.ts';
 import { isErrorResult } from '../tools/result.ts';
+import { Figures } from './figures.ts';
 import { USAGE, whatWasSaid, spanOf, measured, modelName, replyContent } from './attributes.ts';
 
 /** What {@link openTelemetry} reports, and to which SDK. */
 export interface OpenTelemetryOptions {
   /** Adds what was said: prompts, replies, arguments and results, with marks in the place of secrets. Default false. */
   readonly content?: boolean;
+  /**
+   * `'v1.36'`: metrics have the names of that version of the conventions, `gen_ai.client.operation.duration` and
+   * `gen_ai.client.token.usage`, for dashboards that were made for these. Default: today's names.
+   */
+  readonly semconv?: 'v1.36';
   /** Default: the one that is registered globally. */
   readonly tracerProvider?: TracerProvider;
   /** Default: the one that is registered globally. */
@@ -37,6 +41,7 @@ export interface OpenTelemetryOptions {
 
 const checkOptions = optionsOf<OpenTelemetryOptions>('openTelemetry', 'docs/production.md', {
   content: true,
+  semconv: true,
   tracerProvider: true,
   meterProvider: true,
 });
@@ -51,56 +56,36 @@ const checkOptions = optionsOf<OpenTelemetryOptions>('openTelemetry', 'docs/prod
  */
 export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
   checkOptions(options);
-  const { content = false, tracerProvider = trace, meterProvider = metrics } = options;
+  const { content: withContent = false, semconv, tracerProvider = trace, meterProvider = metrics } = options;
+  if (semconv !== undefined && semconv !== 'v1.36')
+    throw new TypeError("openTelemetry: option 'semconv' must be 'v1.36'.");
   // Made with the first run: a program may set up its SDK after its agents.
   let instruments: Instruments | undefined;
   return {
-    follow: (run) =>
-      new TracedRun(run, (instruments ??= new Instruments(tracerProvider.getTracer(NAME), meterProvider, content))),
+    follow: (run) => {
+      instruments ??= {
+        tracer: tracerProvider.getTracer(NAME),
+        figures: new Figures(meterProvider.getMeter(NAME), semconv !== undefined),
+        withContent,
+      };
+      return new TracedRun(run, instruments);
+    },
   };
 }
 
 const NAME = 'signalbox';
 
 /** What all runs share. */
-class Instruments {
+interface Instruments {
   readonly tracer: Tracer;
+  readonly figures: Figures;
   readonly withContent: boolean;
-  /** By what took so long. */
-  readonly #durations = new Map<string, Histogram>();
-  /** By the span's attribute. */
-  readonly #tokens = new Map<string, Counter>();
-
-  constructor(tracer: Tracer, meters: Pick<MeterProvider, 'getMeter'>, withContent: boolean) {
-    const meter = meters.getMeter(NAME);
-    this.tracer = tracer;
-    this.withContent = withContent;
-    for (const what of ['client.inference', 'execute_tool', 'invoke_agent'])
-      this.#durations.set(what, meter.createHistogram(`gen_ai.${what}.duration`, SECONDS));
-    for (const [, name] of USAGE)
-      this.#tokens.set(name, meter.createCounter(name.replace('usage', 'client.inference.usage'), { unit: '{token}' }));
-  }
-
-  took(since: number, attributes: Attributes): void {
-    const operation = String(attributes['gen_ai.operation.name']);
-    const duration = this.#durations.get(operation === 'chat' ? 'client.inference' : operation);
-    duration?.record((Date.now() - since) / 1000, attributes);
-  }
-
-  spent(tokens: number, attribute: string, about: Attributes): void {
-    this.#tokens.get(attribute)?.add(tokens, about);
-  }
 }
 
-const SECONDS = {
-  unit: 's',
-  advice: {
-    explicitBucketBoundaries: [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92],
-  },
-};
-
-/** A span that others lie in. */
+/** The span of an agent, which others lie in. */
 interface Outer {
+  readonly agent: string;
+  readonly startedAt: number;
   readonly span: Span;
   readonly within: Context;
   readonly outer: Outer | null;
@@ -108,6 +93,9 @@ interface Outer {
   endedAt: number;
   /** Whether it has what its model was asked first. */
   isAsked: boolean;
+  /** How many requests and calls of tools it has made itself. */
+  requests: number;
+  calls: number;
 }
 
 /** A run's span begins with its first work, and has the time at which the run was called. */
@@ -135,6 +123,8 @@ class TracedRun implements RunTelemetry {
       outer.isAsked = true;
       outer.span.setAttributes(said);
     }
+    if (work.kind === 'model') outer.requests += 1;
+    if (work.kind === 'tool') outer.calls += 1;
     const span = tracer.startSpan(
       name,
       { kind, attributes: { ...attributes, ...this.#conversation(), ...said } },
@@ -153,7 +143,7 @@ class TracedRun implements RunTelemetry {
           outer.span.setAttributes(reply);
         }
         const failed = outcome.ok ? {} : { 'error.type': outcome.error.code };
-        if (work.kind !== 'approval') this.#instruments.took(began, { ...measured(attributes), ...failed });
+        if (work.kind !== 'approval') this.#instruments.figures.took(began, { ...measured(attributes), ...failed });
         span.end();
         for (let at: Outer | null = outer; at !== null; at = at.outer) at.endedAt = Date.now();
       },
@@ -161,19 +151,18 @@ class TracedRun implements RunTelemetry {
   }
 
   end({ status, reason, error }: Parameters<RunTelemetry['end']>[0]): void {
-    const { span } = this.#rootSpan();
+    const root = this.#rootSpan();
+    const { figures } = this.#instruments;
     // The outermost were begun first.
-    for (const child of [...this.#children.values()].toReversed()) child.span.end(child.endedAt);
-    span.setAttributes({ 'signalbox.run.status': status, 'signalbox.run.reason': reason });
+    for (const child of [...this.#children.values()].toReversed()) {
+      figures.invoked(child, child.endedAt);
+      child.span.end(child.endedAt);
+    }
+    root.span.setAttributes({ 'signalbox.run.status': status, 'signalbox.run.reason': reason });
     const hasFailed = status === 'failed';
-    if (hasFailed) fail(span, reason, error?.message);
-    span.end();
-    const failed = hasFailed ? { 'error.type': reason } : {};
-    this.#instruments.took(this.#run.startedAt, {
-      'gen_ai.operation.name': 'invoke_agent',
-      'gen_ai.agent.name': this.#run.agent,
-      ...failed,
-    });
+    if (hasFailed) fail(root.span, reason, error?.message);
+    figures.invoked(root, Date.now(), hasFailed ? { 'error.type': reason } : {});
+    root.span.end();
   }
 
   #outerOf({ agents }: FollowedWork): Outer {
@@ -203,7 +192,9 @@ class TracedRun implements RunTelemetry {
     const attributes = { ...named, ...this.#conversation(), ...own.attributes };
     const parent = outer?.within ?? this.#caller;
     const span = this.#instruments.tracer.startSpan(`invoke_agent ${agent}`, { ...own, attributes }, parent);
-    return { span, within: trace.setSpan(parent, span), outer, endedAt: own.startTime, isAsked: false };
+    const { startTime: startedAt } = own;
+    const none = { isAsked: false, requests: 0, calls: 0 };
+    return { agent, span, within: trace.setSpan(parent, span), outer, startedAt, endedAt: startedAt, ...none };
   }
 
   #conversation(): Attributes {
@@ -231,14 +222,16 @@ class TracedRun implements RunTelemetry {
     const about = measured(spanOf(work).attributes);
     if (typeof model === 'string') span.setAttribute('gen_ai.response.model', modelName(model));
     if (typeof finishReason === 'string') span.setAttribute('gen_ai.response.finish_reasons', [finishReason]);
-    if (isJsonObject(stats) && typeof stats.timeToFirstTokenMs === 'number')
+    if (isJsonObject(stats) && typeof stats.timeToFirstTokenMs === 'number') {
       span.setAttribute('gen_ai.response.time_to_first_chunk', stats.timeToFirstTokenMs / 1000);
+      if (work.request.stream) this.#instruments.figures.streamed(stats.timeToFirstTokenMs, about);
+    }
     if (!isJsonObject(usage)) return;
     for (const [name, attribute] of USAGE) {
       const tokens = usage[name];
       if (typeof tokens !== 'number') continue;
       span.setAttribute(attribute, tokens);
-      this.#instruments.spent(tokens, attribute, about);
+      this.#instruments.figures.spent(tokens, attribute, about);
     }
   }
 }

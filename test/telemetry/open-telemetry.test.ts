@@ -2,12 +2,14 @@ import { type HrTime, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { describe, expect, test } from 'vitest';
 import { ModelError } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { fork, replay } from '../../src/journal/index.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { simulate } from '../../src/testing/simulate.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { openTelemetry } from '../../src/telemetry/index.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { agentWith, modern } from '../support/mcp/modern.ts';
 import { calls } from '../support/replies.ts';
@@ -334,19 +336,21 @@ test('what was said is kept only where that is wanted, and no secret ever', asyn
   ]);
 });
 
-test('durations and tokens are measured by model and tool', async () => {
-  const app = program();
+/** A run of two requests and a call, and what its program has measured. */
+async function measuredRun(options: Parameters<typeof program>[0] = {}, agent: Partial<AgentOptions> = {}) {
+  const app = program(options);
+  const stats = { timeToFirstTokenMs: 40 };
   const model = scriptedModel([
-    { ...calls(['look']), usage },
-    { content: 'Done.', usage },
+    { ...calls(['look']), usage, stats },
+    { content: 'Done.', usage, stats },
   ]);
-  await createAgent({
-    name: 'a',
-    model,
-    tools: [fakeTool('look', ['seen'])],
-    silent: true,
-    telemetry: app.telemetry,
-  }).run('Go');
+  const tools = [fakeTool('look', ['seen'])];
+  await createAgent({ name: 'a', model, tools, silent: true, telemetry: app.telemetry, ...agent }).run('Go');
+  return app;
+}
+
+test('durations and tokens are measured by model and tool', async () => {
+  const app = await measuredRun();
   const took = async (operation: string) =>
     (await app.measured(`gen_ai.${operation}.duration`)).map(({ attributes, value, unit }) => [
       attributes,
@@ -372,6 +376,95 @@ test('durations and tokens are measured by model and tool', async () => {
   expect(await spent('cache_read.input')).toEqual([{ attributes: about, value: 64, unit }]);
   expect(await spent('reasoning.output')).toEqual([{ attributes: about, value: 6, unit }]);
   expect([await took('client.operation'), await app.measured('gen_ai.client.token.usage')]).toEqual([[], []]);
+});
+
+/** How many values of a metric there are of each agent, and their sum. */
+async function byAgent(app: ReturnType<typeof program>, metric: string) {
+  return (await app.measured(metric)).map(({ attributes, value }) => {
+    const { count, sum } = value as { readonly count: number; readonly sum: number };
+    return [attributes['gen_ai.agent.name'], count, metric.endsWith('duration') ? sum >= 0 : sum];
+  });
+}
+
+test('each agent has measured how long it took, and how many requests and calls it made itself', async () => {
+  const child = createAgent({
+    name: 'clerk',
+    model: scriptedModel([calls(['look'], ['look']), calls(['look']), 'Found.']),
+    tools: [fakeTool('look', ['seen'], { effects: 'none' })],
+    silent: true,
+  });
+  const app = await measuredRun(
+    {},
+    { model: scriptedModel([calls(['clerk', { task: 'Look' }]), 'Done.']), children: [child] },
+  );
+  expect(await byAgent(app, 'gen_ai.invoke_agent.duration')).toEqual([
+    ['clerk', 1, true],
+    ['a', 1, true],
+  ]);
+  expect(await byAgent(app, 'gen_ai.invoke_agent.inference_calls')).toEqual([
+    ['clerk', 1, 3],
+    ['a', 1, 2],
+  ]);
+  expect(await byAgent(app, 'gen_ai.invoke_agent.tool_calls')).toEqual([
+    ['clerk', 1, 3],
+    ['a', 1, 0],
+  ]);
+});
+
+test('a run that failed is told apart in what runs took, in seconds', async () => {
+  const slow = {
+    id: 'slow',
+    complete: () => new Promise<never>((_, reject) => setTimeout(reject, 60, new ModelError('auth', 'no key'))),
+  };
+  const app = await measuredRun({}, { model: slow });
+  for (const [metric, error] of [
+    ['gen_ai.invoke_agent.duration', 'llm-error'],
+    ['gen_ai.client.inference.duration', 'auth'],
+  ] as const) {
+    const [took] = await app.measured(metric);
+    expect(took?.attributes).toMatchObject({ 'error.type': error });
+    const seconds: unknown = Reflect.get(Object(took?.value), 'sum');
+    expect(seconds).toBeGreaterThan(0.05);
+    expect(seconds).toBeLessThan(30);
+  }
+});
+
+test('the time to the first part of a reply is measured where it is streamed', async () => {
+  const first = 'gen_ai.client.inference.time_to_first_chunk';
+  expect(await (await measuredRun()).measured(first)).toEqual([]);
+  const streamed = await (await measuredRun({}, { streaming: true })).measured(first);
+  expect(streamed).toMatchObject([
+    { attributes: { 'gen_ai.request.model': 'scripted' }, value: { count: 2 }, unit: 's' },
+  ]);
+  expect(Reflect.get(Object(streamed[0]?.value), 'sum')).toBeCloseTo(0.08);
+});
+
+test('metrics have the names of an older version of the conventions where that is asked for', async () => {
+  const app = await measuredRun({ semconv: 'v1.36' }, { streaming: true });
+  const took = await app.measured('gen_ai.client.operation.duration');
+  expect(
+    took.map(({ attributes, value }) => [attributes['gen_ai.operation.name'], (value as { count: number }).count]),
+  ).toEqual([
+    ['chat', 2],
+    ['execute_tool', 1],
+    ['invoke_agent', 1],
+  ]);
+  const spent = await app.measured('gen_ai.client.token.usage');
+  expect(
+    spent.map(({ attributes, value }) => [attributes['gen_ai.token.type'], (value as { sum: number }).sum]),
+  ).toEqual([
+    ['input', 80],
+    ['output', 14],
+  ]);
+  for (const name of [
+    'client.inference.duration',
+    'client.inference.time_to_first_chunk',
+    'client.inference.usage.input_tokens',
+    'execute_tool.duration',
+    'invoke_agent.tool_calls',
+  ])
+    expect(await app.measured(`gen_ai.${name}`)).toEqual([]);
+  expect(() => Reflect.apply(openTelemetry, undefined, [{ semconv: 'v1.35' }])).toThrow(/'semconv'.*'v1\.36'/);
 });
 
 test.each([

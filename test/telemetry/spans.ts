@@ -13,7 +13,7 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import { afterAll, beforeAll } from 'vitest';
-import { openTelemetry } from '../../src/telemetry/index.ts';
+import { type OpenTelemetryOptions, openTelemetry } from '../../src/telemetry/index.ts';
 
 /**
  * Sets up the context of the process for the tests of a file, as a program does once, and puts it back. Each file calls it: a worker loads this
@@ -25,7 +25,7 @@ export function traceContexts(): void {
 }
 
 /** A program with OpenTelemetry's SDK that keeps what it is told. */
-export function program(options: { readonly content?: boolean } = {}) {
+export function program(options: Pick<OpenTelemetryOptions, 'content' | 'semconv'> = {}) {
   const spans = new InMemorySpanExporter();
   const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] });
   const points = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
