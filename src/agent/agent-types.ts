@@ -30,7 +30,7 @@ import type { Repairer } from '../recovery/steps.ts';
 import type { Policy } from '../tools/spec.ts';
 import type { agentActors } from './below/agent-actors.ts';
 import type { ChildAgent } from './options/option-types.ts';
-import type { AgentOptions } from './options/agent-options.ts';
+import type { ResolvedOptions } from './options/agent-settings.ts';
 import type { RunInput } from './options/input-parts.ts';
 import type { OutputOf, OutputSchema } from './options/output-options.ts';
 import type { ToolRegistry } from './tools/registry.ts';
@@ -191,7 +191,7 @@ export interface Agent<TContext = unknown, TRun = Run>
   /** The state of the live run, or of the last; PLANNING before the first. */
   readonly state: AgentState;
   /** The resolved options, frozen. */
-  readonly options: AgentOptions;
+  readonly options: ResolvedOptions;
   /** Waits until the MCP servers are ready or have failed. A first run does the same. */
   ready(): Promise<void>;
   /** Resolves true when the server's tools are registered, false when the attempt failed. */

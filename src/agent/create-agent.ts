@@ -36,7 +36,7 @@ import { CHILD } from './options/option-types.ts';
 import { ENGINE, type EngineRun } from './run/engine-port.ts';
 import { boundWhenTaken } from './options/bound-methods.ts';
 import { ownPort } from './core/own-port.ts';
-import { repairedHistory, resolvedOptions, toolCallingOf } from './options/agent-settings.ts';
+import { type ResolvedOptions, repairedHistory, resolvedOptions, toolCallingOf } from './options/agent-settings.ts';
 import {
   checkApproval,
   checkListTools,
@@ -197,7 +197,7 @@ class OwnAgent implements Agent<unknown, AnyRun> {
     return this.#runs.own.state;
   }
 
-  get options(): AgentOptions {
+  get options(): ResolvedOptions {
     return resolvedOptions(this.#core.options);
   }
 

@@ -1,5 +1,5 @@
 import { type AnyActorLogic, createActor, setup } from 'xstate';
-import { describe, expectTypeOf, test } from 'vitest';
+import { describe, expect, expectTypeOf, test } from 'vitest';
 import {
   AGENT_STATES,
   type Agent,
@@ -112,6 +112,34 @@ describe('the types of an agent', () => {
     expectTypeOf<(typeof AGENT_STATES)[number]>().toEqualTypeOf<AgentState>();
     expectTypeOf<RunError['code']>().toEqualTypeOf<RunReason>();
     expectTypeOf<RunError['result']>().toEqualTypeOf<RunResult<unknown>>();
+  });
+
+  test('the options of an agent have their defaults, and nothing else is said to be there', () => {
+    const { options } = createAgent({ silent: true });
+    const { name, instructions, maxSteps, maxPlanIterations, maxSteers, streaming, plans, defaultPolicy, budget } =
+      options;
+    const { timeouts, retry, limits, temperature, model } = options;
+    const there = {
+      name,
+      instructions,
+      maxSteps,
+      maxPlanIterations,
+      maxSteers,
+      streaming,
+      plans,
+      defaultPolicy,
+      budget,
+    };
+    const { maxHistoryMessages, minContextSize, toolCalling, outputDir, parallelToolCalls, recordTokens } = options;
+    const more = { maxHistoryMessages, minContextSize, toolCalling, outputDir, parallelToolCalls, recordTokens };
+    const groups = { ...limits, toolMs: timeouts.toolMs, responseMs: timeouts.responseMs, backoff: retry.backoff };
+    for (const value of Object.values({ ...there, ...more, ...groups })) expect(value).toBeDefined();
+    expectTypeOf(maxSteps).toEqualTypeOf<number>();
+    expectTypeOf(timeouts.toolMs).toEqualTypeOf<number>();
+    expectTypeOf(timeouts.totalMs).toEqualTypeOf<number | undefined>();
+    expectTypeOf(temperature).toEqualTypeOf<number | undefined>();
+    expectTypeOf(options).toExtend<AgentOptions>();
+    expect([temperature, model, timeouts.totalMs]).toEqual([undefined, undefined, undefined]);
   });
 
   test('options that do not exist do not compile', () => {

@@ -70,8 +70,40 @@ export function repairedHistory(messages: readonly Message[]): readonly Message[
   return closeOpenCalls(kept, 'cancelled: this call has no result').map((message) => Object.freeze({ ...message }));
 }
 
+/** The members of an option that is a group. */
+type Group<Name extends 'timeouts' | 'retry' | 'limits'> = NonNullable<AgentOptions[Name]>;
+
+/** The names of options that have a default. */
+type Defaulted =
+  | keyof typeof OFF
+  | 'name'
+  | 'instructions'
+  | 'maxHistoryMessages'
+  | 'minContextSize'
+  | 'toolCalling'
+  | 'defaultPolicy'
+  | 'silent'
+  | 'outputDir'
+  | 'maxSteps'
+  | 'maxPlanIterations'
+  | 'maxConsecutiveRepeats'
+  | 'maxToolResultChars'
+  | 'plans'
+  | 'maxSteers'
+  | 'parallelToolCalls'
+  | 'streaming'
+  | 'budget';
+
+/** Options with their defaults. */
+export type ResolvedOptions = AgentOptions &
+  Required<Pick<AgentOptions, Defaulted>> & {
+    readonly timeouts: Required<Pick<Group<'timeouts'>, 'connectMs' | 'responseMs' | 'toolMs'>>;
+    readonly retry: Required<Pick<Group<'retry'>, 'maxAttempts' | 'backoff'>>;
+    readonly limits: Required<Group<'limits'>>;
+  };
+
 /** All options with their defaults, frozen. Times that have no limit, and what has no default, are left out. */
-export function resolvedOptions(options: AgentOptions): AgentOptions {
+export function resolvedOptions(options: AgentOptions): ResolvedOptions {
   const settings = settingsOf(options);
   const { connectMs, responseMs, toolMs, maxAttempts, backoff, maxArgumentBytes, maxResultBytes } = settings;
   return frozen({
@@ -105,7 +137,7 @@ export function resolvedOptions(options: AgentOptions): AgentOptions {
 }
 
 /** Freezes the options and their own small groups; objects that the user made (tools, models, outputs) are left alone. */
-function frozen(options: AgentOptions): AgentOptions {
+function frozen(options: ResolvedOptions): ResolvedOptions {
   for (const group of [options.timeouts, options.retry, options.limits, options.budget]) Object.freeze(group);
   return Object.freeze(options);
 }

@@ -113,7 +113,7 @@ function checkInput(place: Place, { head }: Recording, input: string): void {
 /** A replay continues the recorded conversation, which must be the agent's current one. A recording that begins one fits any. */
 function checkHistory(place: Place, { head }: Recording, agent: Pick<Agent, 'history' | 'options'>): void {
   if (head.history.length === 0) return;
-  const { maxHistoryMessages: kept = 0 } = agent.options;
+  const { maxHistoryMessages: kept } = agent.options;
   const all = agent.history;
   // A run on a recording adds all of its messages; one that is live forgets those beyond the limit when it ends.
   const now = toJson(all.length > kept ? all.slice(Math.max(0, all.length - head.history.length)) : all);
