@@ -42,6 +42,7 @@ export type {
   ListedTool,
 } from './agent/agent-types.ts';
 export type { AgentOptions } from './agent/options/agent-options.ts';
+export type { ResolvedOptions } from './agent/options/agent-settings.ts';
 export type { AgentLimits, ChildAgent, InstructionsInput, Permissions } from './agent/options/option-types.ts';
 export type { OutputOf } from './agent/options/output-options.ts';
 export type { RunEventOf } from './agent/run/typed-events.ts';
