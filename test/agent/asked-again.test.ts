@@ -83,6 +83,21 @@ test('what tools did stays, and so does what is not the last input, or is not sa
   expect(() => other.agent.run('One', { again: 1 as never })).toThrow("option 'again' must be true or false");
 });
 
+test('what a child agent did stays, and is not asked for again', async () => {
+  const below = scriptedModel(['Found.', 'Found twice.']);
+  const clerk = createAgent({ name: 'clerk', model: below, silent: true });
+  const model = scriptedModel([calls(['clerk', { task: 'Look' }]), DOWN, 'Seen.']);
+  const agent = createAgent({ model, children: [clerk], silent: true });
+  expect((await agent.run('Look')).status).toBe('failed');
+  expect((await agent.run('Look', { again: true })).result).toBe('Seen.');
+  const roles = model.requests
+    .at(-1)
+    ?.messages.slice(1)
+    .map(({ role }) => role);
+  expect(roles).toEqual(['user', 'assistant', 'tool', 'user']);
+  expect(below.requests).toHaveLength(1);
+});
+
 test('a conversation that another process goes on with says it once, too, with its image', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-again-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));

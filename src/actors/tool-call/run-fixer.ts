@@ -80,20 +80,20 @@ async function answer<TSetup>(
 }
 
 /**
- * What was chosen for an error. A recording has no functions, so it is asked again after a restart, and for an error that
- * holds a secret, which is a new object each time.
+ * What was chosen for an error, which is of one call and goes to one function. A recording has no functions, so that is
+ * asked again after a restart, and for an error that holds a secret, which is a new object each time.
  */
-const chosenFor = new WeakMap<ToolError, { readonly by: unknown; readonly steps: readonly RecoveryStep[] | null }>();
+const chosenFor = new WeakMap<ToolError, readonly RecoveryStep[] | null>();
 
 async function chosenSteps(
   choose: Extract<ResolvedSlot, (...args: never) => unknown>,
   error: ToolError,
 ): Promise<readonly RecoveryStep[] | null> {
   const known = chosenFor.get(error);
-  if (known?.by === choose) return known.steps;
+  if (known !== undefined) return known;
   const chosen = (await choose(error)) ?? null;
   const steps = chosen === null ? null : stepsOf(chosen);
-  chosenFor.set(error, { by: choose, steps });
+  chosenFor.set(error, steps);
   return steps;
 }
 
