@@ -26,7 +26,7 @@ const PROOFS: Readonly<Record<string, readonly string[]>> = {
   browser: ['test/browser/long-run', 'test/browser/many-runs', 'test/browser/axe'],
   ui: ['test/ui/cuts', 'test/store/cut-streams'],
 };
-const ONE_HOUR = '3600000';
+const THREE_HOURS = '10800000';
 
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => PROOFS[name] === undefined);
@@ -43,7 +43,7 @@ if (unknown.length > 0) {
     '--config',
     'vitest.config.ts',
   ];
-  const { status } = spawnSync(process.execPath, [...vitest, '--testTimeout', ONE_HOUR, ...files], {
+  const { status } = spawnSync(process.execPath, [...vitest, '--testTimeout', THREE_HOURS, ...files], {
     stdio: 'inherit',
     env: { ...process.env, SIGNALBOX_SOAK: '1' },
   });

@@ -23,7 +23,7 @@ interface Simulated {
   readonly failures: readonly object[];
 }
 
-test('the agents of the examples keep their laws under all faults', { timeout: 3_600_000 }, async () => {
+test('the agents of the examples keep their laws under all faults', { timeout: 10_800_000 }, async () => {
   const program = join(import.meta.dirname, 'children/simulate-examples.ts');
   const names = SOAKING ? [] : SOME;
   const args = ['-C', '@signalbox/source', program, String(cases(5, 2000)), ...names];

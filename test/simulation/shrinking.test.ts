@@ -81,7 +81,7 @@ test('of what fails in a long run a fifth is left, and it fails for the same rea
   expectSmall(failures);
 });
 
-test.runIf(SOAKING)('so it is with what changes to the source break', { timeout: 3_600_000 }, async () => {
+test.runIf(SOAKING)('so it is with what changes to the source break', { timeout: 10_800_000 }, async () => {
   const failures: ShrunkFailure[] = [];
   await inTemporaryFolder(async (folder) => {
     for (const [n, mutant] of SOURCE_MUTANTS.entries()) {
