@@ -51,6 +51,7 @@ export function settingsOf(options: AgentOptions): AgentSettings & { readonly to
     jitterSeed: 0,
     texts: 3,
     images: 'named',
+    longHistory: 'left-out',
     toolCalling: options.toolCalling ?? 'auto',
     ...(options.maxSteers === undefined ? {} : { maxSteers: options.maxSteers }),
     ...(options.plans === false ? { plans: false } : {}),

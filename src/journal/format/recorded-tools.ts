@@ -110,6 +110,7 @@ const OPTIONS: JsonObject = {
         maxSteers: { type: 'number', minimum: 0 },
         images: { enum: ['sent', 'named'] },
         files: { enum: ['sent'] },
+        longHistory: { enum: ['left-out'] },
         textCalls: { enum: ['never', 'whole-reply', 'narrated', 'lenient'] },
       },
     },

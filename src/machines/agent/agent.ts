@@ -88,6 +88,7 @@ const machine = agentParts.createMachine({
             input: ({ context }) => ({
               system: context.shown.prompts,
               messages: messagesAsked(context),
+              earlier: context.stats.historyLength,
               tools: offeredTools(context),
               responseSchema: responseSchema(context),
               toolCalling: context.toolCalling,

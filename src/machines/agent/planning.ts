@@ -48,7 +48,9 @@ type Replied = Extract<LlmCallOutput, { readonly kind: 'model.replied' }>;
 function replyRead(context: AgentContext, output: Replied): Update {
   const isWorded = output.toolCalling === context.toolCalling || context.runInfo?.models != null;
   const before = isWorded ? context.messages : toJsonMode(context.messages);
-  const messages = output.shortened ? shortenOlderResults(before) : before;
+  const { shortened, leftOut = 0 } = output;
+  const shorter = shortened ? shortenOlderResults(before) : before;
+  const messages = leftOut === 0 ? shorter : shorter.slice(leftOut);
   const { output: shown } = context.shown;
   const replied = readReply({
     reply: output.reply,
@@ -74,6 +76,7 @@ function replyRead(context: AgentContext, output: Replied): Update {
     override: context.override.model === '' ? context.override : { ...context.override, model: '' },
     stats: {
       ...context.stats,
+      historyLength: context.stats.historyLength - leftOut,
       callsMade: context.stats.callsMade + replied.calls.length,
       usage: spent === null ? context.stats.usage : usageTogether(context.stats.usage, spent),
       unusableInARow: isUsable(reply) ? 0 : context.stats.unusableInARow + 1,

@@ -53,6 +53,11 @@ export interface AgentSettings {
    * replays send what was sent then: all of a result as text.
    */
   readonly images?: 'sent' | 'named';
+  /**
+   * What becomes of the older exchanges of a conversation for which the model's context has no room, although older results
+   * are shortened. Absent in older recordings: they stay, and the run fails.
+   */
+  readonly longHistory?: 'left-out';
   /** The files of a user's message are sent to the model; absent: an input with files is refused. */
   readonly files?: 'sent';
 }
@@ -222,6 +227,7 @@ export const DEFAULT_SETTINGS: AgentSettings = {
   busyBackoff: BUSY_BACKOFF,
   texts: 3,
   images: 'named',
+  longHistory: 'left-out',
   parallelToolCalls: true,
   streaming: false,
   temperature: null,

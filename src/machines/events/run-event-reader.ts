@@ -211,13 +211,13 @@ class AgentReader {
   }
 
   #readModel(microstep: Microstep): void {
-    const { error, attempts, shortened, list, toolCalling }: LlmCallContext = microstep.snapshot.context;
+    const { error, attempts, shortened, leftOut, list, toolCalling }: LlmCallContext = microstep.snapshot.context;
     const isAskedAgain = microstep.snapshot.status === 'active';
     const failure = leafErrorOf(microstep.event);
     if (toolCalling === 'json' && isAskedAgain && failure.code === 'no-native-tools')
       this.#emit({ type: 'warning', message: `${failure.message} It is asked again with the JSON envelope.` });
-    if (shortened && isAskedAgain && failure.code === 'context-overflow')
-      this.#emit({ type: 'warning', message: SHORTENED });
+    if ((shortened || leftOut > 0) && isAskedAgain && failure.code === 'context-overflow')
+      this.#emit({ type: 'warning', message: leftOut === 0 ? SHORTENED : leftOutText(leftOut) });
     if (!ASKS_AGAIN.has(microstep.transition?.to ?? '') || error === null) return;
     const next = list === null ? {} : { next: askedModel(list)?.name ?? '' };
     const { code, message } = error;
@@ -284,6 +284,8 @@ function readReplied(context: AgentContext, read: ReadReply, { reply, attempts }
 }
 
 const SHORTENED = 'The conversation did not fit the model; older tool results were shortened.';
+const leftOutText = (messages: number): string =>
+  `The conversation did not fit the model; its oldest ${messages === 1 ? 'message was' : `${messages} messages were`} left out.`;
 const UNCOUNTED = 'The model reports no tokens, so budget.maxTokens limits nothing. Set maxSteps and timeouts.totalMs.';
 
 function repliedIn(event: Microstep['event']): Replied | null {

@@ -41,6 +41,28 @@ export function shortenOlderResults(messages: readonly Message[]): readonly Mess
   return after.some((message, index) => message !== messages[index]) ? after : messages;
 }
 
+/** What is sent of a conversation for which a model's context has no room. */
+export interface Less {
+  readonly messages: readonly Message[];
+  /** Older results were shortened. */
+  readonly shortened: boolean;
+  /** How many of the oldest messages are left out. */
+  readonly leftOut: number;
+}
+
+/**
+ * Still less of a conversation that is too long: first with older results shortened, then without the older half of the
+ * exchanges among its first `earlier` messages. Null: there is nothing left to take away.
+ */
+export function withLess({ messages, shortened, leftOut }: Less, earlier: number): Less | null {
+  const shorter = shortened ? messages : shortenOlderResults(messages);
+  if (shorter !== messages) return { messages: shorter, shortened: true, leftOut };
+  const rest = earlier - leftOut;
+  const starts = messages.flatMap((message, index) => (index < rest && isStart(message) ? [index] : []));
+  const cut = starts[Math.ceil(starts.length / 2)] ?? rest;
+  return cut === 0 ? null : { messages: messages.slice(cut), shortened, leftOut: leftOut + cut };
+}
+
 /** The conversation with the images of results left out: their messages say only that there were some. */
 export function withoutImages(messages: readonly Message[]): readonly Message[] {
   // Nearly every conversation is texts alone: then it is looked through once, without a call for each message.

@@ -12,7 +12,7 @@ import {
 import { deepFreeze, isJsonObject, type JsonObject, type JsonSchema } from '../../json/json.ts';
 import { type AgentSettings, MOST_MICROSTEPS } from '../contract/agent-setup.ts';
 import { shortLived } from '../contract/short-lived.ts';
-import { shortenOlderResults, toJsonMode, withoutImages } from './conversation.ts';
+import { type Less, toJsonMode, withLess, withoutImages } from './conversation.ts';
 import {
   type ListedTurn,
   type ModelList,
@@ -32,8 +32,8 @@ import { assign } from '../contract/assign.ts';
  * One turn of the model, retries included, and the models that are asked instead.
  *
  * I1 At most `maxAttempts` requests count as attempts, over all models, or one for each of them where that is more; a
- *    server that refuses tools is asked again in json mode, once, and a context that is too long is shortened, once, where
- *    it can be: neither counts, nor does a model that rests.
+ *    server that refuses tools is asked again in json mode, once, and a conversation that is too long is asked again shorter
+ *    each time, as long as it can be: neither counts, nor does a model that rests.
  * I2 It never ends in an error: SUCCEEDED and FAILED both have an output.
  * I3 With one model there is no other: FALLING_OVER is never reached.
  */
@@ -46,6 +46,8 @@ export type LlmCallOutput =
       readonly toolCalling: ToolCalling;
       readonly attempts: number;
       readonly shortened: boolean;
+      /** How many of the oldest messages were left out; absent: none. */
+      readonly leftOut?: number;
       /** The models, if there are several, with what was learned of them; the last one asked is the one that answered. */
       readonly list: ModelList | null;
     }
@@ -64,6 +66,7 @@ export interface LlmCallContext extends LlmCallInput {
   readonly failures: ListedTurn['failures'];
   readonly attempts: number;
   readonly shortened: boolean;
+  readonly leftOut: number;
   readonly reply: ModelReply | null;
   readonly error: LeafError | null;
 }
@@ -90,10 +93,7 @@ const machine = setup({
       const after = turnAfter(context, leafErrorOf(event));
       return after !== null && after.list !== null && !after.waits;
     },
-    contextTooLong: ({ context, event }) =>
-      leafErrorOf(event).code === 'context-overflow' &&
-      !context.shortened &&
-      shortenOlderResults(context.messages) !== context.messages,
+    contextTooLong: ({ context, event }) => leafErrorOf(event).code === 'context-overflow' && lessOf(context) !== null,
     timedOutWithAttemptsLeft: ({ context, event }) =>
       leafErrorOf(event).code === 'timeout' && mayTryAgain(context, leafErrorOf(event)),
     attemptsLeft: ({ context, event }) => mayTryAgain(context, leafErrorOf(event)),
@@ -109,12 +109,11 @@ const machine = setup({
       list: ({ context: { list } }) => (list === null ? null : learned(list, { toolCalling: 'json' })),
       attempts: ({ context }) => context.attempts - 1,
     }),
-    shortenContext: assign({
-      shortened: true,
-      list: ({ context: { list } }) => (list === null ? null : { ...list, overflow: 0 }),
-      messages: ({ context }) => shortenOlderResults(context.messages),
-      attempts: ({ context }) => context.attempts - 1,
-    }),
+    shortenContext: assign(({ context }) => ({
+      ...lessOf(context),
+      list: context.list === null ? null : { ...context.list, overflow: 0 },
+      attempts: context.attempts - 1,
+    })),
   },
   delays: {
     pause: ({ context }) => pauseBefore(context),
@@ -122,7 +121,7 @@ const machine = setup({
 }).createMachine({
   id: 'llmCall',
   options: { maxIterations: MOST_MICROSTEPS },
-  context: ({ input }) => ({ ...input, ...begun(input), attempts: 0, shortened: false, reply: null, error: null }),
+  context: ({ input }) => ({ ...input, ...begun(input), attempts: 0, ...WHOLE, reply: null, error: null }),
   initial: 'ATTEMPTING',
   states: {
     ATTEMPTING: {
@@ -155,12 +154,19 @@ const machine = setup({
     FAILED: { type: 'final' },
   },
   output: ({ context }) => {
-    const { toolCalling, attempts, shortened, reply, list } = context;
-    if (reply !== null) return { kind: 'model.replied', reply, toolCalling, attempts, shortened, list };
+    const { toolCalling, attempts, shortened, leftOut, reply, list } = context;
+    const less = leftOut === 0 ? { shortened } : { shortened, leftOut };
+    if (reply !== null) return { kind: 'model.replied', reply, toolCalling, attempts, ...less, list };
     const error = context.error ?? { code: 'model-error', message: 'the model call ended without a reply' };
     return { kind: 'model.failed', error, toolCalling, attempts, shortened };
   },
 });
+
+const WHOLE = { shortened: false, leftOut: 0 } as const;
+
+function lessOf({ earlier = 0, settings, ...sent }: LlmCallContext): Less | null {
+  return withLess(sent, settings.longHistory === 'left-out' ? earlier : 0);
+}
 
 /** Which model a turn begins with, where there are several, and how that one is asked. */
 function begun({ list = null, messages, toolCalling }: LlmCallInput) {
@@ -198,6 +204,8 @@ function malformedReply({ list }: LlmCallContext, error: LeafError): ModelReply 
 export interface LlmCallInput {
   readonly system: { readonly [mode in ToolCalling]: Message };
   readonly messages: readonly Message[];
+  /** How many of the messages are from before the run; absent: none. */
+  readonly earlier?: number;
   readonly tools: readonly ModelTool[];
   /** The schema of the answer, and what a native request holds the whole reply to, where it does. Null or absent: text. */
   readonly responseSchema?: { readonly answer: JsonSchema; readonly native: JsonObject | null } | null;

@@ -134,9 +134,16 @@ function toolCallMemory(context: ToolCallContext): Json {
   ];
 }
 
-function llmCallMemory({ attempts, shortened, toolCalling, error, list, failures }: LlmCallContext): Json {
+function llmCallMemory({ attempts, shortened, leftOut, toolCalling, error, list, failures }: LlmCallContext): Json {
   const before = failures.map((failure) => (failure === null ? null : [failure.code, pauseOf(failure)]));
-  return [attempts, shortened, toolCalling, pauseOf(error), ...(list === null ? [] : [before, ...listMemory(list)])];
+  return [
+    attempts,
+    shortened,
+    leftOut,
+    toolCalling,
+    pauseOf(error),
+    ...(list === null ? [] : [before, ...listMemory(list)]),
+  ];
 }
 
 function pauseOf(error: LeafError | null): Json {

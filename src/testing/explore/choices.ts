@@ -103,9 +103,12 @@ function isAskedAgain(path: string, actors: readonly LiveActor[]): boolean {
   const turn = actors.find((actor) => actor.path === path)?.snapshot;
   if (turn === undefined || !isLlmCall(turn)) return false;
   const agent = actors.find((actor) => path.startsWith(`${actor.path}/`))?.snapshot;
-  const { attempts, shortened, toolCalling } = turn.context;
+  const { attempts, shortened, leftOut, toolCalling } = turn.context;
   return (
-    attempts > 1 || shortened || (agent !== undefined && isAgent(agent) && agent.context.toolCalling !== toolCalling)
+    attempts > 1 ||
+    shortened ||
+    leftOut > 0 ||
+    (agent !== undefined && isAgent(agent) && agent.context.toolCalling !== toolCalling)
   );
 }
 

@@ -3,16 +3,18 @@
  * alone. Does not own: turns of a single model (`model-turns.ts`).
  */
 import type { LeafError } from '../../../actors/journal.ts';
+import type { Message } from '../../../actors/model.ts';
 import { isJsonObject } from '../../../json/json.ts';
 import type { RankedModel } from '../../../machines/contract/agent-setup.ts';
+import { shortenOlderResults } from '../../../machines/llm-call/conversation.ts';
 
 /** One request of a turn, and what came of it. */
 export interface ModelAttempt {
   /** The name in the request; empty: the first model. */
   readonly model: string;
   readonly mode: string;
-  /** Whether the conversation that was sent has something to shorten. */
-  readonly shortenable: boolean;
+  /** The conversation that was sent. */
+  readonly messages: readonly Message[];
   /** How long was waited before it, in milliseconds; null: not at all. */
   readonly pause: number | null;
   /** Null: it has replied, or is still asked. */
@@ -34,6 +36,17 @@ const LONGEST_PAUSE_MS = 60_000;
 
 /** Failures of a model that another model may get past, although it cannot itself. */
 const ITS_OWN: ReadonlySet<string> = new Set(['quota-exhausted', 'model-not-found', 'no-model']);
+
+/** True where less was sent than before. */
+export function isShorter(one: ModelAttempt | undefined, before: ModelAttempt | undefined): boolean {
+  if (one === undefined || before === undefined) return false;
+  return JSON.stringify(one.messages).length < JSON.stringify(before.messages).length;
+}
+
+/** True where the conversation that was sent has older results that can be shortened. */
+export function isShortenable(one: ModelAttempt | undefined): boolean {
+  return one !== undefined && shortenOlderResults(one.messages) !== one.messages;
+}
 
 /** True for a turn that was asked of the models of a list, and not of one that was named. */
 export function isListed(models: readonly RankedModel[], asked: readonly ModelAttempt[]): boolean {
@@ -65,7 +78,7 @@ export function listedAskedWrongly({
   if (isRefused(error) && error.code !== 'context-overflow')
     return `another model was asked after ${error.code}, which none can cure`;
   if (error.code === 'context-overflow') {
-    if (isSame) return before.shortenable ? null : 'a conversation that was too long was sent again as it was';
+    if (isSame) return isShorter(one, before) ? null : 'a conversation that was too long was sent again as it was';
     return isLarger(models, one.model, before.model)
       ? null
       : `a conversation that was too long was sent to '${one.model}', which is not known to take more`;

@@ -1,17 +1,20 @@
 import type { LeafError } from '../../../actors/journal.ts';
-import type { Message } from '../../../actors/model.ts';
-import { shortenOlderResults } from '../../../machines/llm-call/conversation.ts';
 import { isJsonObject } from '../../../json/json.ts';
 import type { RankedModel } from '../../../machines/contract/agent-setup.ts';
 import { type Story, begins, isOwn, isOwnMove, ownerOf, textAt } from '../walk/story.ts';
 import { type Law, news } from './law.ts';
-import { type ModelAttempt, isListed, listedAskedWrongly, listedEndedWrongly } from './listed-turns.ts';
+import {
+  type ModelAttempt,
+  isListed,
+  isShortenable,
+  isShorter,
+  listedAskedWrongly,
+  listedEndedWrongly,
+} from './listed-turns.ts';
 
 /** The attempts of one model turn. */
 interface Turn {
   readonly modes: readonly string[];
-  /** Whether the conversation that was sent has something to shorten, a request. */
-  readonly shortenable: readonly boolean[];
   readonly errors: readonly LeafError[];
   /** How long was waited, in milliseconds. */
   readonly pauses: readonly number[];
@@ -46,12 +49,12 @@ export const modelTurns: Law = {
 };
 
 function askedWrongly(turn: Turn, maxAttempts: number, models: readonly RankedModel[]): string | null {
-  const { modes, shortenable, errors, pauses, asked } = turn;
+  const { modes, errors, pauses, asked } = turn;
   if (isListed(models, asked)) return listedAskedWrongly({ ...turn, models, maxAttempts });
   if (modes.length === 1) return null;
   const before = errors.at(-1);
   if (before === undefined) return 'the model was asked again after it had replied';
-  if (counted(errors, modes) >= maxAttempts) return `the model was asked again after ${maxAttempts} failed attempts`;
+  if (counted(turn) >= maxAttempts) return `the model was asked again after ${maxAttempts} failed attempts`;
   // What is sent without tools, or shortened, is not the same again.
   const isOther = before.code === 'no-native-tools' || before.code === 'context-overflow';
   if (!isOther && isHopeless(before))
@@ -61,14 +64,13 @@ function askedWrongly(turn: Turn, maxAttempts: number, models: readonly RankedMo
   const { retryAfterMs } = isJsonObject(before.data) ? before.data : {};
   if (typeof retryAfterMs === 'number' && (pauses.at(-1) ?? 0) < retryAfterMs)
     return `the model was asked again sooner than after the ${retryAfterMs} ms that it had asked for`;
-  const overflows = errors.filter(({ code }) => code === 'context-overflow').length;
-  if (before.code === 'context-overflow' && shortenable.at(-2) === false)
-    return 'a conversation that was too long was sent again as it was';
-  return overflows > 1 ? 'a conversation that was too long was sent a third time' : null;
+  return before.code === 'context-overflow' && !isShorter(asked.at(-1), asked.at(-2))
+    ? 'a conversation that was too long was sent again as it was'
+    : null;
 }
 
 function endedWrongly(turn: Turn, to: string, maxAttempts: number, models: readonly RankedModel[]): string | null {
-  const { errors, modes, shortenable, asked } = turn;
+  const { errors, modes, asked } = turn;
   const last = errors.at(-1);
   if (last === undefined) return null;
   const replied = errors.length < modes.length;
@@ -78,18 +80,18 @@ function endedWrongly(turn: Turn, to: string, maxAttempts: number, models: reado
       : `a turn that failed with ${last.code} counted as a reply`;
   if (to === 'FAILED' && last.code === 'malformed-tool-call') return 'a malformed call counted as an outage';
   if (to === 'FAILED' && isListed(models, asked)) return listedEndedWrongly({ ...turn, models, maxAttempts });
-  if (to !== 'FAILED' || isHopeless(last) || counted(errors, modes) >= maxAttempts) return null;
+  if (to !== 'FAILED' || isHopeless(last) || counted(turn) >= maxAttempts) return null;
   const repeated = errors.filter(({ code }) => code === last.code).length > 1;
-  if (last.code === 'context-overflow' && (repeated || shortenable.at(-1) === false)) return null;
+  if (last.code === 'context-overflow' && (repeated || !isShortenable(asked.at(-1)))) return null;
   return `the model was given up after ${last.code}, with attempts left`;
 }
 
-/** Failures that cost an attempt: the first refusal of tools and the first overflow do not. */
-function counted(errors: readonly LeafError[], modes: readonly string[]): number {
+/** Failures that cost an attempt: the first refusal of tools does not, nor an overflow after which less was sent. */
+function counted({ errors, modes, asked }: Turn): number {
   const free = errors.filter(
     ({ code }, index) =>
       (code === 'no-native-tools' && modes[index] === 'native') ||
-      (code === 'context-overflow' && errors.findIndex((other) => other.code === code) === index),
+      (code === 'context-overflow' && isShorter(asked[index + 1], asked[index])),
   ).length;
   return errors.length - free;
 }
@@ -108,7 +110,6 @@ function turnOf(story: Story, path: string): Turn {
     overflowed: hasFailedWith(story, 'context-overflow'),
     refusedTools: hasFailedWith(story, 'no-native-tools'),
     modes: asked.map(({ mode }) => mode),
-    shortenable: asked.map(({ shortenable }) => shortenable),
     pauses: own.flatMap((one) => (one.kind === 'fired' ? [one.effect.ms ?? 0] : [])),
     errors: own.flatMap((one) =>
       one.kind === 'settled' && isOfTurn(one.effect, path) && !one.out.ok ? [one.out.error] : [],
@@ -128,7 +129,8 @@ function askedIn(own: Story, path: string): readonly ModelAttempt[] {
     if (one.kind === 'started' && isOfTurn(one.effect, path)) {
       const { request } = one.effect;
       const model = textAt(request, 'model');
-      asked.push({ model, mode: modeOf(request), shortenable: isShortenable(request), pause, error: null });
+      const { messages } = Object(request);
+      asked.push({ model, mode: modeOf(request), messages, pause, error: null });
       pause = null;
     }
     const last = asked.at(-1);
@@ -147,11 +149,6 @@ function isEnd(one: Story[number], path: string): boolean {
 
 function isOfTurn(effect: Parameters<typeof ownerOf>[0], path: string): boolean {
   return effect.name === 'callLlm' && ownerOf(effect) === path;
-}
-
-function isShortenable(request: unknown): boolean {
-  const messages: readonly Message[] = Reflect.get(Object(request), 'messages');
-  return shortenOlderResults(messages) !== messages;
 }
 
 function modeOf(request: unknown): string {

@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest';
+import { type Message, type Model, ModelError, type ModelReply } from '../../src/actors/model.ts';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
+import { fileJournal } from '../../src/journal/stores/file.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { replay } from '../../src/journal/replay/replay.ts';
+import { recover } from '../../src/recovery/recover.ts';
+import { testFolder } from '../support/test-folder.ts';
+import { eventsOf } from './agent-on-server.ts';
+
+const textOf = ({ content }: Message): string => (typeof content === 'string' ? content : JSON.stringify(content));
+const shown = (messages: readonly Message[]) => messages.map((message) => textOf(message).slice(0, 4));
+
+/** A model whose context holds so many characters; it answers with the number of the question. */
+function smallModel(characters: number, replies: readonly ModelReply[] = []) {
+  const asked: (readonly Message[])[] = [];
+  const left = [...replies];
+  const model: Model = {
+    id: 'small',
+    complete: ({ messages }) => {
+      asked.push(messages.filter(({ role }) => role !== 'system'));
+      const size = messages.reduce((sum, message) => sum + textOf(message).length, 0);
+      if (size > characters) throw new ModelError('context-overflow', 'too long');
+      return Promise.resolve(
+        left.shift() ?? { content: `a${textOf(messages.at(-1) ?? { role: 'user', content: '' }).slice(1, 4)}` },
+      );
+    },
+  };
+  return { model, asked };
+}
+
+/** A question with its number, of a hundred characters. */
+const question = (n: number): string => `q${String(n).padStart(3, '0')} ${'x'.repeat(95)}`;
+const pastOf = (exchanges: number): readonly Message[] =>
+  Array.from({ length: exchanges }, (_, n): readonly Message[] => [
+    { role: 'user', content: question(n) },
+    { role: 'assistant', content: `a${String(n).padStart(3, '0')}` },
+  ]).flat();
+const agentWith = (model: Model, options: AgentOptions = {}) => createAgent({ model, silent: true, ...options });
+
+describe('a conversation for which the model has no room any more', () => {
+  test('continues without its older exchanges, half of them at a time, and says so', async () => {
+    const { model, asked } = smallModel(500);
+    const agent = agentWith(model, { history: pastOf(8) });
+    const run = agent.run(question(8));
+    const warnings = (await eventsOf(run)).flatMap((event) => (event.type === 'warning' ? [event.message] : []));
+    const result = await run;
+    expect(result).toMatchObject({ status: 'answered', result: 'a008', stepsTaken: 1 });
+    expect(asked.map((messages) => messages.length)).toEqual([17, 9, 5]);
+    expect(shown(asked.at(-1) ?? [])).toEqual(['q006', 'a006', 'q007', 'a007', 'q008']);
+    expect(warnings).toEqual([
+      'The conversation did not fit the model; its oldest 8 messages were left out.',
+      'The conversation did not fit the model; its oldest 12 messages were left out.',
+    ]);
+    expect(shown(result.messages)).toEqual(['q008', 'a008']);
+    // What the model had no room for is still the user's.
+    expect(agent.history).toHaveLength(18);
+  });
+
+  test('stays short for the rest of the run, and what the run itself has said is in all of its requests', async () => {
+    const call = { content: '', toolCalls: [{ id: 'c', name: 'look', arguments: '{}' }] };
+    const { model, asked } = smallModel(560, [call, { content: 'done' }]);
+    const agent = agentWith(model, { history: pastOf(6), tools: [fakeTool('look', ['y'.repeat(200)])] });
+    const result = await agent.run(question(6));
+    expect(asked.map((messages) => messages.length)).toEqual([13, 7, 9, 5]);
+    expect(asked.slice(1).every((messages) => shown(messages).includes('q006'))).toBe(true);
+    expect(shown(result.messages)).toEqual(['q006', '', expect.anything(), 'done']);
+    expect(result.result).toBe('done');
+  });
+
+  test('goes on for as long as people talk, also from its journal', async () => {
+    const folder = testFolder();
+    const { model, asked } = smallModel(700);
+    for (let n = 0; n < 12; n++) {
+      const agent = agentWith(model, { journal: fileJournal(folder), maxHistoryMessages: 0 });
+      const result = await agent.conversation('one').run(question(n));
+      expect(result.result).toBe(`a${String(n).padStart(3, '0')}`);
+      await agent.close();
+    }
+    // Half is left out at a time, so that a run is refused once here, and its history stays whole.
+    expect(asked).toHaveLength(18);
+    expect(asked.every(([first]) => first?.role === 'user')).toBe(true);
+  });
+
+  test('does not lose what was said to the run while it worked', async () => {
+    const call = { content: '', toolCalls: [{ id: 'c', name: 'look', arguments: '{}' }] };
+    const { model, asked } = smallModel(560, [call, { content: 'done' }]);
+    const agent = agentWith(model, { history: pastOf(3), tools: [fakeTool('look', ['y'.repeat(100)])] });
+    const run = agent.run(question(3));
+    await run.steer(question(4));
+    expect((await run).status).toBe('answered');
+    expect(shown(asked.at(-1) ?? [])).toEqual(expect.arrayContaining(['q003', 'q004']));
+  });
+
+  test('fails where the message alone is too long, and loses nothing by it', async () => {
+    const { model, asked } = smallModel(90);
+    const agent = agentWith(model, { history: pastOf(3) });
+    expect(await agent.run(question(3))).toMatchObject({ reason: 'llm-error', error: { code: 'context-overflow' } });
+    expect(asked.map((messages) => messages.length)).toEqual([7, 3, 1]);
+    expect(shown(agent.history).slice(0, 7)).toEqual(['q000', 'a000', 'q001', 'a001', 'q002', 'a002', 'q003']);
+  });
+
+  test('costs no attempt: a server that is busy then is asked again', async () => {
+    const overflow = new ModelError('context-overflow', 'too long');
+    const model = scriptedModel([overflow, overflow, new ModelError('server-error', 'busy'), 'ok']);
+    const retry = { maxAttempts: 2, backoff: recover.constant(1) };
+    expect(await agentWith(model, { history: pastOf(8), retry }).run('Go')).toMatchObject({ result: 'ok' });
+  });
+
+  test('is left as it is by a model that fails for another reason', async () => {
+    const asked: number[] = [];
+    const model: Model = {
+      complete: ({ messages }) => {
+        asked.push(messages.length);
+        throw new ModelError('server-error', 'busy');
+      },
+    };
+    await agentWith(model, { history: pastOf(3), retry: { backoff: recover.constant(1) } }).run('Go');
+    expect(new Set(asked).size).toBe(1);
+  });
+});
+
+test('a recording of an earlier version, whose run failed where this one would continue, replays as it was', async () => {
+  const { model } = smallModel(90);
+  const agent = agentWith(model, { history: pastOf(3) });
+  const run = agent.run(question(3));
+  await run;
+  const lines = run
+    .recording()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(lines[0].options.longHistory).toBe('left-out');
+  delete lines[0].options.longHistory;
+  const old = lines
+    .filter(({ id = '' }) => !/#[23]$/.test(id))
+    .map((line) => JSON.stringify(line))
+    .join('\n');
+  const replayed = await replay(`${old}\n`, agent);
+  expect(replayed).toMatchObject({ reason: 'llm-error', error: { code: 'context-overflow' } });
+  await expect(replay(run.recording(), agent)).resolves.toMatchObject({ reason: 'llm-error' });
+});
