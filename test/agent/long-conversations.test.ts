@@ -1,12 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { type Message, type Model, ModelError, type ModelReply } from '../../src/actors/model.ts';
+import { type Message, type Model, ModelError, type ModelErrorCode, type ModelReply } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
+import type { RunInput } from '../../src/agent/options/input-parts.ts';
 import { fileJournal } from '../../src/journal/stores/file.ts';
+import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { recover } from '../../src/recovery/recover.ts';
+import { calls } from '../support/replies.ts';
 import { testFolder } from '../support/test-folder.ts';
 import { eventsOf } from './agent-on-server.ts';
 
@@ -119,6 +122,69 @@ describe('a conversation for which the model has no room any more', () => {
     };
     await agentWith(model, { history: pastOf(3), retry: { backoff: recover.constant(1) } }).run('Go');
     expect(new Set(asked).size).toBe(1);
+  });
+});
+
+describe('what a server has refused is not sent with later messages:', () => {
+  const image = { type: 'image', data: 'AAAA', mediaType: 'image/png' } as const;
+
+  /** What the model is asked when somebody says something else after a run that was refused with this code. */
+  async function askedAfter(code: ModelErrorCode, input: RunInput) {
+    const refused = new ModelError(code, 'no');
+    // Before it gives up, a long conversation is cut down to the message alone.
+    const refusals = code === 'context-overflow' ? [refused, refused] : [refused];
+    const model = scriptedModel(['Hello.', ...refusals, 'I am here.'], { takesImages: true });
+    const agent = agentWith(model, { retry: { maxAttempts: 1 } });
+    await agent.run('Hi');
+    expect(await agent.run(input)).toMatchObject({ success: false, error: { code } });
+    expect(await agent.run('Are you there?')).toMatchObject({ result: 'I am here.' });
+    const [, ...said] = model.requests.at(-1)?.messages ?? [];
+    return said.map(({ content }) => content);
+  }
+
+  test('what a content filter has blocked', async () => {
+    const blocked = "[left out: the model's content filter blocked it]";
+    expect(await askedAfter('content-filter', 'Bad words')).toEqual(['Hi', 'Hello.', blocked, 'Are you there?']);
+  });
+
+  test('a message that is too long by itself', async () => {
+    const asked = await askedAfter('context-overflow', 'x'.repeat(9000));
+    expect(asked).toHaveLength(4);
+    expect(asked[2]).toMatch(/^x{400} … \[shortened/);
+    expect(await askedAfter('context-overflow', 'Short')).toEqual(['Hi', 'Hello.', 'Short', 'Are you there?']);
+  });
+
+  test('an image that is broken, or too large', async () => {
+    for (const code of ['bad-request', 'context-overflow'] as const) {
+      const asked = await askedAfter(code, [{ type: 'text', text: 'Look' }, image]);
+      expect(asked[2]).toBe("Look\n[image left out: the model's server refused it]");
+    }
+  });
+
+  test('but all of it where it failed for another reason', async () => {
+    expect((await askedAfter('server-error', 'x'.repeat(9000)))[2]).toHaveLength(9000);
+    expect((await askedAfter('auth', [image]))[2]).toMatchObject([{ type: 'image' }]);
+    expect(await askedAfter('bad-request', 'Bad words')).toContain('Bad words');
+  });
+
+  test('a result that was blocked, and not the call, nor what was said before', async () => {
+    const model = scriptedModel([calls(['look']), new ModelError('content-filter', 'no'), 'I am here.']);
+    const agent = agentWith(model, { tools: [fakeTool('look', ['bad words'])], history: pastOf(1) });
+    expect(await agent.run('Look')).toMatchObject({ reason: 'content-filter', toolsUsed: ['look'] });
+    await agent.run('Are you there?');
+    const said = model.requests.at(-1)?.messages.slice(1) ?? [];
+    expect(shown(said)).toEqual(['q000', 'a000', 'Look', '', '[lef', 'Are ']);
+    expect(said[3]?.toolCalls).toHaveLength(1);
+    expect(said[4]).toMatchObject({ role: 'tool', name: 'look' });
+  });
+
+  test('also in a conversation whose last message this was, and that is in a journal', async () => {
+    const model = scriptedModel([new ModelError('content-filter', 'no'), 'I am here.']);
+    const journal = memoryJournal();
+    for (const text of ['Bad words', 'Are you there?'])
+      await agentWith(model, { journal }).conversation('one').run(text);
+    expect(JSON.stringify(model.requests.at(-1)?.messages)).not.toContain('Bad words');
+    expect((await journal.list?.({}))?.map(({ input }) => input)).toContain('Bad words');
   });
 });
 

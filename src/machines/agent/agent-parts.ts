@@ -71,7 +71,7 @@ import {
   callQuestioned,
   corrected,
   endsWithWrittenCall,
-  failedTurnEnding,
+  turnFailed,
   isAnswerCut,
   isThirdUnusable,
   llmErrorEnding,
@@ -258,10 +258,9 @@ export const agentParts = setup({
     stopCall: stopChild((_, callId: string) => callId),
     reportFailure: assign(({ context }) => failureTold(context)),
     endAs: assign({ ending: ({ context }, reason: PlainReason) => endingFor(context, reason) }),
-    endWithLlmError: assign({
-      ending: ({ context }, output: LlmCallOutput) =>
-        output.kind === 'model.failed' ? failedTurnEnding(context, output.error) : context.ending,
-    }),
+    endWithLlmError: assign(({ context }, output: LlmCallOutput) =>
+      output.kind === 'model.failed' ? turnFailed(context, output.error) : {},
+    ),
     endWithFailure: assign({ ending: ({ context, event }) => failureEnding(context, event) }),
     endUnusable: assign({
       ending: ({ context }) => llmErrorEnding(context, { code: 'unusable-reply', message: 'no usable reply' }),

@@ -18,7 +18,7 @@ import {
 import { type CallRequest, callKey, isPolling } from '../tool-call/call-request.ts';
 import type { Caller } from '../tool-call/tool-call-context.ts';
 import { lookUp } from '../../tools/lookup.ts';
-import { knownCalls, shortenOlderResults, toJsonMode } from '../llm-call/conversation.ts';
+import { knownCalls, shortenOlderResults, toJsonMode, withoutRefused } from '../llm-call/conversation.ts';
 import type { LlmCallOutput } from '../llm-call/llm-call.ts';
 import { type ModelList, askedModel, learned } from '../llm-call/model-list.ts';
 import { type LoopVerdict, loopStepped } from '../tool-call/loop-detection.ts';
@@ -218,11 +218,14 @@ export function judged(context: AgentContext, requests: readonly CallRequest[]) 
   return { calls, loop };
 }
 
-/** The ending for a model that gave no reply, or whose server's content filter blocked the request. */
-export function failedTurnEnding(context: AgentContext, error: LeafError): Ending {
+/** The end of a run whose model gave no reply. What its server has refused is not sent with later messages. */
+export function turnFailed(context: AgentContext, error: LeafError): Update {
   const { code, message } = error;
-  if (code !== 'content-filter') return llmErrorEnding(context, error);
-  return { reason: code, result: message, error: { code, message, step: context.stepsTaken } };
+  const ending: Ending =
+    code === 'content-filter'
+      ? { reason: code, result: message, error: { code, message, step: context.stepsTaken } }
+      : llmErrorEnding(context, error);
+  return { ending, messages: withoutRefused(context.messages, code) };
 }
 
 /** The ending for a model that could not be reached, or gave no usable reply. */

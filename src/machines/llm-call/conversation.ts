@@ -4,9 +4,9 @@ const KEPT_OF_OLD_RESULT = 400;
 const RESULT_PREFIX = '[Result from ';
 
 /** The text of a message, whatever form its content has. */
-function textOf(message: Message): string {
-  if (typeof message.content === 'string') return message.content;
-  return message.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+function textOf({ content }: Pick<Message, 'content'>): string {
+  if (typeof content === 'string') return content;
+  return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
 /** How a result is written where there are no native tool calls. */
@@ -63,6 +63,43 @@ export function withLess({ messages, shortened, leftOut }: Less, earlier: number
   return cut === 0 ? null : { messages: messages.slice(cut), shortened, leftOut: leftOut + cut };
 }
 
+/**
+ * The conversation after a request that its server has refused with this code. What the refusal can be about, what has been
+ * said since the last reply, is left out or cut, so that the conversation can continue.
+ */
+export function withoutRefused(messages: readonly Message[], code: string): readonly Message[] {
+  const refusable = REFUSED_FOR[code];
+  if (refusable === undefined) return messages;
+  const from = messages.findLastIndex(({ role }) => role === 'assistant') + 1;
+  return messages.map((message, index) => {
+    const content = index < from ? message.content : refusable(message.content);
+    return content === message.content ? message : Object.freeze({ ...message, content });
+  });
+}
+
+/** What may be sent again of a message, by the code with which its request was refused. */
+const REFUSED_FOR: { readonly [code: string]: (content: Message['content']) => Message['content'] } = {
+  'content-filter': () => "[left out: the model's content filter blocked it]",
+  'context-overflow': (content) => {
+    const words = withoutMedia(content);
+    const text = textOf({ content: words });
+    return text.length <= KEPT_OF_OLD_RESULT ? words : cutText(text);
+  },
+  'bad-request': (content) => withoutMedia(content),
+};
+
+/** Images and files are left out: they may be broken, or too large. */
+function withoutMedia(content: Message['content']): Message['content'] {
+  if (typeof content === 'string' || content.every(({ type }) => type === 'text')) return content;
+  return content
+    .map((part) => (part.type === 'text' ? part.text : `[${part.type} left out: the model's server refused it]`))
+    .join('\n');
+}
+
+function cutText(text: string): string {
+  return `${text.slice(0, KEPT_OF_OLD_RESULT)} … [shortened: the conversation had become too long]`;
+}
+
 /** The conversation with the images of results left out: their messages say only that there were some. */
 export function withoutImages(messages: readonly Message[]): readonly Message[] {
   // Nearly every conversation is texts alone: then it is looked through once, without a call for each message.
@@ -99,10 +136,7 @@ function isResult(message: Message): boolean {
 function shortenedResult(message: Message): Message {
   const text = textOf(message);
   if (!isResult(message) || text.length <= KEPT_OF_OLD_RESULT) return message;
-  return {
-    ...message,
-    content: `${text.slice(0, KEPT_OF_OLD_RESULT)} … [shortened: the conversation had become too long]`,
-  };
+  return { ...message, content: cutText(text) };
 }
 
 /**

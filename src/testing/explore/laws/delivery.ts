@@ -1,3 +1,4 @@
+import type { Message } from '../../../actors/model.ts';
 import { type Json, type JsonObject, isJsonObject, parsedText } from '../../../json/json.ts';
 import type { ShownOutput } from '../../../machines/agent/typed-output.ts';
 import { issuesOf } from '../../../parsing/schema/fit.ts';
@@ -163,7 +164,9 @@ export const messages: Law = {
     if (output === null || settings === null) return null;
     const { steered, queued, withdrawn } = sent(story);
     if (steered.size > (settings.maxSteers ?? MAX_STEERS)) return `${steered.size} messages were taken`;
-    const said = output.messages.filter(({ role }) => role === 'user').map(({ content }) => content);
+    const said = (refusedIn(story) ?? output.messages)
+      .filter(({ role }) => role === 'user')
+      .map(({ content }) => content);
     for (const [id, text] of [...steered, ...queued]) {
       const deliveries = said.filter((one) => one === text).length;
       const returns = (output.undelivered ?? []).filter((one) => one.id === id).length;
@@ -174,6 +177,12 @@ export const messages: Law = {
     return null;
   },
 };
+
+/** What was sent with the last request, if that failed: a part of it may be left out afterwards, so that it is not sent again. */
+function refusedIn(story: Story): readonly Message[] | null {
+  const last = story.findLast(isOwnTurn);
+  return last === undefined || last.out.ok ? null : Object(last.effect.request).messages;
+}
 
 /** The messages that the run received, each once, by their ids. */
 function sent(story: Situation['story']) {
