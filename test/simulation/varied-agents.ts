@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { type Agent, type AgentOptions, type Tool, createAgent, recover, skill, tool } from '../../src/index.ts';
+import {
+  type Agent,
+  type AgentOptions,
+  type Message,
+  type Tool,
+  createAgent,
+  recover,
+  skill,
+  tool,
+} from '../../src/index.ts';
 import type { SimulateOptions, simulate } from '../../src/testing/index.ts';
 import { type Draw, WORK, drawOf } from './generated-agents.ts';
 
@@ -187,6 +196,18 @@ function notMultiplesOfThree<T>(value: T): T {
   return value;
 }
 
+/** What was said before: three exchanges, one of them with a long result. */
+const PAST: readonly Message[] = [
+  { role: 'user', content: 'Hello.' },
+  { role: 'assistant', content: 'Hello.' },
+  { role: 'user', content: 'Look.' },
+  { role: 'assistant', content: '', toolCalls: [{ id: 'past', name: 'tool_0', arguments: '{}' }] },
+  { role: 'tool', toolCallId: 'past', name: 'tool_0', content: 'x'.repeat(900) },
+  { role: 'assistant', content: 'I see.' },
+  { role: 'user', content: 'Good.' },
+  { role: 'assistant', content: 'Indeed.' },
+];
+
 /** An agent of everything that options can say, which follows from a number, and how to simulate it. */
 export function variedAgent(number: number): {
   readonly agent: Parameters<typeof simulate>[0];
@@ -196,7 +217,8 @@ export function variedAgent(number: number): {
     const parts = new Parts(drawOf(number), options);
     const tools = parts.many(1, 4, (index) => parts.tool(`tool_${index}`));
     const children = parts.once(2) ? parts.children(1 + parts.upTo(3)) : [];
-    const made = { tools, children, ...parts.limits(), ...parts.asked(), ...parts.decided(), ...options };
+    const history = number % 3 === 1 ? PAST : [];
+    const made = { tools, children, history, ...parts.limits(), ...parts.asked(), ...parts.decided(), ...options };
     const answer = parts.answer();
     if (answer === null) return createAgent(made);
     const { outputSchema, outputMode, isChecked } = answer;

@@ -2,7 +2,7 @@ import { isSameJson } from '../../agent/past/live-runs.ts';
 import type { SomeRun } from '../../agent/run/run.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import type { Outcome } from '../../actors/journal.ts';
-import { recordedEntry } from '../../journal/format/record.ts';
+import { type RecordLine, recordedEntry } from '../../journal/format/record.ts';
 import { type Recording, recordingLines } from '../../journal/format/recording.ts';
 import { inputOf, ROOT_ID } from '../../journal/format/run-input.ts';
 import { REPLAY } from '../../journal/replay/replay.ts';
@@ -245,13 +245,14 @@ async function eventsOf(run: SomeRun | null): Promise<string> {
  */
 export function resumeWrong(interrupted: SimulatedOutcome, whole: SimulatedOutcome): Problem | null {
   if (whole.result === null || interrupted.result === null) return null;
-  // An outage takes time, and a limit of the run may be over before it.
+  // An outage takes time, and a limit of the run, or of a question to a person, may be over before it.
   if (whole.result.reason === 'timeout' || interrupted.result.reason === 'timeout') return null;
+  const { lines } = interrupted.recording ?? { lines: [] };
+  if (lines.some((line, at) => isOutlasted(line, lines.slice(0, at), whole))) return null;
   // A model that invents its replies is at another of them when it was asked again.
   if (interrupted.draws.drawn.some(({ kind }) => kind === 'reply') && turnsOf(whole) !== turnsOf(interrupted))
     return null;
   // What the journal itself says of a call that must not be repeated is performed by nobody.
-  const { lines } = interrupted.recording ?? { lines: [] };
   if (lines.some((line) => line.t === 'outcome' && !line.ok && line.error.code === 'unknown-outcome')) return null;
   const [first, second] = [answersIn(whole), answersIn(interrupted)];
   if (first === null || second === null) return null;
@@ -262,6 +263,13 @@ export function resumeWrong(interrupted: SimulatedOutcome, whole: SimulatedOutco
     check: 'resume',
     message: `interrupted it ended as ${reason} (${result}), else as ${whole.result.reason} (${whole.result.result})`,
   };
+}
+
+/** True where a time was over while no process had the run, and was not where one had it throughout. */
+function isOutlasted(line: RecordLine, before: readonly RecordLine[], { recording }: SimulatedOutcome): boolean {
+  if (line.t !== 'timer' || recording?.lines.some((other) => other.t === 'timer' && other.id === line.id)) return false;
+  const begun = before.findIndex((other) => other.t === 'start' && other.id === line.id);
+  return before.slice(begun).some(({ t }) => t === 'restart');
 }
 
 function turnsOf({ store }: SimulatedOutcome): number {

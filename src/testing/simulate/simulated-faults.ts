@@ -19,6 +19,8 @@ const RATES = {
   'model.broken-stream': 0.02,
   'model.malformed': 0.12,
   'model.usage': 0.02,
+  'model.overflow': 0.025,
+  'model.filter': 0.01,
   'tool.throw': 0.05,
   'tool.slow': 0.04,
   'tool.huge': 0.01,

@@ -30,6 +30,10 @@ export function faultyModel(base: Model, draws: Draws, rates: FaultRates, hostil
     if (is('model.busy', '429 with Retry-After'))
       throw new ModelError('rate-limited', 'too many requests (simulated)', { status: 429, retryAfterMs: 1500 });
     if (is('model.error', 'status 500')) throw new ModelError('server-error', 'failed (simulated)', { status: 500 });
+    if (is('model.overflow', 'a conversation that is too long'))
+      throw new ModelError('context-overflow', 'too long (simulated)', { status: 400 });
+    if (is('model.filter', 'blocked by a content filter'))
+      throw new ModelError('content-filter', 'blocked (simulated)', { status: 400 });
     if (is('model.stall', 'no answer')) return untilAborted(io.signal);
     if (is('model.malformed', 'a malformed reply')) {
       spoilt ??= hostile({ seed: draws.below('model', 2 ** 30), model: base, rate: 1 });

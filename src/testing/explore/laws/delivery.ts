@@ -180,8 +180,10 @@ export const messages: Law = {
 
 /** What was sent with the last request, if that failed: a part of it may be left out afterwards, so that it is not sent again. */
 function refusedIn(story: Story): readonly Message[] | null {
-  const last = story.findLast(isOwnTurn);
-  return last === undefined || last.out.ok ? null : Object(last.effect.request).messages;
+  const last = story.findLast((one) => begins(one, 'callLlm') && isOwn(ownerOf(one.effect)));
+  const end = story.findLast(isOwnTurn);
+  if (last?.kind !== 'started' || end?.effect.id !== last.effect.id || end.out.ok) return null;
+  return Object(last.effect.request).messages;
 }
 
 /** The messages that the run received, each once, by their ids. */

@@ -37,10 +37,10 @@ const LONGEST_PAUSE_MS = 60_000;
 /** Failures of a model that another model may get past, although it cannot itself. */
 const ITS_OWN: ReadonlySet<string> = new Set(['quota-exhausted', 'model-not-found', 'no-model']);
 
-/** True where less was sent than before. */
-export function isShorter(one: ModelAttempt | undefined, before: ModelAttempt | undefined): boolean {
+/** True where something else was sent than before. */
+export function isChanged(one: ModelAttempt | undefined, before: ModelAttempt | undefined): boolean {
   if (one === undefined || before === undefined) return false;
-  return JSON.stringify(one.messages).length < JSON.stringify(before.messages).length;
+  return JSON.stringify(one.messages) !== JSON.stringify(before.messages);
 }
 
 /** True where the conversation that was sent has older results that can be shortened. */
@@ -78,7 +78,7 @@ export function listedAskedWrongly({
   if (isRefused(error) && error.code !== 'context-overflow')
     return `another model was asked after ${error.code}, which none can cure`;
   if (error.code === 'context-overflow') {
-    if (isSame) return isShorter(one, before) ? null : 'a conversation that was too long was sent again as it was';
+    if (isSame) return isChanged(one, before) ? null : 'a conversation that was too long was sent again as it was';
     return isLarger(models, one.model, before.model)
       ? null
       : `a conversation that was too long was sent to '${one.model}', which is not known to take more`;
