@@ -246,6 +246,46 @@ ${once}`;
   expect(runTests('shared').passed).toBe(true);
 });
 
+test('a tool that needs a context gets it from the module, as in simulations', async () => {
+  const runId = await production(() => Promise.reject(new Error('no such city')), [asks, 'No.']);
+  const simulation = 'export const simulation = { context: { user: "Ada" } };';
+  writeAgent('agent.ts', "(_, { context }) => { throw new Error('not for ' + context.user); }", simulation);
+  const { code, stderr } = await runCli(['test', runId, '--agent', 'agent.ts'], { cwd: folder });
+  expect([code, stderr]).toEqual([0, '']);
+  const failing = runTests('shared');
+  expect([failing.passed, failing.printed]).toEqual([false, expect.stringContaining('not for Ada')]);
+  writeAgent('agent.ts', '(_, { context }) => context.user', simulation);
+  expect(runTests('shared').passed).toBe(true);
+  // The command checks with the same.
+  writeAgent('mended.ts', '(_, { context }) => context.user', simulation);
+  const again = await runCli(['test', runId, '--agent', 'mended.ts', '--out', 'again'], { cwd: folder });
+  expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('It does not fail')]);
+});
+
+test("says why a tool's own check refused the arguments", async () => {
+  writeAgent('agent.ts', '() => 31');
+  const check = () => Promise.reject(new Error('no shouting'));
+  const weather = tool({ name: 'weather', description: 'Tells.', validateArgs: check, execute: () => 31 });
+  const journal = fileJournal(join(folder, '.signalbox/runs'));
+  const { runId } = await createAgent({
+    tools: [weather],
+    journal,
+    silent: true,
+    model: scriptedModel([asks, 'No.']),
+  }).run('?');
+  const { stdout } = await runCli(['test', runId, '--agent', 'agent.ts'], { cwd: folder });
+  expect(stdout).toMatch(/'weather' failed \(record \d+\): no shouting/);
+});
+
+test.each(['0', '99999999999999999999'])('%s is no seed', async (seed) => {
+  writeAgent('agent.ts', '() => 31');
+  const { code, stderr } = await runCli(['test', seed, '--agent', 'agent.ts'], { cwd: folder });
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringMatching(/^signalbox test: there is no seed \d+: they are whole numbers/),
+  ]);
+});
+
 test('says what cannot be made a test, and writes nothing then', async () => {
   writeAgent('agent.ts', '() => 31');
   const fine = await production(() => 31, [asks, '31 °C.']);
