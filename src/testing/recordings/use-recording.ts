@@ -100,10 +100,24 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
   }
   const wrap = <TAgent extends Agent<unknown, SomeRun>>(agent: TAgent): TAgent => {
     const ownRun = (input: string, given: RunOptions = {}): AnyRun => start(agent, input, given, framesAbove(ownRun));
-    const wrapped: TAgent = Object.create(agent, { run: { value: ownRun, enumerable: true } });
-    return wrapped;
+    const members = { run: ownRun, conversation: refuseConversation };
+    const own: TAgent = Object.create(agent, Object.getOwnPropertyDescriptors(members));
+    // The agent's members work on itself alone, not on an object that inherits from it.
+    const get = (_: TAgent, key: PropertyKey): unknown => {
+      if (Object.hasOwn(own, key)) return Reflect.get(own, key);
+      const member: unknown = Reflect.get(agent, key);
+      return typeof member === 'function' ? member.bind(agent) : member;
+    };
+    return new Proxy(own, { get });
   };
   return { path: file, run, wrap };
+}
+
+/** It keeps its history in its journal, where a replay leaves nothing: it would be live, in CI too. */
+function refuseConversation(): never {
+  throw new TypeError(
+    'useRecording: runs of a conversation are not recorded. Give its agent a scriptedModel, or wrap and run the agent.',
+  );
 }
 
 function missingText(path: string, because: string): string {
