@@ -67,7 +67,7 @@ function runTests(runner: 'node' | 'shared' | 'vitest'): { readonly passed: bool
     [...BUNDLED, '--conditions=@signalbox/source'],
     { ...process.env, NODE_TEST_CONTEXT: undefined },
   ];
-  const tests = readdirSync(join(folder, 'test')).filter((file) => file.endsWith('.test.ts'));
+  const tests = readdirSync(join(folder, 'test')).filter((file) => /\.test\.m?ts$/.test(file));
   writeFileSync(
     join(folder, 'vitest.config.mjs'),
     // Node loads our source, as it does the package: Vite would transform all of it.
@@ -262,6 +262,30 @@ test('a tool that needs a context gets it from the module, as in simulations', a
   expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('It does not fail')]);
 });
 
+test('in a package of CommonJS the test for node:test is a module by its name', async () => {
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'commonjs' }));
+  const runId = await production(() => Promise.reject(new Error('x')), [asks, 'No.']);
+  const agent = (execute: string): void =>
+    writeFileSync(
+      join(folder, 'agent.js'),
+      `const { createAgent, tool } = require('signalbox');
+const weather = tool({ name: 'weather', description: 'Tells.', effects: 'none', execute: ${execute} });
+module.exports = (options) => createAgent({ tools: [weather], ...options });`,
+    );
+  agent(throws);
+  const { code, stdout } = await runCli(['test', runId, '--agent', 'agent.js'], { cwd: folder });
+  expect([code, stdout]).toEqual([0, expect.stringContaining(`weather-${runId}.test.mts`)]);
+  const failing = runTests('shared');
+  expect([failing.passed, failing.printed]).toEqual([false, expect.stringContaining("'weather' does not fail")]);
+  agent('() => 31');
+  const mended = runTests('shared');
+  expect([mended.passed, mended.printed]).toEqual([true, expect.stringContaining('pass 1')]);
+  const vitest = await runCli(['test', runId, '--agent', 'agent.js', '--runner', 'vitest', '--out', 'other'], {
+    cwd: folder,
+  });
+  expect(vitest.stdout).toContain(`weather-${runId}.test.ts`);
+});
+
 test("says why a tool's own check refused the arguments", async () => {
   writeAgent('agent.ts', '() => 31');
   const check = () => Promise.reject(new Error('no shouting'));
@@ -287,6 +311,9 @@ test.each(['0', '99999999999999999999'])('%s is no seed', async (seed) => {
 });
 
 test('says what cannot be made a test, and writes nothing then', async () => {
+  writeFileSync(join(folder, 'named.ts'), 'export const make = () => null;');
+  const named = await runCli(['test', '1', '--agent', 'named.ts'], { cwd: folder });
+  expect([named.code, named.stderr]).toEqual([2, expect.stringContaining('of another name is named with --export')]);
   writeAgent('agent.ts', '() => 31');
   const fine = await production(() => 31, [asks, '31 °C.']);
   const nothing = await runCli(['test', fine, '--agent', 'agent.ts'], { cwd: folder });
