@@ -262,6 +262,15 @@ test('a tool that needs a context gets it from the module, as in simulations', a
   expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('It does not fail')]);
 });
 
+test('a call that had a secret in its arguments becomes no test, which could never pass', async () => {
+  writeAgent('agent.ts', throws);
+  const asksKey = { content: '', toolCalls: [{ name: 'weather', arguments: { key: `sk-proj-${'a1B2'.repeat(12)}` } }] };
+  const runId = await production(() => Promise.reject(new Error('x')), [asksKey, 'No.']);
+  const { code, stderr } = await runCli(['test', runId, '--agent', 'agent.ts'], { cwd: folder });
+  expect([code, stderr]).toEqual([1, expect.stringContaining("'weather' was called with «secret:1», and a recording")]);
+  expect(readdirSync(folder)).not.toContain('test');
+});
+
 test('in a package of CommonJS the test for node:test is a module by its name', async () => {
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'commonjs' }));
   const runId = await production(() => Promise.reject(new Error('x')), [asks, 'No.']);

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { MARKS_ONLY } from '../../actors/redactor.ts';
 import { readRecording, type Recording, lineNumber } from '../../journal/format/recording.ts';
 import { normalizeRecording } from '../../journal/format/normalize.ts';
 import { replay } from '../../journal/replay/replay.ts';
@@ -95,7 +96,9 @@ async function ofRun(recording: Recording, { agent, options }: SimulatedModule, 
   const { runId, agent: agentName } = recording.head;
   if (cause === null)
     return `Nothing in run ${escaped(runId)} of '${escaped(agentName)}' can be done again: no tool failed or was called in a loop. Replay it, and say in a test how it should have ended.`;
-  const { kind, tool, callId, outcome } = cause;
+  const { kind, tool, callId, outcome, mark } = cause;
+  if (mark !== null)
+    return `'${escaped(tool)}' was called with ${mark}, and a recording does not hold what that stands for: a test could never make this call.`;
   if (callId.includes('.') && serverTools(recording.head.children).includes(tool))
     return `'${escaped(tool)}' failed first, and is a tool of an MCP server of an agent below: a test does not connect these.`;
   const name = `${tool}-${runId}`.replaceAll(/[^\w.-]+/g, '-');
@@ -200,6 +203,8 @@ interface RecordedCause {
   readonly callId: string;
   /** What the tool gave, or why it gave nothing. */
   readonly outcome: Json;
+  /** The mark of a secret in its arguments; null without one. */
+  readonly mark: string | null;
   /** All that had happened before the call began. */
   readonly past: readonly object[];
   /** The number of the record with which the call began. */
@@ -253,6 +258,7 @@ function causeAt(
     tool,
     callId,
     outcome,
+    mark: MARKS_ONLY.lostMark(line.request),
     past: [recording.head, ...recording.lines.slice(0, before + 1)],
     line: lineNumber(recording, index),
   };
