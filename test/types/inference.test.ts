@@ -205,7 +205,7 @@ describe('createAgent<Context>', () => {
     const agent = createAgent<Session>({ model: model(), tools: [clock], silent: true });
     const context = { user: 'Ada' };
     const recorded = () => useRecording('none').run(agent, 'Greet', { context });
-    expectTypeOf(recorded).returns.toEqualTypeOf<Run<RunEvent, ToolResult>>();
+    expectTypeOf(recorded).returns.toEqualTypeOf<Run>();
     expectTypeOf(replay).toBeCallableWith('', agent, { context });
     expectTypeOf(simulate).toBeCallableWith(() => agent, { context });
     const wrapped = useRecording('none').wrap(agent);
