@@ -22,6 +22,8 @@ const LAYERS: Readonly<Record<string, RegExp>> = {
   folders: /src\/security\/folders\.ts$/,
   // Alone: it has a side effect, and its error must come before any other on an old Node.
   platform: /src\/platform\.ts$/,
+  // It comes before whatever makes a machine, and only the setup file of the coverage loads it.
+  'watch-machines': /src\/testing\/coverage\/watch-machines\.ts$/,
   // Shapes check options of agents and servers: no machine needs them.
   json: /src\/json\/(?!shapes?\.ts)/,
   parsing: /src\/parsing\/index\.ts$/,

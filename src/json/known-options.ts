@@ -55,6 +55,13 @@ export function checkFunctions<T extends object>(what: string, options: T, names
   }
 }
 
+/** Throws an {@link OptionError} unless a place, such as a path, is a text that is not empty. `must`: what it must be. */
+export function checkPlace(must: string, place: unknown): void {
+  if (typeof place === 'string' && place !== '') return;
+  const is = place === '' ? 'empty' : place === undefined ? 'undefined' : described(place);
+  throw new OptionError('wrong-option', `${must}, and is ${is}.`);
+}
+
 /** What to say of a name that is not among those that are known: the nearest, else all of them where they are few. */
 export function hint(written: string, names: readonly string[]): string {
   const meant = didYouMean(written, names);

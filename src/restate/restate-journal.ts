@@ -96,6 +96,8 @@ class RestateJournal {
   readonly #open = new Map<string, Open>();
   /** What was performed in this attempt, and needs no reserving. */
   readonly #performed = new Set<string>();
+  /** The ids of the messages that were taken. */
+  readonly #messages = new Set<unknown>();
   readonly #over = Promise.withResolvers<null>();
   #records: RecordLine[];
   #parts = 0;
@@ -248,8 +250,11 @@ class RestateJournal {
     const sent = redactedEvent(event, this.#run);
     const entry = callId !== undefined && to === undefined ? null : this.#accepted(sent, to);
     if (entry !== null) this.#passTo(at - this.#began);
+    // A message that is sent again, as where the answer was lost, is one: it was taken.
+    const isTaken = entry !== null || this.#messages.has(event['id']);
+    if (entry !== null && 'id' in event) this.#messages.add(event['id']);
     this.#ctx.set(KEPT.taken, this.#slots);
-    void this.#ctx.promise<boolean>(KEPT.answer(number)).resolve(entry !== null);
+    void this.#ctx.promise<boolean>(KEPT.answer(number)).resolve(isTaken);
     return entry;
   }
 

@@ -23,7 +23,7 @@ export type { RecordingSource, Subject } from './judges/evidence.ts';
 export type { HostileModel, HostileModelOptions, MistakeMade, MistakeName } from './hostile-model.ts';
 export type { ExpectedTransitions } from './judges/judge-path.ts';
 export type { Matching } from './recordings/recorded-answers.ts';
-export type { UseRecordingErrorCode } from './recordings/runs-on-recordings.ts';
+export type { RecordedAgent, UseRecordingErrorCode } from './recordings/runs-on-recordings.ts';
 export type { UseRecordingOptions, UsedRecording } from './recordings/use-recording.ts';
 export type { Exploration, ExploredPath, OpenEffect, ToolRun, View, Violation } from './explore/walk/exploration.ts';
 export type { Claims, ExploreOptions, ExploreProgress } from './explore/explore-options.ts';

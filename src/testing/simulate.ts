@@ -24,6 +24,8 @@ import { VirtualTime, realNow } from './simulate/virtual-time.ts';
 export interface SimulateOptions extends OwnChecks {
   /** What the user asks. Default `Simulate.`. */
   readonly task?: string;
+  /** What tools get as `context`, as for `agent.run`. */
+  readonly context?: unknown;
   /**
    * How many runs, or the seeds themselves. Default 1000. Of a number, half of the seeds count from `firstSeed` on; the others
    * are bred from those whose runs have met what no run before had.
@@ -66,6 +68,7 @@ export interface SimulateOptions extends OwnChecks {
 
 const checkOptions = optionsOf<SimulateOptions>('simulate', 'docs/simulation.md', {
   task: true,
+  context: true,
   seeds: true,
   firstSeed: true,
   model: true,
@@ -97,13 +100,13 @@ export async function simulate(given: AgentMaker | SimulatedAgent, options: Simu
   if (typeof process === 'undefined') throw new TypeError('simulate needs a process: run it in Node, not in a page.');
   checkOptions(options);
   checkFunctions('simulate', options, ['begin', 'check', 'always', 'onProgress']);
-  const agent = checkedAgent(given);
+  const agent = checkedAgent(given, options);
   const { seeds = 1000, firstSeed = 1, recheck = 0.02, maxFailures = 5, signal, onProgress, check, always } = options;
   checkNumbers({ ...options, seeds, firstSeed, recheck, maxFailures });
   const only = options.only === undefined ? null : new Set(options.only);
   const rates = ratesOf(options.faults);
   const { model, replies } = modelOf(options.model);
-  const servers = await serversOf(agent, options.servers);
+  const servers = await simulatedServers(agent, options.servers);
   // Time is the whole process's: one simulation after the other.
   const before = last;
   const own = Promise.withResolvers<undefined>();
@@ -117,6 +120,7 @@ export async function simulate(given: AgentMaker | SimulatedAgent, options: Simu
     const simulated: Simulated = {
       agent,
       task: options.task ?? 'Simulate.',
+      context: options.context,
       model,
       replies,
       hostile: hostileModel,
@@ -142,9 +146,16 @@ export async function simulate(given: AgentMaker | SimulatedAgent, options: Simu
 }
 
 /** Refuses what is not an agent, also of a function each time that it is called. */
-function checkedAgent(given: AgentMaker | SimulatedAgent): AgentMaker | SimulatedAgent {
+function checkedAgent(given: AgentMaker | SimulatedAgent, { servers }: SimulateOptions): AgentMaker | SimulatedAgent {
   const refuse = (what: string): never => {
     throw new OptionError('wrong-option', `simulate: ${what}.`);
+  };
+  const offline = (agent: SimulatedAgent): SimulatedAgent => {
+    const names = [...(servers === undefined ? serversOf(agent) : []), ...serversBelow(agent)];
+    const what = 'MCP servers do not follow virtual time, and the agent has some';
+    return names.length === 0
+      ? agent
+      : refuse(`${what}: ${names.join(', ')}. The option 'servers' replaces its own; agents below must have none`);
   };
   if (typeof given === 'function')
     return (options) => {
@@ -153,11 +164,20 @@ function checkedAgent(given: AgentMaker | SimulatedAgent): AgentMaker | Simulate
       if (!canBeSimulated(made)) return refuse(`${must} ${otherThanAgent(made)}`);
       const passes = made.options.journal === options.journal;
       return passes
-        ? made
+        ? offline(made)
         : refuse('the function must pass on the options that it gets: createAgent({ …, ...options })');
     };
   const must = 'the first argument must be an agent or a function that makes one, and is';
-  return canBeSimulated(given) ? given : refuse(`${must} ${otherThanAgent(given)}`);
+  return canBeSimulated(given) ? offline(given) : refuse(`${must} ${otherThanAgent(given)}`);
+}
+
+/** The names of the MCP servers that an agent has of its own. */
+function serversOf({ options: { mcpServers = {} } }: SimulatedAgent): readonly string[] {
+  return Object.keys(mcpServers);
+}
+
+function serversBelow({ options: { children = [] } }: SimulatedAgent): readonly string[] {
+  return children.flatMap((child) => (canBeSimulated(child) ? [...serversOf(child), ...serversBelow(child)] : []));
 }
 
 /** A number that is worked out wrongly must not make a simulation of nothing, which finds no failure. */
@@ -185,7 +205,7 @@ function checkNumbers({ seeds, firstSeed, recheck, maxFailures, budgetMs = 1 }: 
 }
 
 /** Loaded only where servers are simulated, and before time stands still. */
-async function serversOf(
+async function simulatedServers(
   agent: AgentMaker | SimulatedAgent,
   servers: SimulatedServers | undefined,
 ): Promise<Simulated['servers']> {

@@ -34,6 +34,12 @@ test.each(places)(
     const [parent] = (await readdir(join(user.path, '.signalbox/runs'))).filter((name) => name.startsWith('01'));
     const text = await readFile(join(user.path, '.signalbox/runs', parent ?? ''), 'utf8');
     expect(JSON.parse(text.split('\n')[0] ?? '')).toMatchObject({ parent: { runId: 'a-good' } });
+    // The command has other tools than the run, which had called its own before that line.
+    const later = await user.signalbox('fork', 'a-good', '--at', '6', '--model', 'practice', ...place);
+    expect([later.code, later.stderr]).toEqual([
+      1,
+      expect.stringMatching(/left the recording at entry 4[^]*forked in code/),
+    ]);
   },
 );
 

@@ -52,6 +52,9 @@ test('replay shows the moves of a recording, and where other machines would leav
   const other = await runCli(['replay', 'other.jsonl'], here);
   expect(other.code).toBe(1);
   expect(other.stderr).toMatch(/left the recording at entry 4, in state DIRECT_EXECUTION/);
+  const forked = await runCli(['fork', 'other.jsonl', '--at', '5', ...PRACTICE], here);
+  expect(forked.stderr).toMatch(/left the recording at entry 4, in state DIRECT_EXECUTION/);
+  expect(forked.stderr).not.toContain('forked in code');
 });
 
 test('fork goes on from a line with another outcome', async () => {

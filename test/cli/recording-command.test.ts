@@ -267,4 +267,11 @@ export default (options) => createAgent({ name: '${agent}', instructions: ${JSON
     stdout: expect.stringMatching(/^failed\n[^]*now\.ts leaves it at record 2: in/),
   });
   expect((await user.signalbox('bisect', user.file('a-good'), now, was)).stdout).toMatch(/^changed\n/);
+  // A run that waits, or was cut off: all that there is was played.
+  await writeFile(join(user.path, 'open.jsonl'), source.split('\n').slice(0, 3).join('\n'));
+  expect((await user.signalbox('bisect', 'open.jsonl', was, was)).stdout).toBe(
+    'same\n  was.ts plays all of it: its run had not ended\n  was.ts plays all of it: its run had not ended\n',
+  );
+  const open = await user.signalbox('bisect', 'open.jsonl', was, now, '--json');
+  expect(JSON.parse(open.stdout)).toMatchObject({ verdict: 'failed', versions: [{ entry: null }, { entry: 2 }] });
 });

@@ -67,7 +67,7 @@ function runTests(runner: 'node' | 'shared' | 'vitest'): { readonly passed: bool
     [...BUNDLED, '--conditions=@signalbox/source'],
     { ...process.env, NODE_TEST_CONTEXT: undefined },
   ];
-  const tests = readdirSync(join(folder, 'test')).filter((file) => file.endsWith('.test.ts'));
+  const tests = readdirSync(join(folder, 'test')).filter((file) => /\.test\.m?ts$/.test(file));
   writeFileSync(
     join(folder, 'vitest.config.mjs'),
     // Node loads our source, as it does the package: Vite would transform all of it.
@@ -246,7 +246,83 @@ ${once}`;
   expect(runTests('shared').passed).toBe(true);
 });
 
+test('a tool that needs a context gets it from the module, as in simulations', async () => {
+  const runId = await production(() => Promise.reject(new Error('no such city')), [asks, 'No.']);
+  const simulation = 'export const simulation = { context: { user: "Ada" } };';
+  writeAgent('agent.ts', "(_, { context }) => { throw new Error('not for ' + context.user); }", simulation);
+  const { code, stderr } = await runCli(['test', runId, '--agent', 'agent.ts'], { cwd: folder });
+  expect([code, stderr]).toEqual([0, '']);
+  const failing = runTests('shared');
+  expect([failing.passed, failing.printed]).toEqual([false, expect.stringContaining('not for Ada')]);
+  writeAgent('agent.ts', '(_, { context }) => context.user', simulation);
+  expect(runTests('shared').passed).toBe(true);
+  // The command checks with the same.
+  writeAgent('mended.ts', '(_, { context }) => context.user', simulation);
+  const again = await runCli(['test', runId, '--agent', 'mended.ts', '--out', 'again'], { cwd: folder });
+  expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('It does not fail')]);
+});
+
+test('a call that had a secret in its arguments becomes no test, which could never pass', async () => {
+  writeAgent('agent.ts', throws);
+  const asksKey = { content: '', toolCalls: [{ name: 'weather', arguments: { key: `sk-proj-${'a1B2'.repeat(12)}` } }] };
+  const runId = await production(() => Promise.reject(new Error('x')), [asksKey, 'No.']);
+  const { code, stderr } = await runCli(['test', runId, '--agent', 'agent.ts'], { cwd: folder });
+  expect([code, stderr]).toEqual([1, expect.stringContaining("'weather' was called with «secret:1», and a recording")]);
+  expect(readdirSync(folder)).not.toContain('test');
+});
+
+test('in a package of CommonJS the test for node:test is a module by its name', async () => {
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'commonjs' }));
+  const runId = await production(() => Promise.reject(new Error('x')), [asks, 'No.']);
+  const agent = (execute: string): void =>
+    writeFileSync(
+      join(folder, 'agent.js'),
+      `const { createAgent, tool } = require('signalbox');
+const weather = tool({ name: 'weather', description: 'Tells.', effects: 'none', execute: ${execute} });
+module.exports = (options) => createAgent({ tools: [weather], ...options });`,
+    );
+  agent(throws);
+  const { code, stdout } = await runCli(['test', runId, '--agent', 'agent.js'], { cwd: folder });
+  expect([code, stdout]).toEqual([0, expect.stringContaining(`weather-${runId}.test.mts`)]);
+  const failing = runTests('shared');
+  expect([failing.passed, failing.printed]).toEqual([false, expect.stringContaining("'weather' does not fail")]);
+  agent('() => 31');
+  const mended = runTests('shared');
+  expect([mended.passed, mended.printed]).toEqual([true, expect.stringContaining('pass 1')]);
+  const vitest = await runCli(['test', runId, '--agent', 'agent.js', '--runner', 'vitest', '--out', 'other'], {
+    cwd: folder,
+  });
+  expect(vitest.stdout).toContain(`weather-${runId}.test.ts`);
+});
+
+test("says why a tool's own check refused the arguments", async () => {
+  writeAgent('agent.ts', '() => 31');
+  const check = () => Promise.reject(new Error('no shouting'));
+  const weather = tool({ name: 'weather', description: 'Tells.', validateArgs: check, execute: () => 31 });
+  const journal = fileJournal(join(folder, '.signalbox/runs'));
+  const { runId } = await createAgent({
+    tools: [weather],
+    journal,
+    silent: true,
+    model: scriptedModel([asks, 'No.']),
+  }).run('?');
+  const { stdout } = await runCli(['test', runId, '--agent', 'agent.ts'], { cwd: folder });
+  expect(stdout).toMatch(/'weather' failed \(record \d+\): no shouting/);
+});
+
+test.each(['0', '99999999999999999999'])('%s is no seed', async (seed) => {
+  writeAgent('agent.ts', '() => 31');
+  const { code, stderr } = await runCli(['test', seed, '--agent', 'agent.ts'], { cwd: folder });
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringMatching(/^signalbox test: there is no seed \d+: they are whole numbers/),
+  ]);
+});
+
 test('says what cannot be made a test, and writes nothing then', async () => {
+  writeFileSync(join(folder, 'named.ts'), 'export const make = () => null;');
+  const named = await runCli(['test', '1', '--agent', 'named.ts'], { cwd: folder });
+  expect([named.code, named.stderr]).toEqual([2, expect.stringContaining('of another name is named with --export')]);
   writeAgent('agent.ts', '() => 31');
   const fine = await production(() => 31, [asks, '31 °C.']);
   const nothing = await runCli(['test', fine, '--agent', 'agent.ts'], { cwd: folder });

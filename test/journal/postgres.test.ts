@@ -64,6 +64,30 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
     expect(skipped).toEqual(['torn-tail']);
   });
 
+  test('how a program reads the types of its own columns changes nothing', async () => {
+    const types = { getTypeParser: () => (text: string | Buffer) => ({ raw: String(text) }) };
+    const own = new pg.Pool({ connectionString: server.url, types });
+    const schema = newSchema();
+    const store = postgresJournal(own, { schema, migrate: true });
+    const tools = [fakeTool('look', [{ seen: 'x'.repeat(20_000) }]), fakeTool('mail', ['sent'], { policy: 'confirm' })];
+    const model = scriptedModel([calls(['look']), 'Seen.', calls(['mail'])]);
+    const timeouts = { approvalMs: 3_600_000 };
+    const agent = createAgent({ tools, silent: true, confirm: 'wait', timeouts, journal: store, model });
+    const { runId } = await agent.run('Look');
+    await agent.run('Mail', { park: true });
+    const listed = await store.list({});
+    expect(listed).toMatchObject([
+      { state: 'waiting', due: expect.any(String) },
+      { state: 'ended', toolsUsed: ['look'] },
+    ]);
+    expect(listed).toEqual(await postgresJournal(pool, { schema }).list({}));
+    expect(await store.list({ tool: 'look' })).toHaveLength(1);
+    expect((await recordsOf(store, runId)).at(-1)).toMatchObject({ t: 'end' });
+    expect(await store.remove(runId)).toBe(true);
+    expect((await pool.query(`select 1 from ${schema}.blobs`)).rows).toEqual([]);
+    await own.end();
+  });
+
   test('a run of an id that Postgres cannot hold is not there', async () => {
     const journal = postgresJournal(pool, { schema: newSchema(), migrate: true });
     const agent = createAgent({ model: scriptedModel([]), journal, silent: true });

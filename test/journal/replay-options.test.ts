@@ -5,6 +5,7 @@ import { ReplayDivergenceError } from '../../src/journal/replay/divergence.ts';
 import { type ReplayOptions, replay } from '../../src/journal/replay/replay.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { tool } from '../../src/tools/tool.ts';
 import { calls } from '../support/replies.ts';
 
 const never = scriptedModel([]);
@@ -152,6 +153,20 @@ describe('until and then', () => {
     const run = replay(cut, agent, { then: scriptedModel(['Enough.']) });
     expect((await run).result).toBe('Enough.');
     expect(await replay(run.recording(), agent)).toMatchObject({ result: 'Enough.' });
+  });
+
+  test('tools that run live get the context', async () => {
+    const seen: unknown[] = [];
+    const live = tool({
+      name: 'look',
+      description: 'Looks around.',
+      execute: (_args, { context }) => (seen.push(context), 'a dog'),
+    });
+    const agent = createAgent({ ...OPTIONS, tools: [live], model: never });
+    const how = { allow: ['tools'], until: 3, then: scriptedModel(['A dog.', 'A dog.']) } as const;
+    await replay(await recorded(), agent, { ...how, context: { userId: 17 } });
+    await replay(await recorded(), agent, how);
+    expect(seen).toEqual([{ userId: 17 }, undefined]);
   });
 
   test('until without then is refused', () => {

@@ -5,6 +5,7 @@ import { expect, test, vi } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { fileJournal } from '../../src/journal/stores/file.ts';
+import { migratePostgres, postgresJournal } from '../../src/journal/postgres/index.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
 import type { JournalStore } from '../../src/journal/run/run-journal.ts';
@@ -46,6 +47,29 @@ function fullFor(store: JournalStore): JournalStore {
     },
   };
 }
+
+test.each([
+  ['fileJournal: the folder must be a path, and is undefined.', () => Reflect.apply(fileJournal, undefined, [])],
+  ['fileJournal: the folder must be a path, and is empty.', () => fileJournal('')],
+  [
+    'sqliteJournal: the path must be that of a file, and is undefined.',
+    () => Reflect.apply(sqliteJournal, undefined, []),
+  ],
+  ["sqliteJournal: the path must be that of a file, and is ':memory:'.", () => sqliteJournal(':memory:')],
+  ["sqliteJournal: the path must be that of a file, and is 'file:runs'.", () => sqliteJournal('file:runs')],
+  ['must be a URL or a pool of the package pg, and is undefined.', () => Reflect.apply(postgresJournal, undefined, [])],
+  [
+    'must be a URL or a pool of the package pg, and is an object.',
+    () => Reflect.apply(postgresJournal, undefined, [{}]),
+  ],
+  ['must be a URL or a pool of the package pg, and is empty.', () => postgresJournal('')],
+])('a store without a place is refused when it is made: %s', (message, make) => {
+  expect(make).toThrow(expect.objectContaining({ code: 'wrong-option', message: expect.stringContaining(message) }));
+});
+
+test('a migration without a place is refused', async () => {
+  await expect(Reflect.apply(migratePostgres, undefined, [])).rejects.toThrow('must be a URL or a pool');
+});
 
 test.each(['cancel', 'approve', 'reject'] as const)(
   '%s rejects with the cause when the file cannot be written, and the run ends as failed but stays to be taken up',

@@ -297,3 +297,22 @@ test('a stack trace leads to the lines of src', () => {
   );
   expect(thrower).not.toBe('createAgent');
 });
+
+test('the coverage reporter counts what the machines of the package do', () => {
+  const project = join(folder, 'covered');
+  mkdirSync(project);
+  const reporter = JSON.stringify(join(dist, 'testing/coverage/index.js'));
+  writeFileSync(join(project, 'vitest.config.js'), `export default { test: { reporters: [${reporter}] } };`);
+  writeFileSync(
+    join(project, 'answers.test.js'),
+    `import { test } from 'vitest';
+     import { createAgent } from ${JSON.stringify(url('index.js'))};
+     test('answers', () => createAgent({ model: { complete: async () => ({ content: 'Hello.' }) }, silent: true }).run('Hi'));`,
+  );
+  const vitest = join(root, 'node_modules/vitest/vitest.mjs');
+  const printed = execFileSync(process.execPath, [vitest, 'run', '--root', project], {
+    cwd: project,
+    encoding: 'utf8',
+  });
+  expect(printed).toMatch(/llmCall +2 of 5, 40 %/);
+});

@@ -173,6 +173,7 @@ describe.skipIf(missing)('an agent on Restate', () => {
 
   test('a message reaches the next turn of the model, once, whatever its sender repeats', async () => {
     const { options } = mailer({
+      maxSteers: 1,
       model: modelByTurn(calls(['mail']), ({ messages }) => ({
         content: `Heard ${messages.filter((one) => JSON.stringify(one).includes('In French')).length}.`,
       })),
@@ -183,9 +184,14 @@ describe.skipIf(missing)('an agent on Restate', () => {
     const callId = await waitingCall(client, 'steered', 'mail');
     const message = { type: 'steer', text: 'In French, please.', id: 'm1' } as const;
     expect(await client.send('steered', message)).toBe(true);
-    expect(await client.send('steered', message)).toBe(false);
+    // Again, as a client does that got no answer: it was taken, and is one message.
+    expect(await client.send('steered', message)).toBe(true);
     expect(await client.send('steered', { type: 'queue', text: 'And then rest.', id: 'm2' })).toBe(true);
-    await client.send('steered', { type: 'approve', callId });
+    const tooMany = { type: 'steer', text: 'No, in Latin.', id: 'm3' } as const;
+    expect([await client.send('steered', tooMany), await client.send('steered', tooMany)]).toEqual([false, false]);
+    expect(await client.send('steered', { type: 'approve', callId: 'none' })).toBe(false);
+    expect(await client.send('steered', { type: 'approve', callId })).toBe(true);
+    expect(await client.send('steered', { type: 'approve', callId })).toBe(false);
     const result = await client.result('steered');
     expect(result).toMatchObject({ result: 'Heard 1.', undelivered: [{ id: 'm2', kind: 'queue' }] });
   });

@@ -92,6 +92,36 @@ test('an agent keeps its laws while its MCP servers die, forget and change, and 
   await expect(simulate(clerk({ silent: true }), { servers })).rejects.toThrow('needs a function that makes the agent');
 });
 
+test("an agent's own MCP servers, which know no virtual time, are refused and never started", async () => {
+  const mcpServers = { files: { command: 'no-such-server' } };
+  const own = (options: AgentOptions) => clerk({ mcpServers, ...options });
+  const refused = /MCP servers do not follow virtual time, and the agent has some: files\./;
+  await expect(simulate(own, { seeds: 1 })).rejects.toThrow(refused);
+  await expect(simulate(own({ silent: true }), { seeds: 1 })).rejects.toThrow(refused);
+  const child = createAgent({ name: 'child', children: [own({ name: 'grandchild', silent: true })], silent: true });
+  const parent = (options: AgentOptions) => clerk({ children: [child], ...options });
+  await expect(simulate(parent, { seeds: 1, servers: {} })).rejects.toThrow(refused);
+  // Replaced by others, or by none.
+  expect(await simulate(own, { seeds: 3, servers })).toMatchObject({ runs: 3, failures: [] });
+  expect(await simulate(own, { seeds: 3, servers: {} })).toMatchObject({ runs: 3, failures: [] });
+});
+
+test('tools get the context, also in a run that was interrupted and continues', async () => {
+  const seen: unknown[] = [];
+  const mine = tool({
+    name: 'charge',
+    description: 'Charges the card.',
+    effects: 'idempotent',
+    execute: (_args, { context }) => (seen.push(context), 'charged'),
+  });
+  const context = { userId: 17 };
+  const make = (options: AgentOptions) => createAgent({ tools: [mine], ...options });
+  const { coverage } = await simulate(make, { seeds: 20, faults: { 'process.crash': 0.5 }, model: once, context });
+  expect(coverage.faults['process.crash']).toBeGreaterThan(5);
+  expect(seen.length).toBeGreaterThan(20);
+  expect(seen.every((one) => one === context)).toBe(true);
+});
+
 test('the same seed is the same run, and another seed another', async () => {
   const recordings: string[] = [];
   const check = ({ recording }: { recording(): string }) => void recordings.push(recording());

@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import { AgentClosedError } from '../../src/agent/options/agent-errors.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { ReplayDivergenceError } from '../../src/journal/replay/divergence.ts';
+import { replay } from '../../src/journal/replay/replay.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { forbidLiveModels } from '../../src/models/endpoint/live-guard.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
@@ -133,6 +135,22 @@ describe('useRecording', () => {
     for (const run of hold(useRecording(path).wrap(again.agent))) await expect(run()).toEndWith('answer');
     expect((await readdir(folder)).toSorted()).toEqual(['weather.2.jsonl', 'weather.jsonl']);
     expect(again.agent.history).toEqual(live.agent.history);
+  });
+
+  test('everything else of a wrapped agent is the agent’s, and a conversation of it is refused', async () => {
+    const { agent } = weatherAgent();
+    const wrapped = useRecording(path).wrap(agent);
+    await wrapped.run(question);
+    expect(wrapped.history).toHaveLength(4);
+    expect([wrapped.name, wrapped.tools, wrapped.options.maxSteps]).toEqual([agent.name, agent.tools, 20]);
+    expect((await replay(await readFile(path, 'utf8'), wrapped)).reason).toBe('answer');
+    const { clearHistory } = wrapped;
+    clearHistory();
+    expect(agent.history).toEqual([]);
+    expect(() => wrapped.conversation('ada')).toThrow('runs of a conversation are not recorded');
+    await wrapped.close();
+    expect(() => agent.run(question)).toThrow(AgentClosedError);
+    expect(wrapped).toBeInstanceOf(Object.getPrototypeOf(agent).constructor);
   });
 
   test('replays a run that is queued behind another, and finds that it belongs to another conversation', async () => {

@@ -11,7 +11,7 @@ import {
   createAgent,
   tool,
 } from '../../src/index.ts';
-import { scriptedModel } from '../../src/testing/index.ts';
+import { replay, scriptedModel, simulate, useRecording } from '../../src/testing/index.ts';
 import { calls } from '../support/replies.ts';
 
 interface Session {
@@ -199,6 +199,20 @@ describe('createAgent<Context>', () => {
     // @ts-expect-error -- another context
     const wrong = (): unknown => agent.run('Greet', { context: { name: 'Ada' } });
     expect([without, wrong]).toHaveLength(2);
+  });
+
+  test('is recorded, replayed and simulated like any other', () => {
+    const agent = createAgent<Session>({ model: model(), tools: [clock], silent: true });
+    const context = { user: 'Ada' };
+    const recorded = () => useRecording('none').run(agent, 'Greet', { context });
+    expectTypeOf(recorded).returns.toEqualTypeOf<Run>();
+    expectTypeOf(replay).toBeCallableWith('', agent, { context });
+    expectTypeOf(simulate).toBeCallableWith(() => agent, { context });
+    const wrapped = useRecording('none').wrap(agent);
+    expectTypeOf(wrapped).toEqualTypeOf<typeof agent>();
+    // @ts-expect-error -- the context is missing
+    const without = (): unknown => wrapped.run('Greet');
+    expect(without).toBeTypeOf('function');
   });
 
   test('refuses a tool that needs another context', () => {

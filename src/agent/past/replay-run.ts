@@ -17,7 +17,7 @@ import { startRun } from '../run/start-run.ts';
 
 /** Replays a recording on an agent; with `then` in the options, a model answers after the recorded part. */
 export function replayRun(core: AgentCore, recording: Recording, options: ReplayOptions): AnyRun {
-  const { allow = [], until, then } = options;
+  const { allow = [], until, then, context } = options;
   runnable(recording);
   const own = replayHead(recording.head, core, then === undefined ? policiesFor(recording) : 'recorded');
   const { instructions, promptByCode } = allow.includes('prompt') ? recording.head : own;
@@ -29,7 +29,7 @@ export function replayRun(core: AgentCore, recording: Recording, options: Replay
     runId: head.runId,
     task: head.input,
     replayed: () => played,
-    context: undefined,
+    context,
     redactor: MARKS_ONLY,
     onDone: () => undefined,
     prepare: () => () => ({

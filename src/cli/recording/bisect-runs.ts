@@ -38,8 +38,9 @@ async function played(text: string, module: string, wanted: string | undefined):
     return { module, entry: null, says: `${status} (${reason})` };
   } catch (error) {
     if (!(error instanceof ReplayDivergenceError)) throw error;
-    const { entry, state, expected, actual, difference } = error;
-    const where = difference === '' ? `${expected} is recorded, and ${actual} came` : difference;
+    const { cause, entry, state, expected, actual, difference } = error;
+    if (cause === 'recording-cut') return { module, entry: null, says: 'its run had not ended' };
+    const where = difference === '' ? `recorded: ${expected}; now: ${actual}` : difference;
     return { module, entry, says: `in ${state}: ${where}` };
   }
 }

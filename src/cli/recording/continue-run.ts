@@ -1,5 +1,6 @@
 import type { AnyRun } from '../../agent/run/run.ts';
 import type { LeafError, Outcome } from '../../actors/journal.ts';
+import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
 import { fork } from '../../journal/replay/fork.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { describeThrown, toJson } from '../../json/to-json.ts';
@@ -43,6 +44,10 @@ export async function forkFile(forked: ForkedFile, choices: AgentChoices): Promi
       }
     });
     return reportEnd(cli, result, { json });
+  } catch (error) {
+    if (!(error instanceof ReplayDivergenceError) || error.cause !== 'toolset-changed') throw error;
+    const how = `A run whose own tools ran before line ${at} is forked in code, on its agent: fork(recording, agent, { at: ${at} }) of signalbox/journal.`;
+    throw new Error(`${error.message}\n${how}`, { cause: error });
   } finally {
     await cli.close();
   }

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { basename, join, relative, resolve, sep } from 'node:path';
 import { makeFolder } from '../../security/folders.ts';
-import { type Json, isJsonObject } from '../../json/json.ts';
+import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import { UsageError } from '../command/command.ts';
 
 /** The program that runs the tests of a project. */
@@ -23,7 +23,7 @@ export interface TestText {
 export interface TestPlace {
   /** The folder of the test. */
   readonly folder: string;
-  /** The name of the file without `.test.ts`. */
+  /** The name of the file without `.test.ts` or `.test.mts`. */
   readonly name: string;
   /** The module with the agent. */
   readonly module: string;
@@ -35,16 +35,23 @@ export interface TestPlace {
 export function readRunner(asked: string | undefined): Runner {
   if (asked === 'vitest' || asked === 'node') return asked;
   if (asked !== undefined) throw new UsageError(`--runner takes vitest or node, not '${asked}'.`);
-  if (!existsSync('package.json')) return 'node';
-  const project: Json = JSON.parse(readFileSync('package.json', 'utf8'));
-  const has = (member: string): boolean =>
-    isJsonObject(project) && isJsonObject(project[member]) && 'vitest' in project[member];
+  const project = readProject();
+  const has = (member: string): boolean => isJsonObject(project[member]) && 'vitest' in project[member];
   return has('dependencies') || has('devDependencies') ? 'vitest' : 'node';
+}
+
+/** The package of the project in this folder; empty without one. */
+function readProject(): JsonObject {
+  if (!existsSync('package.json')) return {};
+  const project: Json = JSON.parse(readFileSync('package.json', 'utf8'));
+  return isJsonObject(project) ? project : {};
 }
 
 /** Writes the test and its recording; returns their paths. Neither replaces an existing file. */
 export async function writeTest(test: TestText, place: TestPlace): Promise<readonly string[]> {
-  const file = join(place.folder, `${place.name}.test.ts`);
+  // Vitest loads any file as a module.
+  const isModule = place.runner === 'vitest' || readProject()['type'] !== 'commonjs';
+  const file = join(place.folder, `${place.name}.test.${isModule ? 'ts' : 'mts'}`);
   const { recording } = test;
   const kept = recording === null ? null : join(place.folder, recording.name);
   for (const path of [file, kept])

@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
+import { MARKS_ONLY } from '../../actors/redactor.ts';
 import { readRecording, type Recording, lineNumber } from '../../journal/format/recording.ts';
 import { normalizeRecording } from '../../journal/format/normalize.ts';
 import { replay } from '../../journal/replay/replay.ts';
+import { isList } from '../../json/depth.ts';
 import { isJsonObject, type Json } from '../../json/json.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import { escaped } from '../../output/console/escaped.ts';
@@ -56,6 +58,8 @@ async function ofSeed(
   { agent, options: own }: SimulatedModule,
   { simulated, runner }: { readonly simulated: SimulateOptions; readonly runner: 'vitest' | 'node' },
 ): Promise<Written | string> {
+  if (!Number.isSafeInteger(seed) || seed === 0)
+    throw new UsageError(`there is no seed ${seed}: they are whole numbers from 1 on.`);
   const { failures } = await simulate(agent, { ...own, ...simulated, seeds: [seed] });
   const [failure] = failures;
   if (failure === undefined) return `Seed ${seed} does not fail.`;
@@ -87,12 +91,14 @@ async function ofSeed(
   return { test, name, says: `${check}: ${reason}`, fails: true };
 }
 
-async function ofRun(recording: Recording, { agent }: SimulatedModule, runner: 'vitest' | 'node') {
+async function ofRun(recording: Recording, { agent, options }: SimulatedModule, runner: 'vitest' | 'node') {
   const cause = causeIn(recording);
   const { runId, agent: agentName } = recording.head;
   if (cause === null)
     return `Nothing in run ${escaped(runId)} of '${escaped(agentName)}' can be done again: no tool failed or was called in a loop. Replay it, and say in a test how it should have ended.`;
-  const { kind, tool, callId, outcome } = cause;
+  const { kind, tool, callId, outcome, mark } = cause;
+  if (mark !== null)
+    return `'${escaped(tool)}' was called with ${mark}, and a recording does not hold what that stands for: a test could never make this call.`;
   if (callId.includes('.') && serverTools(recording.head.children).includes(tool))
     return `'${escaped(tool)}' failed first, and is a tool of an MCP server of an agent below: a test does not connect these.`;
   const name = `${tool}-${runId}`.replaceAll(/[^\w.-]+/g, '-');
@@ -115,7 +121,7 @@ async function ofRun(recording: Recording, { agent }: SimulatedModule, runner: '
         ];
   const test: TestText = {
     title: kind === 'failed' ? `'${tool}' does not fail` : `'${tool}' gives something else`,
-    uses: ['replay', 'scriptedModel'],
+    uses: ['replay', 'scriptedModel', ...('context' in options ? ['simulation'] : [])],
     recording: { name: `${name}.jsonl`, text: normalizeRecording(cause.past) },
     body: [
       `// Run ${escaped(runId)}, up to this call. From there on the tools run, and the model says nothing more.`,
@@ -123,6 +129,7 @@ async function ofRun(recording: Recording, { agent }: SimulatedModule, runner: '
       `const run = replay(recording, ${isOfServer ? 'owner' : made}, {`,
       "  allow: ['prompt', 'tools'],",
       "  then: scriptedModel(['Done.']),",
+      ...('context' in options ? ['  context: simulation.context,'] : []),
       '});',
       'const found = [];',
       'for await (const event of run) {',
@@ -135,7 +142,7 @@ async function ofRun(recording: Recording, { agent }: SimulatedModule, runner: '
   };
   refuseSecrets(test, own);
   if (isOfServer) await own.ready();
-  const fails = await failsNow(cause, own).finally(() => own.close());
+  const fails = await failsNow(cause, own, options).finally(() => own.close());
   return { test, name, says: saysOf(cause), fails };
 }
 
@@ -149,17 +156,23 @@ function serverTools(children: readonly ChildSetup[] = []): readonly string[] {
 
 function saysOf({ kind, tool, outcome, line }: RecordedCause): string {
   if (kind === 'useless') return `'${tool}' was called again and again with the same result (record ${line}).`;
-  const { message, error, reason } = isJsonObject(outcome) ? outcome : {};
-  const why = [message, error, reason].find((text) => typeof text === 'string') ?? 'it failed';
+  const { message, error, reason, issues } = isJsonObject(outcome) ? outcome : {};
+  const [issue] = isList(issues) ? issues : [];
+  const said = [message, error, reason, isJsonObject(issue) ? issue['message'] : null];
+  const why = said.find((text) => typeof text === 'string') ?? 'it failed';
   return `'${tool}' failed (record ${line}): ${why}`;
 }
 
 /** Does what the test does. */
-async function failsNow({ kind, callId, outcome, past }: RecordedCause, agent: SimulatedAgent): Promise<boolean> {
+async function failsNow(
+  { kind, callId, outcome, past }: RecordedCause,
+  agent: SimulatedAgent,
+  { context }: SimulateOptions,
+): Promise<boolean> {
   try {
     const model = scriptedModel(['Done.']);
     // oxlint-disable-next-line unicorn/no-thenable -- so the option is called; nobody awaits the object
-    const run = replay(past, agent, { allow: ['prompt', 'tools'], then: model });
+    const run = replay(past, agent, { allow: ['prompt', 'tools'], then: model, context });
     let fails = false;
     for await (const event of run) {
       if (event.replayed) continue;
@@ -190,6 +203,8 @@ interface RecordedCause {
   readonly callId: string;
   /** What the tool gave, or why it gave nothing. */
   readonly outcome: Json;
+  /** The mark of a secret in its arguments; null without one. */
+  readonly mark: string | null;
   /** All that had happened before the call began. */
   readonly past: readonly object[];
   /** The number of the record with which the call began. */
@@ -243,6 +258,7 @@ function causeAt(
     tool,
     callId,
     outcome,
+    mark: MARKS_ONLY.lostMark(line.request),
     past: [recording.head, ...recording.lines.slice(0, before + 1)],
     line: lineNumber(recording, index),
   };

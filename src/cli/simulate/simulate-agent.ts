@@ -33,7 +33,7 @@ export async function loadSimulated(file: string, wanted: string | undefined): P
   const [only, ...others] = agents;
   if (only === undefined)
     throw new UsageError(
-      `'${file}' exports no agent${names === '' ? '' : ` (it exports: ${names})`}. Export a function that makes it: export default (options) => createAgent({ …, ...options }).`,
+      `'${file}' exports no agent${names === '' ? '' : ` (it exports: ${names})`}. Export a function that makes it: export default (options) => createAgent({ …, ...options }). A function of another name is named with --export.`,
     );
   if (others.length > 0) throw new UsageError(`'${file}' exports several agents. Name one with --export.`);
   return { ...only, options };

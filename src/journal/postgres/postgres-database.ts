@@ -14,6 +14,7 @@ interface Statement {
   /** Statements with a name are prepared once per connection. */
   readonly name?: string;
   readonly query_timeout?: number;
+  readonly types?: { readonly getTypeParser: (oid: number) => (text: string) => unknown };
 }
 
 /** A connection of the package `pg` that waits for notifications. */
@@ -56,6 +57,17 @@ export interface DatabaseOptions {
   /** The time after which an unanswered short statement is sent again on another connection, in milliseconds. */
   readonly silentMs: number;
 }
+
+/** How the columns of our statements are read, by their types, whatever the program has set for all of its own; others are text. */
+const PARSERS: ReadonlyMap<number, (text: string) => unknown> = new Map<number, (text: string) => unknown>([
+  // boolean, integer, jsonb
+  [16, (text) => text === 't'],
+  [23, Number],
+  [3802, (text) => JSON.parse(text)],
+  // text[], which are hashes here
+  [1009, (text) => text.slice(1, -1).split(',').filter(Boolean)],
+]);
+const TYPES = { getTypeParser: (oid: number) => PARSERS.get(oid) ?? String };
 
 /** How long a connection may take, in milliseconds. */
 const CONNECT_MS = 10_000;
@@ -201,6 +213,7 @@ export class PostgresDatabase {
     const named = { name: `signalbox ${name} ${hash('sha256', own, 'hex').slice(0, 32)}` };
     const result: object = await pool.query({
       text: own,
+      types: TYPES,
       ...(name === null || !this.#isNaming ? {} : named),
       ...(values.length === 0 ? {} : { values: [...values] }),
       ...(name !== null && SHORT.has(name) ? { query_timeout: this.#options.silentMs } : {}),

@@ -1,4 +1,4 @@
-import { OptionError, optionsOf } from '../../json/known-options.ts';
+import { OptionError, checkPlace, optionsOf } from '../../json/known-options.ts';
 import { lineWriter } from '../format/blobs.ts';
 import { type RepairedRun, wholePart } from '../format/cut-recording.ts';
 import { createHistories, type StoredPart } from '../format/histories.ts';
@@ -56,7 +56,7 @@ const checkOptions = optionsOf<PostgresJournalOptions>('postgresJournal', 'docs/
  * @example createAgent({ journal: postgresJournal(process.env.DATABASE_URL) })
  */
 export function postgresJournal(at: PostgresPool | string, options: PostgresJournalOptions = {}): PostgresJournal {
-  const store = new PostgresStore(at, settingsOf(options));
+  const store = new PostgresStore(at, settingsOf(at, options));
   // Own properties, for callers that spread the store or detach its methods.
   return {
     open: (run) => store.open(run),
@@ -80,7 +80,7 @@ export async function migratePostgres(
   at: PostgresPool | string,
   options: Pick<PostgresJournalOptions, 'schema' | 'patienceMs'> = {},
 ): Promise<{ readonly from: number; readonly to: number }> {
-  const database = new PostgresDatabase(at, settingsOf(options));
+  const database = new PostgresDatabase(at, settingsOf(at, options));
   try {
     return await database.migrate();
   } finally {
@@ -90,8 +90,11 @@ export async function migratePostgres(
 
 type Settings = DatabaseOptions & Pick<Required<PostgresJournalOptions>, 'leaseMs'>;
 
-function settingsOf(options: PostgresJournalOptions): Settings {
+function settingsOf(at: unknown, options: PostgresJournalOptions): Settings {
   checkOptions(options);
+  // An empty URL would be a server of the environment, or on this machine.
+  if (typeof Reflect.get(Object(at), 'query') !== 'function')
+    checkPlace('postgresJournal: the first argument must be a URL or a pool of the package pg', at);
   const { schema = 'signalbox', migrate = false, leaseMs = 30_000, patienceMs = 60_000 } = options;
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
     throw new OptionError(

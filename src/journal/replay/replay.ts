@@ -36,6 +36,8 @@ export interface ReplayOptions {
    * awaited: a replay connects nothing. What was in flight keeps its recorded outcome.
    */
   readonly then?: Model;
+  /** What tools get that run live then, as for `agent.run`. */
+  readonly context?: unknown;
 }
 
 /** What can replay a recording: an agent. */
@@ -46,8 +48,13 @@ export interface Replayable<TRun> {
 /** The key under which an agent can replay recordings. */
 export const REPLAY: unique symbol = Symbol.for('signalbox.replay');
 
-// oxlint-disable-next-line unicorn/no-thenable -- it is the name of an option, and this table is awaited by nobody
-const checkOptions = optionsOf<ReplayOptions>('replay', 'docs/recording.md', { allow: true, until: true, then: true });
+const checkOptions = optionsOf<ReplayOptions>('replay', 'docs/recording.md', {
+  allow: true,
+  until: true,
+  // oxlint-disable-next-line unicorn/no-thenable -- it is the name of an option, and this table is awaited by nobody
+  then: true,
+  context: true,
+});
 
 /**
  * Replays a recorded run on an agent, deterministically: nothing is called, nothing is waited for, and the list of

@@ -1,5 +1,5 @@
 import { JournalError, RecordingError } from '../format/journal-error.ts';
-import { optionsOf } from '../../json/known-options.ts';
+import { checkPlace, optionsOf } from '../../json/known-options.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import { systemCode } from '../../security/folders.ts';
 import { lineWriter } from '../format/blobs.ts';
@@ -43,6 +43,7 @@ export interface FileJournalOptions extends PruneLimits {
  */
 export function fileJournal(dir: string, options: FileJournalOptions = {}): JournalStore {
   checkOptions(options);
+  checkPlace('fileJournal: the folder must be a path', dir);
   const { durability = 'process', keep = 'all' } = options;
   const histories = historyFiles(dir, { synced: durability === 'power' });
   const files = runFiles(dir, histories);

@@ -1,6 +1,7 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { dirname } from 'node:path';
+import { OptionError, checkPlace } from '../../json/known-options.ts';
 import { makeFolder } from '../../security/folders.ts';
 import { JournalError } from '../format/journal-error.ts';
 import { CONVERSATION_TABLES, addConversations, countConversations } from './sqlite-conversations.ts';
@@ -63,6 +64,14 @@ const BUSY_MS = 25;
 
 /** How long to keep trying, in milliseconds. */
 const PATIENCE_MS = 10_000;
+
+/** Refuses what SQLite does not take for the path of a file: each connection would have a database of its own. */
+export function checkDatabasePath(path: string): void {
+  const must = 'sqliteJournal: the path must be that of a file';
+  checkPlace(must, path);
+  if (/^(?:file:|:memory:)/.test(path))
+    throw new OptionError('wrong-option', `${must}, and is '${path}'. memoryJournal() keeps runs in memory.`);
+}
 
 /** Opens the database at `path`, which is made when it is not there, readable by its owner only. */
 export function openDatabase(path: string, durability: 'process' | 'power'): DatabaseSync {

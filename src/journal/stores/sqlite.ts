@@ -11,7 +11,7 @@ import type { JournalStore, RunHead, RunJournal, RunSecrets, Sink, TakenRun } fr
 import { PolledRequests } from '../run/run-requests.ts';
 import { requestFiles } from './request-files.ts';
 import { type SecretFiles, secretFiles } from './secret-files.ts';
-import { openDatabase, openToRead, remainsAt, sqliteQueue } from './sqlite-database.ts';
+import { checkDatabasePath, openDatabase, openToRead, remainsAt, sqliteQueue } from './sqlite-database.ts';
 import { readStored, tallyOf, tooShort, unbegun } from './sqlite-rows.ts';
 import { type OwnedRun, type RunWriter, RunTables } from './sqlite-runs.ts';
 import { BEAT_MS, newWriter } from './writer.ts';
@@ -48,6 +48,7 @@ const checkOptions = optionsOf<SqliteJournalOptions>('sqliteJournal', 'docs/reco
  */
 export function sqliteJournal(path: string, options: SqliteJournalOptions = {}): JournalStore {
   checkOptions(options);
+  checkDatabasePath(path);
   const { durability = 'process' } = options;
   if (durability !== 'process' && durability !== 'power')
     throw new TypeError("sqliteJournal: the option durability must be 'process' or 'power'.");

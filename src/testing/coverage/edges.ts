@@ -1,10 +1,4 @@
-import {
-  type AnyStateMachine,
-  type AnyStateNode,
-  type AnyTransitionDefinition,
-  type InspectionEvent,
-  StateMachine,
-} from 'xstate';
+import { type AnyStateMachine, type AnyStateNode, type AnyTransitionDefinition, type InspectionEvent } from 'xstate';
 import { eventName, isMachineSnapshot, stateText } from '../../machines/events/transition-log.ts';
 
 /** One arrow of a machine's drawing. */
@@ -125,46 +119,18 @@ const edges = new Set<string>();
 const states = new Set<string>();
 const watched = new WeakSet<object>();
 
-/** Everything that machines have done in this process since they are watched: edges by their key, states as `machine: STATE`. */
+/** Everything that machines were seen to do in this process: edges by their key, states as `machine: STATE`. */
 export function takenSoFar(): { readonly edges: readonly string[]; readonly states: readonly string[] } {
   return { edges: [...edges], states: [...states] };
 }
 
-type AnyMethod = (this: unknown, ...args: unknown[]) => unknown;
-
-/**
- * Notes what every machine of this process does from now on, in actors and where a machine is stepped by hand. It hooks
- * between XState and its machines, which is why it belongs in tests only.
- */
-export function watchMachines(): void {
-  wrap('transition', 2);
-  wrap('getInitialSnapshot', 0);
-}
-
-/** Lets a method of all machines pass through us; its argument at `scopeAt` is the scope of the actor. */
-function wrap(method: 'transition' | 'getInitialSnapshot', scopeAt: number): void {
-  const original: unknown = Reflect.get(StateMachine.prototype, method);
-  if (!isMethod(original) || watched.has(original)) return;
-  const watching: AnyMethod = function watching(...args) {
-    watchSystem(args[scopeAt]);
-    const snapshot = Reflect.apply(original, this, args);
-    noteState(snapshot);
-    return snapshot;
-  };
-  watched.add(watching);
-  Reflect.set(StateMachine.prototype, method, watching);
-}
-
-function isMethod(value: unknown): value is AnyMethod {
-  return typeof value === 'function';
-}
-
-function watchSystem(scope: unknown): void {
-  const system: unknown = typeof scope === 'object' && scope !== null ? Reflect.get(scope, 'system') : undefined;
+/** Notes what is done from now on in the system of actors to which a scope belongs. */
+export function watchSystem(scope: unknown): void {
+  const system: unknown = Reflect.get(Object(scope), 'system');
   if (typeof system !== 'object' || system === null || watched.has(system)) return;
   watched.add(system);
   const inspect: unknown = Reflect.get(system, 'inspect');
-  if (isMethod(inspect)) Reflect.apply(inspect, system, [note]);
+  if (typeof inspect === 'function') Reflect.apply(inspect, system, [note]);
 }
 
 function note(inspected: InspectionEvent): void {
@@ -173,7 +139,8 @@ function note(inspected: InspectionEvent): void {
   noteState(inspected.snapshot);
 }
 
-function noteState(snapshot: unknown): void {
+/** Notes the state in which a machine is. */
+export function noteState(snapshot: unknown): void {
   if (isMachineSnapshot(snapshot)) states.add(`${snapshot.machine.id}: ${stateText(snapshot.value)}`);
 }
 

@@ -9,7 +9,7 @@ import {
   ReplayDivergenceError,
 } from '../../journal/replay/divergence.ts';
 import { type Recording, readRecording } from '../../journal/format/recording.ts';
-import { replay } from '../../journal/replay/replay.ts';
+import { type Replayable, replay } from '../../journal/replay/replay.ts';
 import { permitLiveModels } from '../../models/endpoint/live-guard.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import { mixedJournal, type Matching } from './recorded-answers.ts';
@@ -19,6 +19,12 @@ import { dirname, basename } from 'node:path';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { normalizeRecording } from '../../journal/format/normalize.ts';
 import type { RecordLine } from '../../journal/format/record.ts';
+
+/** An agent, as far as its runs are recorded and replayed; of any type of `context`. */
+export interface RecordedAgent<TRun extends SomeRun = SomeRun>
+  extends Pick<Agent<unknown, SomeRun>, 'history' | 'setHistory' | 'options'>, Replayable<TRun> {
+  run(input: string, options?: RunOptions): SomeRun;
+}
 
 /** The recording's file, and from where in the test it is used. */
 interface Place {
@@ -34,7 +40,7 @@ interface Asked {
 }
 
 /** Runs the agent as it is, and keeps the recording when the run is over. */
-export function runAndKeep(path: string, agent: Agent<unknown, SomeRun>, { input, given }: Asked): AnyRun {
+export function runAndKeep(path: string, agent: RecordedAgent, { input, given }: Asked): AnyRun {
   const forbidAgain = permitLiveModels();
   try {
     const run = agent.run(input, given);
@@ -57,7 +63,7 @@ export function runAndKeep(path: string, agent: Agent<unknown, SomeRun>, { input
 /** Plays the whole recording back; the agent's history is then what it would be after the run. */
 export function runReplayed(
   place: Place,
-  agent: Agent<unknown, SomeRun>,
+  agent: RecordedAgent,
   { input, recording, text }: { readonly input: string; readonly recording: Recording; readonly text: string },
 ): AnyRun {
   checkInput(place, recording, input);
@@ -83,7 +89,7 @@ interface Partly extends Asked {
 /** Runs the agent with the answers of a recording for all leaves but the live ones. */
 export function runPartly(
   place: Place,
-  agent: Agent<unknown, SomeRun>,
+  agent: RecordedAgent,
   { input, given, recording, live, matching }: Partly,
 ): AnyRun {
   checkInput(place, recording, input);
@@ -111,7 +117,7 @@ function checkInput(place: Place, { head }: Recording, input: string): void {
 }
 
 /** A replay continues the recorded conversation, which must be the agent's current one. A recording that begins one fits any. */
-function checkHistory(place: Place, { head }: Recording, agent: Pick<Agent, 'history' | 'options'>): void {
+function checkHistory(place: Place, { head }: Recording, agent: Pick<RecordedAgent, 'history' | 'options'>): void {
   if (head.history.length === 0) return;
   const { maxHistoryMessages: kept } = agent.options;
   const all = agent.history;

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Agent } from '../../agent/agent-types.ts';
 import { checkRunOptions } from '../../agent/options/check-options.ts';
 import type { RunOptions } from '../../agent/options/run-options.ts';
 import type { AnyRun, SomeRun } from '../../agent/run/run.ts';
@@ -11,7 +10,14 @@ import { readRecording } from '../../journal/format/recording.ts';
 import { runnable } from '../../journal/format/recorded-tools.ts';
 import { processEnvironment, type Environment, readVariable } from '../../models/endpoint/environment.ts';
 import { OptionError, optionsOf } from '../../json/known-options.ts';
-import { framesAbove, UseRecordingError, runAndKeep, runPartly, runReplayed } from './runs-on-recordings.ts';
+import {
+  type RecordedAgent,
+  framesAbove,
+  UseRecordingError,
+  runAndKeep,
+  runPartly,
+  runReplayed,
+} from './runs-on-recordings.ts';
 import type { Matching } from './recorded-answers.ts';
 
 /** How a recording is used. */
@@ -44,9 +50,9 @@ const checkOptions = optionsOf<UseRecordingOptions>('useRecording', 'docs/testin
 export interface UsedRecording {
   readonly path: string;
   /** Runs the agent on the recording: replayed when there is one, recorded when not. Like `agent.run`, a Run at once. */
-  run<TRun extends SomeRun>(agent: Agent<unknown, TRun>, input: string, options?: RunOptions): TRun;
+  run<TRun extends SomeRun>(agent: RecordedAgent<TRun>, input: string, options?: RunOptions): TRun;
   /** The agent, with a `run` that uses the recording: for code under test that runs the agent itself. */
-  wrap<TAgent extends Agent<unknown, SomeRun>>(agent: TAgent): TAgent;
+  wrap<TAgent extends RecordedAgent>(agent: TAgent): TAgent;
 }
 
 /**
@@ -75,7 +81,7 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
     return run;
   };
 
-  const start = (agent: Agent<unknown, SomeRun>, input: string, given: RunOptions, calledFrom: string): AnyRun => {
+  const start = (agent: RecordedAgent, input: string, given: RunOptions, calledFrom: string): AnyRun => {
     checkRunOptions(given, 'A run of useRecording');
     if (isLive && (given.whenBusy === 'steer' || given.whenBusy === 'interrupt'))
       throw new OptionError(
@@ -94,16 +100,30 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
     if (live.size === 0) return kept(runReplayed(place, agent, { input, recording, text }));
     return kept(runPartly(place, agent, { input, given, recording, live, matching }));
   };
-  function run<TRun extends SomeRun>(agent: Agent<unknown, TRun>, input: string, given?: RunOptions): TRun;
-  function run(agent: Agent<unknown, SomeRun>, input: string, given: RunOptions = {}): AnyRun {
+  function run<TRun extends SomeRun>(agent: RecordedAgent<TRun>, input: string, given?: RunOptions): TRun;
+  function run(agent: RecordedAgent, input: string, given: RunOptions = {}): AnyRun {
     return start(agent, input, given, framesAbove(run));
   }
-  const wrap = <TAgent extends Agent<unknown, SomeRun>>(agent: TAgent): TAgent => {
+  const wrap = <TAgent extends RecordedAgent>(agent: TAgent): TAgent => {
     const ownRun = (input: string, given: RunOptions = {}): AnyRun => start(agent, input, given, framesAbove(ownRun));
-    const wrapped: TAgent = Object.create(agent, { run: { value: ownRun, enumerable: true } });
-    return wrapped;
+    const members = { run: ownRun, conversation: refuseConversation };
+    const own: TAgent = Object.create(agent, Object.getOwnPropertyDescriptors(members));
+    // The agent's members work on itself alone, not on an object that inherits from it.
+    const get = (_: TAgent, key: PropertyKey): unknown => {
+      if (Object.hasOwn(own, key)) return Reflect.get(own, key);
+      const member: unknown = Reflect.get(agent, key);
+      return typeof member === 'function' ? member.bind(agent) : member;
+    };
+    return new Proxy(own, { get });
   };
   return { path: file, run, wrap };
+}
+
+/** It keeps its history in its journal, where a replay leaves nothing: it would be live, in CI too. */
+function refuseConversation(): never {
+  throw new TypeError(
+    'useRecording: runs of a conversation are not recorded. Give its agent a scriptedModel, or wrap and run the agent.',
+  );
 }
 
 function missingText(path: string, because: string): string {

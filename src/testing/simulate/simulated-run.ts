@@ -94,6 +94,7 @@ class OneRun {
   }
 
   async lead(): Promise<SimulatedOutcome> {
+    const { time, context } = this.#simulated;
     let result = await this.#live(() => this.#begin());
     for (let life = 1; this.#isInterrupted(result) && this.#problem === null; life++) {
       const { crash } = this.#store;
@@ -103,16 +104,15 @@ class OneRun {
       this.#outside.restart();
       this.#isParking = false;
       // A process that has given the run up may yet live, and do what it was doing.
-      if (crash !== 'process.abandon' || this.#draws.below(`lives ${life}`, 2) === 0) this.#simulated.time.forget();
-      this.#simulated.time.pass(this.#draws.below(`outage ${life}`, 3) * 20_000);
+      if (crash !== 'process.abandon' || this.#draws.below(`lives ${life}`, 2) === 0) time.forget();
+      time.pass(this.#draws.below(`outage ${life}`, 3) * 20_000);
       this.#agent = this.#made();
-      const isKept = this.#store.recording() !== null;
       // What the agent opens by itself is not held: a tool that really waits would race against virtual time.
       this.#store.plain = this.#simulated.waited.size === 0 && this.#draws.below(`plain ${life}`, 2) === 1;
       result = await this.#live(() =>
-        isKept
-          ? this.#agent.resume(this.#runId, { migrate: (recording) => recording, park: this.#parks(life) })
-          : this.#begin(),
+        this.#store.recording() === null
+          ? this.#begin()
+          : this.#agent.resume(this.#runId, { migrate: (recording) => recording, park: this.#parks(life), context }),
       );
     }
     this.#outside.end();
@@ -161,8 +161,8 @@ class OneRun {
   }
 
   #begin(): SomeRun {
-    const given = { runId: this.#runId, journal: this.#store, inspect: false, park: this.#parks(0) };
-    return this.#agent.run(this.#simulated.task, given);
+    const given = { runId: this.#runId, journal: this.#store, inspect: false, context: this.#simulated.context };
+    return this.#agent.run(this.#simulated.task, { ...given, park: this.#parks(0) });
   }
 
   /** Whether a life of the run ends where it waits for people or long timers. */

@@ -45,6 +45,7 @@ export type AgentMaker = (options: AgentOptions) => SimulatedAgent;
 export interface Simulated {
   readonly agent: SimulatedAgent | AgentMaker;
   readonly task: string;
+  readonly context: unknown;
   readonly model: ((seed: number) => Model) | null;
   /** How many replies the model has; null where nobody knows. */
   readonly replies: number | null;
