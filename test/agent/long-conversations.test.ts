@@ -41,6 +41,13 @@ const pastOf = (exchanges: number): readonly Message[] =>
     { role: 'user', content: question(n) },
     { role: 'assistant', content: `a${String(n).padStart(3, '0')}` },
   ]).flat();
+/** An exchange with a result of so many characters. */
+const pastLook = (characters: number): readonly Message[] => [
+  { role: 'user', content: 'Look.' },
+  { role: 'assistant', content: '', toolCalls: [{ id: 'p', name: 'look', arguments: '{}' }] },
+  { role: 'tool', toolCallId: 'p', name: 'look', content: 'x'.repeat(characters) },
+  { role: 'assistant', content: 'I see.' },
+];
 const agentWith = (model: Model, options: AgentOptions = {}) => createAgent({ model, silent: true, ...options });
 
 describe('a conversation for which the model has no room any more', () => {
@@ -110,6 +117,20 @@ describe('a conversation for which the model has no room any more', () => {
     const model = scriptedModel([overflow, overflow, new ModelError('server-error', 'busy'), 'ok']);
     const retry = { maxAttempts: 2, backoff: recover.constant(1) };
     expect(await agentWith(model, { history: pastOf(8), retry }).run('Go')).toMatchObject({ result: 'ok' });
+  });
+
+  test('is never sent again as it was: not after a result was cut, and not for one that would not be shorter', async () => {
+    const overflow = new ModelError('context-overflow', 'too long');
+    const tools = [fakeTool('look', ['here'])];
+    const cutBefore = scriptedModel([overflow, calls(['look']), overflow, 'ok']);
+    const hardlyLonger = scriptedModel([overflow, 'ok']);
+    await agentWith(cutBefore, { history: pastLook(900), tools }).run('Go');
+    await agentWith(hardlyLonger, { history: pastLook(410), tools }).run('Go');
+    const sizes = ({ requests }: typeof cutBefore) => requests.map(({ messages }) => messages.length);
+    expect([sizes(cutBefore), sizes(hardlyLonger)]).toEqual([
+      [6, 6, 8, 4],
+      [6, 2],
+    ]);
   });
 
   test('is left as it is by a model that fails for another reason', async () => {
@@ -188,23 +209,39 @@ describe('what a server has refused is not sent with later messages:', () => {
   });
 });
 
-test('a recording of an earlier version, whose run failed where this one would continue, replays as it was', async () => {
-  const { model } = smallModel(90);
-  const agent = agentWith(model, { history: pastOf(3) });
-  const run = agent.run(question(3));
-  await run;
-  const lines = run
-    .recording()
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
-  expect(lines[0].options.longHistory).toBe('left-out');
-  delete lines[0].options.longHistory;
-  const old = lines
-    .filter(({ id = '' }) => !/#[23]$/.test(id))
-    .map((line) => JSON.stringify(line))
-    .join('\n');
-  const replayed = await replay(`${old}\n`, agent);
-  expect(replayed).toMatchObject({ reason: 'llm-error', error: { code: 'context-overflow' } });
-  await expect(replay(run.recording(), agent)).resolves.toMatchObject({ reason: 'llm-error' });
+describe('a recording of an earlier version replays as it was:', () => {
+  /** The lines of a recording, without the setting that earlier versions did not have. */
+  function linesBefore(recording: string) {
+    const lines = recording
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines[0].options.longHistory).toBe('left-out');
+    delete lines[0].options.longHistory;
+    return lines;
+  }
+  const textOfLines = (lines: readonly object[]): string => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+
+  test('a run that failed where it would continue now', async () => {
+    const agent = agentWith(smallModel(90).model, { history: pastOf(3) });
+    const run = agent.run(question(3));
+    await run;
+    const old = linesBefore(run.recording()).filter(({ id = '' }) => !/#[23]$/.test(id));
+    const failed = { reason: 'llm-error', error: { code: 'context-overflow' } };
+    expect(await replay(textOfLines(old), agent)).toMatchObject(failed);
+    expect(await replay(run.recording(), agent)).toMatchObject(failed);
+  });
+
+  test('a request that was sent again as it was, because its results had been cut before', async () => {
+    const overflow = new ModelError('context-overflow', 'too long');
+    const model = scriptedModel([overflow, calls(['look']), overflow, 'ok']);
+    const agent = agentWith(model, { history: pastLook(900), tools: [fakeTool('look', ['here'])] });
+    const run = agent.run('Go');
+    await run;
+    const old = linesBefore(run.recording());
+    const [third, fourth] = [3, 4].map((n) => old.find(({ t, id }) => t === 'start' && id.endsWith(`callLlm#${n}`)));
+    const again = { ...third.request, messages: { $from: third.id, keep: 9, add: [] } };
+    Object.assign(fourth, { digest: third.digest, key: third.key, request: again });
+    expect(await replay(textOfLines(old), agent)).toMatchObject({ result: 'ok' });
+  });
 });

@@ -49,7 +49,7 @@ function replyRead(context: AgentContext, output: Replied): Update {
   const isWorded = output.toolCalling === context.toolCalling || context.runInfo?.models != null;
   const before = isWorded ? context.messages : toJsonMode(context.messages);
   const { shortened, leftOut = 0 } = output;
-  const shorter = shortened ? shortenOlderResults(before) : before;
+  const shorter = shortened ? shortenOlderResults(before, context.settings) : before;
   const messages = leftOut === 0 ? shorter : shorter.slice(leftOut);
   const { output: shown } = context.shown;
   const replied = readReply({

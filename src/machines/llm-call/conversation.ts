@@ -1,4 +1,5 @@
 import type { Message, MessageToolCall } from '../../actors/model.ts';
+import type { AgentSettings } from '../contract/agent-setup.ts';
 
 const KEPT_OF_OLD_RESULT = 400;
 const RESULT_PREFIX = '[Result from ';
@@ -33,11 +34,15 @@ export function envelopeOf(call: MessageToolCall): string {
   return `{"tool": ${JSON.stringify(call.name)}, "tool_args": ${call.arguments}}`;
 }
 
+/** What becomes of a conversation that is too long: as in older recordings, or as now. */
+type Cutting = Pick<AgentSettings, 'longHistory'>;
+
 /** Cuts all tool results but the latest turn's, for a model whose context is full. The same list if there is nothing to cut. */
-export function shortenOlderResults(messages: readonly Message[]): readonly Message[] {
+export function shortenOlderResults(messages: readonly Message[], cutting: Cutting): readonly Message[] {
   const lastTurn = messages.findLastIndex((message) => message.role === 'assistant');
   const latest = messages.slice(lastTurn < 0 ? 0 : lastTurn);
-  const after = [...withoutImages(messages.slice(0, messages.length - latest.length)).map(shortenedResult), ...latest];
+  const older = withoutImages(messages.slice(0, messages.length - latest.length));
+  const after = [...older.map((message) => shortenedResult(message, cutting)), ...latest];
   return after.some((message, index) => message !== messages[index]) ? after : messages;
 }
 
@@ -54,10 +59,10 @@ export interface Less {
  * Still less of a conversation that is too long: first with older results shortened, then without the older half of the
  * exchanges among its first `earlier` messages. Null: there is nothing left to take away.
  */
-export function withLess({ messages, shortened, leftOut }: Less, earlier: number): Less | null {
-  const shorter = shortened ? messages : shortenOlderResults(messages);
+export function withLess({ messages, shortened, leftOut }: Less, earlier: number, cutting: Cutting): Less | null {
+  const shorter = shortened ? messages : shortenOlderResults(messages, cutting);
   if (shorter !== messages) return { messages: shorter, shortened: true, leftOut };
-  const rest = earlier - leftOut;
+  const rest = cutting.longHistory === undefined ? 0 : earlier - leftOut;
   const starts = messages.flatMap((message, index) => (index < rest && isStart(message) ? [index] : []));
   const cut = starts[Math.ceil(starts.length / 2)] ?? rest;
   return cut === 0 ? null : { messages: messages.slice(cut), shortened, leftOut: leftOut + cut };
@@ -133,10 +138,12 @@ function isResult(message: Message): boolean {
   return message.role === 'tool' || (message.role === 'user' && textOf(message).startsWith(RESULT_PREFIX));
 }
 
-function shortenedResult(message: Message): Message {
+function shortenedResult(message: Message, { longHistory }: Cutting): Message {
   const text = textOf(message);
   if (!isResult(message) || text.length <= KEPT_OF_OLD_RESULT) return message;
-  return { ...message, content: cutText(text) };
+  const content = cutText(text);
+  // Older recordings ask again for what was cut before, and is the same.
+  return longHistory !== undefined && content.length >= text.length ? message : { ...message, content };
 }
 
 /**

@@ -165,7 +165,7 @@ const machine = setup({
 const WHOLE = { shortened: false, leftOut: 0 } as const;
 
 function lessOf({ earlier = 0, settings, ...sent }: LlmCallContext): Less | null {
-  return withLess(sent, settings.longHistory === 'left-out' ? earlier : 0);
+  return withLess(sent, earlier, settings);
 }
 
 /** Which model a turn begins with, where there are several, and how that one is asked. */

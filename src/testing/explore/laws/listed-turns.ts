@@ -5,7 +5,7 @@
 import type { LeafError } from '../../../actors/journal.ts';
 import type { Message } from '../../../actors/model.ts';
 import { isJsonObject } from '../../../json/json.ts';
-import type { RankedModel } from '../../../machines/contract/agent-setup.ts';
+import { DEFAULT_SETTINGS, type RankedModel } from '../../../machines/contract/agent-setup.ts';
 import { shortenOlderResults } from '../../../machines/llm-call/conversation.ts';
 
 /** One request of a turn, and what came of it. */
@@ -37,15 +37,15 @@ const LONGEST_PAUSE_MS = 60_000;
 /** Failures of a model that another model may get past, although it cannot itself. */
 const ITS_OWN: ReadonlySet<string> = new Set(['quota-exhausted', 'model-not-found', 'no-model']);
 
-/** True where something else was sent than before. */
-export function isChanged(one: ModelAttempt | undefined, before: ModelAttempt | undefined): boolean {
+/** True where less was sent than before. */
+export function isShorter(one: ModelAttempt | undefined, before: ModelAttempt | undefined): boolean {
   if (one === undefined || before === undefined) return false;
-  return JSON.stringify(one.messages) !== JSON.stringify(before.messages);
+  return JSON.stringify(one.messages).length < JSON.stringify(before.messages).length;
 }
 
 /** True where the conversation that was sent has older results that can be shortened. */
 export function isShortenable(one: ModelAttempt | undefined): boolean {
-  return one !== undefined && shortenOlderResults(one.messages) !== one.messages;
+  return one !== undefined && shortenOlderResults(one.messages, DEFAULT_SETTINGS) !== one.messages;
 }
 
 /** True for a turn that was asked of the models of a list, and not of one that was named. */
@@ -78,7 +78,7 @@ export function listedAskedWrongly({
   if (isRefused(error) && error.code !== 'context-overflow')
     return `another model was asked after ${error.code}, which none can cure`;
   if (error.code === 'context-overflow') {
-    if (isSame) return isChanged(one, before) ? null : 'a conversation that was too long was sent again as it was';
+    if (isSame) return isShorter(one, before) ? null : 'a conversation that was too long was sent again as it was';
     return isLarger(models, one.model, before.model)
       ? null
       : `a conversation that was too long was sent to '${one.model}', which is not known to take more`;

@@ -7,7 +7,7 @@ import {
   type ModelAttempt,
   isListed,
   isShortenable,
-  isChanged,
+  isShorter,
   listedAskedWrongly,
   listedEndedWrongly,
 } from './listed-turns.ts';
@@ -64,7 +64,7 @@ function askedWrongly(turn: Turn, maxAttempts: number, models: readonly RankedMo
   const { retryAfterMs } = isJsonObject(before.data) ? before.data : {};
   if (typeof retryAfterMs === 'number' && (pauses.at(-1) ?? 0) < retryAfterMs)
     return `the model was asked again sooner than after the ${retryAfterMs} ms that it had asked for`;
-  return before.code === 'context-overflow' && !isChanged(asked.at(-1), asked.at(-2))
+  return before.code === 'context-overflow' && !isShorter(asked.at(-1), asked.at(-2))
     ? 'a conversation that was too long was sent again as it was'
     : null;
 }
@@ -91,7 +91,7 @@ function counted({ errors, modes, asked }: Turn): number {
   const free = errors.filter(
     ({ code }, index) =>
       (code === 'no-native-tools' && modes[index] === 'native') ||
-      (code === 'context-overflow' && isChanged(asked[index + 1], asked[index])),
+      (code === 'context-overflow' && isShorter(asked[index + 1], asked[index])),
   ).length;
   return errors.length - free;
 }
