@@ -16,6 +16,9 @@ async function recorded(scene: 'plain' | 'parallel' = 'plain'): Promise<string> 
   return run.recording();
 }
 
+const startsWithWhere: unknown = expect.stringMatching(/^Where/);
+const matches = (pattern: RegExp): unknown => expect.stringMatching(pattern);
+
 describe('a recording', () => {
   test('is shown with all its steps, made anywhere, and can be taken away again as it was', async () => {
     const shown = await inspector();
@@ -63,6 +66,39 @@ describe('a recording', () => {
     ]);
   });
 
+  test.each([
+    ['a line that is none', '{"t":"outco', /Line 5 .* is not JSON.* It is shown up to there\.$/],
+    ['a record without what it needs', '{"t":"outcome","id":"x"}', /Line 5 .*without a usable "at"/],
+  ])('that is damaged in the middle by %s is shown up to there, and says so', async (_, wrong, problem) => {
+    const shown = await inspector();
+    const lines = (await recorded('parallel')).trim().split('\n');
+    const damaged = [...lines.slice(0, 4), wrong, ...lines.slice(4)];
+    for (const recording of [damaged, `${damaged.join('\n')}\n`]) {
+      const id = shown.open(recording);
+      const { list, frames, get } = viewer(shown.url);
+      const session = {
+        id,
+        status: 'failed',
+        reason: 'damaged recording',
+        title: startsWithWhere,
+        problem: matches(problem),
+      };
+      expect(await list((frame) => frame.t === 'session' && frame.session.id === id)).toContainEqual(
+        expect.objectContaining({ session: expect.objectContaining(session) }),
+      );
+      const seen = await frames(id, (frame) => frame.t === 'record' && frame.line === 3);
+      expect(seen.filter(({ t }) => t === 'problem')).toEqual([]);
+      expect(await (await get(`/api/sessions/${id}/recording`)).text()).toBe(`${lines.slice(0, 4).join('\n')}\n`);
+    }
+  });
+
+  test('of which not even the first line can be read is refused', async () => {
+    const shown = await inspector();
+    const [head = '', ...rest] = (await recorded()).split('\n');
+    expect(() => shown.open(['{"t":"run"', ...rest].join('\n'))).toThrow(/^Line 1 .* is not JSON/);
+    expect(() => shown.open([head.replace('"input":', '"output":'), ...rest])).toThrow(/^Line 1 .*usable "input"/);
+  });
+
   test('opened twice is two sessions', async () => {
     const shown = await inspector();
     const recording = await recorded();
@@ -91,6 +127,32 @@ describe('a folder of recordings', () => {
     writeFileSync(join(folder, 'second.jsonl'), `${lines.slice(0, 6).join('\n')}\n`);
     appendFileSync(join(folder, 'second.jsonl'), `${lines.slice(6).join('\n')}\n`);
     expect((await seen).filter(({ t }) => t === 'record')).toHaveLength(lines.length);
+  });
+
+  test('shows a damaged one up to its damage, under the name of its file, and whole once it is mended', async () => {
+    const shown = await inspector();
+    const folder = testFolder();
+    const lines = (await recorded()).trim().split('\n');
+    const path = join(folder, 'cut.jsonl');
+    writeFileSync(path, [...lines.slice(0, 3), '{"t":', ...lines.slice(3), ''].join('\n'));
+    await shown.openFolder(folder);
+    const { list, frames } = viewer(shown.url);
+    const isDamaged = (frame: Frame): boolean => frame.t === 'session' && frame.session.problem !== null;
+    const damaged = (await list(isDamaged)).find(isDamaged);
+    expect(damaged).toMatchObject({
+      session: {
+        title: 'What time is it?',
+        status: 'failed',
+        reason: 'damaged recording',
+        problem: expect.stringMatching(/^cut\.jsonl: Line 4 /),
+      },
+    });
+    const id = damaged?.t === 'session' ? damaged.session.id : '';
+    await frames(id, (frame) => frame.t === 'record' && frame.line === 2);
+    writeFileSync(path, `${lines.join('\n')}\n`);
+    const isMended = (frame: Frame): boolean => frame.t === 'session' && frame.session.status === 'answered';
+    await list(isMended);
+    expect((await list(isMended)).filter(isDamaged)).toEqual([]);
   });
 
   test('are followed beside files that are none: one that cannot be a recording is listed as damaged', async () => {

@@ -18,6 +18,8 @@ interface JournalOptions {
   readonly kind: 'run' | 'recording';
   readonly head: RunRecord;
   readonly source: LineSource;
+  /** Why it is not all there; left out where it is. */
+  readonly problem?: string | null;
   readonly ending: () => SessionEnding;
   /** How many of its calls wait for a person. */
   readonly waiting: () => number;
@@ -47,10 +49,10 @@ export class JournalSession implements Session {
   }
 
   info(): SessionInfo {
-    const { head, kind, can, ending, waiting } = this.#options;
+    const { head, kind, can, ending, waiting, problem = null } = this.#options;
     const calls = waiting();
     const more = calls === 0 ? {} : { waiting: calls };
-    return sessionInfo(head, ending(), { id: this.id, kind, problem: null, can: can(), ...more });
+    return sessionInfo(head, ending(), { id: this.id, kind, problem, can: can(), ...more });
   }
 
   /** This run has only begun and is likely to be viewed: what is reported for a while from now on is kept. */
