@@ -99,16 +99,18 @@ function Banners() {
       )}
       {parent !== null && (
         <p class="banner">
-          A fork of{' '}
-          <button type="button" class="more" onClick={() => showSession(state, parent.runId)}>
-            {escapedLine(parent.runId, 60)}
-          </button>{' '}
-          after entry {parent.entry}.{' '}
-          {state.model.sessions.has(parent.runId) && !isComparing(state) && (
-            <button type="button" class="more" onClick={() => compareWith(state, parent.runId)}>
-              Show both
-            </button>
-          )}
+          <span>
+            A fork of{' '}
+            <button type="button" class="more" onClick={() => showSession(state, parent.runId)}>
+              {escapedLine(parent.runId, 60)}
+            </button>{' '}
+            after entry {parent.entry}.{' '}
+            {state.model.sessions.has(parent.runId) && !isComparing(state) && (
+              <button type="button" class="more" onClick={() => compareWith(state, parent.runId)}>
+                Show both
+              </button>
+            )}
+          </span>
         </p>
       )}
     </>
