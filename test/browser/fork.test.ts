@@ -170,12 +170,15 @@ test.skipIf(noChromium)(
     const busy = Object.assign(new Error('Out of order.'), { code: 'model-error', status: 500 });
     const down = { id: 'first', complete: () => Promise.reject(busy) };
     const up = Object.assign(scriptedModel(['From the second.']), { id: 'second' });
-    await createAgent({ name: 'clerk', model: [down, up], silent: true, inspect: inspector() }).run('Ask around');
+    const agent = createAgent({ name: 'clerk', model: [down, up], silent: true, inspect: inspector() });
+    const { runId } = await agent.run('Ask around');
     for (const again of [false, true]) {
       if (again) await page.reload();
       const entry = page.locator('.entry[data-kind="model"]').last();
       await entry.getByText('Out of order.').waitFor();
       await expect.poll(() => entry.textContent()).toContain('Next is second.');
+      // The address names a run once the page has settled on it.
+      await expect.poll(() => page.url()).toContain(runId);
     }
   },
 );
