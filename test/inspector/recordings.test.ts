@@ -1,8 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { fileJournal } from '../../src/journal/index.ts';
 import type { Frame } from '../../src/inspector/frames/protocol.ts';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { calls } from '../support/replies.ts';
 import { testFolder } from '../support/test-folder.ts';
 import { startScene } from './scenes.ts';
 import { viewer } from './viewer.ts';
@@ -153,6 +159,66 @@ describe('a folder of recordings', () => {
     const isMended = (frame: Frame): boolean => frame.t === 'session' && frame.session.status === 'answered';
     await list(isMended);
     expect((await list(isMended)).filter(isDamaged)).toEqual([]);
+  });
+
+  test('does not show a run a second time that is shown itself, until that is dropped', async () => {
+    const shown = await inspector({ keep: 1 });
+    const folder = testFolder();
+    const earlier = await recorded('parallel');
+    writeFileSync(join(folder, 'earlier.jsonl'), earlier);
+    await shown.openFolder(folder);
+    const run = startScene('approval', { inspect: shown, journal: fileJournal(folder) });
+    const { list } = viewer(shown.url);
+    const isOfRun = (frame: Frame): boolean => frame.t === 'session' && frame.session.title.startsWith('Pay Ann');
+    await list(isOfRun);
+    const looked = new Date(Date.now() + 2000);
+    writeFileSync(join(folder, 'later.jsonl'), earlier.replaceAll('Where is it warmer', 'Later'));
+    utimesSync(join(folder, 'later.jsonl'), looked, looked);
+    // What is behind it in the folder has been found: the file of the run was looked at.
+    const isLater = (frame: Frame): boolean => frame.t === 'session' && frame.session.title.startsWith('Later');
+    const seen = await list(isLater);
+    expect(seen.filter(isOfRun)).toMatchObject([{ session: { id: run.runId, kind: 'run' } }]);
+    await run.approve('c1');
+    await run;
+    await startScene('plain', { inspect: shown });
+    const isRecording = (frame: Frame): boolean =>
+      isOfRun(frame) && frame.t === 'session' && frame.session.kind === 'recording';
+    expect((await list(isRecording)).find(isRecording)).toMatchObject({
+      session: { id: run.runId, status: 'answered' },
+    });
+  });
+
+  test('gives way to the run when that is resumed and shown itself', async () => {
+    const shown = await inspector({ keep: 1 });
+    const folder = testFolder();
+    const payer = (options: AgentOptions) =>
+      createAgent({
+        model: scriptedModel([calls(['pay', { euros: 20 }]), 'Paid.']),
+        tools: [fakeTool('pay', [null], { policy: 'confirm', inputSchema: { type: 'object' } })],
+        confirm: 'wait',
+        silent: true,
+        ...options,
+      });
+    const run = payer({}).run('Pay');
+    for await (const { type } of run) if (type === 'approval.requested') break;
+    writeFileSync(join(folder, `${run.runId}.jsonl`), run.recording());
+    await run.cancel();
+    await shown.openFolder(folder);
+    const { list } = viewer(shown.url);
+    const isOf =
+      (kind: string) =>
+      (frame: Frame): boolean =>
+        frame.t === 'session' && frame.session.kind === kind && frame.session.id === run.runId;
+    await list(isOf('recording'));
+    const resumed = payer({ model: scriptedModel(['Paid.']), inspect: shown, journal: fileJournal(folder) }).resume(
+      run.runId,
+    );
+    await list(isOf('run'));
+    await expect.poll(() => resumed.pending.length).toBe(1);
+    await resumed.approve('c1');
+    await resumed;
+    await startScene('plain', { inspect: shown });
+    expect((await list(isOf('recording'))).find(isOf('recording'))).toMatchObject({ session: { status: 'answered' } });
   });
 
   test('are followed beside files that are none: one that cannot be a recording is listed as damaged', async () => {

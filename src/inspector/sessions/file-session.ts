@@ -139,12 +139,20 @@ export async function watchFolder(folder: string, sessions: SessionList): Promis
   const known = new Map<string, { readonly file: FileSession; size: number }>();
   /** Files that cannot be read to their end. `session`: it is listed as damaged, since it did not change for a while. */
   const unreadable = new Map<string, { readonly size: number; readonly session: string | null }>();
+  /** Whether a file is that of a run which is shown itself, and so can be answered and steered. */
+  const isOfRun = (path: string): boolean => sessions.find(basename(path, '.jsonl'))?.info().kind === 'run';
+  /** What is known of a file, unless its run, which is or was shown itself, has taken the place of its session. */
+  const standing = (path: string) => {
+    const found = known.get(path);
+    return sessions.find(found?.file.session.id ?? '') === found?.file.session ? found : undefined;
+  };
   let timer: ReturnType<typeof setTimeout> | undefined;
   let closed = false;
 
   const look = async (): Promise<void> => {
     for (const { path, size } of await recordingsIn(folder)) {
-      const before = known.get(path);
+      if (isOfRun(path)) continue;
+      const before = standing(path);
       if (before?.size === size) continue;
       const read = await readable(path);
       if (typeof read === 'string' || read.problem !== null) {
