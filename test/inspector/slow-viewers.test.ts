@@ -38,7 +38,7 @@ const linesIn = ({ value }: IteratorResult<Uint8Array, void>): readonly string[]
     .split('\n')
     .filter((line) => line.startsWith('data: '))
     .map((line) => line.slice('data: '.length));
-const next = async (following: ReturnType<Session['follow']>) => linesIn(await following.next());
+const nextLines = async (following: ReturnType<Session['follow']>) => linesIn(await following.next());
 const isEnd = (frame: Frame): boolean => frame.t === 'record' && frame.record.t === 'end';
 
 describe('a viewer', () => {
@@ -115,10 +115,10 @@ describe('a viewer', () => {
     while (!linesIn(await following.next()).some((line) => line.includes('"callLlm"')));
     begin();
     await spoken;
-    const said = (await next(following)).filter((line) => line.startsWith('{"t":"said"'));
+    const said = (await nextLines(following)).filter((line) => line.startsWith('{"t":"said"'));
     answer();
     expect((await run).status).toBe('answered');
-    const rest = await next(following);
+    const rest = await nextLines(following);
     expect(said).toHaveLength(5001);
     expect(said.at(-1)).toContain(words.join(''));
     expect(rest.some((line) => line.startsWith('{"t":"said"'))).toBe(false);
@@ -153,9 +153,9 @@ describe('a viewer', () => {
     }).run('Read it all.');
     const session = await attached;
     const following = session.follow(0, new AbortController().signal);
-    const lines = [...(await next(following))];
+    const lines = [...(await nextLines(following))];
     await spoken;
-    while (!lines.some((line) => line.includes('At last.'))) lines.push(...(await next(following)));
+    while (!lines.some((line) => line.includes('At last.'))) lines.push(...(await nextLines(following)));
     answer();
     expect((await run).status).toBe('answered');
     const kindsOf = lines.map((line) => /^\{"t":"(\w+)"/.exec(line)?.[1]);

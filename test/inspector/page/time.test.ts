@@ -77,9 +77,9 @@ test('each step of a plan is in the lane of its tool, and is named after it, tho
     'assistant › get_weather',
     'assistant › book_table',
   ]);
-  const step = session.told.find(({ event: { type } }) => type === 'tool.started')?.step ?? 0;
+  const started = session.told.find(({ event: { type } }) => type === 'tool.started')?.step ?? 0;
   const talk = { whole: session.talk, shown: session.talk };
-  const titles = actorsAt(session, step).map((actor) => actorTitle(actor, talk));
+  const titles = actorsAt(session, started).map((actor) => actorTitle(actor, talk));
   expect(titles).toContain('get_weather');
 });
 
