@@ -43,6 +43,9 @@ test.skipIf(noChromium)('a model is made to reply differently, and the fork stan
   await text.fill('It is foul.');
   await form.getByRole('button', { name: 'Fork with this reply' }).click();
   await besideParent(page, 'It is foul.');
+  // The sentence is not torn into columns.
+  await page.setViewportSize({ width: 360, height: 740 });
+  expect(await page.locator('.banner').evaluate(({ children }) => children.length)).toBe(1);
   expect(problems).toEqual([]);
 });
 

@@ -127,6 +127,8 @@ test.skipIf(noChromium)('a recording that this version plays otherwise says why,
   inspector().open(changed);
   const { page } = await open();
   await page.locator('.banner').getByText('left the recording', { exact: false }).waitFor();
+  // Each of its lines is one.
+  expect(await page.locator('.banner').innerText()).toMatch(/\n *recorded: .*\n(?:.*\n)* *likely cause: /);
   await page.keyboard.press('4');
   // Two questions to the model, two calls.
   await page.locator('.exchange').nth(3).waitFor();
