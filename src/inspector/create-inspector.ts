@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { InspectionEvent, Observer } from 'xstate';
-import { readRecording } from '../journal/format/recording.ts';
 import { optionsOf } from '../json/known-options.ts';
 import { SEND_PATH, sendTokenOf } from './server/check-request.ts';
-import { fileSession, type FolderWatch, watchFolder } from './sessions/file-session.ts';
+import { fileSession, type FolderWatch, readableRecording, watchFolder } from './sessions/file-session.ts';
 import { LiveSystems } from './sessions/live-systems.ts';
 import { ReceivedSystems } from './sessions/received-systems.ts';
 import { SessionList } from './sessions/session-list.ts';
@@ -52,7 +51,10 @@ export interface Inspector extends RunPort {
    * one. `app` distinguishes apps that use the same ids. For events from other hosts or processes see `statelyUrl`.
    */
   receive(event: unknown, app?: string): boolean;
-  /** Shows a recording (JSON lines, or their list) and returns the id of its session. Throws if it cannot be read. */
+  /**
+   * Shows a recording (JSON lines, or their list), a damaged one up to its damage, and returns the id of its session. Throws
+   * if not even its first line can be read.
+   */
   open(recording: string | readonly (string | object)[]): string;
   /** Shows the recordings of a folder, those that are still written as they grow, and new ones. */
   openFolder(folder: string): Promise<void>;
@@ -102,9 +104,9 @@ async function startInspector(options: InspectorOptions): Promise<StartedInspect
   const folders: FolderWatch[] = [];
   const place = page === undefined ? ownPlace() : null;
   const open = (recording: Parameters<Inspector['open']>[0]): string => {
-    const read = readRecording(recording);
-    const id = sessions.freeId(read.head.runId);
-    sessions.add(fileSession(id, read, () => sessions.changed(id)).session);
+    const read = readableRecording(recording);
+    const id = sessions.freeId(read.recording.head.runId);
+    sessions.add(fileSession(id, read).session);
     return id;
   };
   const receive: Inspector['receive'] = (event, app) => apps.receive(event, app);

@@ -161,6 +161,50 @@ test.skipIf(noChromium)('the keyboard stays in the conversation when the button 
   expect(problems).toEqual([]);
 });
 
+test.skipIf(noChromium)(
+  'who edits a call that another tab answers is told that it was not sent, and who answers is not',
+  async () => {
+    const run = waiting({ amount: 20 }, { amount: 30 });
+    const [own, other] = [await open(), await open()];
+    const overtaken = /^pay does not wait for an answer any more\. What you wrote was not sent\.$/;
+    for (const { page } of [own, other]) {
+      await page.getByRole('button', { name: 'Edit', exact: true }).nth(1).waitFor();
+      await page.getByRole('button', { name: 'Edit', exact: true }).last().click();
+      await page.getByLabel('amount').fill('25');
+    }
+    const reason = other.page.getByLabel('Reason for rejecting').first();
+    await reason.fill('Too much.');
+    await own.page.getByRole('button', { name: 'Approve with edits' }).click();
+    await other.page.getByText(overtaken).waitFor();
+    await own.page.getByText('Approved.').waitFor();
+    expect(await own.page.getByText(overtaken).count()).toBe(0);
+    // The other answer is still being written, and what was said once is not said again.
+    expect(await reason.inputValue()).toBe('Too much.');
+    await reason.fill('');
+    await other.page.getByText(overtaken).waitFor({ state: 'detached' });
+    await own.page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await run;
+    await other.page.locator('.answer-text').waitFor();
+    expect(await other.page.getByText(overtaken).count()).toBe(0);
+    expect([...own.problems, ...other.problems]).toEqual([]);
+  },
+);
+
+test.skipIf(noChromium).each([
+  ['Too much.', 1],
+  ['', 0],
+])('who writes the reason "%s" for a call that is answered elsewhere is told so: %i', async (reason, times) => {
+  const run = waiting({ amount: 20 });
+  const { page } = await open();
+  await page.getByRole('button', { name: 'Edit', exact: true }).click();
+  await page.getByRole('button', { name: 'Discard edits' }).click();
+  await page.getByLabel('Reason for rejecting').fill(reason);
+  await run.approve('c1');
+  await run;
+  await page.locator('.answer-text').waitFor();
+  expect(await page.getByText('does not wait for an answer any more').count()).toBe(times);
+});
+
 test.skipIf(noChromium)('edits are discarded, and the call is approved as it was proposed', async () => {
   const run = waiting({ to: 'Ann' });
   const { page } = await open();

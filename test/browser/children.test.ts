@@ -122,6 +122,9 @@ test.skipIf(noChromium)(
     await expect.poll(() => state.getAttribute('data-tone')).toBe('go');
     await expect.poll(() => page.getByRole('navigation', { name: 'Actor' }).textContent()).toBe('oven');
     await expect.poll(() => page.locator('.run-picker').textContent()).toContain('oven');
+    await page.keyboard.press('e');
+    await page.getByRole('dialog').waitFor();
+    expect(await page.getByLabel('To').locator('option').allTextContents()).toEqual(['oven']);
     expect(await page.locator('body').textContent()).not.toMatch(/x:\d/);
     actor.stop();
   },

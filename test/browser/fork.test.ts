@@ -43,6 +43,9 @@ test.skipIf(noChromium)('a model is made to reply differently, and the fork stan
   await text.fill('It is foul.');
   await form.getByRole('button', { name: 'Fork with this reply' }).click();
   await besideParent(page, 'It is foul.');
+  // The sentence is not torn into columns.
+  await page.setViewportSize({ width: 360, height: 740 });
+  expect(await page.locator('.banner').evaluate(({ children }) => children.length)).toBe(1);
   expect(problems).toEqual([]);
 });
 
@@ -170,12 +173,15 @@ test.skipIf(noChromium)(
     const busy = Object.assign(new Error('Out of order.'), { code: 'model-error', status: 500 });
     const down = { id: 'first', complete: () => Promise.reject(busy) };
     const up = Object.assign(scriptedModel(['From the second.']), { id: 'second' });
-    await createAgent({ name: 'clerk', model: [down, up], silent: true, inspect: inspector() }).run('Ask around');
+    const agent = createAgent({ name: 'clerk', model: [down, up], silent: true, inspect: inspector() });
+    const { runId } = await agent.run('Ask around');
     for (const again of [false, true]) {
       if (again) await page.reload();
       const entry = page.locator('.entry[data-kind="model"]').last();
       await entry.getByText('Out of order.').waitFor();
       await expect.poll(() => entry.textContent()).toContain('Next is second.');
+      // The address names a run once the page has settled on it.
+      await expect.poll(() => page.url()).toContain(runId);
     }
   },
 );

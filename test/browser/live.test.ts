@@ -209,16 +209,29 @@ test.skipIf(noChromium)('no key opens what has no button: an event to a run that
 
 test.skipIf(noChromium)('an event that a waiting call accepts is offered and can be sent', async () => {
   const { page } = await open();
-  const run = agentOf([calls(['send_letter', { to: 'Ada' }]), 'Then not.'], { tools: [letter()] }).run(
-    'Write, by event',
-  );
-  await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+  const run = agentOf([calls(['send_letter', { to: 'Ada' }], ['send_letter', { to: 'Bob' }]), 'Then not.'], {
+    tools: [letter()],
+  }).run('Write, by event');
+  await page.getByRole('button', { name: 'Approve', exact: true }).nth(1).waitFor();
   await page.keyboard.press('e');
   const dialog = page.getByRole('dialog');
+  const option = dialog.getByLabel('To').locator('option');
+  await option.first().waitFor({ state: 'attached' });
+  const names = await option.allTextContents();
+  expect(names[0]).toBe('clerk');
+  expect(names).toEqual(
+    expect.arrayContaining([
+      'clerk › send_letter (agent/c1)',
+      'clerk › send_letter (agent/c2)',
+      'clerk › loopDetection',
+    ]),
+  );
   await dialog.getByLabel('To').selectOption('agent/c1');
   await dialog.getByRole('button', { name: 'approval.refused' }).click();
   await dialog.getByLabel('reason').fill('by event');
   await page.getByRole('button', { name: 'Send', exact: true }).click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await run.approve('c2');
 
   await run;
   expect(run.recording()).toContain('{"type":"approval.refused","reason":"by event"},"to":"agent/c1"');

@@ -262,6 +262,31 @@ test.skipIf(noChromium)(
   },
 );
 
+test.skipIf(noChromium).each([
+  [640, 360],
+  [400, 300],
+])('in a window of %i by %i the chart and the details have room, and nothing lies over them', async (width, height) => {
+  await startScene('parallel', { inspect: inspector() });
+  const { page } = await open({ width, height });
+  await page.locator('[data-state="COMPLETION"].active').waitFor();
+  const parts = page.getByRole('navigation', { name: 'Parts' });
+  for (const [pane, selector] of [
+    ['Chart', '.chart-main'],
+    ['Details', '[data-testid="step"]'],
+  ] as const) {
+    await parts.getByRole('button', { name: pane }).click();
+    const part = page.locator(selector);
+    const { x = 0, y = 0, height: high = 0 } = (await part.boundingBox()) ?? {};
+    expect(high).toBeGreaterThan(height / 3);
+    for (const place of [y + 2, y + high - 2])
+      expect(
+        await part.evaluate((one, at) => one.contains(document.elementFromPoint(at.x, at.y)), { x: x + 9, y: place }),
+      ).toBe(true);
+  }
+  await page.keyboard.press('ArrowLeft');
+  await page.getByTestId('readout').getByText('of', { exact: false }).waitFor();
+});
+
 test.skipIf(noChromium)('every key is in the help, and everything that can be pressed has a name', async () => {
   await startScene('parallel', { inspect: inspector() });
   const { page } = await open();

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import type { Model } from '../../src/actors/model.ts';
+import type { Model, ModelIo } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { startScene } from '../inspector/scenes.ts';
@@ -73,6 +73,51 @@ test.skipIf(noChromium)(
   },
 );
 
+test.skipIf(noChromium)(
+  'a page that is loaded again amid a reply shows all of it, also what came while it loaded',
+  async () => {
+    const { promise: end, resolve: answer } = Promise.withResolvers<void>();
+    const { promise: asked, resolve: ask } = Promise.withResolvers<NonNullable<ModelIo['onToken']>>();
+    const complete: Model['complete'] = async (_, { onToken }) => {
+      if (onToken !== undefined) ask(onToken);
+      await end;
+      return { content: 'One two three' };
+    };
+    const run = createAgent({
+      model: { id: 'slow', complete },
+      streaming: true,
+      silent: true,
+      inspect: inspector(),
+    }).run('Count');
+    const tell = await asked;
+    tell({ kind: 'reasoning', text: 'Hm.' });
+    tell({ kind: 'text', text: 'One ' });
+    const { page } = await open();
+    const streaming = page.getByTestId('streaming');
+    await streaming.getByText('One', { exact: true }).waitFor();
+    const { promise: loaded, resolve: load } = Promise.withResolvers<void>();
+    const { promise: held, resolve: hold } = Promise.withResolvers<void>();
+    // It is too old to be followed from its beginning: what there is comes first, then the stream.
+    await page.clock.setFixedTime(Date.now() + 60_000);
+    await page.context().route(`**/api/sessions/${run.runId}/stream**`, async (route) => {
+      hold();
+      await loaded;
+      await route.continue();
+    });
+    await page.reload();
+    await held;
+    tell({ kind: 'text', text: 'two ' });
+    load();
+    await streaming.getByText('One two', { exact: true }).waitFor();
+    tell({ kind: 'text', text: 'three' });
+    await streaming.getByText('One two three', { exact: true }).waitFor();
+    expect(await page.locator('.thought').allTextContents()).toEqual(['Hm.']);
+    answer();
+    await run;
+    await page.locator('.answer-text').getByText('One two three').waitFor();
+  },
+);
+
 test.skipIf(noChromium)('a recording that this version plays otherwise says why, and shows its records', async () => {
   const run = startScene('parallel');
   await run;
@@ -82,6 +127,8 @@ test.skipIf(noChromium)('a recording that this version plays otherwise says why,
   inspector().open(changed);
   const { page } = await open();
   await page.locator('.banner').getByText('left the recording', { exact: false }).waitFor();
+  // Each of its lines is one.
+  expect(await page.locator('.banner').innerText()).toMatch(/\n *recorded: .*\n(?:.*\n)* *likely cause: /);
   await page.keyboard.press('4');
   // Two questions to the model, two calls.
   await page.locator('.exchange').nth(3).waitFor();

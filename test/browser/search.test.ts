@@ -31,6 +31,7 @@ test.skipIf(noChromium)(
     await here.getByText('prompt').first().waitFor();
     await expect.poll(() => here.textContent()).toContain('request callLlm');
 
+    expect(await page.getByText('there may be more').count()).toBe(0);
     await page.getByLabel('Search this run').fill('over bergen');
     await page.getByText('Not found.').waitFor();
     await page.getByRole('button', { name: 'All runs' }).click();
@@ -42,6 +43,17 @@ test.skipIf(noChromium)(
     expect(problems).toEqual([]);
   },
 );
+
+test.skipIf(noChromium)('a search that finds more than is listed says so', async () => {
+  const { page } = await open();
+  const model = scriptedModel([...Array.from({ length: 40 }, (_, n) => calls(['look', { n }])), 'Seen.']);
+  const tools = [fakeTool('look', [{ sky: 'grey' }], { inputSchema: { type: 'object' } })];
+  await createAgent({ model, tools, maxSteps: 50, silent: true, inspect: inspector() }).run('Look on');
+  await page.locator('.answer-text').getByText('Seen.').waitFor();
+  await page.keyboard.press('/');
+  await page.getByLabel('Search this run').fill('look');
+  await page.getByText('These are the first 200 places; there may be more.').waitFor();
+});
 
 test.skipIf(noChromium)('a value is copied whole, also what is folded', async () => {
   const { page } = await open();

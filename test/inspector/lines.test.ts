@@ -155,29 +155,33 @@ test.each([false, true])(
     answer({ content: 'It is s3cr3t-value and late.' });
     expect(await run).toMatchObject({ status: 'answered' });
     await Promise.all([early.over, late.over]);
-    expect(early.said).toEqual(['It is «secret:1» ', 'and ', 'late.']);
-    expect(late.said).toEqual(['It is «secret:1» and ', 'late.']);
+    expect(early.said).toEqual(['Hm.', 'It is «secret:1» ', 'and ', 'late.']);
+    expect(late.said).toEqual(['Hm.', 'It is «secret:1» and ', 'late.']);
     const after = saidTo(shown, run);
     await after.over;
     expect(after.said).toEqual([]);
   },
 );
 
-test('who comes back behind a line is not sent a second time what was said there', async () => {
+test('who comes back behind a line is sent all that the reply says by then, which begins it anew', async () => {
   const shown = await inspector();
   const { promise: end, resolve: answer } = Promise.withResolvers<ModelReply>();
   const { run, stream } = streamingRun(shown, [end]);
   await stream(0, 'Half a ');
   const first = saidTo(shown, run);
   await first.has('Half a ');
+  await stream(0, 'rep');
+  await first.has('rep');
   const back = saidTo(shown, run, 1);
-  const witness = saidTo(shown, run);
-  await witness.has('Half a ');
-  await stream(0, 'reply');
-  await Promise.all([first, back].map((one) => one.has('reply')));
+  await back.has('Half a rep');
+  await stream(0, 'ly');
+  await Promise.all([first, back].map((one) => one.has('ly')));
   answer({ content: 'Half a reply' });
   await Promise.all([first.over, back.over]);
-  expect([first.said, back.said]).toEqual([['Half a ', 'reply'], ['reply']]);
+  expect([first.said, back.said]).toEqual([
+    ['Half a ', 'rep', 'ly'],
+    ['Half a rep', 'ly'],
+  ]);
 });
 
 test('who opens a run that has just appeared in their list is sent each token as it came', async () => {

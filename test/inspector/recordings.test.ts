@@ -1,8 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { fileJournal } from '../../src/journal/index.ts';
 import type { Frame } from '../../src/inspector/frames/protocol.ts';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { calls } from '../support/replies.ts';
 import { testFolder } from '../support/test-folder.ts';
 import { startScene } from './scenes.ts';
 import { viewer } from './viewer.ts';
@@ -15,6 +21,9 @@ async function recorded(scene: 'plain' | 'parallel' = 'plain'): Promise<string> 
   await run;
   return run.recording();
 }
+
+const startsWithWhere: unknown = expect.stringMatching(/^Where/);
+const matches = (pattern: RegExp): unknown => expect.stringMatching(pattern);
 
 describe('a recording', () => {
   test('is shown with all its steps, made anywhere, and can be taken away again as it was', async () => {
@@ -63,6 +72,39 @@ describe('a recording', () => {
     ]);
   });
 
+  test.each([
+    ['a line that is none', '{"t":"outco', /Line 5 .* is not JSON.* It is shown up to there\.$/],
+    ['a record without what it needs', '{"t":"outcome","id":"x"}', /Line 5 .*without a usable "at"/],
+  ])('that is damaged in the middle by %s is shown up to there, and says so', async (_, wrong, problem) => {
+    const shown = await inspector();
+    const lines = (await recorded('parallel')).trim().split('\n');
+    const damaged = [...lines.slice(0, 4), wrong, ...lines.slice(4)];
+    for (const recording of [damaged, `${damaged.join('\n')}\n`]) {
+      const id = shown.open(recording);
+      const { list, frames, get } = viewer(shown.url);
+      const session = {
+        id,
+        status: 'failed',
+        reason: 'damaged recording',
+        title: startsWithWhere,
+        problem: matches(problem),
+      };
+      expect(await list((frame) => frame.t === 'session' && frame.session.id === id)).toContainEqual(
+        expect.objectContaining({ session: expect.objectContaining(session) }),
+      );
+      const seen = await frames(id, (frame) => frame.t === 'record' && frame.line === 3);
+      expect(seen.filter(({ t }) => t === 'problem')).toEqual([]);
+      expect(await (await get(`/api/sessions/${id}/recording`)).text()).toBe(`${lines.slice(0, 4).join('\n')}\n`);
+    }
+  });
+
+  test('of which not even the first line can be read is refused', async () => {
+    const shown = await inspector();
+    const [head = '', ...rest] = (await recorded()).split('\n');
+    expect(() => shown.open(['{"t":"run"', ...rest].join('\n'))).toThrow(/^Line 1 .* is not JSON/);
+    expect(() => shown.open([head.replace('"input":', '"output":'), ...rest])).toThrow(/^Line 1 .*usable "input"/);
+  });
+
   test('opened twice is two sessions', async () => {
     const shown = await inspector();
     const recording = await recorded();
@@ -91,6 +133,92 @@ describe('a folder of recordings', () => {
     writeFileSync(join(folder, 'second.jsonl'), `${lines.slice(0, 6).join('\n')}\n`);
     appendFileSync(join(folder, 'second.jsonl'), `${lines.slice(6).join('\n')}\n`);
     expect((await seen).filter(({ t }) => t === 'record')).toHaveLength(lines.length);
+  });
+
+  test('shows a damaged one up to its damage, under the name of its file, and whole once it is mended', async () => {
+    const shown = await inspector();
+    const folder = testFolder();
+    const lines = (await recorded()).trim().split('\n');
+    const path = join(folder, 'cut.jsonl');
+    writeFileSync(path, [...lines.slice(0, 3), '{"t":', ...lines.slice(3), ''].join('\n'));
+    await shown.openFolder(folder);
+    const { list, frames } = viewer(shown.url);
+    const isDamaged = (frame: Frame): boolean => frame.t === 'session' && frame.session.problem !== null;
+    const damaged = (await list(isDamaged)).find(isDamaged);
+    expect(damaged).toMatchObject({
+      session: {
+        title: 'What time is it?',
+        status: 'failed',
+        reason: 'damaged recording',
+        problem: expect.stringMatching(/^cut\.jsonl: Line 4 /),
+      },
+    });
+    const id = damaged?.t === 'session' ? damaged.session.id : '';
+    await frames(id, (frame) => frame.t === 'record' && frame.line === 2);
+    writeFileSync(path, `${lines.join('\n')}\n`);
+    const isMended = (frame: Frame): boolean => frame.t === 'session' && frame.session.status === 'answered';
+    await list(isMended);
+    expect((await list(isMended)).filter(isDamaged)).toEqual([]);
+  });
+
+  test('does not show a run a second time that is shown itself, until that is dropped', async () => {
+    const shown = await inspector({ keep: 1 });
+    const folder = testFolder();
+    const earlier = await recorded('parallel');
+    writeFileSync(join(folder, 'earlier.jsonl'), earlier);
+    await shown.openFolder(folder);
+    const run = startScene('approval', { inspect: shown, journal: fileJournal(folder) });
+    const { list } = viewer(shown.url);
+    const isOfRun = (frame: Frame): boolean => frame.t === 'session' && frame.session.title.startsWith('Pay Ann');
+    await list(isOfRun);
+    const looked = new Date(Date.now() + 2000);
+    writeFileSync(join(folder, 'later.jsonl'), earlier.replaceAll('Where is it warmer', 'Later'));
+    utimesSync(join(folder, 'later.jsonl'), looked, looked);
+    // What is behind it in the folder has been found: the file of the run was looked at.
+    const isLater = (frame: Frame): boolean => frame.t === 'session' && frame.session.title.startsWith('Later');
+    const seen = await list(isLater);
+    expect(seen.filter(isOfRun)).toMatchObject([{ session: { id: run.runId, kind: 'run' } }]);
+    await run.approve('c1');
+    await run;
+    await startScene('plain', { inspect: shown });
+    const isRecording = (frame: Frame): boolean =>
+      isOfRun(frame) && frame.t === 'session' && frame.session.kind === 'recording';
+    expect((await list(isRecording)).find(isRecording)).toMatchObject({
+      session: { id: run.runId, status: 'answered' },
+    });
+  });
+
+  test('gives way to the run when that is resumed and shown itself', async () => {
+    const shown = await inspector({ keep: 1 });
+    const folder = testFolder();
+    const payer = (options: AgentOptions) =>
+      createAgent({
+        model: scriptedModel([calls(['pay', { euros: 20 }]), 'Paid.']),
+        tools: [fakeTool('pay', [null], { policy: 'confirm', inputSchema: { type: 'object' } })],
+        confirm: 'wait',
+        silent: true,
+        ...options,
+      });
+    const run = payer({}).run('Pay');
+    for await (const { type } of run) if (type === 'approval.requested') break;
+    writeFileSync(join(folder, `${run.runId}.jsonl`), run.recording());
+    await run.cancel();
+    await shown.openFolder(folder);
+    const { list } = viewer(shown.url);
+    const isOf =
+      (kind: string) =>
+      (frame: Frame): boolean =>
+        frame.t === 'session' && frame.session.kind === kind && frame.session.id === run.runId;
+    await list(isOf('recording'));
+    const resumed = payer({ model: scriptedModel(['Paid.']), inspect: shown, journal: fileJournal(folder) }).resume(
+      run.runId,
+    );
+    await list(isOf('run'));
+    await expect.poll(() => resumed.pending.length).toBe(1);
+    await resumed.approve('c1');
+    await resumed;
+    await startScene('plain', { inspect: shown });
+    expect((await list(isOf('recording'))).find(isOf('recording'))).toMatchObject({ session: { status: 'answered' } });
   });
 
   test('are followed beside files that are none: one that cannot be a recording is listed as damaged', async () => {

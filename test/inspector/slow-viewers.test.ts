@@ -38,6 +38,7 @@ const linesIn = ({ value }: IteratorResult<Uint8Array, void>): readonly string[]
     .split('\n')
     .filter((line) => line.startsWith('data: '))
     .map((line) => line.slice('data: '.length));
+const nextLines = async (following: ReturnType<Session['follow']>) => linesIn(await following.next());
 const isEnd = (frame: Frame): boolean => frame.t === 'record' && frame.record.t === 'end';
 
 describe('a viewer', () => {
@@ -81,6 +82,84 @@ describe('a viewer', () => {
     const player = new JournalPlayer('', (frame) => void frames.push(frame));
     for (const line of lines) player.take(line);
     expect(kinds(frames)).toEqual(recordedKinds(run.recording()));
+  });
+
+  test('that does not take its tokens has some kept for it, and then gets all that the reply has said', async () => {
+    const { promise: attached, resolve: attach } = Promise.withResolvers<Session>();
+    const { promise: go, resolve: begin } = Promise.withResolvers<void>();
+    const { promise: end, resolve: answer } = Promise.withResolvers<void>();
+    const { promise: spoken, resolve: speak } = Promise.withResolvers<void>();
+    const port: RunPort = {
+      attach: (watched) => {
+        attach(runSession(watched, () => undefined).session);
+        return { ended: () => undefined };
+      },
+    };
+    const words = Array.from({ length: 7000 }, (_, n) => `w${n} `);
+    const run = createAgent({
+      model: {
+        id: 'fast',
+        complete: async (_, { onToken }) => {
+          await go;
+          for (const text of words) onToken?.({ kind: 'text', text });
+          speak();
+          await end;
+          return { content: words.join('') };
+        },
+      },
+      streaming: true,
+      silent: true,
+      inspect: port,
+    }).run('Talk.');
+    const following = (await attached).follow(0, new AbortController().signal);
+    while (!linesIn(await following.next()).some((line) => line.includes('"callLlm"')));
+    begin();
+    await spoken;
+    const said = (await nextLines(following)).filter((line) => line.startsWith('{"t":"said"'));
+    answer();
+    expect((await run).status).toBe('answered');
+    const rest = await nextLines(following);
+    expect(said).toHaveLength(5001);
+    expect(said.at(-1)).toContain(words.join(''));
+    expect(rest.some((line) => line.startsWith('{"t":"said"'))).toBe(false);
+  });
+
+  test('that is far behind gets what a reply says after the line that it belongs to, and once', async () => {
+    const { promise: attached, resolve: attach } = Promise.withResolvers<Session>();
+    const { promise: end, resolve: answer } = Promise.withResolvers<void>();
+    const { promise: spoken, resolve: speak } = Promise.withResolvers<void>();
+    const script = scriptedModel(Array.from({ length: 60 }, (_, n) => calls(['read', { n }])));
+    const run = createAgent({
+      model: {
+        id: 'late',
+        complete: async (request, io) => {
+          if (script.requests.length < 60) return script.complete(request, io);
+          for (const text of ['At ', 'last.']) io.onToken?.({ kind: 'text', text });
+          speak();
+          await end;
+          return { content: 'At last.' };
+        },
+      },
+      tools: [fakeTool('read', [{ text: 'x'.repeat(12_000) }])],
+      maxSteps: 70,
+      streaming: true,
+      silent: true,
+      inspect: {
+        attach: (watched) => {
+          attach(runSession(watched, () => undefined).session);
+          return { ended: () => undefined };
+        },
+      },
+    }).run('Read it all.');
+    const session = await attached;
+    const following = session.follow(0, new AbortController().signal);
+    const lines = [...(await nextLines(following))];
+    await spoken;
+    while (!lines.some((line) => line.includes('At last.'))) lines.push(...(await nextLines(following)));
+    answer();
+    expect((await run).status).toBe('answered');
+    const kindsOf = lines.map((line) => /^\{"t":"(\w+)"/.exec(line)?.[1]);
+    expect(kindsOf.slice(kindsOf.indexOf('said') - 1)).toEqual(['start', 'said']);
   });
 
   test('that dies takes nothing with it', async () => {

@@ -13,25 +13,37 @@ interface Driven {
 export class ReplyUnderWay {
   #effectId = '';
   #text = '';
+  #reasoning = '';
 
   take({ id }: Effect, { note, kind, text }: JsonObject): void {
-    if (note !== 'token' || kind === 'reasoning' || kind === 'arguments' || typeof text !== 'string') return;
-    if (id === this.#effectId) this.#text += text;
-    else if (agentPath(id) === ROOT_ID) [this.#effectId, this.#text] = [id, text];
+    if (note !== 'token' || kind === 'arguments' || typeof text !== 'string' || agentPath(id) !== ROOT_ID) return;
+    if (id !== this.#effectId) [this.#effectId, this.#text, this.#reasoning] = [id, '', ''];
+    if (kind === 'reasoning') this.#reasoning += text;
+    else this.#text += text;
   }
 
-  /** What it has said, as one token; null where the reply is over, or void because the model is asked again. */
-  said({ driven }: Driven): { readonly id: string; readonly note: JsonObject } | null {
-    const isOpen = driven.openEffects().some(({ id }) => id === this.#effectId);
-    return isOpen ? { id: this.#effectId, note: { note: 'token', kind: 'text', text: this.#text, index: 0 } } : null;
+  /**
+   * What it has said and thought, as a token of each, the first of which begins it anew; empty where the reply is over, or
+   * void because the model is asked again.
+   */
+  said({ driven }: Driven): readonly { readonly id: string; readonly note: JsonObject }[] {
+    if (!this.#isOpen(driven)) return [];
+    const pieces = [
+      { kind: 'reasoning', text: this.#reasoning },
+      { kind: 'text', text: this.#text },
+    ].filter(({ text }) => text !== '');
+    return pieces.map((piece, index) => ({ id: this.#effectId, note: { note: 'token', ...piece, index } }));
   }
 
   /** The event that cancels the run, with what can be read of its answer. */
   cancelled(reason: string, { driven }: Driven): OutsideEvent {
-    const { answer = '' } =
-      this.said({ driven }) === null
-        ? {}
-        : createReplyStream(howRead(driven.actor.getSnapshot().context)).push(this.#text);
+    const { answer = '' } = this.#isOpen(driven)
+      ? createReplyStream(howRead(driven.actor.getSnapshot().context)).push(this.#text)
+      : {};
     return { type: 'run.cancelled', reason, ...(answer === '' ? {} : { partialAnswer: answer }) };
+  }
+
+  #isOpen(driven: Drive): boolean {
+    return driven.openEffects().some(({ id }) => id === this.#effectId);
   }
 }

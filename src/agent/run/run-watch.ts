@@ -13,7 +13,7 @@ interface Watched {
   readonly head: RunRecord;
   readonly recording: Recorder;
   readonly run: Run;
-  readonly said: () => Unrecorded | null;
+  readonly said: () => readonly Unrecorded[];
   readonly send: (event: OutsideEvent, to?: string) => Promise<boolean>;
   readonly fork: ((recording: string, entry: number, outcome: Json | undefined) => Promise<string>) | undefined;
 }
@@ -84,7 +84,7 @@ export function runWatch(): RunWatch {
       attachment = inspector.attach({
         head,
         reader: () => recording.reader('no digests'),
-        said: () => live?.said() ?? null,
+        said: () => live?.said() ?? [],
         recording: () => recording.text(),
         watch: (next) => {
           watcher = next;

@@ -13,8 +13,8 @@ export interface WatchedRun {
   reader(): () => RecordLine | null;
   /** Null: no one watches any more. A watcher that comes while the run is being attached receives all microsteps. */
   watch(watcher: RunWatcher | null): void;
-  /** What the agent's own model has streamed of the reply that it is at, as one token; null: it is at none. */
-  said(): Unrecorded | null;
+  /** What the agent's own model has streamed of the reply that it is at, as tokens that begin it anew; none: it is at none. */
+  said(): readonly Unrecorded[];
   /** The recording so far, as JSON lines. */
   recording(): string;
   approve(callId: string, how: { readonly always?: boolean; readonly args?: JsonObject }): Promise<boolean>;
@@ -69,7 +69,7 @@ export interface LineSource {
   /** Reads the lines from the first on, null when there are no more yet. */
   reader(): () => RecordLine | null;
   /** As that of {@link WatchedRun}; a file has none. */
-  said?(): Unrecorded | null;
+  said?(): readonly Unrecorded[];
   /** Begins to watch; returns a function that stops it. */
   watch(watcher: Pick<RunWatcher, 'onLine' | 'onUnrecorded'>): () => void;
 }

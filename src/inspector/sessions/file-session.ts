@@ -1,4 +1,5 @@
 import type { RecordLine } from '../../journal/format/record.ts';
+import { RecordingError } from '../../journal/format/journal-error.ts';
 import { type Recording, readRecording } from '../../journal/format/recording.ts';
 import type { LineSource } from '../frames/run-port.ts';
 import type { ActReply, SessionInfo } from '../frames/protocol.ts';
@@ -24,8 +25,35 @@ const NO_AGENT: ActReply = {
   message: 'This is a recording, and the agent that made it is not here. In code: fork(recording, agent, { at }).',
 };
 
+/** A recording as far as it can be read, and what is wrong with the rest of it. */
+interface ReadableRecording {
+  readonly recording: Recording;
+  /** Null: all of it can be read. */
+  readonly problem: string | null;
+}
+
+/** Reads a recording up to where it is damaged. Throws a {@link RecordingError} where that is its first line. */
+export function readableRecording(text: string | readonly (string | object)[]): ReadableRecording {
+  try {
+    return { recording: readRecording(text), problem: null };
+  } catch (error) {
+    if (!(error instanceof RecordingError) || error.line === 1) throw error;
+    const lines = typeof text === 'string' ? text.split('\n') : text;
+    return {
+      recording: readRecording(lines.slice(0, error.line - 1)),
+      problem: `${error.message} It is shown up to there.`,
+    };
+  }
+}
+
+const DAMAGED = { status: 'failed', reason: 'damaged recording' } as const;
+
 /** Makes the session of a recording. */
-export function fileSession(id: string, recording: Recording, onChange: () => void): FileSession {
+export function fileSession(
+  id: string,
+  { recording, problem }: ReadableRecording,
+  onChange: () => void = () => undefined,
+): FileSession {
   const lines: RecordLine[] = [recording.head, ...recording.lines];
   const watchers = new Set<Parameters<LineSource['watch']>[0]>();
   const session = new JournalSession(id, {
@@ -46,7 +74,8 @@ export function fileSession(id: string, recording: Recording, onChange: () => vo
         return () => void watchers.delete(watcher);
       },
     },
-    ending: () => recordedEnding(lines.at(-1)),
+    problem,
+    ending: () => (problem === null ? recordedEnding(lines.at(-1)) : DAMAGED),
     waiting: () => openApprovals(lines),
     text: () => `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`,
     can: () => ['download'],
@@ -73,16 +102,18 @@ const LOOK_MS = 500;
 /** A longer list is of no use; the newest are shown. */
 const MOST = 500;
 
-/** A recording that cannot be read: what is known is the file, and what is wrong with it. */
-function damagedSession(id: string, { path, problem }: { readonly path: string; readonly problem: string }): Session {
+/** A recording of which nothing can be read: what is known is the file, and what is wrong with it. */
+function unreadableSession(
+  id: string,
+  { path, problem }: { readonly path: string; readonly problem: string },
+): Session {
   const info: SessionInfo = {
     id,
     kind: 'recording',
     title: basename(path),
     agent: 'damaged',
     at: new Date().toISOString(),
-    status: 'failed',
-    reason: 'damaged recording',
+    ...DAMAGED,
     problem: `${basename(path)} cannot be read as a recording. ${problem}`,
     parent: null,
     can: [],
@@ -98,26 +129,39 @@ function damagedSession(id: string, { path, problem }: { readonly path: string; 
   };
 }
 
+function damagedSession(id: string, path: string, read: ReadableRecording | string): Session {
+  if (typeof read === 'string') return unreadableSession(id, { path, problem: read });
+  return fileSession(id, { ...read, problem: `${basename(path)}: ${read.problem}` }).session;
+}
+
 /** Shows the recordings of a folder: those that are there, those that come, and what is added to them. */
 export async function watchFolder(folder: string, sessions: SessionList): Promise<FolderWatch> {
   const known = new Map<string, { readonly file: FileSession; size: number }>();
-  /** Files that cannot be read as recordings. `session`: it is listed as damaged, since it did not change for a while. */
+  /** Files that cannot be read to their end. `session`: it is listed as damaged, since it did not change for a while. */
   const unreadable = new Map<string, { readonly size: number; readonly session: string | null }>();
+  /** Whether a file is that of a run which is shown itself, and so can be answered and steered. */
+  const isOfRun = (path: string): boolean => sessions.find(basename(path, '.jsonl'))?.info().kind === 'run';
+  /** What is known of a file, unless its run, which is or was shown itself, has taken the place of its session. */
+  const standing = (path: string) => {
+    const found = known.get(path);
+    return sessions.find(found?.file.session.id ?? '') === found?.file.session ? found : undefined;
+  };
   let timer: ReturnType<typeof setTimeout> | undefined;
   let closed = false;
 
   const look = async (): Promise<void> => {
     for (const { path, size } of await recordingsIn(folder)) {
-      const before = known.get(path);
+      if (isOfRun(path)) continue;
+      const before = standing(path);
       if (before?.size === size) continue;
-      const recording = await readable(path);
-      if (typeof recording === 'string') {
+      const read = await readable(path);
+      if (typeof read === 'string' || read.problem !== null) {
         const first = unreadable.get(path);
         // A file that is just being written is not damaged.
         if (before !== undefined || first?.session != null) continue;
         const session = first?.size === size ? sessions.freeId(basename(path, '.jsonl')) : null;
         unreadable.set(path, { size, session });
-        if (session !== null) sessions.add(damagedSession(session, { path, problem: recording }));
+        if (session !== null) sessions.add(damagedSession(session, path, read));
         continue;
       }
       const damaged = unreadable.get(path)?.session;
@@ -125,11 +169,11 @@ export async function watchFolder(folder: string, sessions: SessionList): Promis
       unreadable.delete(path);
       if (before !== undefined) {
         before.size = size;
-        before.file.grown(recording);
+        before.file.grown(read.recording);
         continue;
       }
-      const id = sessions.freeId(recording.head.runId);
-      const file = fileSession(id, recording, () => sessions.changed(id));
+      const id = sessions.freeId(read.recording.head.runId);
+      const file = fileSession(id, read, () => sessions.changed(id));
       known.set(path, { file, size });
       sessions.add(file.session);
     }
@@ -167,10 +211,10 @@ async function recordingsIn(folder: string): Promise<readonly { readonly path: s
     .slice(-MOST);
 }
 
-/** A recording, or why it cannot be read. */
-async function readable(path: string): Promise<Recording | string> {
+/** What can be read of a recording, or why nothing can. */
+async function readable(path: string): Promise<ReadableRecording | string> {
   try {
-    return readRecording(withHistory(await readFile(path, 'utf8'), historiesIn(dirname(path))));
+    return readableRecording(withHistory(await readFile(path, 'utf8'), historiesIn(dirname(path))));
   } catch (error) {
     return describeThrown(error).message;
   }

@@ -4,7 +4,7 @@
  * I1 Nothing is read and nothing is kept for a viewer before it comes; each reads at its own pace, so that a slow one
  *    costs no memory.
  * I2 Lines are sent in the order in which they were written, each once, and what was reported in between, such as tokens,
- *    between the same lines. Of what was reported while no one watched, only the words of a reply that is under way are sent later.
+ *    between the same lines. Of what a viewer missed of it, only the words of a reply that is under way are sent later, all of them.
  * I3 Lines are collected for a moment, and the event loop is not held for longer than a slice: an agent may run in it.
  * I4 After the line that ends the run the stream ends.
  */
@@ -18,6 +18,8 @@ interface JournalOptions {
   readonly kind: 'run' | 'recording';
   readonly head: RunRecord;
   readonly source: LineSource;
+  /** Why it is not all there; left out where it is. */
+  readonly problem?: string | null;
   readonly ending: () => SessionEnding;
   /** How many of its calls wait for a person. */
   readonly waiting: () => number;
@@ -47,10 +49,10 @@ export class JournalSession implements Session {
   }
 
   info(): SessionInfo {
-    const { head, kind, can, ending, waiting } = this.#options;
+    const { head, kind, can, ending, waiting, problem = null } = this.#options;
     const calls = waiting();
     const more = calls === 0 ? {} : { waiting: calls };
-    return sessionInfo(head, ending(), { id: this.id, kind, problem: null, can: can(), ...more });
+    return sessionInfo(head, ending(), { id: this.id, kind, problem, can: can(), ...more });
   }
 
   /** This run has only begun and is likely to be viewed: what is reported for a while from now on is kept. */
@@ -149,8 +151,8 @@ class LineReader {
   readonly #from: number;
   readonly #source: LineSource;
   readonly #next: () => RecordLine | null;
-  /** Has not read all lines yet. One that comes back has had what was reported. */
-  #isNew: boolean;
+  /** What was reported has not all been read: it had not come yet, was behind, or is back. */
+  #hasMissed = true;
   #texts: string[] = [];
   #units = 0;
   #number = 0;
@@ -165,7 +167,6 @@ class LineReader {
     this.#from = from;
     this.#source = source;
     this.#next = source.reader();
-    this.#isNew = from === 0;
   }
 
   /** What there is to be sent, or as much of it as may be read at a time; the number of its last line; whether that is all. */
@@ -181,19 +182,20 @@ class LineReader {
 
   /** Keeps its place between the lines. A viewer that has not caught up misses it, and does not wait for it. */
   say(what: Unrecorded): void {
-    if (!this.#isAll && this.#number > 0) return;
-    this.#take();
-    if (!this.#isAll || this.#said >= MOST_SAID) return;
+    const isFull = this.#said >= MOST_SAID;
+    if (!isFull && (this.#isAll || this.#number === 0)) this.#take();
+    this.#hasMissed = isFull || !this.#isAll;
+    if (this.#hasMissed) return;
     this.#said += 1;
     this.#texts.push(JSON.stringify({ t: 'said', ...what }));
     this.wake();
   }
 
-  /** Where the lines end for the first time, a reply may be under way. */
+  /** Where the lines end, a reply may be under way of which something was missed. */
   #meet(): void {
-    const said = this.#isNew ? this.#source.said?.() : null;
-    this.#isNew = false;
-    if (said != null) this.#texts.push(JSON.stringify({ t: 'said', ...said }));
+    const said = this.#hasMissed ? (this.#source.said?.() ?? []) : [];
+    this.#hasMissed = false;
+    for (const what of said) this.#texts.push(JSON.stringify({ t: 'said', ...what }));
   }
 
   wake(): void {

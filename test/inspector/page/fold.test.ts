@@ -122,9 +122,9 @@ test('however one looks around in a long run, the conversation is what had been 
     expect(talkAt(told, position).items).toEqual(fresh(position));
 });
 
-test('tokens stream into their turn, and a new attempt voids those before', () => {
+test('tokens stream into their turn; a new attempt voids those before, and so does the first one when it comes again', () => {
   const { model, session } = modelOf([sessionFrame()]);
-  const token = (text: string, attempt: number, index: number) =>
+  const token = (text: string, attempt: number, index: number, kind: 'text' | 'reasoning' = 'text') =>
     model.add({
       t: 'event',
       session: 'run',
@@ -132,7 +132,7 @@ test('tokens stream into their turn, and a new attempt voids those before', () =
       step: 0,
       event: {
         type: 'model.token',
-        kind: 'text',
+        kind,
         text,
         attempt,
         index,
@@ -149,6 +149,14 @@ test('tokens stream into their turn, and a new attempt voids those before', () =
   token('bye', 2, 1);
 
   expect(session.talk.items.at(-1)).toMatchObject({ kind: 'model', raw: 'Goodbye', attempt: 2 });
+  token('Goodbye, you', 2, 0);
+  expect(session.talk.items.at(-1)).toMatchObject({ raw: 'Goodbye, you' });
+  // What it thinks is shown as a thought, and not a second time as what it says.
+  token('Hm.', 2, 0, 'reasoning');
+  expect(session.talk.items.at(-1)).toMatchObject({ raw: '' });
+  token('Good', 2, 1);
+  token('Hm!', 2, 2, 'reasoning');
+  expect(session.talk.items.at(-1)).toMatchObject({ raw: 'Good' });
 });
 
 test('what a model had said when its run was cancelled is shown in its turn, also where no token was recorded', () => {

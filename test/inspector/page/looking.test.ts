@@ -1,5 +1,6 @@
 import { type AnyStateMachine, createMachine } from 'xstate';
 import { expect, test } from 'vitest';
+import { createAgent } from '../../../src/agent/create-agent.ts';
 import { drawMachine } from '../../../src/inspector/frames/drawing.ts';
 import { acceptedEvents } from '../../../src/inspector/page/model/forms/known-forms.ts';
 import { actorsAt, innermost } from '../../../src/inspector/page/model/actor-state.ts';
@@ -10,6 +11,11 @@ import { search } from '../../../src/inspector/page/model/search.ts';
 import { toneAfter, toneOf } from '../../../src/inspector/page/model/tone.ts';
 import { agentMachine } from '../../../src/machines/agent/agent.ts';
 import { toolCallMachine } from '../../../src/machines/tool-call/tool-call.ts';
+import { readRecording } from '../../../src/journal/format/recording.ts';
+import { fakeTool } from '../../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../../src/testing/scripted-model.ts';
+import { calls } from '../../support/replies.ts';
+import { framesOf } from '../frames-of.ts';
 import { framesOfScene, modelOf, sessionOf } from './fixture.ts';
 
 test('a difference says where, what was, and what is', () => {
@@ -66,6 +72,23 @@ test('search finds arguments, results and states, and says where', () => {
   expect(search(session, 'oslo').map(({ where }) => where)).toContain('tool.finished');
   expect(search(session, 'SUCCEEDED').map(({ where }) => where)).toContain('step');
   expect(search(session, '   ')).toEqual([]);
+  const places = search(session, 'oslo').map(({ position }) => position);
+  expect(places).toEqual(places.toSorted((a, b) => a - b));
+});
+
+test('of places without end the first are found, in the order of the run, whatever they are in', async () => {
+  const turns = Array.from({ length: 90 }, (_, n) => calls(['look', { n: `needle ${n}` }]));
+  const model = scriptedModel([...turns, 'Done.']);
+  const run = createAgent({ model, tools: [fakeTool('look')], maxSteps: 100, silent: true }).run('Look');
+  await run;
+  const { session } = modelOf(framesOf(readRecording(run.recording()), { id: 'run', version: '' }));
+  const hits = search(session, 'needle');
+  const places = hits.map(({ position }) => position);
+  expect(places).toHaveLength(200);
+  expect(places).toEqual(places.toSorted((one, other) => one - other));
+  expect(places.at(-1)).toBeLessThan(session.steps.length / 2);
+  expect(hits.map(({ where }) => where)).toEqual(expect.arrayContaining(['tool.started', 'reply callLlm']));
+  expect(search(session, 'needle 89').at(-1)?.position).toBeGreaterThan(session.steps.length - 30);
 });
 
 test('raw requests are written out in full, with what came back', () => {

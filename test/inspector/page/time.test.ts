@@ -1,4 +1,12 @@
 import { expect, test } from 'vitest';
+import { actorsAt, actorText, actorTitle } from '../../../src/inspector/page/model/actor-state.ts';
+import { placeLifelines } from '../../../src/inspector/page/model/sequence.ts';
+import { createAgent } from '../../../src/agent/create-agent.ts';
+import { readRecording } from '../../../src/journal/format/recording.ts';
+import { fakeTool } from '../../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../../src/testing/scripted-model.ts';
+import { plan } from '../../support/replies.ts';
+import { framesOf } from '../frames-of.ts';
 import { lanesOf, shortState, stepMarks } from '../../../src/inspector/page/model/timeline.ts';
 import { placeAtTime, durationText, timeScale } from '../../../src/inspector/page/model/time-scale.ts';
 import { PageModel } from '../../../src/inspector/page/model/page-model.ts';
@@ -53,6 +61,52 @@ test('calls side by side have a lane each; what never overlaps shares one', () =
 
   expect(lanes.map(({ label }) => label)).toEqual(['assistant', 'model', 'get_weather', 'get_weather']);
   expect(lanes.map(({ depth }) => depth)).toEqual([0, 1, 1, 1]);
+});
+
+test('each step of a plan is in the lane of its tool, and is named after it, though all have one path', () => {
+  const session = sessionOf('plan-recovery');
+  const nameAt = (event: string) => {
+    const said = session.told.find(({ event: { type } }) => type === event);
+    return said === undefined ? null : actorText(session, session.steps[said.step]?.actor ?? '', said.step);
+  };
+
+  const labels = lanesOf(session).map(({ label }) => label);
+  expect(labels).toEqual(['assistant', 'model', 'get_weather', 'book_table']);
+  expect(placeLifelines(session).names).toEqual(expect.arrayContaining(labels));
+  expect([nameAt('tool.started'), nameAt('recovery.step')]).toEqual([
+    'assistant › get_weather',
+    'assistant › book_table',
+  ]);
+  const started = session.told.find(({ event: { type } }) => type === 'tool.started')?.step ?? 0;
+  const talk = { whole: session.talk, shown: session.talk };
+  const titles = actorsAt(session, started).map((actor) => actorTitle(actor, talk));
+  expect(titles).toContain('get_weather');
+});
+
+test('an agent that a step of a plan asks is below the call that asked it, whatever ran before at that path', async () => {
+  const scout = createAgent({
+    name: 'scout',
+    description: 'Scouts.',
+    model: scriptedModel(['Clear.', 'Still clear.']),
+    silent: true,
+  });
+  const run = createAgent({
+    name: 'chief',
+    model: scriptedModel([plan(['look'], ['scout', { task: 'North' }], ['look']), 'All seen.']),
+    tools: [fakeTool('look')],
+    children: [scout],
+    silent: true,
+  }).run('Look around');
+  await run;
+  const { session } = modelOf(framesOf(readRecording(run.recording()), { id: 'run', version: '' }));
+  expect(lanesOf(session).map(({ label, depth }) => `${depth} ${label}`)).toEqual([
+    '0 chief',
+    '1 model',
+    '1 look',
+    '1 scout',
+    '2 scout',
+    '3 model',
+  ]);
 });
 
 test.each(['plan-recovery', 'parallel'])('lanes that are followed live are those of who comes later: %s', (scene) => {

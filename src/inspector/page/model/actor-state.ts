@@ -8,6 +8,8 @@ import type { TalkLog } from './talk.ts';
 export interface ActorState {
   readonly path: string;
   readonly track: ActorTrack;
+  /** What it is in the life it is in. */
+  readonly info: ActorInfo;
   readonly alive: boolean;
   /** Its latest step up to the position in the life it is in; null before its first transition. */
   readonly step: StepInfo | null;
@@ -45,6 +47,7 @@ function stateIn(session: SessionModel, track: ActorTrack, life: Life, position:
   return {
     path: track.info.path,
     track,
+    info: life.info,
     alive: life.to === null || life.to > position,
     step,
     position: at ?? -1,
@@ -59,16 +62,17 @@ export function actorLabel({ name, path, src }: Pick<ActorInfo, 'name' | 'path' 
   return src === 'llmCall' ? 'model' : src === 'toolCall' || src === 'childAgent' ? src : id;
 }
 
-/** An actor as people read it, with the agents above it: `chief › researcher › search`. */
-export function actorText(session: SessionModel | null, path: string): string {
+/** An actor as people read it, with the agents above it: `chief › researcher › search`. `position` is a step of its life. */
+export function actorText(session: SessionModel | null, path: string, position: number): string {
   return crumbsOf(path)
-    .map((at) => labelAt(session, at))
+    .map((at) => labelAt(session, at, position))
     .join(' › ');
 }
 
-/** What the actor at a path is called; the end of the path where it is not known. */
-export function labelAt(session: SessionModel | null, path: string): string {
-  return actorLabel(session?.actors.get(path)?.info ?? { path, src: '' });
+/** What the actor at a path is called in the life that it is in at a step; the end of the path where it is not known. */
+export function labelAt(session: SessionModel | null, path: string, position: number): string {
+  const life = session?.actors.get(path)?.lives.findLast(({ from }) => from <= position);
+  return actorLabel(life?.info ?? { path, src: '' });
 }
 
 /** The paths of an actor and of all above it, without the calls in which child agents work: they have the agent's name. */
@@ -93,11 +97,11 @@ export function movedActor(session: SessionModel, step: StepInfo | undefined): s
  * is known, in which a call has its name before it has any output; `shown` the one at the step that is looked at.
  */
 export function actorTitle(
-  { track }: ActorState,
+  { info, path }: ActorState,
   { whole, shown }: { readonly whole: TalkLog; readonly shown: TalkLog },
 ): string {
-  if (track.info.name !== undefined) return track.info.name;
-  const id = track.info.path.slice(track.info.path.lastIndexOf('/') + 1);
+  if (info.name !== undefined) return info.name;
+  const id = path.slice(path.lastIndexOf('/') + 1);
   const call = whole.items.findLast((item) => item.kind === 'call' && item.callId === id);
   if (call?.kind === 'call') return call.tool;
   const plan = id === 'step' ? shown.items.findLast((item) => item.kind === 'plan') : undefined;

@@ -46,13 +46,11 @@ function fold(draft: TalkDraft, told: SaidEvent): void {
       if (event.kind === 'model') draft.addModel(told);
       return;
     case 'model.token':
-      return draft.changeModel(told, (item) => ({
-        ...item,
-        thought: event.thought,
-        answer: event.answer,
-        raw: event.attempt === item.attempt ? item.raw + event.text : event.text,
-        attempt: event.attempt,
-      }));
+      return draft.changeModel(told, (item) => {
+        const before = event.attempt === item.attempt && event.index > 0 ? item.raw : '';
+        const raw = event.kind === 'reasoning' ? before : before + event.text;
+        return { ...item, thought: event.thought, answer: event.answer, raw, attempt: event.attempt };
+      });
     case 'model.retrying':
       return draft.changeModel(told, (item) => ({
         ...item,

@@ -97,6 +97,8 @@ export class PageModel {
 
 /** One life of an actor: an invoked child is created again each time its state is entered, always under the same path. */
 export interface Life {
+  /** What the actor is in it: the steps of a plan run one tool after another under one path. */
+  readonly info: ActorInfo;
   /** Position in the session's `steps` at which it appeared; it may already have moved there. */
   readonly from: number;
   /** Position after which it was gone; null while it lives. */
@@ -105,6 +107,7 @@ export interface Life {
 
 /** All lives of one actor path, and the positions of all its steps, in order. */
 export interface ActorTrack {
+  /** What it is in its latest life. */
   readonly info: ActorInfo;
   readonly lives: readonly Life[];
   readonly steps: readonly number[];
@@ -194,7 +197,7 @@ export class SessionModel {
     const track = this.#actors.get(info.path) ?? { info, lives: [], steps: [] };
     const last = track.lives.at(-1);
     if (last !== undefined && last.to === null && track.info.drawing === info.drawing) return;
-    track.lives.push({ from: this.#steps.length, to: null });
+    track.lives.push({ info, from: this.#steps.length, to: null });
     this.#actors.set(info.path, { ...track, info });
   }
 

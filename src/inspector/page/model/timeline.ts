@@ -1,5 +1,5 @@
 import type { RunEvent } from '../../../machines/events/run-events.ts';
-import type { MachineDrawing, Tone } from '../../frames/protocol.ts';
+import type { ActorInfo, MachineDrawing, Tone } from '../../frames/protocol.ts';
 import type { ActorTrack, Life, SessionModel } from './page-model.ts';
 import { actorLabel, innermost } from './actor-state.ts';
 import { lastUpTo } from './time-scale.ts';
@@ -40,7 +40,7 @@ export function lanesOf(session: SessionModel, drawings: Drawings = NO_DRAWINGS)
   );
   const below = new Map<SharedLine | null, SharedLine[]>();
   for (const line of lines) {
-    const parent = lines.find((other) => other.lives.some(({ track }) => track.info.path === line.parent)) ?? null;
+    const parent = lines.find((other) => isAbove(other, line)) ?? null;
     below.set(parent, [...(below.get(parent) ?? []), line]);
   }
   const lanes: Lane[] = [];
@@ -135,9 +135,9 @@ export function sharedLines({ actors }: SessionModel): readonly SharedLine[] {
     .flatMap((track) => track.lives.map((life) => ({ track, life })))
     .sort((a, b) => a.life.from - b.life.from);
   for (const one of lives) {
-    const { parent, src } = one.track.info;
-    const name = actorLabel(one.track.info);
-    const kind = kindOf(one.track, name);
+    const { parent, src } = one.life.info;
+    const name = actorLabel(one.life.info);
+    const kind = kindOf(one.life.info, name);
     const free = lines.find((line) => line.kind === kind && endOf(line) < one.life.from);
     if (free === undefined) lines.push({ kind, name, src, parent, lives: [one] });
     else free.lives.push(one);
@@ -145,13 +145,21 @@ export function sharedLines({ actors }: SessionModel): readonly SharedLine[] {
   return lines;
 }
 
-const kinds = new WeakMap<ActorTrack, string>();
+/** Whether the actor that a line's first life belongs to is in the other line, in the life that it had then. */
+function isAbove(other: SharedLine, { parent, lives: [first] }: SharedLine): boolean {
+  const begun = first?.life.from ?? 0;
+  return other.lives.some(
+    ({ track, life }) => track.info.path === parent && life.from <= begun && begun <= (life.to ?? Infinity),
+  );
+}
+
+const kinds = new WeakMap<ActorInfo, string>();
 
 /** Ids of calls are numbered; all calls of one tool by one parent are of one kind. */
-function kindOf(track: ActorTrack, name: string): string {
-  const { parent, src } = track.info;
-  const known = kinds.get(track) ?? `${(parent ?? '').replaceAll(/\d+/g, '#')}/${src}/${name}`;
-  kinds.set(track, known);
+function kindOf(info: ActorInfo, name: string): string {
+  const { parent, src } = info;
+  const known = kinds.get(info) ?? `${(parent ?? '').replaceAll(/\d+/g, '#')}/${src}/${name}`;
+  kinds.set(info, known);
   return known;
 }
 

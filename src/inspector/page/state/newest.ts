@@ -58,6 +58,7 @@ export function followNewest(state: PageState): void {
     showSession(state, named.run);
     goTo(state, named.step);
   });
+  effect(() => tellOvertaken(state));
   effect(() => {
     const calls = waitingIn(state);
     document.title = calls === 0 ? 'Signalbox' : `(${calls}) Signalbox`;
@@ -69,6 +70,22 @@ function keepAddress(state: PageState, session: string, hash: string): void {
   const before = addressed()?.run ?? session;
   if (before !== session && state.chosen.peek() === session) history.pushState(null, '', hash);
   else history.replaceState(null, '', hash);
+}
+
+/** Drops what was written in answer to calls that wait no more, and says so where it was not sent. */
+function tellOvertaken(state: PageState): void {
+  void state.revision.value;
+  const session = state.session.value;
+  if (state.drafts.size === 0) return;
+  for (const item of session?.talk.items ?? []) {
+    if (item.kind !== 'call' || item.status === 'waiting') continue;
+    const key = `${session?.info.id ?? ''}/${item.callId}`;
+    const { edited, reason, sent } = state.drafts.get(key) ?? NO_DRAFT;
+    state.drafts.delete(key);
+    if (sent || (edited === null && reason === '')) continue;
+    const text = `${escapedLine(item.tool, 60)} does not wait for an answer any more. What you wrote was not sent.`;
+    state.notice.value = { text, tone: 'danger' };
+  }
 }
 
 function tellMissing({ notice }: PageState, run: string): void {

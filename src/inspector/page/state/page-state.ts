@@ -146,9 +146,11 @@ export interface AnswerDraft {
   /** What the arguments were edited to; `wrong`: since then to what cannot be approved. Null: they are not being edited. */
   readonly edited: { readonly args: JsonObject; readonly wrong: boolean } | null;
   readonly reason: string;
+  /** It is on its way. */
+  readonly sent: boolean;
 }
 
-export const NO_DRAFT: AnswerDraft = { edited: null, reason: '' };
+export const NO_DRAFT: AnswerDraft = { edited: null, reason: '', sent: false };
 
 /** What every view may use: what the page remembers, and what it can ask the server. */
 export interface Page {

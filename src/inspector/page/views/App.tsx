@@ -11,6 +11,7 @@ import { escapedLine } from '../model/escaped-text.ts';
 import { compareWith } from '../state/orders.ts';
 import { showSession } from '../state/walk.ts';
 import { Lamp } from './parts/Button.tsx';
+import { EscapedText } from './parts/Values.tsx';
 import { statusText } from '../model/tone.ts';
 
 const PANES: readonly (readonly [Pane, string])[] = [
@@ -91,7 +92,7 @@ function Banners() {
         />
       )}
       {state.link.value === 'refused' && <Banner text={REPLACED} />}
-      {problem !== null && <Banner text={escapedLine(problem, 400)} />}
+      {problem !== null && <Banner text={problem} />}
       {session !== null && session.dropped > 0 && (
         <Banner
           text={`${session.dropped} messages are missing here. Reload the page to see what the server still has.`}
@@ -99,16 +100,18 @@ function Banners() {
       )}
       {parent !== null && (
         <p class="banner">
-          A fork of{' '}
-          <button type="button" class="more" onClick={() => showSession(state, parent.runId)}>
-            {escapedLine(parent.runId, 60)}
-          </button>{' '}
-          after entry {parent.entry}.{' '}
-          {state.model.sessions.has(parent.runId) && !isComparing(state) && (
-            <button type="button" class="more" onClick={() => compareWith(state, parent.runId)}>
-              Show both
-            </button>
-          )}
+          <span>
+            A fork of{' '}
+            <button type="button" class="more" onClick={() => showSession(state, parent.runId)}>
+              {escapedLine(parent.runId, 60)}
+            </button>{' '}
+            after entry {parent.entry}.{' '}
+            {state.model.sessions.has(parent.runId) && !isComparing(state) && (
+              <button type="button" class="more" onClick={() => compareWith(state, parent.runId)}>
+                Show both
+              </button>
+            )}
+          </span>
         </p>
       )}
     </>
@@ -118,7 +121,7 @@ function Banners() {
 function Banner({ text }: { readonly text: string }) {
   return (
     <p class="banner" role="note">
-      <Lamp tone="caution" /> {text}
+      <Lamp tone="caution" /> <EscapedText text={text} most={400} />
     </p>
   );
 }

@@ -25,7 +25,8 @@ export function ChartBoard() {
   const drawn = state.actors.value.filter(({ track }) => track.info.drawing !== null);
   const root = drawn.find(({ track }) => track.info.parent === null);
   const session = state.session.value;
-  const step = session?.steps[state.position.value];
+  const position = state.position.value;
+  const step = session?.steps[position];
   const moved = session === null || !state.follow.value ? null : movedActor(session, step);
   const actor = drawn.find(({ path }) => path === (state.focus.value ?? moved)) ?? root;
   const drawing = state.model.drawings.get(actor?.track.info.drawing ?? '');
@@ -48,14 +49,14 @@ export function ChartBoard() {
                   aria-current={path === actor.path}
                   onClick={() => (state.focus.value = path)}
                 >
-                  {escapedLine(labelAt(session, path), 40)}
+                  {escapedLine(labelAt(session, path, position), 40)}
                 </button>
               ))}
             </nav>
           )}
           {step !== undefined && (
             <p class="chart-told cut" data-testid="told">
-              <b>{escapedLine(step.event, 60)}</b> {escapedLine(actorText(session, step.actor), 80)}:{' '}
+              <b>{escapedLine(step.event, 60)}</b> {escapedLine(actorText(session, step.actor, position), 80)}:{' '}
               {escapedLine(innermost(step.from).join(' + ') || '·', 80)} →{' '}
               <b>{escapedLine(innermost(step.to).join(' + '), 80)}</b>
             </p>

@@ -81,7 +81,7 @@ export function ChartMain({ actor, drawing }: { readonly actor: ActorState; read
         ref={svg}
         class="chart-svg"
         role="group"
-        aria-label={`Statechart of ${actorText(session, actor.path)}: in ${here || 'no state yet'}`}
+        aria-label={`Statechart of ${actorText(session, actor.path, state.position.value)}: in ${here || 'no state yet'}`}
       >
         <Arrows />
         {camera !== null && layout !== null && (

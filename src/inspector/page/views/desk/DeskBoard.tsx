@@ -110,7 +110,7 @@ function StepsTab() {
         >
           <span class="dim">{index + 1}</span>
           <span class="dim">{durationText(step.at)}</span>
-          <span>{escapedLine(labelAt(session, step.actor), 40)}</span>
+          <span>{escapedLine(labelAt(session, step.actor, index), 40)}</span>
           <span>{escapedLine(step.event, 60)}</span>
           {step.ignored === undefined ? (
             <span class={index === position ? '' : toneAfter(drawingOf(step), step)}>

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { SearchPage } from '../../../frames/protocol.ts';
 import { escapedLine } from '../../model/escaped-text.ts';
-import { type Hit, stepOfLine, search } from '../../model/search.ts';
+import { type Hit, MOST_HITS, stepOfLine, search } from '../../model/search.ts';
 import { usePage } from '../../state/page-state.ts';
 import { goTo, showSession } from '../../state/walk.ts';
 import { VirtualList } from '../parts/VirtualList.tsx';
@@ -47,6 +47,7 @@ function ThisRun({ query }: { readonly query: string }) {
   return (
     <>
       {query !== '' && hits.length === 0 && <p class="empty">Not found.</p>}
+      {hits.length === MOST_HITS && <p class="pad dim">These are the first {MOST_HITS} places; there may be more.</p>}
       <VirtualList
         items={hits}
         estimate={24}

@@ -29,7 +29,7 @@ export function StepTab() {
         <p class="move">
           <b>{escapedLine(step.event, 80)}</b>
           <span class="dim" title={escapedLine(step.actor, 400)}>
-            {escapedLine(actorText(session, step.actor), 120)}
+            {escapedLine(actorText(session, step.actor, state.position.value), 120)}
           </span>
           <span class="dim">
             at {durationText(step.at)}, {durationText(step.at - (before?.at ?? 0))} after the last

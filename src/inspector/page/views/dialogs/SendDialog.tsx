@@ -9,7 +9,7 @@ import { DialogFrame } from '../parts/DialogFrame.tsx';
 import { EscapedText } from '../parts/Values.tsx';
 import { SchemaForm } from '../forms/SchemaForm.tsx';
 import { acceptedEvents, wildcards, eventForm } from '../../model/forms/known-forms.ts';
-import { actorsAt } from '../../model/actor-state.ts';
+import { actorsAt, actorText } from '../../model/actor-state.ts';
 
 /** Sends an event to a live actor: those that it accepts now are offered, with a form where their shape is known. */
 export function SendDialog() {
@@ -110,7 +110,7 @@ function AddressPicker({ draft, onAddress }: { readonly draft: EventDraft; reado
       >
         {draft.live.map(({ path }) => (
           <option key={path} value={path}>
-            {escapedLine(path, 80)}
+            {escapedLine(draft.nameOf(path), 80)}
           </option>
         ))}
       </select>
@@ -203,8 +203,13 @@ function useEventDraft(state: PageState) {
   // What is written freely goes with any type: it is there before the last letter of the type is.
   const formKey = form.fields === null ? '' : `${drawing?.hash ?? ''} ${type}`;
   const filled = forms[formKey] ?? beginForm(form);
+  const text = (path: string): string => actorText(session, path, (session?.steps.length ?? 0) - 1);
+  const isShared = (path: string): boolean =>
+    live.some((other) => other.path !== path && text(other.path) === text(path));
   return {
     live,
+    /** An actor by its name; of several with one name also by its path. */
+    nameOf: (path: string): string => (isShared(path) ? `${text(path)} (${path})` : text(path)),
     to: actor?.path ?? null,
     type,
     accepted,

@@ -129,14 +129,13 @@ function Approval({ item }: { readonly item: CallItem }) {
   const page = usePage();
   const session = page.state.session.value;
   const draft = useDraft(`${session?.info.id ?? ''}/${item.callId}`);
-  const [sent, setSent] = useState(false);
   void page.state.revision.value;
   const may = page.desk.acts && session?.info.can.includes('approve') === true;
   const isNow = page.state.cursor.value === null;
   const answer = (act: Act): void => {
-    setSent(true);
+    draft.change({ sent: true });
     void order(page, act).then((done) => {
-      if (!done) setSent(false);
+      if (!done) draft.change({ sent: false });
     });
   };
   return (
@@ -150,7 +149,7 @@ function Approval({ item }: { readonly item: CallItem }) {
       </p>
       <SourceRows source={item.source} />
       {may && !isNow && <Button onClick={() => goTo(page.state, null)}>Go to now, to answer</Button>}
-      {may && isNow && <Answers item={item} draft={draft} sent={sent} onAnswer={answer} />}
+      {may && isNow && <Answers item={item} draft={draft} onAnswer={answer} />}
     </form>
   );
 }
@@ -158,14 +157,12 @@ function Approval({ item }: { readonly item: CallItem }) {
 interface AnswersProps {
   readonly item: CallItem;
   readonly draft: ReturnType<typeof useDraft>;
-  /** An answer is on its way. */
-  readonly sent: boolean;
   readonly onAnswer: (act: Act) => void;
 }
 
-function Answers({ item, draft, sent, onAnswer }: AnswersProps) {
+function Answers({ item, draft, onAnswer }: AnswersProps) {
   const { callId, tool, args: proposed } = item;
-  const { edited, reason } = draft.value;
+  const { edited, reason, sent } = draft.value;
   const setEdited = (next: AnswerDraft['edited']): void => draft.change({ edited: next });
   const approve = (always: boolean): void => {
     const args = edited === null ? {} : { args: edited.args };

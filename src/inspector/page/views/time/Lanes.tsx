@@ -139,7 +139,7 @@ function Tip({ session, pointed: { x, y, span }, width }: { session: SessionMode
     <p class="lane-tip" data-testid="lane-tip" style={{ top: `${Math.max(0, y - 20)}px`, ...side }}>
       <b>{escapedLine(span.state, 80)}</b> {durationText(to - (from?.at ?? 0))}
       {span.to === null ? ' so far' : ''} · {escapedLine(from?.event ?? '', 60)} ·{' '}
-      {escapedLine(actorText(session, span.actor), 80)}
+      {escapedLine(actorText(session, span.actor, span.from), 80)}
     </p>
   );
 }

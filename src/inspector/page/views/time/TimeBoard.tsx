@@ -51,7 +51,7 @@ export function TimeBoard() {
           {step !== undefined && (
             <>
               {' '}
-              · {durationText(step.at)} · {escapedLine(actorText(session, step.actor), 60)} ·{' '}
+              · {durationText(step.at)} · {escapedLine(actorText(session, step.actor, position), 60)} ·{' '}
               {escapedLine(step.event, 40)}
             </>
           )}
