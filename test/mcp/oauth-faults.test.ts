@@ -1,3 +1,4 @@
+import { createServer } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { clientCredentials, createMcpConnection, oauth } from '../../src/mcp/index.ts';
@@ -132,6 +133,92 @@ test('where each client has a secret, it is sent as the Python SDK wants it, als
   place.auth.expire();
   expect(await connection.callTool('read')).toMatchObject({ status: 'success' });
   expect(place.auth.count('POST /token refresh_token')).toBe(1);
+});
+
+describe('what an authorization server has nothing to say of', () => {
+  const nothing = { scopes_supported: null, service_documentation: '', revocation_endpoint: null, jwks_uri: '' };
+  test.each<[where: string, adds: Misbehaviour['adds']]>([
+    ['its description', { '/.well-known/oauth-authorization-server': nothing }],
+    ['a registration', { '/register': { client_uri: '', logo_uri: null, contacts: null, client_secret: null } }],
+    ['a registration that does not repeat what was registered', { '/register': { redirect_uris: null } }],
+    ['an answer with tokens', { '/token': { scope: null, id_token: null, token_type: '' } }],
+  ])('may be null or empty: %s', async (_where, adds) => {
+    const place = await guarded({ adds: adds ?? {} });
+    await signIn(desk(place));
+    place.auth.expire();
+    const next = desk(place);
+    expect(await next.callTool('read')).toMatchObject({ status: 'success' });
+    expect(await next.loginStatus()).toMatchObject({ scopes: ['read'], renews: true });
+  });
+
+  test('may be null where the MCP server describes itself, too', async () => {
+    await signIn(desk(await guarded({}, { adds: { jwks_uri: null, resource_documentation: '' } })));
+  });
+
+  test('is no refresh token: one that is empty is not sent', async () => {
+    const place = await guarded({ adds: { '/token': { refresh_token: '' } } });
+    const connection = desk(place);
+    await signIn(connection);
+    expect(await connection.loginStatus()).toMatchObject({ signedIn: true, renews: false });
+    place.auth.expire();
+    expect(await connection.callTool('read')).toMatchObject({ code: 'login-required' });
+    expect(place.auth.count('POST /token refresh_token')).toBe(0);
+  });
+});
+
+describe('the error says what is wrong with', () => {
+  test.each<[what: string, answers: NonNullable<Misbehaviour['answers']>, said: RegExp]>([
+    [
+      'a registration that is refused',
+      { '/register': [403, '{"error":"access_denied","error_description":"ask us first"}'] },
+      /lets this client not register itself \(HTTP 403, access_denied: ask us first\).*give its clientId/,
+    ],
+    ['one that is refused with a page', { '/register': [403, '<h1>No</h1>'] }, /not register itself \(HTTP 403\): /],
+    ['a registration without an id', { '/register': [201, '{}'] }, /not OAuth \(client_id\)/],
+    [
+      'a description without endpoints',
+      { '/.well-known/oauth-authorization-server': [200, '{}'] },
+      /not OAuth \(issuer\)/,
+    ],
+  ])('%s', async (_what, answers, said) => {
+    const connection = desk(await guarded({ answers }));
+    expect(await connection.connect()).toBe(false);
+    await until(() => connection.state === 'FAILED');
+    expect(connection.error).toMatchObject({ code: 'auth-failed', message: expect.stringMatching(said) });
+  });
+
+  test.each<[what: string, answer: readonly [number, string], said: RegExp]>([
+    ['a token endpoint that does not exist', [404, 'Not found'], /\/token answered with HTTP 404, which is not OAuth/],
+    ['an answer without a token', [200, '{"scope":"read"}'], /not OAuth \(access_token\)/],
+    ['an answer that is a page', [200, '<h1>Welcome</h1>'], /not OAuth\.$/],
+  ])('%s', async (_what, answer, said) => {
+    const place = await guarded({ answers: { '/token': answer } });
+    const connection = desk(place);
+    await connection.connect();
+    await fetch(await agree(connection.pendingLogin?.url ?? ''));
+    await until(() => connection.state === 'NEEDS_LOGIN');
+    expect(connection.error?.message).toMatch(said);
+  });
+});
+
+test('a site that answers every address with a page describes nothing there', async () => {
+  const place = await guarded();
+  const { auth } = place;
+  const site = createServer((request, response) => {
+    const isDescription = request.url === '/.well-known/oauth-protected-resource';
+    const refuses = request.url === '/mcp';
+    if (refuses) return void response.writeHead(401).end();
+    if (!isDescription) return void response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Welcome</h1>');
+    response.end(JSON.stringify({ resource: here, authorization_servers: [auth.url] }));
+  });
+  await new Promise<void>((resolve) => void site.listen(0, '127.0.0.1', resolve));
+  const address = site.address();
+  const here = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/mcp`;
+  onTestFinished(() => void site.close());
+  const connection = createMcpConnection('site', { url: here, auth: oauth({ store: place.store }) });
+  onTestFinished(() => connection.disconnect());
+  expect(await connection.connect()).toBe(false);
+  expect(connection.pendingLogin?.url).toContain(`${auth.url}/authorize`);
 });
 
 describe('the redirect', () => {
