@@ -171,9 +171,9 @@ describe('the error says what is wrong with', () => {
     [
       'a registration that is refused',
       { '/register': [403, '{"error":"access_denied","error_description":"ask us first"}'] },
-      /lets this client not register itself \(HTTP 403, access_denied: ask us first\).*give its clientId/,
+      /does not let this client register itself \(HTTP 403, access_denied: ask us first\).*give its clientId/,
     ],
-    ['one that is refused with a page', { '/register': [403, '<h1>No</h1>'] }, /not register itself \(HTTP 403\): /],
+    ['one that is refused with a page', { '/register': [403, '<h1>No</h1>'] }, /register itself \(HTTP 403\): /],
     ['a registration without an id', { '/register': [201, '{}'] }, /not OAuth \(client_id\)/],
     [
       'a description without endpoints',

@@ -81,7 +81,7 @@ function refusedRegistration(url: string, { status, body }: RegistrationRejected
   const why = `HTTP ${status}${codeText(error)}${typeof words === 'string' ? `: ${shownWords(words)}` : ''}`;
   return new AuthFault(
     'wrong',
-    `the authorization server ${url} lets this client not register itself (${why}): register one there and give its clientId`,
+    `the authorization server ${url} does not let this client register itself (${why}): register one there and give its clientId`,
   );
 }
 
