@@ -187,6 +187,30 @@ function isOurs(id: unknown, latest: PendingRequest | null): boolean {
   );
 }
 
+/**
+ * A message without the nulls that some servers write for what is not there: the SDK takes such a message for none. The
+ * same message where there are none.
+ */
+export function withoutNulls(message: WireMessage): WireMessage {
+  const { result, error = null } = message;
+  const plain = without(message, ['error', 'params', ...(error === null ? [] : ['result'])]);
+  if (!isJsonObject(result)) return plain;
+  // Of a greeting the SDK reads every member, of other results none but this.
+  const read = result.capabilities === undefined ? without(result, ['_meta']) : withoutAnyNull(result);
+  return read === result ? plain : { ...plain, result: read };
+}
+
+function without<T extends WireMessage>(members: T, names: readonly string[]): WireMessage {
+  if (!names.some((name) => members[name] === null)) return members;
+  return Object.fromEntries(Object.entries(members).filter(([name, value]) => value !== null || !names.includes(name)));
+}
+
+function withoutAnyNull(value: unknown): unknown {
+  if (!isJsonObject(value)) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== null);
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutAnyNull(member)]));
+}
+
 /** Why a message is not an answer in JSON-RPC; null when it is one. */
 export function badAnswer({ result, error }: WireMessage): string | null {
   if (result !== undefined && error !== undefined) return 'its answer has both a result and an error';
