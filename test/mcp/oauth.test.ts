@@ -81,6 +81,8 @@ test('a registration that has led nowhere is replaced when somebody signs in aga
     if (visits) await fetch(await agree(connection.pendingLogin?.url ?? ''));
     else connection.cancelLogin();
     const isIn = await done;
+    // It is only offered again.
+    await connection.connect();
     await connection.disconnect();
     return isIn;
   };

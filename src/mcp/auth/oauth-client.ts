@@ -91,7 +91,7 @@ function endpointFetch(net: AuthNet, clear: object): AuthFetch {
     const response = await authFetch(net)(url, init);
     const answer = await objectIn(response);
     const { status, headers } = response;
-    return answer === null || !response.ok ? response : Response.json({ ...clear, ...answer }, { status, headers });
+    return answer === null ? response : Response.json({ ...clear, ...answer }, { status, headers });
   };
 }
 

@@ -45,7 +45,7 @@ async function load(path: string): Promise<string> {
 }
 
 function parse(written: string, path: string): unknown {
-  const text = findJsonError(written) === null ? written : plainJson(written);
+  const text = plainJson(written);
   const wrong = findJsonError(text);
   if (wrong !== null)
     throw new McpConfigError(`${path}:${wrong.line}:${wrong.column}: not valid JSON: ${wrong.problem}.`);
