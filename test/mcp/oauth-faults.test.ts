@@ -174,6 +174,7 @@ describe('the error says what is wrong with', () => {
       /does not let this client register itself \(HTTP 403, access_denied: ask us first\).*give its clientId/,
     ],
     ['one that is refused with a page', { '/register': [403, '<h1>No</h1>'] }, /register itself \(HTTP 403\): /],
+    ['an address for it where nothing is', { '/register': [404, ''] }, /register itself \(HTTP 404\): /],
     ['a registration without an id', { '/register': [201, '{}'] }, /not OAuth \(client_id\)/],
     [
       'a description without endpoints',
@@ -201,24 +202,42 @@ describe('the error says what is wrong with', () => {
   });
 });
 
+/** A site that wants a token for `/mcp`, and answers other addresses with what is given. */
+async function site(answer: (address: string) => readonly [status: number, text: string]): Promise<string> {
+  const server = createServer((request, response) => {
+    if (request.url === '/mcp') return void response.writeHead(401).end();
+    const [status, text] = answer(request.url ?? '');
+    response.writeHead(status).end(text);
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/mcp`;
+}
+
 test('a site that answers every address with a page describes nothing there', async () => {
   const place = await guarded();
-  const { auth } = place;
-  const site = createServer((request, response) => {
-    const isDescription = request.url === '/.well-known/oauth-protected-resource';
-    const refuses = request.url === '/mcp';
-    if (refuses) return void response.writeHead(401).end();
-    if (!isDescription) return void response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Welcome</h1>');
-    response.end(JSON.stringify({ resource: here, authorization_servers: [auth.url] }));
-  });
-  await new Promise<void>((resolve) => void site.listen(0, '127.0.0.1', resolve));
-  const address = site.address();
-  const here = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/mcp`;
-  onTestFinished(() => void site.close());
-  const connection = createMcpConnection('site', { url: here, auth: oauth({ store: place.store }) });
-  onTestFinished(() => connection.disconnect());
+  const url = await site((address) =>
+    address === '/.well-known/oauth-protected-resource'
+      ? [200, JSON.stringify({ resource: url, authorization_servers: [place.auth.url] })]
+      : [200, '<h1>Welcome</h1>'],
+  );
+  const connection = desk({ ...place, server: { ...place.server, url } });
   expect(await connection.connect()).toBe(false);
-  expect(connection.pendingLogin?.url).toContain(`${auth.url}/authorize`);
+  expect(connection.pendingLogin?.url).toContain(`${place.auth.url}/authorize`);
+});
+
+test.each<[what: string, status: number, said: (root: string) => string]>([
+  ['wants a token, and says nowhere who gives them,', 404, (root) => `names no authorization server, and ${root} is`],
+  ['gives tokens itself, to others,', 403, (root) => `authorization server ${root} does not let this client`],
+])('a server that %s is said to do so', async (_what, status, said) => {
+  const place = await guarded();
+  const url = await site((address) => (address === '/register' ? [status, ''] : [404, '']));
+  const connection = desk({ ...place, server: { ...place.server, url } });
+  expect(await connection.connect()).toBe(false);
+  await until(() => connection.state === 'FAILED');
+  const message: unknown = expect.stringContaining(said(new URL('/', url).href));
+  expect(connection.error).toMatchObject({ code: 'auth-failed', message });
 });
 
 describe('the redirect', () => {

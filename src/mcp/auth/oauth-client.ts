@@ -40,10 +40,11 @@ export interface GivenTokens {
 
 /** Registers this client. */
 export async function register(
-  { url, metadata }: AuthServer,
+  server: AuthServer,
   { redirectUrl, scopes }: { readonly redirectUrl: string; readonly scopes: readonly string[] },
   net: AuthNet,
 ): Promise<AuthClient & { readonly scope?: string | undefined }> {
+  const { url, metadata } = server;
   if (metadata !== null && metadata.registration_endpoint === undefined)
     throw new AuthFault(
       'wrong',
@@ -69,13 +70,15 @@ export async function register(
         ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }),
         fetchFn: endpointFetch(net, { redirect_uris: [redirectUrl] }),
       }).catch((error: unknown) => {
-        throw error instanceof RegistrationRejectedError ? refusedRegistration(url, error) : error;
+        throw error instanceof RegistrationRejectedError ? refusedRegistration(server, error) : error;
       }),
     [],
   );
 }
 
-function refusedRegistration(url: string, { status, body }: RegistrationRejectedError): AuthFault {
+function refusedRegistration({ url, metadata }: AuthServer, { status, body }: RegistrationRejectedError): AuthFault {
+  if (metadata === null && status === 404)
+    return new AuthFault('wrong', `it names no authorization server, and ${url} is none (HTTP 404)`);
   const answer = parsedText(body);
   const { error, error_description: words } = isJsonObject(answer) ? answer : {};
   const why = `HTTP ${status}${codeText(error)}${typeof words === 'string' ? `: ${shownWords(words)}` : ''}`;
