@@ -152,7 +152,9 @@ describe('what an authorization server has nothing to say of', () => {
   });
 
   test('may be null where the MCP server describes itself, too', async () => {
-    await signIn(desk(await guarded({}, { adds: { jwks_uri: null, resource_documentation: '' } })));
+    const connection = desk(await guarded({}, { adds: { jwks_uri: null, resource_documentation: '' } }));
+    await signIn(connection);
+    expect(await connection.callTool('read')).toMatchObject({ status: 'success' });
   });
 
   test('is no refresh token: one that is empty is not sent', async () => {

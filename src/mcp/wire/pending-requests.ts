@@ -200,7 +200,7 @@ export function withoutNulls(message: WireMessage): WireMessage {
   return read === result ? plain : { ...plain, result: read };
 }
 
-function without<T extends WireMessage>(members: T, names: readonly string[]): WireMessage {
+function without(members: WireMessage, names: readonly string[]): WireMessage {
   if (!names.some((name) => members[name] === null)) return members;
   return Object.fromEntries(Object.entries(members).filter(([name, value]) => value !== null || !names.includes(name)));
 }
