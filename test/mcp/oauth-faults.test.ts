@@ -204,6 +204,15 @@ describe('the error says what is wrong with', () => {
   });
 });
 
+test('an authorization server that has moved within its origin is followed', async () => {
+  const place = await guarded({ hasMoved: true });
+  const connection = desk(place);
+  await signIn(connection);
+  place.auth.expire();
+  expect(await connection.callTool('read')).toMatchObject({ status: 'success' });
+  expect(place.auth.count('POST /token refresh_token')).toBe(1);
+});
+
 /** A site that wants a token for `/mcp`, and answers other addresses with what is given. */
 async function site(answer: (address: string) => readonly [status: number, text: string]): Promise<string> {
   const server = createServer((request, response) => {

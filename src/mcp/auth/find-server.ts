@@ -89,7 +89,7 @@ async function readResource(
 function descriptionFetch(net: AuthNet, statuses: number[] = []): AuthFetch {
   return async (url, init) => {
     const answered = await authFetch(net)(url, init);
-    const isPage = (await objectIn(answered)) === null;
+    const isPage = answered.ok && (await objectIn(answered)) === null;
     const response = isPage ? new Response(null, { status: 404 }) : answered;
     statuses.push(response.status);
     return response;

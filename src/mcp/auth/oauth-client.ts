@@ -180,7 +180,7 @@ function tokenFetch(net: AuthNet): AuthFetch {
   const ask = endpointFetch(net, { token_type: 'Bearer' });
   return async (url, init) => {
     const response = await ask(url, init);
-    if (response.ok || typeof (await objectIn(response))?.error === 'string') return response;
+    if (response.status < 400 || typeof (await objectIn(response))?.error === 'string') return response;
     const { origin, pathname } = new URL(url);
     throw new AuthFault('wrong', `${origin}${pathname} answered with HTTP ${response.status}, which is not OAuth`);
   };

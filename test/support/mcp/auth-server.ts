@@ -34,6 +34,8 @@ export interface Misbehaviour {
   expiresIn?: number;
   /** It takes a while to answer at the token endpoint, in milliseconds. */
   slowMs?: number;
+  /** Its endpoints have moved, and it redirects there. */
+  hasMoved?: boolean;
   /** What its answers have besides, by path. */
   adds?: Readonly<Record<string, object>>;
   /** What it answers with instead, by path. */
@@ -185,7 +187,10 @@ export async function authServer(wrong: Misbehaviour = {}): Promise<AuthServer> 
   };
 
   const server = createServer((request, response) => {
-    const { pathname, searchParams } = new URL(request.url ?? '/', url);
+    const { pathname: given, searchParams } = new URL(request.url ?? '/', url);
+    if (wrong.hasMoved === true && given !== '/authorize' && !given.startsWith('/new/'))
+      return void response.writeHead(307, { location: `/new${given}` }).end('<h1>Moved</h1>');
+    const pathname = given.replace(/^\/new/, '');
     if (pathname !== '/token') requests.push(`${request.method} ${pathname}`);
     if (pathname === '/.well-known/oauth-authorization-server') return send(response, 200, describe());
     if (pathname === '/authorize') return authorize(searchParams, response);
