@@ -102,6 +102,10 @@ test.each(FORMS)('over %s, null in place of what is not there is as good as noth
   expect(first).toContain('"data":"nulls"');
   expect(agent.mcp.bad?.info).toMatchObject({ title: 'misbehaving', capabilities: { tools: {} } });
   expect(agent.mcp.bad?.info).not.toHaveProperty('capabilities.prompts');
+  const notes: unknown[] = [];
+  agent.mcp.bad?.on('mcp.log', ({ message }) => notes.push(message));
+  await agent.mcp.bad?.callTool('nulls');
+  expect(notes).toEqual(form === 'json' ? [] : ['a note']);
   expect(await agent.mcp.bad?.callTool('refusal_beside_null')).toMatchObject({
     code: 'protocol-error',
     error: expect.stringContaining('not today'),

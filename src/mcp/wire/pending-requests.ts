@@ -192,17 +192,22 @@ function isOurs(id: unknown, latest: PendingRequest | null): boolean {
  * same message where there are none.
  */
 export function withoutNulls(message: WireMessage): WireMessage {
-  const { result, error = null } = message;
+  const { params, result, error = null } = message;
   const plain = without(message, ['error', 'params', ...(error === null ? [] : ['result'])]);
+  if (isJsonObject(params)) return withMember(plain, 'params', without(params, Object.keys(params)));
   if (!isJsonObject(result)) return plain;
   // Of a greeting the SDK reads every member, of other results none but this.
   const read = result.capabilities === undefined ? without(result, ['_meta']) : withoutAnyNull(result);
-  return read === result ? plain : { ...plain, result: read };
+  return withMember(plain, 'result', read);
 }
 
 function without(members: WireMessage, names: readonly string[]): WireMessage {
   if (!names.some((name) => members[name] === null)) return members;
   return Object.fromEntries(Object.entries(members).filter(([name, value]) => value !== null || !names.includes(name)));
+}
+
+function withMember(message: WireMessage, name: string, value: unknown): WireMessage {
+  return message[name] === value ? message : { ...message, [name]: value };
 }
 
 function withoutAnyNull(value: unknown): unknown {

@@ -82,8 +82,14 @@ function called(id: unknown, name: string): Text {
       return [`{"jsonrpc":"2.0","id":${String(id)},"result":{"content":[${'{},'.repeat(3 * MB)}{}]}}`];
     case 'who':
       return [message({ id, result: content(authorization) })];
-    case 'nulls':
-      return [message({ id, result: { ...content('nulls'), _meta: null, isError: null }, error: null })];
+    case 'nulls': {
+      const note = message({ method: 'notifications/message', params: { level: 'info', data: 'a note', _meta: null } });
+      const result = { ...content('nulls'), _meta: null, isError: null };
+      return [
+        ...(wire === 'json' ? [] : [note, wire === 'sse' ? '\n\ndata: ' : '\n']),
+        message({ id, result, error: null }),
+      ];
+    }
     case 'refusal_beside_null':
       return [message({ id, result: null, error: { code: 1, message: 'not today', data: null } })];
     case 'text_alone':
