@@ -44,6 +44,16 @@ describe('a server that is not safe to sign in at is refused, and nobody is aske
   });
 });
 
+test('a slash at the end of its address does not make a server another resource', async () => {
+  const adds: { resource?: string } = {};
+  const place = await guarded({}, { adds });
+  adds.resource = `${place.server.url}/`;
+  const connection = desk(place);
+  await signIn(connection);
+  expect(place.auth.lastToken().get('resource')).toBe(adds.resource);
+  expect(await connection.callTool('read')).toMatchObject({ status: 'success' });
+});
+
 test('a server that greets everybody, and wants a token for what follows, asks for a sign-in', async () => {
   const place = await guarded({}, { greetsAll: true });
   const plain = createMcpConnection('desk', { url: place.server.url });

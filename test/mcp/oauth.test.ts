@@ -153,6 +153,22 @@ describe('a refresh that fails', () => {
     expect(place.auth.count('POST /register')).toBe(1);
   });
 
+  test.each([
+    ['another error of OAuth', [400, '{"error":"bad_refresh_token","error_description":"It has expired."}']],
+    ['an error that is not OAuth', [404, '']],
+  ] as const)('with %s keeps the token, and somebody is asked to sign in', async (_what, answer) => {
+    const place = await guarded();
+    const connection = desk(place);
+    await signIn(connection);
+    place.auth.expire();
+    place.auth.wrong.answers = { '/token': answer };
+    const { code, error } = await connection.callTool('read');
+    expect(code).toBe('login-required');
+    expect(error).not.toContain('..');
+    await until(() => connection.pendingLogin !== null);
+    expect(await connection.loginStatus()).toMatchObject({ signedIn: true });
+  });
+
   test.each([429, 500, 'redirect'] as const)('with %s keeps the token', async (tokens) => {
     const place = await guarded();
     const connection = desk(place);

@@ -7,6 +7,7 @@ import { type JsonObject, isJsonObject, parsedText } from '../../json/json.ts';
 type AuthFaultKind =
   | 'unsafe' // an address or answer that must not be trusted
   | 'wrong' // the authorization server cannot be used as it is
+  | 'refused' // the authorization server refuses a request, for no reason of those below
   | 'unreachable' // no connection, or it broke
   | 'busy' // 429 and 5xx
   | 'invalid-grant' // the token or code does not hold any more
@@ -137,6 +138,7 @@ export function loginError(server: string, auth: CheckedAuth, error: unknown): u
   switch (error.kind) {
     case 'unsafe':
     case 'wrong':
+    case 'refused':
       return withCode('auth-failed', error);
     case 'unreachable':
     case 'busy':

@@ -73,7 +73,8 @@ async function readResource(
     const where = own && given !== null ? { resourceMetadataUrl: given } : {};
     const described = await discoverOAuthProtectedResourceMetadata(serverUrl, where, descriptionFetch(net, statuses));
     const requestedResource = resourceUrlFromServerUrl(serverUrl);
-    if (!checkResourceAllowed({ requestedResource, configuredResource: described.resource }))
+    const isIt = checkResourceAllowed({ requestedResource, configuredResource: described.resource });
+    if (!isIt && !isSame(described.resource, serverUrl))
       throw new AuthFault('unsafe', `it describes itself as ${described.resource}, which is another resource`);
     return described;
   } catch (error) {
@@ -165,7 +166,7 @@ export async function attempt<T>(step: () => Promise<T>, secrets: readonly (stri
       .reduce((text, secret) => text.replaceAll(secret, '…'), error.message);
     const words = shownWords(told);
     throw new AuthFault(
-      KINDS[error.code] ?? 'wrong',
+      KINDS[error.code] ?? 'refused',
       `the authorization server refused${codeText(error.code)}: ${words}`,
     );
   }
@@ -181,7 +182,10 @@ function memberIn(error: unknown): string {
 
 /** The words of another program, for a text of ours. */
 export function shownWords(words: string): string {
-  return words.replaceAll(/[^\x20-\x7E]/g, ' ').slice(0, 200);
+  return words
+    .replaceAll(/[^\x20-\x7E]/g, ' ')
+    .slice(0, 200)
+    .replace(/\.$/, '');
 }
 
 /** An OAuth error code for a text; nothing for what is none. */

@@ -182,7 +182,7 @@ function tokenFetch(net: AuthNet): AuthFetch {
     const response = await ask(url, init);
     if (response.status < 400 || typeof (await objectIn(response))?.error === 'string') return response;
     const { origin, pathname } = new URL(url);
-    throw new AuthFault('wrong', `${origin}${pathname} answered with HTTP ${response.status}, which is not OAuth`);
+    throw new AuthFault('refused', `${origin}${pathname} answered with HTTP ${response.status}, which is not OAuth`);
   };
 }
 
