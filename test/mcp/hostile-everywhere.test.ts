@@ -112,6 +112,14 @@ test.each(FORMS)('over %s, null in place of what is not there is as good as noth
   });
 });
 
+test.each(FORMS)('over %s, a greeting that is nested without end costs its server at most', async (form) => {
+  const { agent } = await agentWith(form, [], { mode: 'deep-greeting' });
+  await agent.ready();
+  expect(agent.mcp.good?.state).toBe('READY');
+  expect(['READY', 'FAILED', 'BACKING_OFF']).toContain(agent.mcp.bad?.state);
+  expect((await agent.run('Use the other.')).status).toBe('answered');
+});
+
 test.each([
   ['http_202', 'HTTP 202, which promises no answer'],
   ['http_204', 'HTTP 204 and an empty body'],

@@ -197,7 +197,7 @@ export function withoutNulls(message: WireMessage): WireMessage {
   if (isJsonObject(params)) return withMember(plain, 'params', without(params, Object.keys(params)));
   if (!isJsonObject(result)) return plain;
   // Of a greeting the SDK reads every member, of other results none but this.
-  const read = result.capabilities === undefined ? without(result, ['_meta']) : withoutAnyNull(result);
+  const read = result.capabilities === undefined ? without(result, ['_meta']) : withoutAnyNull(result, READ_DEPTH);
   return withMember(plain, 'result', read);
 }
 
@@ -210,10 +210,13 @@ function withMember(message: WireMessage, name: string, value: unknown): WireMes
   return message[name] === value ? message : { ...message, [name]: value };
 }
 
-function withoutAnyNull(value: unknown): unknown {
-  if (!isJsonObject(value)) return value;
+/** As deep as the SDK reads a greeting: `capabilities.tools.listChanged`. */
+const READ_DEPTH = 3;
+
+function withoutAnyNull(value: unknown, depth: number): unknown {
+  if (!isJsonObject(value) || depth === 0) return value;
   const members = Object.entries(value).filter(([, member]) => member !== null);
-  return Object.fromEntries(members.map(([name, member]) => [name, withoutAnyNull(member)]));
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutAnyNull(member, depth - 1)]));
 }
 
 /** Why a message is not an answer in JSON-RPC; null when it is one. */

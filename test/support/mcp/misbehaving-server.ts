@@ -113,6 +113,15 @@ function answer({ id, method, params }: Rpc): Text {
     const nothing = { tools: { listChanged: null }, prompts: null };
     const titled = { ...serverInfo, title: null };
     const nulls = { ...result, serverInfo: titled, capabilities: nothing, instructions: null, _meta: null };
+    if (mode === 'deep-greeting') {
+      const deep = `${'{"a":'.repeat(100_000)}null${'}'.repeat(100_000)}`;
+      return [
+        message({ id, result: { ...result, capabilities: { tools: {}, experimental: {} } } }).replace(
+          '"experimental":{}',
+          `"experimental":${deep}`,
+        ),
+      ];
+    }
     if (mode === 'nulls') return [message({ id, result: nulls, error: null, params: null })];
     if (mode === 'null-greeting') return [message({ id, result: null })];
     return [message({ id, result })];
