@@ -89,6 +89,7 @@ export function createSignIn({ server, actor, authorizer }: SignInOptions): Sign
       // A login that is kept already is not the one that is wanted.
       if (byPerson() && stateNow() !== 'AUTHORIZING') await authorizer?.holder.find();
       const before = authorizer?.holder.current()?.access;
+      authorizer?.want();
       actor.send({ type: byPerson() ? 'login.wanted' : 'connection.wanted' });
       await until(() => (stateNow() === 'READY' || GIVEN_UP.has(stateNow()) ? true : null));
       if (stateNow() !== 'READY') return false;

@@ -35,6 +35,16 @@ test('login shows the address and waits for the browser; then every command uses
   for (const secret of auth.secrets) expect(kept + printed).not.toContain(secret);
 });
 
+test('status shows servers that are switched off, and fails for those whose entry is wrong', async () => {
+  const wrong = { url: 'https://a.example/mcp', auth: 'oath' };
+  const { mcp } = await withFile({ wrong, off: { url: 'https://b.example/mcp', auth: 'oauth', disabled: true } });
+  const all = await mcp('status');
+  expect(all).toMatchObject({ code: 1, stderr: expect.stringMatching(/^MCP server 'wrong': 'auth' must be 'oauth'/) });
+  expect(all.stdout).toBe('off  DISABLED\n');
+  expect(await mcp('status', 'off')).toMatchObject({ code: 0, stdout: 'off  DISABLED\n' });
+  expect(await mcp('status', 'wrong', '--json')).toMatchObject({ code: 1, stdout: '[]\n' });
+});
+
 test('login takes the address on which a browser ended elsewhere, after one that is none', async () => {
   const { server } = await guarded();
   const auth = { type: 'oauth', redirect: 'https://app.example/back' };

@@ -84,13 +84,41 @@ test('an answer that comes too late is not taken for one under a foreign id', as
   expect(await slow).toMatchObject({ status: 'success', data: 'slow' });
 });
 
-test.each(eachForm(FORMS, [['bytes'], ['bom'], ['echo']] as const))(
+test.each(eachForm(FORMS, [['bytes'], ['bom'], ['echo'], ['text_alone'], ['part_alone']] as const))(
   'over %s, an odd but right answer (%s) is read',
   async (form, tool) => {
     const { first } = await callOf(form, tool);
     expect(first).toContain(`"data":"${tool}"`);
   },
 );
+
+test('over HTTP, an answer of another type of JSON is read', async () => {
+  const { first } = await callOf('json', 'json_rpc');
+  expect(first).toContain('"data":"json_rpc"');
+});
+
+test.each(FORMS)('over %s, null in place of what is not there is as good as nothing', async (form) => {
+  const { agent, first } = await callOf(form, 'nulls', { mode: 'nulls' });
+  expect(first).toContain('"data":"nulls"');
+  expect(agent.mcp.bad?.info).toMatchObject({ title: 'misbehaving', capabilities: { tools: {} } });
+  expect(agent.mcp.bad?.info).not.toHaveProperty('capabilities.prompts');
+  const notes: unknown[] = [];
+  agent.mcp.bad?.on('mcp.log', ({ message }) => notes.push(message));
+  await agent.mcp.bad?.callTool('nulls');
+  expect(notes).toEqual(form === 'json' ? [] : ['a note']);
+  expect(await agent.mcp.bad?.callTool('refusal_beside_null')).toMatchObject({
+    code: 'protocol-error',
+    error: expect.stringContaining('not today'),
+  });
+});
+
+test.each(FORMS)('over %s, a greeting that is nested without end costs its server at most', async (form) => {
+  const { agent } = await agentWith(form, [], { mode: 'deep-greeting' });
+  await agent.ready();
+  expect(agent.mcp.good?.state).toBe('READY');
+  expect(['READY', 'FAILED', 'BACKING_OFF']).toContain(agent.mcp.bad?.state);
+  expect((await agent.run('Use the other.')).status).toBe('answered');
+});
 
 test.each([
   ['http_202', 'HTTP 202, which promises no answer'],

@@ -1,3 +1,4 @@
+import { createServer } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { clientCredentials, createMcpConnection, oauth } from '../../src/mcp/index.ts';
@@ -41,6 +42,16 @@ describe('a server that is not safe to sign in at is refused, and nobody is aske
     expect(await connection.callTool('read')).toMatchObject({ code: 'auth-failed' });
     expect(place.auth.requests.filter((request) => request.startsWith('POST'))).toEqual([]);
   });
+});
+
+test('a slash at the end of its address does not make a server another resource', async () => {
+  const adds: { resource?: string } = {};
+  const place = await guarded({}, { adds });
+  adds.resource = `${place.server.url}/`;
+  const connection = desk(place);
+  await signIn(connection);
+  expect(place.auth.lastToken().get('resource')).toBe(adds.resource);
+  expect(await connection.callTool('read')).toMatchObject({ status: 'success' });
 });
 
 test('a server that greets everybody, and wants a token for what follows, asks for a sign-in', async () => {
@@ -132,6 +143,122 @@ test('where each client has a secret, it is sent as the Python SDK wants it, als
   place.auth.expire();
   expect(await connection.callTool('read')).toMatchObject({ status: 'success' });
   expect(place.auth.count('POST /token refresh_token')).toBe(1);
+});
+
+describe('what an authorization server has nothing to say of', () => {
+  const nothing = { scopes_supported: null, service_documentation: '', revocation_endpoint: null, jwks_uri: '' };
+  test.each<[where: string, adds: Misbehaviour['adds']]>([
+    ['its description', { '/.well-known/oauth-authorization-server': nothing }],
+    ['a registration', { '/register': { client_uri: '', logo_uri: null, contacts: null, client_secret: null } }],
+    ['a registration that does not repeat what was registered', { '/register': { redirect_uris: null } }],
+    ['an answer with tokens', { '/token': { scope: null, id_token: null, token_type: '' } }],
+  ])('may be null or empty: %s', async (_where, adds) => {
+    const place = await guarded({ adds: adds ?? {} });
+    await signIn(desk(place));
+    place.auth.expire();
+    const next = desk(place);
+    expect(await next.callTool('read')).toMatchObject({ status: 'success' });
+    expect(await next.loginStatus()).toMatchObject({ scopes: ['read'], renews: true });
+  });
+
+  test('may be null where the MCP server describes itself, too', async () => {
+    const connection = desk(await guarded({}, { adds: { jwks_uri: null, resource_documentation: '' } }));
+    await signIn(connection);
+    expect(await connection.callTool('read')).toMatchObject({ status: 'success' });
+  });
+
+  test('is no refresh token: one that is empty is not sent', async () => {
+    const place = await guarded({ adds: { '/token': { refresh_token: '' } } });
+    const connection = desk(place);
+    await signIn(connection);
+    expect(await connection.loginStatus()).toMatchObject({ signedIn: true, renews: false });
+    place.auth.expire();
+    expect(await connection.callTool('read')).toMatchObject({ code: 'login-required' });
+    expect(place.auth.count('POST /token refresh_token')).toBe(0);
+  });
+});
+
+describe('the error says what is wrong with', () => {
+  test.each<[what: string, answers: NonNullable<Misbehaviour['answers']>, said: RegExp]>([
+    [
+      'a registration that is refused',
+      { '/register': [403, '{"error":"access_denied","error_description":"ask us first"}'] },
+      /does not let this client register itself \(HTTP 403, access_denied: ask us first\).*give its clientId/,
+    ],
+    ['one that is refused with a page', { '/register': [403, '<h1>No</h1>'] }, /register itself \(HTTP 403\): /],
+    ['an address for it where nothing is', { '/register': [404, ''] }, /register itself \(HTTP 404\): /],
+    ['a registration without an id', { '/register': [201, '{}'] }, /not OAuth \(client_id\)/],
+    [
+      'a description without endpoints',
+      { '/.well-known/oauth-authorization-server': [200, '{}'] },
+      /not OAuth \(issuer\)/,
+    ],
+  ])('%s', async (_what, answers, said) => {
+    const connection = desk(await guarded({ answers }));
+    expect(await connection.connect()).toBe(false);
+    await until(() => connection.state === 'FAILED');
+    expect(connection.error).toMatchObject({ code: 'auth-failed', message: expect.stringMatching(said) });
+  });
+
+  test.each<[what: string, answer: readonly [number, string], said: RegExp]>([
+    ['a token endpoint that does not exist', [404, 'Not found'], /\/token answered with HTTP 404, which is not OAuth/],
+    ['an answer without a token', [200, '{"scope":"read"}'], /not OAuth \(access_token\)/],
+    ['an answer that is a page', [200, '<h1>Welcome</h1>'], /not OAuth\.$/],
+  ])('%s', async (_what, answer, said) => {
+    const place = await guarded({ answers: { '/token': answer } });
+    const connection = desk(place);
+    await connection.connect();
+    await fetch(await agree(connection.pendingLogin?.url ?? ''));
+    await until(() => connection.state === 'NEEDS_LOGIN');
+    expect(connection.error?.message).toMatch(said);
+  });
+});
+
+test('an authorization server that has moved within its origin is followed', async () => {
+  const place = await guarded({ hasMoved: true });
+  const connection = desk(place);
+  await signIn(connection);
+  place.auth.expire();
+  expect(await connection.callTool('read')).toMatchObject({ status: 'success' });
+  expect(place.auth.count('POST /token refresh_token')).toBe(1);
+});
+
+/** A site that wants a token for `/mcp`, and answers other addresses with what is given. */
+async function site(answer: (address: string) => readonly [status: number, text: string]): Promise<string> {
+  const server = createServer((request, response) => {
+    if (request.url === '/mcp') return void response.writeHead(401).end();
+    const [status, text] = answer(request.url ?? '');
+    response.writeHead(status).end(text);
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/mcp`;
+}
+
+test('a site that answers every address with a page describes nothing there', async () => {
+  const place = await guarded();
+  const url = await site((address) =>
+    address === '/.well-known/oauth-protected-resource'
+      ? [200, JSON.stringify({ resource: url, authorization_servers: [place.auth.url] })]
+      : [200, '<h1>Welcome</h1>'],
+  );
+  const connection = desk({ ...place, server: { ...place.server, url } });
+  expect(await connection.connect()).toBe(false);
+  expect(connection.pendingLogin?.url).toContain(`${place.auth.url}/authorize`);
+});
+
+test.each<[what: string, status: number, said: (root: string) => string]>([
+  ['wants a token, and says nowhere who gives them,', 404, (root) => `names no authorization server, and ${root} is`],
+  ['gives tokens itself, to others,', 403, (root) => `authorization server ${root} does not let this client`],
+])('a server that %s is said to do so', async (_what, status, said) => {
+  const place = await guarded();
+  const url = await site((address) => (address === '/register' ? [status, ''] : [404, '']));
+  const connection = desk({ ...place, server: { ...place.server, url } });
+  expect(await connection.connect()).toBe(false);
+  await until(() => connection.state === 'FAILED');
+  const message: unknown = expect.stringContaining(said(new URL('/', url).href));
+  expect(connection.error).toMatchObject({ code: 'auth-failed', message });
 });
 
 describe('the redirect', () => {

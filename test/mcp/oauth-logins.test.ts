@@ -5,10 +5,10 @@ import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
-import type { TokenStore } from '../../src/mcp/index.ts';
+import type { McpConnection, TokenStore } from '../../src/mcp/index.ts';
 import { BUNDLED } from '../support/bundled.ts';
 import { guardedServer } from '../support/mcp/guarded-server.ts';
-import { agree, desk, guarded, signIn, until } from '../support/mcp/signing-in.ts';
+import { type Guarded, agree, desk, guarded, signIn, until } from '../support/mcp/signing-in.ts';
 
 test('two servers of one authorization server that are signed in to at once both renew their tokens', async () => {
   const place = await guarded();
@@ -24,6 +24,43 @@ test('two servers of one authorization server that are signed in to at once both
   for (const at of places) expect(await desk(at).callTool('read')).toMatchObject({ status: 'success' });
   place.auth.expire();
   for (const at of places) expect(await desk(at).callTool('read')).toMatchObject({ status: 'success' });
+});
+
+test.each<[when: string, end: (connection: McpConnection, place: Guarded) => Promise<unknown>]>([
+  ['logout()', (connection) => connection.logout()],
+  [
+    'its connection was lost',
+    async (connection, { auth }) => {
+      auth.expire();
+      auth.wrong.tokens = 500;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      connection.on('mcp.changed', ({ state }) => (state === 'BACKING_OFF' ? resolve() : undefined));
+      void connection.callTool('read');
+      await promise;
+      delete auth.wrong.tokens;
+    },
+  ],
+  [
+    'its connection has failed',
+    async (connection, { auth }) => {
+      auth.expire();
+      auth.wrong.tokens = 'redirect';
+      await connection.callTool('read');
+      await until(() => connection.state === 'FAILED');
+      delete auth.wrong.tokens;
+    },
+  ],
+])('login() after %s begins a session', async (_when, end) => {
+  const place = await guarded();
+  const connection = desk(place);
+  await signIn(connection);
+  await end(connection, place);
+  const done = connection.login();
+  await until(() => connection.pendingLogin !== null);
+  await fetch(await agree(connection.pendingLogin?.url ?? ''));
+  expect(await done).toBe(true);
+  expect(connection.state).toBe('READY');
+  expect(place.server.sessions()).toBe(2);
 });
 
 test('login() of one who is signed in waits for the person, who may be another one by now', async () => {

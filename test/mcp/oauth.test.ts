@@ -62,6 +62,39 @@ test('a second login uses the registration of the first; after logout nothing bu
   expect(place.auth.count('POST /register')).toBe(1);
 });
 
+test('a registration that has led nowhere is replaced when somebody signs in again, and only then', async () => {
+  const place = await guarded();
+  const registered = (): number => place.auth.count('POST /register');
+  const offer = async (): Promise<void> => {
+    const connection = desk(place);
+    await connection.connect();
+    expect(connection.pendingLogin).not.toBeNull();
+    await connection.disconnect();
+  };
+  await offer();
+  await offer();
+  expect(registered()).toBe(1);
+  const login = async (visits: boolean): Promise<boolean> => {
+    const connection = desk(place);
+    const done = connection.login();
+    await until(() => connection.pendingLogin !== null);
+    if (visits) await fetch(await agree(connection.pendingLogin?.url ?? ''));
+    else connection.cancelLogin();
+    const isIn = await done;
+    // It is only offered again.
+    await connection.connect();
+    await connection.disconnect();
+    return isIn;
+  };
+  // Its page says that it does not know this client: nobody comes back.
+  expect([await login(false), registered()]).toEqual([false, 1]);
+  await offer();
+  expect(registered()).toBe(1);
+  expect([await login(false), registered()]).toEqual([false, 2]);
+  expect([await login(true), registered()]).toEqual([true, 3]);
+  expect([await login(true), registered()]).toEqual([true, 3]);
+});
+
 test('a token that expires is refreshed, in the same session, and the call is made once', async () => {
   const place = await guarded();
   const connection = desk(place);
@@ -118,6 +151,22 @@ describe('a refresh that fails', () => {
     expect(place.server.calls).toEqual([]);
     await until(() => connection.pendingLogin !== null);
     expect(place.auth.count('POST /register')).toBe(1);
+  });
+
+  test.each([
+    ['another error of OAuth', [400, '{"error":"bad_refresh_token","error_description":"It has expired."}']],
+    ['an error that is not OAuth', [404, '']],
+  ] as const)('with %s keeps the token, and somebody is asked to sign in', async (_what, answer) => {
+    const place = await guarded();
+    const connection = desk(place);
+    await signIn(connection);
+    place.auth.expire();
+    place.auth.wrong.answers = { '/token': answer };
+    const { code, error } = await connection.callTool('read');
+    expect(code).toBe('login-required');
+    expect(error).not.toContain('..');
+    await until(() => connection.pendingLogin !== null);
+    expect(await connection.loginStatus()).toMatchObject({ signedIn: true });
   });
 
   test.each([429, 500, 'redirect'] as const)('with %s keeps the token', async (tokens) => {
@@ -193,6 +242,19 @@ test('more scopes are asked for together with all that was granted before', asyn
   expect(await connection.callTool('write')).toMatchObject({ code: 'insufficient-scope' });
   await until(() => connection.pendingLogin !== null);
   expect(connection.pendingLogin?.scopes.toSorted()).toEqual(['extra', 'read', 'write']);
+});
+
+test('scopes that a server wants before anything else are asked for, too', async () => {
+  const place = await guarded();
+  const connection = desk(place, { scopes: ['write'] });
+  await connection.connect();
+  await fetch(await agree(connection.pendingLogin?.url ?? ''));
+  await until(() => connection.pendingLogin?.scopes.includes('read') === true);
+  expect(connection.pendingLogin?.scopes).toEqual(['write', 'read']);
+  expect(place.auth.count('POST /token refresh_token')).toBe(0);
+  await fetch(await agree(connection.pendingLogin?.url ?? ''));
+  await until(() => connection.state === 'READY');
+  expect(await connection.callTool('write')).toMatchObject({ status: 'success' });
 });
 
 test('who refuses more scopes keeps what there was, and is not asked for the same again', async () => {

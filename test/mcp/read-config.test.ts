@@ -95,6 +95,12 @@ describe('a wrong entry is refused with the name of the server and the key', () 
     [{ command: 'x', overrides: { t: { effects: 'twice' } } }, 'overrides.t.effects', 'idempotent'],
     [{ url: 'ftp://a' }, 'url', 'http or https'],
     [{ url: '${BASE}/mcp' }, 'url', 'BASE'],
+    [
+      { url: 'http://a', headers: { Authorization: 'Bearer ${input:api-key}' } },
+      'headers.Authorization',
+      'input:api-key',
+    ],
+    [{ headers: {}, serverUrl: 'http://a' }, 'command', "'serverUrl' is not a known key"],
     [{ command: 'x', args: 'one' }, 'args', ''],
   ])('%j', (entry, key, words) => {
     const error = errorOf(() => readMcpServer('files', entry, {}));
@@ -122,10 +128,20 @@ describe('a configuration file', () => {
   });
 
   test('that is not JSON is refused with file, line and column', async () => {
-    const path = await write('{\n  "mcpServers": {\n    "a": { "command": "x", }\n  }\n}');
+    const path = await write('{\n  "mcpServers": { /* mine */\n    "a": { "command": "x" "args": [] }\n  }\n}');
     await expect(readMcpConfigFile(path, {})).rejects.toThrow(
-      `${path}:3:28: not valid JSON: unexpected "}", expected a key in double quotes`,
+      `${path}:3:27: not valid JSON: unexpected "\\"", expected a comma or }`,
     );
+    await expect(readMcpConfigFile(await write('{"mcpServers": {"a": "// }'), {})).rejects.toThrow(':1:22: not valid');
+  });
+
+  test('may have comments, and commas at the end of lists, as in VS Code', async () => {
+    const text = `// Ours
+      { "servers": { /* two
+        lines */ "a": { "command": "x", "args": ["http://a/*b*/", ",]", "\\"//",], }, // the end
+      }, }`;
+    const [server] = await readMcpConfigFile(await write(text), {});
+    expect(server?.target).toMatchObject({ args: ['http://a/*b*/', ',]', '"//'] });
   });
 
   test('that is missing, or has no servers, is refused with its name', async () => {

@@ -68,9 +68,12 @@ export async function showStatus(entries: readonly McpEntry[], { json }: LoginOp
       login: await createMcpConnection(name, config, { offersLogin: false }).loginStatus(),
     })),
   );
+  const off = entries.flatMap(({ kind, name }) => (kind === 'disabled' ? [[name, 'DISABLED']] : []));
   if (json) console.log(JSON.stringify(rows));
-  else for (const line of textTable(rows.map(cellsOf))) console.log(line);
-  return EXIT_CODE.answered;
+  else for (const line of textTable([...rows.map(cellsOf), ...off])) console.log(line);
+  const wrong = entries.filter((entry) => entry.kind === 'wrong');
+  for (const { error } of wrong) console.error(escaped(error.message));
+  return wrong.length === 0 ? EXIT_CODE.answered : EXIT_CODE.failed;
 }
 
 function cellsOf({ name, login }: { readonly name: string; readonly login: Status }): readonly string[] {

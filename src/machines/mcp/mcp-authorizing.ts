@@ -1,4 +1,4 @@
-import { type McpConnectionContext, lacksScope, mcpConnectionParts } from './mcp-connection-parts.ts';
+import { type McpConnectionContext, mcpConnectionParts } from './mcp-connection-parts.ts';
 import type { McpAuthStep } from '../../actors/mcp/mcp-auth.ts';
 
 /** Nothing is left to be done, or a further attempt is. */
@@ -130,6 +130,6 @@ export const needsLogin = mcpConnectionParts.createStateConfig({
 });
 
 function stepOf(context: McpConnectionContext): McpAuthStep {
-  const { server, generation, scopes } = context;
-  return { server, generation, scopes, forScopes: lacksScope(context) };
+  const { server, generation, scopes, error } = context;
+  return { server, generation, scopes, forScopes: error?.code === 'insufficient-scope' };
 }

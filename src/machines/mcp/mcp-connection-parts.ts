@@ -237,7 +237,7 @@ function noLogin(server: string): LeafError {
 }
 
 /** A call or a list was refused for lack of scopes; the token is otherwise valid. */
-export function lacksScope({ error, greeting }: McpConnectionContext): boolean {
+function lacksScope({ error, greeting }: McpConnectionContext): boolean {
   return error?.code === 'insufficient-scope' && greeting !== null;
 }
 

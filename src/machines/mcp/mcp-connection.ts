@@ -101,10 +101,12 @@ export const mcpConnectionMachine = mcpConnectionParts.createMachine({
       on: { 'link.lost': AFTER_LOSS },
     },
     BACKING_OFF: {
+      entry: 'dropSession',
       after: { backoff: 'CONNECTING' },
       on: { 'connection.wanted': 'CONNECTING' },
     },
     FAILED: {
+      entry: 'dropSession',
       initial: 'RESTING',
       on: { 'connection.wanted': { target: 'CONNECTING', actions: 'forgetFailures' } },
       states: {
@@ -117,6 +119,6 @@ export const mcpConnectionMachine = mcpConnectionParts.createMachine({
     AUTHORIZING: authorizing,
     NEEDS_LOGIN: needsLogin,
     AUTH_REQUIRED: { on: { 'connection.wanted': { target: 'CONNECTING', actions: 'forgetFailures' } } },
-    STOPPED: { on: { 'connection.wanted': { target: 'CONNECTING', actions: 'forgetFailures' } } },
+    STOPPED: { entry: 'dropSession', on: { 'connection.wanted': { target: 'CONNECTING', actions: 'forgetFailures' } } },
   },
 });

@@ -1,11 +1,13 @@
 import { type CheckedAuth, type TokenSource, isLoopback } from '../config/auth.ts';
 import { McpError } from '../../actors/mcp/mcp-calls.ts';
 import { LinkFault } from '../wire/faults.ts';
+import { type JsonObject, isJsonObject, parsedText } from '../../json/json.ts';
 
 /** Why signing in failed. Programs look at `kind`; the words hold no code, token or secret. */
 type AuthFaultKind =
   | 'unsafe' // an address or answer that must not be trusted
   | 'wrong' // the authorization server cannot be used as it is
+  | 'refused' // the authorization server refuses a request, for no reason of those below
   | 'unreachable' // no connection, or it broke
   | 'busy' // 429 and 5xx
   | 'invalid-grant' // the token or code does not hold any more
@@ -47,24 +49,21 @@ export function checkAddress(
 
 /**
  * A `fetch` for authorization servers: https alone, no body over 256 KB, ten seconds a request. What may pass by itself
- * (no connection, 429, 5xx) is thrown as an {@link AuthFault}, not returned. `statuses` gets the status of each answer.
+ * (no connection, 429, 5xx) is thrown as an {@link AuthFault}, not returned. Members of an answer that are null or empty
+ * are left out: many servers write those for what they do not have.
  */
-export function authFetch(
-  net: AuthNet,
-  statuses: number[] = [],
-): (url: string | URL, init?: RequestInit) => Promise<Response> {
+export function authFetch(net: AuthNet): AuthFetch {
   return async (address, init) => {
     checkAddress('the address of an authorization server', address, net);
     const { origin } = new URL(address);
     const signal = AbortSignal.any([net.signal, AbortSignal.timeout(REQUEST_MS)]);
     try {
       const response = await fetch(address, { ...init, redirect: 'manual', signal });
-      statuses.push(response.status);
       if (response.status === 429 || response.status >= 500) {
         await response.body?.cancel();
         throw new AuthFault('busy', `${origin} answered with HTTP ${response.status}`);
       }
-      const body = await readBody(response, origin);
+      const body = withoutEmpty(await readBody(response, origin));
       const { status, headers } = response;
       return new Response([204, 205, 304].includes(status) ? null : body, { status, headers });
     } catch (error) {
@@ -72,6 +71,23 @@ export function authFetch(
       throw new AuthFault('unreachable', `${origin} cannot be reached (${reasonOf(error)})`);
     }
   };
+}
+
+/** A `fetch` whose answers have been read already. */
+export type AuthFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+
+function withoutEmpty(body: Uint8Array<ArrayBuffer>): BodyInit {
+  const value = parsedText(new TextDecoder().decode(body));
+  if (!isJsonObject(value)) return body;
+  return JSON.stringify(
+    Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null && member !== '')),
+  );
+}
+
+/** The JSON object in an answer; null where it is anything else. The answer can still be read. */
+export async function objectIn(response: Response): Promise<JsonObject | null> {
+  const value = parsedText(await response.clone().text());
+  return isJsonObject(value) ? value : null;
 }
 
 async function readBody(response: Response, origin: string): Promise<Uint8Array<ArrayBuffer>> {
@@ -122,6 +138,7 @@ export function loginError(server: string, auth: CheckedAuth, error: unknown): u
   switch (error.kind) {
     case 'unsafe':
     case 'wrong':
+    case 'refused':
       return withCode('auth-failed', error);
     case 'unreachable':
     case 'busy':

@@ -23,6 +23,8 @@ export interface Authorizer extends McpAuthorizer {
   readonly holder: TokenHolder;
   /** Takes the address on which a person's browser has ended. False: it belongs to no login that is waited for. */
   answer(address: string): boolean;
+  /** Notes that a person wants the next login, which is not only offered. */
+  want(): void;
   /** Forgets the tokens, here and in the store. The registration is kept. */
   forget(): Promise<void>;
   status(): Promise<McpLoginStatus>;
@@ -96,6 +98,7 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer {
     exchange: steps.exchange,
     watchLogin: elsewhere,
     answer: steps.answer,
+    want: steps.want,
     async forget() {
       const tokens = await kept.read();
       if (tokens !== null) await kept.drop(tokens);
@@ -149,6 +152,7 @@ function pause(clock: McpClock, ms: number, signal: AbortSignal): Promise<void> 
 interface LoginSteps extends Pick<McpAuthorizer, 'register' | 'awaitLogin' | 'exchange'> {
   /** Takes the address on which a person's browser has ended. False: it belongs to no login that is waited for. */
   answer(address: string): boolean;
+  want(): void;
 }
 
 interface LoginStepsOptions {
@@ -167,7 +171,9 @@ interface LoginStepsOptions {
 export function loginSteps({ server, auth, renewal, kept, within, elsewhere, found }: LoginStepsOptions): LoginSteps {
   const settings: OAuthSettings | null = auth.type === 'oauth' ? auth : null;
   let pending: PreparedLogin | null = null;
+  let isWanted = false;
   return {
+    want: () => void (isWanted = true),
     register: (step, outer) =>
       within(outer, async (signal) => {
         if (settings === null) throw loginRequired(server, 'nobody can sign in at it');
@@ -175,9 +181,10 @@ export function loginSteps({ server, auth, renewal, kept, within, elsewhere, fou
         const at = found() ?? (await renewal.find(signal));
         pending?.close();
         pending = await prepareLogin(
-          { server: at, settings, scopes: renewal.scopesFor(at, step), kept },
+          { server: at, settings, scopes: renewal.scopesFor(at, step), kept, isWanted },
           renewal.netOf(signal),
         );
+        isWanted = false;
         return pending.login;
       }),
     async awaitLogin(step, signal) {
@@ -221,6 +228,7 @@ export function loginSteps({ server, auth, renewal, kept, within, elsewhere, fou
             client: client.client_id === settings?.clientId ? undefined : client,
             scopes: login.scopes,
           });
+          await kept.proveClient(at.issuer);
           return { scopes };
         } catch (error) {
           if (error instanceof AuthFault && error.kind === 'invalid-client' && settings?.clientId === undefined)

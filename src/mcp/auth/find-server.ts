@@ -3,7 +3,7 @@
  * resource, the issuer, PKCE with S256, https.
  */
 import { type Challenge, readChallenge, scopesOf } from '../http/challenge.ts';
-import { AuthFault, authFetch, type AuthNet, checkAddress } from './auth-fetch.ts';
+import { AuthFault, type AuthFetch, authFetch, type AuthNet, checkAddress, objectIn } from './auth-fetch.ts';
 import {
   type AuthorizationServerMetadata,
   checkResourceAllowed,
@@ -45,7 +45,7 @@ export async function findServer(
   const url = named.find((one) => only !== undefined && isSame(one, only)) ?? named[0] ?? new URL('/', serverUrl).href;
   checkAddress('the authorization server', url, net);
   // The issuer is checked below: where it is only another way of writing the address, it is the same.
-  const how = { fetchFn: authFetch(net), skipIssuerValidation: true };
+  const how = { fetchFn: descriptionFetch(net), skipIssuerValidation: true };
   const metadata = (await attempt(() => discoverAuthorizationServerMetadata(url, how), [])) ?? null;
   if (metadata === null && named.length > 0)
     throw new AuthFault('wrong', `the authorization server ${url} does not describe itself`);
@@ -71,9 +71,10 @@ async function readResource(
   const statuses: number[] = [];
   try {
     const where = own && given !== null ? { resourceMetadataUrl: given } : {};
-    const described = await discoverOAuthProtectedResourceMetadata(serverUrl, where, authFetch(net, statuses));
+    const described = await discoverOAuthProtectedResourceMetadata(serverUrl, where, descriptionFetch(net, statuses));
     const requestedResource = resourceUrlFromServerUrl(serverUrl);
-    if (!checkResourceAllowed({ requestedResource, configuredResource: described.resource }))
+    const isIt = checkResourceAllowed({ requestedResource, configuredResource: described.resource });
+    if (!isIt && !isSame(described.resource, serverUrl))
       throw new AuthFault('unsafe', `it describes itself as ${described.resource}, which is another resource`);
     return described;
   } catch (error) {
@@ -83,6 +84,17 @@ async function readResource(
     if (status >= 400) return null;
     throw new AuthFault('wrong', 'what it says of its authorization cannot be read');
   }
+}
+
+/** A `fetch` for descriptions, whose statuses it notes. A site may answer every address with a page: that is none. */
+function descriptionFetch(net: AuthNet, statuses: number[] = []): AuthFetch {
+  return async (url, init) => {
+    const answered = await authFetch(net)(url, init);
+    const isPage = answered.ok && (await objectIn(answered)) === null;
+    const response = isPage ? new Response(null, { status: 404 }) : answered;
+    statuses.push(response.status);
+    return response;
+  };
 }
 
 /** What a server demands without a token: its answer to a request that does nothing. Null: nothing, or no answer. */
@@ -148,16 +160,32 @@ export async function attempt<T>(step: () => Promise<T>, secrets: readonly (stri
   } catch (error) {
     if (error instanceof AuthFault) throw error;
     if (!(error instanceof OAuthError) || error.code === 'server_error')
-      throw new AuthFault('wrong', 'the authorization server answered something that is not OAuth');
+      throw new AuthFault('wrong', `the authorization server answered something that is not OAuth${memberIn(error)}`);
     const told = secrets
       .flatMap((secret) => (secret ? [secret, new URLSearchParams({ secret }).toString().slice('secret='.length)] : []))
       .reduce((text, secret) => text.replaceAll(secret, '…'), error.message);
-    const words = told.replaceAll(/[^\x20-\x7E]/g, ' ').slice(0, 200);
+    const words = shownWords(told);
     throw new AuthFault(
-      KINDS[error.code] ?? 'wrong',
+      KINDS[error.code] ?? 'refused',
       `the authorization server refused${codeText(error.code)}: ${words}`,
     );
   }
+}
+
+/** The first member of an answer that is missing, or of another type. */
+function memberIn(error: unknown): string {
+  const issues: unknown = error instanceof Error ? Reflect.get(error, 'issues') : undefined;
+  const [first]: readonly { readonly path?: readonly unknown[] }[] = Array.isArray(issues) ? issues : [];
+  const [name] = first?.path ?? [];
+  return typeof name === 'string' ? ` (${name})` : '';
+}
+
+/** The words of another program, for a text of ours. */
+export function shownWords(words: string): string {
+  return words
+    .replaceAll(/[^\x20-\x7E]/g, ' ')
+    .slice(0, 200)
+    .replace(/\.$/, '');
 }
 
 /** An OAuth error code for a text; nothing for what is none. */

@@ -15,6 +15,7 @@ import {
 import {
   type AddClientAuthentication,
   type OAuthTokens,
+  RegistrationRejectedError,
   createPrivateKeyJwtAuth,
   exchangeAuthorization,
   fetchToken,
@@ -23,9 +24,10 @@ import {
   selectClientAuthMethod,
   startAuthorization,
 } from '@modelcontextprotocol/client';
-import { attempt, type AuthServer, codeText } from './find-server.ts';
-import { AuthFault, type AuthNet, authFetch, checkAddress, tokenFrom } from './auth-fetch.ts';
+import { attempt, type AuthServer, codeText, shownWords } from './find-server.ts';
+import { AuthFault, type AuthFetch, type AuthNet, authFetch, checkAddress, objectIn, tokenFrom } from './auth-fetch.ts';
 import { scopesOf } from '../http/challenge.ts';
+import { isJsonObject, parsedText } from '../../json/json.ts';
 
 /** Tokens as they came. */
 export interface GivenTokens {
@@ -38,10 +40,11 @@ export interface GivenTokens {
 
 /** Registers this client. */
 export async function register(
-  { url, metadata }: AuthServer,
+  server: AuthServer,
   { redirectUrl, scopes }: { readonly redirectUrl: string; readonly scopes: readonly string[] },
   net: AuthNet,
 ): Promise<AuthClient & { readonly scope?: string | undefined }> {
+  const { url, metadata } = server;
   if (metadata !== null && metadata.registration_endpoint === undefined)
     throw new AuthFault(
       'wrong',
@@ -65,10 +68,34 @@ export async function register(
           token_endpoint_auth_method: method,
         },
         ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }),
-        fetchFn: authFetch(net),
+        fetchFn: endpointFetch(net, { redirect_uris: [redirectUrl] }),
+      }).catch((error: unknown) => {
+        throw error instanceof RegistrationRejectedError ? refusedRegistration(server, error) : error;
       }),
     [],
   );
+}
+
+function refusedRegistration({ url, metadata }: AuthServer, { status, body }: RegistrationRejectedError): AuthFault {
+  if (metadata === null && status === 404)
+    return new AuthFault('wrong', `it names no authorization server, and ${url} is none (HTTP 404)`);
+  const answer = parsedText(body);
+  const { error, error_description: words } = isJsonObject(answer) ? answer : {};
+  const why = `HTTP ${status}${codeText(error)}${typeof words === 'string' ? `: ${shownWords(words)}` : ''}`;
+  return new AuthFault(
+    'wrong',
+    `the authorization server ${url} does not let this client register itself (${why}): register one there and give its clientId`,
+  );
+}
+
+/** A `fetch` for an endpoint of OAuth, where not every server repeats or says what is clear. */
+function endpointFetch(net: AuthNet, clear: object): AuthFetch {
+  return async (url, init) => {
+    const response = await authFetch(net)(url, init);
+    const answer = await objectIn(response);
+    const { status, headers } = response;
+    return answer === null ? response : Response.json({ ...clear, ...answer }, { status, headers });
+  };
 }
 
 /** What a login is begun with. */
@@ -144,7 +171,18 @@ function common({ metadata, resource }: AuthServer, client: AuthClient, net: Aut
     ...(metadata === null ? {} : { metadata }),
     ...(resource === null ? {} : { resource }),
     clientInformation: forHeader(client, metadata),
-    fetchFn: authFetch(net),
+    fetchFn: tokenFetch(net),
+  };
+}
+
+/** A `fetch` for the token endpoint, whose refusals are OAuth's. */
+function tokenFetch(net: AuthNet): AuthFetch {
+  const ask = endpointFetch(net, { token_type: 'Bearer' });
+  return async (url, init) => {
+    const response = await ask(url, init);
+    if (response.status < 400 || typeof (await objectIn(response))?.error === 'string') return response;
+    const { origin, pathname } = new URL(url);
+    throw new AuthFault('refused', `${origin}${pathname} answered with HTTP ${response.status}, which is not OAuth`);
   };
 }
 
@@ -189,7 +227,7 @@ export async function credentialTokens(
         {
           ...(metadata === null ? {} : { metadata }),
           ...(resource === null ? {} : { resource: new URL(resource) }),
-          fetchFn: authFetch(net),
+          fetchFn: tokenFetch(net),
         },
       ),
     [clientSecret, privateKey, assertion],

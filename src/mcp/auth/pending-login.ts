@@ -33,11 +33,13 @@ interface PendingOptions {
   readonly settings: OAuthSettings;
   readonly scopes: readonly string[];
   readonly kept: KeptLogin;
+  /** A person wants to sign in now; otherwise it is only offered. */
+  readonly isWanted: boolean;
 }
 
 /** Listens where the browser will come back to, finds or makes our registration, and prepares the address to open. */
 export async function prepareLogin(
-  { server, settings, scopes, kept }: PendingOptions,
+  { server, settings, scopes, kept, isWanted }: PendingOptions,
   net: AuthNet,
 ): Promise<PreparedLogin> {
   checkLogin(server);
@@ -63,7 +65,7 @@ export async function prepareLogin(
     take,
   );
   try {
-    const client = await clientOf({ server, settings, scopes, kept, before, redirectUrl }, net);
+    const client = await clientOf({ server, settings, scopes, kept, isWanted, before, redirectUrl }, net);
     const { url, verifier } = await startLogin(server, { client, redirectUrl, scopes, state });
     if (net.signal.aborted) throw new AuthFault('unreachable', 'it was given up');
     const login: McpLogin = { url, scopes, answer: listener === null ? 'paste' : 'loopback' };
@@ -120,19 +122,23 @@ interface ClientOptions extends PendingOptions {
 
 /** Our registration: the configured one, a metadata document, the one that is kept, or a new one. */
 async function clientOf(options: ClientOptions, net: AuthNet): Promise<AuthClient> {
-  const { server, settings, scopes, kept, before, redirectUrl } = options;
+  const { server, settings, scopes, kept, isWanted, before, redirectUrl } = options;
   const { clientId, clientSecret } = settings;
   const isDocument = clientId !== undefined && URL.canParse(clientId) && new URL(clientId).protocol === 'https:';
   const takesDocuments = server.metadata?.client_id_metadata_document_supported === true;
   if (clientId !== undefined && (!isDocument || takesDocuments))
     return { client_id: clientId, ...(clientSecret === undefined ? {} : { client_secret: clientSecret }) };
   const again = before ?? (await kept.client(server.issuer));
-  if (again !== null && again.redirectUrl === redirectUrl && !hasExpired(again) && mayAskFor(scopes, again))
+  // A server that has forgotten this client says so to the person alone.
+  const led = again?.isUnproved !== true || !isWanted;
+  if (again !== null && led && again.redirectUrl === redirectUrl && !hasExpired(again) && mayAskFor(scopes, again)) {
+    if (isWanted) await kept.saveClient(server.issuer, { ...again, isUnproved: true });
     return again;
+  }
   const made = await register(server, { redirectUrl, scopes }, net);
   const { client_id, client_secret, token_endpoint_auth_method, client_secret_expires_at, scope } = made;
   const client = { client_id, client_secret, token_endpoint_auth_method, client_secret_expires_at, scope };
-  await kept.saveClient(server.issuer, { ...client, redirectUrl });
+  await kept.saveClient(server.issuer, { ...client, redirectUrl, isUnproved: isWanted });
   return client;
 }
 

@@ -165,6 +165,8 @@ export class Renewal {
     } catch (error) {
       if (!(error instanceof AuthFault)) throw error;
       if (error.kind === 'invalid-grant') await kept.drop(tokens);
+      // Someone who signs in has other tokens, whatever is wrong with these.
+      if (error.kind === 'refused') throw loginRequired(server, error.message);
       if (error.kind === 'invalid-client' && this.#settings?.clientId === undefined) await kept.dropClient(at.issuer);
       throw error;
     }

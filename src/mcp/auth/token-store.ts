@@ -142,7 +142,12 @@ const keptTokens = z.looseObject({
   client: z.looseObject(clientFields).optional(),
 });
 const keptLogin = z.looseObject({ issuer: z.string(), resource: z.string() });
-const keptClient = z.looseObject({ ...clientFields, redirectUrl: z.string(), scope: z.string().optional() });
+const keptClient = z.looseObject({
+  ...clientFields,
+  redirectUrl: z.string(),
+  scope: z.string().optional(),
+  isUnproved: z.boolean().optional(),
+});
 
 /** The tokens of one login, and who gave them. */
 export interface KeptTokens extends ShapeOf<typeof keptTokens> {
@@ -153,6 +158,8 @@ export interface KeptTokens extends ShapeOf<typeof keptTokens> {
 export interface KeptClient extends AuthClient {
   readonly redirectUrl: string;
   readonly scope?: string | undefined;
+  /** The last sign-in that a person wanted was made with it, and has led to no tokens. */
+  readonly isUnproved?: boolean | undefined;
 }
 
 /**
@@ -195,6 +202,12 @@ export class KeptLogin {
 
   saveClient(issuer: string, client: KeptClient): Promise<void> {
     return this.#store.set(this.#clientKey(issuer), JSON.stringify(client));
+  }
+
+  /** Notes that a registration has led to tokens. */
+  async proveClient(issuer: string): Promise<void> {
+    const client = await this.client(issuer);
+    if (client !== null) await this.saveClient(issuer, { ...client, isUnproved: false });
   }
 
   dropClient(issuer: string): Promise<void> {

@@ -240,8 +240,10 @@ function structuredOf(data: Json, text: string, parts: readonly JsonObject[]): J
 
 const LONG_NUMBER = /(?<![\w."-])-?\d{16,40}(?![\w.])/g;
 
-function contentOf(raw: JsonObject): readonly Json[] {
-  return isList(raw.content) ? raw.content : [];
+/** The parts of a result. Some servers give one part, or a text, in the place of a list. */
+function contentOf({ content = null }: JsonObject): readonly Json[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  return content === null ? [] : [content].flat();
 }
 
 function isForUser(item: Json): boolean {

@@ -44,12 +44,22 @@ async function load(path: string): Promise<string> {
   }
 }
 
-function parse(text: string, path: string): unknown {
+function parse(written: string, path: string): unknown {
+  const text = plainJson(written);
   const wrong = findJsonError(text);
   if (wrong !== null)
     throw new McpConfigError(`${path}:${wrong.line}:${wrong.column}: not valid JSON: ${wrong.problem}.`);
   const value: unknown = JSON.parse(text);
   return value;
+}
+
+const COMMENT = /("(?:[^"\\\n]|\\.)*")|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
+const LAST_COMMA = /("(?:[^"\\\n]|\\.)*")|,(?=\s*[}\]])/g;
+
+/** JSON as VS Code has it, with comments and commas at the end of lists, as plain JSON. Nothing changes its place. */
+function plainJson(text: string): string {
+  const blank = (part: string, string: string | undefined): string => string ?? part.replaceAll(/\S/g, ' ');
+  return text.replaceAll(COMMENT, blank).replaceAll(LAST_COMMA, blank);
 }
 
 function serversIn(value: unknown, path: string): Readonly<Record<string, unknown>> {

@@ -49,7 +49,10 @@ function check(server: string, entry: unknown): CheckedEntry {
     throw new McpConfigError(message, { server, key: 'url' });
   }
   if (!command && !url) {
-    const message = `MCP server '${server}' needs 'command' (a program to start) or 'url' (a server to reach); it has neither.`;
+    const known = { ...stdioSchema.shape, ...httpSchema.shape };
+    const unknown = Object.keys(own).find((key) => !Object.hasOwn(known, key));
+    const foreign = unknown === undefined ? '' : ` '${unknown}' is not a known key.`;
+    const message = `MCP server '${server}' needs 'command' (a program to start) or 'url' (a server to reach); it has neither.${foreign}`;
     throw new McpConfigError(message, { server, key: 'command' });
   }
   const result = command ? stdioSchema.safeParse(own) : httpSchema.safeParse(own);
@@ -134,7 +137,15 @@ function settingsOf(entry: CheckedEntry, expand: (key: string, text: string) => 
   };
 }
 
+/** What VS Code asks its user, or looks up, itself. */
+const FOREIGN_VARIABLE = /\$\{((?:input|command|config):[^}]*)\}/;
+
 function expanded(server: string, key: string, text: string, env: Environment): string {
+  const [, foreign] = FOREIGN_VARIABLE.exec(text) ?? [];
+  if (foreign !== undefined) {
+    const message = `MCP server '${server}': '${key}' needs \${${foreign}}, which only VS Code knows. Write an environment variable in its place, as \${NAME}.`;
+    throw new McpConfigError(message, { server, key });
+  }
   const result = expandVariables(text, env);
   if (result.ok) return result.text;
   const { missing } = result;
@@ -150,6 +161,6 @@ function checkUrl(server: string, url: string): void {
 }
 
 function describe(value: unknown): string {
-  if (value === null) return 'null';
+  if (value === null || value === undefined) return String(value);
   return Array.isArray(value) ? 'a list' : `a ${typeof value}`;
 }

@@ -1,6 +1,6 @@
 import type { McpLimits } from '../config/server-limits.ts';
 import { LinkFault, pastLimit, tooIntricate } from '../wire/faults.ts';
-import { type WireMessage, badAnswer, strangeAnswer } from '../wire/pending-requests.ts';
+import { type WireMessage, badAnswer, strangeAnswer, withoutNulls } from '../wire/pending-requests.ts';
 import { isJsonObject, parsedText } from '../../json/json.ts';
 import { createByteBuffer, createLineReader } from '../wire/lines.ts';
 
@@ -36,8 +36,9 @@ export async function answerIn(
     throw bad(`${taken} and ${type ?? 'no type of content'} in place of JSON`);
   const fault = tooIntricate(text);
   if (fault !== null) throw fault;
-  const messages = jsonIn(text);
-  if (messages === null) throw bad(`${taken} and a body that is not JSON`);
+  const written = jsonIn(text);
+  if (written === null) throw bad(`${taken} and a body that is not JSON`);
+  const messages = written.map(withoutNulls);
   const answers = (id: unknown): boolean => id === requestId || Number(id) === requestId;
   const answer = messages.find(({ method, id }) => method === undefined && answers(id));
   const [other] = messages.filter((message) => message.method === undefined);
@@ -45,7 +46,7 @@ export async function answerIn(
     throw bad(other === undefined ? `${taken} and a body without an answer` : strangeAnswer(other));
   const why = badAnswer(answer);
   if (why !== null) throw bad(why);
-  return text;
+  return messages.every((message, index) => message === written[index]) ? text : JSON.stringify(messages);
 }
 
 function jsonIn(text: string): readonly WireMessage[] | null {
@@ -63,12 +64,13 @@ async function readText({ body }: Response, bytes: number, goOn: () => boolean):
   return new TextDecoder().decode(held.take());
 }
 
-/** The same response with another body. */
-export function withBody(response: Response, body: BodyInit | null): Response {
+/** The same response with another body, of another type if that is given. */
+export function withBody(response: Response, body: BodyInit | null, type?: string): Response {
   const { status, statusText, headers } = response;
   const kept = new Headers(headers);
   // What was decoded has neither any more.
   for (const name of ['content-length', 'content-encoding']) kept.delete(name);
+  if (type !== undefined) kept.set('content-type', type);
   return new Response(body, { status, statusText, headers: kept });
 }
 
@@ -109,9 +111,10 @@ export function createEventGuard(
   };
   const dispatch = (): void => {
     const lines = [...fields].map(([field, value]) => `${field}: ${value}\n`);
-    const refused = data.length > 0 && isMessage(fields.get('event')) && isRefusedText(data.join('\n'), isRefused);
-    if (!refused && lines.length + data.length > 0)
-      whole += `${lines.join('')}${data.map((line) => `data: ${line}\n`).join('')}\n`;
+    const isRead = data.length > 0 && isMessage(fields.get('event'));
+    const kept = isRead ? readableText(data.join('\n'), isRefused)?.split('\n') : data;
+    if (kept !== undefined && lines.length + kept.length > 0)
+      whole += `${lines.join('')}${kept.map((line) => `data: ${line}\n`).join('')}\n`;
     [fields, data, size] = [new Map(), [], 0];
   };
   const take = (line: string): void => {
@@ -148,16 +151,16 @@ function isMessage(event: string | undefined): boolean {
   return event === undefined || event === '' || event === 'message';
 }
 
-function isRefusedText(text: string, isRefused: (message: WireMessage) => boolean): boolean {
+/** A message as the SDK can read it; undefined where it is refused. */
+function readableText(text: string, isRefused: (message: WireMessage) => boolean): string | undefined {
   const fault = tooIntricate(text);
   if (fault !== null) throw fault;
-  try {
-    const message: unknown = JSON.parse(text);
-    return isJsonObject(message) && isRefused(message);
-  } catch {
-    // The SDK reports what is wrong with it.
-    return false;
-  }
+  const written = parsedText(text);
+  // The SDK reports what is wrong with anything else.
+  if (!isJsonObject(written)) return text;
+  const message = withoutNulls(written);
+  if (isRefused(message)) return undefined;
+  return message === written ? text : JSON.stringify(message);
 }
 
 function bounded(ms: number): number {

@@ -68,7 +68,8 @@ export function observedFetch(listener: TrafficListener, inner: typeof fetch = f
     refuseForeignAnswer(response);
     if (requestId === undefined || !answersInPlace) return response;
     const wanted = (): boolean => requests.wants(requestId);
-    return withBody(response, await answerIn(response, { requestId, limits, wanted, onTraffic: listener.onTraffic }));
+    const text = await answerIn(response, { requestId, limits, wanted, onTraffic: listener.onTraffic });
+    return withBody(response, text, 'application/json');
   };
 
   return async (url, init) => {

@@ -1,6 +1,12 @@
 import type { McpTarget } from '../config/config.ts';
 import type { LinkIo, ProtocolWarning } from '../wire/link.ts';
-import { PendingRequests, type Wire, type WireMessage, type WireTransport } from '../wire/pending-requests.ts';
+import {
+  PendingRequests,
+  type Wire,
+  type WireMessage,
+  type WireTransport,
+  withoutNulls,
+} from '../wire/pending-requests.ts';
 import { type ServerProcess, startServer } from './server-process.ts';
 import { LinkFault, pastLimit, tooIntricate } from '../wire/faults.ts';
 import { isJsonObject } from '../../json/json.ts';
@@ -48,7 +54,7 @@ export function openStdioWire(target: McpTarget & { readonly kind: 'stdio' }, io
           if (fault !== null) return lostLine(cutLine(line.text), requests, { fault, onWarning });
           const read = readMessages(line.text.replace(BOM, ''));
           if (!read.ok && line.text.trim() !== '') onWarning({ kind: read.kind, message: excerpt(line.text) });
-          for (const message of read.ok ? read.messages : answersBehind(line.text, requests))
+          for (const message of (read.ok ? read.messages : answersBehind(line.text, requests)).map(withoutNulls))
             if (!requests.refused(message) && !requests.received(message)) transport.onmessage?.(message);
         },
       });

@@ -187,6 +187,38 @@ function isOurs(id: unknown, latest: PendingRequest | null): boolean {
   );
 }
 
+/**
+ * A message without the nulls that some servers write for what is not there: the SDK takes such a message for none. The
+ * same message where there are none.
+ */
+export function withoutNulls(message: WireMessage): WireMessage {
+  const { params, result, error = null } = message;
+  const plain = without(message, ['error', 'params', ...(error === null ? [] : ['result'])]);
+  if (isJsonObject(params)) return withMember(plain, 'params', without(params, Object.keys(params)));
+  if (!isJsonObject(result)) return plain;
+  // Of a greeting the SDK reads every member, of other results none but this.
+  const read = result.capabilities === undefined ? without(result, ['_meta']) : withoutAnyNull(result, READ_DEPTH);
+  return withMember(plain, 'result', read);
+}
+
+function without(members: WireMessage, names: readonly string[]): WireMessage {
+  if (!names.some((name) => members[name] === null)) return members;
+  return Object.fromEntries(Object.entries(members).filter(([name, value]) => value !== null || !names.includes(name)));
+}
+
+function withMember(message: WireMessage, name: string, value: unknown): WireMessage {
+  return message[name] === value ? message : { ...message, [name]: value };
+}
+
+/** As deep as the SDK reads a greeting: `capabilities.tools.listChanged`. */
+const READ_DEPTH = 3;
+
+function withoutAnyNull(value: unknown, depth: number): unknown {
+  if (!isJsonObject(value) || depth === 0) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== null);
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutAnyNull(member, depth - 1)]));
+}
+
 /** Why a message is not an answer in JSON-RPC; null when it is one. */
 export function badAnswer({ result, error }: WireMessage): string | null {
   if (result !== undefined && error !== undefined) return 'its answer has both a result and an error';

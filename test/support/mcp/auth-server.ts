@@ -34,6 +34,12 @@ export interface Misbehaviour {
   expiresIn?: number;
   /** It takes a while to answer at the token endpoint, in milliseconds. */
   slowMs?: number;
+  /** Its endpoints have moved, and it redirects there. */
+  hasMoved?: boolean;
+  /** What its answers have besides, by path. */
+  adds?: Readonly<Record<string, object>>;
+  /** What it answers with instead, by path. */
+  answers?: Readonly<Record<string, readonly [status: number, body: string]>>;
 }
 
 interface Grant {
@@ -75,6 +81,12 @@ export async function authServer(wrong: Misbehaviour = {}): Promise<AuthServer> 
   let [authorized, asked] = [new URLSearchParams(), new URLSearchParams()];
   let inHeader: readonly string[] = [];
 
+  const send = (response: ServerResponse, status: number, body: object): void => {
+    const path = response.req.url?.split('?')[0] ?? '';
+    const usual = [status, JSON.stringify({ ...body, ...wrong.adds?.[path] })] as const;
+    const [code, text] = wrong.answers?.[path] ?? usual;
+    response.writeHead(code, { 'content-type': 'application/json' }).end(text);
+  };
   const make = (kind: string): string => {
     const secret = `${kind}-${randomUUID()}`;
     secrets.push(secret);
@@ -175,7 +187,10 @@ export async function authServer(wrong: Misbehaviour = {}): Promise<AuthServer> 
   };
 
   const server = createServer((request, response) => {
-    const { pathname, searchParams } = new URL(request.url ?? '/', url);
+    const { pathname: given, searchParams } = new URL(request.url ?? '/', url);
+    if (wrong.hasMoved === true && given !== '/authorize' && !given.startsWith('/new/'))
+      return void response.writeHead(307, { location: `/new${given}` }).end('<h1>Moved</h1>');
+    const pathname = given.replace(/^\/new/, '');
     if (pathname !== '/token') requests.push(`${request.method} ${pathname}`);
     if (pathname === '/.well-known/oauth-authorization-server') return send(response, 200, describe());
     if (pathname === '/authorize') return authorize(searchParams, response);
@@ -214,10 +229,6 @@ export async function authServer(wrong: Misbehaviour = {}): Promise<AuthServer> 
       await new Promise((resolve) => server.close(resolve));
     },
   };
-}
-
-function send(response: ServerResponse, status: number, body: object): void {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {

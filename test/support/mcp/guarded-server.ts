@@ -30,6 +30,8 @@ interface GuardOptions {
   names?: string;
   /** How long the next refusals take, in milliseconds, one after the other. */
   slowRefusals?: number[];
+  /** What its description has besides. */
+  readonly adds?: object;
 }
 
 /** Starts it. Its tools: `read`, `write` (which needs the scope `write`) and `whoami` (which repeats the token). */
@@ -87,6 +89,7 @@ export async function guardedServer(auth: AuthServer, options: GuardOptions = {}
         resource: options.resource ?? url,
         authorization_servers: [options.names ?? auth.url],
         scopes_supported: ['read'],
+        ...options.adds,
       };
       return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(described));
     }

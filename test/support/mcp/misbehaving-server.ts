@@ -11,7 +11,8 @@ const [wire = 'stdio', mode = 'normal'] = process.argv.slice(2);
 const MB = 2 ** 20;
 const TOOLS = (
   'echo null_result no_result list_result both foreign_id unreadable large endless intricate bom bytes flood ' +
-  'http_202 http_204 empty_body not_json plain http_403 busy busy_long who late slow'
+  'http_202 http_204 empty_body not_json plain json_rpc http_403 busy busy_long who late slow ' +
+  'nulls refusal_beside_null text_alone part_alone'
 ).split(' ');
 const schema = { type: 'object' };
 let asked = 0;
@@ -81,6 +82,20 @@ function called(id: unknown, name: string): Text {
       return [`{"jsonrpc":"2.0","id":${String(id)},"result":{"content":[${'{},'.repeat(3 * MB)}{}]}}`];
     case 'who':
       return [message({ id, result: content(authorization) })];
+    case 'nulls': {
+      const note = message({ method: 'notifications/message', params: { level: 'info', data: 'a note', _meta: null } });
+      const result = { ...content('nulls'), _meta: null, isError: null };
+      return [
+        ...(wire === 'json' ? [] : [note, wire === 'sse' ? '\n\ndata: ' : '\n']),
+        message({ id, result, error: null }),
+      ];
+    }
+    case 'refusal_beside_null':
+      return [message({ id, result: null, error: { code: 1, message: 'not today', data: null } })];
+    case 'text_alone':
+      return [message({ id, result: { content: 'text_alone' } })];
+    case 'part_alone':
+      return [message({ id, result: { content: { type: 'text', text: 'part_alone' } } })];
     case 'bytes':
       return message({ id, result: content('bytes') });
     default:
@@ -95,6 +110,19 @@ function answer({ id, method, params }: Rpc): Text {
     const capabilities = { tools: {}, ...(mode === 'no-lists' ? { resources: {}, prompts: {} } : {}) };
     const result = { protocolVersion: params.protocolVersion, serverInfo, capabilities, instructions };
     if (mode === 'endless-greeting') return endless(`{"jsonrpc":"2.0","id":${String(id)},"result":{"x":"`);
+    const nothing = { tools: { listChanged: null }, prompts: null };
+    const titled = { ...serverInfo, title: null };
+    const nulls = { ...result, serverInfo: titled, capabilities: nothing, instructions: null, _meta: null };
+    if (mode === 'deep-greeting') {
+      const deep = `${'{"a":'.repeat(100_000)}null${'}'.repeat(100_000)}`;
+      return [
+        message({ id, result: { ...result, capabilities: { tools: {}, experimental: {} } } }).replace(
+          '"experimental":{}',
+          `"experimental":${deep}`,
+        ),
+      ];
+    }
+    if (mode === 'nulls') return [message({ id, result: nulls, error: null, params: null })];
     if (mode === 'null-greeting') return [message({ id, result: null })];
     return [message({ id, result })];
   }
@@ -212,7 +240,8 @@ async function takePost(request: IncomingMessage, response: ServerResponse): Pro
   if (refuse(rpc.params.name, response)) return;
   const odd = rpc.params.name === 'bom';
   const sse = wire === 'sse';
-  response.writeHead(200, { 'content-type': sse ? 'text/event-stream' : 'application/json' });
+  const type = rpc.params.name === 'json_rpc' ? 'application/json-rpc' : 'application/json';
+  response.writeHead(200, { 'content-type': sse ? 'text/event-stream' : type });
   const newline = odd ? end : '\n';
   response.write(`${odd ? mark : ''}${sse ? `: hello${newline}id: 1${newline}data: ` : ''}`);
   await pump(answer(rpc), response);
