@@ -52,6 +52,7 @@ describe('what is right is no failure', () => {
     ['unusable replies with answers between them that do not fit their schema', variedAgent, 1587, 15],
     ['a repair agent that runs into its time limit', variedAgent, 2492, 8],
     ['a child whose first call has ended when the run is given up, and whose second has not', variedAgent, 119, 10],
+    ['a verdict of code that counts how often it was asked', generatedAgent, 60_132, 1_871_103],
     ['a person whose time is over while no process has the run', variedAgent, 50_007, 1_557_222],
     [
       'a long conversation whose result of 410 characters is not shorter when it was cut',

@@ -240,7 +240,7 @@ async function eventsOf(run: SomeRun | null): Promise<string> {
 }
 
 /**
- * A run that was interrupted must end as one that was not, where nothing else was drawn and tools answer the same both times.
+ * A run that was interrupted must end as one that was not, where nothing else was drawn and the user's code answers the same.
  * Null also where that cannot be said.
  */
 export function resumeWrong(interrupted: SimulatedOutcome, whole: SimulatedOutcome): Problem | null {
@@ -277,11 +277,14 @@ function turnsOf({ store }: SimulatedOutcome): number {
   return turns.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** What each call of a tool gave; null where a tool answered twice in different ways, or nobody knows what it did. */
+/** Code of the user's, which may remember what it was asked before. */
+const OF_USERS: ReadonlySet<string> = new Set(['callTool', 'askEscalation', 'runFixer', 'checkArgs', 'checkOutput']);
+
+/** What each call of the user's code gave; null where it answered twice in different ways, or nobody knows what it did. */
 function answersIn({ store }: SimulatedOutcome): ReadonlyMap<string, string> | null {
   const answers = new Map<string, string>();
   for (const { effect, outcomes } of store.performances.values()) {
-    if (effect.name !== 'callTool') continue;
+    if (!OF_USERS.has(effect.name)) continue;
     for (const out of outcomes) {
       const json = toJson(out);
       const text = json.ok ? digest(json.value) : '';
