@@ -30,7 +30,7 @@ const MOST_LISTED = 16;
  * names only, never values: any table with these names will do. Symbols pass, and so does what is undefined.
  *
  * @example
- * const checkOptions = optionsOf<MemoryJournalOptions>('memoryJournal', 'docs/journal.md', { maxRuns: true });
+ * const checkOptions = optionsOf<MemoryJournalOptions>('memoryJournal', 'docs/recording.md', { maxRuns: true });
  * checkOptions({ maxRun: 5 }); // TypeError: memoryJournal: there is no option 'maxRun'. Did you mean 'maxRuns'? See …
  */
 export function optionsOf<T extends object>(what: string, docs: string, known: NamesAs<T, unknown>): OptionsCheck {

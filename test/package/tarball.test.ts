@@ -35,6 +35,7 @@ const OF_REPOSITORY = [
   'docs/practice-model.md',
   'docs/proof.md',
   'docs/recording-format.md',
+  'docs/restate.md',
   'docs/scaling.md',
   'docs/ui-from-ai-sdk.md',
 ];
