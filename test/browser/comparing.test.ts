@@ -108,7 +108,7 @@ test.skipIf(noChromium)(
 
     await page.locator('.row-compare').first().click();
     const context = page.getByTestId('pair-context');
-    await context.getByText('Nothing that counts differs.').waitFor();
+    await context.getByText('No relevant difference.').waitFor();
     await expect
       .poll(() => context.textContent())
       .toContain('Not counted: times, durations, seeds, and the ids of runs and calls.');

@@ -83,9 +83,7 @@ test.skipIf(noChromium)('an event of any machine is filled in by keyboard, put r
     (one.getAttribute('aria-describedby') ?? '').split(' ').map((id) => document.getElementById(id)?.textContent),
   );
   expect(told).toEqual(['whole number, 1 to 99', 'must be at most 99, got 100']);
-  await expect
-    .poll(() => page.getByRole('alert').textContent())
-    .toBe('One thing is to be put right before it can be sent.');
+  await expect.poll(() => page.getByRole('alert').textContent()).toBe('Fix one problem before sending.');
   expect(actor.getSnapshot().value).toBe('OPEN');
 
   await page.keyboard.press('Backspace');

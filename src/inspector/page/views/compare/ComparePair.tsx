@@ -44,7 +44,9 @@ export function ComparePair({ left, right, comparison, index }: ComparePairProps
           ),
         )}
       </div>
-      {missing && <p class="dim pad">{desk.acts ? 'Reading these steps…' : 'No more is known of these steps.'}</p>}
+      {missing && (
+        <p class="dim pad">{desk.acts ? 'Reading these steps…' : 'Nothing more is known about these steps.'}</p>
+      )}
       {leftDetail !== null && rightDetail !== null && <Both left={leftDetail} right={rightDetail} />}
       {leftDetail !== null && other === undefined && <Alone detail={leftDetail} />}
       {rightDetail !== null && one === undefined && <Alone detail={rightDetail} />}
@@ -139,9 +141,9 @@ function Compared({ title, left, right }: ComparedProps) {
       {shown.length > 0 ? (
         <PairDifferences differences={shown} />
       ) : (
-        <p class="pair-same">{aside > 0 ? 'Nothing that counts differs.' : 'The same in both.'}</p>
+        <p class="pair-same">{aside > 0 ? 'No relevant difference.' : 'The same in both.'}</p>
       )}
-      {shown.length >= MOST && <p class="pair-note">More differs than is shown here.</p>}
+      {shown.length >= MOST && <p class="pair-note">There are more differences than are shown here.</p>}
       {aside > 0 && (
         <p class="pair-note">
           {all ? 'Shown with' : 'Not counted:'} {NOT_COUNTED}.{' '}

@@ -140,7 +140,13 @@ function Summary({ comparison: { first, rows, differing }, whole, selected, onPi
       <Button look="quiet" onClick={() => onPick(first)}>
         Go there
       </Button>
-      <Button look="quiet" data-key="," title="Last difference (,)" disabled={last === -1} onClick={() => onPick(last)}>
+      <Button
+        look="quiet"
+        data-key=","
+        title="Previous difference (,)"
+        disabled={last === -1}
+        onClick={() => onPick(last)}
+      >
         ‹ last
       </Button>
       <Button look="quiet" data-key="." title="Next difference (.)" disabled={next === -1} onClick={() => onPick(next)}>

@@ -50,7 +50,7 @@ export function StepTab() {
         <ForkPlace offer={forkOffer(session.info, step.entry, desk.acts)} />
       </div>
       {current === null ? (
-        <p class="dim">{desk.acts ? 'Reading this step…' : 'No more is known of this step.'}</p>
+        <p class="dim">{desk.acts ? 'Reading this step…' : 'Nothing more is known about this step.'}</p>
       ) : (
         <>
           <Candidates detail={current} drawing={drawingOf(session, state.model, step.actor)} />

@@ -66,7 +66,7 @@ export function SendDialog() {
             state={draft.filled}
             reading={reading}
             strict={strict}
-            title="It carries"
+            title="Data"
             jsonLabel="With (JSON)"
             onState={(next) => {
               draft.fill(next);
@@ -119,7 +119,7 @@ function AddressPicker({ draft, onAddress }: { readonly draft: EventDraft; reado
 }
 
 function counted(problems: number): string {
-  return `${problems === 1 ? 'One thing is' : `${problems} things are`} to be put right before it can be sent.`;
+  return `Fix ${problems === 1 ? 'one problem' : `${problems} problems`} before sending.`;
 }
 
 function focusFirstWrong(form: HTMLFormElement | null): void {

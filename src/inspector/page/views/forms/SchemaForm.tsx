@@ -60,7 +60,7 @@ export function SchemaForm({ kind, state, reading, strict, title, jsonLabel, onS
           </div>
         </div>
       )}
-      {json === null && fields?.length === 0 && <p class="form-hint form-row">It carries nothing.</p>}
+      {json === null && fields?.length === 0 && <p class="form-hint form-row">There are no fields.</p>}
       {json === null ? (
         <FormFields
           fields={fields ?? []}

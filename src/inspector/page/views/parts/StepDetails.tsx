@@ -10,7 +10,7 @@ const SIGNS = { added: '+', removed: '−', changed: '±' } as const;
 
 /** What a step changed in the memory of its actor. */
 export function Changes({ differences }: { readonly differences: readonly Difference[] }) {
-  if (differences.length === 0) return <p class="dim">Nothing in its memory.</p>;
+  if (differences.length === 0) return <p class="dim">Nothing in its context.</p>;
   return (
     <ul class="diff" data-testid="changes">
       {differences.map((one) => (

@@ -211,7 +211,7 @@ function Answers({ item, draft, onAnswer }: AnswersProps) {
         </Button>
         <input
           class="field reason"
-          placeholder="Reason, told to the model"
+          placeholder="Reason, for the model"
           aria-label="Reason for rejecting"
           value={reason}
           onInput={(event) => draft.change({ reason: event.currentTarget.value })}

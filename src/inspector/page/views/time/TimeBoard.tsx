@@ -35,7 +35,7 @@ export function TimeBoard() {
         <Button look="quiet" title="Playing speed (s)" onClick={() => nextSpeed(state)}>
           ×{state.speed.value ?? 1}
         </Button>
-        <Button look="quiet extra" title="Last mark ([)" onClick={() => walkMarks(state, -1)}>
+        <Button look="quiet extra" title="Previous mark ([)" onClick={() => walkMarks(state, -1)}>
           ‹ mark
         </Button>
         <Button look="quiet extra" title="Next mark (])" onClick={() => walkMarks(state, 1)}>
