@@ -199,6 +199,21 @@ describe('what a server has refused is not sent with later messages:', () => {
     expect(said[4]).toMatchObject({ role: 'tool', name: 'look' });
   });
 
+  test('nor is it said twice where it is given again', async () => {
+    const look = [{ type: 'text', text: 'Look' }, image] as const;
+    for (const [code, input] of [
+      ['content-filter', 'Bad words'],
+      ['context-overflow', 'x'.repeat(9000)],
+      ['bad-request', look],
+    ] as const) {
+      const model = scriptedModel([new ModelError(code, 'no'), 'Now it works.'], { takesImages: true });
+      const agent = agentWith(model, { retry: { maxAttempts: 1 } });
+      await agent.run(input);
+      await agent.run(input, { again: true });
+      expect(model.requests.map(({ messages }) => messages.length)).toEqual([2, 2]);
+    }
+  });
+
   test('also in a conversation whose last message this was, and that is in a journal', async () => {
     const model = scriptedModel([new ModelError('content-filter', 'no'), 'I am here.']);
     const journal = memoryJournal();

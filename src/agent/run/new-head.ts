@@ -4,6 +4,7 @@ import type { RunRecord } from '../../journal/format/record.ts';
 import { runRecord, type WholeInput } from '../../journal/format/run-input.ts';
 import type { JsonObject } from '../../json/json.ts';
 import type { AgentSetup } from '../../machines/contract/agent-setup.ts';
+import { formsOf } from '../../machines/llm-call/conversation.ts';
 import type { AgentCore } from '../core/agent-core.ts';
 import { type ReadInput, mediaRefused } from '../options/input-parts.ts';
 import type { RunOptions } from '../options/run-options.ts';
@@ -33,7 +34,8 @@ export function saidOnce<T extends Pick<WholeInput, 'history'>>(
 ): T {
   const { history } = opened;
   const at = history.findLastIndex(({ role }) => role === 'user');
-  const isSame = JSON.stringify(history[at]?.content) === JSON.stringify(content ?? task);
+  const last = JSON.stringify(history[at]?.content);
+  const isSame = formsOf(content ?? task).some((form) => JSON.stringify(form) === last);
   const isOnlySaid = history.slice(at + 1).every(({ toolCalls = [] }) => toolCalls.length === 0);
   return again && isSame && isOnlySaid ? { ...opened, history: history.slice(0, at) } : opened;
 }

@@ -93,6 +93,11 @@ const REFUSED_FOR: { readonly [code: string]: (content: Message['content']) => M
   'bad-request': (content) => withoutMedia(content),
 };
 
+/** All that may have become of a message in its conversation: it was sent, or refused in one of these ways. */
+export function formsOf(content: Message['content']): readonly Message['content'][] {
+  return [content, ...Object.values(REFUSED_FOR).map((refused) => refused(content))];
+}
+
 /** Images and files are left out: they may be broken, or too large. */
 function withoutMedia(content: Message['content']): Message['content'] {
   if (typeof content === 'string' || content.every(({ type }) => type === 'text')) return content;
