@@ -43,7 +43,9 @@ export class Shape<T> {
   parse(value: unknown): T {
     const checked = this.#read(value);
     if (checked.success) return checked.data;
-    throw new TypeError(checked.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '));
+    throw new TypeError(
+      checked.error.issues.map(({ path, message }) => [path.join('.'), message].filter(Boolean).join(': ')).join('; '),
+    );
   }
 
   optional(): Shape<T | undefined> {

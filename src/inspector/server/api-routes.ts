@@ -198,7 +198,9 @@ function readAct(body: string): Act | string {
   if (parsed === undefined) return 'The body is not JSON.';
   const checked = schema.safeParse(parsed);
   if (checked.success) return checked.data;
-  return checked.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
+  return checked.error.issues
+    .map(({ path, message }) => [path.join('.'), message].filter(Boolean).join(': '))
+    .join('; ');
 }
 
 const EMPTY =
