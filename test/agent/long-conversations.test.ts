@@ -133,6 +133,27 @@ describe('a conversation for which the model has no room any more', () => {
     ]);
   });
 
+  test('becomes shorter again where it is too long again, and never by what the run itself has said', async () => {
+    const overflow = new ModelError('context-overflow', 'too long');
+    const model = scriptedModel([overflow, calls(['look']), overflow, overflow, calls(['look']), 'ok']);
+    const agent = agentWith(model, { history: pastOf(4), tools: [fakeTool('look', ['here'])] });
+    expect(await agent.run('Go')).toMatchObject({ result: 'ok' });
+    const asked = model.requests.map(({ messages: [, ...said] }) => said);
+    expect(asked.map((said) => said.length)).toEqual([9, 5, 7, 5, 3, 5]);
+    expect(asked.every((said) => shown(said).includes('Go'))).toBe(true);
+  });
+
+  test('has no id of a call twice, also where the model repeats that of one that was left out', async () => {
+    const overflow = new ModelError('context-overflow', 'too long');
+    const model = scriptedModel([overflow, calls(['look', {}, 'p']), 'ok', calls(['look', {}, 'p']), 'ok']);
+    const agent = agentWith(model, { history: pastLook(300), tools: [fakeTool('look', ['here'])] });
+    await agent.run('Go');
+    await agent.run('Again');
+    const ids = agent.history.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id));
+    expect(ids).toHaveLength(3);
+    expect(new Set(ids).size).toBe(3);
+  });
+
   test('is left as it is by a model that fails for another reason', async () => {
     const asked: number[] = [];
     const model: Model = {

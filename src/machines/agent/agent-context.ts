@@ -107,8 +107,8 @@ export interface RunInfo {
 
 /** What a run has counted and collected. */
 export interface RunStats {
-  /** How many messages of the conversation were there before the run. */
-  readonly historyLength: number;
+  /** How many messages of the conversation were there before the run, and how many of the oldest are not sent any more. */
+  readonly history: { readonly length: number; readonly leftOut: number };
   readonly planIterations: number;
   readonly plansRefused: number;
   readonly unusableInARow: number;
@@ -173,7 +173,7 @@ export interface AgentContext {
 const NOTHING: Toolset = { tools: [], servers: [], skills: [], recovery: {} };
 
 const NEW_STATS: RunStats = {
-  historyLength: 0,
+  history: { length: 0, leftOut: 0 },
   planIterations: 0,
   plansRefused: 0,
   unusableInARow: 0,
@@ -211,7 +211,11 @@ export function initialContext(input: AgentInput): AgentContext {
     batch: null,
     failure: null,
     stepsTaken: 0,
-    stats: { ...NEW_STATS, historyLength: history.length, mail: { ...NO_MAIL, queued: input.queued ?? [] } },
+    stats: {
+      ...NEW_STATS,
+      history: { length: history.length, leftOut: 0 },
+      mail: { ...NO_MAIL, queued: input.queued ?? [] },
+    },
     ending: endingBeforeStart(input),
     place: input.place ?? ROOT_PLACE,
     override: NO_OVERRIDE,

@@ -88,7 +88,7 @@ const machine = agentParts.createMachine({
             input: ({ context }) => ({
               system: context.shown.prompts,
               messages: messagesAsked(context),
-              earlier: context.stats.historyLength,
+              earlier: context.stats.history.length - context.stats.history.leftOut,
               tools: offeredTools(context),
               responseSchema: responseSchema(context),
               toolCalling: context.toolCalling,

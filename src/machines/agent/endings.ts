@@ -180,7 +180,7 @@ export function outputOf(context: AgentContext): AgentOutput {
     usage: context.stats.usage,
     errorHistory: context.stats.errorHistory,
     states: context.stats.states,
-    messages: context.messages.slice(context.stats.historyLength),
+    messages: context.messages.slice(context.stats.history.length),
     ...(ending.output === undefined ? {} : { output: ending.output }),
     ...(ending.partialAnswer === undefined ? {} : { partialAnswer: ending.partialAnswer }),
     ...undeliveredOf(context.stats.mail),

@@ -112,7 +112,9 @@ export function modelsAsked({ runInfo, override }: AgentContext): ModelList | nu
 }
 
 /** The conversation as a turn begins with it. That of several models is worded for each of them in turn. */
-export function messagesAsked({ messages, runInfo, override, toolCalling }: AgentContext): readonly Message[] {
+export function messagesAsked(context: AgentContext): readonly Message[] {
+  const { runInfo, override, toolCalling, stats } = context;
+  const messages = stats.history.leftOut === 0 ? context.messages : context.messages.slice(stats.history.leftOut);
   const isUnworded = runInfo?.models != null && override.model !== '' && toolCalling === 'json';
   return isUnworded ? toJsonMode(messages) : messages;
 }

@@ -49,9 +49,9 @@ function replyRead(context: AgentContext, output: Replied): Update {
   const isWorded = output.toolCalling === context.toolCalling || context.runInfo?.models != null;
   const before = isWorded ? context.messages : toJsonMode(context.messages);
   const { shortened, leftOut = 0 } = output;
-  const shorter = shortened ? shortenOlderResults(before, context.settings) : before;
-  const messages = leftOut === 0 ? shorter : shorter.slice(leftOut);
+  const messages = shortened ? shortenOlderResults(before, context.settings) : before;
   const { output: shown } = context.shown;
+  const { history } = context.stats;
   const replied = readReply({
     reply: output.reply,
     tools: context.toolset.tools,
@@ -76,7 +76,7 @@ function replyRead(context: AgentContext, output: Replied): Update {
     override: context.override.model === '' ? context.override : { ...context.override, model: '' },
     stats: {
       ...context.stats,
-      historyLength: context.stats.historyLength - leftOut,
+      history: leftOut === 0 ? history : { ...history, leftOut: history.leftOut + leftOut },
       callsMade: context.stats.callsMade + replied.calls.length,
       usage: spent === null ? context.stats.usage : usageTogether(context.stats.usage, spent),
       unusableInARow: isUsable(reply) ? 0 : context.stats.unusableInARow + 1,
