@@ -156,9 +156,14 @@ const figures = {
   'a process after many calls': async () => {
     const [turns = 0, warm = 0, rounds = 0] = process.argv.slice(3).map(Number);
     for (let round = 0; round < warm; round += 1) await manyCalls(turns);
-    const before = heapUsed();
-    for (let round = 0; round < rounds; round += 1) await manyCalls(turns);
-    return heapUsed() - before;
+    // What stays for good grows in both halves; code that is compiled late is in one.
+    const halves: number[] = [];
+    while (halves.length < 2) {
+      const before = heapUsed();
+      for (let round = 0; round < rounds / 2; round += 1) await manyCalls(turns);
+      halves.push(heapUsed() - before);
+    }
+    return 2 * Math.min(...halves);
   },
 };
 
