@@ -93,6 +93,8 @@ function SdkTalk({ earlier }: { readonly earlier: UIMessage[] }) {
   const [refused, setRefused] = useState<string | null>(null);
   const tell = (told: Promise<unknown>): unknown =>
     told.then(() => setRefused(null)).catch(({ message }: Error) => setRefused(message));
+  // The AI SDK sends no answer that is given while it reads a stream, as it does after a reload.
+  const isBusy = status === 'streaming' || status === 'submitted';
   // A message would be refused, and stand behind the question: the AI SDK sends no answer then.
   const isAsked = messages.at(-1)?.parts.some((part) => 'state' in part && part.state === 'approval-requested');
   return (
@@ -109,8 +111,12 @@ function SdkTalk({ earlier }: { readonly earlier: UIMessage[] }) {
                 <legend>{`${JSON.stringify(part.input)}: ${part.state}`}</legend>
                 {asked !== null && (
                   <>
-                    <button onClick={() => addToolApprovalResponse({ id: asked, approved: true })}>Approve</button>
-                    <button onClick={() => addToolApprovalResponse({ id: asked, approved: false })}>Reject</button>
+                    <button disabled={isBusy} onClick={() => addToolApprovalResponse({ id: asked, approved: true })}>
+                      Approve
+                    </button>
+                    <button disabled={isBusy} onClick={() => addToolApprovalResponse({ id: asked, approved: false })}>
+                      Reject
+                    </button>
                   </>
                 )}
               </fieldset>
