@@ -204,6 +204,13 @@ describe('what a server has refused is not sent with later messages:', () => {
   });
 
   test('but all of it where it failed for another reason', async () => {
+    // A model of the user's may give any code.
+    const odd = Object.assign(new ModelError('model-error', 'no'), { code: 'constructor' });
+    const model = scriptedModel([odd, 'I am here.']);
+    const agent = agentWith(model, { retry: { maxAttempts: 1 } });
+    await agent.run('Hi');
+    await agent.run('Are you there?');
+    expect(model.requests.at(-1)?.messages.map(({ content }) => content)).toContain('Hi');
     expect((await askedAfter('server-error', 'x'.repeat(9000)))[2]).toHaveLength(9000);
     expect((await askedAfter('auth', [image]))[2]).toMatchObject([{ type: 'image' }]);
     expect(await askedAfter('bad-request', 'Bad words')).toContain('Bad words');

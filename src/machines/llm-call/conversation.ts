@@ -73,7 +73,7 @@ export function withLess({ messages, shortened, leftOut }: Less, earlier: number
  * said since the last reply, is left out or cut, so that the conversation can continue.
  */
 export function withoutRefused(messages: readonly Message[], code: string): readonly Message[] {
-  const refusable = REFUSED_FOR[code];
+  const refusable = REFUSED_FOR.get(code);
   if (refusable === undefined) return messages;
   const from = messages.findLastIndex(({ role }) => role === 'assistant') + 1;
   return messages.map((message, index) => {
@@ -83,19 +83,22 @@ export function withoutRefused(messages: readonly Message[], code: string): read
 }
 
 /** What may be sent again of a message, by the code with which its request was refused. */
-const REFUSED_FOR: { readonly [code: string]: (content: Message['content']) => Message['content'] } = {
-  'content-filter': () => "[left out: the model's content filter blocked it]",
-  'context-overflow': (content) => {
-    const words = withoutMedia(content);
-    const text = textOf({ content: words });
-    return text.length <= KEPT_OF_OLD_RESULT ? words : cutText(text);
-  },
-  'bad-request': (content) => withoutMedia(content),
-};
+const REFUSED_FOR = new Map<string, (content: Message['content']) => Message['content']>([
+  ['content-filter', () => "[left out: the model's content filter blocked it]"],
+  [
+    'context-overflow',
+    (content) => {
+      const words = withoutMedia(content);
+      const text = textOf({ content: words });
+      return text.length <= KEPT_OF_OLD_RESULT ? words : cutText(text);
+    },
+  ],
+  ['bad-request', (content) => withoutMedia(content)],
+]);
 
 /** All that may have become of a message in its conversation: it was sent, or refused in one of these ways. */
 export function formsOf(content: Message['content']): readonly Message['content'][] {
-  return [content, ...Object.values(REFUSED_FOR).map((refused) => refused(content))];
+  return [content, ...Array.from(REFUSED_FOR.values(), (refused) => refused(content))];
 }
 
 /** Images and files are left out: they may be broken, or too large. */
