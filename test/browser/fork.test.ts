@@ -158,6 +158,8 @@ test.skipIf(noChromium)('what a person changed at an approval is shown, also aft
   await page.getByRole('button', { name: 'Approve', exact: false }).first().click();
   await run;
   for (const again of [false, true]) {
+    // The address names a run once the page has settled on it.
+    await expect.poll(() => page.url()).toContain(run.runId);
     if (again) await page.reload();
     const entry = page.locator('.entry[data-kind="call"]');
     await entry.getByText('Changed by a person before it ran').click();
