@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { createActor, toPromise } from 'xstate';
 import { type Message, type Model, ModelError, type ModelErrorCode, type ModelReply } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
@@ -152,6 +153,36 @@ describe('a conversation for which the model has no room any more', () => {
     const ids = agent.history.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id));
     expect(ids).toHaveLength(3);
     expect(new Set(ids).size).toBe(3);
+  });
+
+  test('stays short in a run that another process continues', async () => {
+    const journal = memoryJournal();
+    const overflow = new ModelError('context-overflow', 'too long');
+    const pay = fakeTool('pay', ['paid'], { policy: 'confirm' });
+    const options = { history: pastOf(4), tools: [pay], confirm: 'wait', journal } as const;
+    const run = agentWith(scriptedModel([overflow, calls(['pay'])]), options).run('Pay');
+    for await (const event of run) if (event.type === 'approval.requested') break;
+    await run.release();
+    const model = scriptedModel(['Paid.']);
+    const resumed = agentWith(model, options).resume(run.runId);
+    for await (const event of resumed) if (event.type === 'approval.requested') await resumed.approve(event.callId);
+    expect(await resumed).toMatchObject({ result: 'Paid.' });
+    expect(model.requests.map(({ messages: [, ...said] }) => shown(said))).toEqual([
+      ['q002', 'a002', 'q003', 'a003', 'Pay', '', expect.stringContaining('{')],
+    ]);
+  });
+
+  test('continues inside of a machine of the user, too; a child has no past to leave out, and its parent continues', async () => {
+    const { model, asked } = smallModel(300);
+    const actor = createActor(agentWith(model).logic, { input: { task: question(4), history: pastOf(4) } }).start();
+    expect((await toPromise(actor)).result).toBe('a004');
+    expect(asked.map((messages) => messages.length)).toEqual([9, 5, 3]);
+    const small = smallModel(10);
+    const child = agentWith(small.model, { name: 'child', description: 'Helps.' });
+    const parent = scriptedModel([calls(['child', { task: question(0) }]), 'Without help, then.']);
+    const result = await agentWith(parent, { children: [child], history: pastOf(2) }).run('Go');
+    expect(result).toMatchObject({ result: 'Without help, then.' });
+    expect([small.asked.length, parent.requests.at(-1)?.messages.length]).toEqual([1, 9]);
   });
 
   test('is left as it is by a model that fails for another reason', async () => {
