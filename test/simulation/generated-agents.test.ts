@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { type AgentOptions, createAgent, tool } from '../../src/index.ts';
-import { simulate } from '../../src/testing/index.ts';
+import { type AgentOptions, createAgent, recover, tool } from '../../src/index.ts';
+import { type CheckedRun, simulate } from '../../src/testing/index.ts';
 import { cases, seedOr } from '../support/soak.ts';
 import { generatedAgent } from './generated-agents.ts';
 import { oddAgent } from './odd-agents.ts';
+import { routedAgent } from './routed-agents.ts';
 import { variedAgent } from './varied-agents.ts';
 
 const first = seedOr(1);
@@ -27,9 +28,12 @@ describe('agents of everything that options can say keep their laws under all fa
   });
 });
 
-describe('agents whose functions do all that they can keep their laws under all faults', () => {
+describe.each([
+  ['agents whose functions do all that they can', oddAgent],
+  ['agents of several models that hand errors on to each other', routedAgent],
+])('%s keep their laws under all faults', (_what, agentOf) => {
   test.each(Array.from({ length: 12 }, (_, index) => index))('agent %i', async (number) => {
-    const { agent, options } = oddAgent(number);
+    const { agent, options } = agentOf(number);
     const seeds = Array.from({ length: cases(3, 5000) }, (_, index) => first + index);
     const { failures } = await simulate(agent, { ...options, seeds });
     // Whoever ignores that it is told to stop leaves its timer behind, and is told so.
@@ -61,6 +65,18 @@ describe('what is right is no failure', () => {
       1_557_022,
     ],
     ['tokens beyond what a number holds exactly', oddAgent, 168, 36674994179],
+    ['a model that alone takes the image of the user, asked again', routedAgent, 22, 7691],
+    ['a model that takes no image, passed over', routedAgent, 19, 7590],
+    ['a conversation that is shortened for the last of several models', routedAgent, 103, 10_205],
+    ['arguments that a repair agent has mended, checked again', routedAgent, 198, 13_147],
+    ['an agent below that was handed the run, at its step limit', routedAgent, 276, 15_561],
+    ['a tool of an agent below with the name of one that was removed', routedAgent, 339, 17_512],
+    [
+      'a tool of an agent that was handed the run, with the name of one that was switched off',
+      routedAgent,
+      597,
+      25_507,
+    ],
   ])('%s', async (_what, agentOf, number, seed) => {
     const { agent, options } = agentOf(number);
     expect((await simulate(agent, { ...options, seeds: [seed] })).failures).toEqual([]);
@@ -93,5 +109,30 @@ describe('what is right is no failure', () => {
       createAgent({ tools: [act(polling)], maxConsecutiveRepeats: polling ? 4 : 2, ...options });
     const { failures } = await simulate(agent, { seeds: 60, recheck: 1, model, faults });
     expect(failures).toEqual([]);
+  });
+
+  test('an agent that was handed the run and ends it as a loop', async () => {
+    const breaks = tool({
+      name: 'break',
+      description: 'Breaks.',
+      onError: { executionError: [recover.escalate()] },
+      execute: () => Promise.reject(new Error('broken')),
+    });
+    const agent = ({ model = [], ...options }: AgentOptions) =>
+      createAgent({
+        tools: [breaks],
+        children: [
+          createAgent({ name: 'below', description: 'Helps.', tools: [act(false)], maxConsecutiveRepeats: 2, model }),
+        ],
+        onEscalation: (_error, to) => to.reroute('below'),
+        model,
+        ...options,
+      });
+    const model = [{ content: '', toolCalls: [{ name: 'break' }] }, calls(1), calls(1), 'Done.'];
+    const reasons = new Set<string>();
+    const check = ({ result }: CheckedRun) => reasons.add(result.reason).size > 0;
+    const { failures } = await simulate(agent, { seeds: 5, recheck: 1, faults: [], model, check });
+    expect(failures).toEqual([]);
+    expect([...reasons]).toEqual(['loop']);
   });
 });

@@ -33,7 +33,7 @@ const MORE_WORK: readonly (() => unknown)[] = [
 ];
 
 /** The things that an agent is made of, drawn in a fixed order. */
-class Parts {
+export class Parts {
   readonly #draw: Draw;
   readonly #given: Pick<AgentOptions, 'model' | 'seed'>;
 

@@ -12,7 +12,7 @@ import type { RecordLine, RunRecord } from '../../journal/format/record.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import { liveJournal } from '../../journal/run/live-journal.ts';
 import { isJsonObject } from '../../json/json.ts';
-import { textAt } from '../explore/walk/story.ts';
+import { isOwn, ownerOf, textAt } from '../explore/walk/story.ts';
 import type { Draws } from './draws.ts';
 import { WatchedWork } from './journal-laws.ts';
 import { type FaultName, type FaultRates, performed } from './simulated-faults.ts';
@@ -203,8 +203,9 @@ export class SimulatedStore implements JournalStore {
     };
     const { request } = effect;
     const spec = head.toolset.tools.find(({ name }) => isJsonObject(request) && name === request['tool']);
-    // A request that is repeated, or was made while a write was slow, may have the tools of before.
-    const offered = isJsonObject(request) && Array.isArray(request['tools']) ? request['tools'] : [];
+    // An agent below has tools of its own. A request that is repeated, or was made while a write was slow, may have those of before.
+    const { tools } = isJsonObject(request) && isOwn(ownerOf(effect)) ? request : {};
+    const offered = Array.isArray(tools) ? tools : [];
     const last = this.#lines?.findLast((line) => line.t === 'outcome' && line.id.includes('callLlm#'));
     const isOld = (last?.t === 'outcome' && !last.ok) || this.#draws.drawn.some(({ kind }) => kind === 'journal.slow');
     if (!isOld && offered.some((tool) => this.#abilities.isGone(textAt(tool, 'name'))))

@@ -2,7 +2,17 @@ import type { Message } from '../../../actors/model.ts';
 import { type Json, type JsonObject, isJsonObject, parsedText } from '../../../json/json.ts';
 import type { ShownOutput } from '../../../machines/agent/typed-output.ts';
 import { issuesOf } from '../../../parsing/schema/fit.ts';
-import { type Happening, type Story, begins, isOwn, isOwnMove, isOwnTurn, ownerOf, textAt } from '../walk/story.ts';
+import {
+  type Happening,
+  type Story,
+  begins,
+  isOwn,
+  isOwnMove,
+  isOwnTurn,
+  ownerOf,
+  textAt,
+  wasHandedOver,
+} from '../walk/story.ts';
 import { type Law, type Situation, news } from './law.ts';
 import { MAX_STEERS } from '../../../machines/contract/mail.ts';
 
@@ -94,6 +104,7 @@ function endedWrongly({ output, settings, story }: Situation): string | null {
   ).length;
   if (output.error?.code === 'output-invalid' && output.reason === 'output-invalid' && corrections < 2)
     return `the answer was given up after ${corrections} corrections`;
+  if (wasHandedOver(story)) return null;
   const isAnnounced = output.messages.some(
     ({ content }) => typeof content === 'string' && content.startsWith(LAST_TURN),
   );

@@ -1,5 +1,6 @@
 import { digest } from '../../../json/digest.ts';
 import type { ToolsChanged } from '../../../machines/contract/agent-setup.ts';
+import { verdictOf } from '../../../machines/agent/escalating.ts';
 import { changeBelow } from '../../../machines/tool-call/delegation.ts';
 import { type Json, isJsonObject } from '../../../json/json.ts';
 import { type ToolSpec, heldTo, permissionOf } from '../../../tools/spec.ts';
@@ -88,9 +89,7 @@ function unpermitted(given: ToolSpec, { path, facts }: Call, situation: Situatio
 /** A tool as a call was given it, with all that has become stricter about it since. */
 function asItStands(given: ToolSpec, path: string, { story, actors }: Situation): ToolSpec {
   const born = story.findLastIndex((one) => isBirth(one) && one.actor === path);
-  const above = actors.flatMap(({ path: at, snapshot }) =>
-    isToolCall(snapshot) && path.startsWith(`${at}/`) ? [snapshot.context.spec?.name ?? ''] : [],
-  );
+  const above = actors.flatMap((actor) => (path.startsWith(`${actor.path}/`) ? agentBelow(actor) : []));
   let spec = given;
   const [before, since] = [story.slice(0, Math.max(born, 0)), story.slice(Math.max(born, 0))];
   const latest = before.findLast((one) => one.kind === 'told' && isChange(one.event));
@@ -101,6 +100,17 @@ function asItStands(given: ToolSpec, path: string, { story, actors }: Situation)
     if (now !== undefined) spec = heldTo(spec, now);
   }
   return spec;
+}
+
+/** The name of the agent that works for a call, or to which the run was handed over; empty: there is none. */
+function agentBelow({ snapshot, state }: Situation['actors'][number]): readonly string[] {
+  if (isAgent(snapshot)) {
+    const isHandedOver = state === 'ERROR_RECOVERY.HANDING_OVER';
+    return isHandedOver ? [verdictOf(snapshot.context, 'reroute')?.name ?? ''] : [];
+  }
+  if (!isToolCall(snapshot)) return [];
+  const { progress, spec } = snapshot.context;
+  return [(state === 'RECOVERING.RUNNING_REPAIR_AGENT' ? progress.repairer?.tool : spec?.name) ?? ''];
 }
 
 function isChange(event: { readonly type: string }): event is ToolsChanged {

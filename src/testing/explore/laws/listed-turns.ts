@@ -6,7 +6,7 @@ import type { LeafError } from '../../../actors/journal.ts';
 import type { Message } from '../../../actors/model.ts';
 import { isJsonObject } from '../../../json/json.ts';
 import { DEFAULT_SETTINGS, type RankedModel } from '../../../machines/contract/agent-setup.ts';
-import { shortenOlderResults } from '../../../machines/llm-call/conversation.ts';
+import { isInUserMessage, shortenOlderResults } from '../../../machines/llm-call/conversation.ts';
 
 /** One request of a turn, and what came of it. */
 export interface ModelAttempt {
@@ -70,8 +70,8 @@ export function listedAskedWrongly({
   const earlier = asked.slice(0, -1);
   const { error } = before;
   if (error === null) return 'the model was asked again after it had replied';
-  if (counted(earlier) >= Math.max(maxAttempts, models.length))
-    return `a model was asked after ${counted(earlier)} failed attempts over all models`;
+  if (counted(asked) >= Math.max(maxAttempts, models.length))
+    return `a model was asked after ${counted(asked)} failed attempts over all models`;
   const isSame = one.model === before.model;
   if (error.code === 'no-native-tools' && before.mode === 'native')
     return isSame && one.mode === 'json' ? null : 'a server that refuses tools was not asked without them';
@@ -100,7 +100,8 @@ export function listedEndedWrongly({
   if (last === null || isRefused(last) || counted(asked) >= Math.max(maxAttempts, models.length)) return null;
   // Which model takes a conversation that was too long for another is judged when it is asked.
   if (overflowed) return null;
-  const left = models.find((_model, at) => {
+  const left = models.find((model, at) => {
+    if (!takes(model, asked)) return false;
     const own = asked.filter((one) => placeOf(models, one.model) === at);
     return own.length === 0 || mayPass(own.at(-1)?.error ?? null);
   });
@@ -133,7 +134,16 @@ function repeatedWrongly(
 }
 
 function isUnasked(models: readonly RankedModel[], asked: readonly ModelAttempt[], at: number): boolean {
-  return !asked.some(({ model }) => placeOf(models, model) === at);
+  const model = models[at];
+  return model !== undefined && takes(model, asked) && !asked.some((one) => placeOf(models, one.model) === at);
+}
+
+/** Whether a model takes the images and files that the user has sent in this conversation. */
+function takes({ takesImages, takesFiles }: RankedModel, asked: readonly ModelAttempt[]): boolean {
+  const { messages } = asked.at(-1) ?? { messages: [] };
+  return (
+    (takesImages || !isInUserMessage('image', messages)) && (takesFiles === true || !isInUserMessage('file', messages))
+  );
 }
 
 /** Failures that cost an attempt. A resting model costs none, unless it is asked anyway. */

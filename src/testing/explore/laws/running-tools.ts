@@ -2,7 +2,7 @@ import { digest } from '../../../json/digest.ts';
 import { checkArguments } from '../../../parsing/calls/arguments.ts';
 import { type JsonObject, isJsonObject } from '../../../json/json.ts';
 import type { ToolSpec } from '../../../tools/spec.ts';
-import { type CallFacts, begins, callFacts, isOwn, isBirth, ownerOf, textAt } from '../walk/story.ts';
+import { type CallFacts, begins, callFacts, isOwn, isBirth, ownerOf, textAt, wasHandedOver } from '../walk/story.ts';
 import { type Law, type Situation, news } from './law.ts';
 import { isToolCall } from '../walk/explored-run.ts';
 
@@ -61,7 +61,9 @@ function checkOfNothing(situation: Situation): string | null {
       return `a check was asked that '${asked}' does not have`;
     const before = situation.story.slice(0, situation.story.indexOf(one));
     const isOldNews = before.every((other) => other.kind !== 'told' || other.event.type !== 'tools.changed');
-    if (isOldNews && callFacts(before, ownerOf(one.effect)).accepted !== null)
+    const { accepted, asked: repairs } = callFacts(before, ownerOf(one.effect));
+    // What a repair agent comes to are other arguments.
+    if (isOldNews && accepted !== null && repairs.at(-1) !== 'fix-agent')
       return `arguments of '${asked}' were checked again that it had accepted`;
   }
   return null;
@@ -117,7 +119,8 @@ export const noLoops: Law = {
       const call = calls.findLast(({ path }) => path === ownerOf(one.effect));
       if (call !== undefined && call.asked !== null) call.key = `${textAt(one.effect.request, 'tool')} ${call.asked}`;
     }
-    if (output?.reason === 'loop' && calls.length < limit) return `the run ended as a loop after ${calls.length} calls`;
+    if (output?.reason === 'loop' && calls.length < limit && !wasHandedOver(story))
+      return `the run ended as a loop after ${calls.length} calls`;
     const latest = calls.slice(-limit);
     return latest.length === limit && latest.every(({ key }) => key === latest[0]?.key)
       ? `the same call ran ${limit} times in a row`
