@@ -54,9 +54,9 @@ export const mcpCommand: Command = {
 
 async function act(action: Action, args: Arguments): Promise<number> {
   // Loaded only now: help and wrong usage need none of it.
-  const { chooseMcpFile, pickEntries, quoted, readMcpEntries } = await import('./mcp-servers.ts');
+  const { chooseMcpFile, pickEntries, shellWord, readMcpEntries } = await import('./mcp-servers.ts');
   const given = args.values.get('mcp');
-  const at = given === undefined ? '' : ` --mcp ${quoted(given)}`;
+  const at = given === undefined ? '' : ` --mcp ${shellWord(given)}`;
   const options = { timeoutMs: readTimeout(args.values.get('timeout')), json: args.flags.has('json'), at };
   const path = chooseMcpFile(given, process.cwd());
   const entries = await readMcpEntries(path, process.env);

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 import type { JsonObject } from '../../json/json.ts';
 import { endsOf } from '../../mcp/wire/faults.ts';
-import { quoted, type UsableEntry } from './mcp-servers.ts';
+import { shellWord, type UsableEntry } from './mcp-servers.ts';
 
 /** One thing that is wrong with a server, in words for a person and with a kind for programs. */
 export interface Finding {
@@ -62,7 +62,7 @@ export function diagnoseHttp(symptoms: Symptoms): Finding | null {
   const { entry, error, at } = symptoms;
   const { data, code, message } = error;
   if (code === 'login-required')
-    return finding(code, 'Nobody is signed in.', `signalbox mcp login ${quoted(entry.name)}${at}`, [message]);
+    return finding(code, 'Nobody is signed in.', `signalbox mcp login ${shellWord(entry.name)}${at}`, [message]);
   if (code === 'auth-failed') {
     const fix = 'Ask whoever runs the server; where it wants a client that is registered by hand, give its "clientId".';
     return finding(code, message, fix);
@@ -88,7 +88,7 @@ function unauthorized({ entry, env, error, at }: Symptoms): Finding {
     return finding(
       'auth-required',
       `It asks for authorization (HTTP ${status}), and the entry has no Authorization header.`,
-      `Add "auth": "oauth" and sign in with 'signalbox mcp login ${quoted(entry.name)}${at}'; or get a token from whoever runs the server, set it as a variable and add "headers": { "Authorization": "Bearer \${TOKEN}" }.`,
+      `Add "auth": "oauth" and sign in with 'signalbox mcp login ${shellWord(entry.name)}${at}'; or get a token from whoever runs the server, set it as a variable and add "headers": { "Authorization": "Bearer \${TOKEN}" }.`,
       evidence,
     );
   }
@@ -292,5 +292,5 @@ function withheld(config: Symptoms['entry']['config'], env: Symptoms['env']): st
 /** As it stands in the file, with variables unexpanded: it is safe to show. */
 function commandLine(config: Symptoms['entry']['config']): string {
   if (!('command' in config)) return '';
-  return [config.command, ...(config.args ?? [])].map(quoted).join(' ');
+  return [config.command, ...(config.args ?? [])].map(shellWord).join(' ');
 }

@@ -4,7 +4,7 @@ import type { McpConnection } from '../../mcp/connection-types.ts';
 import { createMcpConnection } from '../../mcp/create-connection.ts';
 import { escaped } from '../../output/console/escaped.ts';
 import { UsageError, EXIT_CODE } from '../command/command.ts';
-import { complain, type McpEntry, quoted, type UsableEntry } from './mcp-servers.ts';
+import { complain, type McpEntry, shellWord, type UsableEntry } from './mcp-servers.ts';
 import { print } from './mcp-actions.ts';
 
 /** How a person signs in. */
@@ -80,7 +80,7 @@ export async function showStatus(entries: readonly McpEntry[], { json, at }: Log
 
 function cellsOf({ name, login }: { readonly name: string; readonly login: Status }, at: string): readonly string[] {
   if (login === null) return [name, 'no login', 'its entry asks for none'];
-  if (!login.signedIn) return [name, 'signed out', `signalbox mcp login ${quoted(name)}${at}`];
+  if (!login.signedIn) return [name, 'signed out', `signalbox mcp login ${shellWord(name)}${at}`];
   const until = login.renews
     ? 'renewed automatically'
     : login.expiresAt === null

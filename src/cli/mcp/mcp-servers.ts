@@ -140,7 +140,7 @@ function tried(config: McpServerConfig, timeoutMs: number | undefined): McpServe
 export function complaintsOf(entries: readonly McpEntry[], hub: McpHub, at: string): readonly string[] {
   return entries.flatMap((entry) => {
     const why = whyAbsent(entry, hub, at);
-    return why === null ? [] : [`${why}\n'signalbox mcp doctor ${quoted(entry.name)}${at}' says more.`];
+    return why === null ? [] : [`${why}\n'signalbox mcp doctor ${shellWord(entry.name)}${at}' says more.`];
   });
 }
 
@@ -156,11 +156,11 @@ export function absenceOf(
   at: string,
 ): string {
   if (error.code !== 'login-required') return error.message;
-  return `Nobody is signed in at '${server}': signalbox mcp login ${quoted(server)}${at}`;
+  return `Nobody is signed in at '${server}': signalbox mcp login ${shellWord(server)}${at}`;
 }
 
 /** A word of a command line as a shell takes it. */
-export function quoted(word: string): string {
+export function shellWord(word: string): string {
   return /^[\w./:@%+=,${}-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
