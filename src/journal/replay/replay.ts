@@ -2,6 +2,7 @@ import type { LeafWork } from '../../actors/leaf.ts';
 import type { Message, Model } from '../../actors/model.ts';
 import { optionsOf } from '../../json/known-options.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
+import { conversationAfter } from '../../machines/llm-call/conversation.ts';
 import type { AgentState } from '../../machines/contract/run-result.ts';
 import type { Transition } from '../../machines/events/run-events.ts';
 import { type Microstep, microstepReader, stateText } from '../../machines/events/transition-log.ts';
@@ -118,8 +119,8 @@ export interface KnownMessages {
 export function saidIn(recording: Recording): KnownMessages {
   const { history } = recording.head;
   try {
-    const { driven } = playRecording(recording);
-    return { messages: [...history, ...(driven.actor.getSnapshot().output?.messages ?? [])], isWhole: true };
+    const { output } = playRecording(recording).driven.actor.getSnapshot();
+    return { messages: output === undefined ? history : conversationAfter(history, output), isWhole: true };
   } catch (error) {
     if (!(error instanceof ReplayDivergenceError)) throw error;
     return { messages: history, isWhole: false };
