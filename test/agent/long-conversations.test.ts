@@ -258,7 +258,7 @@ describe('what a server has refused is not sent with later messages:', () => {
     expect(said[4]).toMatchObject({ role: 'tool', name: 'look' });
   });
 
-  test.each(['in one process', 'in several'])(
+  test.each(['by agent.run', 'in a conversation', 'in several processes'])(
     'what was said before it and had no reply is left out too, %s',
     async (where) => {
       const folder = testFolder();
@@ -277,7 +277,10 @@ describe('what a server has refused is not sent with later messages:', () => {
       };
       const make = () => agentWith(model, { retry: { maxAttempts: 1 }, journal: fileJournal(folder) });
       const one = make();
-      const say = (input: RunInput) => (where === 'in several' ? make() : one).conversation('ada').run(input);
+      const say = (input: RunInput) =>
+        where === 'by agent.run'
+          ? one.run(input)
+          : (where === 'in a conversation' ? one : make()).conversation('ada').run(input);
       const blocked = "[left out: the model's content filter blocked it]";
       await say('Hi');
       isDown = true;

@@ -86,12 +86,11 @@ export function withoutRefused(messages: readonly Message[], code: string): read
 /** The conversation after a run. What its server has refused may also be messages before it that have had no reply. */
 export function conversationAfter(
   before: readonly Message[],
-  { messages, reason, error }: Pick<AgentOutput, 'messages' | 'reason' | 'error'>,
+  { messages, error }: Pick<AgentOutput, 'messages' | 'error'>,
 ): readonly Message[] {
   const all = [...before, ...messages];
-  if (error === undefined || (reason !== 'llm-error' && reason !== 'content-filter')) return all;
-  const left = withoutRefused(all, error.code);
-  // The filter may have stopped a reply instead: then the run has left nothing out of its own messages.
+  const left = withoutRefused(all, error?.code ?? '');
+  // A code may also be that of a reply or a tool: then the run has left nothing out of its own messages.
   return messages.every((message, index) => left[before.length + index] === message) ? left : all;
 }
 
