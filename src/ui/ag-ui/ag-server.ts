@@ -272,9 +272,9 @@ function partOf({ type: kind, text, source, metadata }: JsonObject): InputPart |
   if (kind === 'image' && type === 'data') return { type: 'image', data: value, mediaType };
   if (!FILES.has(kind)) return null;
   const { filename }: JsonObject = isJsonObject(metadata) ? metadata : {};
-  const named = { type: 'file', mediaType, ...(typeof filename === 'string' ? { filename } : {}) } as const;
-  if (type === 'url') return { ...named, url: value };
-  return type === 'data' ? { ...named, data: value } : null;
+  const file = { type: 'file', mediaType, ...(typeof filename === 'string' ? { filename } : {}) } as const;
+  if (type === 'url') return { ...file, url: value };
+  return type === 'data' ? { ...file, data: value } : null;
 }
 
 /** Runs as AG-UI streams. */
