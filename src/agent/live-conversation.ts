@@ -1,6 +1,7 @@
 import type { AgentState, AnyResult } from '../machines/contract/run-result.ts';
 import type { SentMessage } from '../machines/contract/mail.ts';
-import { conversationAfter, pruneHistory } from '../machines/llm-call/conversation.ts';
+import { conversationAfter } from '../journal/replay/replay.ts';
+import { pruneHistory } from '../machines/llm-call/conversation.ts';
 import type { Message } from '../actors/model.ts';
 import { AgentBusyError, AgentClosedError, ConversationError } from './options/agent-errors.ts';
 import { type RunInput, messageOf, runOf, steered } from './options/input-parts.ts';
@@ -225,8 +226,7 @@ export class LiveConversation {
 
   /** Begins the next run of a message: its result, or the id of the run that is live. */
   async #beginNext(input: RunInput, given: RunOptions): Promise<AnyResult | string> {
-    const busy = this.live ?? this.#line[0]?.started;
-    return busy?.run.runId ?? this.run(input, given);
+    return (this.live ?? this.#line[0]?.started)?.run.runId ?? this.run(input, given);
   }
 
   /** Starts the first in the queue, if no run is live. */

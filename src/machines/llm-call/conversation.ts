@@ -1,6 +1,5 @@
 import type { Message, MessageToolCall } from '../../actors/model.ts';
 import type { AgentSettings } from '../contract/agent-setup.ts';
-import type { AgentOutput } from '../contract/run-result.ts';
 
 const KEPT_OF_OLD_RESULT = 400;
 const RESULT_PREFIX = '[Result from ';
@@ -81,17 +80,6 @@ export function withoutRefused(messages: readonly Message[], code: string): read
     const content = index < from ? message.content : refusable(message.content);
     return content === message.content ? message : Object.freeze({ ...message, content });
   });
-}
-
-/** The conversation after a run. What its server has refused may also be messages before it that have had no reply. */
-export function conversationAfter(
-  before: readonly Message[],
-  { messages, error }: Pick<AgentOutput, 'messages' | 'error'>,
-): readonly Message[] {
-  const all = [...before, ...messages];
-  const left = withoutRefused(all, error?.code ?? '');
-  // A code may also be that of a reply or a tool: then the run has left nothing out of its own messages.
-  return messages.every((message, index) => left[before.length + index] === message) ? left : all;
 }
 
 /** What may be sent again of a message, by the code with which its request was refused. */
