@@ -1,5 +1,6 @@
 import type { AgentState, AnyResult } from '../machines/contract/run-result.ts';
 import type { SentMessage } from '../machines/contract/mail.ts';
+import { conversationAfter } from '../journal/replay/replay.ts';
 import { pruneHistory } from '../machines/llm-call/conversation.ts';
 import type { Message } from '../actors/model.ts';
 import { AgentBusyError, AgentClosedError, ConversationError } from './options/agent-errors.ts';
@@ -225,8 +226,7 @@ export class LiveConversation {
 
   /** Begins the next run of a message: its result, or the id of the run that is live. */
   async #beginNext(input: RunInput, given: RunOptions): Promise<AnyResult | string> {
-    const busy = this.live ?? this.#line[0]?.started;
-    return busy?.run.runId ?? this.run(input, given);
+    return (this.live ?? this.#line[0]?.started)?.run.runId ?? this.run(input, given);
   }
 
   /** Starts the first in the queue, if no run is live. */
@@ -267,8 +267,8 @@ export class LiveConversation {
     else if (this.#isClosed) this.#answerAll(null);
     if (!goesOn && result !== null && from.isAside !== true) {
       for (const message of result.messages.slice(1)) (this.#inside ??= new WeakSet()).add(message);
-      const before = this.history === this.#found ? from.history : this.history;
-      this.history = pruneHistory([...before, ...result.messages], this.#port.maxHistory(), this.#inside ?? undefined);
+      const said = conversationAfter(this.history === this.#found ? from.history : this.history, result);
+      this.history = pruneHistory(said, this.#port.maxHistory(), this.#inside ?? undefined);
     }
     const hasNext = result?.undelivered?.some(({ id, kind }) => kind === 'queue' && this.#dropped?.has(id) !== true);
     if (goesOn || this.#isClosed || (this.#line.length === 0 && hasNext !== true)) return this.#leaveIfIdle();

@@ -26,12 +26,21 @@ export async function sendEvent(ctx: WorkflowSharedContext, said: Omit<SentEvent
   const taken = await ctx.get<number>(KEPT.taken);
   if (taken === null) throw new TerminalError(`There is no run '${ctx.key}'.`, { errorCode: 404 });
   const isOver = ctx.promise<boolean>(KEPT.over);
-  if ((await isOver.peek()) !== undefined) return false;
+  if ((await isOver.peek()) !== undefined) return hadTaken(ctx, said.event);
   const at = await ctx.date.now();
   const slot = await put(ctx, { at, ...said }, taken);
   const answer = ctx.promise<boolean>(KEPT.answer(slot));
   await RestatePromise.race([answer.get(), isOver.get()]);
   return (await answer.peek()) ?? false;
+}
+
+/** True for a message that a run which is over had taken, and whose sender may not have heard that. */
+async function hadTaken(ctx: WorkflowSharedContext, { id }: OutsideEvent): Promise<boolean> {
+  for (let slot = 0; ; slot += 1) {
+    const sent = await ctx.promise<SentEvent>(KEPT.slot(slot)).peek();
+    if (id === undefined || sent === undefined) return false;
+    if (sent.event.id === id && (await ctx.promise<boolean>(KEPT.answer(slot)).peek()) === true) return true;
+  }
 }
 
 /** Gives the number of the slot that it took: the first free one. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 
@@ -17,20 +17,27 @@ export function homeFolder(): string | null {
  * `.gitignore` that covers everything: recordings hold what users and tools have said, and must not be committed by accident.
  */
 export function makeFolder(path: string, mode = 0o777): string | undefined {
-  const made = withParents(path, mode);
-  if (made !== undefined) ignoreOwnFolder(resolve(path));
+  const whole = resolve(path);
+  const made = withParents(whole, mode);
+  if (made !== undefined) ignoreOwnFolder(whole);
   return made;
 }
 
-/** Node says of folders on a read-only disk that they are missing (ENOENT); of one that is made alone, it says what is wrong. */
-function withParents(path: string, mode: number): string | undefined {
+/**
+ * One folder after the other: Node alone hangs where a folder cannot be made although the one above it is there, as in /proc, and
+ * of a read-only disk it says that folders are missing. It is tried again, as other processes may make the same ones.
+ */
+function withParents(path: string, mode: number, triesLeft = 3): string | undefined {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return undefined;
   try {
-    return mkdirSync(path, { recursive: true, mode });
+    mkdirSync(path, { mode });
+    return path;
   } catch (error) {
-    let missing = resolve(path);
-    while (!existsSync(dirname(missing)) && dirname(missing) !== missing) missing = dirname(missing);
-    mkdirSync(missing, mode);
-    throw error;
+    const above = dirname(path);
+    if (triesLeft === 0 || above === path || !['ENOENT', 'EEXIST'].includes(systemCode(error))) throw error;
+    const first = withParents(above, mode);
+    const made = withParents(path, mode, triesLeft - 1);
+    return first ?? made;
   }
 }
 

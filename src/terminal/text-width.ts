@@ -110,15 +110,38 @@ function wrapLine(line: string, columns: number): readonly string[] {
   return lines;
 }
 
-/** Lays rows of escaped text out in columns, two spaces apart; the last cell of a row takes what it needs. */
-export function textTable(rows: readonly (readonly string[])[]): readonly string[] {
+/** Wraps one line. What follows its first part is indented by two columns more. */
+export function wrapHanging(line: string, columns: number): readonly string[] {
+  const indent = line.search(/\S|$/);
+  return wrapText(line.trim(), columns - indent - 2).map(
+    (part, index) => ' '.repeat(index === 0 ? indent : indent + 2) + part,
+  );
+}
+
+/** The least width to which the last column of a table is wrapped. */
+const LEAST = 24;
+
+/**
+ * Lays rows of escaped text out in columns, two spaces apart; the last cell of a row takes what it needs, on several
+ * lines where one is too short. Where that column would be too narrow, rows are wrapped as a whole instead.
+ */
+export function textTable(
+  rows: readonly (readonly string[])[],
+  columns: number = Number.POSITIVE_INFINITY,
+): readonly string[] {
   const widths: number[] = [];
   for (const row of rows)
     for (const [column, cell] of row.slice(0, -1).entries())
       widths[column] = Math.max(widths[column] ?? 0, textWidth(cell));
   const gap = (cell: string, column: number): string => ' '.repeat((widths[column] ?? 0) + 2 - textWidth(cell));
-  return rows.map((row) =>
-    row.map((cell, column) => (column === row.length - 1 ? cell : cell + gap(cell, column))).join(''),
+  const laid = rows.map((row) => {
+    const start = row.slice(0, -1).map((cell, column) => cell + gap(cell, column));
+    return { start: start.join(''), indent: textWidth(start.join('')), last: row.at(-1) ?? '' };
+  });
+  if (laid.some(({ indent, last }) => indent + Math.min(textWidth(last), LEAST) > columns))
+    return rows.flatMap((row) => wrapHanging(row.join('  '), columns));
+  return laid.flatMap(({ start, indent, last }) =>
+    wrapText(last, columns - indent).map((part, index) => (index === 0 ? start : ' '.repeat(indent)) + part),
   );
 }
 

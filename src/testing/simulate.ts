@@ -176,8 +176,11 @@ function serversOf({ options: { mcpServers = {} } }: SimulatedAgent): readonly s
   return Object.keys(mcpServers);
 }
 
-function serversBelow({ options: { children = [] } }: SimulatedAgent): readonly string[] {
-  return children.flatMap((child) => (canBeSimulated(child) ? [...serversOf(child), ...serversBelow(child)] : []));
+/** Those of child agents, and of agents that repair arguments. */
+function serversBelow({ options: { children = [], tools = [], onError } }: SimulatedAgent): readonly string[] {
+  const steps = [onError, ...tools.map((one) => one.onError)].flatMap((slots) => Object.values(slots ?? {}).flat());
+  const below = [...children, ...steps.map((step) => ('agent' in step ? step.agent : null))];
+  return below.flatMap((one) => (canBeSimulated(one) ? [...serversOf(one), ...serversBelow(one)] : []));
 }
 
 /** A number that is worked out wrongly must not make a simulation of nothing, which finds no failure. */

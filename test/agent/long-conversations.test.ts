@@ -258,6 +258,58 @@ describe('what a server has refused is not sent with later messages:', () => {
     expect(said[4]).toMatchObject({ role: 'tool', name: 'look' });
   });
 
+  test.each(['by agent.run', 'in a conversation', 'in several processes'])(
+    'what was said before it and had no reply is left out too, %s',
+    async (where) => {
+      const folder = testFolder();
+      let isDown = false;
+      const asked: unknown[][] = [];
+      const isBad = (messages: readonly Message[]): boolean =>
+        messages.some(({ content }) => content === 'Bad words' || typeof content !== 'string');
+      const model: Model = {
+        takesImages: true,
+        complete: async ({ messages }) => {
+          asked.push(messages.slice(1).map(({ content }) => content));
+          if (isDown) throw new ModelError('connect-failed', 'down');
+          if (isBad(messages)) throw new ModelError(messages.length > 8 ? 'bad-request' : 'content-filter', 'no');
+          return { content: 'Hello.' };
+        },
+      };
+      const make = () => agentWith(model, { retry: { maxAttempts: 1 }, journal: fileJournal(folder) });
+      const one = make();
+      const say = (input: RunInput) =>
+        where === 'by agent.run'
+          ? one.run(input)
+          : (where === 'in a conversation' ? one : make()).conversation('ada').run(input);
+      const blocked = "[left out: the model's content filter blocked it]";
+      await say('Hi');
+      isDown = true;
+      expect(await say('Bad words')).toMatchObject({ error: { code: 'connect-failed' } });
+      isDown = false;
+      expect(await say('Are you there?')).toMatchObject({ reason: 'content-filter' });
+      expect(await say('And now?')).toMatchObject({ result: 'Hello.' });
+      const said = ['Hi', 'Hello.', blocked, blocked, 'And now?'];
+      expect(asked.at(-1)).toEqual(said);
+      isDown = true;
+      await say([{ type: 'text', text: 'Look' }, image]);
+      isDown = false;
+      expect(await say('Well?')).toMatchObject({ error: { code: 'bad-request' } });
+      expect(await say('Again?')).toMatchObject({ result: 'Hello.' });
+      const left = "Look\n[image left out: the model's server refused it]";
+      expect(asked.at(-1)).toEqual([...said, 'Hello.', left, 'Well?', 'Again?']);
+    },
+  );
+
+  test('but not where the filter stopped the reply, which may be about anything', async () => {
+    const filtered = { content: '', finishReason: 'content_filter' };
+    const down = new ModelError('connect-failed', 'down');
+    const model = scriptedModel([down, filtered, 'I am here.']);
+    const agent = agentWith(model, { retry: { maxAttempts: 1 } });
+    for (const text of ['Hi', 'Tell me', 'Are you there?']) await agent.run(text);
+    const said = model.requests.at(-1)?.messages.filter(({ role }) => role === 'user');
+    expect(said?.map(({ content }) => content)).toEqual(['Hi', 'Tell me', 'Are you there?']);
+  });
+
   test('nor is it said twice where it is given again', async () => {
     const look = [{ type: 'text', text: 'Look' }, image] as const;
     for (const [code, input] of [

@@ -3,7 +3,7 @@ import { hostileEntry } from '../support/mcp/hostile-entry.ts';
 import { realServer } from '../support/mcp/real-servers.ts';
 import { withFile } from './mcp-folder.ts';
 import { processesNaming } from './processes.ts';
-import { startCli } from './spawn-cli.ts';
+import { startCli, startInTerminal } from './spawn-cli.ts';
 
 describe('signalbox mcp list', () => {
   test('shows each server with its state, those that cannot be used included', async () => {
@@ -145,3 +145,34 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
     await expect.poll(() => processesNaming(folder)).toEqual([]);
   },
 );
+
+describe('in a terminal of 40 columns', () => {
+  test.skipIf(process.platform === 'win32')('no line is longer, and none breaks within a word', async () => {
+    const { folder } = await withFile(
+      {
+        files: realServer('filesystem', ['.']),
+        dead: { command: 'no-such-program' },
+        typo: { command: 'cat', polcy: 1 },
+      },
+      'other.json',
+    );
+    const printed = async (...args: readonly string[]): Promise<string> => {
+      const options = { cwd: folder, fileServer: true };
+      const shown = startInTerminal(['mcp', ...args, '--mcp', 'other.json'], options, 40);
+      await shown.ended;
+      const lines = shown.printed().split(/\r?\n/);
+      expect(lines.filter((line) => line.length > 40)).toEqual([]);
+      return lines.join('\n');
+    };
+    const list = await printed('list');
+    expect(list).toMatch(/^files {2}READY {2}\d+ tools over stdio;\n {2}secure-filesystem-server/m);
+    expect(list.replaceAll('\n', ' ')).toContain("'signalbox mcp doctor --mcp other.json' explains");
+    const tools = await printed('tools');
+    expect(tools).toMatch(/^files {2}read_text_file {2}allow {2}none\n {2}Read Text File: Read the complete\n {2}\S/m);
+    expect(tools.replaceAll('\n', ' ')).toContain("'signalbox mcp doctor dead --mcp other.json' says");
+    expect(await printed('doctor', 'dead')).toMatch(
+      /^ {2}The command 'no-such-program' was\n {4}not found in PATH\.$/m,
+    );
+    expect((await printed('status')).replaceAll('\n', ' ')).toContain("'polcy' is not a known key. Known are: type,");
+  });
+});

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agree, guarded } from '../support/mcp/signing-in.ts';
@@ -18,6 +18,12 @@ test('login shows the address and waits for the browser; then every command uses
     code: 1,
     stdout: expect.stringMatching(/Nobody is signed in[\s\S]*signalbox mcp login desk/),
   });
+  await writeFile(join(folder, 'my servers.json'), await readFile(join(folder, 'mcp.json')));
+  const elsewhere = ['--mcp', 'my servers.json'];
+  const hint = "signalbox mcp login desk --mcp 'my servers.json'";
+  expect((await mcp('list', ...elsewhere)).stdout).toContain(`Nobody is signed in at 'desk': ${hint}\n`);
+  expect((await mcp('tools', ...elsewhere)).stderr).toContain(hint);
+  for (const action of ['doctor', 'status']) expect((await mcp(action, ...elsewhere)).stdout).toContain(`${hint}\n`);
   expect(auth.count('POST /register')).toBe(0);
   const login = startCli(['mcp', 'login', 'desk'], { cwd: folder });
   await fetch(await agree(await addressIn(login)));

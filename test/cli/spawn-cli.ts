@@ -64,10 +64,11 @@ export async function runCliProcess(args: readonly string[], options: CliOptions
 }
 
 /** Starts the command in a terminal of its own. What is written to the child's input is typed there. */
-export function startInTerminal(args: readonly string[], options: CliOptions): RunningCli {
+export function startInTerminal(args: readonly string[], options: CliOptions, columns?: number): RunningCli {
   const { cwd, env = {} } = options;
   // Without exec the shell would get the Ctrl-C as well, and end by it.
-  const line = `exec ${[process.execPath, ...program(options), ...args].map((word) => `'${word}'`).join(' ')}`;
+  const sized = columns === undefined ? '' : `stty cols ${columns}; `;
+  const line = `${sized}exec ${[process.execPath, ...program(options), ...args].map((word) => `'${word}'`).join(' ')}`;
   const terminal = { TERM: 'xterm-256color', COLUMNS: '90', ...env };
   return watch(spawn('script', ['-qfec', line, '/dev/null'], { cwd, env: cleanEnvironment(cwd, terminal) }));
 }

@@ -163,6 +163,43 @@ test.each([false, true])(
   },
 );
 
+test('so is who comes while agents below are at their replies, several at once; what is over is not said again', async () => {
+  const shown = await inspector();
+  const clerk = (name: string) => {
+    const begun = Promise.withResolvers<(text: string) => void>();
+    const end = Promise.withResolvers<ModelReply>();
+    const complete: Model['complete'] = (_, { onToken }) => {
+      begun.resolve((text) => onToken?.({ kind: 'text', text }));
+      return end.promise;
+    };
+    const agent = createAgent({ name, model: { id: name, complete }, silent: true, streaming: true });
+    return { agent, say: async (text: string) => (await begun.promise)(text), end: end.resolve };
+  };
+  const [ada, bob] = [clerk('ada'), clerk('bob')];
+  const model = scriptedModel([calls(['ada', { task: 'Look' }], ['bob', { task: 'Look' }]), 'Done.']);
+  const options = { model, streaming: true, silent: true, inspect: shown };
+  const run = createAgent({ ...options, children: [ada.agent, bob.agent] }).run('?');
+  await ada.say('Ada is');
+  await bob.say('Bob is');
+  const isSaid = (answer: string) => (frame: Frame) =>
+    frame.t === 'event' && frame.event.type === 'model.token' && frame.event.answer === answer;
+  for (const answer of ['Ada is', 'Bob is']) await viewer(shown.url).frames(run.runId, isSaid(answer));
+  const late = saidTo(shown, run);
+  await late.has('Bob is');
+  const seen = ['Ada is here.', 'Bob is there.'].map((answer) => viewer(shown.url).frames(run.runId, isSaid(answer)));
+  await ada.say(' here.');
+  await bob.say(' there.');
+  await Promise.all(seen);
+  ada.end({ content: 'Ada is here.' });
+  await vi.waitUntil(() => run.recording().includes('"content":"Ada is here."'), { timeout: 10_000 });
+  const later = saidTo(shown, run);
+  await later.has('Bob is there.');
+  bob.end({ content: 'Bob is there.' });
+  await Promise.all([run, late.over, later.over]);
+  expect(late.said.slice(0, 4)).toEqual(['Ada is', 'Bob is', ' here.', ' there.']);
+  expect(later.said[0]).toBe('Bob is there.');
+});
+
 test('who comes back behind a line is sent all that the reply says by then, which begins it anew', async () => {
   const shown = await inspector();
   const { promise: end, resolve: answer } = Promise.withResolvers<ModelReply>();

@@ -58,6 +58,14 @@ describe('a recording', () => {
     const [head = '', ...rest] = (await recorded()).split('\n');
     const newer = [JSON.stringify({ ...JSON.parse(head), format: 99 }), ...rest].join('\n');
     expect(() => shown.open(newer)).toThrow(/format 99.*Update signalbox/);
+    const folder = testFolder();
+    writeFileSync(join(folder, 'newer.jsonl'), newer);
+    await expect(fileJournal(folder).read?.('newer')).rejects.toMatchObject({ code: 'recording-newer', line: 1 });
+    await shown.openFolder(folder);
+    const isNewer = (frame: Frame): boolean => frame.t === 'session' && frame.session.title === 'newer.jsonl';
+    expect((await viewer(shown.url).list(isNewer)).find(isNewer)).toMatchObject({
+      session: { agent: 'newer version', reason: 'made by a newer version', problem: matches(/Update signalbox/) },
+    });
   });
 
   test('that this version would play differently shows its records and says what is wrong', async () => {

@@ -27,3 +27,21 @@ test.skipIf(!isPossible)(
     expect(lines[3]).toContain(`${folder}/.signalbox/security/allowed-tools.json cannot be written (EROFS)`);
   },
 );
+
+test.skipIf(process.platform !== 'linux')(
+  'a folder that cannot be made is said to be that at once, where the folder above it is there, and where it is gone',
+  () => {
+    const inFolder = (which: string) =>
+      spawnSync('sh', ['-c', which, testFolder(), process.execPath, ...BUNDLED, CHILD], {
+        encoding: 'utf8',
+        timeout: 20_000,
+        env: { ...process.env, HOME: '/proc/nobody' },
+      });
+    for (const ended of [inFolder('cd /proc && exec "$@"'), inFolder('cd "$0" && rmdir "$0" && exec "$@"')]) {
+      const lines = ended.stdout.trim().split('\n');
+      expect(lines, ended.stderr).toHaveLength(4);
+      for (const line of lines.slice(0, 2)) expect(line).toMatch(/^failed ENOENT ENOENT: .*no such file or directory/);
+      for (const line of lines.slice(2)) expect(line).toMatch(/\/proc\/nobody\/\S+ cannot be written \(ENOENT\)/);
+    }
+  },
+);

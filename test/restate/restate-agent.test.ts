@@ -194,6 +194,11 @@ describe.skipIf(missing)('an agent on Restate', () => {
     expect(await client.send('steered', { type: 'approve', callId })).toBe(false);
     const result = await client.result('steered');
     expect(result).toMatchObject({ result: 'Heard 1.', undelivered: [{ id: 'm2', kind: 'queue' }] });
+    // What was taken was taken, although the run is over.
+    const queued = { type: 'queue', text: 'And then rest.', id: 'm2' } as const;
+    for (const taken of [message, queued]) expect(await client.send('steered', taken)).toBe(true);
+    const fresh = { type: 'steer', text: 'In French, please.' } as const;
+    for (const late of [tooMany, fresh, { ...fresh, id: 'm4' }]) expect(await client.send('steered', late)).toBe(false);
   });
 
   test('what is said at the very end is taken or not, and whoever said it hears which', async () => {

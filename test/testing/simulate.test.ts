@@ -2,6 +2,7 @@ import { setTimeout as really } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type AgentOptions, createAgent, tool } from '../../src/index.ts';
+import { recover } from '../../src/recovery/recover.ts';
 import { hostileModel, type CheckedRun, replay, simulate, scriptedModel } from '../../src/testing/index.ts';
 import { FAULT_NAMES } from '../../src/testing/simulate/simulated-faults.ts';
 import type { Recording } from '../../src/journal/format/recording.ts';
@@ -101,6 +102,12 @@ test("an agent's own MCP servers, which know no virtual time, are refused and ne
   const child = createAgent({ name: 'child', children: [own({ name: 'grandchild', silent: true })], silent: true });
   const parent = (options: AgentOptions) => clerk({ children: [child], ...options });
   await expect(simulate(parent, { seeds: 1, servers: {} })).rejects.toThrow(refused);
+  const onError = { invalidArgs: [recover.fix(() => null), recover.fix(own({ name: 'fixer', silent: true }))] };
+  const repaired = (options: AgentOptions) => clerk({ onError, ...options });
+  await expect(simulate(repaired, { seeds: 1, servers: {} })).rejects.toThrow(refused);
+  const mending = tool({ name: 'mend', description: 'Mends.', execute: () => 'mended', onError });
+  const mender = (options: AgentOptions) => createAgent({ tools: [mending], ...options });
+  await expect(simulate(mender, { seeds: 1 })).rejects.toThrow(refused);
   // Replaced by others, or by none.
   expect(await simulate(own, { seeds: 3, servers })).toMatchObject({ runs: 3, failures: [] });
   expect(await simulate(own, { seeds: 3, servers: {} })).toMatchObject({ runs: 3, failures: [] });

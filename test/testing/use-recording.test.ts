@@ -153,6 +153,23 @@ describe('useRecording', () => {
     expect(wrapped).toBeInstanceOf(Object.getPrototypeOf(agent).constructor);
   });
 
+  test('members of a wrapped agent can be spied on, and are the agent’s again afterwards', async () => {
+    const { agent } = weatherAgent();
+    const wrapped = useRecording(path).wrap(agent);
+    await wrapped.run(question);
+    const history = vi.spyOn(wrapped, 'history', 'get');
+    const clear = vi.spyOn(wrapped, 'clearHistory');
+    expect(wrapped.history).toHaveLength(4);
+    wrapped.clearHistory();
+    expect(wrapped.history).toEqual([]);
+    expect([history, clear].map(({ mock }) => mock.calls.length)).toEqual([2, 1]);
+    history.mockReturnValue([{ role: 'user', content: 'Hi' }]);
+    expect(wrapped.history).toHaveLength(1);
+    for (const spy of [history, clear]) spy.mockRestore();
+    expect(wrapped.history).toEqual([]);
+    expect([history, clear].map(({ mock }) => mock.calls.length)).toEqual([0, 0]);
+  });
+
   test('replays a run that is queued behind another, and finds that it belongs to another conversation', async () => {
     const ask = async (first: string) => {
       const { agent } = weatherAgent({ model: scriptedModel(['First.', 'Second.']) });

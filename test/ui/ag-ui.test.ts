@@ -547,14 +547,17 @@ test('images and documents of a message are parts of the input; what cannot be r
   expect(await journal.list?.()).toEqual([]);
   const image = { type: 'image', source: { type: 'data', value: 'AAAA', mimeType: 'image/png' } };
   const bill = { type: 'document', source: { type: 'data', value: 'BBBB', mimeType: 'application/pdf' } };
-  await client('a', 'ada', said(image, bill)).runAgent();
+  const named = { ...bill, metadata: { filename: 'bill.pdf' } };
+  const odd = { ...bill, metadata: { filename: 7 } };
+  await client('a', 'ada', said(image, named, odd)).runAgent();
   const [run] = (await journal.list?.()) ?? [];
   expect((await journal.read?.(run?.runId ?? ''))?.head.content).toEqual([
     text,
     { type: 'image', url: 'data:image/png;base64,AAAA' },
+    { type: 'file', url: 'data:application/pdf;base64,BBBB', mediaType: 'application/pdf', filename: 'bill.pdf' },
     { type: 'file', url: 'data:application/pdf;base64,BBBB', mediaType: 'application/pdf' },
   ]);
   const fresh = client('a');
   await fresh.runAgent();
-  expect(fresh.messages[0]).toEqual(said(image, bill)[0]);
+  expect(fresh.messages[0]).toEqual(said(image, named, bill)[0]);
 });

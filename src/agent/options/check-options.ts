@@ -3,6 +3,7 @@
  * own options (`options.ts`).
  */
 import { readInput } from './input-parts.ts';
+import { typedOutput } from './output-options.ts';
 import { checkRunId } from '../../journal/format/record.ts';
 import { OptionError, optionsOf } from '../../json/known-options.ts';
 import { isJsonObject } from '../../json/json.ts';
@@ -182,6 +183,10 @@ export function checkRun(given: RunOptions): void {
     );
   if (maxSteps !== undefined && !(Number.isInteger(maxSteps) && maxSteps >= 1))
     throw new TypeError(`agent.run: option 'maxSteps' must be a whole number from 1 on, and is ${String(maxSteps)}.`);
+  if (whenBusy !== 'steer' && whenBusy !== 'interrupt') return;
+  // A message to a live run becomes a run of its own where it comes too late: then nobody could be told.
+  metadataOf(given.metadata);
+  typedOutput('agent.run', given);
 }
 
 /** Rejects a message that is not a string, and unknown options of it. */

@@ -9,41 +9,43 @@ interface Driven {
   readonly driven: Drive;
 }
 
-/** What the model of a run's own agent, not of one below, has streamed of the reply that it is at. */
+/** What the models of a run have streamed of the replies that they are at: that of its own agent, and those below. */
 export class ReplyUnderWay {
-  #effectId = '';
-  #text = '';
-  #reasoning = '';
+  /** By the effects of their requests. Those that are over stay until another reply begins. */
+  readonly #replies = new Map<string, { text: string; reasoning: string }>();
 
-  take({ id }: Effect, { note, kind, text }: JsonObject): void {
-    if (note !== 'token' || kind === 'arguments' || typeof text !== 'string' || agentPath(id) !== ROOT_ID) return;
-    if (id !== this.#effectId) [this.#effectId, this.#text, this.#reasoning] = [id, '', ''];
-    if (kind === 'reasoning') this.#reasoning += text;
-    else this.#text += text;
+  take({ id }: Effect, { note, kind, text }: JsonObject, live: Driven | null): void {
+    if (note !== 'token' || kind === 'arguments' || typeof text !== 'string') return;
+    const reply = this.#replies.get(id) ?? { text: '', reasoning: '' };
+    if (!this.#replies.has(id)) {
+      const open = new Set(live?.driven.openEffects().map((effect) => effect.id));
+      for (const other of this.#replies.keys()) if (!open.has(other)) this.#replies.delete(other);
+      this.#replies.set(id, reply);
+    }
+    if (kind === 'reasoning') reply.reasoning += text;
+    else reply.text += text;
   }
 
   /**
-   * What it has said and thought, as a token of each, the first of which begins it anew; empty where the reply is over, or
-   * void because the model is asked again.
+   * What each of them has said and thought, as a token of each, the first of which begins it anew; without those that are
+   * over, or void because the model is asked again.
    */
   said({ driven }: Driven): readonly { readonly id: string; readonly note: JsonObject }[] {
-    if (!this.#isOpen(driven)) return [];
-    const pieces = [
-      { kind: 'reasoning', text: this.#reasoning },
-      { kind: 'text', text: this.#text },
-    ].filter(({ text }) => text !== '');
-    return pieces.map((piece, index) => ({ id: this.#effectId, note: { note: 'token', ...piece, index } }));
+    return driven.openEffects().flatMap(({ id }) => {
+      const { text = '', reasoning = '' } = this.#replies.get(id) ?? {};
+      const pieces = [
+        { kind: 'reasoning', text: reasoning },
+        { kind: 'text', text },
+      ].filter((piece) => piece.text !== '');
+      return pieces.map((piece, index) => ({ id, note: { note: 'token', ...piece, index } }));
+    });
   }
 
-  /** The event that cancels the run, with what can be read of its answer. */
+  /** The event that cancels the run, with what can be read of the answer of its own agent. */
   cancelled(reason: string, { driven }: Driven): OutsideEvent {
-    const { answer = '' } = this.#isOpen(driven)
-      ? createReplyStream(howRead(driven.actor.getSnapshot().context)).push(this.#text)
-      : {};
+    const open = driven.openEffects().find(({ id }) => this.#replies.has(id) && agentPath(id) === ROOT_ID);
+    const text = this.#replies.get(open?.id ?? '')?.text ?? '';
+    const { answer = '' } = createReplyStream(howRead(driven.actor.getSnapshot().context)).push(text);
     return { type: 'run.cancelled', reason, ...(answer === '' ? {} : { partialAnswer: answer }) };
-  }
-
-  #isOpen(driven: Drive): boolean {
-    return driven.openEffects().some(({ id }) => id === this.#effectId);
   }
 }

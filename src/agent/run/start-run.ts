@@ -176,7 +176,7 @@ class RunningRun {
   #onNote(effect: Effect, note: JsonObject): void {
     const redacted = (): JsonObject => this.#plan.redactor.redact(note);
     if (!isRecorded(note)) this.#watch.noted(() => ({ id: effect.id, note: redacted() }));
-    this.#reply.take(effect, note);
+    this.#reply.take(effect, note, this.#live);
     this.#readers.remark((reader) => reader.note(effect, redacted()));
   }
 

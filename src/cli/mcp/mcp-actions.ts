@@ -5,10 +5,11 @@ import type { McpHub, McpToolEntry } from '../../mcp/hub.ts';
 import { terminalElicit } from '../../mcp/questions/terminal-elicit.ts';
 import type { McpProgress } from '../../mcp/wire/link.ts';
 import { escaped } from '../../output/console/escaped.ts';
+import { openTerminal } from '../../output/console/terminal.ts';
 import type { ToolResult } from '../../tools/result.ts';
 import { EXIT_CODE, UsageError } from '../command/command.ts';
 import { textTable } from '../../terminal/text-width.ts';
-import { complaintsOf, type McpEntry, type Trying, withServers } from './mcp-servers.ts';
+import { absenceOf, complain, complaintsOf, type McpEntry, type Trying, withServers } from './mcp-servers.ts';
 
 /** A server as `signalbox mcp list` shows it. */
 interface ServerRow {
@@ -32,10 +33,10 @@ export async function listServers(
   const rows = await withServers(entries, options, async (hub) => entries.map((entry) => rowOf(entry, hub)));
   if (options.json) console.log(JSON.stringify(rows));
   else {
-    for (const line of textTable(rows.map(serverCells))) console.log(line);
+    print(rows.map((row) => serverCells(row, options.at)));
     if (rows.length === 0) console.error('No server is configured.');
     if (rows.some(({ error }) => error !== null))
-      console.error("\n'signalbox mcp doctor' explains what is wrong, and what to do.");
+      complain(`\n'signalbox mcp doctor${options.at}' explains what is wrong, and what to do.`);
   }
   return EXIT_CODE.answered;
 }
@@ -64,8 +65,16 @@ function rowOf(entry: McpEntry, hub: McpHub): ServerRow {
   };
 }
 
-function serverCells({ name, state, transport, tools, title, version, error }: ServerRow): readonly string[] {
-  if (error !== null) return [name, state, errorLine(error.message)];
+/** In lines as wide as the terminal. */
+export function print(rows: readonly (readonly string[])[]): void {
+  for (const line of textTable(rows, openTerminal(process.stdout).columns())) console.log(line);
+}
+
+function serverCells(
+  { name, state, transport, tools, title, version, error }: ServerRow,
+  at: string,
+): readonly string[] {
+  if (error !== null) return [name, state, errorLine(absenceOf(name, error, at))];
   if (transport === null) return [name, state];
   return [
     name,
@@ -99,9 +108,9 @@ export async function listTools(
   return withServers(entries, options, async (hub) => {
     const tools = hub.tools();
     if (options.json) console.log(JSON.stringify(tools.map(described)));
-    else for (const line of tools.length === 0 ? ['No tools.'] : textTable(tools.map(toolCells))) console.log(line);
-    const complaints = complaintsOf(entries, hub);
-    for (const complaint of complaints) console.error(complaint);
+    else print(tools.length === 0 ? [['No tools.']] : tools.map(toolCells));
+    const complaints = complaintsOf(entries, hub, options.at);
+    for (const complaint of complaints) complain(complaint);
     return complaints.length === 0 ? EXIT_CODE.answered : EXIT_CODE.failed;
   });
 }
@@ -156,8 +165,8 @@ export async function callByHand(
   }
   const asking = process.stdin.isTTY && process.stderr.isTTY ? { ...options, elicit: terminalElicit() } : options;
   return withServers(entries, asking, async (hub) => {
-    const complaints = complaintsOf(entries, hub);
-    for (const complaint of complaints) console.error(complaint);
+    const complaints = complaintsOf(entries, hub, options.at);
+    for (const complaint of complaints) complain(complaint);
     const connection = hub.server(call.server);
     if (connection === null || complaints.length > 0) return EXIT_CODE.failed;
     const result = await connection.callTool(toolName(hub, call), args, { onProgress: showProgress });

@@ -54,11 +54,13 @@ export const mcpCommand: Command = {
 
 async function act(action: Action, args: Arguments): Promise<number> {
   // Loaded only now: help and wrong usage need none of it.
-  const { chooseMcpFile, pickEntries, readMcpEntries } = await import('./mcp-servers.ts');
-  const options = { timeoutMs: readTimeout(args.values.get('timeout')), json: args.flags.has('json') };
-  const path = chooseMcpFile(args.values.get('mcp'), process.cwd());
+  const { chooseMcpFile, pickEntries, shellWord, readMcpEntries } = await import('./mcp-servers.ts');
+  const given = args.values.get('mcp');
+  const at = given === undefined ? '' : ` --mcp ${shellWord(given)}`;
+  const options = { timeoutMs: readTimeout(args.values.get('timeout')), json: args.flags.has('json'), at };
+  const path = chooseMcpFile(given, process.cwd());
   const entries = await readMcpEntries(path, process.env);
-  const login = { json: options.json, browser: !args.flags.has('no-browser') };
+  const login = { json: options.json, at, browser: !args.flags.has('no-browser') };
   switch (action.kind) {
     case 'login':
       return (await import('./mcp-login.ts')).logIn(pickEntries(entries, action.server), login);

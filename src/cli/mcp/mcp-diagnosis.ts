@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 import type { JsonObject } from '../../json/json.ts';
 import { endsOf } from '../../mcp/wire/faults.ts';
-import type { UsableEntry } from './mcp-servers.ts';
+import { shellWord, type UsableEntry } from './mcp-servers.ts';
 
 /** One thing that is wrong with a server, in words for a person and with a kind for programs. */
 export interface Finding {
@@ -50,6 +50,8 @@ export interface Symptoms {
   readonly error: { readonly code: string; readonly message: string; readonly data: JsonObject };
   /** What came on the server's stdout and is not an MCP message. */
   readonly noise: readonly string[];
+  /** What a command that is suggested needs to find the file. */
+  readonly at: string;
 }
 
 const NAME_UNKNOWN: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'EAI_AGAIN']);
@@ -57,10 +59,10 @@ const PROXIES = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_
 
 /** Finds out why a server with a URL cannot be used: unreachable, unauthorized, refusing or silent. Null for anything else. */
 export function diagnoseHttp(symptoms: Symptoms): Finding | null {
-  const { entry, error } = symptoms;
+  const { entry, error, at } = symptoms;
   const { data, code, message } = error;
   if (code === 'login-required')
-    return finding(code, 'Nobody is signed in.', `signalbox mcp login ${entry.name}`, [message]);
+    return finding(code, 'Nobody is signed in.', `signalbox mcp login ${shellWord(entry.name)}${at}`, [message]);
   if (code === 'auth-failed') {
     const fix = 'Ask whoever runs the server; where it wants a client that is registered by hand, give its "clientId".';
     return finding(code, message, fix);
@@ -71,7 +73,7 @@ export function diagnoseHttp(symptoms: Symptoms): Finding | null {
   return code === 'timeout' ? silentServer(symptoms) : null;
 }
 
-function unauthorized({ entry, env, error }: Symptoms): Finding {
+function unauthorized({ entry, env, error, at }: Symptoms): Finding {
   const { data } = error;
   const status = Number(data.status);
   const headers: McpHttpConfig['headers'] = 'url' in entry.config ? entry.config.headers : undefined;
@@ -86,7 +88,7 @@ function unauthorized({ entry, env, error }: Symptoms): Finding {
     return finding(
       'auth-required',
       `It asks for authorization (HTTP ${status}), and the entry has no Authorization header.`,
-      'Add "auth": "oauth" and sign in with \'signalbox mcp login\'; or get a token from whoever runs the server, set it as a variable and add "headers": { "Authorization": "Bearer ${TOKEN}" }.',
+      `Add "auth": "oauth" and sign in with 'signalbox mcp login ${shellWord(entry.name)}${at}'; or get a token from whoever runs the server, set it as a variable and add "headers": { "Authorization": "Bearer \${TOKEN}" }.`,
       evidence,
     );
   }
@@ -290,9 +292,5 @@ function withheld(config: Symptoms['entry']['config'], env: Symptoms['env']): st
 /** As it stands in the file, with variables unexpanded: it is safe to show. */
 function commandLine(config: Symptoms['entry']['config']): string {
   if (!('command' in config)) return '';
-  return [config.command, ...(config.args ?? [])].map(quoted).join(' ');
-}
-
-function quoted(word: string): string {
-  return /^[\w./:@%+=,${}-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  return [config.command, ...(config.args ?? [])].map(shellWord).join(' ');
 }

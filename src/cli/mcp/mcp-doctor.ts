@@ -5,11 +5,13 @@ import { createMcpConnection } from '../../mcp/create-connection.ts';
 import { endsOf } from '../../mcp/wire/faults.ts';
 import { METHOD_NOT_FOUND } from '../../mcp/wire/faults.ts';
 import { escaped } from '../../output/console/escaped.ts';
+import { openTerminal } from '../../output/console/terminal.ts';
 import { EXIT_CODE } from '../command/command.ts';
 import type { Trying, McpEntry, UsableEntry, WrongEntry } from './mcp-servers.ts';
 import { type Finding, finding, type Symptoms, diagnoseHttp, diagnoseProcess, diagnoseStart } from './mcp-diagnosis.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { nearestName } from '../../json/nearest-name.ts';
+import { wrapHanging } from '../../terminal/text-width.ts';
 
 /** What was found out about one server. */
 interface Report {
@@ -30,7 +32,11 @@ export async function examineServers(
   const reports = await Promise.all(entries.map((entry) => examine(entry, options)));
   if (options.json) console.log(JSON.stringify(reports));
   else if (reports.length === 0) console.log('No server is configured.');
-  else for (const line of reports.flatMap(linesOf)) console.log(escaped(line));
+  else {
+    const columns = openTerminal(process.stdout).columns();
+    for (const line of reports.flatMap(linesOf))
+      for (const part of wrapHanging(escaped(line), columns)) console.log(part);
+  }
   return reports.every(({ ok }) => ok) ? EXIT_CODE.answered : EXIT_CODE.failed;
 }
 
@@ -49,7 +55,7 @@ async function examine(entry: McpEntry, trying: Trying): Promise<Report> {
   }
 }
 
-async function tryOut(entry: UsableEntry, { timeoutMs }: Trying): Promise<Report> {
+async function tryOut(entry: UsableEntry, { timeoutMs, at }: Trying): Promise<Report> {
   const { name, config } = entry;
   const timed = timeoutMs === undefined ? config : { ...config, connectTimeoutMs: timeoutMs };
   // Without its filters, so that a name that no tool has can be reported.
@@ -79,7 +85,7 @@ async function tryOut(entry: UsableEntry, { timeoutMs }: Trying): Promise<Report
       return report(
         name,
         `not usable (${connection.state})`,
-        [diagnose({ entry: seen, env: process.env, error: symptoms, noise })],
+        [diagnose({ entry: seen, env: process.env, error: symptoms, noise, at })],
         [],
       );
     }

@@ -4,14 +4,16 @@ import type { McpConnection } from '../../mcp/connection-types.ts';
 import { createMcpConnection } from '../../mcp/create-connection.ts';
 import { escaped } from '../../output/console/escaped.ts';
 import { UsageError, EXIT_CODE } from '../command/command.ts';
-import type { McpEntry, UsableEntry } from './mcp-servers.ts';
-import { textTable } from '../../terminal/text-width.ts';
+import { complain, type McpEntry, shellWord, type UsableEntry } from './mcp-servers.ts';
+import { print } from './mcp-actions.ts';
 
 /** How a person signs in. */
 export interface LoginOptions {
   readonly json: boolean;
   /** Opens the browser, where there is one. */
   readonly browser: boolean;
+  /** What a command that is suggested needs to find the file. */
+  readonly at: string;
 }
 
 /**
@@ -60,7 +62,7 @@ export async function logOut(entries: readonly McpEntry[], { json }: LoginOption
 }
 
 /** `signalbox mcp status [server]`: lists the logins. Contacts no server. */
-export async function showStatus(entries: readonly McpEntry[], { json }: LoginOptions): Promise<number> {
+export async function showStatus(entries: readonly McpEntry[], { json, at }: LoginOptions): Promise<number> {
   const usable = entries.filter((entry): entry is UsableEntry => entry.kind === 'usable');
   const rows = await Promise.all(
     usable.map(async ({ name, config }) => ({
@@ -70,15 +72,15 @@ export async function showStatus(entries: readonly McpEntry[], { json }: LoginOp
   );
   const off = entries.flatMap(({ kind, name }) => (kind === 'disabled' ? [[name, 'DISABLED']] : []));
   if (json) console.log(JSON.stringify(rows));
-  else for (const line of textTable([...rows.map(cellsOf), ...off])) console.log(line);
+  else print([...rows.map((row) => cellsOf(row, at)), ...off]);
   const wrong = entries.filter((entry) => entry.kind === 'wrong');
-  for (const { error } of wrong) console.error(escaped(error.message));
+  for (const { error } of wrong) complain(error.message);
   return wrong.length === 0 ? EXIT_CODE.answered : EXIT_CODE.failed;
 }
 
-function cellsOf({ name, login }: { readonly name: string; readonly login: Status }): readonly string[] {
+function cellsOf({ name, login }: { readonly name: string; readonly login: Status }, at: string): readonly string[] {
   if (login === null) return [name, 'no login', 'its entry asks for none'];
-  if (!login.signedIn) return [name, 'signed out', `signalbox mcp login ${name}`];
+  if (!login.signedIn) return [name, 'signed out', `signalbox mcp login ${shellWord(name)}${at}`];
   const until = login.renews
     ? 'renewed automatically'
     : login.expiresAt === null

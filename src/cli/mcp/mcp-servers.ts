@@ -10,6 +10,8 @@ import { didYouMean } from '../../json/nearest-name.ts';
 import type { McpElicit } from '../../mcp/config/answers.ts';
 import { type McpHub, createMcpHub } from '../../mcp/hub.ts';
 import { escaped } from '../../output/console/escaped.ts';
+import { openTerminal } from '../../output/console/terminal.ts';
+import { wrapText } from '../../terminal/text-width.ts';
 
 /** One server of a configuration file: one that can be tried, one that is switched off, or one that is written wrongly. */
 export type McpEntry = UsableEntry | DisabledEntry | WrongEntry;
@@ -101,6 +103,8 @@ export interface Trying {
   readonly timeoutMs: number | undefined;
   /** Answers what they ask a person; without it they are not offered to ask. */
   readonly elicit?: McpElicit;
+  /** What a command that is suggested needs to find the file: the option `--mcp` as it was given, or nothing. */
+  readonly at: string;
 }
 
 /**
@@ -133,17 +137,38 @@ function tried(config: McpServerConfig, timeoutMs: number | undefined): McpServe
 }
 
 /** One sentence for each server that is wanted and not there. */
-export function complaintsOf(entries: readonly McpEntry[], hub: McpHub): readonly string[] {
+export function complaintsOf(entries: readonly McpEntry[], hub: McpHub, at: string): readonly string[] {
   return entries.flatMap((entry) => {
-    const why = whyAbsent(entry, hub);
-    return why === null ? [] : [`${escaped(why)}\n'signalbox mcp doctor ${entry.name}' says more.`];
+    const why = whyAbsent(entry, hub, at);
+    return why === null ? [] : [`${why}\n'signalbox mcp doctor ${shellWord(entry.name)}${at}' says more.`];
   });
 }
 
-function whyAbsent(entry: McpEntry, hub: McpHub): string | null {
+/** Prints a text to standard error, in lines as wide as the terminal. */
+export function complain(text: string): void {
+  console.error(wrapText(escaped(text), openTerminal(process.stderr).columns()).join('\n'));
+}
+
+/** Why a server cannot be used. How to sign in is said here, since a connection does not know its file. */
+export function absenceOf(
+  server: string,
+  error: { readonly code: string; readonly message: string },
+  at: string,
+): string {
+  if (error.code !== 'login-required') return error.message;
+  return `Nobody is signed in at '${server}': signalbox mcp login ${shellWord(server)}${at}`;
+}
+
+/** A word of a command line as a shell takes it. */
+export function shellWord(word: string): string {
+  return /^[\w./:@%+=,${}-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+function whyAbsent(entry: McpEntry, hub: McpHub, at: string): string | null {
   if (entry.kind === 'disabled') return null;
   if (entry.kind === 'wrong') return entry.error.message;
   const connection = hub.server(entry.name);
   if (connection?.isConnected() === true) return null;
-  return connection?.error?.message ?? `MCP server '${entry.name}' is not connected.`;
+  const error = connection?.error ?? null;
+  return error === null ? `MCP server '${entry.name}' is not connected.` : absenceOf(entry.name, error, at);
 }

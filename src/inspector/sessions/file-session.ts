@@ -102,19 +102,20 @@ const LOOK_MS = 500;
 /** A longer list is of no use; the newest are shown. */
 const MOST = 500;
 
+type ThrownDescription = ReturnType<typeof describeThrown>;
+
 /** A recording of which nothing can be read: what is known is the file, and what is wrong with it. */
-function unreadableSession(
-  id: string,
-  { path, problem }: { readonly path: string; readonly problem: string },
-): Session {
+function unreadableSession(id: string, path: string, { code, message }: ThrownDescription): Session {
+  const isNewer = code === 'recording-newer';
   const info: SessionInfo = {
     id,
     kind: 'recording',
     title: basename(path),
-    agent: 'damaged',
+    agent: isNewer ? 'newer version' : 'damaged',
     at: new Date().toISOString(),
     ...DAMAGED,
-    problem: `${basename(path)} cannot be read as a recording. ${problem}`,
+    ...(isNewer ? { reason: 'made by a newer version' } : {}),
+    problem: `${basename(path)} cannot be read as a recording. ${message}`,
     parent: null,
     can: [],
   };
@@ -129,8 +130,8 @@ function unreadableSession(
   };
 }
 
-function damagedSession(id: string, path: string, read: ReadableRecording | string): Session {
-  if (typeof read === 'string') return unreadableSession(id, { path, problem: read });
+function damagedSession(id: string, path: string, read: ReadableRecording | ThrownDescription): Session {
+  if ('message' in read) return unreadableSession(id, path, read);
   return fileSession(id, { ...read, problem: `${basename(path)}: ${read.problem}` }).session;
 }
 
@@ -155,7 +156,7 @@ export async function watchFolder(folder: string, sessions: SessionList): Promis
       const before = standing(path);
       if (before?.size === size) continue;
       const read = await readable(path);
-      if (typeof read === 'string' || read.problem !== null) {
+      if ('message' in read || read.problem !== null) {
         const first = unreadable.get(path);
         // A file that is just being written is not damaged.
         if (before !== undefined || first?.session != null) continue;
@@ -212,10 +213,10 @@ async function recordingsIn(folder: string): Promise<readonly { readonly path: s
 }
 
 /** What can be read of a recording, or why nothing can. */
-async function readable(path: string): Promise<ReadableRecording | string> {
+async function readable(path: string): Promise<ReadableRecording | ThrownDescription> {
   try {
     return readableRecording(withHistory(await readFile(path, 'utf8'), historiesIn(dirname(path))));
   } catch (error) {
-    return describeThrown(error).message;
+    return describeThrown(error);
   }
 }

@@ -46,16 +46,17 @@ function textOf(code: JournalErrorCode, runId: string, place: string, cause: unk
   }
 }
 
-/** The recording cannot be read; `line` counts from 1. */
+/** The recording cannot be read: it is damaged, or a newer version made it (`recording-newer`). `line` counts from 1. */
 export class RecordingError extends Error {
   override readonly name = 'RecordingError';
-  readonly code = 'bad-recording';
+  readonly code: 'bad-recording' | 'recording-newer';
   readonly line: number;
   /** What is wrong with the line, without its number. */
   readonly what: string;
 
-  constructor(line: number, what: string) {
+  constructor(line: number, what: string, code: RecordingError['code'] = 'bad-recording') {
     super(`Line ${line} of the recording ${what}`);
+    this.code = code;
     this.line = line;
     this.what = what;
   }

@@ -125,6 +125,7 @@ function refuseNewer(record: object): void {
   throw new RecordingError(
     1,
     `has format ${record.format}, and this version of Signalbox reads up to ${FORMAT}. Update signalbox.`,
+    'recording-newer',
   );
 }
 

@@ -2,7 +2,8 @@ import type { LeafWork } from '../../actors/leaf.ts';
 import type { Message, Model } from '../../actors/model.ts';
 import { optionsOf } from '../../json/known-options.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
-import type { AgentState } from '../../machines/contract/run-result.ts';
+import { withoutRefused } from '../../machines/llm-call/conversation.ts';
+import type { AgentOutput, AgentState } from '../../machines/contract/run-result.ts';
 import type { Transition } from '../../machines/events/run-events.ts';
 import { type Microstep, microstepReader, stateText } from '../../machines/events/transition-log.ts';
 import type { RunRecord } from '../format/record.ts';
@@ -118,12 +119,23 @@ export interface KnownMessages {
 export function saidIn(recording: Recording): KnownMessages {
   const { history } = recording.head;
   try {
-    const { driven } = playRecording(recording);
-    return { messages: [...history, ...(driven.actor.getSnapshot().output?.messages ?? [])], isWhole: true };
+    const { output } = playRecording(recording).driven.actor.getSnapshot();
+    return { messages: output === undefined ? history : conversationAfter(history, output), isWhole: true };
   } catch (error) {
     if (!(error instanceof ReplayDivergenceError)) throw error;
     return { messages: history, isWhole: false };
   }
+}
+
+/** The conversation after a run. What its server has refused may also be messages before it that have had no reply. */
+export function conversationAfter(
+  before: readonly Message[],
+  { messages, error }: Pick<AgentOutput, 'messages' | 'error'>,
+): readonly Message[] {
+  const all = [...before, ...messages];
+  const left = withoutRefused(all, error?.code ?? '');
+  // A code may also be that of a reply or a tool: then the run has left nothing out of its own messages.
+  return messages.every((message, index) => left[before.length + index] === message) ? left : all;
 }
 
 /** A recording that was replayed to where it stops. */

@@ -110,11 +110,16 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
     const own: TAgent = Object.create(agent, Object.getOwnPropertyDescriptors(members));
     // The agent's members work on itself alone, not on an object that inherits from it.
     const get = (_: TAgent, key: PropertyKey): unknown => {
-      if (Object.hasOwn(own, key)) return Reflect.get(own, key);
+      if (Object.hasOwn(own, key)) return Reflect.get(own, key, agent);
       const member: unknown = Reflect.get(agent, key);
       return typeof member === 'function' ? member.bind(agent) : member;
     };
-    return new Proxy(own, { get });
+    const getOwnPropertyDescriptor = (_: TAgent, key: PropertyKey): PropertyDescriptor | undefined => {
+      // Who asks may be a spy, which calls what it finds on an object that inherits: a method that was read is bound.
+      Reflect.get(agent, key);
+      return Reflect.getOwnPropertyDescriptor(own, key);
+    };
+    return new Proxy(own, { get, getOwnPropertyDescriptor });
   };
   return { path: file, run, wrap };
 }

@@ -57,7 +57,8 @@ function asked({ runId, input, content, metadata }: RunRecord): AskedMessage {
     const source = value === undefined ? { type: 'url', value: part.url } : { type: 'data', value };
     const [, kind = 'document'] =
       part.type === 'image' ? ['', 'image'] : (/^(audio|video)\//.exec(part.mediaType) ?? []);
-    return { type: kind, source: { ...source, ...named } };
+    const about = part.type === 'file' && part.filename !== undefined ? { metadata: { filename: part.filename } } : {};
+    return { type: kind, source: { ...source, ...named }, ...about };
   });
   return { id, role: 'user', content: parts };
 }

@@ -263,7 +263,7 @@ function saidIn(message: JsonObject | undefined): RunInput | null {
 
 const FILES: ReadonlySet<unknown> = new Set(['document', 'audio', 'video']);
 
-function partOf({ type: kind, text, source }: JsonObject): InputPart | null {
+function partOf({ type: kind, text, source, metadata }: JsonObject): InputPart | null {
   if (kind === 'text' && typeof text === 'string') return { type: 'text', text };
   if (!isJsonObject(source) || typeof source.value !== 'string') return null;
   const { type, value, mimeType: mediaType } = source;
@@ -271,8 +271,10 @@ function partOf({ type: kind, text, source }: JsonObject): InputPart | null {
   if (typeof mediaType !== 'string') return null;
   if (kind === 'image' && type === 'data') return { type: 'image', data: value, mediaType };
   if (!FILES.has(kind)) return null;
-  if (type === 'url') return { type: 'file', url: value, mediaType };
-  return type === 'data' ? { type: 'file', data: value, mediaType } : null;
+  const { filename }: JsonObject = isJsonObject(metadata) ? metadata : {};
+  const file = { type: 'file', mediaType, ...(typeof filename === 'string' ? { filename } : {}) } as const;
+  if (type === 'url') return { ...file, url: value };
+  return type === 'data' ? { ...file, data: value } : null;
 }
 
 /** Runs as AG-UI streams. */

@@ -240,6 +240,22 @@ test('a message that a run takes no more is the next run, also without a journal
   await expect.poll(() => spoken(agent.history)).toEqual(['hold', 'hold/1', 'late', 'late/2']);
 });
 
+test('a message whose own run could not begin is refused at once, instead of being lost where it comes too late', async () => {
+  const { agent, model } = echoing({ maxSteers: 0 });
+  const run = agent.run('hold');
+  await model.asked('hold');
+  for (const whenBusy of ['steer', 'interrupt'] as const)
+    for (const [option, wrong] of [
+      ['metadata', { at: 1n }],
+      ['outputSchema', 5],
+      ['outputMode', 'tool'],
+    ] as const)
+      expect(() => agent.run('late', { whenBusy, [option]: wrong as never })).toThrow(`option '${option}'`);
+  model.free('hold');
+  expect((await run).status).toBe('answered');
+  expect(spoken(agent.history)).toEqual(['hold', 'hold/1']);
+});
+
 /** A message for a run that another process has by now, which takes messages and whose answers are lost. */
 async function unanswered() {
   const journal = memoryJournal();
