@@ -73,7 +73,7 @@ interface ResumeProblem {
 function resumeText(code: ResumeErrorCode, runId: string, differences: readonly string[]): string {
   switch (code) {
     case 'upgrade-refused':
-      return `Run ${runId} was begun by other code of this agent, and cannot continue with this: ${differences.join('; ')}. Let the old version finish it, end it with agent.cancel, or say how it goes on with the option 'onUpgrade'.`;
+      return `Run ${runId} was begun by other code of this agent, and cannot continue with this: ${differences.join('; ')}. Let the old version finish it, end it with agent.cancel, or decide how it continues with the option 'onUpgrade'.`;
     case 'run-unknown':
       return `This agent's journal has no run ${runId}. Check the id, and give the agent the journal in which the run is stored.`;
     case 'journal-cannot-resume':
