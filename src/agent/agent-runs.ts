@@ -106,6 +106,7 @@ export class AgentRuns implements LiveConversationPort {
   conversation(id: string, { owner = id }: ConversationOptions): Conversation<unknown, AnyRun> {
     checkConversation(id, owner);
     const kept = this.#kept(id);
+    const known = (): LiveConversation | undefined => this.#conversations?.get(id);
     const talk = (): LiveConversation => {
       this.checkOpen();
       return this.#conversationOf({ id, owner });
@@ -116,11 +117,9 @@ export class AgentRuns implements LiveConversationPort {
         return talk().run(input, { ...given, owner });
       },
       resume: async (how) => talk().resume(how),
-      history: async () => {
-        const known = this.#conversations?.get(id);
-        return this.#isKept && known?.isHeld !== true ? kept.history() : (known?.history ?? []);
-      },
+      history: async () => (this.#isKept && known()?.isHeld !== true ? kept.history() : (known()?.history ?? [])),
       pendingOf: (runId) => this.pendingOf(runId),
+      live: () => known()?.live?.run,
     });
   }
 

@@ -266,13 +266,14 @@ interface ConversationPort {
   readonly history: () => Promise<readonly Message[]>;
   readonly resume: (how: Pick<ResumeOptions, 'context' | 'park'>) => Promise<AnyResult | null>;
   readonly pendingOf: (runId: string) => readonly PendingApproval[] | Promise<readonly PendingApproval[]>;
+  readonly live: () => AnyRun | undefined;
 }
 
 /** The handle of a conversation. It keeps no state, so several handles of one conversation are the same. */
 export function conversationHandle(
   id: string,
   kept: KeptConversation,
-  { run, history, resume, pendingOf }: ConversationPort,
+  { run, history, resume, pendingOf, live }: ConversationPort,
 ): Conversation<unknown, AnyRun> {
   return {
     id,
@@ -282,8 +283,8 @@ export function conversationHandle(
     },
     runs: () => kept.runs(),
     pending: async () => {
-      const last = await kept.last();
-      return last === null ? [] : pendingOf(last.runId);
+      const last = (await kept.last()) ?? live();
+      return last === undefined ? [] : pendingOf(last.runId);
     },
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what its answer is, the run that is resumed knows
     resume: async (how = {}) => (await resume(how)) as RunResult<never> | null,
