@@ -118,8 +118,7 @@ export class AgentRuns implements LiveConversationPort {
       },
       resume: async (how) => talk().resume(how),
       history: async () => (this.#isKept && known()?.isHeld !== true ? kept.history() : (known()?.history ?? [])),
-      pendingOf: (runId) => this.pendingOf(runId),
-      live: () => known()?.live?.run,
+      pendingOf: (runId = known()?.live?.run.runId) => (runId === undefined ? [] : this.pendingOf(runId)),
     });
   }
 

@@ -265,15 +265,15 @@ interface ConversationPort {
   readonly run: (input: RunInput, given: RunOptions) => AnyRun;
   readonly history: () => Promise<readonly Message[]>;
   readonly resume: (how: Pick<ResumeOptions, 'context' | 'park'>) => Promise<AnyResult | null>;
-  readonly pendingOf: (runId: string) => readonly PendingApproval[] | Promise<readonly PendingApproval[]>;
-  readonly live: () => AnyRun | undefined;
+  /** Of the last run, by its id; left out where the journal has none. */
+  readonly pendingOf: (runId?: string) => readonly PendingApproval[] | Promise<readonly PendingApproval[]>;
 }
 
 /** The handle of a conversation. It keeps no state, so several handles of one conversation are the same. */
 export function conversationHandle(
   id: string,
   kept: KeptConversation,
-  { run, history, resume, pendingOf, live }: ConversationPort,
+  { run, history, resume, pendingOf }: ConversationPort,
 ): Conversation<unknown, AnyRun> {
   return {
     id,
@@ -282,10 +282,7 @@ export function conversationHandle(
       return history();
     },
     runs: () => kept.runs(),
-    pending: async () => {
-      const last = (await kept.last()) ?? live();
-      return last === undefined ? [] : pendingOf(last.runId);
-    },
+    pending: async () => pendingOf((await kept.last())?.runId),
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what its answer is, the run that is resumed knows
     resume: async (how = {}) => (await resume(how)) as RunResult<never> | null,
   };
