@@ -40,6 +40,7 @@ function codesIn(source: string): readonly string[] {
   const given = [
     ...source.matchAll(/\bcode(?:: string)? ?[:=] '([a-z-]+)'/g),
     ...source.matchAll(/\b(?:failure|ModelError|McpError)\(\s*'([a-z-]+)'/g),
+    ...source.matchAll(/\brefusal\(\s*\d+,\s*'([a-z-]+)'/g),
     ...source.matchAll(/\bcode \?\? '([a-z-]+)'/g),
     ...source.matchAll(/\bcode:? = [^;\n]*\? '([a-z-]+)' : /g),
   ].map(({ 1: code = '' }) => code);
