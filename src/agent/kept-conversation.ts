@@ -265,7 +265,6 @@ interface ConversationPort {
   readonly run: (input: RunInput, given: RunOptions) => AnyRun;
   readonly history: () => Promise<readonly Message[]>;
   readonly resume: (how: Pick<ResumeOptions, 'context' | 'park'>) => Promise<AnyResult | null>;
-  /** Of the last run, by its id; left out where the journal has none. */
   readonly pendingOf: (runId?: string) => readonly PendingApproval[] | Promise<readonly PendingApproval[]>;
 }
 
