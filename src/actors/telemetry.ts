@@ -6,7 +6,7 @@ import type { ModelRequest } from './model.ts';
  * One that throws never breaks a run. `openTelemetry` of `signalbox/telemetry` makes one.
  */
 export interface Telemetry {
-  /** A run begins or goes on in this process; null: it is not followed. Called in the caller's own asynchronous context. */
+  /** A run begins or continues in this process; null: it is not followed. Called in the caller's own asynchronous context. */
   follow(run: FollowedRun): RunTelemetry | null;
 }
 
@@ -42,7 +42,7 @@ export interface WorkTelemetry {
   readonly traceparent?: string;
   /** Calls `work` and gives what it gives: everything that it begins belongs to it. */
   run<T>(work: () => T): T;
-  /** The work is done, or nobody needs it any more (`aborted`): a question that was answered elsewhere, a call of a cancelled run. */
+  /** The work is done, or no one needs it any more (`aborted`): a question that was answered elsewhere, a call of a cancelled run. */
   end(outcome: WorkOutcome): void;
 }
 

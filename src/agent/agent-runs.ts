@@ -17,7 +17,7 @@ import type { Toolset } from '../machines/contract/agent-setup.ts';
 import type { AnyResult } from '../machines/contract/run-result.ts';
 import type { AgentCore } from './core/agent-core.ts';
 import { type RunInput, readInput } from './options/input-parts.ts';
-import { checkClose, checkConversation, checkResume, checkRun } from './options/check-options.ts';
+import { checkClose, checkConversation, checkResume, checkRun, talkResume } from './options/check-options.ts';
 import { AgentBusyError, AgentClosedError } from './options/agent-errors.ts';
 import { typedOutput } from './options/output-options.ts';
 import type { EngineRun } from './run/engine-port.ts';
@@ -103,24 +103,23 @@ export class AgentRuns implements LiveConversationPort {
   }
 
   /** A conversation by its id. */
-  conversation(id: string, { owner = id }: ConversationOptions): Conversation<unknown, AnyRun> {
-    checkConversation(id, owner);
+  conversation(id: string, given: ConversationOptions): Conversation<unknown, AnyRun> {
+    checkConversation(id, given);
+    const { owner = id } = given;
     const kept = this.#kept(id);
+    const known = (): LiveConversation | undefined => this.#conversations?.get(id);
     const talk = (): LiveConversation => {
       this.checkOpen();
       return this.#conversationOf({ id, owner });
     };
     return conversationHandle(id, kept, {
-      run: (input, given) => {
-        checkRun(given);
-        return talk().run(input, { ...given, owner });
+      run: (input, how) => {
+        checkRun(how);
+        return talk().run(input, { ...how, owner });
       },
-      resume: async (how) => talk().resume(how),
-      history: async () => {
-        const known = this.#conversations?.get(id);
-        return this.#isKept && known?.isHeld !== true ? kept.history() : (known?.history ?? []);
-      },
-      pendingOf: (runId) => this.pendingOf(runId),
+      resume: async (how) => talk().resume(talkResume(how)),
+      history: async () => (this.#isKept && known()?.isHeld !== true ? kept.history() : (known()?.history ?? [])),
+      pendingOf: (runId = known()?.live?.run.runId) => (runId === undefined ? [] : this.pendingOf(runId)),
     });
   }
 

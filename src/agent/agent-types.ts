@@ -133,7 +133,7 @@ export interface Conversation<TContext = unknown, TRun = Run> {
   readonly run: StartRun<TContext, TRun>;
   /** What was said in it, without the system prompt. */
   readonly history: Promise<readonly Message[]>;
-  /** Its runs, the oldest first. */
+  /** Its runs in the journal, the oldest first. */
   runs(): Promise<readonly RunSummary[]>;
   /** The calls of its last run that wait for a person. */
   pending(): Promise<readonly PendingApproval[]>;

@@ -265,7 +265,7 @@ interface ConversationPort {
   readonly run: (input: RunInput, given: RunOptions) => AnyRun;
   readonly history: () => Promise<readonly Message[]>;
   readonly resume: (how: Pick<ResumeOptions, 'context' | 'park'>) => Promise<AnyResult | null>;
-  readonly pendingOf: (runId: string) => readonly PendingApproval[] | Promise<readonly PendingApproval[]>;
+  readonly pendingOf: (runId?: string) => readonly PendingApproval[] | Promise<readonly PendingApproval[]>;
 }
 
 /** The handle of a conversation. It keeps no state, so several handles of one conversation are the same. */
@@ -281,10 +281,7 @@ export function conversationHandle(
       return history();
     },
     runs: () => kept.runs(),
-    pending: async () => {
-      const last = await kept.last();
-      return last === null ? [] : pendingOf(last.runId);
-    },
+    pending: async () => pendingOf((await kept.last())?.runId),
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what its answer is, the run that is resumed knows
     resume: async (how = {}) => (await resume(how)) as RunResult<never> | null,
   };

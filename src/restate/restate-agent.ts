@@ -34,7 +34,7 @@ export interface RestateState extends EngineView {
   readonly status: RunStatus | 'running';
 }
 
-/** A piece of a recording: JSON lines, and where the next piece begins; null behind the last. */
+/** A piece of a recording: JSON lines, and where the next piece begins; null after the last. */
 export interface RecordingPage {
   readonly text: string;
   readonly next: number | null;
@@ -65,7 +65,7 @@ export interface RestateAgentOptions {
   readonly suspendAfterMs?: number;
   /** How long work may take from then on before Restate aborts and restarts it. Default: an hour. */
   readonly abortAfterMs?: number;
-  /** How long state and recording are kept behind a run's end. Default: Restate's, a day. */
+  /** How long state and recording are kept after a run's end. Default: Restate's, a day. */
   readonly keepMs?: number;
   /** How an attempt that was lost is made again. Default: Restate's, from 100 ms to 10 s between them. */
   readonly retry?: {

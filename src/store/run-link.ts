@@ -20,7 +20,7 @@ export interface RunStoreOptions {
   readonly retryMs?: number;
 }
 
-/** What a server sends in one message: events that happened together, or the machine's path behind them. */
+/** What a server sends in one message: events that happened together, or the machine's path after them. */
 export interface SentGroup {
   readonly events?: readonly ShownEvent[];
   readonly state?: AgentPath;

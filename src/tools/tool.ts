@@ -42,7 +42,7 @@ export interface ToolDefinition<
   TContext = unknown,
   TOutput = unknown,
 > {
-  /** The name that the model calls: letters, digits, `_` and `-`, at most 64. */
+  /** The name that the model calls: letters, digits, `_`, `-` and `.`, at most 64. */
   readonly name: TName;
   /** What it does and when to use it, for the model. */
   readonly description: string;

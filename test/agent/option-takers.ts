@@ -86,6 +86,16 @@ export const TAKERS: Readonly<Record<string, Taker>> = {
     takes: { olderThan: 5, limit: 1, context: { limmit: 1 }, contextFor: () => 1 },
     slip: ['limmit', 'limit'],
   },
+  'agent.conversation': {
+    call: (options) => untypedOf(agent(), 'conversation', 'c', options),
+    takes: { owner: 'ada' },
+    slip: ['ownr', 'owner'],
+  },
+  'conversation.resume': {
+    call: (options) => untyped(agent().conversation('c').resume, options),
+    takes: { context: 1, park: false },
+    slip: ['contxt', 'context'],
+  },
   'agent.approve': {
     call: (options) => untypedOf(agent(), 'approve', 'no-run', 'no-call', options),
     takes: { always: true, args: { alway: 1 }, reason: 'fine' },

@@ -120,7 +120,10 @@ test('a run of a process whose clock was ahead is taken up, but is of no age', a
 
 test('a journal that only begins runs cannot resume any', async () => {
   const { open } = memoryJournal();
-  await expect(worker({ open }).resumeOrphans()).rejects.toMatchObject({ code: 'journal-cannot-resume' });
+  await expect(worker({ open }).resumeOrphans()).rejects.toMatchObject({
+    code: 'journal-cannot-resume',
+    message: expect.stringMatching(/^The agent's journal only begins runs\. Give the option 'journal'/),
+  });
 });
 
 test('each run continues with the context of its own user; one whose context fails is left as it is', async () => {

@@ -186,7 +186,9 @@ describe('signalbox mcp doctor', () => {
     // As a server that takes only a newer version of the protocol does.
     server.refuse(400);
     const newer = await doctor({ url: server.url });
-    expect(newer.stdout).toMatch(/HTTP 400: Unsupported protocol version: 2025-11-25\.\n.*It speaks MCP, but refuses/);
+    expect(newer.stdout).toMatch(
+      /HTTP 400: Unsupported protocol version: 2025-11-25\.\n.*It speaks MCP, but refuses\. Signalbox speaks the protocol's versions up to 2026-07-28:/,
+    );
   });
 
   test('finds a misspelt name of a tool, and tells programs so', async () => {

@@ -31,7 +31,7 @@ test('the page names no code that is not in the sources', () => {
 
 /** Members of unions of codes, kinds and reasons, codes of error classes, and codes that are given where one is thrown. */
 function codesIn(source: string): readonly string[] {
-  const unions = [...source.matchAll(/export type (?:\w*ErrorCode|\w*Problem|RunReason|RunStatus) =([^;]*);/g)].flatMap(
+  const unions = [...source.matchAll(/type (?:\w*ErrorCode|\w*Problem|RunReason|RunStatus|Kind) =([^;]*);/g)].flatMap(
     ({ 1: body = '' }) => quoted(body),
   );
   const kinds = /export type ToolError =/.test(source)
@@ -40,6 +40,7 @@ function codesIn(source: string): readonly string[] {
   const given = [
     ...source.matchAll(/\bcode(?:: string)? ?[:=] '([a-z-]+)'/g),
     ...source.matchAll(/\b(?:failure|ModelError|McpError)\(\s*'([a-z-]+)'/g),
+    ...source.matchAll(/\brefusal\(\s*\d+,\s*'([a-z-]+)'/g),
     ...source.matchAll(/\bcode \?\? '([a-z-]+)'/g),
     ...source.matchAll(/\bcode:? = [^;\n]*\? '([a-z-]+)' : /g),
   ].map(({ 1: code = '' }) => code);

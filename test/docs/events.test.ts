@@ -28,3 +28,12 @@ test('the table of events has every event with all that it has, and no other', (
   expect(known.size).toBeGreaterThan(20);
   expect(Object.fromEntries(rows)).toEqual(Object.fromEntries(known));
 });
+
+test('the table of events from outside has every one that the machines take', () => {
+  const source = readFileSync(`${root}src/machines/events/outside-events.ts`, 'utf8');
+  const known = [...source.matchAll(/^  '([\w.]+)': \{/gm)].map(({ 1: type = '' }) => type);
+  const [, listed = ''] = document('docs/machines.md').text.split(/^## Events from outside$/m);
+  const first = listed.split('\n').map((line) => names(line.split('|')[1] ?? ''));
+  expect(known.length).toBeGreaterThan(8);
+  expect(first.flat().toSorted()).toEqual(known.toSorted());
+});

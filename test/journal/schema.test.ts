@@ -47,6 +47,9 @@ const checked = tool({
   execute: ({ city }) => ({ city }),
 });
 
+const HI = { content: 'Hi.' };
+const STATE = { model: 'scripted', data: { thought: 'so' } };
+
 const RUNS: readonly [
   name: string,
   replies: readonly ScriptedReply[],
@@ -106,6 +109,10 @@ const RUNS: readonly [
     { children: [createAgent({ name: 'helper', model: scriptedModel(['Helped.']), silent: true })] },
   ],
   ['a budget', [calls(['a'])], { tools: [fakeTool('a')], budget: { maxToolCalls: 1 } }],
+  ['a limit of messages', ['Hi.'], { maxSteers: 3 }],
+  ['a model that takes files', [], { model: { takesImages: true, takesFiles: true, complete: async () => HI } }],
+  ['several models', ['Hi.'], { model: [{ takesFiles: true, complete: async () => HI }, scriptedModel(['Hi.'])] }],
+  ['what a model needs back', ['Hi.'], { history: [{ role: 'assistant', content: 'Hi', providerState: STATE }] }],
 ];
 
 async function linesOf(
@@ -139,6 +146,23 @@ describe('the schema of a line', () => {
         .split('\n'),
     );
     expect(lines.flatMap((line) => issuesOf(JSON.parse(line), strict))).toEqual([]);
+  });
+
+  test('fits a run that was asked about an image and a file, and one with what was queued before it', async () => {
+    const model = { takesImages: true, takesFiles: true, complete: async () => HI };
+    const agent = createAgent({ model, silent: true });
+    const image = { type: 'image', data: 'aGk=', mediaType: 'image/png' } as const;
+    const file = { type: 'file', data: 'aGk=', mediaType: 'application/pdf', filename: 'a.pdf' } as const;
+    const run = agent.run([{ type: 'text', text: 'What is this?' }, image, file]);
+    await run;
+    const [head = {}] = run
+      .recording()
+      .split('\n', 1)
+      .map((line): JsonObject => JSON.parse(line));
+    const queued = [{ id: 'm1', text: 'And then?', metadata: { ticket: 17 } }];
+    for (const line of [head, { ...head, queued }]) expect(issuesOf(line, strict)).toEqual([]);
+    expect(isValid({ ...head, queued: [{ id: 'm1' }] })).toBe(false);
+    expect(isValid({ ...head, content: 'text' })).toBe(false);
   });
 
   test('fits a cancelled run, an approval from outside, a fork and a restart', async () => {

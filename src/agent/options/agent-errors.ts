@@ -73,11 +73,11 @@ interface ResumeProblem {
 function resumeText(code: ResumeErrorCode, runId: string, differences: readonly string[]): string {
   switch (code) {
     case 'upgrade-refused':
-      return `Run ${runId} was begun by other code of this agent, and cannot continue with this: ${differences.join('; ')}. Let the old version finish it, end it with agent.cancel, or say how it goes on with the option 'onUpgrade'.`;
+      return `Run ${runId} was begun by other code of this agent, and cannot continue with this: ${differences.join('; ')}. Let the old version finish it, end it with agent.cancel, or decide how it continues with the option 'onUpgrade'.`;
     case 'run-unknown':
       return `This agent's journal has no run ${runId}. Check the id, and give the agent the journal in which the run is stored.`;
     case 'journal-cannot-resume':
-      return `Run ${runId} cannot be resumed: the agent's journal only begins runs. Use fileJournal, sqliteJournal or memoryJournal, or give yours a method 'take'.`;
+      return `The agent's journal only begins runs. Give the option 'journal': fileJournal, sqliteJournal or memoryJournal, or one with a method 'take'.`;
     case 'machine-changed':
       return `Run ${runId} was made by other machines, and these would have gone another way (see 'cause'). Resume it with the version that made it, or give the option 'migrate'.`;
   }

@@ -1,6 +1,6 @@
 /**
  * Owns: the option names of an agent's methods, and the errors for wrong ones. Does not own: the values of the agent's
- * own options (`options.ts`).
+ * own options (`agent-options.ts`).
  */
 import { readInput } from './input-parts.ts';
 import { typedOutput } from './output-options.ts';
@@ -12,6 +12,7 @@ import {
   type AgentLogicInput,
   type CloseOptions,
   type ConfigurableOptions,
+  type ConversationOptions,
   type ListToolsOptions,
   type OrphanOptions,
   type QueueOptions,
@@ -210,10 +211,24 @@ function checkMessageId(what: string, { id }: QueueOptions): void {
     throw new TypeError(`${what}: option 'id' must be a text that is not empty.`);
 }
 
+const TALKS = 'docs/conversations.md';
+const checkConversationNames = optionsOf<ConversationOptions>('agent.conversation', TALKS, { owner: true });
+
+const checkTalkResume = optionsOf<TalkResume>('conversation.resume', TALKS, { context: true, park: true });
+type TalkResume = Pick<ResumeOptions, 'context' | 'park'>;
+
+/** What a conversation is resumed with. */
+export function talkResume(given: TalkResume): TalkResume {
+  checkTalkResume(given);
+  return given;
+}
+
 /** Rejects an id or an owner that is not a string. */
-export function checkConversation(id: unknown, owner: unknown): void {
+export function checkConversation(id: unknown, given: ConversationOptions): void {
   if (typeof id !== 'string' || id === '')
     throw new TypeError('agent.conversation: the id must be a text that is not empty.');
+  checkConversationNames(given);
+  const { owner = id } = given;
   if (typeof owner !== 'string' || owner === '')
     throw new TypeError("agent.conversation: option 'owner' must be a text that is not empty.");
 }

@@ -108,7 +108,7 @@ function unauthorized({ entry, env, error, at }: Symptoms): Finding {
 function refused({ error: { data, message } }: Symptoms, status: number): Finding {
   if (status === 400 && data.answer !== undefined) {
     const fix =
-      "It speaks MCP, but refuses. Signalbox speaks the protocol's versions up to 2025-11-25: it must take one.";
+      "It speaks MCP, but refuses. Signalbox speaks the protocol's versions up to 2026-07-28: it must take one.";
     return finding('server-error', message, fix);
   }
   const evidence = endsOf(data.body, `HTTP ${status}`);

@@ -87,7 +87,7 @@ export const runsCommand = actionCommand({
       help: "With 'list': only runs with this metadata, such as ticket=17, or a JSON object.",
     },
     { name: 'limit', value: '<n>', help: "With 'list': at most this many, the newest; with 'recover' the oldest." },
-    { name: 'older-than', value: '<seconds>', help: "With 'recover': only runs that began so long ago." },
+    { name: 'older-than', value: '<seconds>', help: "With 'recover': only runs that began at least this long ago." },
     { name: 'after', value: '<run id>', help: "With 'list': the next page, after this run." },
     { name: 'max-runs', value: '<n>', help: "With 'prune': how many finished runs to keep." },
     {

@@ -27,7 +27,7 @@ export function cutRecording(recording: Recording, at: number, outcome?: Outcome
   const end = lines.findIndex(({ t }) => t === 'end');
   const last = end === 0 || lines.length === 0 ? 1 : lineNumber(recording, (end === -1 ? lines.length : end) - 1);
   if (!Number.isInteger(at) || at < 1 || at > last)
-    throw new TypeError(`The recording can be cut behind its records 1 to ${last}, and not behind ${at}.`);
+    throw new TypeError(`The recording can be cut after its records 1 to ${last}, and not after ${at}.`);
   const count = lines.filter((_, index) => lineNumber(recording, index) <= at).length;
   const [kept, rest] = [lines.slice(0, count), lines.slice(count)];
   const past = (pastLines: readonly RecordLine[]): Recording => ({ ...recording, lines: pastLines });

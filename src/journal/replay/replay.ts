@@ -74,7 +74,7 @@ export function replay<TRun>(
 ): TRun {
   checkOptions(options);
   if (options.until !== undefined && options.then === undefined)
-    throw new TypeError("replay: option 'until' needs 'then', the model that answers behind the recorded part.");
+    throw new TypeError("replay: option 'until' needs 'then', the model that answers after the recorded part.");
   return agent[REPLAY](readRecording(recording), options);
 }
 

@@ -6,7 +6,7 @@ import type { RunFiles } from './run-files.ts';
 
 /** Which runs to forget. */
 export interface PruneLimits {
-  /** How many runs that have ended are kept, those last written to. */
+  /** How many runs that have ended are kept: those last written to, in Postgres those begun last. */
   readonly maxRuns?: number | undefined;
   /** Forgets every run, ended or not, that was not written to for so many days. */
   readonly maxAgeDays?: number | undefined;

@@ -22,7 +22,7 @@ export type RunEventBody =
       readonly from: AgentState;
       readonly to: AgentState;
       readonly event: string;
-      /** The question of an escalation that was waited for, and how that ended; `none`: nobody answered. */
+      /** The question of an escalation that was waited for, and how that ended; `none`: no one answered. */
       readonly callId?: string;
       readonly answer?: 'yes' | 'no' | 'none';
     }
@@ -58,7 +58,7 @@ export type RunEventBody =
       /** How the reply was read: `native`, or the parser's strategy. */
       readonly strategy: string;
       readonly repairs: readonly Repair[];
-      /** An answer behind which the run goes on, because a person had sent a message meanwhile. */
+      /** An answer after which the run continues, because a person had sent a message meanwhile. */
       readonly answer?: string;
     }
   /** Voids what was streamed of the reply so far. `next`: the model that is asked now, if there are several. */

@@ -27,9 +27,9 @@ export interface McpServerSettings {
   readonly exclude?: readonly string[] | undefined;
   /** A run fails when this server cannot be reached. Default false: it continues with a warning. */
   readonly required?: boolean | undefined;
-  /** Longest time for one attempt to connect and list the tools. Default 30 000 ms. */
+  /** Longest time to connect, and again to list the tools. Default 30 000 ms, or `timeouts.connectMs` if that is longer. */
   readonly connectTimeoutMs?: number | undefined;
-  /** Longest time for one call without an answer or word of progress. Default 180 000 ms. */
+  /** Longest silence of a call. Default: the agent's `timeouts.toolMs`, else 180 000 ms. */
   readonly timeoutMs?: number | undefined;
   /** Longest time for one call all in all, however often the server reports progress. Default: ten times `timeoutMs`. */
   readonly maxTotalMs?: number | undefined;

@@ -148,6 +148,21 @@ test('maxHistoryMessages holds over processes, and an outputSchema belongs to it
   expect(spoken(model.requests[0]?.messages ?? [])).toEqual(['two', 'two/2', 'three']);
 });
 
+test('without a journal, a conversation lists the calls of its live run that wait, and no others', async () => {
+  const danger = fakeTool('danger', ['boom'], { policy: 'confirm' });
+  const model = scriptedModel([calls(['danger']), 'Done.']);
+  const agent = createAgent({ model, silent: true, tools: [danger], confirm: 'wait' });
+  const [talk, other] = [agent.conversation('c'), agent.conversation('d')];
+  const run = talk.run('Do it.');
+  for await (const event of run) {
+    if (event.type !== 'approval.requested') continue;
+    const [waiting, ...rest] = await talk.pending();
+    expect([waiting?.callId, rest, await other.pending()]).toEqual([event.callId, [], []]);
+    await run.approve(event.callId);
+  }
+  expect([(await run).result, await talk.pending()]).toEqual(['Done.', []]);
+});
+
 test('a run that waits for a person holds its conversation until it is answered and resumed, also elsewhere', async () => {
   const journal = memoryJournal();
   const make = () => {

@@ -163,7 +163,7 @@ test('an outcome from which the machine cannot continue is refused before a fork
   expect(player.refusal(replied, { content: 'Oslo.' })).toBeNull();
   expect(player.refusal(looked, { status: 'success', data: { celsius: 3 } })).toBeNull();
   expect(player.refusal(2, { content: 'Oslo.' })).toBeNull();
-  expect(player.refusal(lines.length, {})).toMatch(/can be cut behind its records/);
+  expect(player.refusal(lines.length, {})).toMatch(/can be cut after its records/);
   expect(frames.length).toBe(before);
   expect(player.detail(5)).toEqual(played(lines).player.detail(5));
 });

@@ -10,7 +10,7 @@ import { noLoops, onceIsOnce, soundArguments } from './running-tools.ts';
 /** Checked on the choices themselves, not on what happened. */
 export const ALIVE = {
   name: 'alive',
-  says: 'There is no dead state: as long as a run is not over, something is open.',
+  says: 'There is no dead state: until a run ends, something is open.',
 } as const;
 
 /** The laws that every machine of ours keeps, whatever its tools, policies and limits. */

@@ -19,7 +19,7 @@ import { MAX_STEERS } from '../../../machines/contract/mail.ts';
 /** What must follow from an answer that has a schema, and from a limit before it. */
 export const delivery: Law = {
   name: 'delivery',
-  says: 'An answer that fits is delivered once its check and the calls beside it have succeeded, what is wrong with one is told to the model, and the last turn is for the answer alone.',
+  says: 'An answer that fits is delivered once its check and the calls beside it have succeeded, problems reach the model, and the last turn is for the answer alone.',
   check: (situation) => {
     const { shown } = situation;
     if (shown === null) return null;
@@ -170,7 +170,7 @@ function isTurn(one: Happening): boolean {
 /** The delivery of messages that are sent to a run. A path distinguishes them by their texts. */
 export const messages: Law = {
   name: 'messages',
-  says: 'A message that a run took is delivered once or returned, one that was queued stays queued until the end, and no more than maxSteers are taken.',
+  says: 'A message that a run took is delivered once or returned; one that was queued is passed on; no more than maxSteers are taken.',
   check: ({ story, output, settings }) => {
     if (output === null || settings === null) return null;
     const { steered, queued, withdrawn } = sent(story);

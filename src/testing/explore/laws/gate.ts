@@ -22,7 +22,7 @@ import { eachRun, fitsSchema, toolsAt } from './running-tools.ts';
 /** What may run at all, an agent below included. */
 export const permission: Law = {
   name: 'permission',
-  says: 'No tool runs and no agent below starts without ALLOW or an approval of these arguments; one that is denied, switched off or unknown never does, also by what it has become since.',
+  says: 'No tool runs and no child agent starts without ALLOW or an approval of these arguments; a denied, disabled or unknown one never does, also after a change of tools.',
   check: (situation) =>
     toolWithoutPermission(situation) ?? agentWithoutPermission(situation) ?? goesOnWithout(situation),
 };
@@ -120,7 +120,7 @@ function isChange(event: { readonly type: string }): event is ToolsChanged {
 /** Who is asked about a call, and what. */
 export const asking: Law = {
   name: 'asking',
-  says: 'A person is asked about a call that needs it, once, with arguments that fit and were checked; an "always" is kept, and nothing else is.',
+  says: 'A person is asked about each call that needs it, once, with valid and checked arguments; an "always" is remembered, and nothing else is.',
   check: (situation) => {
     for (const { one, before } of news(situation)) {
       if (one.kind !== 'started' || !OF_THE_GATE.has(one.effect.name)) continue;
@@ -173,7 +173,7 @@ function isEdited(args: Json, edited: Json): boolean {
 /** Why a call may be denied. */
 export const denials: Law = {
   name: 'denials',
-  says: 'A call is denied because of its policy, the loop guard, a person or their silence, and for no other reason.',
+  says: "A call is denied only because of its policy, the loop guard, a person, or a person's silence.",
   check: (situation) => {
     for (const { one, before } of news(situation)) {
       if (!isOwnMove(one, 'toolCall') || one.to !== 'DENIED') continue;
@@ -218,7 +218,7 @@ function isNotRepeated(story: Story, callId: unknown): boolean {
 /** What waits, and how long. */
 export const deadlines: Law = {
   name: 'deadlines',
-  says: 'A timer runs for every wait that has an end, and for nothing else.',
+  says: 'A timer runs for every wait that has a limit, and for nothing else.',
   check: ({ run, actors, settings }) => {
     if (settings === null || run.isOver()) return null;
     const running = [...run.open.values()].filter(({ ms }) => ms !== undefined).length;

@@ -31,7 +31,7 @@ const LONGEST_PAUSE_MS = 60_000;
 /** How often the model is asked. */
 export const modelTurns: Law = {
   name: 'retries',
-  says: 'The model, or the next of several, is asked again while its failures may pass and attempts are left, and only then; not sooner than its server asks for.',
+  says: 'The model, or the next of several, is asked again while its failures are temporary and attempts are left, and only then; not sooner than its server asks for.',
   check: ({ story, fresh, settings, models }) => {
     if (settings === null) return null;
     for (const { one, before } of news({ story, fresh })) {

@@ -18,7 +18,7 @@ import { tokensSpent } from './whole-run.ts';
 /** What must be tried before the model sees a failure. */
 export const recoveryTried: Law = {
   name: 'recovery',
-  says: 'A failed call is not given up before the first step of its onError slot was tried, nor recovered when nothing is wrong.',
+  says: 'A failed call is not abandoned before the first step of its onError slot was tried, and no other call is recovered.',
   check: (situation) => {
     for (const { one: end, before } of news(situation)) {
       if (begins(end, 'callTool') && isOwn(ownerOf(end.effect))) {

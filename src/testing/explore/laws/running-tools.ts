@@ -47,7 +47,7 @@ export function toolsAt({ actors, tools }: Pick<Situation, 'actors' | 'tools'>, 
 /** With what it may run. */
 export const soundArguments: Law = {
   name: 'arguments',
-  says: 'No tool runs with arguments that are cut off, do not fit its schema or were rejected by its own check.',
+  says: 'No tool runs with arguments that are cut off, do not match its schema or were rejected by its own check.',
   check: (situation) => checkOfNothing(situation) ?? soundRun(situation),
 };
 
@@ -90,7 +90,7 @@ export function fitsSchema(args: JsonObject, spec: ToolSpec, { accepted, checked
 /** How often it may run. */
 export const onceIsOnce: Law = {
   name: 'once',
-  says: "A tool whose effects are 'once' is not run again after an outcome that nobody knows, unless its step says so.",
+  says: "A tool with effects 'once' is not run again after an unknown outcome, unless its step says so.",
   check: eachRun(({ spec, name, facts }) => {
     if (spec?.effects !== 'once' || facts.latest !== 'unknown') return null;
     const slot = spec.recovery.executionError;
@@ -104,7 +104,7 @@ export const onceIsOnce: Law = {
 /** The loop guard, judged by what was run. */
 export const noLoops: Law = {
   name: 'loops',
-  says: 'The same call is never run maxConsecutiveRepeats times in a row, and a run ends as a loop only when it might be.',
+  says: 'The same call never runs maxConsecutiveRepeats times in a row, and a run ends as a loop only if there may be one.',
   check: ({ story, settings, output }) => {
     if (settings === null) return null;
     const limit = settings.maxConsecutiveRepeats;

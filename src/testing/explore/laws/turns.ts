@@ -7,7 +7,7 @@ import { tokensSpent } from './whole-run.ts';
 /** What must follow from what the model said. */
 export const turns: Law = {
   name: 'turns',
-  says: 'A model turn that failed, was refused, filtered or cut off within its answer ends the run, an unusable reply is corrected twice in a row, and a plan begins with a step.',
+  says: 'A model turn that failed, was refused, filtered or cut off in its answer ends the run; unusable replies are corrected at most twice in a row; a plan begins with a step.',
   check: (situation) => {
     const { fresh, output } = situation;
     const failed = fresh.some((one) => isOwnMove(one, 'llmCall') && one.to === 'FAILED');

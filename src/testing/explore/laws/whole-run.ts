@@ -6,7 +6,7 @@ import type { Law } from './law.ts';
 /** How a run may end. */
 export const ends: Law = {
   name: 'ends',
-  says: 'Every path ends in COMPLETION, with a result that says why; no machine ever ends in an error.',
+  says: 'Every path ends in COMPLETION, with a result that says why; no machine ends in an error.',
   check: ({ actors, run, output, settings, fresh }) => {
     if (run.isEndless()) return 'a machine made transitions without end, waiting for nothing';
     const failed = fresh.find((one) => one.kind === 'moved' && MACHINE_FAILED.test(one.event));
@@ -32,7 +32,7 @@ function messageOf(error: unknown): string {
 /** What must not be left behind. */
 export const nothingLeft: Law = {
   name: 'nothing-left',
-  says: 'A run that is over leaves nothing open, and a cancel ends it at once, as cancelled.',
+  says: 'A finished run leaves nothing open, and a cancel ends it at once, as cancelled.',
   check: ({ run, fresh, output }) => {
     const cancelled = fresh.some((one) => one.kind === 'told' && one.event.type === 'run.cancelled' && one.to === null);
     if (cancelled && !run.isOver()) return 'the run was cancelled and went on';
@@ -46,7 +46,7 @@ export const nothingLeft: Law = {
 /** What may be called a success. */
 export const honesty: Law = {
   name: 'honesty',
-  says: 'Success is claimed for an answer that the model gave, and for nothing else.',
+  says: 'Success is reported only for an answer of the model.',
   check: ({ story, output, schema }) => {
     if (output === null) return null;
     const { success, status, reason, result } = output;
@@ -64,7 +64,7 @@ export const honesty: Law = {
 /** What an answer that has a schema must be. */
 export const fittingOutput: Law = {
   name: 'output',
-  says: 'Success means an answer that fits its schema, none stands beside a failure, no tool runs while it is checked, and it is corrected at most twice.',
+  says: 'Success means an answer that fits its schema, a failure has none, no tool runs while it is checked, and it is corrected at most twice.',
   check: ({ story, output, schema }) => {
     if (schema === null) return null;
     const own = story.filter((one) => one.kind !== 'moved' || isOwnMove(one));
@@ -129,7 +129,7 @@ function unanswered(messages: unknown): string | null {
 /** The budget of steps. That it falls on every cycle is checked on the graph of all states. */
 export const stepBudget: Law = {
   name: 'budget',
-  says: 'The budget of steps falls on every cycle, and no step beyond maxSteps begins.',
+  says: 'The step budget shrinks on every cycle, and no step beyond maxSteps begins.',
   check: ({ story, settings, output }) => {
     if (settings === null) return null;
     const steps = entered(story, 'PLANNING.ASKING') + entered(story, 'EXECUTING_PLAN.RUNNING_STEP');
@@ -143,7 +143,7 @@ export const stepBudget: Law = {
 /** The number of plans. */
 export const planLimit: Law = {
   name: 'plans',
-  says: 'No more than maxPlanIterations plans are carried out, and none fewer is refused.',
+  says: 'No more than maxPlanIterations plans are run, and none within that limit is refused.',
   check: ({ story, settings, output, fresh }) => {
     if (settings === null || settings.maxPlanIterations === 0) return null;
     const plans = story.filter(
