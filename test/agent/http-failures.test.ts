@@ -1,10 +1,12 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { recover } from '../../src/recovery/recover.ts';
-import type { Scripted } from '../support/model-server.ts';
+import { tool } from '../../src/tools/tool.ts';
+import { type Scripted, startModelServer } from '../support/model-server.ts';
 import { agentOn, eventsOf } from './agent-on-server.ts';
 import { steadyTime } from '../support/steady-time.ts';
-import { overEachTransport } from '../support/transports.ts';
+import { modelAt, overEachTransport } from '../support/transports.ts';
 
 /** The waits of a run, in milliseconds. */
 const pausesOf = (recording: string): readonly number[] =>
@@ -17,6 +19,27 @@ const look = () => fakeTool('look', [{ found: 'tea' }]);
 overEachTransport(() => {
   describe('over real HTTP, failures', () => {
     const broken: Scripted = { status: 503, body: { error: { message: 'overloaded' } } };
+
+    test('half a character, as cutting leaves it, is sent as a whole one: servers refuse it', async () => {
+      const half = '\ud83d';
+      const tools = [
+        fakeTool('look', ['😀'.repeat(99)]),
+        tool({ name: 'listen', description: half, execute: () => 'rain' }),
+      ];
+      const called = { toolCalls: [{ name: 'look', arguments: { at: half } }] };
+      const server = await startModelServer([called, 'Hi.']);
+      onTestFinished(server.close);
+      const model = modelAt({ baseURL: server.baseURL, model: 'm', apiKey: 'none', images: true });
+      const agent = createAgent({ model, silent: true, tools, instructions: half, maxToolResultChars: 50 });
+      const picture = { type: 'image', data: 'AAAA', mediaType: 'image/png' } as const;
+      await agent.run([{ type: 'text', text: `Look ${half}` }, picture]).orThrow();
+      expect(server.requests).toHaveLength(2);
+      for (const { text } of server.requests) {
+        expect(text).not.toMatch(/(?<!\\)\\ud[89a-f]/);
+        expect(text.match(/\ufffd/g)?.length).toBeGreaterThanOrEqual(3);
+      }
+      expect(server.requests[1]?.text).toMatch(/\ufffd\\n… \[\d+ characters cut out here\] …\\n\ufffd?😀/u);
+    });
 
     test('Retry-After is waited for', async () => {
       const refused = { status: 429, headers: { 'retry-after-ms': '120', 'retry-after': '0.12' }, body: {} };

@@ -300,6 +300,111 @@ describe('what a server has refused is not sent with later messages:', () => {
     },
   );
 
+  /** A conversation with a server that refuses, with this code, each request in which there are bad words; and each while it is down. */
+  function strictServer(code: ModelErrorCode, replies: readonly ModelReply[], seen = 'bad words') {
+    const server = { isDown: false, isStrict: true, asked: [] as (readonly Message[])[] };
+    const left = [...replies];
+    const model: Model = {
+      takesImages: true,
+      complete: async ({ messages }) => {
+        server.asked.push(messages.slice(1));
+        if (server.isDown) throw new ModelError('connect-failed', 'down');
+        if (server.isStrict && /bad words|AAAA/.test(JSON.stringify(messages))) throw new ModelError(code, 'no');
+        return left.shift() ?? { content: 'Hello.' };
+      },
+    };
+    const journal = memoryJournal();
+    const say = (input: RunInput) =>
+      agentWith(model, { retry: { maxAttempts: 1 }, journal, tools: [fakeTool('look', [seen])] })
+        .conversation('ada')
+        .run(input);
+    return { server, say };
+  }
+
+  test('exchanges before it, where a filter blocks them: the last one, then twice as many each time', async () => {
+    const replies = [{ content: 'One with bad words.' }, { content: 'Two.' }, { content: 'Three.' }];
+    const { server, say } = strictServer('content-filter', replies);
+    server.isStrict = false;
+    for (const text of ['A', 'B', 'C']) await say(text);
+    server.isStrict = true;
+    const blocked = "[left out: the model's content filter blocked it]";
+    const before = ['A', 'One with bad words.', 'B', 'Two.', 'C', 'Three.'];
+    const asked = (): unknown[] => server.asked.at(-1)?.map(({ content }) => content) ?? [];
+    for (const [text, leftOut] of [
+      ['D', 0],
+      ['E', 0],
+      ['F', 2],
+      ['G', 4],
+    ] as const) {
+      expect(await say(text)).toMatchObject({ reason: 'content-filter' });
+      const kept = before.slice(0, before.length - leftOut);
+      expect(asked().slice(0, before.length)).toEqual([...kept, ...Array.from({ length: leftOut }, () => blocked)]);
+    }
+    expect(await say('H')).toMatchObject({ result: 'Hello.' });
+    expect(asked()).toEqual([...Array.from({ length: 10 }, () => blocked), 'H']);
+  });
+
+  test('calls that a filter blocks, with their results, and no exchange before them', async () => {
+    const replies = [{ content: 'One.' }, calls(['look', { at: 'bad words' }], ['look', { at: 'x' }])];
+    const { server, say } = strictServer('content-filter', replies, 'seen');
+    await say('A');
+    for (const text of ['B', 'C']) expect(await say(text)).toMatchObject({ reason: 'content-filter' });
+    expect(await say('D')).toMatchObject({ result: 'Hello.' });
+    const blocked = "[left out: the model's content filter blocked it]";
+    const asked = server.asked.at(-1) ?? [];
+    expect(asked.map(({ content }) => content)).toEqual([
+      'A',
+      'One.',
+      ...Array.from({ length: 5 }, () => blocked),
+      'D',
+    ]);
+    const [, , , turn, result] = asked;
+    expect(turn?.toolCalls).toMatchObject([{ arguments: '{}' }, { arguments: '{}' }]);
+    expect(result).toMatchObject({ role: 'tool', name: 'look', toolCallId: turn?.toolCalls?.[0]?.id });
+  });
+
+  test('the result of a tool that the server cannot read', async () => {
+    const { server, say } = strictServer('bad-request', [calls(['look'])]);
+    expect(await say('Look')).toMatchObject({ error: { code: 'bad-request' } });
+    expect(await say('Are you there?')).toMatchObject({ error: { code: 'bad-request' } });
+    expect(await say('And now?')).toMatchObject({ result: 'Hello.' });
+    const left = "[left out: the model's server refused it]";
+    expect(server.asked.at(-1)?.map(({ content }) => content)).toEqual([
+      'Look',
+      '',
+      left,
+      'Are you there?',
+      'And now?',
+    ]);
+  });
+
+  test('but nothing else where it has refused an image, or an exchange before it that was answered', async () => {
+    const { server, say } = strictServer('bad-request', []);
+    await say('Hi');
+    server.isDown = true;
+    await say('Remember 42.');
+    server.isDown = false;
+    expect(await say([{ type: 'text', text: 'Look' }, image])).toMatchObject({ error: { code: 'bad-request' } });
+    expect(await say('And now?')).toMatchObject({ result: 'Hello.' });
+    for (const text of ['bad words', 'Still bad words', 'Well?']) await say(text);
+    expect(await say('Again?')).toMatchObject({ result: 'Hello.' });
+    const answered = [
+      'Hi',
+      'Hello.',
+      'Remember 42.',
+      "Look\n[image left out: the model's server refused it]",
+      'And now?',
+    ];
+    expect(server.asked.at(-1)?.map(({ content }) => content)).toEqual([
+      ...answered,
+      'Hello.',
+      "[left out: the model's server refused it]",
+      "[left out: the model's server refused it]",
+      'Well?',
+      'Again?',
+    ]);
+  });
+
   test('but not where the filter stopped the reply, which may be about anything', async () => {
     const filtered = { content: '', finishReason: 'content_filter' };
     const down = new ModelError('connect-failed', 'down');

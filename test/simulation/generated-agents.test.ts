@@ -69,6 +69,7 @@ describe('what is right is no failure', () => {
     ['a model that takes no image, passed over', routedAgent, 19, 7590],
     ['a conversation that is shortened for the last of several models', routedAgent, 103, 10_205],
     ['arguments that a repair agent has mended, checked again', routedAgent, 198, 13_147],
+    ['arguments that a repair agent has mended, asked about again', routedAgent, 13_505, 425_658],
     ['an agent below that was handed the run, at its step limit', routedAgent, 276, 15_561],
     ['a tool of an agent below with the name of one that was removed', routedAgent, 339, 17_512],
     [

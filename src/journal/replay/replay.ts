@@ -2,7 +2,7 @@ import type { LeafWork } from '../../actors/leaf.ts';
 import type { Message, Model } from '../../actors/model.ts';
 import { optionsOf } from '../../json/known-options.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
-import { withoutRefused } from '../../machines/llm-call/conversation.ts';
+import { withoutRefused, withoutSuspects } from '../../machines/llm-call/conversation.ts';
 import type { AgentOutput, AgentState } from '../../machines/contract/run-result.ts';
 import type { Transition } from '../../machines/events/run-events.ts';
 import { type Microstep, microstepReader, stateText } from '../../machines/events/transition-log.ts';
@@ -133,9 +133,11 @@ export function conversationAfter(
   { messages, error }: Pick<AgentOutput, 'messages' | 'error'>,
 ): readonly Message[] {
   const all = [...before, ...messages];
-  const left = withoutRefused(all, error?.code ?? '');
+  const code = error?.code ?? '';
+  const left = withoutRefused(all, code);
   // A code may also be that of a reply or a tool: then the run has left nothing out of its own messages.
-  return messages.every((message, index) => left[before.length + index] === message) ? left : all;
+  if (messages.some((message, index) => left[before.length + index] !== message)) return all;
+  return left.some((message, index) => message !== all[index]) ? left : withoutSuspects(all, before.length, code);
 }
 
 /** A recording that was replayed to where it stops. */

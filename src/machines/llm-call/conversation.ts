@@ -82,9 +82,43 @@ export function withoutRefused(messages: readonly Message[], code: string): read
   });
 }
 
+const REFUSED = "left out: the model's server refused it]";
+/** What stands in the place of what is left out, by the code with which it was refused. */
+const LEFT_OUT = new Map([
+  ['content-filter', "[left out: the model's content filter blocked it]"],
+  ['bad-request', `[${REFUSED}`],
+]);
+
+/**
+ * The conversation after a run, from message `own` on, whose only request was refused: what had no reply before it is left out.
+ * Where a filter has blocked all of that already, what it blocks stands in exchanges before: of those it is left out of the last
+ * one, then of twice as many each time.
+ */
+export function withoutSuspects(messages: readonly Message[], own: number, code: string): readonly Message[] {
+  const mark = LEFT_OUT.get(code);
+  const from = messages.findLastIndex(({ role }) => role === 'assistant') + 1;
+  const hasMedia = messages.slice(own).some((message) => textOf(message).endsWith(REFUSED));
+  if (mark === undefined || from >= own || hasMedia) return messages;
+  const refusals = messages.slice(from, own).filter(({ role, content }) => role === 'user' && content === mark).length;
+  const isKnown = messages.slice(from, own).every(({ content }) => content === mark);
+  const starts = messages.flatMap((message, index) => (index < from && isStart(message) ? [index] : []));
+  const back = isKnown ? (starts.at(-(2 ** Math.max(0, refusals - 1))) ?? 0) : from;
+  return messages.map((message, index) => (index < back || index >= own ? message : blank(message, mark)));
+}
+
+function blank({ role, toolCallId, name, toolCalls }: Message, mark: string): Message {
+  return Object.freeze({
+    role,
+    content: mark,
+    ...(toolCallId === undefined ? {} : { toolCallId }),
+    ...(name === undefined ? {} : { name }),
+    ...(toolCalls === undefined ? {} : { toolCalls: toolCalls.map((call) => ({ ...call, arguments: '{}' })) }),
+  });
+}
+
 /** What may be sent again of a message, by the code with which its request was refused. */
 const REFUSED_FOR = new Map<string, (content: Message['content']) => Message['content']>([
-  ['content-filter', () => "[left out: the model's content filter blocked it]"],
+  ['content-filter', () => LEFT_OUT.get('content-filter') ?? ''],
   [
     'context-overflow',
     (content) => {
@@ -104,9 +138,7 @@ export function formsOf(content: Message['content']): readonly Message['content'
 /** Images and files are left out: they may be broken, or too large. */
 function withoutMedia(content: Message['content']): Message['content'] {
   if (typeof content === 'string' || content.every(({ type }) => type === 'text')) return content;
-  return content
-    .map((part) => (part.type === 'text' ? part.text : `[${part.type} left out: the model's server refused it]`))
-    .join('\n');
+  return content.map((part) => (part.type === 'text' ? part.text : `[${part.type} ${REFUSED}`)).join('\n');
 }
 
 function cutText(text: string): string {

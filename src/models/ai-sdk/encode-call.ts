@@ -62,7 +62,12 @@ function formatOf({ responseSchema: schema, strictSchema }: ModelRequest) {
 }
 
 function sdkTool({ name, description, inputSchema }: ModelTool): object {
-  return { type: 'function', name: sentName(name), description, inputSchema: sentSchema(inputSchema) };
+  return {
+    type: 'function',
+    name: sentName(name),
+    description: description.toWellFormed(),
+    inputSchema: sentSchema(inputSchema),
+  };
 }
 
 /** Results that follow each other are one message: some providers require all results of a turn together. */
@@ -93,13 +98,15 @@ function sdkMessage(message: Message, target: CallTarget): object {
   return { role: 'user', content: parts.map((part) => sdkUserPart(part, target)) };
 }
 
+/** With U+FFFD in the place of half a character, which cutting a text leaves: servers refuse those. */
 function textOf({ content }: Message): string {
-  if (typeof content === 'string') return content;
-  return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  const text =
+    typeof content === 'string' ? content : content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  return text.toWellFormed();
 }
 
 function sdkUserPart(part: Part, { version }: CallTarget): object {
-  if (part.type === 'text') return part;
+  if (part.type === 'text') return { type: 'text', text: part.text.toWellFormed() };
   const { url } = part;
   const named = part.type === 'file' && part.filename !== undefined ? { filename: part.filename } : {};
   const [, written, base64] = /^data:([^;,]+)(?:;[^,]*)?;base64,(.*)$/s.exec(url) ?? [];

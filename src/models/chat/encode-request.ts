@@ -82,7 +82,7 @@ function encodeTools(tools: readonly ModelTool[]): string {
   const text = JSON.stringify(
     tools.map(({ name, description, inputSchema }) => ({
       type: 'function',
-      function: { name: sentName(name), description, parameters: sentSchema(inputSchema) },
+      function: { name: sentName(name), description: description.toWellFormed(), parameters: sentSchema(inputSchema) },
     })),
   );
   if (Object.isFrozen(tools) && tools.every((tool) => Object.isFrozen(tool))) toolTexts.set(tools, text);
@@ -164,8 +164,11 @@ function encodeMessage(message: Message, state: StateSending): string {
   return JSON.stringify(wireMessage(message, state));
 }
 
+// Servers refuse half a character, which cutting a text leaves: `toWellFormed` puts U+FFFD in its place.
+
 function wireMessage(message: Message, state: StateSending): Json {
-  const content = typeof message.content === 'string' ? message.content : message.content.map(wirePart);
+  const { content: said } = message;
+  const content = typeof said === 'string' ? said.toWellFormed() : said.map(wirePart);
   if (message.role === 'tool') return { role: 'tool', tool_call_id: message.toolCallId ?? '', content };
   if (message.role !== 'assistant' || message.toolCalls === undefined || message.toolCalls.length === 0) {
     // DeepSeek asks for it in all that its model is to have said.
@@ -185,7 +188,7 @@ function wireMessage(message: Message, state: StateSending): Json {
 const AUDIO = /^data:audio\/(?:(mpeg|mp3)|(?:x-|vnd\.)?wave?)[^,]*;base64,(.*)$/s;
 
 function wirePart(part: Part): Json {
-  if (part.type === 'text') return { type: 'text', text: part.text };
+  if (part.type === 'text') return { type: 'text', text: part.text.toWellFormed() };
   const { url } = part;
   if (part.type === 'image') return { type: 'image_url', image_url: { url } };
   const [, mp3, data] = AUDIO.exec(url) ?? [];

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { replay } from '../../../src/journal/replay/replay.ts';
+import { tool } from '../../../src/tools/tool.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { eventsOf } from '../../agent/agent-on-server.ts';
 import { ENCRYPTED, compatible, openaiChat, openaiResponses } from './openai-wires.ts';
@@ -51,6 +52,20 @@ describe.each(WAYS)('an agent over $name', ({ wire, streaming }) => {
     expect(events.filter(({ type }) => type === 'tool.started')).toHaveLength(2);
     // It was told the tools, and the provider did not run them.
     expect(first?.text).toContain('listen');
+  });
+
+  test('half a character, as cutting leaves it, is sent as a whole one', async () => {
+    const heard = tool({ name: 'listen', description: 'Half: \ud83d', execute: () => 'rain' });
+    const tools = [fakeTool('look', ['😀'.repeat(99)]), heard];
+    const { agent, server } = await agentOver(wire, [twoCalls, { text: 'Done.' }], {
+      tools,
+      streaming,
+      instructions: 'Half: \ud83d',
+      maxToolResultChars: 50,
+    });
+    await agent.run([{ type: 'text', text: 'Half: \ude00' }]).orThrow();
+    for (const { text } of server.requests) expect(text).not.toMatch(/\\ud[89a-f]/i);
+    expect(server.requests[1]?.text).toMatch(/\ufffd/);
   });
 
   test('tokens are counted, those from the cache and of reasoning apart, by model', async () => {

@@ -61,9 +61,7 @@ function checkOfNothing(situation: Situation): string | null {
       return `a check was asked that '${asked}' does not have`;
     const before = situation.story.slice(0, situation.story.indexOf(one));
     const isOldNews = before.every((other) => other.kind !== 'told' || other.event.type !== 'tools.changed');
-    const { accepted, asked: repairs } = callFacts(before, ownerOf(one.effect));
-    // What a repair agent comes to are other arguments.
-    if (isOldNews && accepted !== null && repairs.at(-1) !== 'fix-agent')
+    if (isOldNews && callFacts(before, ownerOf(one.effect)).accepted !== null)
       return `arguments of '${asked}' were checked again that it had accepted`;
   }
   return null;

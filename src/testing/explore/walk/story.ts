@@ -139,9 +139,19 @@ export function callFacts(story: Story, path: string): CallFacts {
 
 function factsAfter(facts: CallFacts, one: Happening, path: string): CallFacts {
   if (one.kind === 'told') return one.to === path ? factsAfterAnswer(facts, one.event) : facts;
-  if ((one.kind !== 'started' && one.kind !== 'settled') || ownerOf(one.effect) !== path) return facts;
+  if (one.kind === 'moved') return isRepair(one, path, facts) ? { ...facts, ...OTHER_ARGUMENTS } : facts;
+  if (one.kind === 'fired' || ownerOf(one.effect) !== path) return facts;
   if (one.kind === 'started') return factsAtStart(facts, one.effect.name, one.effect.request);
   return { ...factsAtEnd(facts, one.effect.name, one.out), lastLeaf: one.effect.name };
+}
+
+/** Nobody has seen them yet. */
+const OTHER_ARGUMENTS = { approved: false, edited: null, accepted: null, rejected: false } as const;
+
+/** True where a repair agent has answered with arguments. */
+function isRepair({ actor, machine, output }: Moved, path: string, { asked }: CallFacts): boolean {
+  const isItsEnd = machine === 'agent' && actor === `${path}/childAgent` && asked.at(-1) === 'fix-agent';
+  return isItsEnd && Reflect.get(Object(output), 'success') === true;
 }
 
 function factsAfterAnswer(facts: CallFacts, event: OutsideEvent): CallFacts {
@@ -178,9 +188,7 @@ function factsAtEnd(facts: CallFacts, leaf: string, out: Outcome): CallFacts {
         ? { ...facts, accepted: value.args ?? null, rejected: false }
         : { ...facts, accepted: null, rejected: true };
     case 'runFixer':
-      return value.kind === 'arguments' && value.value !== null
-        ? { ...facts, approved: false, edited: null, accepted: null, rejected: false }
-        : facts;
+      return value.kind === 'arguments' && value.value !== null ? { ...facts, ...OTHER_ARGUMENTS } : facts;
     case 'callTool':
       return { ...facts, latest: endOf(out) };
     default:
