@@ -66,7 +66,8 @@ export class NodeRequest {
       this.#current = message;
       this.#listener.onResponse(message);
     });
-    request.on('error', (error) => {
+    request.on('error', () => undefined);
+    request.once('error', (error) => {
       // What goes wrong with a response is an error of the message.
       if (this.#current !== request) return;
       if (this.#isDestroyed || hasAnswered === undefined || hasAnswered()) this.#listener.onError(error);
@@ -105,10 +106,12 @@ function open({ route, method, headers, body }: OutgoingRequest, fresh: boolean)
 
 /** Ends the request when its connection does not stand in time. */
 function limitConnecting(request: ClientRequest, connectMs: number): void {
-  const timer = setTimeout(
-    () => request.destroy(new ConnectTimeout(`no connection within ${String(connectMs)} ms`)),
-    connectMs,
-  );
+  const timer = setTimeout(() => {
+    const late = new ConnectTimeout(`no connection within ${String(connectMs)} ms`);
+    request.destroy(late);
+    // Node itself would report it when a tunnel stands or fails.
+    if (request.socket === null) request.emit('error', late);
+  }, connectMs);
   const stands = () => clearTimeout(timer);
   request.once('close', stands);
   request.once('socket', (socket) => {
