@@ -293,8 +293,12 @@ test.each(['openai', 'direct'])(
   async (transport) => {
     const proxy = createHttpServer().on('connect', (_request, socket) => socket.on('error', () => undefined));
     const env = { ...process.env, HTTPS_PROXY: `http://127.0.0.1:${String(await listen(proxy))}` };
-    const args = [...BUNDLED, child, 'https://model.test/v1', transport, '300'];
-    expect((await run(process.execPath, args, { env, timeout: 30_000 })).stdout).toBe('timeout\n');
+    const asked = async (...times: string[]) => {
+      const args = [...BUNDLED, child, 'https://model.test/v1', transport, ...times];
+      return (await run(process.execPath, args, { env, timeout: 30_000 })).stdout;
+    };
+    expect(await asked('300')).toBe('timeout\n');
+    expect(await asked('50000', '300')).toBe('aborted\n');
   },
 );
 

@@ -2,12 +2,14 @@
 // process of its own.
 import { chatModel } from '../../../src/models/index.ts';
 
-const [baseURL = '', transport, connectMs = '30000'] = process.argv.slice(2);
+const [baseURL = '', transport, connectMs = '30000', abortMs = ''] = process.argv.slice(2);
+const controller = new AbortController();
+if (abortMs !== '') setTimeout(() => controller.abort(), Number(abortMs));
 const sentBy = transport === 'direct' ? 'direct' : 'openai';
 const model = chatModel({ baseURL, model: 'm', apiKey: 'k', transport: sentBy, connectMs: Number(connectMs) });
 const asked = model.complete(
   { messages: [{ role: 'user', content: 'Hello' }], toolCalling: 'native', stream: true },
-  { signal: new AbortController().signal },
+  { signal: controller.signal },
 );
 console.log(
   await asked.then(
