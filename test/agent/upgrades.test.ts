@@ -71,6 +71,22 @@ describe('a run that is resumed by other code', () => {
     expect(again.transitions()).toEqual(run.transitions());
   });
 
+  test('takes them again in the code that began it, where that is back', async () => {
+    const { agentOf, refused, runId } = await parked();
+    const promptBy = async (changed: AgentOptions, callId: string, replies: readonly ScriptedReply[]) => {
+      const { agent, model } = agentOf(changed, replies);
+      await agent.approve(runId, callId);
+      await agent.resume(runId, { park: true });
+      return model.requests[0]?.messages[0]?.content;
+    };
+    const pays = (euros: number) => [calls(['pay', { euros }])];
+    expect(await promptBy({ ...V2, onUpgrade: 'current' }, 'c2', pays(8))).toBe('Be kind.');
+    expect((await refused({ onUpgrade: 'refuse' })).differences).toEqual(['the instructions differ']);
+    expect(await promptBy({}, 'c3', pays(9))).toBe('Be kind.');
+    expect(await promptBy({ onUpgrade: 'current' }, 'c4', pays(10))).toBe('Be brief.');
+    expect(await promptBy({ onUpgrade: 'refuse' }, 'c5', ['Done.'])).toBe('Be brief.');
+  });
+
   test('keeps its tools too with `recorded`, whatever becomes of those of the agent', async () => {
     const { resumed, tools } = await parked();
     const [, ...others] = tools;
@@ -309,5 +325,21 @@ describe('a run whose prompt is made by code', () => {
     }
     const kept = await parked();
     expect((await kept.resumed({ ...says('New') })).prompt).toBe('Be brief.');
+  });
+
+  test('that other code has kept or replaced is made again by its own with `current`, and stays without', async () => {
+    for (const onUpgrade of ['recorded', 'current'] as const) {
+      const { agentOf, runId } = await parked(says('Old'));
+      const promptBy = async (changed: AgentOptions, callId: string, reply: ScriptedReply) => {
+        const { agent, model } = agentOf({ ...says('Old'), ...changed }, [reply]);
+        await agent.approve(runId, callId);
+        await agent.resume(runId, { park: true });
+        return model.requests[0]?.messages[0]?.content;
+      };
+      const given = onUpgrade === 'recorded' ? 'Old 2.' : 'Be kind.';
+      expect(await promptBy({ ...V2, onUpgrade }, 'c2', calls(['pay', { euros: 8 }]))).toBe(given);
+      expect(await promptBy({ version: '3' }, 'c3', calls(['pay', { euros: 9 }]))).toBe(given);
+      expect(await promptBy({ onUpgrade: 'current' }, 'c4', 'Done.')).toBe('Old 5.');
+    }
   });
 });

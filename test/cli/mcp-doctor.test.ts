@@ -148,13 +148,16 @@ describe('signalbox mcp doctor', () => {
     );
   });
 
-  test('explains an address where nothing listens, and a proxy that is not used', async () => {
+  test('explains an address where nothing listens, and a proxy that is used or not', async () => {
     const config = { url: `http://me:hush-hush-7@127.0.0.1:${await freePort()}/mcp` };
     const { code, stdout, stderr } = await doctor(config, { HTTPS_PROXY: 'http://proxy.invalid' });
     expect(code).toBe(1);
     expect(stdout + stderr).not.toContain('hush-hush-7');
     expect(stdout).toContain(`Nothing listens at ${new URL(config.url).origin} (ECONNREFUSED)`);
     expect(stdout).toContain('NODE_USE_ENV_PROXY=1');
+    const used = await doctor(config, { HTTPS_PROXY: 'http://ann:hush-hush-8@proxy.invalid', NODE_USE_ENV_PROXY: '1' });
+    expect(used.stdout).toContain('It may be the proxy of HTTPS_PROXY that failed.');
+    expect(used.stdout + used.stderr).not.toContain('hush-hush');
     expect((await doctor(config)).stdout).not.toContain('PROXY');
   });
 

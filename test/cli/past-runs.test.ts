@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import { fileJournal } from '../../src/journal/stores/file.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { BUNDLED } from '../support/bundled.ts';
 import { startModelServer } from '../support/model-server.ts';
@@ -129,6 +130,19 @@ test('runs recover finishes all that was interrupted, and nothing else', async (
   expect(rest).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+: answered\n$/) });
   const listed = await runCli(['runs', 'list', '--json'], here);
   expect(JSON.parse(listed.stdout)).toMatchObject([{ state: 'ended' }, { state: 'ended' }]);
+});
+
+test('runs recover says whose runs it finishes: those of agents in a program are left to that', async () => {
+  await using folder = await temporaryFolder();
+  const here = { cwd: folder.path };
+  const journal = fileJournal(join(folder.path, 'runs'));
+  const agent = createAgent({ name: 'support', model: scriptedModel(['Done.']), silent: true, journal });
+  await agent.run('Go', { runId: 'theirs' });
+  await cutFile(join(folder.path, 'runs/theirs.jsonl'), 2);
+  expect(await journal.list?.()).toMatchObject([{ state: 'interrupted' }]);
+  const { code, stdout } = await runCli(['runs', 'recover', '--in', 'runs', ...PRACTICE], here);
+  expect(code).toBe(0);
+  expect(stdout).toBe("No run of the agent 'signalbox' in runs needs to be recovered.\n");
 });
 
 test('runs recover ends at a run that cannot be written, and names those that it was refused', async () => {

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { JournalStore } from '../../src/journal/index.ts';
 import { migratePostgres, postgresJournal } from '../../src/journal/postgres/index.ts';
@@ -8,6 +8,7 @@ import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-mo
 import { tool } from '../../src/tools/tool.ts';
 import { NO_POSTGRES, type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { calls } from '../support/replies.ts';
+import { driving } from '../agent/requests/driving.ts';
 import { recordsOf } from './stored-runs.ts';
 
 /** An agent that calls `pay` once and then answers; `replies` are those that are left. */
@@ -115,6 +116,36 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal on a server that is in its 
     });
     await store.close();
     await writing.close();
+  });
+
+  test('an answer of another process is taken that came before notifications could be heard', async () => {
+    const schema = await migrated();
+    const there = driving({ kind: 'postgres', place: `${server.url} ${schema}`, runId: 'pay', task: 'pay' });
+    await there.said(({ type }) => type === 'approval.requested');
+    const isAnswered = Promise.withResolvers<undefined>();
+    class LateClient extends pg.Client {
+      override async connect() {
+        await isAnswered.promise;
+        return super.connect();
+      }
+    }
+    const { options } = pool;
+    // It is not there yet when it is looked for first.
+    const isEarly = [true];
+    const query = async (statement: pg.QueryConfig) =>
+      statement.text.startsWith('select answer') && isEarly.pop() === true ? { rows: [] } : pool.query(statement);
+    const store = postgresJournal({ options, Client: LateClient, query }, { schema });
+    const agent = createAgent({ name: 'here', model: scriptedModel([]), silent: true, journal: store });
+    const [pending] = await agent.pending('pay');
+    // Rows are looked for again by a timer.
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const approved = agent.approve('pay', pending?.callId ?? '');
+    const answers = `select 1 from ${schema}.requests where answer is not null`;
+    while ((await pool.query(answers)).rows.length === 0) await there.said(({ type }) => type === 'tool.started');
+    isAnswered.resolve(undefined);
+    expect(await approved).toBe(true);
+    await Promise.all([there.kill(), store.close()]);
   });
 
   test('a conversation may have a long name, and is one of its own', async () => {

@@ -489,6 +489,25 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
       await store.close();
     });
 
+    test('a process that was stopped, and whose run was approved and ended elsewhere, does not wait for that forever', async () => {
+      const schema = newSchema();
+      await migratePostgres(server.url, { schema });
+      const zombie = start('postgres-run', server.url, schema, 'run', '2000', 'confirm');
+      expect(await zombie.line()).toBe('holding');
+      const store = postgresJournal(server.url, { schema });
+      // It has nothing more to write.
+      await poll(() => recordsOf(store, 'run')).toContainEqual(expect.objectContaining({ name: 'askApproval' }));
+      zombie.child.kill('SIGSTOP');
+      const hold = fakeTool('hold', ['held'], { effects: 'idempotent', policy: 'confirm' });
+      const model = scriptedModel(['Done.']);
+      const agent = createAgent({ name: 'holder', model, tools: [hold], journal: store, silent: true });
+      await poll(() => agent.approve('run', 'c1').catch(() => false), { timeout: 20_000 }).toBe(true);
+      expect(await agent.resume('run')).toMatchObject({ status: 'answered' });
+      zombie.child.kill('SIGCONT');
+      expect(JSON.parse(await zombie.line())).toEqual({ status: 'failed', code: 'run-lost' });
+      await store.close();
+    });
+
     test('the run of a process that was killed is resumed by another when its lease is over, and not before', async () => {
       const schema = newSchema();
       await migratePostgres(server.url, { schema });

@@ -225,13 +225,24 @@ test.each(['openai', 'direct'] as const)(
       passwords.push(headers['proxy-authorization']);
       socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
     });
-    const env = { HTTPS_PROXY: `http://ann:pass@127.0.0.1:${String(await listen(proxy))}` };
+    const port = String(await listen(proxy));
+    const env = { HTTPS_PROXY: `http://ann:p%40ss%@127.0.0.1:${port}` };
     const failure = await askInVain(configuredModel({ baseURL: 'https://model.test/v1', model: 'm', transport }, env));
     expect(failure.code).toBe('connect-failed');
-    expect(String(failure.cause)).toContain('refused a tunnel to model.test:443 (HTTP 403)');
-    expect(passwords).toEqual([`Basic ${Buffer.from('ann:pass').toString('base64')}`]);
+    const refused = `the proxy 127.0.0.1:${port} refused a tunnel to model.test:443 (HTTP 403)`;
+    expect(failure.message).toBe(`Cannot reach https://model.test/v1: ${refused}. Check HTTPS_PROXY and NO_PROXY.`);
+    expect(passwords).toEqual([`Basic ${Buffer.from('ann:p@ss%').toString('base64')}`]);
   },
 );
+
+test.each(['openai', 'direct'] as const)('a proxy that is not there is named by %s', async (transport) => {
+  const env = { HTTPS_PROXY: 'http://ann:pass@127.0.0.1:1' };
+  const failure = await askInVain(configuredModel({ baseURL: 'https://model.test/v1', model: 'm', transport }, env));
+  const text =
+    'Cannot reach https://model.test/v1 (ECONNREFUSED): the proxy 127.0.0.1:1 opened no tunnel to model.test:443';
+  expect(failure).toMatchObject({ code: 'connect-failed', data: { cause: 'ECONNREFUSED' } });
+  expect(failure.message).toBe(`${text}. Check HTTPS_PROXY and NO_PROXY.`);
+});
 
 test('what it returns is a response like the platform’s', async () => {
   const port = await listen(createHttpServer(complete));
@@ -276,6 +287,20 @@ test.each(['openai', 'direct'])('idle connections of %s hold no process open', a
   const { stdout } = await run(process.execPath, [...BUNDLED, child, server.baseURL, transport], { timeout: 30_000 });
   expect(stdout).toBe('bye\n');
 });
+
+test.each(['openai', 'direct'])(
+  'a proxy that says nothing is given up by %s when a connection must stand, and holds no process open',
+  async (transport) => {
+    const proxy = createHttpServer().on('connect', (_request, socket) => socket.on('error', () => undefined));
+    const env = { ...process.env, HTTPS_PROXY: `http://127.0.0.1:${String(await listen(proxy))}` };
+    const asked = async (...times: string[]) => {
+      const args = [...BUNDLED, child, 'https://model.test/v1', transport, ...times];
+      return (await run(process.execPath, args, { env, timeout: 30_000 })).stdout;
+    };
+    expect(await asked('300')).toBe('timeout\n');
+    expect(await asked('50000', '300')).toBe('aborted\n');
+  },
+);
 
 test.each(['openai', 'direct'])(
   'TLS of %s goes through a tunnel of the proxy, trusting the certificates of NODE_EXTRA_CA_CERTS',

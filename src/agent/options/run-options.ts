@@ -214,7 +214,7 @@ export type Delivery =
 export interface WakeOptions<TContext = unknown> extends ContextOptions<TContext> {
   /** Timers due by then (a number is in milliseconds since 1970) count as expired. Default: now. */
   readonly due?: Date | number;
-  /** At most this many runs, oldest first. Default 100. */
+  /** At most this many runs, oldest first; those that cannot continue do not count. Default 100. */
   readonly limit?: number;
 }
 

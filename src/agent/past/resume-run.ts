@@ -3,7 +3,7 @@ import { continuedJournal } from '../../journal/replay/continued-journal.ts';
 import { JournalError } from '../../journal/format/journal-error.ts';
 import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
 import { liveJournal } from '../../journal/run/live-journal.ts';
-import { lastKnown, runnable } from '../../journal/format/recorded-tools.ts';
+import { lastKnown, promptedHead, runnable } from '../../journal/format/recorded-tools.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import { definitionHash } from '../../journal/format/run-input.ts';
 import type { RunHead, RunJournal, Sink, TakenRun } from '../../journal/run/run-journal.ts';
@@ -233,7 +233,7 @@ async function upgradedRun(core: AgentCore, past: Recording, now: RunRecord): Pr
   return {
     tools: choice === 'recorded' ? 'recorded' : 'now',
     // The output of the old code is kept; the code itself has changed.
-    prompt: past.head.promptByCode && found.isPromptOther ? lastPrompt(past) : null,
+    prompt: promptedHead(past).promptByCode && found.isPromptOther ? lastPrompt(past) : null,
     retyped,
   };
 }

@@ -36,10 +36,12 @@ export async function wakeRuns(
     store.list({ agent, state: 'interrupted', due: due.toISOString() }),
   ]);
   const woken: WokenRun[] = [];
+  let left = limit;
   for (const run of [...waiting, ...interrupted].toSorted(oldestFirst)) {
-    if (woken.length >= limit) break;
+    if (left <= 0) break;
     const one = await wake(run, due, { store, resume, contextFor });
     if (one !== null) woken.push(one);
+    if (one?.error === null) left -= 1;
   }
   return woken;
 }

@@ -128,9 +128,11 @@ function unreachable({ entry, env, error }: Symptoms, errno: string): Finding {
   const { origin, hostname } = addressOf(entry);
   const proxy = PROXIES.find((name) => (env[name] ?? '') !== '');
   const throughProxy =
-    proxy === undefined || env['NODE_USE_ENV_PROXY'] === '1'
+    proxy === undefined
       ? ''
-      : ` ${proxy} is set but ignored unless NODE_USE_ENV_PROXY=1 is set, too.`;
+      : env['NODE_USE_ENV_PROXY'] === '1'
+        ? ` It may be the proxy of ${proxy} that failed.`
+        : ` ${proxy} is set but ignored unless NODE_USE_ENV_PROXY=1 is set, too.`;
   const [what, fix] =
     errno === 'ECONNREFUSED'
       ? [`Nothing listens at ${origin} (${errno}).`, 'Start the server, or correct host and port.']

@@ -124,7 +124,8 @@ export async function recoverKeptRuns(args: Arguments): Promise<number> {
   }
   ended.push(...[...refused].map(([runId, error]) => ({ runId, status: 'refused', error })));
   if (json) console.log(JSON.stringify(ended));
-  else if (ended.length === 0) console.log(`No run in ${escaped(place.path)} needs to be recovered.`);
+  else if (ended.length === 0)
+    console.log(`No run of the agent '${cli.agent.name}' in ${escaped(place.path)} needs to be recovered.`);
   else
     for (const { runId, status, error } of ended)
       console.log(`${escaped(runId)}: ${status}${error === undefined ? '' : `: ${escaped(error)}`}`);

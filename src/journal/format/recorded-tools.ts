@@ -8,7 +8,7 @@ import type { ChildSetup, Toolset, ToolsChanged } from '../../machines/contract/
 import { TOOLSET } from '../../machines/events/outside-events.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import { issuesOf } from '../../parsing/schema/fit.ts';
-import type { OutcomeRecord, RecordLine } from './record.ts';
+import type { OutcomeRecord, RecordLine, RunRecord } from './record.ts';
 import { type Recording, lineNumber } from './recording.ts';
 
 /** The tools that a run knows, and those of the agents below it. */
@@ -47,11 +47,23 @@ function isPreparedRepair(
 
 /** The tools that the run of a recording knew of at its last record. */
 export function lastKnown({ head, lines }: Pick<Recording, 'head' | 'lines'>): KnownTools {
-  const told = lines.flatMap((line) => (line.t === 'event' && isChange(line.event) ? [line.event] : []));
+  const told = changesIn(lines);
   return {
     toolset: told.at(-1)?.toolset ?? head.toolset,
     children: told.findLast(({ children }) => children !== undefined)?.children ?? head.children ?? [],
   };
+}
+
+/** The head of a run with the prompt that it has now: other code may have given it another than its own. */
+export function promptedHead({ head, lines }: Recording): RunRecord {
+  const prompt = changesIn(lines).findLast((change) => change.prompt !== undefined)?.prompt;
+  if (prompt === undefined) return head;
+  if ('native' in prompt) return { ...head, promptByCode: false };
+  return { ...head, instructions: prompt.instructions, promptByCode: prompt.byCode };
+}
+
+function changesIn(lines: readonly RecordLine[]): readonly ToolsChanged[] {
+  return lines.flatMap((line) => (line.t === 'event' && isChange(line.event) ? [line.event] : []));
 }
 
 function isChange(event: { readonly type: string }): event is ToolsChanged {

@@ -22,8 +22,8 @@ export class PostgresLease {
   readonly id = crypto.randomUUID();
   readonly #database: PostgresDatabase;
   readonly #leaseMs: number;
-  /** The tokens of what this process writes and has claimed. */
-  readonly #held = new Set<string>();
+  /** The tokens of what this process writes and has claimed, and what to call when others may have taken it. */
+  readonly #held = new Map<string, () => void>();
   /** The tokens of the names that this process has claimed. */
   readonly #claims = new Map<string, string>();
   /** Runs by tokens that could not be given back: no other process may wait for this one to end. */
@@ -31,6 +31,8 @@ export class PostgresLease {
   /** Claimed names by their tokens, likewise. */
   readonly #abandonedNames = new Map<string, string>();
   #signedAt = Number.NEGATIVE_INFINITY;
+  /** When others may take what is held, by a clock that goes on while this machine sleeps. */
+  #until = Number.POSITIVE_INFINITY;
   #signing: Promise<void> | null = null;
   #beats: NodeJS.Timeout | undefined;
 
@@ -50,8 +52,8 @@ export class PostgresLease {
   }
 
   /** Gives signs of life from now on, until all that was joined has left. */
-  join(token: string): void {
-    this.#held.add(token);
+  join(token: string, doubted: () => void = () => undefined): void {
+    this.#held.set(token, doubted);
     // A sign of life that could not be given is given the next time.
     const beat = (): void => void this.alive().catch(() => undefined);
     this.#beats ??= setInterval(beat, Math.max(10, this.#leaseMs / 6)).unref();
@@ -138,7 +140,7 @@ export class PostgresLease {
   async #sign(): Promise<void> {
     // Before the sign of life: after it, what is owed would be that of a living process again.
     await this.#giveBack();
-    const at = performance.now();
+    const [at, began] = [performance.now(), Date.now()];
     await this.#database.query(
       'sign',
       `with old as (delete from $s.writers where until < now() - interval '1 day')
@@ -147,6 +149,9 @@ export class PostgresLease {
       [this.id, this.#leaseMs],
     );
     this.#signedAt = at;
+    const isLate = Date.now() > this.#until;
+    this.#until = began + this.#leaseMs;
+    if (isLate) for (const doubted of this.#held.values()) doubted();
     // What has come to be owed while the server could not be reached.
     await this.#giveBack();
   }
@@ -170,5 +175,6 @@ export class PostgresLease {
   #stop(): void {
     clearInterval(this.#beats);
     this.#beats = undefined;
+    this.#until = Number.POSITIVE_INFINITY;
   }
 }

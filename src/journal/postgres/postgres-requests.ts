@@ -101,7 +101,10 @@ export class PostgresRequests implements RunRequests {
   /** Null where notifications may have been missed. */
   #notified(said: string | null): void {
     const of = `${this.#database.schema} `;
-    if (said === null) return this.#lookNow();
+    if (said === null) {
+      for (const look of this.#asked.values()) look();
+      return this.#lookNow();
+    }
     if (!said.startsWith(of)) return;
     const name = said.slice(of.length);
     this.#asked.get(name)?.();

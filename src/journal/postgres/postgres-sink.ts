@@ -43,7 +43,9 @@ export function postgresSink(begun: SinkStart, { lease, writer, histories, forge
   let next = begun.written + 1;
   let ended = false;
   let failed = false;
-  lease.join(token);
+  let doubted = (): void => undefined;
+  const join = (): void => lease.join(token, () => doubted());
+  join();
   const close = async (): Promise<void> => {
     if (failed || !lease.leave(token)) return;
     if (ended) await forget(runId);
@@ -88,12 +90,15 @@ export function postgresSink(begun: SinkStart, { lease, writer, histories, forge
     if (first?.t !== 'run') throw new TypeError('A recording begins with a run record.');
     const replaced = token;
     token = crypto.randomUUID();
-    lease.join(token);
+    join();
     lease.leave(replaced);
     before.push(replaced);
     [tally, write, next] = [runTally(first), lineWriter(undefined, 0), 1];
     await append(records, replaced);
     before.pop();
   };
-  return { append: (records) => append(records), replace, close };
+  const onDoubt: Sink['onDoubt'] = (heard) => {
+    doubted = heard;
+  };
+  return { append: (records) => append(records), replace, onDoubt, close };
 }

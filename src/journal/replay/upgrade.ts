@@ -15,7 +15,7 @@ import { lookUp } from '../../tools/lookup.ts';
 import type { ToolSpec } from '../../tools/spec.ts';
 import { RecordingError } from '../format/journal-error.ts';
 import type { RunRecord } from '../format/record.ts';
-import { type KnownTools, lastKnown } from '../format/recorded-tools.ts';
+import { type KnownTools, lastKnown, promptedHead } from '../format/recorded-tools.ts';
 import type { Recording } from '../format/recording.ts';
 import { ReplayDivergenceError } from './divergence.ts';
 import { playRecording } from './replay.ts';
@@ -64,7 +64,7 @@ export interface UpgradeDifferences {
  * changed machines are found out when the run is replayed.
  */
 export function upgradeDifferences(recording: Recording, now: RunRecord): UpgradeDifferences {
-  const { head } = recording;
+  const head = promptedHead(recording);
   const known = ownTools(lastKnown(recording));
   const after = ownTools(toolsNow(now));
   const ofAgent = agentDifferences(head, now);
@@ -159,7 +159,7 @@ function toolsAt({ toolset, children }: KnownTools, place: string): readonly Too
 }
 
 function differencesOf(recording: Recording, now: RunRecord): readonly string[] {
-  const { head } = recording;
+  const head = promptedHead(recording);
   const known = lastKnown(recording);
   return [
     ...(head.machine.hash === now.machine.hash ? [] : ['the machines are others, and play the run alike']),

@@ -55,6 +55,8 @@ class LiveJournal {
   #begun = false;
   #ended = false;
   #released = false;
+  /** Another process may have taken the run. */
+  #isDoubted = false;
 
   constructor(run: RunHead, sink: Sink | null) {
     const { head, carried } = run;
@@ -63,6 +65,10 @@ class LiveJournal {
     this.#began = performance.now() - (carried?.at ?? 0);
     this.#write = carried?.write ?? deltaWriter(head);
     this.#starts = [...(carried?.open ?? [])];
+    sink?.onDoubt?.(() => {
+      this.#isDoubted = true;
+      this.#wake?.();
+    });
     for (const id of carried?.overdue ?? []) {
       this.#running.set(id, new AbortController());
       this.#put({ entry: { t: 'timer', id } });
@@ -95,6 +101,7 @@ class LiveJournal {
     }
     for (;;) {
       if (this.#ended) return null;
+      if (this.#isDoubted) await this.#lookWhoseItIs();
       const entry = await this.#takeOne();
       if (entry !== null) return entry;
       if (this.#ended) return null;
@@ -197,6 +204,15 @@ class LiveJournal {
     if (this.#begun) return [];
     this.#begun = true;
     return this.#run.carried?.records ?? [this.#run.head];
+  }
+
+  async #lookWhoseItIs(): Promise<void> {
+    this.#isDoubted = false;
+    try {
+      await this.#sink?.append([]);
+    } catch (error) {
+      this.#refuse(error, this.#queue.splice(0));
+    }
   }
 
   async #takeOne(): Promise<Entry | null> {

@@ -128,5 +128,7 @@ export interface Sink {
    * or the other. Without it, a run that is migrated is removed and begun again.
    */
   replace?(records: readonly RecordLine[]): void | Promise<void>;
+  /** Calls `doubted` when another process may have taken the run: a run that waits then appends nothing, to find out. */
+  onDoubt?(doubted: () => void): void;
   close(): void | Promise<void>;
 }

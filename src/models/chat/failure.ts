@@ -160,6 +160,12 @@ export function connectFailed(endpoint: Endpoint, cause: unknown): ModelError {
     return new ModelError('timeout', text, { cause, data: { phase: 'connect' } });
   }
   const reason = code === undefined ? '' : ` (${code})`;
+  const data = code === undefined ? {} : { data: { cause: code } };
+  const proxy = proxyError(cause);
+  if (proxy !== undefined) {
+    const text = `Cannot reach ${endpointText(endpoint)}${reason}: ${proxy.message}. Check HTTPS_PROXY and NO_PROXY.`;
+    return new ModelError('connect-failed', text, { cause, ...data });
+  }
   if (code !== undefined && HUNG_UP.includes(code)) {
     const text = `${endpointText(endpoint)} hung up before it answered${reason}: see its log.`;
     return new ModelError('connect-failed', text, { cause, data: { cause: code } });
@@ -175,7 +181,12 @@ export function connectFailed(endpoint: Endpoint, cause: unknown): ModelError {
   }
   const start = endpoint.preset === undefined ? 'check that it is running' : endpoint.preset.howToStart;
   const text = `Cannot reach ${endpointText(endpoint)}${reason}: ${start}, or set another baseURL.`;
-  return new ModelError('connect-failed', text, { cause, ...(code === undefined ? {} : { data: { cause: code } }) });
+  return new ModelError('connect-failed', text, { cause, ...data });
+}
+
+function proxyError(error: unknown): Error | undefined {
+  if (!(error instanceof Error)) return undefined;
+  return error.name === 'ProxyError' ? error : proxyError(error.cause);
 }
 
 /** Node's name for a network failure, such as `ECONNREFUSED`, wherever in the chain of causes it stands. */

@@ -69,8 +69,16 @@ function createHttpAgent(secure: boolean, tunnel: URL | undefined, keepAlive: bo
 /** The header for a proxy with credentials in its URL. */
 function proxyHeaders(proxy: URL): readonly string[] {
   if (proxy.username === '') return [];
-  const pair = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
-  return ['proxy-authorization', `Basic ${Buffer.from(pair).toString('base64')}`];
+  // A percent sign that begins no code stands for itself.
+  const pair = `${proxy.username}:${proxy.password}`.replaceAll(/%([0-9a-f]{2})/gi, (_code, byte: string) =>
+    String.fromCharCode(Number.parseInt(byte, 16)),
+  );
+  return ['proxy-authorization', `Basic ${Buffer.from(pair, 'latin1').toString('base64')}`];
+}
+
+/** A proxy that gives no way to a server. Its host is named, its password never. */
+class ProxyError extends Error {
+  override readonly name = 'ProxyError';
 }
 
 /** Makes an agent's connections go through a CONNECT tunnel, with TLS to the target inside it. */
@@ -88,17 +96,23 @@ function tunnelThrough(agent: HttpAgent, proxy: URL): void {
       timeout: TUNNEL_TIMEOUT_MS,
       headers: ['host', target, ...proxyHeaders(proxy)],
     });
+    // A request waits for it until a connection must stand, and no longer.
+    connect.once('socket', (socket) => socket.unref());
     connect.once('connect', (reply, socket) => {
       if (reply.statusCode === 200) {
         const names = net.isIP(host) === 0 ? { host, servername: host } : { host };
+        socket.ref();
         opened?.(null, tls.connect({ ...names, socket }));
         return;
       }
-      const status = String(reply.statusCode);
-      opened?.(new Error(`the proxy ${proxy.host} refused a tunnel to ${target} (HTTP ${status})`), socket.destroy());
+      const text = `the proxy ${proxy.host} refused a tunnel to ${target} (HTTP ${String(reply.statusCode)})`;
+      opened?.(new ProxyError(text), socket.destroy());
     });
-    connect.once('timeout', () => connect.destroy(new Error(`the proxy ${proxy.host} opened no tunnel to ${target}`)));
-    connect.once('error', (error) => opened?.(error, new net.Socket()));
+    connect.once('timeout', () => connect.destroy());
+    connect.once('error', (cause) => {
+      const text = `the proxy ${proxy.host} opened no tunnel to ${target}`;
+      opened?.(new ProxyError(text, { cause }), new net.Socket());
+    });
     connect.end();
     return undefined;
   };

@@ -53,7 +53,7 @@ export class NodeRequest {
   /** Ends the request or the reading of its response, and closes the connection. */
   destroy(reason: unknown): void {
     this.#isDestroyed = true;
-    this.#current.destroy(reason instanceof Error ? reason : new Error('the request was aborted'));
+    end(this.#current, reason instanceof Error ? reason : new Error('the request was aborted'));
   }
 
   #send(fresh: boolean): ClientRequest {
@@ -66,7 +66,8 @@ export class NodeRequest {
       this.#current = message;
       this.#listener.onResponse(message);
     });
-    request.on('error', (error) => {
+    request.on('error', () => undefined);
+    request.once('error', (error) => {
       // What goes wrong with a response is an error of the message.
       if (this.#current !== request) return;
       if (this.#isDestroyed || hasAnswered === undefined || hasAnswered()) this.#listener.onError(error);
@@ -103,14 +104,18 @@ function open({ route, method, headers, body }: OutgoingRequest, fresh: boolean)
   return request;
 }
 
+/** Ends a request or the reading of its response. Without a connection, Node would report it when a tunnel stands or fails. */
+function end(current: ClientRequest | IncomingMessage, error: Error): void {
+  current.destroy(error);
+  if (!('complete' in current) && current.socket === null) current.emit('error', error);
+}
+
 /** Ends the request when its connection does not stand in time. */
 function limitConnecting(request: ClientRequest, connectMs: number): void {
-  const timer = setTimeout(
-    () => request.destroy(new ConnectTimeout(`no connection within ${String(connectMs)} ms`)),
-    connectMs,
-  );
+  const late = () => end(request, new ConnectTimeout(`no connection within ${String(connectMs)} ms`));
+  const timer = setTimeout(late, connectMs);
   const stands = () => clearTimeout(timer);
-  request.once('close', stands);
+  request.once('error', stands).once('close', stands);
   request.once('socket', (socket) => {
     if (!socket.connecting) stands();
     else socket.once('encrypted' in socket ? 'secureConnect' : 'connect', stands);

@@ -266,7 +266,7 @@ test('runs are woken the oldest first, as many as are asked for, and one that ca
     },
   };
   const one = paying(store, ['Done.', 'Done.', 'Done.']);
-  const woken = await one.agent.wake({ limit: 3 });
+  const woken = await one.agent.wake({ limit: 2 });
   expect(woken.map(({ runId, result }) => [runId, result?.status])).toEqual([
     [first, 'answered'],
     [broken, undefined],

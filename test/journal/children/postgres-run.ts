@@ -1,4 +1,5 @@
 // Runs an agent on Postgres: a tool that prints `holding` and waits for a line, then the answer. Prints how the run ended.
+// With the policy `confirm` it prints `holding` when the tool waits for an approval.
 import { createInterface } from 'node:readline';
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import { postgresJournal } from '../../../src/journal/postgres/index.ts';
@@ -6,7 +7,7 @@ import { scriptedModel } from '../../../src/testing/scripted-model.ts';
 import { tool } from '../../../src/tools/tool.ts';
 import { calls } from '../../support/replies.ts';
 
-const [url = '', schema = '', runId = '', leaseMs = ''] = process.argv.slice(2);
+const [url = '', schema = '', runId = '', leaseMs = '', policy = 'allow'] = process.argv.slice(2);
 const lines = createInterface(process.stdin)[Symbol.asyncIterator]();
 const agent = createAgent({
   name: 'holder',
@@ -16,6 +17,7 @@ const agent = createAgent({
       name: 'hold',
       description: 'Holds.',
       effects: 'idempotent',
+      policy: policy === 'confirm' ? 'confirm' : 'allow',
       execute: async () => {
         console.log('holding');
         await lines.next();
@@ -25,6 +27,10 @@ const agent = createAgent({
   ],
   journal: postgresJournal(url, { schema, leaseMs: Number(leaseMs), patienceMs: 10_000 }),
   silent: true,
+  confirm: 'wait',
+  onEvent: ({ type }) => {
+    if (type === 'approval.requested') console.log('holding');
+  },
 });
 const { status, error } = await agent.run('Hold', { runId });
 console.log(JSON.stringify({ status, code: error?.code ?? null }));
