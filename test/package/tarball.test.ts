@@ -37,6 +37,7 @@ const OF_REPOSITORY = [
   'docs/recording-format.md',
   'docs/restate.md',
   'docs/scaling.md',
+  'docs/simulation.md',
   'docs/ui-from-ai-sdk.md',
 ];
 const shipped = documents()
