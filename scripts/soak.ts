@@ -8,7 +8,7 @@ const PROOFS: Readonly<Record<string, readonly string[]>> = {
   kills: ['test/chaos'],
   anywhere: ['test/kills/anywhere', 'test/kills/three-processes', 'test/kills/due-runs'],
   workers: ['test/kills/workers', 'test/journal/postgres'],
-  conversations: ['test/agent/conversations/killed-talks', 'test/agent/conversations/random-talks'],
+  conversations: ['test/agent/conversations/killed-talks', 'test/agent/conversations/random-'],
   restate: ['test/restate/killed-runs', 'test/restate/restate-agent'],
   damage: ['test/journal/flipped-bits', 'test/journal/torn', 'test/journal/format'],
   llama: ['test/models/llama-server'],
