@@ -170,8 +170,8 @@ describe('fork', () => {
 
   test.each([
     [{}, /'at' must be given/],
-    [{ at: 0 }, /behind its records 1 to 9, and not behind 0/],
-    [{ at: 10 }, /not behind 10/],
+    [{ at: 0 }, /after its records 1 to 9, and not after 0/],
+    [{ at: 10 }, /not after 10/],
     [{ at: 1, outcome: { ok: true, value: 1 } }, /no outcome to change/],
     ...[5, {}, { ok: true }, { ok: false, error: 'x' }].map(
       (outcome) => [{ at: 6, outcome }, /Option 'outcome' must be \{ ok: true, value \} or/] as const,

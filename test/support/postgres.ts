@@ -50,8 +50,10 @@ export async function startPostgres(settings: readonly string[] = ['fsync=off'])
       'shared_buffers=16MB',
     ];
     const all = [...flags, ...settings].flatMap((setting) => ['-c', setting]);
-    server = spawn(join(BIN, 'postgres'), ['-D', data, ...all], { ...options, detached: true, stdio: 'ignore' });
-    for (;;) {
+    const spawned = (): ChildProcess =>
+      spawn(join(BIN, 'postgres'), ['-D', data, ...all], { ...options, detached: true, stdio: 'ignore' });
+    server = spawned();
+    for (let starts = 1; ;) {
       const client = new pg.Client({ connectionString: url });
       client.on('error', () => undefined);
       try {
@@ -59,8 +61,11 @@ export async function startPostgres(settings: readonly string[] = ['fsync=off'])
         await client.end();
         return;
       } catch {
-        if (server.exitCode !== null) throw new Error(`PostgreSQL ended with ${server.exitCode}.`);
         await new Promise((resolve) => setTimeout(resolve, 20));
+        if (server.exitCode === null) continue;
+        if (starts++ === 100) throw new Error(`PostgreSQL ended with ${server.exitCode}.`);
+        // A process of one that was killed may still hold its memory.
+        server = spawned();
       }
     }
   };
