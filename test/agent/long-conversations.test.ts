@@ -322,41 +322,44 @@ describe('what a server has refused is not sent with later messages:', () => {
   }
 
   test('exchanges before it, where a filter blocks them: the last one, then twice as many each time', async () => {
-    const replies = [{ content: 'One with bad words.' }, { content: 'Two.' }, { content: 'Three.' }];
+    const replies = ['One with bad words.', 'Two.', 'Three.', 'Four.', 'Five.'].map((content) => ({ content }));
     const { server, say } = strictServer('content-filter', replies);
     server.isStrict = false;
-    for (const text of ['A', 'B', 'C']) await say(text);
+    const before = ['A', 'B', 'C', 'D', 'E'].flatMap((text, at) => [text, replies[at]?.content]);
+    for (const text of ['A', 'B', 'C', 'D', 'E']) await say(text);
     server.isStrict = true;
     const blocked = "[left out: the model's content filter blocked it]";
-    const before = ['A', 'One with bad words.', 'B', 'Two.', 'C', 'Three.'];
     const asked = (): unknown[] => server.asked.at(-1)?.map(({ content }) => content) ?? [];
     for (const [text, leftOut] of [
-      ['D', 0],
-      ['E', 0],
-      ['F', 2],
-      ['G', 4],
+      ['F', 0],
+      ['G', 0],
+      // A person may say the same in other words: nothing that was answered is left out for that.
+      ['H', 0],
+      ['I', 2],
+      ['J', 4],
+      ['K', 8],
     ] as const) {
       expect(await say(text)).toMatchObject({ reason: 'content-filter' });
       const kept = before.slice(0, before.length - leftOut);
       expect(asked().slice(0, before.length)).toEqual([...kept, ...Array.from({ length: leftOut }, () => blocked)]);
     }
-    expect(await say('H')).toMatchObject({ result: 'Hello.' });
-    expect(asked()).toEqual([...Array.from({ length: 10 }, () => blocked), 'H']);
+    expect(await say('L')).toMatchObject({ result: 'Hello.' });
+    expect(asked()).toEqual([...Array.from({ length: 16 }, () => blocked), 'L']);
   });
 
   test('calls that a filter blocks, with their results, and no exchange before them', async () => {
     const replies = [{ content: 'One.' }, calls(['look', { at: 'bad words' }], ['look', { at: 'x' }])];
     const { server, say } = strictServer('content-filter', replies, 'seen');
     await say('A');
-    for (const text of ['B', 'C']) expect(await say(text)).toMatchObject({ reason: 'content-filter' });
-    expect(await say('D')).toMatchObject({ result: 'Hello.' });
+    for (const text of ['B', 'C', 'D']) expect(await say(text)).toMatchObject({ reason: 'content-filter' });
+    expect(await say('E')).toMatchObject({ result: 'Hello.' });
     const blocked = "[left out: the model's content filter blocked it]";
     const asked = server.asked.at(-1) ?? [];
     expect(asked.map(({ content }) => content)).toEqual([
       'A',
       'One.',
-      ...Array.from({ length: 5 }, () => blocked),
-      'D',
+      ...Array.from({ length: 6 }, () => blocked),
+      'E',
     ]);
     const [, , , turn, result] = asked;
     expect(turn?.toolCalls).toMatchObject([{ arguments: '{}' }, { arguments: '{}' }]);

@@ -201,3 +201,14 @@ test('agents below an agent and what is decided about escalations are explored, 
   ])
     expect(found.states).toContain(state);
 });
+
+test('models that take no image of the user are left to ask after none of their failures', async () => {
+  const models = [true, false, false].map((takesImages, at) =>
+    Object.assign(scriptedModel([], { takesImages }), { id: `model-${at}` }),
+  );
+  const image = { type: 'image', url: 'https://example.com/cat.png' } as const;
+  const history = [{ role: 'user', content: [image] }] as const;
+  const found = await explorePaths(agentWith({ model: models, history, maxSteps: 1 }), { maxPaths: 300 });
+  expect(found.violations).toEqual([]);
+  expect(found.paths.map(({ reason }) => reason)).toContain('llm-error');
+});

@@ -91,18 +91,22 @@ const LEFT_OUT = new Map([
 
 /**
  * The conversation after a run, from message `own` on, whose only request was refused: what had no reply before it is left out.
- * Where a filter has blocked all of that already, what it blocks stands in exchanges before: of those it is left out of the last
- * one, then of twice as many each time.
+ * Where a filter has blocked all of that already, twice or more, not each message is to blame: exchanges before are left out, too,
+ * the last one, then twice as many each time.
  */
 export function withoutSuspects(messages: readonly Message[], own: number, code: string): readonly Message[] {
   const mark = LEFT_OUT.get(code);
   const from = messages.findLastIndex(({ role }) => role === 'assistant') + 1;
   const hasMedia = messages.slice(own).some((message) => textOf(message).endsWith(REFUSED));
   if (mark === undefined || from >= own || hasMedia) return messages;
-  const refusals = messages.slice(from, own).filter(({ role, content }) => role === 'user' && content === mark).length;
-  const isKnown = messages.slice(from, own).every(({ content }) => content === mark);
+  const unanswered = messages.slice(from, own);
+  // The results of one turn were refused together.
+  const results = unanswered.filter(({ role }) => role === 'tool').length;
+  const refusals = unanswered.every(({ content }) => content === mark)
+    ? unanswered.length - Math.max(0, results - 1)
+    : 0;
   const starts = messages.flatMap((message, index) => (index < from && isStart(message) ? [index] : []));
-  const back = isKnown ? (starts.at(-(2 ** Math.max(0, refusals - 1))) ?? 0) : from;
+  const back = refusals < 2 ? from : (starts.at(-(2 ** (refusals - 2))) ?? 0);
   return messages.map((message, index) => (index < back || index >= own ? message : blank(message, mark)));
 }
 

@@ -17,7 +17,7 @@ import { testFolder } from '../../support/test-folder.ts';
 const ROOM = 6000;
 const ACTS = 12;
 /** A plain message is answered after at most so many others. */
-const PATIENCE = 4;
+const PATIENCE = 8;
 
 const image = { type: 'image', url: 'https://example.com/broken.png' } as const;
 const INPUTS: readonly RunInput[] = [

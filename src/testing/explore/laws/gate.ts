@@ -108,9 +108,7 @@ function agentBelow({ snapshot, state }: Situation['actors'][number]): readonly 
     const isHandedOver = state === 'ERROR_RECOVERY.HANDING_OVER';
     return isHandedOver ? [verdictOf(snapshot.context, 'reroute')?.name ?? ''] : [];
   }
-  if (!isToolCall(snapshot)) return [];
-  const { progress, spec } = snapshot.context;
-  return [(state === 'RECOVERING.RUNNING_REPAIR_AGENT' ? progress.repairer?.tool : spec?.name) ?? ''];
+  return isToolCall(snapshot) ? [snapshot.context.spec?.name ?? ''] : [];
 }
 
 function isChange(event: { readonly type: string }): event is ToolsChanged {
