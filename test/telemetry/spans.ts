@@ -11,6 +11,7 @@ import {
   InMemorySpanExporter,
   type ReadableSpan,
   SimpleSpanProcessor,
+  type SpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import { afterAll, beforeAll } from 'vitest';
 import { type OpenTelemetryOptions, openTelemetry } from '../../src/telemetry/index.ts';
@@ -27,17 +28,25 @@ export function traceContexts(): void {
 /** A program with OpenTelemetry's SDK that keeps what it is told. */
 export function program(options: Pick<OpenTelemetryOptions, 'content' | 'semconv'> = {}) {
   const spans = new InMemorySpanExporter();
-  const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] });
+  const begun: string[] = [];
+  const nothing = () => Promise.resolve();
+  const order: SpanProcessor = {
+    onStart: (span) => void begun.push(span.spanContext().spanId),
+    onEnd: () => undefined,
+    forceFlush: nothing,
+    shutdown: nothing,
+  };
+  const tracerProvider = new BasicTracerProvider({ spanProcessors: [order, new SimpleSpanProcessor(spans)] });
   const points = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
   const reader = new PeriodicExportingMetricReader({ exporter: points, exportIntervalMillis: 3_600_000 });
   const meterProvider = new MeterProvider({ readers: [reader] });
-  const all = (): readonly ReadableSpan[] =>
-    spans.getFinishedSpans().toSorted((a, b) => a.startTime[0] - b.startTime[0] || a.startTime[1] - b.startTime[1]);
+  const place = (span: ReadableSpan): number => begun.indexOf(span.spanContext().spanId);
+  const all = (): readonly ReadableSpan[] => spans.getFinishedSpans().toSorted((a, b) => place(a) - place(b));
   return {
     telemetry: openTelemetry({ ...options, tracerProvider, meterProvider }),
     tracer: tracerProvider.getTracer('the program'),
     spans: all,
-    /** The spans as a tree, each with its children below it, in the order of their names where they are equally old. */
+    /** The spans as a tree, each with its children below it, in the order in which they were begun. */
     tree: () => treeOf(all()),
     span: (name: string): ReadableSpan => {
       const found = all().find((span) => span.name === name);
