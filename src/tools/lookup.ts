@@ -22,6 +22,11 @@ export function sentName(name: string): string {
   return spelt.slice(0, 64);
 }
 
+/** A tool's description as it is sent: Bedrock's servers refuse an empty one, which tools of MCP servers often have. */
+export function sentDescription({ name, description }: Pick<ToolSpec, 'name' | 'description'>): string {
+  return (description.trim() === '' ? name : description).toWellFormed();
+}
+
 const MAX_SUGGESTIONS = 3;
 const FARTHEST = 3;
 

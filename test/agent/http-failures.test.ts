@@ -41,6 +41,12 @@ overEachTransport(() => {
       expect(server.requests[1]?.text).toMatch(/\ufffd\\n… \[\d+ characters cut out here\] …\\n\ufffd?😀/u);
     });
 
+    test('a tool that is not described has its name for a description: some servers refuse an empty one', async () => {
+      const { agent, server } = await agentOn(['Hi.'], { tools: [fakeTool('peek', ['x'], { description: ' ' })] });
+      await agent.run('Hello').orThrow();
+      expect(server.requests[0]?.text).toContain('"name":"peek","description":"peek"');
+    });
+
     test('Retry-After is waited for', async () => {
       const refused = { status: 429, headers: { 'retry-after-ms': '120', 'retry-after': '0.12' }, body: {} };
       const { agent } = await agentOn([refused, 'Hi.']);

@@ -54,7 +54,8 @@ async function orNull<T>(read: () => T | Promise<T>): Promise<T | 'found'> {
     return await read();
   } catch (error) {
     const code: unknown = Reflect.get(Object(error), 'code');
-    if (code === 'bad-recording' || code === 'ERR_SQLITE_ERROR') return 'found';
+    // One bit makes of format 1 a newer one: its checksum may be made in another way, and it is not read either.
+    if (code === 'bad-recording' || code === 'recording-newer' || code === 'ERR_SQLITE_ERROR') return 'found';
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import type { Message, MessageToolCall, ModelRequest, ModelTool, Part } from '../../actors/model.ts';
 import { isJsonObject, type JsonObject, parsedText } from '../../json/json.ts';
-import { sentName } from '../../tools/lookup.ts';
+import { sentDescription, sentName } from '../../tools/lookup.ts';
 import { inStrictOrder } from '../chat/strict-order.ts';
 import { sentSchema, strictForm } from '../chat/strict-schema.ts';
 import {
@@ -61,12 +61,12 @@ function formatOf({ responseSchema: schema, strictSchema }: ModelRequest) {
   return { sent: { type: 'json', name: 'reply', schema: strict ?? schema }, isStrict: strict !== null };
 }
 
-function sdkTool({ name, description, inputSchema }: ModelTool): object {
+function sdkTool(tool: ModelTool): object {
   return {
     type: 'function',
-    name: sentName(name),
-    description: description.toWellFormed(),
-    inputSchema: sentSchema(inputSchema),
+    name: sentName(tool.name),
+    description: sentDescription(tool),
+    inputSchema: sentSchema(tool.inputSchema),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { ModelRequest, ModelTool, Message, MessageToolCall, Part } from '../../actors/model.ts';
 import { type Json, type JsonObject, isJsonObject, parsedText } from '../../json/json.ts';
-import { sentName } from '../../tools/lookup.ts';
+import { sentDescription, sentName } from '../../tools/lookup.ts';
 import { sentSchema, strictForm } from './strict-schema.ts';
 import { inStrictOrder } from './strict-order.ts';
 import { NO_REASONING, type StateSending, wireState } from './returned-state.ts';
@@ -80,9 +80,13 @@ function encodeTools(tools: readonly ModelTool[]): string {
   const known = toolTexts.get(tools);
   if (known !== undefined) return known;
   const text = JSON.stringify(
-    tools.map(({ name, description, inputSchema }) => ({
+    tools.map((tool) => ({
       type: 'function',
-      function: { name: sentName(name), description: description.toWellFormed(), parameters: sentSchema(inputSchema) },
+      function: {
+        name: sentName(tool.name),
+        description: sentDescription(tool),
+        parameters: sentSchema(tool.inputSchema),
+      },
     })),
   );
   if (Object.isFrozen(tools) && tools.every((tool) => Object.isFrozen(tool))) toolTexts.set(tools, text);

@@ -68,6 +68,13 @@ describe.each(WAYS)('an agent over $name', ({ wire, streaming }) => {
     expect(server.requests[1]?.text).toMatch(/\ufffd/);
   });
 
+  test('a tool that is not described has its name for a description', async () => {
+    const tools = [fakeTool('peek', ['x'], { description: '' })];
+    const { agent, server } = await agentOver(wire, [{ text: 'Done.' }], { tools, streaming });
+    await agent.run('Look.').orThrow();
+    expect(server.requests[0]?.text).toMatch(/"description":\s*"peek"/);
+  });
+
   test('tokens are counted, those from the cache and of reasoning apart, by model', async () => {
     const { agent } = await agentOver(wire, [twoCalls, { text: 'Done.' }], { tools: [look(), listen()], streaming });
     const { usage } = await agent.run('Look.');
