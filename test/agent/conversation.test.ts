@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { Agent } from '../../src/agent/agent-types.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { Message } from '../../src/actors/model.ts';
+import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';
@@ -164,10 +166,12 @@ describe('the history is pruned when a run ends', () => {
   });
 
   test('an exchange that holds corrections and errors is still one exchange', async () => {
-    const { agent } = agentWith([calls(['broken']), '', 'Sorry.', 'Fine.'], { maxHistoryMessages: 5 });
+    const { agent } = agentWith([calls(['broken']), '', 'Sorry.', 'Fine.', 'Good.'], { maxHistoryMessages: 5 });
     await agent.run('one');
+    expect(shape(agent.history)).toEqual(['user: one', 'assistant: Sorry.']);
     await agent.run('two');
-    expect(shape(agent.history)).toEqual(['user: two', 'assistant: Fine.']);
+    await agent.run('three');
+    expect(shape(agent.history)).toEqual(['user: two', 'assistant: Fine.', 'user: three', 'assistant: Good.']);
   });
 
   test('also in json mode, where results and corrections are user messages', async () => {
@@ -180,6 +184,38 @@ describe('the history is pruned when a run ends', () => {
     await agent.run('two');
     expect(agent.history).toHaveLength(4);
     expect(agent.history[0]).toEqual(user('two'));
+  });
+
+  const looks = (ids: readonly string[]) => ids.map((id) => calls(['look', { id }, id]));
+
+  test.each([
+    [6, ['user: Go', 'call c', '= c', 'call d', '= d', 'assistant: Done.']],
+    [5, ['user: Go', 'call d', '= d', 'assistant: Done.']],
+    [2, ['user: Go', 'assistant: Done.']],
+    [1, []],
+  ])('of one that is longer the question is kept, and the latest turns, %i in all', async (limit, kept) => {
+    const talks = [
+      (agent: Agent) => agent,
+      // Each conversation is read from the journal again.
+      (agent: Agent) => agent.conversation('c'),
+    ];
+    for (const talkTo of talks) {
+      const replies = [...looks(['a', 'b', 'c', 'd']), 'Done.', 'Fine.'];
+      const { agent, model } = agentWith(replies, { maxHistoryMessages: limit, journal: memoryJournal() });
+      await talkTo(agent).run('Go');
+      await talkTo(agent).run('And now?');
+      // Servers refuse a conversation that a call begins, and the model has to know what it was asked.
+      expect(shape(model.requests.at(-1)?.messages.slice(1) ?? [])).toEqual([...kept, 'user: And now?']);
+    }
+  });
+
+  test('the question that is kept is that of the run, not what was said to it while it worked', async () => {
+    const { agent } = agentWith(['Hi.', ...looks(['a', 'b']), 'Done.'], { maxHistoryMessages: 4 });
+    await agent.run('Hello');
+    const run = agent.run('Go');
+    await run.steer('Quickly!');
+    await run;
+    expect(shape(agent.history)).toEqual(['user: Go', 'call b', '= b', 'assistant: Done.']);
   });
 
   test('never within a run', async () => {

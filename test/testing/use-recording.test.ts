@@ -116,9 +116,12 @@ describe('useRecording', () => {
     });
   });
 
-  test('replays a conversation that is longer than the history which is kept', async () => {
+  test.each([
+    ['whole exchanges', 2, ['1', '2', '3', '4']],
+    ['the end of one exchange', 4, [...replies, ...replies, calls(['get_weather', {}]), ...replies, '2', '3']],
+  ])('replays a conversation that is longer than the history which is kept: %s', async (_what, limit, said) => {
     const ask = async () => {
-      const { agent } = weatherAgent({ model: scriptedModel(['1', '2', '3', '4']), maxHistoryMessages: 2 });
+      const { agent } = weatherAgent({ model: scriptedModel(said), maxHistoryMessages: limit });
       const recorded = useRecording(path);
       for (const input of ['a', 'b', 'c', 'd']) expect((await recorded.run(agent, input)).status).toBe('answered');
     };

@@ -219,7 +219,8 @@ export function closeOpenCalls(messages: readonly Message[], text: string): read
 /**
  * The newest messages, at most `limit` (0: all), cut only where an exchange begins: at a message of the user that is
  * neither a tool result nor `inside` an exchange, as our own corrections are. A call is never separated from its result.
- * Of one exchange that is longer than the limit only its latest turns are kept, whole turns at a time.
+ * Of one exchange that is longer than the limit its question and its latest turns are kept, whole turns at a time: many
+ * servers refuse a conversation that a model's call begins.
  */
 export function pruneHistory(
   messages: readonly Message[],
@@ -230,10 +231,9 @@ export function pruneHistory(
   const starts = messages.flatMap((message, index) => (isStart(message) && !inside.has(message) ? [index] : []));
   const start = starts.find((index) => messages.length - index <= limit);
   if (start !== undefined) return messages.slice(start);
-  const turn = messages.findIndex(
-    (message, index) => messages.length - index <= limit && message.role !== 'tool' && !isResult(message),
-  );
-  return turn === -1 ? [] : messages.slice(turn);
+  const turn = messages.findIndex(({ role }, index) => messages.length - index < limit && role === 'assistant');
+  const question = starts.at(-1) ?? 0;
+  return turn === -1 ? [] : [...messages.slice(question, question + 1), ...messages.slice(turn)];
 }
 
 /** The ids of a conversation's calls, by its last message: one that only grew is looked through from there. */

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Message } from '../../actors/model.ts';
 import { toJson } from '../../json/to-json.ts';
 import type { Agent } from '../../agent/agent-types.ts';
 import type { RunOptions } from '../../agent/options/run-options.ts';
@@ -121,14 +123,23 @@ function checkHistory(place: Place, { head }: Recording, agent: Pick<RecordedAge
   if (head.history.length === 0) return;
   const { maxHistoryMessages: kept } = agent.options;
   const all = agent.history;
-  // A run on a recording adds all of its messages; one that is live forgets those beyond the limit when it ends.
-  const now = toJson(all.length > kept ? all.slice(Math.max(0, all.length - head.history.length)) : all);
+  const now = toJson(all.length > kept ? endOf(all, head.history) : all);
   const recorded = toJson(head.history);
   if (!now.ok || !recorded.ok) return;
   const [before, after] = [{ history: recorded.value }, { history: now.value }];
   // Marks stand in a recording for secrets, which are unknown when it is played.
   if (firstDifference(before, after) === '' || JSON.stringify(before).includes('«secret:')) return;
   throw miss(place, 'conversation', [before, after]);
+}
+
+/**
+ * A run on a recording adds all of its messages; one that is live forgets those beyond the limit when it ends, maybe those
+ * behind its question.
+ */
+function endOf(all: readonly Message[], kept: readonly Message[]): readonly Message[] {
+  const end = all.slice(-kept.length);
+  const question = all.find((message) => isDeepStrictEqual(message, kept[0]));
+  return question === undefined ? end : [question, ...end.slice(1)];
 }
 
 function miss(
