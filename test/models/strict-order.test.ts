@@ -51,11 +51,8 @@ async function serve(answer: (request: RecordedRequest) => Scripted) {
 }
 
 const user = (content: string): Message => ({ role: 'user', content });
-const call: Message = {
-  role: 'assistant',
-  content: '',
-  toolCalls: [{ id: 'call_1', name: 'get_weather', arguments: '{}' }],
-};
+const made = { id: 'call_1', name: 'get_weather', arguments: '{}' };
+const call: Message = { role: 'assistant', content: '', toolCalls: [made] };
 const result: Message = { role: 'tool', toolCallId: 'call_1', name: 'get_weather', content: 'offline' };
 const talk: readonly Message[] = [user('Hello?'), user('Weather?'), call, result, user('Try again.')];
 
@@ -108,6 +105,30 @@ overEachTransport(() => {
     expect(server.requests.map((request) => sent(request)[1]?.content)).toEqual([null, '', '']);
   });
 
+  test('a server that takes no call without its tool gets the tools that were called, where none is offered any more', async () => {
+    const names = ({ body }: RecordedRequest) =>
+      (body['tools'] as readonly { function: { name: string } }[] | undefined)?.map((tool) => tool.function.name);
+    // As LiteLLM and gateways of Amazon's say it.
+    const without = { status: 400, body: { error: { message: 'no', type: 'None', param: null, code: '400' } } };
+    const { server, model } = await serve((request) =>
+      sent(request).some(({ tool_calls }) => tool_calls) && names(request) === undefined ? without : 'ok',
+    );
+    const said = (content: string, id: string): Message => ({ ...call, content, toolCalls: [{ ...made, id }] });
+    const short = [user('Weather?'), said('Look.', '6b17b9368'), { ...result, toolCallId: '6b17b9368' }];
+    await ask(model, { messages: short, tools: [weather] });
+    for (let turn = 0; turn < 2; turn++) await ask(model, { messages: short, responseSchema: { type: 'object' } });
+    await ask(model, { messages: [user('Hello?')] });
+    await ask(model, { messages: short, tools: [weather, { ...weather, name: 'look' }] });
+    expect(server.requests.map(names)).toEqual([
+      ['get_weather'],
+      undefined,
+      ['get_weather'],
+      ['get_weather'],
+      undefined,
+      ['get_weather', 'look'],
+    ]);
+  });
+
   test('where a schema was the reason, it is left out in the order that there is', async () => {
     const no = { status: 400, body: { error: { message: 'no' } } };
     const { server, model } = await serve(({ body }) => (body['response_format'] === undefined ? 'ok' : no));
@@ -139,6 +160,24 @@ describe('an agent', () => {
     expect(run.recording()).not.toContain('Noted.');
     expect(await agent.run('Sure?')).toMatchObject({ status: 'answered', result: 'Yes.' });
     expect(server.requests.map(roles)).toEqual(['su', 'suatu', 'suatau', 'suatauat', 'suatauatau']);
+  });
+
+  test('goes on without its tools, and gives a typed answer in its last turn, where calls are not taken without them', async () => {
+    const script: Scripted[] = [calling, '{"is": "sunny"}', 'Sure.'];
+    const { server, model } = await serve((request) =>
+      sent(request).some(({ tool_calls }) => tool_calls) && request.body['tools'] === undefined
+        ? { status: 400, body: { error: { message: 'no', type: 'None', param: null, code: '400' } } }
+        : (script.shift() ?? '?'),
+    );
+    const sky = z.object({ is: z.string() });
+    const look = fakeTool('look', [{ is: 'sunny' }]);
+    const agent = createAgent({ model, tools: [look], silent: true, maxSteps: 2 });
+    expect(await agent.run('Weather?', { outputSchema: sky, outputMode: 'native' })).toMatchObject({
+      output: { is: 'sunny' },
+    });
+    agent.tools.remove('look');
+    expect(await agent.run('Sure?')).toMatchObject({ status: 'answered', result: 'Sure.' });
+    expect(server.requests.map(({ body }) => body['tools'] !== undefined)).toEqual([true, false, true, true]);
   });
 
   test('goes on through eight levels of agents, the lowest of which has a tool that fails', async () => {

@@ -206,7 +206,7 @@ function learnFromRefusal(
     if (field !== undefined && sent.optional.includes(field)) return { kind: 'leave-out', field, isSure: true };
   }
   if (!isUnexplained(refusal, error, status, code)) return { kind: 'failed' };
-  if (mayReorder && !isInStrictOrder(request.messages)) return { kind: 'reorder' };
+  if (mayReorder && !isInStrictOrder(request)) return { kind: 'reorder' };
   if (sent.withTools) {
     // A template may know tools and not their results.
     const works = memory.tools === 'works' && (memory.takesResults || !hasResults(request));

@@ -2,7 +2,7 @@ import type { ModelRequest, ModelTool, Message, MessageToolCall, Part } from '..
 import { type Json, type JsonObject, isJsonObject, parsedText } from '../../json/json.ts';
 import { sentDescription, sentName } from '../../tools/lookup.ts';
 import { sentSchema, strictForm } from './strict-schema.ts';
-import { inStrictOrder } from './strict-order.ts';
+import { calledTools, inStrictOrder } from './strict-order.ts';
 import { NO_REASONING, type StateSending, wireState } from './returned-state.ts';
 
 /** A request ready to be sent. */
@@ -27,8 +27,9 @@ export interface EncodeOptions {
 
 /** Writes a request as a Chat Completions body, leaving out what the server has refused before. */
 export function encodeRequest(request: ModelRequest, options: EncodeOptions): EncodedRequest {
-  const tools = request.toolCalling === 'native' ? (request.tools ?? []) : [];
-  const given = { ...optionalFields(request, tools.length > 0, options), ...options.extra };
+  const offered = request.toolCalling === 'native' ? (request.tools ?? []) : [];
+  const tools = offered.length === 0 && options.state.isStrict ? calledTools(request) : offered;
+  const given = { ...optionalFields(request, offered.length > 0, options), ...options.extra };
   const fields = Object.entries(given).filter(([name]) => !RESERVED.has(name) && !options.without.has(name));
 
   const messages = options.state.isStrict ? inStrictOrder(request.messages) : request.messages;
@@ -40,7 +41,7 @@ export function encodeRequest(request: ModelRequest, options: EncodeOptions): En
   const body = `${start}${conversation.rest}${end}}`;
   // A part of the body, not a separate text: the conversation is in memory once.
   conversation.remember(body.slice(start.length, start.length + conversation.rest.length));
-  return { body, optional: fields.map(([name]) => name), withTools: tools.length > 0 };
+  return { body, optional: fields.map(([name]) => name), withTools: offered.length > 0 };
 }
 
 const RESERVED: ReadonlySet<string> = new Set(['model', 'messages', 'tools']);

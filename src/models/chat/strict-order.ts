@@ -1,12 +1,19 @@
-import type { Message, Part } from '../../actors/model.ts';
+import type { Message, ModelRequest, ModelTool, Part } from '../../actors/model.ts';
 import { digest } from '../../json/digest.ts';
 
 /** Whether a server that takes only strict order would get the conversation as it is. */
-export function isInStrictOrder(messages: readonly Message[]): boolean {
+export function isInStrictOrder(request: ModelRequest): boolean {
+  const { messages } = request;
   // Calls without words are sent with `null` otherwise, which some do not take either.
-  return (
-    !messages.some(({ toolCalls, content }) => toolCalls && content === '') && inStrictOrder(messages) === messages
-  );
+  const hasWords = !messages.some(({ toolCalls, content }) => toolCalls && content === '');
+  return hasWords && calledTools(request).length === 0 && inStrictOrder(messages) === messages;
+}
+
+/** The tools that were called, where no tool is offered any more: Anthropic's and Amazon's models take no call without its tool. */
+export function calledTools({ messages, toolCalling, tools = [] }: ModelRequest): readonly ModelTool[] {
+  if (toolCalling !== 'native' || tools.length > 0) return [];
+  const names = new Set(messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ name }) => name)));
+  return Array.from(names, (name) => ({ name, description: 'Not available any more.', inputSchema: {} }));
 }
 
 /** Stands between a tool's result and the user's next words. */
