@@ -51,8 +51,8 @@ async function serve(answer: (request: RecordedRequest) => Scripted) {
 }
 
 const user = (content: string): Message => ({ role: 'user', content });
-const made = { id: 'call_1', name: 'get_weather', arguments: '{}' };
-const call: Message = { role: 'assistant', content: '', toolCalls: [made] };
+const weatherCall = { id: 'call_1', name: 'get_weather', arguments: '{}' };
+const call: Message = { role: 'assistant', content: '', toolCalls: [weatherCall] };
 const result: Message = { role: 'tool', toolCallId: 'call_1', name: 'get_weather', content: 'offline' };
 const talk: readonly Message[] = [user('Hello?'), user('Weather?'), call, result, user('Try again.')];
 
@@ -113,7 +113,7 @@ overEachTransport(() => {
     const { server, model } = await serve((request) =>
       sent(request).some(({ tool_calls }) => tool_calls) && names(request) === undefined ? without : 'ok',
     );
-    const said = (content: string, id: string): Message => ({ ...call, content, toolCalls: [{ ...made, id }] });
+    const said = (content: string, id: string): Message => ({ ...call, content, toolCalls: [{ ...weatherCall, id }] });
     const short = [user('Weather?'), said('Look.', '6b17b9368'), { ...result, toolCallId: '6b17b9368' }];
     await ask(model, { messages: short, tools: [weather] });
     for (let turn = 0; turn < 2; turn++) await ask(model, { messages: short, responseSchema: { type: 'object' } });
