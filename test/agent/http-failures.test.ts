@@ -41,6 +41,16 @@ overEachTransport(() => {
       expect(server.requests[1]?.text).toMatch(/\ufffd\\n… \[\d+ characters cut out here\] …\\n\ufffd?😀/u);
     });
 
+    test('white space before a call, which some models write and others refuse, is no text', async () => {
+      const called = { content: '\n\n', toolCalls: [{ name: 'look', arguments: {} }] };
+      const { agent, server } = await agentOn([called, 'Hi.'], { tools: [look()] });
+      const { messages } = await agent.run('Hello');
+      expect(messages[1]?.content).toBe('\n\n');
+      expect(server.requests[1]?.body.messages).toContainEqual(
+        expect.objectContaining({ role: 'assistant', content: null }),
+      );
+    });
+
     test('a tool that is not described has its name for a description: some servers refuse an empty one', async () => {
       const { agent, server } = await agentOn(['Hi.'], { tools: [fakeTool('peek', ['x'], { description: ' ' })] });
       await agent.run('Hello').orThrow();

@@ -147,7 +147,7 @@ function take<T>(from: Iterator<T>): readonly T[] {
 }
 
 function textParts(text: string): readonly object[] {
-  return text === '' ? [] : [{ type: 'text', text }];
+  return text.trim() === '' ? [] : [{ type: 'text', text }];
 }
 
 function sdkPart({ options, ...part }: KeptPart): object {

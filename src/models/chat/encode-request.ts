@@ -181,12 +181,10 @@ function wireMessage(message: Message, state: StateSending): Json {
   }
   const kept = wireState(message, state);
   const tool_calls = message.toolCalls.map((call, index) => ({ ...wireCall(call), ...kept.calls[index] }));
-  return {
-    role: 'assistant',
-    content: content === '' && !state.isStrict ? null : content,
-    ...kept.message,
-    tool_calls,
-  };
+  // Claude's servers refuse a text of white space alone, which other models write before a call.
+  const isBlank = typeof content === 'string' && content.trim() === '';
+  const none = state.isStrict ? '' : null;
+  return { role: 'assistant', content: isBlank ? none : content, ...kept.message, tool_calls };
 }
 
 /** The protocol has a special part for audio, which takes the two formats below as bare base64. */

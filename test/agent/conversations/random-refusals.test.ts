@@ -10,6 +10,7 @@ import { sqliteJournal } from '../../../src/journal/stores/sqlite.ts';
 import { recover } from '../../../src/recovery/recover.ts';
 import { tool } from '../../../src/tools/tool.ts';
 import { calls } from '../../support/replies.ts';
+import { refusable } from '../../support/refusable.ts';
 import { cases, seedOr } from '../../support/soak.ts';
 import { testFolder } from '../../support/test-folder.ts';
 
@@ -36,6 +37,8 @@ class Refusals {
   readonly #random: () => number;
   readonly #journal: () => JournalStore;
   #isFickle = true;
+  /** What a strict server would have refused, whatever was said. */
+  readonly #wrongs = new Set<string>();
 
   constructor(seed: number) {
     let state = seed;
@@ -64,7 +67,7 @@ class Refusals {
       calls(['look', { number }], ['helper', { task: this.#one(['fine', 'Bad words']) }]),
     ];
     return this.#upTo(3) === 0
-      ? this.#one(asked)
+      ? { ...this.#one(asked), content: this.#one(['', '\n\n', 'Let me look.']) }
       : { content: `Answer ${number}${this.#one(['.', '.', ' Bad words'])}` };
   }
 
@@ -74,7 +77,9 @@ class Refusals {
       takesImages: true,
       takesFiles: true,
       toolCalling: this.#one(['native', 'json'] as const),
-      complete: async ({ messages }) => {
+      complete: async (request) => {
+        const { messages } = request;
+        for (const wrong of refusable(request)) this.#wrongs.add(wrong);
         const text = JSON.stringify(messages);
         if (this.#isFickle && this.#upTo(8) === 0) throw new ModelError('server-error', 'down', { status: 500 });
         if (/broken\.png|unreadable/.test(text)) throw new ModelError('bad-request', 'unreadable', { status: 400 });
@@ -102,7 +107,7 @@ class Refusals {
     return createAgent({ ...common, ...limits, model, tools: [look], children: [helper], journal: this.#journal() });
   }
 
-  /** Says anything, and then something plain until that is answered. Gives how each plain run ended that was not. */
+  /** Says anything, and then something plain until that is answered. Gives how each plain run ended that was not, or what was wrong with requests. */
   async talk(): Promise<readonly string[]> {
     let agent = this.#agent();
     const reasons: string[] = [];
@@ -119,7 +124,7 @@ class Refusals {
       }
     }
     await agent.close();
-    return [];
+    return [...this.#wrongs];
   }
 }
 

@@ -68,6 +68,19 @@ describe.each(WAYS)('an agent over $name', ({ wire, streaming }) => {
     expect(server.requests[1]?.text).toMatch(/\ufffd/);
   });
 
+  test('white space before a call, which another model has written, is no text: some refuse it', async () => {
+    const history = [
+      { role: 'user', content: 'Look.' },
+      { role: 'assistant', content: '\n \n', toolCalls: [{ id: 'a', name: 'look', arguments: '{"at":"door"}' }] },
+      { role: 'tool', toolCallId: 'a', name: 'look', content: 'seen' },
+      { role: 'assistant', content: 'A cat.' },
+    ] as const;
+    const { agent, server } = await agentOver(wire, [{ text: 'Done.' }], { tools: [look()], streaming, history });
+    await agent.run('Again.').orThrow();
+    expect(server.requests[0]?.text).toContain('door');
+    expect(server.requests[0]?.text).not.toContain(String.raw`\n \n`);
+  });
+
   test('a tool that is not described has its name for a description', async () => {
     const tools = [fakeTool('peek', ['x'], { description: '' })];
     const { agent, server } = await agentOver(wire, [{ text: 'Done.' }], { tools, streaming });
