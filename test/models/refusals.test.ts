@@ -1,4 +1,6 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { chatModel } from '../../src/models/index.ts';
 import { startModelServer, type RecordedRequest, type Scripted } from '../support/model-server.ts';
 import { ask, askInVain, weather } from './ask.ts';
@@ -180,6 +182,47 @@ overEachTransport(() => {
     const failure = await askInVain(model, { tools: [weather] });
     expect(failure.code).toBe('bad-request');
     expect(failure.message).toContain('tools[0].function.parameters');
+  });
+
+  describe('a server that takes no description of more than 1024 characters', () => {
+    type Described = { readonly tools: readonly { readonly function: { readonly description: string } }[] };
+    const described = ({ text }: RecordedRequest) =>
+      (JSON.parse(text) as Described).tools.map((tool) => tool.function.description);
+    const tooLong: Answering = (request) => {
+      const at = described(request).findIndex(({ length }) => length > 1024);
+      const param = `tools[${at}].function.description`;
+      return at === -1 ? 'ok' : refusal({ message: 'no', param, code: 'string_above_max_length' });
+    };
+    const long = { ...weather, name: 'long', description: `${'x'.repeat(1023)}😀${'y'.repeat(2000)}` };
+
+    test('gets each cut from then on, with a warning; the tools are not at fault', async () => {
+      const { server, model } = await serve(tooLong);
+      const tools = Object.freeze([Object.freeze(weather), Object.freeze(long)]);
+      const first = await ask(model, { tools });
+      const second = await ask(model, { tools });
+      expect(first.warnings).toEqual([expect.stringContaining('each is cut to 1024 characters from now on.')]);
+      expect(second.warnings).toBeUndefined();
+      const cut = ['Current weather', `${'x'.repeat(1023)}\ufffd`];
+      expect(server.requests.map(described)).toEqual([['Current weather', long.description], cut, cut]);
+    });
+
+    test('is sent no more than one of them whole by an agent, whose recording has it all', async () => {
+      const { server, model } = await serve(tooLong);
+      const lookup = fakeTool('look', ['tea'], { description: long.description });
+      const run = createAgent({ model, tools: [lookup], silent: true }).run('Go');
+      expect(await run).toMatchObject({ status: 'answered', result: 'ok', stepsTaken: 1 });
+      expect(server.requests.map((request) => described(request)[0]?.length)).toEqual([3025, 1024]);
+      expect(run.recording()).toContain(long.description);
+    });
+
+    test('is not asked again where the description that it blames is short, or is cut already', async () => {
+      const no = refusal({ message: 'no', param: 'tools[0].function.description' });
+      const { server, model } = await serve(() => no);
+      expect((await askInVain(model, { tools: [weather] })).code).toBe('bad-request');
+      expect(server.requests).toHaveLength(1);
+      expect((await askInVain(model, { tools: [long] })).code).toBe('bad-request');
+      expect(server.requests).toHaveLength(3);
+    });
   });
 
   test('a failing server is not taken for one without tools', async () => {

@@ -15,7 +15,7 @@ import {
   rememberSuccess,
   type EndpointMemory,
 } from '../endpoint/endpoint-memory.ts';
-import { encodeRequest, type EncodedRequest } from './encode-request.ts';
+import { type EncodedRequest, encodeRequest, LONG_DESCRIPTIONS, MOST_DESCRIBED } from './encode-request.ts';
 import { isInStrictOrder } from './strict-order.ts';
 import { type StateSending, withOwnState } from './returned-state.ts';
 import { sendRequest } from './send-request.ts';
@@ -157,8 +157,11 @@ function withWarnings(reply: ModelReply, news: readonly string[]): ModelReply {
 }
 
 function leftOut(field: string, { refused }: EndpointMemory, endpoint: Endpoint): string {
+  const where = endpointText(endpoint);
+  if (field === LONG_DESCRIPTIONS)
+    return `${where} refused the description of a tool, so each is cut to ${MOST_DESCRIBED} characters from now on.`;
   const what = refused.has(field) ? `'${field}'` : `this schema in '${field}'`;
-  return `${endpointText(endpoint)} refused ${what}, so it is left out from now on.`;
+  return `${where} refused ${what}, so it is left out from now on.`;
 }
 
 /** What to do after a refusal. */
@@ -198,7 +201,8 @@ function learnFromRefusal(
   const status = statusOf(refusal, error);
   const blamed = blamedField(error);
   // Whichever of its two names was sent.
-  const field = blamed !== undefined && isLimit(blamed) ? sent.optional.find(isLimit) : blamed;
+  const named = blamed !== undefined && isLimit(blamed) ? sent.optional.find(isLimit) : blamed;
+  const field = /^tools\[\d+\]\.function\.description$/.test(error.param ?? '') ? LONG_DESCRIPTIONS : named;
   const code = codeOf(status, error);
 
   if (REFUSALS.includes(status)) {

@@ -36,12 +36,15 @@ export function encodeRequest(request: ModelRequest, options: EncodeOptions): En
   const conversation = encodeConversation(messages, options.state);
   const start = `{"model":${JSON.stringify(options.model)},"messages":[${conversation.system}`;
   let end = ']';
-  if (tools.length > 0) end += `,"tools":${encodeTools(tools)}`;
+  const isCut = options.without.has(LONG_DESCRIPTIONS);
+  if (tools.length > 0) end += `,"tools":${encodeTools(tools, isCut ? cutToolTexts : toolTexts)}`;
   for (const [name, value] of fields) end += `,${JSON.stringify(name)}:${JSON.stringify(value)}`;
   const body = `${start}${conversation.rest}${end}}`;
   // A part of the body, not a separate text: the conversation is in memory once.
   conversation.remember(body.slice(start.length, start.length + conversation.rest.length));
-  return { body, optional: fields.map(([name]) => name), withTools: offered.length > 0 };
+  const optional = fields.map(([name]) => name);
+  if (!isCut && tools.some(({ description }) => description.length > MOST_DESCRIBED)) optional.push(LONG_DESCRIPTIONS);
+  return { body, optional, withTools: offered.length > 0 };
 }
 
 const RESERVED: ReadonlySet<string> = new Set(['model', 'messages', 'tools']);
@@ -74,23 +77,28 @@ function limitName({ isOpenAI, without }: EncodeOptions): string {
   return without.has(usual) && !without.has(other) ? other : usual;
 }
 
+/** In the place of a field's name: what tools say beyond the first characters that every server takes. */
+export const LONG_DESCRIPTIONS = 'tools.description';
+export const MOST_DESCRIBED = 1024;
+
 const toolTexts = new WeakMap<readonly ModelTool[], string>();
+const cutToolTexts: typeof toolTexts = new WeakMap();
 
 /** Tools that cannot change are written once. */
-function encodeTools(tools: readonly ModelTool[]): string {
-  const known = toolTexts.get(tools);
+function encodeTools(tools: readonly ModelTool[], texts: typeof toolTexts): string {
+  const known = texts.get(tools);
   if (known !== undefined) return known;
   const text = JSON.stringify(
-    tools.map((tool) => ({
-      type: 'function',
-      function: {
-        name: sentName(tool.name),
-        description: sentDescription(tool),
-        parameters: sentSchema(tool.inputSchema),
-      },
-    })),
+    tools.map((tool) => {
+      const said = sentDescription(tool);
+      const description = texts === cutToolTexts ? said.slice(0, MOST_DESCRIBED).toWellFormed() : said;
+      return {
+        type: 'function',
+        function: { name: sentName(tool.name), description, parameters: sentSchema(tool.inputSchema) },
+      };
+    }),
   );
-  if (Object.isFrozen(tools) && tools.every((tool) => Object.isFrozen(tool))) toolTexts.set(tools, text);
+  if (Object.isFrozen(tools) && tools.every((tool) => Object.isFrozen(tool))) texts.set(tools, text);
   return text;
 }
 
