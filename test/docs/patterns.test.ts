@@ -25,6 +25,7 @@ const reply = (request) => {
   if (prompt.includes('grade')) return { passed: asked === 'better', feedback: 'Be better.' };
   if (said(request)[0] === 'Write') return { text: all.includes('Be better.') ? 'better' : 'good' };
   if (tools.some(({ name }) => name === 'buy')) return results.length > 0 ? results.map(({ content }) => content).join() : [['buy', { euros: 5 }], ['buy', { euros: 50 }]];
+  if (tools.some(({ name }) => name === 'ask_user')) return results.length > 0 ? 'Hello, ' + JSON.parse(results[0].content).data : [['ask_user', { question: 'Who are you?' }]];
   if (tools.some(({ name }) => name === 'translate')) return results.length > 0 ? results.map(({ content }) => JSON.parse(content).data).join() : [['translate', { text: 'a', target: 'French' }], ['translate', { text: 'b', target: 'Dutch' }]];
   if (prompt.includes('friend')) return asked.startsWith('I am') && results.length === 0 ? [['remember', { fact: asked }]] : prompt;
   return all.includes('Do not tell') ? 'Ask at the desk.' : asked.includes('phone') ? '650-123-4567' : 'It is open.';
@@ -40,7 +41,9 @@ globalThis.model = {
 };
 globalThis.buy = tool({ name: 'buy', description: 'Buys.', inputSchema: { type: 'object', properties: { euros: { type: 'number' } } }, policy: 'confirm', execute: ({ euros }) => 'bought for ' + euros });
 const load = async (name) => import('./' + name + '.ts');
-const [workflows, handoffs, tools, guardrails, evaluators, approvals, memory] = await Promise.all([0, 1, 2, 3, 4, 5, 6].map(load));
+const [workflows, handoffs, tools, guardrails, evaluators, approvals, questions, memory] = await Promise.all([0, 1, 2, 3, 4, 5, 6, 7].map(load));
+const asked = await questions.begun('Greet me');
+const [call] = asked.pending;
 const { createAgent } = await import('signalbox');
 const out = {
   routed: [await workflows.answered('Where is my money?'), await workflows.answered('Hello')],
@@ -50,6 +53,7 @@ const out = {
   guarded: [await guardrails.helped('ada', 'Is it open?'), await guardrails.helped('ada', 'Solve 2x = 4'), await guardrails.helped('bob', 'Your phone?')],
   evaluated: await evaluators.author.run('Write').orThrow(),
   approved: await approvals.ordered('Buy', async () => false),
+  asked: [call.args.question, (await questions.told(asked.runId, call.callId, 'Ada')).result],
   remembered: [await memory.friend.conversation('ada').run('I am Ada', { context: { user: 'ada' } }).orThrow(), await memory.friend.conversation('ada').run('Who?', { context: { user: 'ada' } }).orThrow()],
 };
 console.log(JSON.stringify(out));
@@ -75,6 +79,7 @@ test('the patterns of docs/patterns.md do what is said of them', () => {
     guarded: ['It is open.', 'I cannot help you with that.', 'Ask at the desk.'],
     evaluated: { text: 'better' },
     approved: expect.stringMatching(/bought for 5.*too expensive/),
+    asked: ['Who are you?', 'Hello, Ada'],
     remembered: ['You are a friend. You know: I am Ada', 'You are a friend. You know: I am Ada'],
   });
 });

@@ -142,7 +142,9 @@ class AgentReader {
   }
 
   #readEnd(output: AgentOutput, durationMs: number): void {
-    if (output.success) this.#emit({ type: 'answer', text: output.result });
+    // Who reads it wants a text as it is, and not as JSON, or as its server takes it.
+    const text = typeof output.output === 'string' ? output.output : output.result;
+    if (output.success) this.#emit({ type: 'answer', text });
     this.#emit({
       type: 'run.finished',
       result: runResultOf(output, { runId: this.#options.runId, durationMs: Math.round(durationMs) }),
