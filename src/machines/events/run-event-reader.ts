@@ -142,8 +142,7 @@ class AgentReader {
   }
 
   #readEnd(output: AgentOutput, durationMs: number): void {
-    // Who reads it wants a text as it is, and not as JSON, or as its server takes it.
-    const text = typeof output.output === 'string' ? output.output : output.result;
+    const text = typeof output.output === 'string' ? output.output : output.result; // not as JSON
     if (output.success) this.#emit({ type: 'answer', text });
     this.#emit({
       type: 'run.finished',
