@@ -216,7 +216,7 @@ export class AgentRuns implements LiveConversationPort {
       next: own.next,
       redactor: () => redactor,
       prepare: async (signal) => {
-        const opened = saidOnce(await own.opening(signal), asked, given);
+        const opened = saidOnce(await own.opening(signal), asked, given, core.registry);
         opening = opened;
         const makeSetup = await as.prepare({
           ...(maxSteps === undefined ? {} : { maxSteps }),

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
 import { type Model, ModelError } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { fileJournal, replay } from '../../src/journal/index.ts';
@@ -81,6 +82,41 @@ test('what tools did stays, and so does what is not the last input, or is not sa
     'user: One',
   ]);
   expect(() => other.agent.run('One', { again: 1 as never })).toThrow("option 'again' must be true or false");
+});
+
+test('an answer that was given by its tool is only said, unless a tool of the agent has that name', async () => {
+  const answer = calls(['final_answer', { to: 'seats' }]);
+  const model = scriptedModel([
+    calls(['final_answer', { by: 7 }]),
+    answer,
+    answer,
+    calls(['look'], ['final_answer', { to: 'x' }]),
+    answer,
+    'Seen.',
+  ]);
+  const options = { model, silent: true, outputSchema: z.object({ to: z.string() }) };
+  const agent = createAgent({ ...options, tools: [fakeTool('look')] });
+  expect((await agent.run('Hello')).output).toEqual({ to: 'seats' });
+  await agent.run('Hello', { again: true });
+  expect(
+    model.requests
+      .at(-1)
+      ?.messages.slice(1)
+      .map(({ content }) => content),
+  ).toEqual(['Hello']);
+  await agent.run('Look');
+  await agent.run('Look', { again: true });
+  expect(model.requests.at(-1)?.messages.filter(({ content }) => content === 'Look')).toHaveLength(2);
+
+  const other = createAgent({ model, history: agent.history.slice(0, -3), silent: true }); // knows no tool of that name
+  await other.run('Look', { again: true });
+  expect(model.requests.at(-1)?.messages.filter(({ content }) => content === 'Look')).toHaveLength(2);
+
+  const own = asking([calls(['final_answer']), DOWN, 'Seen.']);
+  own.agent.tools.register(fakeTool('final_answer'));
+  await own.agent.run('Look');
+  await own.agent.run('Look', { again: true });
+  expect(own.got()).toHaveLength(4);
 });
 
 test('what a child agent did stays, and is not asked for again', async () => {

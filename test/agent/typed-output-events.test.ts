@@ -8,6 +8,7 @@ import { replay } from '../../src/journal/replay/replay.ts';
 import { NO_EVENTS, foldEvent } from '../../src/store/run-fold.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { uiStream } from '../../src/ui/index.ts';
 import { agentOn, eventsOf } from './agent-on-server.ts';
 import { overEachTransport } from '../support/transports.ts';
 
@@ -63,6 +64,23 @@ function grow(values: readonly unknown[]): boolean {
   };
   return values.every((value, index) => index === 0 || contains(value, values[index - 1]));
 }
+
+test.each([
+  ['by its tool', final({ value: 'Say "no".\nOr not.' }), { tools: [fakeTool('look')] }],
+  ['as its server takes it', JSON.stringify({ value: 'Say "no".\nOr not.' }), {}],
+  ['as JSON', JSON.stringify('Say "no".\nOr not.'), { outputMode: 'prompt' }],
+])('an answer that is text is shown as it is, where it was given %s', async (_how, reply, more) => {
+  const agent = on(inPieces([reply]), z.string(), more);
+  const run = agent.run('May I?');
+  const events = await eventsOf(run);
+  expect((await run).output).toBe('Say "no".\nOr not.');
+  const shown = (all: readonly RunEvent[]) => all.flatMap((event) => (event.type === 'answer' ? [event.text] : []));
+  expect(shown(events)).toEqual(['Say "no".\nOr not.']);
+  expect(shown(await eventsOf(replay(run.recording(), agent)))).toEqual(['Say "no".\nOr not.']);
+  expect(events.reduce(foldEvent, NO_EVENTS).view.messages.at(-1)?.text).toBe('Say "no".\nOr not.');
+  const said = uiStream(events).flatMap((chunk) => (chunk.type === 'text-delta' ? [chunk.delta] : []));
+  expect(said.at(-1)).toBe('Say "no".\nOr not.');
+});
 
 describe('snapshots of an answer that arrives', () => {
   test('grow to the whole value: as text', async () => {

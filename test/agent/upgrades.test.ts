@@ -145,6 +145,13 @@ describe('a run that is resumed by other code', () => {
     expect(laxer.calls).toEqual([{ euros: 7 }]);
   });
 
+  test('is told first that another agent has begun it, as one may have with which its conversation is shared', async () => {
+    const { refused } = await parked();
+    const { differences, message } = await refused({ name: 'clerk', tools: [look()] });
+    expect(differences[0]).toBe("it is a run of the agent 'payer', and this is 'clerk'");
+    expect(message).toContain("cannot continue with this: it is a run of the agent 'payer'");
+  });
+
   test('is refused with `refuse` for any difference, with all of them, and the old code still finishes it', async () => {
     const { refused, resumed, runId } = await parked();
     const error = await refused({ ...V2, onUpgrade: 'refuse' });

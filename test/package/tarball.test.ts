@@ -20,7 +20,7 @@ beforeAll(() => {
   packed = files.map(({ path }) => path);
 });
 
-/** Pages on what is in the repository alone (its history, sources, scripts, benchmarks, proofs), for those who have not installed it yet, and for authors of stores. */
+/** Pages on what is in the repository alone (its history, sources, scripts, benchmarks, proofs), for those who have not installed it yet or come from another library, and for authors of stores. */
 const OF_REPOSITORY = [
   'BENCHMARKS.md',
   'CHANGELOG.md',
@@ -32,6 +32,7 @@ const OF_REPOSITORY = [
   'docs/getting-started.md',
   'docs/journal-port.md',
   'docs/machines.md',
+  'docs/patterns.md',
   'docs/practice-model.md',
   'docs/proof.md',
   'docs/recording-format.md',

@@ -116,7 +116,32 @@ describe('toHaveCalledTool', () => {
     ['a plan', [plan(['look', { city: 'Austin' }]), 'Done.']],
     ['an envelope', [envelope({ tool: 'look', tool_args: { city: 'Austin' } }), envelope({ answer: 'Done.' })]],
   ])('reads the arguments of %s out of a result too', async (_what, replies) => {
-    expect(await travel(replies)).toHaveCalledTool('look', { city: 'Austin' });
+    const run = travel(replies);
+    expect(await run).toHaveCalledTool('look', { city: 'Austin' });
+    await expect(run).toHaveCalledTool('look', { city: 'Austin' }, { times: 1 });
+  });
+
+  test('a child agent is a tool, in a run, its recording and its result', async () => {
+    const clerk = createAgent({
+      name: 'clerk',
+      model: scriptedModel([calls(['look', { n: 1 }]), 'Found.', 'Hm.']),
+      tools: [fakeTool('look')],
+    });
+    const model = scriptedModel([
+      calls(['clerk', { task: 'Find it' }], ['clerk', { task: 7 }], ['clerk', { by: [] }], ['nobody']),
+      'Done.',
+    ]);
+    const run = createAgent({ model, children: [clerk], silent: true, parallelToolCalls: false }).run('Find');
+    await expect(run).toHaveCalledTool('clerk', { task: 'Find it' }, { times: 1, result: 'Found.' });
+    for (const seen of [run.recording(), await run]) {
+      expect(seen).toHaveCalledTool('clerk', { task: /^Find/ });
+      expect(seen).not.toHaveCalledTool('nobody');
+    }
+    await expect(run).toHaveCalledTool('look', { n: 1 }, { times: 1 });
+    const message = await failureOf(() => expect(run).toHaveCalledTool('nobody'));
+    expect(message).toContain(
+      'it called:\n  clerk({"task":"Find it"})\n  look({"n":1})\n  clerk({"task":"7"})\n  ended as',
+    );
   });
 
   test('a call that did not run does not count', async () => {

@@ -1,7 +1,16 @@
 import { createActor } from 'xstate';
 import { describe, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
-import { type Agent, type Json, type RunResult, createAgent, tool } from '../../src/index.ts';
+import {
+  type Agent,
+  type Json,
+  type Run,
+  type RunEvent,
+  type RunResult,
+  type ToolResult,
+  createAgent,
+  tool,
+} from '../../src/index.ts';
 import { fork, replay } from '../../src/journal/index.ts';
 import { toResponse } from '../../src/inspector/index.ts';
 import {
@@ -30,6 +39,20 @@ describe('the type of an output', () => {
     expectTypeOf(agent.run('Which?').orThrow).returns.resolves.toEqualTypeOf<Book>();
     // @ts-expect-error -- it may have stopped
     expectTypeOf(result.output.title).toBeString();
+  });
+
+  test('is unknown of agents of which any may be meant; with a type of the context, its own is said as well', async () => {
+    interface Session {
+      readonly user: string;
+    }
+    const own = createAgent<Session, typeof BOOK>({ ...base(), outputSchema: BOOK });
+    expectTypeOf((await own.run('Which?', { context: { user: 'ada' } })).output).toEqualTypeOf<Book | null>();
+    const agents = { typed: createAgent({ ...base(), outputSchema: BOOK }), plain: createAgent(base()) };
+    for (const agent of Object.values<Agent<unknown, Run<RunEvent, ToolResult, unknown>>>(agents)) {
+      const run = agent.run('Which?');
+      expectTypeOf((await run).output).toBeUnknown();
+      expectTypeOf((await replay(run.recording(), agent)).output).toBeUnknown();
+    }
   });
 
   test('is there if the run is a success, or answered', async () => {

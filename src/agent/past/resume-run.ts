@@ -222,10 +222,13 @@ async function upgradedRun(core: AgentCore, past: Recording, now: RunRecord): Pr
   if (found.differences.length === 0) return { tools: 'now', prompt: null, retyped };
   const { onUpgrade } = core.options;
   const choice = onUpgrade === undefined ? null : await chosen(onUpgrade, past.head, { found, now });
-  if (choice === 'refuse' || (choice === null && found.forbidding.length > 0))
-    throw new ResumeError('upgrade-refused', past.head.runId, {
-      differences: [...found.forbidding, ...found.differences],
+  if (choice === 'refuse' || (choice === null && found.forbidding.length > 0)) {
+    const { runId, agent } = past.head;
+    const owner = agent === now.agent ? [] : [`it is a run of the agent '${agent}', and this is '${now.agent}'`];
+    throw new ResumeError('upgrade-refused', runId, {
+      differences: [...owner, ...found.forbidding, ...found.differences],
     });
+  }
   if (choice === 'current') {
     const { instructions, promptByCode: byCode } = now;
     return { tools: 'now', prompt: found.isPromptOther ? { instructions, byCode } : null, retyped };

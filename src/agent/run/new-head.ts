@@ -1,13 +1,15 @@
-import type { Message } from '../../actors/model.ts';
+import type { Message, MessageToolCall } from '../../actors/model.ts';
 import type { OwnRedactor } from '../../actors/redactor.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import { runRecord, type WholeInput } from '../../journal/format/run-input.ts';
 import type { JsonObject } from '../../json/json.ts';
+import { FINAL_ANSWER } from '../../machines/agent/typed-output.ts';
 import type { AgentSetup } from '../../machines/contract/agent-setup.ts';
 import { formsOf } from '../../machines/llm-call/conversation.ts';
 import type { AgentCore } from '../core/agent-core.ts';
 import { type ReadInput, mediaRefused } from '../options/input-parts.ts';
 import type { RunOptions } from '../options/run-options.ts';
+import type { OwnRegistry } from '../tools/registry.ts';
 
 /** What a run that begins now is given. */
 interface NewRun {
@@ -31,12 +33,14 @@ export function saidOnce<T extends Pick<WholeInput, 'history'>>(
   opened: T,
   { task, content }: ReadInput,
   { again = false }: Pick<RunOptions, 'again'>,
+  own: Pick<OwnRegistry, 'has'>,
 ): T {
   const { history } = opened;
   const at = history.findLastIndex(({ role }) => role === 'user');
   const last = JSON.stringify(history[at]?.content);
   const isSame = formsOf(content ?? task).some((form) => JSON.stringify(form) === last);
-  const isOnlySaid = history.slice(at + 1).every(({ toolCalls = [] }) => toolCalls.length === 0);
+  const isAnswer = ({ name }: MessageToolCall): boolean => name.startsWith(FINAL_ANSWER) && !own.has(name);
+  const isOnlySaid = history.slice(at + 1).every(({ toolCalls = [] }) => toolCalls.every(isAnswer));
   return again && isSame && isOnlySaid ? { ...opened, history: history.slice(0, at) } : opened;
 }
 

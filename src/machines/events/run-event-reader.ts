@@ -142,7 +142,8 @@ class AgentReader {
   }
 
   #readEnd(output: AgentOutput, durationMs: number): void {
-    if (output.success) this.#emit({ type: 'answer', text: output.result });
+    const text = typeof output.output === 'string' ? output.output : output.result; // not as JSON
+    if (output.success) this.#emit({ type: 'answer', text });
     this.#emit({
       type: 'run.finished',
       result: runResultOf(output, { runId: this.#options.runId, durationMs: Math.round(durationMs) }),

@@ -194,7 +194,7 @@ function listed(calls: readonly CallMade[], withResults: boolean): readonly stri
   return calls.length > LISTED ? [...lines, `  … and ${calls.length - LISTED} more`] : lines;
 }
 
-function hasGiven(gave: Json, wanted: unknown): boolean {
+function hasGiven(gave: CallMade['gave'], wanted: unknown): boolean {
   return holdsAll(wanted, gave) || (isJsonObject(gave) && holdsAll(wanted, gave.data));
 }
 

@@ -3,13 +3,15 @@ import { deltaReader } from '../../journal/format/deltas.ts';
 import type { OutcomeRecord } from '../../journal/format/record.ts';
 import { readRecording } from '../../journal/format/recording.ts';
 import { ROOT_ID } from '../../journal/format/run-input.ts';
+import { RecordingPlayer } from '../../journal/replay/recording-player.ts';
 import { transitions } from '../../journal/replay/replay.ts';
-import type { Transition } from '../../machines/events/run-events.ts';
+import type { RunEvent, Transition } from '../../machines/events/run-events.ts';
 import type { AgentState, ErrorEntry, RunReason, AnyResult, RunStatus } from '../../machines/contract/run-result.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import type { Message } from '../../actors/model.ts';
 import { parseReply } from '../../parsing/reply/parse-reply.ts';
 import { recoverJson } from '../../parsing/recover/recover-json.ts';
+import type { ToolResult } from '../../tools/result.ts';
 
 /** A recording: its text, its lines, or its parsed records. */
 export type RecordingSource = string | readonly (string | object)[];
@@ -93,18 +95,29 @@ function ofRecording(recording: RecordingSource): Evidence {
   };
 }
 
-/** The calls that were started, including those of child agents, with their outcomes. */
+/** The calls that were started, with their outcomes; those of child agents too, and those that child agents work on. */
 function callsIn(recording: RecordingSource): readonly CallMade[] {
   const { head, lines } = readRecording(recording);
   const restore = deltaReader(head);
   const given = new Map(lines.flatMap((line) => (line.t === 'outcome' ? [[line.id, resultOf(line)]] : [])));
-  return lines.flatMap((line) => {
-    if (line.t !== 'start' || line.request === undefined) return [];
+  const calls = new Map<unknown, CallMade>();
+  const onEvent = (event: RunEvent): void => {
+    if (event.type === 'tool.started') calls.set(event.callId, { ...event, gave: null });
+    if (event.type === 'tool.finished' && calls.has(event.callId))
+      calls.set(event.callId, { ...event, gave: event.result });
+  };
+  const player = new RecordingPlayer({ onEvent });
+  for (const line of [head, ...lines]) {
+    player.feed(line);
+    if (line.t !== 'start' || line.request === undefined) continue;
     const request = restore(line.id, line.request);
-    if (line.name !== 'callTool' || !isJsonObject(request)) return [];
-    const { tool, args = {} } = request;
-    return typeof tool === 'string' ? [{ tool, args, gave: given.get(line.id) ?? null }] : [];
-  });
+    if (line.name !== 'callTool' || !isJsonObject(request)) continue;
+    const { callId, tool, args = {} } = request;
+    // A call of a tool is known by its attempts, and each of them counts.
+    calls.delete(callId);
+    if (typeof tool === 'string') calls.set(line.id, { tool, args, gave: given.get(line.id) ?? null });
+  }
+  return [...calls.values()];
 }
 
 function resultOf(outcome: OutcomeRecord): Json {
@@ -134,7 +147,7 @@ export interface CallMade {
   readonly tool: string;
   readonly args: Json;
   /** What the tool gave, as a tool result; null where it is not known, or it never came. */
-  readonly gave: Json;
+  readonly gave: Json | ToolResult;
 }
 
 /** The calls that a model asked for in a conversation, native, in plans or in an envelope, as far as they can be read. */
