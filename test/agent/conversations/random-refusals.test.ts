@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Model, ModelError, type ModelReply } from '../../../src/actors/model.ts';
+import type { Conversation } from '../../../src/agent/agent-types.ts';
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import type { RunInput } from '../../../src/agent/options/input-parts.ts';
 import type { JournalStore } from '../../../src/journal/run/run-journal.ts';
@@ -30,6 +31,8 @@ const INPUTS: readonly RunInput[] = [
   'Hello.',
   'Hello again.',
 ];
+const SCHEMA = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] } as const;
+const IN_LINE = { whenBusy: 'queue' } as const;
 const RESULTS = ['seen', 'seen', 'Bad words', 'y'.repeat(8000), 'unreadable'];
 
 /** A conversation with a server that refuses bad words, what cannot be read, and what is too long, and that fails now and then. */
@@ -66,6 +69,7 @@ class Refusals {
       calls(['look', { number }]),
       calls(['look', { number }], ['helper', { task: this.#one(['fine', 'Bad words']) }]),
     ];
+    if (this.#upTo(4) === 0) return { content: '{"a": "b"}' };
     return this.#upTo(3) === 0
       ? { ...this.#one(asked), content: this.#one(['', '\n\n', 'Let me look.']) }
       : { content: `Answer ${number}${this.#one(['.', '.', ' Bad words'])}` };
@@ -107,20 +111,33 @@ class Refusals {
     return createAgent({ ...common, ...limits, model, tools: [look], children: [helper], journal: this.#journal() });
   }
 
+  /** Says anything, maybe with a schema for the answer; it may be said more while it is answered, cancelled, and said again. */
+  async #say(talk: Conversation): Promise<void> {
+    const outputMode = this.#one(['auto', 'tool', 'native', 'prompt'] as const);
+    const input = this.#one(INPUTS);
+    const typed = { outputSchema: SCHEMA, outputMode, ...IN_LINE };
+    const begun = this.#upTo(3) === 0 ? talk.run(input, typed) : talk.run(input, IN_LINE);
+    if (this.#upTo(4) === 0) void begun.steer(this.#one(['Bad words', 'More.']));
+    if (this.#upTo(8) === 0) void begun.queue('And then?');
+    if (this.#upTo(10) === 0) begun.cancel();
+    if (this.#upTo(6) === 0) await talk.run(this.#one(INPUTS), { again: true, ...IN_LINE });
+    await begun;
+  }
+
   /** Says anything, and then something plain until that is answered. Gives how each plain run ended that was not, or what was wrong with requests. */
   async talk(): Promise<readonly string[]> {
     let agent = this.#agent();
     const reasons: string[] = [];
     for (let act = 0; act < ACTS; act++) {
       this.#isFickle = true;
-      await agent.conversation('c').run(this.#one(INPUTS));
+      await this.#say(agent.conversation('c'));
       if (this.#upTo(5) === 0) agent = await agent.close().then(() => this.#agent());
       if (this.#upTo(3) > 0) continue;
       this.#isFickle = false;
       reasons.length = 0;
-      for (let { success, reason } = await agent.conversation('c').run('Are you there?'); !success;) {
+      for (let { success, reason } = await agent.conversation('c').run('Are you there?', IN_LINE); !success;) {
         if (reasons.push(reason) > PATIENCE) return reasons;
-        ({ success, reason } = await agent.conversation('c').run(`And now, ${reasons.length}?`));
+        ({ success, reason } = await agent.conversation('c').run(`And now, ${reasons.length}?`, IN_LINE));
       }
     }
     await agent.close();
