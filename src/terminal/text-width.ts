@@ -70,12 +70,8 @@ function splitNarrow(text: string, columns: number): readonly string[] {
   return Array.from({ length: Math.ceil(text.length / step) }, (_, at) => text.slice(at * step, (at + 1) * step));
 }
 
-/** Made with the first text that needs it: it costs more than to measure a word. */
-let segmenter: Intl.Segmenter | undefined;
-
 function graphemes(text: string): Iterable<{ readonly segment: string }> {
-  segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
-  return segmenter.segment(text);
+  return new Intl.Segmenter(undefined, { granularity: 'grapheme' }).segment(text);
 }
 
 function graphemeWidth(grapheme: string): number {
