@@ -95,7 +95,7 @@ function readBlock(source: DialectSource, at: number, row: Row): DialectReading 
           source.text
             .slice(start, bound)
             .trim()
-            .replace(/(?<!\s)\s*```$/, ''),
+            .replace(/\s*```$/, ''),
           bound < source.end,
         )
       : makeCall(name, found.value, found.complete);
