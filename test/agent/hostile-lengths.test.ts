@@ -34,6 +34,16 @@ test('a result full of what keys begin with holds nothing up', async () => {
   expect(await costOf([calls(['get']), 'Done.'], { tools })).toBeLessThan(MOST_MS);
 });
 
+test.each([
+  ['in a word', 'eyJhbGciOieyJIUzI1NiJ9'],
+  ['behind a dash', 'eyJhbGciOi-eyJIUzI1NiJ9abc'],
+])('a token in which another begins %s is a secret', async (_name, head) => {
+  const agent = createAgent({ model: scriptedModel(['Done.']), silent: true });
+  const run = agent.run(`Keep ${head}.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl safe.`);
+  await run;
+  expect(run.recording()).not.toContain('eyJzdWIiOiIxMjM0In0');
+});
+
 test('an image that is no image holds nothing up', async () => {
   const tools = [returning([{ type: 'image', mimeType: 'image/png', data: `${long('=')}x` }])];
   expect(await costOf([calls(['get']), 'Done.'], { tools })).toBeLessThan(MOST_MS);
@@ -47,8 +57,11 @@ test.each([
   expect(cost).toBeLessThan(MOST_MS);
 });
 
-test('an envelope that is not closed holds nothing up', async () => {
-  const content = `\`\`\`json\n{"tool": "get", "tool_args": {"a": "x${long(' ')}y"}`;
+test.each([
+  ['white space', ' '],
+  ['backticks', '`'],
+])('an envelope full of %s that is not closed holds nothing up', async (_name, piece) => {
+  const content = `\`\`\`json\n{"tool": "get", "tool_args": {"a": "x${long(piece)}y"}`;
   const options = { tools: [returning('x')], toolCalling: 'json', textCalls: 'lenient' } as const;
   expect(await costOf([{ content, finishReason: 'stop' }, 'Done.'], options)).toBeLessThan(MOST_MS);
 });
