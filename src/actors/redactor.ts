@@ -23,9 +23,9 @@ export function redactedEvent<T extends { readonly type: string }>(event: T, { r
 
 const MARK = /«secret:(\d+)»/g;
 
-/** What looks like a key, of any issuer. Each begins with letters that ordinary text rarely has. */
+/** What looks like a key, of any issuer. Each begins with letters that ordinary text rarely has; a token, with none that begin another. */
 const LOOKS_LIKE_A_KEY =
-  /\b(?:sk-[A-Za-z0-9_-]{20,}|sk_(?:live|test)_[A-Za-z0-9]{16,}|gh[oprsu]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{22,}|glpat-[A-Za-z0-9_-]{20,}|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[A-Za-z0-9_-]{35}|hf_[A-Za-z0-9]{30,}|npm_[A-Za-z0-9]{36}|eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,})|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=\s\\]{20,8000}-----END [A-Z ]{0,30}PRIVATE KEY-----/g;
+  /\b(?:sk-[A-Za-z0-9_-]{20,}|sk_(?:live|test)_[A-Za-z0-9]{16,}|gh[oprsu]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{22,}|glpat-[A-Za-z0-9_-]{20,}|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[A-Za-z0-9_-]{35}|hf_[A-Za-z0-9]{30,}|npm_[A-Za-z0-9]{36}|eyJ(?:(?!\beyJ)[A-Za-z0-9_-]){10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,})|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=\s\\]{20,8000}-----END [A-Z ]{0,30}PRIVATE KEY-----/g;
 
 /** The same, only to be asked: `replace` on a megabyte costs more than a look. */
 const ONE_KEY = new RegExp(LOOKS_LIKE_A_KEY.source);

@@ -10,6 +10,7 @@ import {
 import { didYouMean } from '../json/nearest-name.ts';
 import { wrapText } from '../terminal/text-width.ts';
 import { packageVersion } from '../inspector/version.ts';
+import { escaped } from '../output/console/escaped.ts';
 import { systemCode } from '../security/folders.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 
@@ -54,7 +55,7 @@ async function runCommand(name: string, command: Command, argv: readonly string[
     return args.flags.has('help') ? print(commandUsage(name, command)) : await command.run(args);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    console.error(`signalbox ${name}: ${error.message}`);
+    console.error(`signalbox ${name}: ${escaped(error.message)}`);
     console.error(synopsisLine(name, command.synopsis));
     console.error(`'signalbox ${name} --help' shows the options.`);
     return EXIT_CODE.usage;

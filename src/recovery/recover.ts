@@ -170,7 +170,7 @@ function repairJson(text: string): { readonly [key: string]: Json } | null {
   return recovered.ok && recovered.complete && isJsonObject(recovered.value) ? recovered.value : null;
 }
 
-const DRIVE_OR_PATH = /^(?:[A-Za-z]:)?[^\s:]*\\[^\s:]*$/;
+const DRIVE_OR_PATH = /^(?:[A-Za-z]:)?[^\s:\\]*\\[^\s:]*$/;
 
 /** Turns backslashes into slashes in every string that looks like a path; null when there is none. */
 function normalizePathSeparators(value: Json): Json | null {

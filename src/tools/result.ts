@@ -119,7 +119,7 @@ function isSendable({ mimeType, base64 }: Media): boolean {
 }
 
 function sizeText(base64: string): string {
-  const bytes = Math.floor((base64.replace(/=+$/, '').length * 3) / 4);
+  const bytes = Math.floor((base64.replace(/={1,2}$/, '').length * 3) / 4);
   if (bytes < 1000) return `${bytes} bytes`;
   return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }

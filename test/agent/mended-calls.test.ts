@@ -320,3 +320,14 @@ test('a function of the error is called once for each error, also if it remember
   expect(result.messages[2]).toMatchObject({ content: '{"status":"success","data":"two"}' });
   expect(result.errorHistory).toMatchObject([{ message: 'Tool execution failed: three' }]);
 });
+
+test.each(['\n```', '\n```\n', '\n\n```` \n'])(
+  'a call in a fence that lacks its last brace is closed before %j',
+  async (fence) => {
+    const get = fakeTool('get', ['It is there.']);
+    const content = `\`\`\`json\n{"tool": "get", "tool_args": {"a": 1}${fence}`;
+    const model = scriptedModel([{ content, finishReason: 'stop' }, '{"answer": "Done."}']);
+    await createAgent({ model, tools: [get], silent: true, toolCalling: 'json' }).run('Go on.');
+    expect(get.calls).toHaveLength(1);
+  },
+);

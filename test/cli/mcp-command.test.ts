@@ -133,6 +133,18 @@ describe('signalbox mcp call', () => {
   });
 });
 
+test('names of a file that is anybody’s move no cursor', async () => {
+  const { mcp } = await withFile({
+    'a\u001b[2Jb': { command: 'no-such-command' },
+    off: { command: 'x', disabled: true },
+  });
+  for (const args of [['list'], ['status'], ['tools', 'none']]) {
+    const { stdout, stderr } = await mcp(...args);
+    expect(stdout + stderr).toContain('a␛[2Jb');
+    expect(stdout + stderr).not.toContain('\u001b');
+  }
+});
+
 test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
   '%s ends the command and its servers at once, with no finding about them',
   async (signal) => {

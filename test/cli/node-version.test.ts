@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { tmpdir } from 'node:os';
@@ -8,6 +8,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { buildLibrary } from '../../scripts/build-library.ts';
 import { nodeVersionProblem } from '../../src/node-version.ts';
 import { exportedSources } from '../package/export-table.ts';
+import { runCliProcess, temporaryFolder } from './spawn-cli.ts';
 
 test.each(['v22.18.0', 'v22.20.1', 'v23.0.0', 'v24.11.0', 'v100.0.0'])('Node %s will do', (version) => {
   expect(nodeVersionProblem(version)).toBeNull();
@@ -17,6 +18,16 @@ test.each(['v0.10.48', 'v12.22.0', 'v20.20.2', 'v22.17.1'])('Node %s is told in 
   const problem = nodeVersionProblem(version) ?? '';
   expect(problem).toContain(`needs Node 22.18 or newer, and this is Node ${version.slice(1)}.`);
   expect(problem).not.toContain('\n');
+});
+
+test('what Node has compiled is kept at home, and nothing in the temporary folder that others share', async () => {
+  await using folder = await temporaryFolder();
+  const [home, temporary] = [join(folder.path, 'home'), join(folder.path, 'tmp')];
+  for (const path of [home, temporary]) mkdirSync(path);
+  const env = { HOME: home, TMPDIR: temporary, TEMP: temporary, NODE_COMPILE_CACHE: '' };
+  expect((await runCliProcess(['--version'], { cwd: folder.path, env })).code).toBe(0);
+  expect(readdirSync(temporary)).toEqual([]);
+  expect(readdirSync(join(home, '.cache/signalbox'))).toHaveLength(1);
 });
 
 /** A Node on this machine that is too old for us, if there is one. */

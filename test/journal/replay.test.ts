@@ -5,6 +5,7 @@ import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { ReplayDivergenceError } from '../../src/journal/replay/divergence.ts';
 import { replay, transitions } from '../../src/journal/replay/replay.ts';
 import { ModelError } from '../../src/actors/model.ts';
+import type { JsonObject } from '../../src/json/json.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
@@ -97,6 +98,24 @@ describe('replay', () => {
     await again;
     const withoutTimes = (text: string) => text.replaceAll(/"at":\d+/g, '"at":0');
     expect(withoutTimes(again.recording())).toBe(withoutTimes(recording));
+  });
+
+  test('names a property that is called as a member of all objects is, where it was added or removed', async () => {
+    const buying = (properties: JsonObject) => {
+      const buy = tool({
+        name: 'buy',
+        description: 'Buys.',
+        inputSchema: { type: 'object', properties },
+        execute: () => 1,
+      });
+      return createAgent({ model: scriptedModel(['Done.']), tools: [buy], silent: true });
+    };
+    const [team, none] = [buying({ constructor: { type: 'string' } }), buying({})];
+    for (const [before, after] of [[team, none] as const, [none, team] as const]) {
+      const run = before.run('Go.');
+      await run;
+      await expect(replay(run.recording(), after)).rejects.toThrow('/tools/0/inputSchema/properties/constructor: ');
+    }
   });
 
   test.each([

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { recover } from '../../src/recovery/recover.ts';
+import { workedMs } from '../support/steady-time.ts';
 
 describe('recover.trimFences', () => {
   test.each<[string, string | null]>([
@@ -67,4 +68,10 @@ describe('recover.normalizePathSeparators', () => {
       expect(recover.normalizePathSeparators(value)).toBeNull();
     },
   );
+
+  test('sees at once that no path are a hundred thousand backslashes and a space', () => {
+    const before = workedMs();
+    expect(recover.normalizePathSeparators({ path: `${'\\'.repeat(100_000)} ` })).toBeNull();
+    expect(workedMs() - before).toBeLessThan(1000);
+  });
 });

@@ -65,9 +65,10 @@ function rowOf(entry: McpEntry, hub: McpHub): ServerRow {
   };
 }
 
-/** In lines as wide as the terminal. */
+/** In lines as wide as the terminal. Names are as a file says, which may be anybody's. */
 export function print(rows: readonly (readonly string[])[]): void {
-  for (const line of textTable(rows, openTerminal(process.stdout).columns())) console.log(line);
+  const shown = rows.map((row) => row.map((cell) => escaped(cell)));
+  for (const line of textTable(shown, openTerminal(process.stdout).columns())) console.log(line);
 }
 
 function serverCells(
@@ -76,11 +77,7 @@ function serverCells(
 ): readonly string[] {
   if (error !== null) return [name, state, errorLine(absenceOf(name, error, at))];
   if (transport === null) return [name, state];
-  return [
-    name,
-    state,
-    `${tools} tool${tools === 1 ? '' : 's'} over ${transport}; ${escaped(title ?? '')} ${escaped(version ?? '')}`,
-  ];
+  return [name, state, `${tools} tool${tools === 1 ? '' : 's'} over ${transport}; ${title ?? ''} ${version ?? ''}`];
 }
 
 /** A server's last words stand behind the first line break; some of them say enough. */
@@ -134,7 +131,7 @@ const DESCRIPTION_LENGTH = 100;
 
 function toolCells({ server, tool, policy, effects }: McpToolEntry): readonly string[] {
   const words = [tool.title, tool.description].filter((text) => text !== undefined && text !== '');
-  return [escaped(server), escaped(tool.name), policy ?? '', effects, descriptionLine(words.join(': '))];
+  return [server, tool.name, policy ?? '', effects, descriptionLine(words.join(': '))];
 }
 
 function descriptionLine(text: string): string {

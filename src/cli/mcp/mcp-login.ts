@@ -86,7 +86,7 @@ function cellsOf({ name, login }: { readonly name: string; readonly login: Statu
     : login.expiresAt === null
       ? ''
       : new Date(login.expiresAt).toISOString();
-  return [name, 'signed in', escaped([login.issuer ?? '', login.scopes.join(' '), until].filter(Boolean).join('; '))];
+  return [name, 'signed in', [login.issuer ?? '', login.scopes.join(' '), until].filter(Boolean).join('; ')];
 }
 
 type Status = Awaited<ReturnType<McpConnection['loginStatus']>>;

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -90,7 +90,7 @@ export function ownPage({ built, script }: PagePlace): Promise<PageFiles> {
 }
 
 async function bundledPage(script: string): Promise<PageFiles> {
-  const folder = join(tmpdir(), `signalbox-page-${process.pid}`);
+  const folder = await mkdtemp(join(tmpdir(), 'signalbox-page-'));
   const module: unknown = await import(
     /* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ pathToFileURL(script).href
   );

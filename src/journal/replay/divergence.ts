@@ -98,7 +98,8 @@ function differences(recorded: Json | undefined, now: Json | undefined, path = '
   if (isList(recorded) && isList(now)) return listDifferences(recorded, now, path);
   if (isJsonObject(recorded) && isJsonObject(now)) {
     const keys = [...new Set([...Object.keys(recorded), ...Object.keys(now)])];
-    return keys.flatMap((key) => differences(recorded[key], now[key], `${path}/${escaped(key)}`));
+    const [was, is] = [recorded, now].map((one) => new Map(Object.entries(one)));
+    return keys.flatMap((key) => differences(was?.get(key), is?.get(key), `${path}/${escaped(key)}`));
   }
   return [{ path, recorded, now }];
 }

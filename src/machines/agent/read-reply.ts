@@ -276,7 +276,7 @@ function freshId(given: string | undefined, made: string, isTaken: (id: string) 
 /** Arguments as text. What was cut off stays open: no function of `onError` may take it for whole. */
 function rawText({ args, complete }: Pick<ToolCallRequest, 'args' | 'complete'>): string {
   const text = typeof args === 'string' ? args : JSON.stringify(args);
-  return complete ? text : text.replace(/["}\]]+$/, '');
+  return complete ? text : text.replace(/(?<!["}\]])["}\]]+$/, '');
 }
 
 /** Reasoning at the head of a reply is not sent back: it costs tokens and models are not trained on it. */

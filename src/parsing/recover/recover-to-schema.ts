@@ -175,7 +175,7 @@ const LONGEST_WORDS = 2_000;
 function scalarFromText(text: string, schema: JsonSchema): Scalar | undefined {
   const wanted: Wanted = { types: new Set(), choices: [] };
   collect(schema, wanted, 0);
-  const plain = text.trim().replace(/^[*_`\s]+|[*_`\s]+$/g, '');
+  const plain = text.trim().replace(/^[*_`\s]+|(?<![*_`\s])[*_`\s]+$/g, '');
   if (plain === '') return undefined;
   const choice =
     wanted.choices.length > 0 && plain.length <= LONGEST_WORDS ? mentioned(plain, wanted.choices) : undefined;

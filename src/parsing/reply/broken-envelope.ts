@@ -40,7 +40,7 @@ function closedEnvelope(
   rest: string,
   how: { readonly at: number; readonly fenced: boolean; readonly maxDepth: number },
 ): Candidate | undefined {
-  const text = (how.fenced ? rest.replace(/\s*`{3,}\s*$/, '') : rest).trimEnd();
+  const text = (how.fenced ? rest.trimEnd().replace(/(?<!`)`{3,}$/, '') : rest).trimEnd();
   if (!/(?:["}\]]|true|false|null)$/.test(text)) return undefined;
   const closers = missingClosers(text);
   const strict = closers === undefined ? undefined : parseStrict(text + closers, how.maxDepth);
