@@ -100,7 +100,7 @@ function jsonSchemaOf(name: string, standard: StandardSchema['~standard']): unkn
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new TypeError(
-      `Tool '${name}': its schema (${standard.vendor}) cannot be written as JSON Schema: ${reason} ${cure}`,
+      `Tool '${name}': its schema (${standard.vendor}) cannot be written as JSON Schema: ${reason.replace(/\.?$/, '.')} ${cure}`,
       { cause },
     );
   }
@@ -134,7 +134,8 @@ export function schemaProblem(schema: Json, path: string): string | null {
 /** What a Standard Schema found wrong, in our form. */
 export function standardIssues(issues: readonly StandardIssue[]): readonly Issue[] {
   return issues.map(({ message, path = [] }) => ({
-    path: pointer(path.map((step) => String(typeof step === 'object' ? step.key : step))),
+    // Not `path.map`: ArkType's paths are lists of a class of their own, whose copies begin with a 0.
+    path: pointer(Array.from(path, (step) => String(typeof step === 'object' ? step.key : step))),
     message,
   }));
 }

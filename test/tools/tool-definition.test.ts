@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createToolRegistry } from '../../src/agent/tools/registry.ts';
+import { checkEvent } from '../../src/inspector/frames/event-schemas.ts';
+import { recoverArguments } from '../../src/parsing/index.ts';
 import type { StandardSchema } from '../../src/tools/schema.ts';
 import { tool } from '../../src/tools/tool.ts';
 
@@ -40,7 +42,7 @@ describe('tool() refuses a wrong definition with the name of the tool and the me
     [
       'a schema that zod cannot write as JSON',
       { ...good, inputSchema: z.object({ when: z.date() }) },
-      /'look'.*JSON Schema.*jsonSchema/s,
+      /'look'.*JSON Schema\. Pass.*jsonSchema/s,
     ],
     ['enabled that is no boolean', { ...good, enabled: 'no' }, /'look'.*enabled/],
     ['polling that is no boolean', { ...good, polling: 1 }, /'look'.*polling/],
@@ -137,6 +139,26 @@ describe('the check of a tool: JSON Schema, then the Standard Schema, then valid
     expect(await registry.execute('look', { n: '7' })).toEqual({ status: 'success', data: 8 });
     expect(await registry.execute('look', { n: 1 })).toMatchObject({
       error: "Invalid arguments for 'look': /n: too small",
+    });
+  });
+
+  test('a problem of the whole has no path, also where paths are lists of a class of their own', async () => {
+    // As ArkType has them.
+    class Path extends Array<string> {
+      constructor(...keys: readonly string[]) {
+        super();
+        this.push(...keys);
+      }
+    }
+    const validate = () => ({ issues: [{ message: 'must be sorted', path: new Path() }] });
+    const inputSchema: StandardSchema = { '~standard': { version: 1, vendor: 'plain', validate } };
+    const registry = createToolRegistry();
+    registry.register(tool({ ...good, inputSchema, jsonSchema: { type: 'object' } }));
+    const error = "Invalid arguments for 'look': must be sorted";
+    expect(await registry.execute('look', {})).toMatchObject({ error });
+    expect(recoverArguments({}, inputSchema)).toMatchObject({ error: { issues: [{ path: '' }] } });
+    expect(await checkEvent({ type: 'go' }, { json: null, standard: inputSchema['~standard'] })).toMatchObject({
+      message: 'This is not a valid go (must be sorted).',
     });
   });
 

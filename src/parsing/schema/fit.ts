@@ -1,6 +1,7 @@
 import { isList, isTooLong } from '../../json/depth.ts';
 import type { Issue } from '../../json/errors.ts';
 import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../../json/json.ts';
+import type { Repair } from '../repair/repairs.ts';
 import { checkBounds } from './check-bounds.ts';
 import { FitContext, isSchema } from './fit-context.ts';
 import { fitMembers } from './fit-members.ts';
@@ -16,6 +17,8 @@ export function fit(value: Json, schema: JsonSchema, context: FitContext): Json 
     context.issue('nothing is allowed here');
     return value;
   }
+  // OpenAPI 3.0 says so that null is taken, beside a type or a reference.
+  if (value === null && schema['nullable'] === true) return value;
   if (!context.mayDescend()) {
     context.issue('the schema is too deep or too large to be checked');
     return value;
@@ -181,7 +184,7 @@ function fitOneBranch(value: Json, branches: readonly JsonSchema[], context: Fit
   for (const branch of branches) {
     const trial = context.branch(true);
     const fitted = fit(value, branch, trial);
-    if (trial.issues.length === 0 && trial.cost === 0) {
+    if (trial.issues.length === 0 && trial.repairs.every(({ kind }) => kind === 'default')) {
       context.adopt(trial);
       return fitted;
     }
@@ -218,6 +221,22 @@ function fitExactlyOne(value: Json, branches: readonly JsonSchema[], context: Fi
     return value;
   }
   return fitOneBranch(value, branches, context);
+}
+
+/** A value as its schema takes it, with what was put right; or what is wrong with it. */
+interface Fitted {
+  readonly value: Json;
+  readonly issues: readonly Issue[];
+  readonly repairs: readonly Repair[];
+}
+
+/** Fits a whole value. What fits as it is is never refused, and what was put right fits as it is then. */
+export function fitWhole(value: Json, context: FitContext): Fitted {
+  const { root, partial, repairs } = context;
+  const fitted = fit(value, root, context);
+  const issues = context.issues.length > 0 || repairs.length === 0 || partial ? context.issues : issuesOf(fitted, root);
+  if (issues.length > 0 && issuesOf(value, root).length === 0) return { value, issues: [], repairs: [] };
+  return { value: fitted, issues, repairs };
 }
 
 /** What is wrong with a value by its schema, each issue with its path as a JSON Pointer. Nothing is put right. */
