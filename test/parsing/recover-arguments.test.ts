@@ -99,6 +99,10 @@ test('a default is put right like any value', () => {
   const form = object({ size: { type: 'integer', default: 1 } });
   const schema = object({ n: { type: 'integer', default: '5' }, form: { ...Object(form), default: {} } });
   expect(checkArguments({}, schema)).toMatchObject({ ok: true, value: { n: 5, form: { size: 1 } } });
+  for (const union of ['anyOf', 'oneOf'])
+    expect(checkArguments({ x: {} }, object({ x: { [union]: [form, object({}, ['y'])] } }))).toMatchObject({
+      value: { x: { size: 1 } },
+    });
   expect(checkArguments({ x: {} }, object({ x: { anyOf: [form, object({})] } }))).toMatchObject({
     value: { x: { size: 1 } },
   });

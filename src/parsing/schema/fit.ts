@@ -2,7 +2,7 @@ import { isList, isTooLong } from '../../json/depth.ts';
 import type { Issue } from '../../json/errors.ts';
 import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../../json/json.ts';
 import type { Repair } from '../repair/repairs.ts';
-import { checkBounds } from './check-bounds.ts';
+import { checkBounds, formatProblem } from './check-bounds.ts';
 import { FitContext, isSchema } from './fit-context.ts';
 import { fitMembers } from './fit-members.ts';
 import { jsonEquals, typeFits, typeOf, typesOf } from './json-types.ts';
@@ -57,15 +57,18 @@ function fitType(value: Json, schema: JsonObject, context: FitContext): Json {
       if (coerced !== undefined) return coerced;
     }
   }
-  context.issue(
-    `expected ${types.map((type) => articled(typeof type === 'string' ? type : 'value')).join(' or ')}, got ${describe(value)}`,
-  );
+  context.issue(`expected ${types.map((type) => articled(String(type))).join(' or ')}, got ${describe(value)}`);
   return value;
 }
 
-/** `enum` and `const`. */
+/** `enum` and `const`. A list of no choices is a mistake of who wrote it: it says nothing. */
 function fitChoice(value: Json, schema: JsonObject, context: FitContext): Json {
-  const choices = isList(schema['enum']) ? schema['enum'] : 'const' in schema ? [schema['const'] ?? null] : undefined;
+  const choices =
+    isList(schema['enum']) && schema['enum'].length > 0
+      ? schema['enum']
+      : 'const' in schema
+        ? [schema['const'] ?? null]
+        : undefined;
   if (choices === undefined) return value;
   for (const choice of choices) if (jsonEquals(choice, value)) return value;
   const near = context.coerce !== false ? nearChoice(choices, value) : undefined;
@@ -211,16 +214,13 @@ function firstIssue(context: FitContext): string {
 }
 
 function fitExactlyOne(value: Json, branches: readonly JsonSchema[], context: FitContext): Json {
-  let count = 0;
-  for (const branch of branches) if (fits(value, branch, context)) count += 1;
-  if (count === 1) {
-    for (const branch of branches) if (fits(value, branch, context)) return fit(value, branch, context);
-  }
-  if (count > 1) {
-    context.issue(`must fit exactly one of the ${branches.length} allowed forms, fits ${count}`);
-    return value;
-  }
-  return fitOneBranch(value, branches, context);
+  // Formats are not checked, but two forms may differ in nothing else.
+  const taken = branches.filter((branch) => formatProblem(value, branch) === null && fits(value, branch, context));
+  const [only] = taken;
+  if (only === undefined) return fitOneBranch(value, branches, context);
+  if (taken.length === 1) return fit(value, only, context);
+  context.issue(`must fit exactly one of the ${branches.length} allowed forms, fits ${taken.length}`);
+  return value;
 }
 
 /** A value as its schema takes it, with what was put right; or what is wrong with it. */
