@@ -57,7 +57,9 @@ function fitType(value: Json, schema: JsonObject, context: FitContext): Json {
       if (coerced !== undefined) return coerced;
     }
   }
-  context.issue(`expected ${types.map((type) => articled(String(type))).join(' or ')}, got ${describe(value)}`);
+  context.issue(
+    `expected ${types.map((type) => articled(typeof type === 'string' ? type : 'value')).join(' or ')}, got ${describe(value)}`,
+  );
   return value;
 }
 
