@@ -90,9 +90,10 @@ const anchors = new WeakMap<JsonObject, ReadonlyMap<Json, JsonSchema>>();
 
 /** The schemas within one that have a name to refer to, wherever they stand. */
 function anchorsOf(root: JsonSchema): ReadonlyMap<Json, JsonSchema> {
-  const known = isJsonObject(root) ? anchors.get(root) : undefined;
-  if (known !== undefined) return known;
   const found = new Map<Json, JsonSchema>();
+  if (!isJsonObject(root)) return found;
+  const known = anchors.get(root);
+  if (known !== undefined) return known;
   const nodes: Json[] = [root];
   for (const node of nodes) {
     if (typeof node !== 'object' || node === null) continue;
@@ -101,7 +102,7 @@ function anchorsOf(root: JsonSchema): ReadonlyMap<Json, JsonSchema> {
     for (const name of [node['$id'], node['$anchor'], node['$dynamicAnchor']])
       if (typeof name === 'string') found.set(name.replace('#', ''), node);
   }
-  if (isJsonObject(root)) anchors.set(root, found);
+  anchors.set(root, found);
   return found;
 }
 

@@ -65,13 +65,8 @@ function fitType(value: Json, schema: JsonObject, context: FitContext): Json {
 
 /** `enum` and `const`. A list of no choices is a mistake of who wrote it: it says nothing. */
 function fitChoice(value: Json, schema: JsonObject, context: FitContext): Json {
-  const choices =
-    isList(schema['enum']) && schema['enum'].length > 0
-      ? schema['enum']
-      : 'const' in schema
-        ? [schema['const'] ?? null]
-        : undefined;
-  if (choices === undefined) return value;
+  const choices = isList(schema['enum']) ? schema['enum'] : 'const' in schema ? [schema['const'] ?? null] : [];
+  if (choices.length === 0) return value;
   for (const choice of choices) if (jsonEquals(choice, value)) return value;
   const near = context.coerce !== false ? nearChoice(choices, value) : undefined;
   if (near !== undefined) {
@@ -225,15 +220,11 @@ function fitExactlyOne(value: Json, branches: readonly JsonSchema[], context: Fi
   return value;
 }
 
-/** A value as its schema takes it, with what was put right; or what is wrong with it. */
-interface Fitted {
-  readonly value: Json;
-  readonly issues: readonly Issue[];
-  readonly repairs: readonly Repair[];
-}
-
 /** Fits a whole value. What fits as it is is never refused, and what was put right fits as it is then. */
-export function fitWhole(value: Json, context: FitContext): Fitted {
+export function fitWhole(
+  value: Json,
+  context: FitContext,
+): { readonly value: Json; readonly issues: readonly Issue[]; readonly repairs: readonly Repair[] } {
   const { root, partial, repairs } = context;
   const fitted = fit(value, root, context);
   const issues = context.issues.length > 0 || repairs.length === 0 || partial ? context.issues : issuesOf(fitted, root);
