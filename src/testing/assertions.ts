@@ -97,7 +97,9 @@ function enforced(pending: Pending, assertion: (...args: never) => unknown): voi
 function enforce({ pass, message }: Judgement, frames: string): void {
   if (pass) return;
   const error =
-    typeof AssertionError === 'function' ? new AssertionError({ message: message() }) : new Error(message());
+    typeof AssertionError === 'function'
+      ? new AssertionError({ message: message(), operator: 'fail' })
+      : new Error(message());
   error.stack = `${error.name}: ${error.message}\n${frames}`;
   throw error;
 }

@@ -1,5 +1,6 @@
 import type { Issue } from '../json/errors.ts';
 import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../json/json.ts';
+import { toJson } from '../json/to-json.ts';
 import { pointer } from '../parsing/schema/fit-context.ts';
 
 /** A Standard Schema (zod and others), as far as tools use it: its types, its check, its JSON Schema. */
@@ -60,14 +61,25 @@ export function readToolSchema(name: string, schema: unknown, jsonSchema: unknow
     throw new TypeError(
       `Tool '${name}': inputSchema must be zod, another Standard Schema or a JSON Schema object, and is ${json === null ? 'null' : typeof json}.`,
     );
-  const problem = schemaProblem(json, '');
-  if (problem !== null) throw new TypeError(`Tool '${name}': inputSchema is not a valid JSON Schema: ${problem}.`);
+  const plain = plainSchema(json);
+  if (typeof plain === 'string')
+    throw new TypeError(`Tool '${name}': inputSchema is not a valid JSON Schema: ${plain}.`);
   if (json.type !== undefined && json.type !== 'object')
     throw new TypeError(
       `Tool '${name}': inputSchema must describe an object (type "object"), and its type is ${JSON.stringify(json.type)}.`,
     );
-  const { $schema: _dialect, '~standard': _standard, ...rest } = json;
-  return { json: { type: 'object', ...structuredClone(rest) }, standard };
+  return { json: { type: 'object', ...plain }, standard };
+}
+
+/** A JSON Schema as data of its own; or what is wrong with it, such as members that are schemas of a library. */
+export function plainSchema(given: JsonObject): JsonObject | string {
+  const { $schema: _dialect, '~standard': _standard, ...rest } = given;
+  for (const [name, member] of Object.entries({ ...rest, ...Object(rest['properties']) }))
+    if (isStandard(member))
+      return `'${name}' is a schema of ${member['~standard'].vendor}; put it into an object of that library, such as z.object()`;
+  const json = toJson(rest);
+  if (!json.ok) return json.reason;
+  return schemaProblem(json.value, '') ?? Object(json.value);
 }
 
 /** True for a Standard Schema. */
@@ -100,7 +112,7 @@ function jsonSchemaOf(name: string, standard: StandardSchema['~standard']): unkn
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new TypeError(
-      `Tool '${name}': its schema (${standard.vendor}) cannot be written as JSON Schema: ${reason} ${cure}`,
+      `Tool '${name}': its schema (${standard.vendor}) cannot be written as JSON Schema: ${reason.replace(/\.?$/, '.')} ${cure}`,
       { cause },
     );
   }
@@ -134,7 +146,8 @@ export function schemaProblem(schema: Json, path: string): string | null {
 /** What a Standard Schema found wrong, in our form. */
 export function standardIssues(issues: readonly StandardIssue[]): readonly Issue[] {
   return issues.map(({ message, path = [] }) => ({
-    path: pointer(path.map((step) => String(typeof step === 'object' ? step.key : step))),
+    // Not `path.map`: ArkType's paths are lists of a class of their own, whose copies begin with a 0.
+    path: pointer(Array.from(path, (step) => String(typeof step === 'object' ? step.key : step))),
     message,
   }));
 }

@@ -163,6 +163,11 @@ describe('options that cannot work are refused at once', () => {
     '~standard': { version: 1, vendor, validate: (value: unknown) => ({ value }) },
   });
   test.each<[string, AnyOptions, RegExp]>([
+    [
+      'the shape of an object',
+      { outputSchema: JSON.parse('{}', () => ({ city: z.string() })) },
+      /outputSchema.*'city' is a schema of zod/,
+    ],
     ['a Standard Schema without JSON Schema', { outputSchema: standard('valibot') }, /valibot.*gives no JSON Schema/],
     ['one that cannot be written', { outputSchema: z.object({ at: z.date() }) }, /cannot be written as JSON Schema/],
     ['a schema that is none', { outputSchema: { type: 'objekt' } }, /not a valid JSON Schema/],

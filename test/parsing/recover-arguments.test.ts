@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { checkArguments, recoverArguments } from '../../src/parsing/index.ts';
-import type { Json, JsonSchema } from '../../src/parsing/index.ts';
+import { checkArguments, recoverArguments, recoverJson } from '../../src/parsing/index.ts';
+import type { Json, JsonObject, JsonSchema } from '../../src/parsing/index.ts';
 
 const object = (properties: { readonly [key: string]: JsonSchema }, required: readonly string[] = []): JsonSchema => ({
   type: 'object',
@@ -95,6 +95,82 @@ test('defaults are filled in and listed', () => {
   expect(checked).toMatchObject({ ok: true, value: { n: 5 }, repairs: [{ kind: 'default' }] });
 });
 
+test('a default is put right like any value', () => {
+  const form = object({ size: { type: 'integer', default: 1 } });
+  const schema = object({ n: { type: 'integer', default: '5' }, form: { ...Object(form), default: {} } });
+  expect(checkArguments({}, schema)).toMatchObject({ ok: true, value: { n: 5, form: { size: 1 } } });
+  for (const union of ['anyOf', 'oneOf'])
+    expect(checkArguments({ x: {} }, object({ x: { [union]: [form, object({}, ['y'])] } }))).toMatchObject({
+      value: { x: { size: 1 } },
+    });
+  expect(checkArguments({ x: {} }, object({ x: { anyOf: [form, object({})] } }))).toMatchObject({
+    value: { x: { size: 1 } },
+  });
+});
+
+test.each<JsonSchema>([
+  { type: 'string', default: null },
+  { type: 'string', enum: ['x'], default: '' },
+  { type: 'object', properties: { x: {} }, required: ['x'], default: {} },
+])('a default that its own schema does not take is none, and the others are filled in: %j', (page) => {
+  const schema = object({ page, limit: { type: 'integer' }, sort: { type: 'string', default: 'name' } });
+  expect(checkArguments({ limit: '5' }, schema)).toMatchObject({ ok: true, value: { limit: 5, sort: 'name' } });
+  expect(checkArguments({}, schema)).toMatchObject({ value: { sort: 'name' }, repairs: [{ kind: 'default' }] });
+});
+
+test('what fits as it is is not refused for what was filled in', () => {
+  const schema: JsonObject = {
+    type: 'object',
+    properties: { id: { type: 'string' }, name: { type: 'string', default: '' } },
+    oneOf: [{ required: ['id'] }, { required: ['name'] }],
+    additionalProperties: false,
+  };
+  expect(checkArguments({ id: 'a' }, schema)).toEqual({ ok: true, value: { id: 'a' }, repairs: [] });
+  expect(checkArguments({ query: { id: 'a' } }, schema)).toMatchObject({ ok: true, value: { id: 'a' } });
+  expect(recoverJson('{"id": "a"}', { schema })).toMatchObject({ ok: true, value: { id: 'a' } });
+});
+
+test('what was put right in one part of a schema fits the others, or is refused', () => {
+  const names: JsonSchema = { type: 'object', propertyNames: { enum: ['foo-bar'] } };
+  expect(checkArguments({ 'foo-bar': 1 }, names).ok).toBe(true);
+  expect(checkArguments({ foo_bar: 1 }, names)).toMatchObject({ ok: false, error: { issues: [{ path: '/foo_bar' }] } });
+  const pair = object({ a: { type: 'integer' }, b: { type: 'boolean' } });
+  const forms: JsonSchema = { anyOf: [pair, object({ a: { type: 'string' }, b: { type: 'integer' } }, ['c'])] };
+  expect(checkArguments({ x: { a: '1', b: '?' }, n: '1' }, object({ x: forms, n: { type: 'integer' } }))).toMatchObject(
+    {
+      error: { issues: [{ message: expect.stringContaining('/x/b expected a boolean') }] },
+    },
+  );
+  const both = object({ x: { allOf: [{ type: 'string' }, { type: 'number' }] } });
+  expect(checkArguments({ x: 5 }, both)).toMatchObject({ ok: false, error: { issues: [{ path: '/x' }] } });
+});
+
+test.each<JsonSchema>([
+  { type: 'string', nullable: true },
+  { type: 'string', enum: ['x'], nullable: true },
+  { allOf: [{ $ref: '#/properties/name' }], nullable: true },
+])('null stays where OpenAPI says that it is taken: %j', (x) => {
+  const name: JsonSchema = { type: 'string' };
+  expect(checkArguments({ x: null }, object({ x, name }))).toMatchObject({ ok: true, value: { x: null } });
+  expect(checkArguments({ x: null }, object({ x, name }, ['x']))).toMatchObject({ ok: true, value: { x: null } });
+  expect(checkArguments({ x: {} }, object({ x, name })).ok).toBe(false);
+});
+
+test.each<JsonSchema>([{ allOf: [{ $ref: '#/properties/name' }] }, { type: ['string', 'null'], enum: ['x'] }])(
+  'null means absent for an optional argument that does not take it: %j',
+  (x) => {
+    expect(checkArguments({ x: null }, object({ x, name: { type: 'string' } }))).toMatchObject({ ok: true, value: {} });
+  },
+);
+
+test('null stays if a later form of a union takes it', () => {
+  const change = (id: JsonSchema) => object({ id }, ['name']);
+  const x: JsonSchema = { anyOf: [object({ id: { type: 'string' } }), object({ id: { type: 'null' } })] };
+  expect(checkArguments({ x: { id: null } }, object({ x }))).toMatchObject({ value: { x: { id: null } }, repairs: [] });
+  const other: JsonSchema = { anyOf: [object({ id: { type: 'string' } }), change({ type: 'null' })] };
+  expect(checkArguments({ x: { id: null } }, object({ x: other }))).toMatchObject({ ok: true, value: { x: {} } });
+});
+
 test('a key that is wrong by one character stays another key', () => {
   const schema = object({ location: { type: 'string' } }, ['location']);
   expect(checkArguments({ locaton: 'x' }, schema)).toMatchObject({
@@ -177,6 +253,25 @@ test('local references are followed, endless ones end', () => {
   });
   expect(checkArguments({ self: 1 }, schema).ok).toBe(false);
 });
+
+test.each<JsonObject>([{ $id: 'Node' }, { $id: '#Node' }, { $anchor: 'Node' }, { $dynamicAnchor: 'Node' }])(
+  'a reference by name is followed, wherever what it names stands: %j',
+  (name) => {
+    const ref = name['$id'] === 'Node' ? 'Node' : '#Node';
+    const node: JsonSchema = {
+      ...name,
+      type: 'object',
+      properties: {
+        value: { type: 'integer' },
+        left: { [name['$dynamicAnchor'] === undefined ? '$ref' : '$dynamicRef']: ref },
+      },
+    };
+    const schema = object({ trees: { type: 'array', items: [{ type: 'null' }, node] } });
+    const checked = checkArguments({ trees: [null, { left: { left: { value: '3' } } }] }, schema);
+    expect(checked).toMatchObject({ ok: true, value: { trees: [null, { left: { left: { value: 3 } } }] } });
+    expect(checkArguments({ trees: [null, { left: { value: 'x' } }] }, schema).ok).toBe(false);
+  },
+);
 
 test('a pattern that could run for ever is not run', () => {
   const checked = checkArguments(

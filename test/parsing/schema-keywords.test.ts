@@ -17,6 +17,8 @@ const headers: JsonObject = {
   additionalProperties: false,
 };
 
+const date: JsonObject = { type: 'string', format: 'date' };
+
 const ROWS: readonly Row[] = [
   ['uniqueItems', { uniqueItems: true }, [1, '1', true, null, 0], [1, 2, 1], 'must not hold the same item twice'],
   [
@@ -65,6 +67,25 @@ const ROWS: readonly Row[] = [
   ['a pattern with repeated choices', { pattern: '^(a|b)*$' }, 'abab', 'abx', 'must match the pattern'],
   ['a pattern that only the older form takes', { pattern: '^\\_[a-z]+$' }, '_ab', 'ab', 'must match the pattern'],
   ['a pattern that is none, and is not applied', { pattern: '(', maxLength: 3 }, 'x', 'long', 'at most 3'],
+  ['a type that JSON Schema does not know', { type: 'any', minLength: 2 }, 'ab', 'a', 'at least 2'],
+  ['such a type beside another', { type: ['null', 'str'], minLength: 2 }, 'ab', 'a', 'at least 2'],
+  ['no type', { type: [], minLength: 2 }, 'ab', 'a', 'at least 2'],
+  ['no choices', { enum: [], minLength: 2 }, 'ab', 'a', 'at least 2'],
+  [
+    'forms that differ in their format',
+    { oneOf: [date, { type: 'string', format: 'date-time' }] },
+    '2026-01-31',
+    true,
+    '',
+  ],
+  ['a format that is not checked', { oneOf: [date, { type: 'string', format: 'date-time' }] }, 'soon', true, ''],
+  [
+    'one form with a format',
+    { oneOf: [date, { type: 'string' }] },
+    'soon',
+    '2026-01-31',
+    'exactly one of the 2 allowed',
+  ],
   ['dependentSchemas', card, { gift: 1, to: 'Ada' }, { gift: 1 }, 'is required'],
 ];
 

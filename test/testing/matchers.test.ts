@@ -212,6 +212,8 @@ describe('the assertions for runners without expect', () => {
     await assertCalledTool(run, 'look', { city: 'Austin' }, { times: 1 });
     await assertTransitions(run, run.recording());
     await expect(assertEndsWith(run, 'loop')).rejects.toThrow(AssertionError);
+    // Without it, jest says that undefined was expected.
+    await expect(assertEndsWith(run, 'loop')).rejects.toMatchObject({ operator: 'fail' });
     const error = await assertEndsWith(run, 'loop').catch((thrown: Error) => thrown);
     expect(error?.stack?.split('\n').find((line) => line.includes(' at '))).toContain('matchers.test.ts');
     const result = await run;

@@ -1,11 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createToolRegistry } from '../../src/agent/tools/registry.ts';
+import { checkEvent } from '../../src/inspector/frames/event-schemas.ts';
+import { type JsonObject, recoverArguments } from '../../src/parsing/index.ts';
 import type { StandardSchema } from '../../src/tools/schema.ts';
 import { tool } from '../../src/tools/tool.ts';
 
 const good = { name: 'look', description: 'Looks.', execute: () => 1 };
 const make = (definition: unknown) => () => Reflect.apply(tool, undefined, [definition]);
+
+const itself: { not?: unknown } = {};
+itself.not = itself;
 
 describe('tool() refuses a wrong definition with the name of the tool and the member', () => {
   test.each<[string, unknown, RegExp]>([
@@ -40,8 +45,20 @@ describe('tool() refuses a wrong definition with the name of the tool and the me
     [
       'a schema that zod cannot write as JSON',
       { ...good, inputSchema: z.object({ when: z.date() }) },
-      /'look'.*JSON Schema.*jsonSchema/s,
+      /'look'.*JSON Schema\. Pass.*jsonSchema/s,
     ],
+    ['the shape of an object', { ...good, inputSchema: { city: z.string() } }, /'look'.*'city'.* of zod.*z\.object/],
+    [
+      'properties that are schemas of a library',
+      { ...good, inputSchema: { type: 'object', properties: { city: z.string() } } },
+      /'look'.*'city'.* of zod.*z\.object/,
+    ],
+    [
+      'a schema with a function',
+      { ...good, inputSchema: { properties: { n: { default: () => 1 } } } },
+      /'look'.*at \/properties\/n\/default it holds a function/,
+    ],
+    ['a schema within itself', { ...good, inputSchema: itself }, /'look'.*holds .*\(a cycle\)/],
     ['enabled that is no boolean', { ...good, enabled: 'no' }, /'look'.*enabled/],
     ['polling that is no boolean', { ...good, polling: 1 }, /'look'.*polling/],
     ['atomic that is no boolean', { ...good, atomic: 1 }, /'look'.*atomic/],
@@ -54,6 +71,8 @@ describe('tool() refuses a wrong definition with the name of the tool and the me
     const standard = { '~standard': { version: 1, vendor: 'plain', validate: (value: unknown) => ({ value }) } };
     expect(make({ ...good, inputSchema: standard })).toThrow(/'look'.*plain.*jsonSchema/);
     expect(make({ ...good, inputSchema: standard, jsonSchema: { type: 'object' } })).not.toThrow();
+    // Some libraries write their own part into it.
+    expect(make({ ...good, inputSchema: standard, jsonSchema: { type: 'object', ...standard } })).not.toThrow();
   });
 });
 
@@ -63,6 +82,13 @@ describe('tool() makes', () => {
     expect(Object.isFrozen(made)).toBe(true);
     expect(made).toMatchObject({ policy: undefined, effects: 'once', atomic: false, polling: false, enabled: true });
     expect(made.inputSchema).toMatchObject({ type: 'object' });
+  });
+
+  test('a JSON Schema of its own, which nobody changes afterwards', () => {
+    const properties: { [name: string]: JsonObject } = { city: { type: 'string' } };
+    const made = tool({ ...good, inputSchema: { type: 'object', properties } });
+    properties['country'] = { type: 'string' };
+    expect(made.inputSchema).toEqual({ type: 'object', properties: { city: { type: 'string' } } });
   });
 
   test('the JSON Schema of zod, with descriptions and defaults', () => {
@@ -137,6 +163,26 @@ describe('the check of a tool: JSON Schema, then the Standard Schema, then valid
     expect(await registry.execute('look', { n: '7' })).toEqual({ status: 'success', data: 8 });
     expect(await registry.execute('look', { n: 1 })).toMatchObject({
       error: "Invalid arguments for 'look': /n: too small",
+    });
+  });
+
+  test('a problem of the whole has no path, also where paths are lists of a class of their own', async () => {
+    // As ArkType has them.
+    class Path extends Array<string> {
+      constructor(...keys: readonly string[]) {
+        super();
+        this.push(...keys);
+      }
+    }
+    const validate = () => ({ issues: [{ message: 'must be sorted', path: new Path() }] });
+    const inputSchema: StandardSchema = { '~standard': { version: 1, vendor: 'plain', validate } };
+    const registry = createToolRegistry();
+    registry.register(tool({ ...good, inputSchema, jsonSchema: { type: 'object' } }));
+    const error = "Invalid arguments for 'look': must be sorted";
+    expect(await registry.execute('look', {})).toMatchObject({ error });
+    expect(recoverArguments({}, inputSchema)).toMatchObject({ error: { issues: [{ path: '' }] } });
+    expect(await checkEvent({ type: 'go' }, { json: null, standard: inputSchema['~standard'] })).toMatchObject({
+      message: 'This is not a valid go (must be sorted).',
     });
   });
 

@@ -9,7 +9,7 @@ import {
   type OutputMode,
   type OutputSpec,
 } from '../../machines/contract/agent-setup.ts';
-import { type StandardSchema, isStandard, standardIssues, schemaProblem, writtenAsJson } from '../../tools/schema.ts';
+import { type StandardSchema, isStandard, plainSchema, standardIssues, writtenAsJson } from '../../tools/schema.ts';
 
 /** What `outputSchema` may be: zod, another Standard Schema that exports its JSON Schema, or a JSON Schema. */
 export type OutputSchema = StandardSchema | JsonObject;
@@ -67,9 +67,8 @@ export function typedOutput(what: 'createAgent' | 'agent.run', given: OutputOpti
   const json = standard === null ? outputSchema : asJson(standard, (problem) => wrong('outputSchema', problem));
   if (!isJsonObject(json))
     throw wrong('outputSchema', 'must be zod, another Standard Schema, or a JSON Schema object.');
-  const problem = schemaProblem(json, '');
-  if (problem !== null) throw wrong('outputSchema', `is not a valid JSON Schema: ${problem}.`);
-  const { $schema: _dialect, '~standard': _standard, ...schema } = json;
+  const schema = plainSchema(json);
+  if (typeof schema === 'string') throw wrong('outputSchema', `is not a valid JSON Schema: ${schema}.`);
   const check = standard === null && checkOutput === undefined ? null : checkBy(standard, checkOutput);
   const specOf = (besideTools: boolean): OutputSpec =>
     Object.freeze({

@@ -176,6 +176,6 @@ function refused({ type }: SentEvent, issues: readonly string[]): CheckedEvent {
 }
 
 function standardText({ path = [], message }: StandardIssue): string {
-  const place = path.map((step) => String(typeof step === 'object' ? step.key : step)).join('.');
+  const place = Array.from(path, (step) => String(typeof step === 'object' ? step.key : step)).join('.');
   return place === '' ? message : `${place}: ${message}`;
 }

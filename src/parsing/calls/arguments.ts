@@ -6,7 +6,7 @@ import { type Repair, DEFAULT_LIMITS } from '../repair/repairs.ts';
 import { findCandidates } from '../repair/values-in-text.ts';
 import { coerceTo } from '../schema/coerce.ts';
 import { FitContext, pointer, schemaMap } from '../schema/fit-context.ts';
-import { fit } from '../schema/fit.ts';
+import { fit, fitWhole } from '../schema/fit.ts';
 import { jsonEquals } from '../schema/json-types.ts';
 import { type SchemaLike, readSchema, validationIssues } from '../schema/schema-like.ts';
 
@@ -160,17 +160,18 @@ function spelled(
  */
 export function checkArguments(value: Json, schema: JsonSchema): CheckedArguments {
   if (!isJsonObject(value)) return { ok: false, error: notAnObject(value, schema) };
-  const context = new FitContext(schema, { coerce: coerceTo });
-  const fitted = fit(value, schema, context);
-  if (context.issues.length === 0 && isJsonObject(fitted)) return { ok: true, value: fitted, repairs: context.repairs };
+  const fitted = fitWhole(value, new FitContext(schema, { coerce: coerceTo }));
+  if (fitted.issues.length === 0 && isJsonObject(fitted.value))
+    return { ok: true, value: fitted.value, repairs: fitted.repairs };
   const unwrapped = unwrapArguments(value, schema);
   if (unwrapped !== undefined) {
     const retry = new FitContext(schema, { coerce: coerceTo });
     retry.repair('unwrapped', `the arguments were wrapped in "${unwrapped.key}"`, 2);
-    const inner = fit(unwrapped.value, schema, retry);
-    if (retry.issues.length === 0 && isJsonObject(inner)) return { ok: true, value: inner, repairs: retry.repairs };
+    const inner = fitWhole(unwrapped.value, retry);
+    if (inner.issues.length === 0 && isJsonObject(inner.value))
+      return { ok: true, value: inner.value, repairs: inner.repairs };
   }
-  return { ok: false, error: deserializationError(value, context.issues, schema) };
+  return { ok: false, error: deserializationError(value, fitted.issues, schema) };
 }
 
 function deserializationError(

@@ -7,7 +7,7 @@ import type { Limits, Repair } from '../repair/repairs.ts';
 import type { Candidate } from '../repair/values-in-text.ts';
 import { coerceTo, readNumber } from '../schema/coerce.ts';
 import { FitContext } from '../schema/fit-context.ts';
-import { fit } from '../schema/fit.ts';
+import { fitWhole } from '../schema/fit.ts';
 import { jsonEquals, typesOf } from '../schema/json-types.ts';
 import { type ReadSchema, validationIssues } from '../schema/schema-like.ts';
 import { type RecoveredJson, chooseCandidate, readValues } from './read-values.ts';
@@ -47,16 +47,16 @@ type Reading = Pick<Candidate, 'value' | 'complete' | 'repairs' | 'fenced'> & {
 function fitReading({ value, complete, repairs, fenced, text }: Reading, schema: ReadSchema): Fitted {
   const written = asWritten(value, schema.json);
   const context = new FitContext(schema.json, { coerce: coerceTo, partial: !complete });
-  const coerced = fit(written.value, schema.json, context);
-  const fitted = typeof value === 'number' && typeof coerced === 'string' ? (text ?? coerced) : coerced;
+  const whole = fitWhole(written.value, context);
+  const fitted = typeof value === 'number' && typeof whole.value === 'string' ? (text ?? whole.value) : whole.value;
   const verdict =
-    context.issues.length > 0 || !complete
-      ? { issues: context.issues, repairs: [] }
+    whole.issues.length > 0 || !complete
+      ? { issues: whole.issues, repairs: [] }
       : validationIssues(schema.validate, fitted);
   return {
     value: fitted,
     complete,
-    repairs: [...repairs, ...written.repairs, ...context.repairs, ...verdict.repairs],
+    repairs: [...repairs, ...written.repairs, ...whole.repairs, ...verdict.repairs],
     issues: verdict.issues,
     fenced,
   };

@@ -74,7 +74,7 @@ export class FitContext {
   /** The schema that a local `$ref` names; undefined when it is not there or lies outside the document. */
   resolve(ref: string): JsonSchema | undefined {
     if (ref === '#') return this.root;
-    if (!ref.startsWith('#/')) return this.findAnchor(ref);
+    if (!ref.startsWith('#/')) return anchorsOf(this.root).get(ref.replace('#', ''));
     let node: Json | undefined = this.root;
     for (const part of ref.slice(2).split('/')) {
       const key = decoded(part).replaceAll('~1', '/').replaceAll('~0', '~');
@@ -84,18 +84,26 @@ export class FitContext {
     }
     return isSchema(node) ? node : undefined;
   }
+}
 
-  private findAnchor(ref: string): JsonSchema | undefined {
-    const name = ref.startsWith('#') ? ref.slice(1) : ref;
-    for (const holder of ['$defs', 'definitions']) {
-      const defs: Json | undefined = isJsonObject(this.root) ? this.root[holder] : undefined;
-      if (!isJsonObject(defs)) continue;
-      for (const schema of Object.values(defs)) {
-        if (isJsonObject(schema) && (schema['$anchor'] === name || schema['$id'] === ref)) return schema;
-      }
-    }
-    return undefined;
+const anchors = new WeakMap<JsonObject, ReadonlyMap<Json, JsonSchema>>();
+
+/** The schemas within one that have a name to refer to, wherever they stand. */
+function anchorsOf(root: JsonSchema): ReadonlyMap<Json, JsonSchema> {
+  const found = new Map<Json, JsonSchema>();
+  if (!isJsonObject(root)) return found;
+  const known = anchors.get(root);
+  if (known !== undefined) return known;
+  const nodes: Json[] = [root];
+  for (const node of nodes) {
+    if (typeof node !== 'object' || node === null) continue;
+    for (const part of Object.values(node)) nodes.push(part);
+    if (!isJsonObject(node)) continue;
+    for (const name of [node['$id'], node['$anchor'], node['$dynamicAnchor']])
+      if (typeof name === 'string') found.set(name.replace('#', ''), node);
   }
+  anchors.set(root, found);
+  return found;
 }
 
 /** True for what can stand where a schema is expected. */

@@ -10,7 +10,7 @@ export function fitMembers(object: JsonObject, schema: JsonObject, context: FitC
   let current = object;
   if (context.coerce !== false && properties !== undefined) {
     current = dropNulls(current, properties, schema, context);
-    current = addDefaults(current, properties, context);
+    current = addDefaults(current, properties, context, fit);
   }
   current = fitEach(current, schema, properties, context, fit);
   checkRequired(current, schema, context);
@@ -37,7 +37,6 @@ function dropNulls(object: JsonObject, properties: JsonObject, schema: JsonObjec
 
 function takesNull(schema: Json | undefined, context: FitContext): boolean {
   if (!isSchema(schema)) return true;
-  if (isJsonObject(schema) && typesOf(schema)?.includes('null') === true) return true;
   const trial = context.branch(false);
   acceptsNull(schema, trial, 0);
   return trial.issues.length === 0;
@@ -47,12 +46,15 @@ function takesNull(schema: Json | undefined, context: FitContext): boolean {
 function acceptsNull(schema: JsonSchema, context: FitContext, depth: number): void {
   if (schema === true || depth > 8) return;
   if (schema === false) return context.issue('no');
+  if (schema['nullable'] === true) return;
   const types = typesOf(schema);
   if (types !== undefined && !types.includes('null')) return context.issue('no');
   if (isList(schema['enum']) && !schema['enum'].includes(null)) return context.issue('no');
   if ('const' in schema && schema['const'] !== null) return context.issue('no');
   const target = typeof schema['$ref'] === 'string' ? context.resolve(schema['$ref']) : undefined;
   if (target !== undefined) acceptsNull(target, context, depth + 1);
+  if (isList(schema['allOf']))
+    for (const part of schema['allOf']) if (isSchema(part)) acceptsNull(part, context, depth + 1);
   for (const key of ['anyOf', 'oneOf']) {
     const branches = schema[key];
     if (!isList(branches)) continue;
@@ -65,11 +67,15 @@ function acceptsNull(schema: JsonSchema, context: FitContext, depth: number): vo
   }
 }
 
-function addDefaults(object: JsonObject, properties: JsonObject, context: FitContext): JsonObject {
+/** A default that its own schema does not take, such as null for a text, is none. */
+function addDefaults(object: JsonObject, properties: JsonObject, context: FitContext, fit: Fit): JsonObject {
   let out: Building | undefined;
   for (const key of Object.keys(properties)) {
     const schema = properties[key];
     if (!isJsonObject(schema) || !('default' in schema) || Object.hasOwn(object, key)) continue;
+    const trial = context.branch(true);
+    fit(schema['default'] ?? null, schema, trial);
+    if (trial.issues.length > 0) continue;
     out ??= { ...object };
     setOwn(out, key, schema['default'] ?? null);
     context.repair('default', `the default of "${key}" was filled in`, 0);

@@ -1,7 +1,8 @@
 import { isList, isTooLong } from '../../json/depth.ts';
 import type { Issue } from '../../json/errors.ts';
 import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../../json/json.ts';
-import { checkBounds } from './check-bounds.ts';
+import type { Repair } from '../repair/repairs.ts';
+import { checkBounds, formatProblem } from './check-bounds.ts';
 import { FitContext, isSchema } from './fit-context.ts';
 import { fitMembers } from './fit-members.ts';
 import { jsonEquals, typeFits, typeOf, typesOf } from './json-types.ts';
@@ -16,6 +17,8 @@ export function fit(value: Json, schema: JsonSchema, context: FitContext): Json 
     context.issue('nothing is allowed here');
     return value;
   }
+  // OpenAPI 3.0 says so that null is taken, beside a type or a reference.
+  if (value === null && schema['nullable'] === true) return value;
   if (!context.mayDescend()) {
     context.issue('the schema is too deep or too large to be checked');
     return value;
@@ -60,10 +63,10 @@ function fitType(value: Json, schema: JsonObject, context: FitContext): Json {
   return value;
 }
 
-/** `enum` and `const`. */
+/** `enum` and `const`. A list of no choices is a mistake of who wrote it: it says nothing. */
 function fitChoice(value: Json, schema: JsonObject, context: FitContext): Json {
-  const choices = isList(schema['enum']) ? schema['enum'] : 'const' in schema ? [schema['const'] ?? null] : undefined;
-  if (choices === undefined) return value;
+  const choices = isList(schema['enum']) ? schema['enum'] : 'const' in schema ? [schema['const'] ?? null] : [];
+  if (choices.length === 0) return value;
   for (const choice of choices) if (jsonEquals(choice, value)) return value;
   const near = context.coerce !== false ? nearChoice(choices, value) : undefined;
   if (near !== undefined) {
@@ -181,7 +184,7 @@ function fitOneBranch(value: Json, branches: readonly JsonSchema[], context: Fit
   for (const branch of branches) {
     const trial = context.branch(true);
     const fitted = fit(value, branch, trial);
-    if (trial.issues.length === 0 && trial.cost === 0) {
+    if (trial.issues.length === 0 && trial.repairs.every(({ kind }) => kind === 'default')) {
       context.adopt(trial);
       return fitted;
     }
@@ -208,16 +211,25 @@ function firstIssue(context: FitContext): string {
 }
 
 function fitExactlyOne(value: Json, branches: readonly JsonSchema[], context: FitContext): Json {
-  let count = 0;
-  for (const branch of branches) if (fits(value, branch, context)) count += 1;
-  if (count === 1) {
-    for (const branch of branches) if (fits(value, branch, context)) return fit(value, branch, context);
-  }
-  if (count > 1) {
-    context.issue(`must fit exactly one of the ${branches.length} allowed forms, fits ${count}`);
-    return value;
-  }
-  return fitOneBranch(value, branches, context);
+  // Formats are not checked, but two forms may differ in nothing else.
+  const taken = branches.filter((branch) => formatProblem(value, branch) === null && fits(value, branch, context));
+  const [only] = taken;
+  if (only === undefined) return fitOneBranch(value, branches, context);
+  if (taken.length === 1) return fit(value, only, context);
+  context.issue(`must fit exactly one of the ${branches.length} allowed forms, fits ${taken.length}`);
+  return value;
+}
+
+/** Fits a whole value. What fits as it is is never refused, and what was put right fits as it is then. */
+export function fitWhole(
+  value: Json,
+  context: FitContext,
+): { readonly value: Json; readonly issues: readonly Issue[]; readonly repairs: readonly Repair[] } {
+  const { root, partial, repairs } = context;
+  const fitted = fit(value, root, context);
+  const issues = context.issues.length > 0 || repairs.length === 0 || partial ? context.issues : issuesOf(fitted, root);
+  if (issues.length > 0 && issuesOf(value, root).length === 0) return { value, issues: [], repairs: [] };
+  return { value: fitted, issues, repairs };
 }
 
 /** What is wrong with a value by its schema, each issue with its path as a JSON Pointer. Nothing is put right. */

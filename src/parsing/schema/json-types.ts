@@ -25,11 +25,12 @@ export function typeFits(actual: JsonType, wanted: Json | undefined): boolean {
   return actual === wanted || (actual === 'integer' && wanted === 'number');
 }
 
-/** The types that a schema names; undefined when it names none. */
-export function typesOf(schema: JsonObject): readonly Json[] | undefined {
-  const type = schema['type'];
-  if (typeof type === 'string') return [type];
-  return isList(type) ? type : undefined;
+const TYPES: ReadonlySet<Json> = new Set(['null', 'boolean', 'integer', 'number', 'string', 'array', 'object']);
+
+/** The types that a schema names; undefined when it names none, or one that JSON Schema does not know, such as `any`. */
+export function typesOf({ type }: JsonObject): readonly Json[] | undefined {
+  const types = isList(type) ? type : [type ?? null];
+  return types.length > 0 && types.every((one) => TYPES.has(one)) ? types : undefined;
 }
 
 /** Equality of JSON values: the order of keys does not matter, 1 and 1.0 are the same. */

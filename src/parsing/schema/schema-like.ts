@@ -99,7 +99,7 @@ function toIssue(issue: unknown): Issue {
   if (typeof issue !== 'object' || issue === null) return { path: '', message: String(issue) };
   const message = 'message' in issue && typeof issue.message === 'string' ? issue.message : 'does not fit';
   const path = 'path' in issue && isList(issue.path) ? issue.path : [];
-  return { path: pointer(path.map(segment)), message };
+  return { path: pointer(Array.from(path, segment)), message };
 }
 
 function segment(part: unknown): string | number {
