@@ -181,15 +181,17 @@ export class AgentRuns implements LiveConversationPort {
     checkClose(given);
     const { graceMs = 5000, runs: fate = 'cancel' } = given;
     this.#isClosed = true;
-    const closing = [this.own, ...(this.#conversations?.values() ?? [])].map((talk) => talk.close());
+    const talks = [this.own, ...(this.#conversations?.values() ?? [])];
+    const closing = Promise.all(talks.map((talk) => talk.close()));
     const ending = [...this.runs.keys()].map(async ({ run }) => {
-      await Promise.all(closing);
+      await closing;
       if (fate === 'release' && (await run.release())) return;
       // A journal that cannot write it still ends the run.
       await run.cancel('the agent was closed').catch(() => false);
       await run.catch(() => undefined);
     });
-    await Promise.race([Promise.all(ending), new Promise((resolve) => setTimeout(resolve, graceMs).unref?.())]);
+    const left = Promise.all(ending).then(() => Promise.all(talks.map((talk) => talk.left())));
+    await Promise.race([left, new Promise((resolve) => setTimeout(resolve, graceMs).unref?.())]);
     await this.#core.mcp.end();
   }
 
@@ -281,9 +283,7 @@ export class AgentRuns implements LiveConversationPort {
       begin: (input, { owner = conversation.owner, ...given }, own) =>
         this.begin(input, given, { ...own, conversation: { id: conversation.id, owner }, hasOwnMarks: true }),
       // A conversation that is kept in a journal is dropped here once no run is live in it.
-      onIdle: () => {
-        if (keeper !== null) all.delete(conversation.id);
-      },
+      onIdle: () => void (keeper !== null && all.delete(conversation.id)),
     });
     all.set(conversation.id, talk);
     return talk;

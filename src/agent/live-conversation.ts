@@ -110,6 +110,11 @@ export class LiveConversation {
     await this.#leaveIfIdle();
   }
 
+  /** Resolves when others may have the conversation: it may be taken up even where the run that it was for is over. */
+  left(): Promise<unknown> {
+    return Promise.allSettled([this.#opening]).then(() => this.#left);
+  }
+
   #begin(input: RunInput, given: RunOptions & Inherited, opening: ConversationRun['opening']): StartedRun {
     const onDone: ConversationRun['onDone'] = (result, from) => this.#over(started, result, from);
     const started = this.#port.begin(input, given, { opening, onDone, next: (messages) => this.next(messages, given) });
@@ -147,8 +152,7 @@ export class LiveConversation {
     const leave = await keeper.hold();
     const next: NextRuns = (messages) => messages.map(({ id }) => this.#begunOf(id).promise);
     const found = ({ history, at, warnings = [] }: Opening): void => {
-      [this.history, this.#warnings] = [history, warnings];
-      this.#lastAt = at === undefined ? 0 : Date.parse(at);
+      [this.history, this.#warnings, this.#lastAt] = [history, warnings, at === undefined ? 0 : Date.parse(at)];
     };
     try {
       const { behind, first, waits } = await caughtUp(keeper, { ...how, next }, (message, left, runId) => {
@@ -214,19 +218,15 @@ export class LiveConversation {
   #steer(live: StartedRun, input: RunInput, { whenBusy, ...rest }: RunOptions): AnyRun {
     const id = newRunId();
     const asked = { do: 'steer', id, text: steered(input), interrupt: whenBusy === 'interrupt' } as const;
-    const [begin, isClosed] = [() => this.#beginNext(input, { runId: id, ...rest }), () => this.#isClosed];
-    const next = { input, metadata: rest.metadata, begin, isClosed };
+    const begin = async (): Promise<AnyResult | string> =>
+      (this.live ?? this.#line[0]?.started)?.run.runId ?? this.run(input, { runId: id, ...rest });
+    const next = { input, metadata: rest.metadata, begin, isClosed: () => this.#isClosed };
     (this.#sending ??= new Map()).set(id, rest);
     void steerOrBegin(this.#port, live.run.runId, asked, next).then(() => {
       this.#sending?.delete(id);
       return this.#leaveIfIdle();
     });
     return live.run;
-  }
-
-  /** Begins the next run of a message: its result, or the id of the run that is live. */
-  async #beginNext(input: RunInput, given: RunOptions): Promise<AnyResult | string> {
-    return (this.live ?? this.#line[0]?.started)?.run.runId ?? this.run(input, given);
   }
 
   /** Starts the first in the queue, if no run is live. */

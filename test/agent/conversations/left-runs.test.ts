@@ -36,6 +36,28 @@ test('a conversation is free as soon as its run and the one in line were cancell
   expect(await echoing({ journal }).agent.conversation('c').run('now')).toMatchObject({ result: 'now/2' });
 });
 
+test.each(['cancel', 'release'] as const)(
+  'a closed agent has no conversation any more, also one that it took up for a run that was cancelled meanwhile: %s',
+  async (runs) => {
+    const store = memoryJournal();
+    const asked = Promise.withResolvers<undefined>();
+    const passed = () => new Promise((resolve) => setTimeout(resolve, 30));
+    const claim = async (name: string) => {
+      const leave = await store.claim?.(name);
+      asked.resolve(undefined);
+      await passed();
+      return () => passed().then(leave);
+    };
+    const { agent } = echoing({ journal: { ...store, claim } });
+    const run = agent.conversation('c').run('never');
+    await asked.promise;
+    run.cancel();
+    expect((await run).status).toBe('cancelled');
+    await agent.close({ runs });
+    expect(await echoing({ journal: store }).agent.conversation('c').run('now')).toMatchObject({ result: 'now/1' });
+  },
+);
+
 /** A conversation whose process let its run go, with a message behind it. */
 async function leftWith(journal: ReturnType<typeof memoryJournal>, queued: string) {
   const { agent, model } = echoing({ journal });
