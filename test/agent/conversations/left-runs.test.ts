@@ -51,7 +51,7 @@ test.each(['cancel', 'release'] as const)(
     const { agent } = echoing({ journal: { ...store, claim } });
     const run = agent.conversation('c').run('never');
     await asked.promise;
-    run.cancel();
+    void run.cancel();
     expect((await run).status).toBe('cancelled');
     await agent.close({ runs });
     expect(await echoing({ journal: store }).agent.conversation('c').run('now')).toMatchObject({ result: 'now/1' });

@@ -119,7 +119,7 @@ class Refusals {
     const begun = this.#upTo(3) === 0 ? talk.run(input, typed) : talk.run(input, IN_LINE);
     if (this.#upTo(4) === 0) void begun.steer(this.#one(['Bad words', 'More.']));
     if (this.#upTo(8) === 0) void begun.queue('And then?');
-    if (this.#upTo(10) === 0) begun.cancel();
+    if (this.#upTo(10) === 0) void begun.cancel();
     if (this.#upTo(6) === 0) await talk.run(this.#one(INPUTS), { again: true, ...IN_LINE });
     await begun;
   }
