@@ -283,7 +283,7 @@ export class AgentRuns implements LiveConversationPort {
       begin: (input, { owner = conversation.owner, ...given }, own) =>
         this.begin(input, given, { ...own, conversation: { id: conversation.id, owner }, hasOwnMarks: true }),
       // A conversation that is kept in a journal is dropped here once no run is live in it.
-      onIdle: () => void (keeper !== null && all.delete(conversation.id)),
+      onIdle: () => void (keeper !== null && all.get(conversation.id) === talk && all.delete(conversation.id)),
     });
     all.set(conversation.id, talk);
     return talk;

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { memoryJournal } from '../../../src/journal/stores/memory.ts';
 import { readRecording } from '../../../src/journal/format/recording.ts';
 import type { RecordLine } from '../../../src/journal/format/record.ts';
@@ -280,4 +280,23 @@ describe('closing the agent', () => {
     await model.asked('behind');
     expect(model.requests).toHaveLength(3);
   });
+});
+
+test('a timer of runs that are over does not part a conversation from the run that is live in it', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { agent, model } = echoing({ journal: memoryJournal() });
+  const first = agent.conversation('c').run('hold 1');
+  await model.asked('hold 1');
+  const queued = first.queue('two');
+  model.free('hold 1');
+  expect(await queued).toMatchObject({ delivered: true });
+  // Not `expect.poll`, which lets the timer fire.
+  while (!spoken(await agent.conversation('c').history).includes('two/2')) await new Promise(setImmediate);
+  const third = agent.conversation('c').run('hold 3');
+  await model.asked('hold 3');
+  await vi.advanceTimersByTimeAsync(10);
+  expect(() => agent.conversation('c').run('four')).toThrow(third.runId);
+  model.free('hold 3');
+  expect(await third).toMatchObject({ result: 'hold 3/3' });
 });
