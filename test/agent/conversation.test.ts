@@ -218,6 +218,21 @@ describe('the history is pruned when a run ends', () => {
     expect(shape(agent.history)).toEqual(['user: Go', 'call b', '= b', 'assistant: Done.']);
   });
 
+  test('of a long one in json mode, too, where results are messages of the user', async () => {
+    const look = (n: number) => JSON.stringify({ tool: 'look', tool_args: { n } });
+    const { agent } = agentWith([look(1), look(2), look(3), '{"answer":"Done."}'], {
+      toolCalling: 'json',
+      maxHistoryMessages: 4,
+    });
+    await agent.run('Go');
+    expect(shape(agent.history).map((line) => line.slice(0, 19))).toEqual([
+      'user: Go',
+      'assistant: {"tool":',
+      'user: [Result from ',
+      'assistant: {"answer',
+    ]);
+  });
+
   test('never within a run', async () => {
     const { agent, model } = agentWith([...[1, 2, 3, 4].map((n) => calls(['look', { n }])), 'Done.'], {
       maxHistoryMessages: 2,

@@ -180,6 +180,19 @@ describe('an agent', () => {
     expect(server.requests.map(({ body }) => body['tools'] !== undefined)).toEqual([true, false, true, true]);
   });
 
+  test('runs no tool that is only named because it was called, whatever the model says', async () => {
+    const { server, model } = await serve(({ body }) =>
+      body['tools'] === undefined ? refusal : (script.shift() ?? '?'),
+    );
+    const script: Scripted[] = [calling, 'Sunny.', calling, 'Sorry.'];
+    const look = fakeTool('look', [{ is: 'sunny' }]);
+    const agent = createAgent({ model, tools: [look], silent: true });
+    await agent.run('Weather?').orThrow();
+    agent.tools.remove('look');
+    expect(await agent.run('Again?')).toMatchObject({ result: 'Sorry.', errorHistory: [{ code: 'unknown-tool' }] });
+    expect([look.calls.length, server.requests.length]).toEqual([1, 5]);
+  });
+
   test('goes on through eight levels of agents, the lowest of which has a tool that fails', async () => {
     const { model, server } = await serve((request) => {
       if (!isInOrder(sent(request))) return refusal;
