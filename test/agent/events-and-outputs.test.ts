@@ -2,10 +2,13 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Model } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
+import type { Run } from '../../src/agent/run/run.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
@@ -18,6 +21,10 @@ function make(replies: readonly ScriptedReply[], options: AgentOptions = {}) {
 }
 
 const typesOf = (events: readonly RunEvent[]) => events.map(({ type }) => type);
+
+/** What the second reply said so far, at each of its tokens. */
+const textsOf = (events: readonly RunEvent[]) =>
+  events.flatMap((event) => (event.type === 'model.token' && event.kind === 'text' ? [event.answer] : []));
 
 describe('the events of a run', () => {
   test('tell a turn with a call from its beginning to its end', async () => {
@@ -117,6 +124,46 @@ describe('the events of a run', () => {
     expect(late.length).toBe(10_000);
     const told = (events: readonly RunEvent[]) => events.filter(({ type }) => type !== 'model.token');
     expect(told(late)).toEqual(told(heard));
+  });
+
+  test('a reply of many pieces is not kept once for each of them', async () => {
+    const pieces = Array.from({ length: 3000 }, (_, n) => `word ${n} `);
+    const made = (): Run => {
+      const model: Model = {
+        complete: async ({ messages }, { onToken }) => {
+          const thinks = messages.length === 2;
+          for (const text of pieces) onToken?.({ kind: thinks ? 'reasoning' : 'text', text });
+          await new Promise((resolve) => void setTimeout(resolve, 1));
+          return thinks ? { content: 'Soon.', toolCalls: [{ name: 'look', arguments: {} }] } : { content: whole };
+        },
+      };
+      return createAgent({ model, tools: [fakeTool('look', [1])], streaming: true, silent: true }).run('Go');
+    };
+    const whole = pieces.join('');
+    const run = made();
+    const slow: RunEvent[] = [];
+    const early = eventsOf(run);
+    // Whoever has left holds nothing.
+    for await (const event of run) if (event.type === 'run.started') break;
+    for await (const event of run) {
+      slow.push(event);
+      if (slow.length % 500 === 0) await new Promise((resolve) => void setTimeout(resolve, 1));
+    }
+    // Whoever reads along, and be it slowly, gets each token as it was.
+    expect(isDeepStrictEqual(slow, await early)).toBe(true);
+    expect(new Set(textsOf(slow).map(({ length }) => length)).size).toBe(3000);
+    expect(textsOf(slow).every((text) => whole.startsWith(text))).toBe(true);
+
+    const late = await eventsOf(run);
+    const bare = (events: readonly RunEvent[]) => events.map((event) => ({ ...event, thought: '', answer: '' }));
+    expect(bare(late)).toEqual(bare(slow));
+    expect(textsOf(late).at(-1)?.length).toBe(textsOf(slow).at(-1)?.length);
+    const held = late.flatMap((event) => (event.type === 'model.token' ? [event.thought, event.answer] : []));
+    expect([...new Set(held)].join('').length).toBeLessThan(600_000);
+    // The tokens of one reply have no text of another.
+    const first = late.find((event) => event.type === 'model.token');
+    expect(first?.answer).toBe('');
+    expect(first?.thought.trim() === whole.trim()).toBe(true);
   });
 
   test('all reach onEvent, in order, of every run of the agent', async () => {

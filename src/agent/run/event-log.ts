@@ -1,70 +1,131 @@
 import type { RunEvent } from '../../machines/events/run-events.ts';
 
-/** The events of one run, kept for late readers. */
-export interface EventLog {
-  push(event: RunEvent): void;
-  /** No more will come; `error` ends the iteration of every reader with it. */
-  close(error?: Error): void;
-  /** All events from the first on, as they come. */
-  read(): AsyncIterator<RunEvent, undefined>;
-}
+type Token = Extract<RunEvent, { readonly type: 'model.token' }>;
+
+/** What a token says of its whole reply. */
+type TextSoFar = Pick<Token, 'thought' | 'answer'>;
 
 const KEPT = 10_000;
+
+/** From so many characters on, the tokens that every reader has had let go of their own text so far. */
+const MOST_TEXT = 500_000;
 
 interface Kept {
   /** Counts all events that ever came, so that a reader finds its place again after some were dropped. */
   readonly place: number;
   readonly event: RunEvent;
+  /** For a token without a text of its own: what its reply says by now. */
+  readonly newest?: Newest;
 }
 
-/** Keeps up to 10 000 events (a tenth more while the run lives); when there are more, old tokens go first, then the oldest. */
-export function eventLog(): EventLog {
-  let kept: Kept[] = [];
-  let count = 0;
-  let closed = false;
-  let failure: Error | undefined;
-  const waiting = new Set<() => void>();
+/** The newest text of one reply. */
+interface Newest {
+  readonly reply: string;
+  text: TextSoFar;
+}
 
-  const wake = (): void => {
-    for (const resolve of waiting) resolve();
-    waiting.clear();
-  };
+/**
+ * The events of one run, kept for late readers: up to 10 000 (a tenth more while the run lives); when there are more, old
+ * tokens go first, then the oldest.
+ *
+ * I1 What it holds grows with a reply's length, not with its square, though each token has the whole text so far: a long
+ *    reply's tokens have its newest text for a reader that comes late. Whoever reads along gets each as it was.
+ */
+export class EventLog {
+  #kept: Kept[] = [];
+  #count = 0;
+  #closed = false;
+  #failure: Error | undefined;
+  readonly #waiting = new Set<() => void>();
+  readonly #readers = new Set<{ place: number }>();
+  /** Where the tokens begin that have a text of their own, and how many characters those are. */
+  #own = { place: 0, characters: 0 };
+  /** By agents. */
+  readonly #newest = new Map<string, Newest>();
 
-  return {
-    push: (event) => {
-      kept.push({ place: count++, event });
-      if (kept.length > KEPT + KEPT / 10) kept = withRoom(kept);
-      wake();
-    },
-    close: (error) => {
-      if (kept.length > KEPT) kept = withRoom(kept);
-      closed = true;
-      failure = error;
-      wake();
-    },
-    read: () => {
-      let place = 0;
-      const next = async (): Promise<IteratorResult<RunEvent, undefined>> => {
-        for (;;) {
-          const found = kept[indexFrom(kept, place)];
-          if (found !== undefined) {
-            place = found.place + 1;
-            return { done: false, value: found.event };
-          }
-          if (failure !== undefined) throw failure;
-          if (closed) return { done: true, value: undefined };
-          await new Promise<void>((resolve) => waiting.add(resolve));
+  push(event: RunEvent): void {
+    this.#kept.push({ place: this.#count++, event });
+    this.#own.characters += lengthOf(event);
+    if (this.#kept.length > KEPT + KEPT / 10) this.#makeRoom();
+    this.#share();
+    this.#wake();
+  }
+
+  /** No more will come; `error` ends the iteration of every reader with it. */
+  close(error?: Error): void {
+    if (this.#kept.length > KEPT) this.#makeRoom();
+    this.#closed = true;
+    this.#failure = error;
+    this.#wake();
+  }
+
+  /** All events from the first on, as they come. */
+  read(): AsyncIterator<RunEvent, undefined> {
+    const reader = { place: 0 };
+    this.#readers.add(reader);
+    const next = async (): Promise<IteratorResult<RunEvent, undefined>> => {
+      for (;;) {
+        const found = this.#kept[indexFrom(this.#kept, reader.place)];
+        if (found !== undefined) {
+          reader.place = found.place + 1;
+          this.#share();
+          return { done: false, value: asNow(found) };
         }
-      };
-      return { next, return: () => Promise.resolve({ done: true, value: undefined }) };
-    },
-  };
+        if (this.#failure !== undefined) throw this.#failure;
+        if (this.#closed) return { done: true, value: undefined };
+        await new Promise<void>((resolve) => this.#waiting.add(resolve));
+      }
+    };
+    const leave = (): Promise<IteratorResult<RunEvent, undefined>> => {
+      this.#readers.delete(reader);
+      return Promise.resolve({ done: true, value: undefined });
+    };
+    return { next, return: leave };
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
+
+  #makeRoom(): void {
+    let excess = this.#kept.length - KEPT;
+    const left = this.#kept.filter(({ event }) => event.type !== 'model.token' || excess-- <= 0);
+    this.#kept = left.slice(Math.max(0, left.length - KEPT));
+  }
+
+  /** Lets go of the texts of tokens that all readers have had, once they are many. */
+  #share(): void {
+    if (this.#own.characters <= MOST_TEXT) return;
+    const until = Math.min(this.#count, ...[...this.#readers].map(({ place }) => place));
+    for (let at = indexFrom(this.#kept, this.#own.place); at < this.#kept.length; at += 1) {
+      const { place, event } = this.#kept[at] ?? {};
+      if (place === undefined || place >= until) break;
+      if (event?.type !== 'model.token') continue;
+      this.#own.characters -= lengthOf(event);
+      this.#kept[at] = { place, event: { ...event, thought: '', answer: '' }, newest: this.#newestOf(event) };
+    }
+    this.#own.place = Math.max(until, this.#own.place);
+  }
+
+  #newestOf({ seq, attempt, child = '', thought, answer }: Token): Newest {
+    const reply = `${seq}.${attempt}`;
+    const known = this.#newest.get(child);
+    const newest: Newest = known?.reply === reply ? known : { reply, text: { thought, answer } };
+    newest.text = { thought, answer };
+    this.#newest.set(child, newest);
+    return newest;
+  }
 }
 
-function withRoom(kept: readonly Kept[]): Kept[] {
-  let excess = kept.length - KEPT;
-  const left = kept.filter(({ event }) => event.type !== 'model.token' || excess-- <= 0);
-  return left.slice(Math.max(0, left.length - KEPT));
+/** An event as a reader gets it now. */
+function asNow({ event, newest }: Kept): RunEvent {
+  return event.type === 'model.token' && newest !== undefined ? { ...event, ...newest.text } : event;
+}
+
+/** The characters of what an event says of its whole reply. */
+function lengthOf(event: RunEvent): number {
+  return event.type === 'model.token' ? event.thought.length + event.answer.length : 0;
 }
 
 /** The first index whose event has this position or a later one. */

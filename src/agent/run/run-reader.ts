@@ -8,7 +8,7 @@ import type { JsonObject } from '../../json/json.ts';
 import { runEventReader } from '../../machines/events/run-event-reader.ts';
 import type { RunEvent, RunEventBody, Transition } from '../../machines/events/run-events.ts';
 import { type Microstep, microstepReader } from '../../machines/events/transition-log.ts';
-import { type EventLog, eventLog } from './event-log.ts';
+import { EventLog } from './event-log.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import { eventOfNote, tokenEvents } from '../../machines/events/note-events.ts';
 
@@ -28,7 +28,7 @@ type ReaderOptions = Pick<Listening, 'runId' | 'replayed'> &
 
 /** The events and the transitions of one run, derived from its actor system. */
 class RunReader {
-  readonly log: EventLog = eventLog();
+  readonly log = new EventLog();
   readonly transitions: Transition[] = [];
   /** Takes the inspection events of the actor system. */
   readonly inspect: (inspected: InspectionEvent) => void;
