@@ -7,6 +7,7 @@ import {
 } from '@opentelemetry/sdk-metrics';
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { expect, onTestFinished, test } from 'vitest';
+import type { Model } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
@@ -69,6 +70,39 @@ test('arguments of calls in messages are values, and text where a model wrote no
   expect(given.slice(0, 2)).toMatchObject([
     [{ parts: [{ type: 'tool_call', arguments: { where: 'here' } }] }],
     [{ parts: [{ type: 'tool_call', arguments: 'here {' }] }],
+  ]);
+});
+
+test('a question with images and files, and what a model thinks, are told without the data of a file', async () => {
+  const app = program({ content: true });
+  const complete = async () => ({ content: 'A cat.', reasoning: 'It has whiskers.' });
+  const model: Model = { id: 'eye', takesImages: true, takesFiles: true, complete };
+  const data = `data:application/pdf;base64,${btoa('secret'.repeat(50))}`;
+  await createAgent({ model, silent: true, telemetry: app.telemetry }).run([
+    { type: 'text', text: 'What is it?' },
+    { type: 'image', url: 'https://example.com/cat.png' },
+    { type: 'file', url: data, mediaType: 'application/pdf' },
+  ]);
+  const { attributes } = app.span('chat eye');
+  expect(texts(attributes['gen_ai.input.messages'])).toEqual([
+    {
+      role: 'user',
+      parts: [
+        { type: 'text', content: 'What is it?' },
+        { type: 'uri', modality: 'image', uri: 'https://example.com/cat.png' },
+        { type: 'blob', modality: 'application' },
+      ],
+    },
+  ]);
+  expect(texts(attributes['gen_ai.output.messages'])).toEqual([
+    {
+      role: 'assistant',
+      parts: [
+        { type: 'reasoning', content: 'It has whiskers.' },
+        { type: 'text', content: 'A cat.' },
+      ],
+      finish_reason: 'stop',
+    },
   ]);
 });
 
