@@ -15,6 +15,7 @@ import type { ServedAgent } from '../../src/ui/base/answer-approvals.ts';
 import { calls } from '../support/replies.ts';
 import { serveWeb } from './http-chat.ts';
 import { PAY, pay, payCall, payingAgent } from './paying-agent.ts';
+import { eventsOf } from '../agent/agent-on-server.ts';
 import { RECORDINGS, committed, groupsOf, streamIn } from './recorded-groups.ts';
 
 const closing: (() => unknown)[] = [];
@@ -528,6 +529,54 @@ test('the approvals of a child agent are interrupts of the root, with the subage
     resume: [{ interruptId: asked?.id ?? '', status: 'resolved', payload: { approved: true } }],
   });
   expect(textOf(client)).toBe('All paid.');
+});
+
+test('agents below agents are subagents of theirs, one that fails says so, and the tokens are told by model', async () => {
+  const usage = { inputTokens: 2, outputTokens: 1, totalTokens: 3 };
+  const modelOf = (id: string, ...replies: readonly (readonly string[] | string)[]) => {
+    const said = replies.map((one) =>
+      typeof one === 'string'
+        ? { content: one, usage }
+        : { ...calls(...one.map((name) => [name, { task: 'Go.' }] as const)), usage },
+    );
+    return { ...scriptedModel(said), id };
+  };
+  const common = { description: 'Works.', silent: true, retry: { maxAttempts: 1 } } as const;
+  const typist = createAgent({ ...common, name: 'typist', model: modelOf('small', 'Typed.') });
+  const clerk = createAgent({
+    ...common,
+    name: 'clerk',
+    model: modelOf('small', ['typist'], 'Written.'),
+    children: [typist],
+  });
+  const complete = () => Promise.reject(new ModelError('server-error', 'down', { status: 500 }));
+  const lost = createAgent({ ...common, name: 'lost', model: { id: 'none', complete } });
+  const boss = createAgent({ ...common, model: modelOf('large', ['clerk', 'lost'], 'Done.'), children: [clerk, lost] });
+  const run = boss.run('Go');
+  const events = agUi(await eventsOf(run));
+  for (const event of events) expect([event.type, EventSchemas.safeParse(event).success]).toEqual([event.type, true]);
+  const id = (callId: string) => `${run.runId}:${callId}`;
+  expect(events.filter(({ type }) => type.startsWith('SUBAGENT'))).toEqual([
+    { type: 'SUBAGENT_STARTED', subagentRunId: id('c1'), name: 'clerk', parentToolCallId: id('c1') },
+    { type: 'SUBAGENT_STARTED', subagentRunId: id('c2'), name: 'lost', parentToolCallId: id('c2') },
+    { type: 'SUBAGENT_ERROR', subagentRunId: id('c2'), message: expect.stringContaining('down') },
+    {
+      type: 'SUBAGENT_STARTED',
+      subagentRunId: id('c1.1'),
+      name: 'typist',
+      parentToolCallId: id('c1.1'),
+      parentSubagentRunId: id('c1'),
+    },
+    { type: 'SUBAGENT_FINISHED', subagentRunId: id('c1.1'), outcome: { type: 'success' } },
+    { type: 'SUBAGENT_FINISHED', subagentRunId: id('c1'), outcome: { type: 'success' } },
+  ]);
+  expect(events.at(-1)).toMatchObject({
+    type: 'RUN_FINISHED',
+    usage: [
+      { model: 'large', inputTokens: 4, outputTokens: 2, totalTokens: 6 },
+      { model: 'small', inputTokens: 6, outputTokens: 3, totalTokens: 9 },
+    ],
+  });
 });
 
 test('images and documents of a message are parts of the input; what cannot be read is refused, not left out', async () => {

@@ -1,11 +1,12 @@
 import { HttpAgent } from '@ag-ui/client';
 import { type UIMessage, safeValidateUIMessages } from 'ai';
 import { expect, test, vi } from 'vitest';
-import { ModelError } from '../../src/actors/model.ts';
+import { type Model, ModelError } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/index.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
 import type { JournalStore } from '../../src/index.ts';
 import type { Recording } from '../../src/journal/format/recording.ts';
+import { recover } from '../../src/recovery/recover.ts';
 import { runTally, summaryOf } from '../../src/journal/format/tally.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { type UiChunk, agUi, chatTransport, runStream, uiStream } from '../../src/ui/index.ts';
@@ -54,6 +55,26 @@ async function say(transport: ReturnType<typeof chatTransport>, id: string, text
   const stream = await transport.sendMessages({ chatId: 'bills', messages, trigger: 'submit-message', messageId: id });
   for await (const chunk of stream) expect(chunk.type).not.toBe('error');
 }
+
+test('a reply that was asked for twice stands in the messages once, without what came before it broke off', async () => {
+  const journal = memoryJournal();
+  let asked = 0;
+  const complete: Model['complete'] = async (_request, { onToken }) => {
+    onToken?.({ kind: 'reasoning', text: 'I think.' });
+    onToken?.({ kind: 'text', text: `Try ${++asked}.` });
+    if (asked === 1) throw new ModelError('server-error', 'gone');
+    return { content: `Try ${asked}.`, reasoning: 'I think.' };
+  };
+  const retry = { backoff: recover.constant(0) };
+  const agent = createAgent({ model: { complete }, streaming: true, silent: true, journal, retry });
+  await say(served(journal, agent).transport(), 'm1', 'Go');
+  const [, reply] = await uiStream.messages<UIMessage>(journal, 'bills', { owner: 'ada' });
+  expect(reply?.parts).toMatchObject([
+    { type: 'step-start' },
+    { type: 'reasoning', text: 'I think.' },
+    { type: 'text', text: 'Try 2.' },
+  ]);
+});
 
 test('the messages of a chat have the ids of the page, its calls that wait, and are those of its owner alone', async () => {
   const journal = memoryJournal();
