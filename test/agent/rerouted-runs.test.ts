@@ -80,3 +80,28 @@ describe('a run that was rerouted to a skill', () => {
     expect(after).toBe("You work.\n\nSkill 'careful' (tools: look):\nOnly look.");
   });
 });
+
+test('a child agent that a run was rerouted to has the tools that are its own, also those that come while it works', async () => {
+  const expert = scriptedModel([
+    () => {
+      agent.tools.remove('shared');
+      child.tools.register(fakeTool('late'));
+      return calls(['look']);
+    },
+    'Mended.',
+  ]);
+  const tools = [fakeTool('look'), fakeTool('shared')];
+  const child = createAgent({ name: 'expert', description: 'Mends.', model: expert, tools, silent: true });
+  const agent = createAgent({
+    model: scriptedModel([failing]),
+    tools: [fragile(), fakeTool('shared')],
+    children: [child],
+    onEscalation: (_error, to) => to.reroute('expert'),
+    silent: true,
+  });
+  expect(await agent.run('Go')).toMatchObject({ result: 'Mended.', status: 'answered' });
+  expect(expert.requests.map(({ tools: offered = [] }) => offered.map(({ name }) => name))).toEqual([
+    ['look', 'shared', 'make_plan'],
+    ['look', 'shared', 'late', 'make_plan'],
+  ]);
+});
