@@ -1,4 +1,4 @@
-import type { RunEvent } from '../machines/events/run-events.ts';
+import { type RunEvent, addedTo } from '../machines/events/run-events.ts';
 import { endingInWords } from '../machines/contract/run-result.ts';
 import { isJsonObject } from '../json/json.ts';
 import type { PlanStep } from '../parsing/calls/call-forms.ts';
@@ -150,7 +150,7 @@ function showToken(
   shown: string,
   { kind, answer }: Extract<RunEvent, { readonly type: 'model.token' }>,
 ): void {
-  const fresh = answer.startsWith(shown) ? answer.slice(shown.length) : answer;
+  const fresh = addedTo(shown, answer) ?? answer;
   if (kind === 'text' && fresh !== '') output.streamToken(fresh);
 }
 
