@@ -36,6 +36,10 @@ test('a conversation in which nothing happens is in no memory: hundreds leave wh
   expect(await bytesOf('a conversation of an agent, after its run')).toBeLessThan(3000);
 }, 180_000);
 
+test('what an agent has dropped from its history is in no memory, however many runs it has', async () => {
+  expect(await bytesOf('what an agent has said before its history')).toBeLessThan(5000);
+}, 180_000);
+
 test('an agent that waits for its user takes little, before its first run and after it', async () => {
   expect(await bytesOf('an idle agent')).toBeLessThan(2000);
   expect(await bytesOf('an agent after its run')).toBeLessThan(4000);

@@ -121,6 +121,25 @@ const figures = {
       await agent.run('Add').orThrow();
       return agent;
     }),
+  'what an agent has said before its history': async () => {
+    const model: Model = {
+      complete: async ({ messages }) =>
+        messages.at(-1)?.role === 'user'
+          ? { content: '', toolCalls: [{ name: 'add', arguments: {} }] }
+          : { content: 'done' },
+    };
+    const agent = createAgent({ model, tools: [add], silent: true });
+    const runs = async (count: number): Promise<void> => {
+      for (let done = 0; done < count; done += 1) {
+        await agent.run(`Add. ${'So that it can be seen. '.repeat(1000)}${done}`).orThrow();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    await runs(100);
+    const before = heapUsed();
+    await runs(300);
+    return (heapUsed() - before) / 300;
+  },
   'a conversation of an agent, after its run': async () => {
     const folder = mkdtempSync(join(tmpdir(), 'signalbox-idle-'));
     const agent = createAgent({ model: caller(1), tools: [add], silent: true, journal: fileJournal(folder) });
