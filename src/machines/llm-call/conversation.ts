@@ -269,5 +269,5 @@ function callIds(messages: readonly Message[]): ReadonlySet<string> {
 }
 
 function isBeginning(start: readonly Message[], messages: readonly Message[]): boolean {
-  return start.length <= messages.length && start.every((message, at) => message === messages[at]);
+  return start.every((message, at) => message === messages[at]);
 }
