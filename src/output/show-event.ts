@@ -151,7 +151,8 @@ function showToken(
   { kind, answer }: Extract<RunEvent, { readonly type: 'model.token' }>,
 ): void {
   const fresh = addedTo(shown, answer) ?? answer;
-  if (kind === 'text' && fresh !== '') output.streamToken(fresh);
+  // A copy: V8 lets a part of a text hold all of it, and an output may keep what it is given.
+  if (kind === 'text' && fresh !== '') output.streamToken([...fresh].join(''));
 }
 
 function showLog(

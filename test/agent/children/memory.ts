@@ -140,6 +140,24 @@ const figures = {
     await runs(300);
     return (heapUsed() - before) / 300;
   },
+  'what an output keeps of a long answer': async () => {
+    const pieces = Array.from({ length: 4000 }, (_, n) => `so many words and more ${n} `);
+    const model: Model = {
+      complete: async (_request, { onToken }) => {
+        for (const text of pieces) {
+          onToken?.({ kind: 'text', text });
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+        return { content: pieces.join('') };
+      },
+    };
+    const kept: string[] = [];
+    const output = { streamToken: (text: string) => void kept.push(text) };
+    const before = heapUsed();
+    await createAgent({ model, output, streaming: true }).run('Talk').orThrow();
+    const bytes = heapUsed() - before;
+    return kept.join('').trim() === pieces.join('').trim() ? bytes : Number.NaN;
+  },
   'a conversation of an agent, after its run': async () => {
     const folder = mkdtempSync(join(tmpdir(), 'signalbox-idle-'));
     const agent = createAgent({ model: caller(1), tools: [add], silent: true, journal: fileJournal(folder) });
