@@ -152,7 +152,7 @@ function showToken(
 ): void {
   const fresh = addedTo(shown, answer) ?? answer;
   // A copy: V8 lets a part of a text hold all of it, and an output may keep what it is given.
-  if (kind === 'text' && fresh !== '') output.streamToken([...fresh].join(''));
+  if (kind === 'text' && fresh !== '') output.streamToken(Array.from(fresh).join(''));
 }
 
 function showLog(
