@@ -140,6 +140,24 @@ const figures = {
     await runs(300);
     return (heapUsed() - before) / 300;
   },
+  'the history of an agent whose model thinks aloud': async () => {
+    const model: Model = {
+      complete: async ({ messages }) => ({
+        content: `<think>${'Let me see. '.repeat(8000)}${messages.length}</think>This is the answer number ${messages.length}.`,
+      }),
+    };
+    const agentOf20Runs = async () => {
+      const agent = createAgent({ model, silent: true });
+      for (let done = 0; done < 20; done += 1) await agent.run('Think').orThrow();
+      return agent;
+    };
+    // The first is held, too, for what is made once.
+    const agents = [await agentOf20Runs()];
+    const before = heapUsed();
+    agents.push(await agentOf20Runs());
+    const bytes = heapUsed() - before;
+    return agents.every(({ history }) => history.length === 40) ? bytes : Number.NaN;
+  },
   'what an output keeps of a long answer': async () => {
     const pieces = Array.from({ length: 4000 }, (_, n) => `so many words and more ${n} `);
     const model: Model = {
