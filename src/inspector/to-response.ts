@@ -1,4 +1,4 @@
-import type { RunEvent } from '../machines/events/run-events.ts';
+import { type RunEvent, addedTo } from '../machines/events/run-events.ts';
 import { optionsOf } from '../json/known-options.ts';
 import { systemCode } from '../security/folders.ts';
 import { abortable } from './frames/event-loop.ts';
@@ -58,6 +58,8 @@ async function* batches(
   // A torn stream would be asked for again and again, so what breaks a run off is sent like what ends it.
   const ask = () => events.next().catch((error: unknown) => ({ done: true as const, broken: errorText(error) }));
   const unlessLeft = abortable(signal);
+  // A reader that is gone would hold texts for as long as the run lives.
+  signal.addEventListener('abort', () => void events.return?.(), { once: true });
   let next = ask();
   for (;;) {
     const texts: string[] = [];
@@ -185,5 +187,6 @@ function tokenReader(wanted: ReadonlySet<string>): (event: Of<'model.token'>) =>
 /** What a reader must do to the text that it shows: nothing, put something behind it, or put another in its place. */
 function change(name: string, shown = '', now: string, goesOn: boolean): Sent {
   if (now === shown && (goesOn || now === '')) return {};
-  return goesOn && now.startsWith(shown) ? { [`${name}Delta`]: now.slice(shown.length) } : { [name]: now };
+  const added = goesOn ? addedTo(shown, now) : null;
+  return added === null ? { [name]: now } : { [`${name}Delta`]: added };
 }

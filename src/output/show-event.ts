@@ -1,4 +1,4 @@
-import type { RunEvent } from '../machines/events/run-events.ts';
+import { type RunEvent, addedTo } from '../machines/events/run-events.ts';
 import { endingInWords } from '../machines/contract/run-result.ts';
 import { isJsonObject } from '../json/json.ts';
 import type { PlanStep } from '../parsing/calls/call-forms.ts';
@@ -150,8 +150,9 @@ function showToken(
   shown: string,
   { kind, answer }: Extract<RunEvent, { readonly type: 'model.token' }>,
 ): void {
-  const fresh = answer.startsWith(shown) ? answer.slice(shown.length) : answer;
-  if (kind === 'text' && fresh !== '') output.streamToken(fresh);
+  const fresh = addedTo(shown, answer) ?? answer;
+  // A copy: V8 lets a part of a text hold all of it, and an output may keep what it is given.
+  if (kind === 'text' && fresh !== '') output.streamToken(Array.from(fresh).join(''));
 }
 
 function showLog(

@@ -8,7 +8,7 @@
  * I3 An answer names the run, the call and the arguments that were shown; it is refused if they differ.
  */
 import { isJsonObject } from '../json/json.ts';
-import type { RunEvent } from '../machines/events/run-events.ts';
+import { type RunEvent, addedTo } from '../machines/events/run-events.ts';
 import type { RequestAnswer, SentGroup, StoreRequest } from '../store/run-link.ts';
 import type { ShownEvent } from '../store/run-fold.ts';
 import { type ServedAgent, refusedReplies, standingOf, writeReplies } from './base/answer-approvals.ts';
@@ -162,10 +162,9 @@ function written(id: string, group: SentGroup): string {
 function tokenOf({ seq, attempt, thought, answer }: LiveText, told: LiveText | null): ShownEvent {
   const token = { type: 'model.token', kind: 'text', text: '', index: 0, replayed: false, seq, attempt } as const;
   const grew = told?.seq === seq && told.attempt === attempt;
-  if (!grew || !thought.startsWith(told.thought) || !answer.startsWith(told.answer))
-    return { ...token, thought, answer };
-  const more = { thought: thought.slice(told.thought.length), answer: answer.slice(told.answer.length) };
-  return { ...token, ...more, more: true };
+  const [more, moreAnswer] = grew ? [addedTo(told.thought, thought), addedTo(told.answer, answer)] : [null, null];
+  if (more === null || moreAnswer === null) return { ...token, thought, answer };
+  return { ...token, thought: more, answer: moreAnswer, more: true };
 }
 
 async function said(served: Served, request: Request): Promise<Response> {

@@ -26,6 +26,28 @@ const typesOf = (events: readonly RunEvent[]) => events.map(({ type }) => type);
 const textsOf = (events: readonly RunEvent[]) =>
   events.flatMap((event) => (event.type === 'model.token' && event.kind === 'text' ? [event.answer] : []));
 
+/** A run whose model thinks, calls a tool and then answers, in so many pieces each. */
+function talking(count: number): { readonly run: Run; readonly whole: string } {
+  const pieces = Array.from({ length: count }, (_, n) => `word ${n} `);
+  const whole = pieces.join('');
+  const model: Model = {
+    complete: async ({ messages }, { onToken }) => {
+      const thinks = messages.length === 2;
+      for (const text of pieces) onToken?.({ kind: thinks ? 'reasoning' : 'text', text });
+      await new Promise((resolve) => void setTimeout(resolve, 1));
+      return thinks ? { content: 'Soon.', toolCalls: [{ name: 'look', arguments: {} }] } : { content: whole };
+    },
+  };
+  const agent = createAgent({ model, tools: [fakeTool('look', [1])], streaming: true, silent: true });
+  return { run: agent.run('Go'), whole };
+}
+
+/** How many characters of texts so far these events hold, each text once. */
+function heldBy(events: readonly RunEvent[]): number {
+  const texts = events.flatMap((event) => (event.type === 'model.token' ? [event.thought, event.answer] : []));
+  return [...new Set(texts)].join('').length;
+}
+
 describe('the events of a run', () => {
   test('tell a turn with a call from its beginning to its end', async () => {
     const agent = make(
@@ -127,20 +149,7 @@ describe('the events of a run', () => {
   });
 
   test('a reply of many pieces is not kept once for each of them', async () => {
-    const pieces = Array.from({ length: 3000 }, (_, n) => `word ${n} `);
-    const made = (): Run => {
-      const model: Model = {
-        complete: async ({ messages }, { onToken }) => {
-          const thinks = messages.length === 2;
-          for (const text of pieces) onToken?.({ kind: thinks ? 'reasoning' : 'text', text });
-          await new Promise((resolve) => void setTimeout(resolve, 1));
-          return thinks ? { content: 'Soon.', toolCalls: [{ name: 'look', arguments: {} }] } : { content: whole };
-        },
-      };
-      return createAgent({ model, tools: [fakeTool('look', [1])], streaming: true, silent: true }).run('Go');
-    };
-    const whole = pieces.join('');
-    const run = made();
+    const { run, whole } = talking(600);
     const slow: RunEvent[] = [];
     const early = eventsOf(run);
     // Whoever has left holds nothing.
@@ -151,19 +160,33 @@ describe('the events of a run', () => {
     }
     // Whoever reads along, and be it slowly, gets each token as it was.
     expect(isDeepStrictEqual(slow, await early)).toBe(true);
-    expect(new Set(textsOf(slow).map(({ length }) => length)).size).toBe(3000);
+    expect(new Set(textsOf(slow).map(({ length }) => length)).size).toBe(600);
     expect(textsOf(slow).every((text) => whole.startsWith(text))).toBe(true);
 
     const late = await eventsOf(run);
     const bare = (events: readonly RunEvent[]) => events.map((event) => ({ ...event, thought: '', answer: '' }));
     expect(bare(late)).toEqual(bare(slow));
     expect(textsOf(late).at(-1)?.length).toBe(textsOf(slow).at(-1)?.length);
-    const held = late.flatMap((event) => (event.type === 'model.token' ? [event.thought, event.answer] : []));
-    expect([...new Set(held)].join('').length).toBeLessThan(600_000);
+    expect(heldBy(late)).toBeLessThan(600_000);
     // The tokens of one reply have no text of another.
     const first = late.find((event) => event.type === 'model.token');
     expect(first?.answer).toBe('');
     expect(first?.thought.trim() === whole.trim()).toBe(true);
+  });
+
+  test('nor where a reader has stopped reading, or is gone without a word', async () => {
+    const { run, whole } = talking(3000);
+    const stalled = run[Symbol.asyncIterator]();
+    await stalled.next();
+    await eventsOf(run);
+    expect(heldBy(await eventsOf(run))).toBeLessThan(5_000_000);
+    // It has missed no event, and each of a reply's tokens continues the one before.
+    const rest: RunEvent[] = [];
+    for (let next = await stalled.next(); next.done !== true; next = await stalled.next()) rest.push(next.value);
+    expect(typesOf(rest)).toEqual(typesOf(await eventsOf(run)).slice(1));
+    const texts = textsOf(rest);
+    expect(texts.every((text, n) => text.startsWith(texts[n - 1] ?? ''))).toBe(true);
+    expect(texts.at(-1)?.trim() === whole.trim()).toBe(true);
   });
 
   test('all reach onEvent, in order, of every run of the agent', async () => {

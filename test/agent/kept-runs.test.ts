@@ -36,6 +36,18 @@ test('a conversation in which nothing happens is in no memory: hundreds leave wh
   expect(await bytesOf('a conversation of an agent, after its run')).toBeLessThan(3000);
 }, 180_000);
 
+test('what an agent has dropped from its history is in no memory, however many runs it has', async () => {
+  expect(await bytesOf('what an agent has said before its history')).toBeLessThan(5000);
+}, 180_000);
+
+test('a history holds answers without the thoughts before them', async () => {
+  expect(await bytesOf('the history of an agent whose model thinks aloud')).toBeLessThan(500_000);
+}, 180_000);
+
+test('an output that keeps the pieces of an answer of 100 kB does not hold the answer once for each', async () => {
+  expect(await bytesOf('what an output keeps of a long answer')).toBeLessThan(10_000_000);
+}, 180_000);
+
 test('an agent that waits for its user takes little, before its first run and after it', async () => {
   expect(await bytesOf('an idle agent')).toBeLessThan(2000);
   expect(await bytesOf('an agent after its run')).toBeLessThan(4000);

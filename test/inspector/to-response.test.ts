@@ -32,6 +32,21 @@ function shownBy(sent: readonly { readonly data: unknown }[], name: 'answer' | '
 }
 
 describe('toResponse', () => {
+  test('reads no further for a client that has left', async () => {
+    let left = 0;
+    const asked = Promise.withResolvers<void>();
+    const events = {
+      next: () => new Promise<never>(() => asked.resolve()),
+      return: async () => ({ done: true as const, value: void (left += 1) }),
+    };
+    const reader = toResponse({ [Symbol.asyncIterator]: () => events }).body?.getReader();
+    await reader?.read();
+    void reader?.read();
+    await asked.promise;
+    await reader?.cancel();
+    expect(left).toBe(1);
+  });
+
   test("sends a run's events as server-sent events, numbered by seq, and says when it is over", async () => {
     const run = startScene('parallel');
     const response = toResponse(run, { fields: ALL });

@@ -151,6 +151,28 @@ describe('the runs of one conversation among many', () => {
     expect(warned).toHaveBeenCalled();
   });
 
+  test('the latest are found without reading those before them', async () => {
+    await using folder = await temporaryFolder();
+    const { store, database } = await talks(folder.path);
+    // One of those before it, and the first that is read where all are.
+    database.exec("update runs set agent = 'x' where run_id in ('b', 'e'); delete from lines");
+    using warned = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
+    expect(await idsOf(store, { ...bob, limit: 1 })).toEqual(['d']);
+    expect(warned).not.toHaveBeenCalled();
+    expect(await idsOf(store, { ...bob, limit: 2 })).toEqual(['d']);
+    expect(warned).toHaveBeenCalledTimes(2);
+  });
+
+  test('those that a query asks for may stand behind the latest', async () => {
+    await using folder = await temporaryFolder();
+    const { store } = await talks(folder.path);
+    await answered(store, 'f', {}, { conversation: 'ada', ticket: 1 });
+    await answered(store, 'g', {}, { conversation: 'ada', ticket: 2 });
+    for (const limit of [1, 2, 5])
+      expect(await idsOf(store, { metadata: { conversation: 'ada', ticket: 1 }, limit })).toEqual(['f']);
+    expect(await idsOf(store, { metadata: { conversation: 'ada' }, limit: 3 })).toEqual(['g', 'f', 'e']);
+  });
+
   test('are those that the rows name, whatever the index and the numbers of runs say', async () => {
     await using folder = await temporaryFolder();
     const { store, database } = await talks(folder.path);

@@ -10,6 +10,9 @@ const KEPT = 10_000;
 /** From so many characters on, the tokens that every reader has had let go of their own text so far. */
 const MOST_TEXT = 500_000;
 
+/** From here on the others do, too: a reader may be slow, or gone without a word. */
+const MOST_AHEAD = 4_000_000;
+
 interface Kept {
   /** Counts all events that ever came, so that a reader finds its place again after some were dropped. */
   readonly place: number;
@@ -29,7 +32,8 @@ interface Newest {
  * tokens go first, then the oldest.
  *
  * I1 What it holds grows with a reply's length, not with its square, though each token has the whole text so far: a long
- *    reply's tokens have its newest text for a reader that comes late. Whoever reads along gets each as it was.
+ *    reply's tokens have its newest text for a reader that comes late or stays far behind. Whoever reads along gets each as
+ *    it was.
  */
 export class EventLog {
   #kept: Kept[] = [];
@@ -67,8 +71,9 @@ export class EventLog {
       for (;;) {
         const found = this.#kept[indexFrom(this.#kept, reader.place)];
         if (found !== undefined) {
+          const wasLast = reader.place <= this.#own.place;
           reader.place = found.place + 1;
-          this.#share();
+          if (wasLast) this.#share();
           return { done: false, value: asNow(found) };
         }
         if (this.#failure !== undefined) throw this.#failure;
@@ -92,12 +97,15 @@ export class EventLog {
     let excess = this.#kept.length - KEPT;
     const left = this.#kept.filter(({ event }) => event.type !== 'model.token' || excess-- <= 0);
     this.#kept = left.slice(Math.max(0, left.length - KEPT));
+    this.#own.characters = this.#kept.reduce((sum, { event }) => sum + lengthOf(event), 0);
   }
 
-  /** Lets go of the texts of tokens that all readers have had, once they are many. */
+  /** Lets go of the texts of tokens that all readers have had, once they are many, and of all once they are too many. */
   #share(): void {
-    if (this.#own.characters <= MOST_TEXT) return;
-    const until = Math.min(this.#count, ...[...this.#readers].map(({ place }) => place));
+    const { characters } = this.#own;
+    if (characters <= MOST_TEXT) return;
+    const places = characters > MOST_AHEAD ? [] : [...this.#readers].map(({ place }) => place);
+    const until = Math.min(this.#count, ...places);
     for (let at = indexFrom(this.#kept, this.#own.place); at < this.#kept.length; at += 1) {
       const { place, event } = this.#kept[at] ?? {};
       if (place === undefined || place >= until) break;

@@ -4,6 +4,7 @@
  *
  * I1 A conversation's number of runs stands apart from the index that finds them. Where the two disagree, or a row that was
  *    found is damaged or another conversation's, all rows are looked at.
+ * I2 Its latest runs are found without reading the others, however many it has.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { conversationIn } from '../format/tally.ts';
@@ -49,17 +50,23 @@ export function countConversations(database: DatabaseSync): void {
     select conversation, count(*) from runs where conversation is not null group by conversation`);
 }
 
-/** Reads the rows of a conversation, newest first; null where only all rows can tell which they are. */
-export function conversationRows(database: DatabaseSync): (id: string) => readonly Row[] | null {
+/** Reads the latest rows of a conversation, newest first; null where only all rows can tell which they are. */
+export function conversationRows(database: DatabaseSync): (id: string, limit?: number) => readonly Row[] | null {
+  // Which they are is told by the index and the times alone: only the rows that are wanted are read as a whole.
   const found = database.prepare(
-    `select * from runs indexed by runs_by_conversation left join progress on progress.run = runs.id
-     where conversation = ? order by at desc, run_id desc`,
+    `select * from runs left join progress on progress.run = runs.id where runs.id in (
+       select id from runs indexed by runs_by_conversation where conversation = ? order by at desc, run_id desc limit ?
+     ) order by at desc, run_id desc`,
   );
   found.setReadBigInts(true);
-  const count = database.prepare('select runs from conversations where id = ?');
-  return (id) => {
-    const rows: readonly Row[] = found.all(id);
-    if (rows.length !== Number(count.get(id)?.['runs'] ?? 0)) return null;
+  const inIndex = database.prepare(
+    'select count(*) as runs from runs indexed by runs_by_conversation where conversation = ?',
+  );
+  const counted = database.prepare('select runs from conversations where id = ?');
+  return (id, limit = Number.MAX_SAFE_INTEGER) => {
+    const runs = Number(counted.get(id)?.['runs'] ?? 0);
+    const rows: readonly Row[] = found.all(id, limit);
+    if (Number(inIndex.get(id)?.['runs']) !== runs || rows.length < Math.min(limit, runs)) return null;
     return rows.every((row) => isIntact(row) && conversationIn(metadataIn(row['metadata'])) === id) ? rows : null;
   };
 }

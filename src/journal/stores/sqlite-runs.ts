@@ -106,26 +106,26 @@ export class RunTables {
    * of its own: it reads in one transaction, and lets others work meanwhile.
    */
   async list(
-    { limit = Number.POSITIVE_INFINITY, ...query }: RunQuery,
+    { limit = Number.MAX_SAFE_INTEGER, ...query }: RunQuery,
     warn: (what: string) => void,
   ): Promise<readonly RunSummary[]> {
     this.#database.exec('begin');
     try {
       const found = new Map<string, RunSummary>();
       let rested = performance.now();
-      for (const row of this.#rowsFor(query)) {
-        if (found.size >= limit) break;
+      for (const row of this.#rowsFor(query, limit)) {
         const summary = this.#summaryIn(row, warn);
         if (summary !== null && matches(summary, query)) {
           if (found.has(summary.runId)) throw this.#lost('a run');
           found.set(summary.runId, summary);
+          if (found.size >= limit) break;
         }
         if (performance.now() - rested < 20) continue; // ms
         // Lets others work.
         await new Promise((resolve) => setImmediate(resolve));
         rested = performance.now();
       }
-      return selectRuns([...found.values()]);
+      return selectRuns([...found.values()], { limit });
     } finally {
       this.#database.exec('rollback');
     }
@@ -208,12 +208,19 @@ export class RunTables {
     return { lines: found.length === 0 ? [] : [whole, ...rest], records: Number(row['records']) };
   }
 
-  /** The rows among which a query finds its runs, newest first. */
-  #rowsFor({ after, metadata = {} }: RunQuery): Iterable<Row> {
-    const { newest, older, countOfTable, countOfIndex, ofConversation } = this.#sql;
-    const conversation = conversationIn(metadata);
-    const rows = conversation === null ? null : ofConversation(conversation);
-    if (rows !== null) return rows;
+  /** The rows among which a query finds its runs, newest first. Of a conversation the latest come before others are read. */
+  *#rowsFor(query: RunQuery, limit: number): Iterable<Row> {
+    const conversation = conversationIn(query.metadata ?? {});
+    const latest = conversation === null ? null : this.#sql.ofConversation(conversation, limit);
+    yield* latest ?? [];
+    if (latest !== null && latest.length < limit) return;
+    const had = new Set(latest?.map((row) => row['id']));
+    const all = latest === null || conversation === null ? null : this.#sql.ofConversation(conversation);
+    for (const row of all ?? this.#allRows(query)) if (!had.has(row['id'])) yield row;
+  }
+
+  #allRows({ after }: RunQuery): Iterable<Row> {
+    const { newest, older, countOfTable, countOfIndex } = this.#sql;
     if (countOfTable.get()?.['n'] !== countOfIndex.get()?.['n']) throw this.#lost('a run');
     return after === undefined ? newest.iterate() : older.iterate(after.at, after.at, after.runId);
   }

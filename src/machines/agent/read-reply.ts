@@ -283,5 +283,7 @@ function rawText({ args, complete }: Pick<ToolCallRequest, 'args' | 'complete'>)
 function withoutThinking(text: string): string {
   if (!text.trimStart().startsWith('<think>')) return text;
   const end = text.indexOf('</think>');
-  return end === -1 ? text : text.slice(end + '</think>'.length).trim();
+  if (end === -1) return text;
+  // A copy: V8 lets a part of a text hold all of it, and this part stays in the history.
+  return Array.from(text.slice(end + '</think>'.length).trim()).join('');
 }

@@ -236,7 +236,10 @@ export function pruneHistory(
   return turn === -1 ? [] : [...messages.slice(question, question + 1), ...messages.slice(turn)];
 }
 
-/** The ids of a conversation's calls, by its last message: one that only grew is looked through from there. */
+/**
+ * The ids of a conversation's calls, by its first message: one that only grew is looked through from its former end. By a later
+ * one, each beginning would hold the one before it, and with that all that was ever said.
+ */
 const idsOfCalls = new WeakMap<Message, { readonly messages: readonly Message[]; readonly ids: Set<string> }>();
 
 /** Of shorter conversations nothing is kept: looking through them costs less than a set. */
@@ -256,27 +259,15 @@ export function knownCalls(messages: readonly Message[]): (id: string) => boolea
 }
 
 function callIds(messages: readonly Message[]): ReadonlySet<string> {
-  const { ids, end } = takeIds(messages) ?? { ids: new Set<string>(), end: 0 };
-  for (const { toolCalls = [] } of messages.slice(end)) for (const call of toolCalls) ids.add(call.id);
-  const last = messages.at(-1);
-  if (last !== undefined && messages.length >= MANY_MESSAGES) idsOfCalls.set(last, { messages, ids });
+  const [first] = messages;
+  const before = first && idsOfCalls.get(first);
+  const { messages: known, ids } =
+    before !== undefined && isBeginning(before.messages, messages) ? before : { messages: [], ids: new Set<string>() };
+  for (const { toolCalls = [] } of messages.slice(known.length)) for (const call of toolCalls) ids.add(call.id);
+  if (first !== undefined && messages.length >= MANY_MESSAGES) idsOfCalls.set(first, { messages, ids });
   return ids;
 }
 
-/** The ids of the longest beginning that was looked through before. It is forgotten under its old end, for they grow. */
-function takeIds(messages: readonly Message[]) {
-  for (let end = messages.length; end >= MANY_MESSAGES; end -= 1) {
-    const last = messages[end - 1];
-    const known = last && idsOfCalls.get(last);
-    if (last === undefined || known === undefined || !isBeginning(known.messages, messages, end)) continue;
-    idsOfCalls.delete(last);
-    return { ids: known.ids, end };
-  }
-  return undefined;
-}
-
-function isBeginning(start: readonly Message[], messages: readonly Message[], end: number): boolean {
-  if (start.length !== end) return false;
-  for (let at = 0; at < end; at += 1) if (start[at] !== messages[at]) return false;
-  return true;
+function isBeginning(start: readonly Message[], messages: readonly Message[]): boolean {
+  return start.every((message, at) => message === messages[at]);
 }

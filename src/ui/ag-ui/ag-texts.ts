@@ -1,3 +1,4 @@
+import { addedTo } from '../../machines/events/run-events.ts';
 import type { EventGroup } from '../base/event-groups.ts';
 import type { GroupBatch } from '../base/follow-groups.ts';
 import type { LiveText, RunRefused } from '../base/run-feed.ts';
@@ -169,10 +170,10 @@ class AgClient implements RunClient {
     if (text.seq !== this.#fold.seq || !may || answer === '') return '';
     const { messageId } = this.#fold;
     const before = this.#live;
-    if (before !== null && (before.messageId !== messageId || !answer.startsWith(before.answer)))
+    const delta = addedTo(before?.answer ?? '', answer);
+    if (delta === null || (before !== null && before.messageId !== messageId))
       return unrecorded(this.#takenBack()) + this.said(text);
     this.#live = { messageId, answer };
-    const delta = answer.slice(before?.answer.length ?? 0);
     return unrecorded([
       ...(before === null ? ([{ type: 'TEXT_MESSAGE_START', messageId, role: 'assistant' }] as const) : []),
       ...(delta === '' ? [] : ([{ type: 'TEXT_MESSAGE_CONTENT', messageId, delta }] as const)),

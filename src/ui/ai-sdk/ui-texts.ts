@@ -3,6 +3,7 @@ import type { GroupBatch } from '../base/follow-groups.ts';
 import { type ClientRun, type RunClient, clientTexts, RunViewer } from '../base/client-texts.ts';
 import type { LiveText, RunRefused } from '../base/run-feed.ts';
 import { type SsePosition, sseText, sseTextAfter } from '../base/sse.ts';
+import { addedTo } from '../../machines/events/run-events.ts';
 import type { UiChunk } from './ui-chunk.ts';
 import { UiStreamFold } from './ui-stream-fold.ts';
 
@@ -133,16 +134,11 @@ class UiLiveText {
   /** What is new in the text. */
   show(text: LiveText): readonly UiChunk[] {
     const before = this.#shown ?? { attempt: text.attempt, thought: '', answer: '' };
-    const grew =
-      before.attempt === text.attempt &&
-      text.thought.startsWith(before.thought) &&
-      text.answer.startsWith(before.answer);
-    if (!grew) return [...this.takeBack(), ...this.show(text)];
+    const [thought, answer] = [addedTo(before.thought, text.thought), addedTo(before.answer, text.answer)];
+    if (before.attempt !== text.attempt || thought === null || answer === null)
+      return [...this.takeBack(), ...this.show(text)];
     this.#shown = text;
-    return [
-      ...this.#add('reasoning', text.thought.slice(before.thought.length)),
-      ...this.#add('text', text.answer.slice(before.answer.length)),
-    ];
+    return [...this.#add('reasoning', thought), ...this.#add('text', answer)];
   }
 
   /** Removes what was shown. */

@@ -121,6 +121,61 @@ const figures = {
       await agent.run('Add').orThrow();
       return agent;
     }),
+  'what an agent has said before its history': async () => {
+    const model: Model = {
+      complete: async ({ messages }) =>
+        messages.at(-1)?.role === 'user'
+          ? { content: '', toolCalls: [{ name: 'add', arguments: {} }] }
+          : { content: 'done' },
+    };
+    const agent = createAgent({ model, tools: [add], silent: true });
+    const runs = async (count: number): Promise<void> => {
+      for (let done = 0; done < count; done += 1) {
+        await agent.run(`Add. ${'So that it can be seen. '.repeat(1000)}${done}`).orThrow();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    await runs(100);
+    const before = heapUsed();
+    await runs(300);
+    return (heapUsed() - before) / 300;
+  },
+  'the history of an agent whose model thinks aloud': async () => {
+    const model: Model = {
+      complete: async ({ messages }) => ({
+        content: `<think>${'Let me see. '.repeat(8000)}${messages.length}</think>This is the answer number ${messages.length}.`,
+      }),
+    };
+    const agentOf20Runs = async () => {
+      const agent = createAgent({ model, silent: true });
+      for (let done = 0; done < 20; done += 1) await agent.run('Think').orThrow();
+      return agent;
+    };
+    // The first is held, too, for what is made once.
+    const agents = [await agentOf20Runs()];
+    const before = heapUsed();
+    agents.push(await agentOf20Runs());
+    const bytes = heapUsed() - before;
+    return agents.every(({ history }) => history.length === 40) ? bytes : Number.NaN;
+  },
+  'what an output keeps of a long answer': async () => {
+    const pieces = Array.from({ length: 4000 }, (_, n) => `so many words and more ${n} `);
+    const model: Model = {
+      complete: async (_request, { onToken }) => {
+        for (const text of pieces) {
+          onToken?.({ kind: 'text', text });
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+        return { content: pieces.join('') };
+      },
+    };
+    const kept: string[] = [];
+    const output = { streamToken: (text: string) => void kept.push(text) };
+    const before = heapUsed();
+    await createAgent({ model, output, streaming: true }).run('Talk').orThrow();
+    const bytes = heapUsed() - before;
+    return kept.join('').trim() === pieces.join('').trim() ? bytes : Number.NaN;
+  },
   'a conversation of an agent, after its run': async () => {
     const folder = mkdtempSync(join(tmpdir(), 'signalbox-idle-'));
     const agent = createAgent({ model: caller(1), tools: [add], silent: true, journal: fileJournal(folder) });
