@@ -137,6 +137,8 @@ function describe(code: ModelErrorCode, error: ServerError, context: RequestCont
       return `'${model}' wrote a tool call that its server could not read`;
     case 'bad-request': {
       const field = error.param === undefined ? '' : ` because of '${error.param}'`;
+      if (isTooManyTools(error))
+        return `'${model}' takes fewer tools than it was offered; give the agent fewer, or lower limits.mcp.toolsSent for those of MCP servers`;
       return `The server refused the request${field}`;
     }
     case 'bad-response':
@@ -250,6 +252,11 @@ export function readServerError(body: unknown): ServerError {
     failedGeneration: textOf(inner['failed_generation']),
     retryAfterMs: waits >= 0 ? waits * 1000 : undefined,
   };
+}
+
+/** The server takes tools, but not so many in one request; OpenAI takes 128. */
+export function isTooManyTools({ code, param }: ServerError): boolean {
+  return code === 'array_above_max_length' && param === 'tools';
 }
 
 /** The request's top-level field that the error names, such as `stream_options` for `stream_options.include_usage`. */
