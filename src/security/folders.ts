@@ -1,6 +1,7 @@
 import { mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { isError } from '../json/to-json.ts';
 
 /** The user's home folder as it is now, or `null` if there is none: no such user, or an empty `HOME`. */
 export function homeFolder(): string | null {
@@ -53,7 +54,7 @@ function ignoreOwnFolder(path: string): void {
 
 /** Node's name for a failed system call, such as `ENOENT`; empty for any other error. */
 export function systemCode(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return isError(error) && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
 /** Null where the file is not there. */
