@@ -1,7 +1,6 @@
 import { mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
-import { isError } from '../json/to-json.ts';
 
 /** The user's home folder as it is now, or `null` if there is none: no such user, or an empty `HOME`. */
 export function homeFolder(): string | null {
@@ -52,9 +51,11 @@ function ignoreOwnFolder(path: string): void {
   }
 }
 
-/** Node's name for a failed system call, such as `ENOENT`; empty for any other error. */
+/** Node's name for a failed system call, such as `ENOENT`; empty for any other error. In jest, Node's errors are of another realm. */
 export function systemCode(error: unknown): string {
-  return isError(error) && 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const isError = Object.prototype.toString.call(error) === '[object Error]';
+  const code: unknown = isError ? Reflect.get(Object(error), 'code') : '';
+  return typeof code === 'string' ? code : '';
 }
 
 /** Null where the file is not there. */
