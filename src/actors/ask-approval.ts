@@ -32,7 +32,10 @@ export type ApprovalDecision = 'allow-once' | 'always-allow' | 'deny';
 /** The answer, or that no one is available to answer. */
 export type ApprovalAnswer = { readonly decision: ApprovalDecision } | { readonly decision: 'nobody' };
 
-/** Asks whoever may decide. `undefined` when no one can be asked; the call is then denied. */
+/**
+ * Asks whoever may decide. `undefined` when no one can be asked; the call is then denied. One answer for all calls is
+ * `() => 'deny'`: of an `async` function with a single text TypeScript knows only that it is one.
+ */
 export type Confirm<TContext = unknown> = (
   request: ApprovalRequest & { readonly context?: TContext; readonly signal: AbortSignal },
 ) => ApprovalDecision | Promise<ApprovalDecision>;

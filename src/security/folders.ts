@@ -51,9 +51,11 @@ function ignoreOwnFolder(path: string): void {
   }
 }
 
-/** Node's name for a failed system call, such as `ENOENT`; empty for any other error. */
+/** Node's name for a failed system call, such as `ENOENT`; empty for any other error. In jest, Node's errors are of another realm. */
 export function systemCode(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const isError = Object.prototype.toString.call(error) === '[object Error]';
+  const code: unknown = isError ? Reflect.get(Object(error), 'code') : '';
+  return typeof code === 'string' ? code : '';
 }
 
 /** Null where the file is not there. */

@@ -104,7 +104,7 @@ export interface TypedTool<
   TName extends string = string,
   TArgs = unknown,
   TOutput = unknown,
-  TContext = never,
+  TContext = unknown,
 > extends Tool {
   readonly name: TName;
   readonly '~types'?: ToolTypes<TArgs, TOutput, TContext>;

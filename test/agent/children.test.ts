@@ -126,11 +126,12 @@ describe('a child agent', () => {
       silent: true,
     });
     const run = agent.run('Buy it');
-    let asked = 0;
-    for await (const event of run) if (event.type === 'approval.requested' && ++asked === 2) break;
-    expect(run.pending.map(({ callId, tool }) => [callId, tool])).toEqual([
-      ['c1.1', 'buy'],
-      ['c1.2', 'buy'],
+    const children: unknown[] = [];
+    for await (const event of run) if (event.type === 'approval.requested' && children.push(event.child) === 2) break;
+    expect(children).toEqual(['buyer', 'buyer']);
+    expect(run.pending.map(({ callId, tool, child }) => [callId, tool, child])).toEqual([
+      ['c1.1', 'buy', 'buyer'],
+      ['c1.2', 'buy', 'buyer'],
     ]);
     expect(await run.reject('c1.1', 'too dear')).toBe(true);
     expect(await run.approve('c1.2')).toBe(true);

@@ -203,6 +203,7 @@ describe('onEscalation', () => {
     expect(run.pending).toEqual([
       expect.objectContaining({ tool: 'fragile', args: { question: 'Which number?' }, reason: 'Which number?' }),
     ]);
+    expect(Object.keys(run.pending[0] ?? {}).toSorted()).toEqual(['args', 'callId', 'reason', 'runId', 'tool']);
     expect(await run.approve(run.pending[0]?.callId ?? '', { args: { answer: 'seven' } })).toBe(true);
     expect(await run).toMatchObject({ status: 'answered' });
     expect(lastUser(model.requests[1]?.messages)).toMatch(/A person was asked: Which number\?\nThey answered: seven$/);

@@ -189,6 +189,17 @@ describe('the events of a run', () => {
     expect(texts.at(-1)?.trim() === whole.trim()).toBe(true);
   });
 
+  test('have no thought that is white space, which models write beside calls', async () => {
+    const agent = make([
+      { content: '\n\n', toolCalls: [{ name: 'look' }] },
+      { content: '', reasoning: ' \n', toolCalls: [{ name: 'look' }] },
+      { content: ' I look. ', toolCalls: [{ name: 'look' }] },
+      'Tea.',
+    ]);
+    const events = await eventsOf(agent.run('Go'));
+    expect(events.flatMap((event) => (event.type === 'thought' ? [event.text] : []))).toEqual([' I look. ']);
+  });
+
   test('all reach onEvent, in order, of every run of the agent', async () => {
     const heard: RunEvent[] = [];
     const agent = make(['One.', 'Two.'], { onEvent: (event) => void heard.push(event) });

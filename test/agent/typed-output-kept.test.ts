@@ -257,6 +257,10 @@ test('orThrow gives the value, and what it throws has the result', async () => {
   expect(await agent('[1, 2]').run('Go').orThrow()).toEqual([1, 2]);
   await expect(agent('no').run('Go').orThrow()).rejects.toMatchObject({
     result: { reason: 'output-invalid', output: null },
+    // The problems are in it once.
+    message: expect.stringMatching(
+      /^Unable to complete task: the answer was not accepted\.\n[^\n]+ \(output-invalid\)$/,
+    ),
   });
 });
 

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
@@ -214,6 +214,30 @@ test.skipIf(noChromium)('a damaged recording of a folder is listed as such', asy
   await page.locator('.run-picker').getByText('broken.jsonl').waitFor();
   await expect.poll(() => page.getByTestId('status').textContent()).toContain('damaged recording');
   await expect.poll(() => page.locator('.banner').textContent()).toContain('cannot be read');
+  await own.close();
+});
+
+test.skipIf(noChromium)('of a folder the newest recording is shown that can be read', async () => {
+  const folder = testFolder();
+  const agent = createAgent({ model: scriptedModel(['Half past twelve.']), silent: true });
+  const run = agent.run('What time is it?');
+  await run;
+  writeFileSync(join(folder, 'good.jsonl'), run.recording());
+  writeFileSync(join(folder, 'broken.jsonl'), '{"t":"run","format":1\n');
+  const at = new Date('2100-01-01T00:00:00.000Z');
+  utimesSync(join(folder, 'broken.jsonl'), at, at);
+  const own = await createInspector({ page: await builtPage() });
+  await own.openFolder(folder);
+  const { page } = await open({ url: own.url });
+  await page.keyboard.press('r');
+  const broken = page.getByRole('dialog').locator('.session-row', { hasText: 'broken.jsonl' });
+  await broken.waitFor();
+  // It is as old as its file.
+  expect(await broken.locator('time').getAttribute('datetime')).toBe(at.toISOString());
+  for (const shown of [page, (await open({ url: own.url })).page]) {
+    await shown.locator('.answer-text').getByText('Half past twelve.').waitFor({ state: 'attached' });
+    expect(await shown.locator('.banner').count()).toBe(0);
+  }
   await own.close();
 });
 

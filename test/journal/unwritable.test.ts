@@ -67,6 +67,29 @@ test.each([
   expect(make).toThrow(expect.objectContaining({ code: 'wrong-option', message: expect.stringContaining(message) }));
 });
 
+test('a URL of a database that cannot be read is refused when the store is made, and its password not shown', () => {
+  for (const url of [
+    'postgres://ann:s3c#ret@db/runs',
+    'postgres://ann:s3c/ret@db/runs',
+    'postgres://ann:s3cret@db:port/runs',
+  ]) {
+    const make = () => postgresJournal(url);
+    expect(make).toThrow(expect.objectContaining({ code: 'wrong-option' }));
+    expect(make).toThrow(/the URL cannot be read(?!.*s3c)/);
+  }
+  // What pg reads.
+  for (const url of [
+    'postgres://ann:a%23b@db:5432/runs',
+    'postgresql://db/runs',
+    'postgres:///runs',
+    'postgres://ann@/runs?host=/tmp',
+    'postgres://ann:a b@db/runs',
+    '/var/run/postgresql runs',
+    'runs',
+  ])
+    expect(() => postgresJournal(url)).not.toThrow();
+});
+
 test('a migration without a place is refused', async () => {
   await expect(Reflect.apply(migratePostgres, undefined, [])).rejects.toThrow('must be a URL or a pool');
 });

@@ -4,6 +4,7 @@ import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { McpServerSettings } from '../../src/mcp/config/config.ts';
 import { DEFAULT_MCP_LIMITS } from '../../src/mcp/config/server-limits.ts';
 import { createMcpConnection } from '../../src/mcp/index.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { hostileEntry } from '../support/mcp/hostile-entry.ts';
 import { type WireForm, misbehaving } from '../support/mcp/misbehaving.ts';
@@ -250,6 +251,17 @@ test.each(FORMS)('over %s, limits can be set, and each server gets its share of 
   await few.agent.ready();
   expect(few.agent.mcp.bad?.state).toBe('READY');
   expect(few.agent.mcp.good?.error?.message).toContain('limits.mcp.tools allows (1)');
+});
+
+test('of a server with very many tools, so many are sent that OpenAI takes them with those of the agent', async () => {
+  const { agent, model } = await agentWith('json', [], {
+    mode: 'some-tools',
+    options: { tools: [fakeTool('own', [1])] },
+  });
+  await agent.run('Hello');
+  const names = (model.requests[0]?.tools ?? []).map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(['own', 'make_plan', 'bad_tool_0']));
+  expect(names.length).toBeLessThanOrEqual(128);
 });
 
 test('a list that a server does not know although it has its kind is empty; any other error stays one', async () => {

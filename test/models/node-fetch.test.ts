@@ -244,6 +244,14 @@ test.each(['openai', 'direct'] as const)('a proxy that is not there is named by 
   expect(failure.message).toBe(`${text}. Check HTTPS_PROXY and NO_PROXY.`);
 });
 
+test('a proxy may have an address of IPv6', async () => {
+  const env = { HTTPS_PROXY: 'http://[::1]:1' };
+  const failure = await askInVain(configuredModel({ baseURL: 'https://model.test/v1', model: 'm' }, env));
+  // It is no name, which would be looked up.
+  expect(failure.data).toEqual({ cause: expect.stringMatching(/^E(?:CONNREFUSED|ADDRNOTAVAIL|NETUNREACH)$/) });
+  expect(failure.message).toContain('the proxy [::1]:1 opened no tunnel');
+});
+
 test('what it returns is a response like the platform’s', async () => {
   const port = await listen(createHttpServer(complete));
   const fetch = createNodeFetch({ connectMs: 1000, env: {} });

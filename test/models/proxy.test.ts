@@ -25,6 +25,22 @@ test.each([
   expect(proxyFor(new URL(url), env)?.href).toBe(expected);
 });
 
+test.each([
+  ['https://10.1.2.3/v1', true],
+  ['https://11.1.2.3/v1', false],
+  ['https://192.168.7.9:8443/v1', true],
+  ['https://192.168.8.9/v1', false],
+  ['https://[fd00:12::7]/v1', true],
+  ['https://[fe00::7]/v1', false],
+  ['https://[2001:db8::1]:8000/v1', true],
+  ['https://[2001:db8::2]/v1', false],
+  ['https://10.example.test/v1', false],
+  ['https://[::ffff:a01:203]/v1', false],
+])('%s is of an address in NO_PROXY, or in a range of it: %s', (url, isOf) => {
+  const NO_PROXY = '10.0.0.0/8, 192.168.7.0/24,fd00::/8,2001:db8::1,0.0.0.0/99,10.0.0.0/x,/8';
+  expect(proxyFor(new URL(url), { ...env, NO_PROXY }) === undefined).toBe(isOf);
+});
+
 test('a star means no proxy at all, and without variables there is none', () => {
   expect(proxyFor(new URL('http://api.test'), { ...env, NO_PROXY: '*' })).toBeUndefined();
   expect(proxyFor(new URL('http://api.test'), {})).toBeUndefined();

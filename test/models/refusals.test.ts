@@ -131,6 +131,33 @@ overEachTransport(() => {
     },
   );
 
+  test('a server that takes tools, but not so many, is a clear failure, and gets fewer natively', async () => {
+    const code = 'array_above_max_length';
+    const { server, model } = await serve(({ body }) =>
+      (body['tools'] as readonly unknown[]).length > 128
+        ? refusal({ message: 'too long', param: 'tools', code })
+        : 'ok',
+    );
+    const tools = Array.from({ length: 129 }, (_, index) => fakeTool(`tool_${String(index)}`, ['done']));
+    const agent = createAgent({ model, silent: true, tools, plans: false });
+    const { reason, error } = await agent.run('Hello');
+    expect({ reason, code: error?.code }).toEqual({ reason: 'llm-error', code: 'bad-request' });
+    expect(error?.message).toContain("'m' takes fewer tools than it was offered; give the agent fewer");
+    expect(server.requests).toHaveLength(1);
+    expect(model.toolCalling).toBe('native');
+    agent.tools.remove('tool_0');
+    expect(await agent.run('Hello')).toMatchObject({ status: 'answered', result: 'ok' });
+    expect(server.requests[1]?.body['tools']).toHaveLength(128);
+  });
+
+  test('a list of calls in the conversation that is too long is not blamed on the number of tools', async () => {
+    const { model } = await serve(() =>
+      refusal({ message: 'no', param: 'messages[3].tool_calls', code: 'array_above_max_length' }),
+    );
+    const { message } = await askInVain(model, { tools: [weather] });
+    expect(message).toContain("The server refused the request because of 'messages[3].tool_calls'");
+  });
+
   test('a refusal without a reason, as Ollama’s, is taken for one of tools once the same without tools succeeds', async () => {
     const { server, model } = await serve((request) =>
       has(request, 'tools')

@@ -1,10 +1,13 @@
 import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { COVERAGE_FOLDER } from '../../src/testing/coverage/edges.ts';
+import CoverageReporter from '../../src/testing/coverage/index.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const Report = z.object({
@@ -46,4 +49,32 @@ test('the reporter tells which states and arrows no test has taken', async () =>
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+});
+
+test('a reporter that watches adds up what its runs take, and takes one in which no test could run', () => {
+  const said: string[] = [];
+  const before = process.env[COVERAGE_FOLDER];
+  onTestFinished(() => {
+    if (before === undefined) delete process.env[COVERAGE_FOLDER];
+    else process.env[COVERAGE_FOLDER] = before;
+  });
+  const reporter = new CoverageReporter({ print: (text) => said.push(text) });
+  reporter.onInit({ projects: [] });
+  const folder = process.env[COVERAGE_FOLDER] ?? '';
+  /** What the worker of a test file hands over. */
+  const took = (state: string): void => {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, `${state}.json`), JSON.stringify({ edges: [], states: [`loopDetection: ${state}`] }));
+  };
+  const covered = (): string | undefined => /loopDetection +(\d+ of \d+)/.exec(said.at(-1) ?? '')?.[1];
+  took('SUSPICIOUS');
+  reporter.onTestRunEnd();
+  expect(covered()).toBe('1 of 3');
+  took('LOOPING');
+  reporter.onTestRunEnd();
+  expect(covered()).toBe('2 of 3');
+  // As where a test file does not compile.
+  reporter.onTestRunEnd();
+  expect(covered()).toBe('2 of 3');
+  expect(existsSync(folder)).toBe(false);
 });

@@ -5,9 +5,11 @@ import {
   type AgentOptions,
   type ExecuteContext,
   type Json,
+  type JsonObject,
   type Run,
   type RunEvent,
   type ToolResult,
+  type TypedTool,
   createAgent,
   tool,
 } from '../../src/index.ts';
@@ -157,6 +159,34 @@ describe('an agent whose tools are known', () => {
   test('knows no names where tools come from elsewhere, too', () => {
     const agent = createAgent({ model: model(), tools: [weather], mcpServers: {}, silent: true });
     expectTypeOf<ReturnType<typeof agent.run>>().toEqualTypeOf<Run>();
+  });
+});
+
+describe('a tool whose type is written out, as declarations by file want it,', () => {
+  const add: TypedTool<'add', { a: number }, number> = tool({
+    name: 'add',
+    description: 'Adds.',
+    inputSchema: z.object({ a: z.number() }),
+    execute: ({ a }): number => a,
+  });
+  const greet: TypedTool<'greet', JsonObject, string, Session> = tool({
+    name: 'greet',
+    description: 'Greets.',
+    execute: (_args, { context }: ExecuteContext<Session>): string => context.user,
+  });
+
+  test('needs no context, unless it says which', async () => {
+    const agent = createAgent({ model: scriptedModel([calls(['add', { a: 1 }]), 'One.']), tools: [add], silent: true });
+    const run = agent.run('Add');
+    for await (const event of run)
+      if (event.type === 'tool.finished' && event.ok && event.tool === 'add')
+        expectTypeOf(event.result.data).toEqualTypeOf<number | undefined>();
+    expect(await run).toMatchObject({ result: 'One.', toolsUsed: ['add'] });
+    const both = createAgent({ model: model(), tools: [add, greet], silent: true });
+    const told = (): unknown => both.run('Greet', { context: { user: 'Ada' } });
+    // @ts-expect-error -- the context is missing
+    const without = (): unknown => both.run('Greet');
+    expect([told, without]).toHaveLength(2);
   });
 });
 

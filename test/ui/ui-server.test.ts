@@ -437,6 +437,26 @@ test('wrong options are refused at the first request, whatever it asks for', asy
   expect(await journal.list?.()).toEqual([]);
 });
 
+test('what reads a chat refuses an owner that is misspelt or none, rather than read it as that of nobody', async () => {
+  const journal = memoryJournal();
+  const { messages, resume } = uiStream;
+  for (const [what, read] of Object.entries({
+    'uiStream.messages': messages,
+    'agUi.messages': agUi.messages,
+    'uiStream.resume': resume,
+  })) {
+    const reading = async (options: object): Promise<unknown> => read(journal, uiStream.newChatId(), options);
+    await expect(reading({ onwer: 'ada' })).rejects.toMatchObject({
+      code: 'unknown-option',
+      message: expect.stringContaining(`${what}: there is no option 'onwer'. Did you mean 'owner'?`),
+    });
+    for (const owner of [null, '', {}])
+      await expect(reading({ owner })).rejects.toThrow(`${what}: option 'owner' must be`);
+    for (const options of [{}, { owner: undefined }, { owner: 'ada' }])
+      await expect(reading(options)).resolves.toBeDefined();
+  }
+});
+
 test('a journal that is not the agent’s is called that; its answer is not an error by itself', async () => {
   const agent = createAgent({ model: scriptedModel(['Hi.']), silent: true, journal: memoryJournal() });
   const body = JSON.stringify({ id: 'trip', messages: [{ role: 'user', parts: [{ type: 'text', text: 'Hello' }] }] });

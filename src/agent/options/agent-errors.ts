@@ -37,7 +37,7 @@ export class RunError extends Error {
 
 function textOf({ result, error }: AnyResult): string {
   if (error === undefined) return result;
-  return error.message === result ? `${result} (${error.code})` : `${result} (${error.code}: ${error.message})`;
+  return result.includes(error.message) ? `${result} (${error.code})` : `${result} (${error.code}: ${error.message})`;
 }
 
 /** `run.orThrow()` of a run that was stopped hard by `throwException`. */

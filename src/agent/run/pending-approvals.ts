@@ -78,9 +78,13 @@ function waitingCalls(runId: string, actor: AnyActorRef): readonly WaitingCall[]
 function waitingCall({ machine, context, value }: AnyMachineSnapshot): Omit<PendingApproval, 'runId'> | null {
   const state = stateText(value);
   if (machine.id === 'agent')
-    return isIn<typeof agentMachine>(state, 'ERROR_RECOVERY.ASKING_HUMAN') ? questionInput(context) : null;
+    return isIn<typeof agentMachine>(state, 'ERROR_RECOVERY.ASKING_HUMAN') ? askedBy(questionInput(context)) : null;
   if (machine.id !== 'toolCall' || !isIn<typeof toolCallMachine>(state, 'AWAITING_APPROVAL.ASKING')) return null;
-  const { request, args, spec }: ToolCallContext = context;
+  const { request, args, spec, caller }: ToolCallContext = context;
   const about = { callId: request.callId, tool: spec?.name ?? '', args, reason: askedBecause(context) };
-  return { ...about, ...(spec === null ? {} : sourceOf(spec)) };
+  return { ...askedBy({ ...about, agent: caller.agent }), ...(spec === null ? {} : sourceOf(spec)) };
+}
+
+function askedBy<T extends object>({ agent, ...about }: T & { readonly agent: string }) {
+  return agent === '' ? about : { ...about, child: agent };
 }

@@ -43,7 +43,7 @@ type Given<TOutput, TData, TStatus> = [TStatus] extends [never]
 
 /** The members of events about calls of these tools. */
 type Calls<TTools extends readonly Tool[]> = {
-  readonly [K in keyof TTools]: TTools[K] extends TypedTool<infer TName, infer TArgs, infer TOutput>
+  readonly [K in keyof TTools]: TTools[K] extends TypedTool<infer TName, infer TArgs, infer TOutput, never>
     ? { readonly tool: TName; readonly args: JsonOf<TArgs>; readonly result: ResultOf<Awaited<TOutput>> }
     : never;
 }[number];

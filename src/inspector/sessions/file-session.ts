@@ -102,17 +102,29 @@ const LOOK_MS = 500;
 /** A longer list is of no use; the newest are shown. */
 const MOST = 500;
 
+/** A file as the folder has it. */
+interface RecordingFile {
+  readonly path: string;
+  readonly size: number;
+  /** When it was written last. */
+  readonly mtimeMs: number;
+}
+
+interface DamagedFile extends Pick<RecordingFile, 'path' | 'mtimeMs'> {
+  readonly id: string;
+}
+
 type ThrownDescription = ReturnType<typeof describeThrown>;
 
 /** A recording of which nothing can be read: what is known is the file, and what is wrong with it. */
-function unreadableSession(id: string, path: string, { code, message }: ThrownDescription): Session {
+function unreadableSession({ id, path, mtimeMs }: DamagedFile, { code, message }: ThrownDescription): Session {
   const isNewer = code === 'recording-newer';
   const info: SessionInfo = {
     id,
     kind: 'recording',
     title: basename(path),
     agent: isNewer ? 'newer version' : 'damaged',
-    at: new Date().toISOString(),
+    at: new Date(mtimeMs).toISOString(),
     ...DAMAGED,
     ...(isNewer ? { reason: 'made by a newer version' } : {}),
     problem: `${basename(path)} cannot be read as a recording. ${message}`,
@@ -130,9 +142,9 @@ function unreadableSession(id: string, path: string, { code, message }: ThrownDe
   };
 }
 
-function damagedSession(id: string, path: string, read: ReadableRecording | ThrownDescription): Session {
-  if ('message' in read) return unreadableSession(id, path, read);
-  return fileSession(id, { ...read, problem: `${basename(path)}: ${read.problem}` }).session;
+function damagedSession(file: DamagedFile, read: ReadableRecording | ThrownDescription): Session {
+  if ('message' in read) return unreadableSession(file, read);
+  return fileSession(file.id, { ...read, problem: `${basename(file.path)}: ${read.problem}` }).session;
 }
 
 /** Shows the recordings of a folder: those that are there, those that come, and what is added to them. */
@@ -151,7 +163,7 @@ export async function watchFolder(folder: string, sessions: SessionList): Promis
   let closed = false;
 
   const look = async (): Promise<void> => {
-    for (const { path, size } of await recordingsIn(folder)) {
+    for (const { path, size, mtimeMs } of await recordingsIn(folder)) {
       if (isOfRun(path)) continue;
       const before = standing(path);
       if (before?.size === size) continue;
@@ -160,9 +172,9 @@ export async function watchFolder(folder: string, sessions: SessionList): Promis
         const first = unreadable.get(path);
         // A file that is just being written is not damaged.
         if (before !== undefined || first?.session != null) continue;
-        const session = first?.size === size ? sessions.freeId(basename(path, '.jsonl')) : null;
-        unreadable.set(path, { size, session });
-        if (session !== null) sessions.add(damagedSession(session, path, read));
+        const id = first?.size === size ? sessions.freeId(basename(path, '.jsonl')) : null;
+        unreadable.set(path, { size, session: id });
+        if (id !== null) sessions.add(damagedSession({ id, path, mtimeMs }, read));
         continue;
       }
       const damaged = unreadable.get(path)?.session;
@@ -196,7 +208,7 @@ export async function watchFolder(folder: string, sessions: SessionList): Promis
 }
 
 /** The files with recordings, oldest first. */
-async function recordingsIn(folder: string): Promise<readonly { readonly path: string; readonly size: number }[]> {
+async function recordingsIn(folder: string): Promise<readonly RecordingFile[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.jsonl'));
   const files = await Promise.all(
     names.map(async (name) => {

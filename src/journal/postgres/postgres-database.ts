@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { JournalError } from '../format/journal-error.ts';
 import { emptySchema, migration, POSTGRES_VERSION } from './postgres-schema.ts';
+import { isError } from '../../json/to-json.ts';
 
 /** A statement with its parameters. */
 interface Statement {
@@ -263,7 +264,7 @@ export function searchable(text: string): string {
 
 /** The code that the server gave an error, or else that of the system; empty without one. */
 export function sqlStateOf(error: unknown): string {
-  const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : '';
+  const code: unknown = isError(error) ? Reflect.get(error, 'code') : '';
   return typeof code === 'string' ? code : '';
 }
 

@@ -95,6 +95,11 @@ function settingsOf(at: unknown, options: PostgresJournalOptions): Settings {
   // An empty URL would be a server of the environment, or on this machine.
   if (typeof Reflect.get(Object(at), 'query') !== 'function')
     checkPlace('postgresJournal: the first argument must be a URL or a pool of the package pg', at);
+  if (typeof at === 'string' && !isReadable(at))
+    throw new OptionError(
+      'wrong-option',
+      'postgresJournal: the URL cannot be read. Write postgres://user:password@host:5432/database, with special characters of the password encoded: # as %23, / as %2F, @ as %40.',
+    );
   const { schema = 'signalbox', migrate = false, leaseMs = 30_000, patienceMs = 60_000 } = options;
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
     throw new OptionError(
@@ -110,6 +115,11 @@ function settingsOf(at: unknown, options: PostgresJournalOptions): Settings {
   // What is sent again must come before others take the process for dead.
   const silentMs = Math.max(200, Math.min(10_000, leaseMs / 3));
   return { schema, migrate, leaseMs, patienceMs, silentMs };
+}
+
+/** Whether `pg` can read a URL, which may lack a host. */
+function isReadable(url: string): boolean {
+  return [url, url.replace('@/', '@host/')].some((form) => URL.canParse(form, 'postgres://host'));
 }
 
 class PostgresStore {

@@ -6,6 +6,7 @@ import { makeFolder } from '../../security/folders.ts';
 import { JournalError } from '../format/journal-error.ts';
 import { CONVERSATION_TABLES, addConversations, countConversations } from './sqlite-conversations.ts';
 import { addSums } from './sqlite-rows.ts';
+import { isError } from '../../json/to-json.ts';
 
 // The platform's own: under the fake timers of a test runner, runs are written all the same.
 const { setImmediate } = globalThis;
@@ -245,7 +246,7 @@ async function patientlyLater<T>(database: DatabaseSync, work: () => T): Promise
 
 /** What may be tried again, SQLITE_BUSY with its extended codes, is not thrown. A database that others keep is not a broken one. */
 function throwUnlessBusy(error: unknown, until: number, database: DatabaseSync): void {
-  const code: unknown = error instanceof Error ? Reflect.get(error, 'errcode') : undefined;
+  const code: unknown = isError(error) ? Reflect.get(error, 'errcode') : undefined;
   if (typeof code !== 'number' || (code & 0xff) !== 5) throw error;
   if (performance.now() > until) throw new JournalError('store-unreachable', null, database.location() ?? '', error);
 }

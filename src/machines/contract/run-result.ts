@@ -128,6 +128,8 @@ export interface PendingCall extends ToolSource {
   readonly tool: string;
   readonly args: unknown;
   readonly reason: string;
+  /** The agent below that asks, as in events: the tools that lead to it from the root, joined with `/`. Absent for the root. */
+  readonly child?: string;
 }
 
 /** The result of a run whose answer type is unknown. */

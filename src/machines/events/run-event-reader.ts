@@ -281,7 +281,7 @@ function readReplied(context: AgentContext, read: ReadReply, { reply, attempts }
     const message = `The reply holds a call of '${notRun.tool}' as text, which was not run: here toolCalling '${context.settings.toolCalling ?? 'auto'}' means textCalls '${notRun.textCalls}'. The option textCalls says which text may become a call.`;
     emit({ type: 'warning', code: 'text-call-not-run', message });
   }
-  for (const type of ['thought', 'goal'] as const) if (read[type] !== '') emit({ type, text: read[type] });
+  for (const type of ['thought', 'goal'] as const) if (read[type].trim() !== '') emit({ type, text: read[type] });
 }
 
 const SHORTENED = 'The conversation did not fit the model; older tool results were shortened.';

@@ -2,6 +2,7 @@ import { type CheckedAuth, type TokenSource, isLoopback } from '../config/auth.t
 import { McpError } from '../../actors/mcp/mcp-calls.ts';
 import { LinkFault } from '../wire/faults.ts';
 import { type JsonObject, isJsonObject, parsedText } from '../../json/json.ts';
+import { isError } from '../../json/to-json.ts';
 
 /** Why signing in failed. Programs look at `kind`; the words hold no code, token or secret. */
 type AuthFaultKind =
@@ -102,7 +103,7 @@ async function readBody(response: Response, origin: string): Promise<Uint8Array<
 }
 
 function reasonOf(error: unknown): string {
-  for (let at = error, depth = 0; at instanceof Error && depth < 5; depth += 1) {
+  for (let at = error, depth = 0; isError(at) && depth < 5; depth += 1) {
     if ('code' in at && typeof at.code === 'string') return at.code;
     if (at.name === 'TimeoutError') return 'no answer in time';
     at = at.cause;

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { type Environment, processEnvironment } from '../../models/endpoint/environment.ts';
 import { readMcpServers } from './read-config.ts';
 import { McpConfigError, type McpServer } from './config.ts';
+import { isError } from '../../json/to-json.ts';
 
 /**
  * Reads a JSON file with an `mcpServers` object (or `servers`, as some editors write it). Throws a
@@ -39,7 +40,7 @@ async function load(path: string): Promise<string> {
   try {
     return (await readFile(path, 'utf8')).replace(/^\ufeff/, '');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const code = isError(error) && 'code' in error ? String(error.code) : 'unknown';
     throw new McpConfigError(`${path}: the MCP configuration cannot be read (${code}).`);
   }
 }

@@ -20,8 +20,8 @@ export interface McpLimits {
   /** Bytes of the `instructions` of a server; the rest is cut off, with a mark. Default 16 384. */
   readonly instructionsBytes: number;
   /**
-   * Tools of all servers together that are sent to the model; each server gets its share. Default 128: more confuse
-   * models, and OpenAI takes no more.
+   * Tools of all servers together that are sent to the model; each server gets its share. Default 120: more confuse
+   * models, and OpenAI takes 128, your own tools and the one for plans among them.
    */
   readonly toolsSent: number;
   /** How often a server may ask a person, and how often the model, for each call that is under way. Default 8. */
@@ -36,7 +36,7 @@ export const DEFAULT_MCP_LIMITS: McpLimits = {
   descriptionBytes: 16_384,
   schemaBytes: 262_144,
   instructionsBytes: 16_384,
-  toolsSent: 128,
+  toolsSent: 120,
   questionsPerCall: 8,
 };
 

@@ -7,6 +7,7 @@ import { readRetryAfter } from '../../actors/retry-after.ts';
 import { type JsonObject, isJsonObject, parsedText } from '../../json/json.ts';
 import { readChallenge } from './challenge.ts';
 import { secretValues } from '../config/environment-variables.ts';
+import { isError } from '../../json/to-json.ts';
 
 /** What an HTTP link learns of its traffic, beside the answers themselves. */
 interface TrafficListener {
@@ -154,7 +155,7 @@ function refuseForeignAnswer(response: Response): void {
 }
 
 function unreachable(url: string | URL, cause: unknown): LinkFault {
-  const aborted = cause instanceof Error && cause.name === 'AbortError';
+  const aborted = isError(cause) && cause.name === 'AbortError';
   const code = codeOf(cause);
   const { origin } = new URL(url);
   if (aborted) return new LinkFault('aborted', 'the request was given up', { delivered: true, cause });
@@ -170,7 +171,7 @@ function unreachable(url: string | URL, cause: unknown): LinkFault {
  */
 function codeOf(error: unknown): string {
   let words = 'no code';
-  for (let at = error, depth = 0; at instanceof Error && depth < 5; depth += 1) {
+  for (let at = error, depth = 0; isError(at) && depth < 5; depth += 1) {
     if ('code' in at && typeof at.code === 'string') return at.code;
     words = at.message;
     at = at.cause ?? (at instanceof AggregateError ? at.errors[0] : undefined);

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { setTimeout as wait } from 'node:timers/promises';
 import { readFileSync, readdirSync } from 'node:fs';
+import { isError } from '../../json/to-json.ts';
 
 /** A started program, and whether what it started itself is ended with it. */
 export interface ServerEnding {
@@ -110,7 +111,7 @@ function answersSignals(group: number): boolean {
     process.kill(-group, 0);
     return true;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return isError(error) && 'code' in error && error.code === 'EPERM';
   }
 }
 

@@ -15,6 +15,7 @@ import type { McpTarget } from '../config/config.ts';
 import { type ServerEnding, endServer, guardProcess, isRunning, killNow, signalProcess } from './end-server.ts';
 import { DEFAULT_MCP_LIMITS } from '../config/server-limits.ts';
 import { defaultEnvironment } from '../config/environment-variables.ts';
+import { isError } from '../../json/to-json.ts';
 
 /** A running server. */
 export interface ServerProcess {
@@ -140,7 +141,7 @@ async function launch(
 }
 
 function startFault(target: McpTarget & { readonly kind: 'stdio' }, cause: unknown): LinkFault {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown';
+  const code = isError(cause) && 'code' in cause ? String(cause.code) : 'unknown';
   const where = target.cwd !== undefined && !isFolder(target.cwd);
   const what = where
     ? `its folder '${target.cwd}' does not exist`

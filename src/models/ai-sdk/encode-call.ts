@@ -1,7 +1,7 @@
 import type { Message, MessageToolCall, ModelRequest, ModelTool, Part } from '../../actors/model.ts';
 import { isJsonObject, type JsonObject, parsedText } from '../../json/json.ts';
 import { sentDescription, sentName } from '../../tools/lookup.ts';
-import { inStrictOrder } from '../chat/strict-order.ts';
+import { calledTools, inStrictOrder } from '../chat/strict-order.ts';
 import { sentSchema, strictForm } from '../chat/strict-schema.ts';
 import {
   type AiSdkCall,
@@ -17,13 +17,16 @@ export interface CallTarget {
   readonly id: string;
   /** The model takes no other order of messages. */
   readonly strictOrder: boolean;
+  /** The model takes no call in the conversation without its tool. */
+  readonly callsNeedTools: boolean;
   readonly version: AiSdkLanguageModel['specificationVersion'];
   readonly settings: AiSdkSettings;
 }
 
 /** Writes a request as a call of the AI SDK's provider specification. */
 export function encodeCall(request: ModelRequest, target: CallTarget, abortSignal: AbortSignal): AiSdkCall {
-  const tools = request.toolCalling === 'native' ? (request.tools ?? []) : [];
+  const offered = request.toolCalling === 'native' ? (request.tools ?? []) : [];
+  const tools = offered.length === 0 && target.callsNeedTools ? calledTools(request) : offered;
   const oneByOne = tools.length > 0 && request.parallelToolCalls === false;
   const { settings } = target;
   const format = formatOf(request);

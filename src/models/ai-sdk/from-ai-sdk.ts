@@ -16,7 +16,7 @@ import { encodeCall } from './encode-call.ts';
 import type { AiSdkCall, AiSdkLanguageModel, AiSdkSettings, AiSdkStream } from './language-model.ts';
 import { PartReader, StreamFailure, textOf } from './part-reader.ts';
 import { readRetryAfter, memberOf } from '../../actors/retry-after.ts';
-import { codeOf, readServerError, type ServerError } from '../chat/failure.ts';
+import { codeOf, isTooManyTools, readServerError, type ServerError } from '../chat/failure.ts';
 
 /** Options of `fromAiSdk`. */
 export interface AiSdkOptions {
@@ -50,7 +50,8 @@ export function fromAiSdk(languageModel: AiSdkLanguageModel, options: AiSdkOptio
   checkModel(languageModel);
   const { images = false, files = false, settings = {}, contextSize } = options;
   const id = `${languageModel.provider}:${languageModel.modelId}`;
-  const target = { id, strictOrder: MISTRAL.test(id), version: languageModel.specificationVersion, settings };
+  const version = languageModel.specificationVersion;
+  const target = { id, strictOrder: MISTRAL.test(id), callsNeedTools: CLAUDE.test(id), version, settings };
   const told = new Set<string>();
   let takesSchema = true;
 
@@ -129,6 +130,9 @@ async function readStream(
 
 /** Mistral's models, whoever serves them: their servers and chat templates refuse any other order of messages. */
 const MISTRAL = /(?:mi[sx]|minis|magis|devs)tral|codestral|pixtral/i;
+
+/** Anthropic's models and all of Amazon's servers refuse a call in the conversation where no tool is offered. */
+const CLAUDE = /claude|amazon/i;
 
 /** What `fetch` throws when a reply breaks off, as the failure of a stream; all else as it is. */
 function brokeOff(error: unknown): never {
@@ -215,7 +219,7 @@ function codeOfStatus(status: number, server: ServerError, error: unknown): Mode
   if (status < 300 && error instanceof Error && memberOf(bodyOf(error), 'error') === undefined) return 'bad-response';
   const code = codeOf(status, server);
   if (code !== 'bad-request') return code;
-  if (server.param === 'tools') return 'no-native-tools';
+  if (server.param === 'tools' && !isTooManyTools(server)) return 'no-native-tools';
   return memberOf(error, 'isRetryable') === true ? 'server-error' : code;
 }
 

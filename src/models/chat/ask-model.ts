@@ -25,6 +25,7 @@ import {
   codeOf,
   statusOf,
   blamedField,
+  isTooManyTools,
   readServerError,
   type ServerError,
 } from './failure.ts';
@@ -224,7 +225,7 @@ const hasResults = ({ messages }: ModelRequest): boolean => messages.some(({ rol
 
 function namesTools(error: ServerError, field: string | undefined): boolean {
   if ([error.code, error.type].some((name) => name !== undefined && TOOL_CODES.test(name))) return true;
-  if (field === undefined || !TOOL_FIELDS.includes(field)) return false;
+  if (field === undefined || !TOOL_FIELDS.includes(field) || isTooManyTools(error)) return false;
   // `tools[0].function.parameters` is a schema that the server dislikes, unless it says that it knows no tools.
   return error.param === field || (error.code?.startsWith('unsupported') ?? false);
 }

@@ -2,6 +2,7 @@ import { ModelError, type ModelErrorCode } from '../../actors/model.ts';
 import { endpointText, howToSetKey, type Endpoint, secretKey } from '../endpoint/endpoint.ts';
 import { memberOf, readRetryAfter } from '../../actors/retry-after.ts';
 import { isJsonObject, type JsonObject, parsedText } from '../../json/json.ts';
+import { isError } from '../../json/to-json.ts';
 
 /** What a request was about, for the text of its failure. */
 export interface RequestContext {
@@ -137,6 +138,8 @@ function describe(code: ModelErrorCode, error: ServerError, context: RequestCont
       return `'${model}' wrote a tool call that its server could not read`;
     case 'bad-request': {
       const field = error.param === undefined ? '' : ` because of '${error.param}'`;
+      if (isTooManyTools(error))
+        return `'${model}' takes fewer tools than it was offered; give the agent fewer, or lower limits.mcp.toolsSent for those of MCP servers`;
       return `The server refused the request${field}`;
     }
     case 'bad-response':
@@ -155,7 +158,7 @@ function offers(models: readonly string[]): string {
 /** Nothing answered at an endpoint: `connect-failed`, or `timeout` with the phase `connect`. */
 export function connectFailed(endpoint: Endpoint, cause: unknown): ModelError {
   const code = systemCode(cause);
-  if (code === 'ETIMEDOUT' || (cause instanceof Error && cause.name === 'ConnectTimeout')) {
+  if (code === 'ETIMEDOUT' || (isError(cause) && cause.name === 'ConnectTimeout')) {
     const text = `No connection to ${endpointText(endpoint)} in time: check the address, or raise timeouts.connectMs.`;
     return new ModelError('timeout', text, { cause, data: { phase: 'connect' } });
   }
@@ -185,13 +188,13 @@ export function connectFailed(endpoint: Endpoint, cause: unknown): ModelError {
 }
 
 function proxyError(error: unknown): Error | undefined {
-  if (!(error instanceof Error)) return undefined;
+  if (!isError(error)) return undefined;
   return error.name === 'ProxyError' ? error : proxyError(error.cause);
 }
 
 /** Node's name for a network failure, such as `ECONNREFUSED`, wherever in the chain of causes it stands. */
 function systemCode(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined;
+  if (!isError(error)) return undefined;
   if ('code' in error && typeof error.code === 'string') return error.code;
   return systemCode(error instanceof AggregateError ? error.errors[0] : error.cause);
 }
@@ -250,6 +253,11 @@ export function readServerError(body: unknown): ServerError {
     failedGeneration: textOf(inner['failed_generation']),
     retryAfterMs: waits >= 0 ? waits * 1000 : undefined,
   };
+}
+
+/** The server takes tools, but not so many in one request; OpenAI takes 128. */
+export function isTooManyTools({ code, param }: ServerError): boolean {
+  return code === 'array_above_max_length' && param === 'tools';
 }
 
 /** The request's top-level field that the error names, such as `stream_options` for `stream_options.include_usage`. */

@@ -38,7 +38,7 @@ export function findRoute(url: URL, env: Environment): HttpRoute {
   const secure = address.protocol === 'https:';
   return {
     secure,
-    host: address.hostname.replace(/^\[(.*)\]$/, '$1'),
+    host: hostOf(address),
     port: address.port === '' ? null : address.port,
     path: forwardedBy === undefined ? url.pathname + url.search : url.href,
     headers: ['host', url.host, ...(forwardedBy === undefined ? [] : proxyHeaders(forwardedBy))],
@@ -48,6 +48,11 @@ export function findRoute(url: URL, env: Environment): HttpRoute {
       return to === null ? null : findRoute(to, env);
     },
   };
+}
+
+/** The host to connect to: an IPv6 address without its brackets. */
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1');
 }
 
 function pooledAgent(secure: boolean, tunnel: URL | undefined): HttpAgent {
@@ -88,7 +93,7 @@ function tunnelThrough(agent: HttpAgent, proxy: URL): void {
     const target = `${host.includes(':') ? `[${host}]` : host}:${String(options.port ?? 443)}`;
     const client = proxy.protocol === 'https:' ? https : http;
     const connect = client.request({
-      host: proxy.hostname,
+      host: hostOf(proxy),
       port: proxy.port === '' ? null : proxy.port,
       method: 'CONNECT',
       path: target,
@@ -119,7 +124,8 @@ function tunnelThrough(agent: HttpAgent, proxy: URL): void {
 }
 
 /**
- * The proxy for a URL by `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` (either case), or undefined for none.
+ * The proxy for a URL by `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` (either case; names, addresses and their ranges), or
+ * undefined for none.
  * Loopback addresses are never sent to a proxy: a local model is not reachable from there.
  */
 export function proxyFor(url: URL, env: Environment): URL | undefined {
@@ -144,12 +150,25 @@ function isExcluded(url: URL, host: string, list: string): boolean {
     .split(/[\s,]+/)
     .filter((entry) => entry !== '')
     .some((entry) => {
-      if (entry === '*') return true;
+      if (entry === '*' || isInRange(hostOf(url), entry)) return true;
       const [, name = '', entryPort] = /^(.*?)(?::(\d+))?$/.exec(entry) ?? [];
       if (entryPort !== undefined && entryPort !== port) return false;
       const suffix = name.replace(/^\*?\./, '');
       return host === suffix || host.endsWith(`.${suffix}`);
     });
+}
+
+/** True for an address that is the entry, or in its range, such as `10.0.0.0/8`. Names are not looked up. */
+function isInRange(host: string, entry: string): boolean {
+  const [, address = '', bits] = /^(.+?)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
+  const version = net.isIP(address);
+  const most = version === 4 ? 32 : 128;
+  const prefix = Number(bits ?? most);
+  if (version === 0 || prefix > most) return false;
+  const family = version === 4 ? 'ipv4' : 'ipv6';
+  const range = new net.BlockList();
+  range.addSubnet(address, prefix, family);
+  return range.check(host, family);
 }
 
 function first(env: Environment, names: readonly string[]): string | undefined {

@@ -4,7 +4,7 @@
  */
 import '../../platform.ts';
 import { OWN_MACHINES } from '../../inspector/diagram/own-machines.ts';
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -35,6 +35,8 @@ const MACHINES = [...OWN_MACHINES.values()];
 /** The reporter. Made by vitest; workers are watched through a setup file that it adds. */
 export default class CoverageReporter {
   readonly #options: CoverageOptions;
+  /** What tests have taken, those of earlier runs too: while vitest watches, it runs few of them again. */
+  readonly #taken = { edges: new Set<string>(), states: new Set<string>() };
   #folder = '';
 
   constructor(options: CoverageOptions = {}) {
@@ -53,7 +55,8 @@ export default class CoverageReporter {
 
   /** Reports what no test has taken. */
   onTestRunEnd(): void {
-    const machines = readCoverage(this.#folder);
+    this.#read();
+    const machines = MACHINES.map((machine) => machineCoverage(machine, this.#taken));
     rmSync(this.#folder, { recursive: true, force: true });
     const { json, print = console.log } = this.#options;
     print(`\n${coverageText(machines)}\n`);
@@ -61,18 +64,16 @@ export default class CoverageReporter {
     mkdirSync(dirname(json), { recursive: true });
     writeFileSync(json, `${JSON.stringify({ machines }, null, 2)}\n`);
   }
-}
 
-function readCoverage(folder: string): readonly MachineCoverage[] {
-  const edges = new Set<string>();
-  const states = new Set<string>();
-  for (const name of readdirSync(folder)) {
-    const taken: unknown = JSON.parse(readFileSync(join(folder, name), 'utf8'));
-    if (!isJsonObject(taken) || !Array.isArray(taken.edges) || !Array.isArray(taken.states)) continue;
-    for (const key of taken.edges) edges.add(key);
-    for (const state of taken.states) states.add(state);
+  /** Takes in what the workers have written. A run in which no test has run has no folder. */
+  #read(): void {
+    for (const name of existsSync(this.#folder) ? readdirSync(this.#folder) : []) {
+      const taken: unknown = JSON.parse(readFileSync(join(this.#folder, name), 'utf8'));
+      if (!isJsonObject(taken) || !Array.isArray(taken.edges) || !Array.isArray(taken.states)) continue;
+      for (const key of taken.edges) this.#taken.edges.add(key);
+      for (const state of taken.states) this.#taken.states.add(state);
+    }
   }
-  return MACHINES.map((machine) => machineCoverage(machine, { edges, states }));
 }
 
 /** The coverage as people read it: a table, then what no test has taken. */

@@ -1,6 +1,6 @@
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
-import { type ChatRunsOptions, wholeRuns } from '../base/owned-runs.ts';
+import { type ChatRunsOptions, checkReading, wholeRuns } from '../base/owned-runs.ts';
 import { AgUiFold } from './ag-ui-fold.ts';
 import type { AgEvent, AgInterrupt } from './ag-event.ts';
 
@@ -13,6 +13,7 @@ export async function readAgMessages(
   threadId: string,
   options: ChatRunsOptions = {},
 ): Promise<readonly object[]> {
+  checkReading('agUi.messages', options);
   const messages: object[] = [];
   const places = new Map<string, { readonly at: number; readonly runId: string; readonly said: AskedMessage }>();
   for await (const { head, groups } of wholeRuns(journal, threadId, options)) {

@@ -122,7 +122,7 @@ async function answeredBefore(chat: Chat, id: unknown, said: RunInput | null): P
 /** A thread for a client that has nothing of it: its messages, and its live run. */
 async function shown(input: AgInput, last: RunSummary | null, options: Sending): Promise<Response> {
   const { threadId, runId } = input;
-  const messages = await readAgMessages(options.journal, threadId, options);
+  const messages = await readAgMessages(options.journal, threadId, { owner: options.owner });
   // What belongs to the live run comes with that run.
   if (last !== null && last.state !== 'ended')
     return streamOf({ ...input, messages: messages.filter(isJsonObject) }, options, last.runId, FROM_START, true);

@@ -9,7 +9,7 @@ import { toBase64 } from '../../agent/options/input-parts.ts';
 import { type JsonObject, defined, isJsonObject } from '../../json/json.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
-import { type ChatRunsOptions, wholeRuns } from '../base/owned-runs.ts';
+import { type ChatRunsOptions, checkReading, wholeRuns } from '../base/owned-runs.ts';
 import type { UiChunk } from './ui-chunk.ts';
 import { textHead } from './ui-requests.ts';
 import { UiStreamFold } from './ui-stream-fold.ts';
@@ -40,6 +40,7 @@ export async function readUiMessages<TMessage = UiMessage>(
   chatId: string,
   options: ChatRunsOptions = {},
 ): Promise<TMessage[]> {
+  checkReading('uiStream.messages', options);
   const messages: UiMessage[] = [];
   for await (const { head, groups, run } of wholeRuns(journal, chatId, options)) {
     const fold = new UiStreamFold();

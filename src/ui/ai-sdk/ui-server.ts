@@ -5,8 +5,9 @@
  * I2 The same message posted again is the same run.
  */
 import type { JsonObject } from '../../json/json.ts';
+import { optionsOf } from '../../json/known-options.ts';
 import type { RunSummary } from '../../journal/format/tally.ts';
-import { ownedHead, conversationId, lastRunOf, newChatId } from '../base/owned-runs.ts';
+import { checkOwner, ownedHead, conversationId, lastRunOf, newChatId } from '../base/owned-runs.ts';
 import { type ServedAgent, refusedReplies, shownUntil, standingOf, writeReplies } from '../base/answer-approvals.ts';
 import { Chat, type ChatOptions, checkServing } from '../base/chat.ts';
 import type { ClientRun } from '../base/client-texts.ts';
@@ -39,7 +40,8 @@ async function serveUiStream(agent: ServedAgent, request: Request, options: Serv
   if (request.method === 'GET') {
     const [chatId, what] = chatIn(request);
     if (chatId === null) return unknownId();
-    if (what === 'messages') return Response.json(await readUiMessages(options.journal, chatId, options));
+    if (what === 'messages')
+      return Response.json(await readUiMessages(options.journal, chatId, { owner: options.owner }));
     const chat = Chat.of(agent, chatId, options);
     // Its process has died: this one continues it.
     const resumed = chat !== null && (await chat.isLeft(await chat.last())) ? chat.resume() : null;
@@ -64,12 +66,20 @@ async function serveUiStream(agent: ServedAgent, request: Request, options: Serv
   }
 }
 
+const checkResuming = optionsOf<ResumeStreamOptions>('uiStream.resume', 'docs/ui.md', {
+  owner: true,
+  state: true,
+  request: true,
+});
+
 /** The last run of a chat as a stream; 204 when there is none, or it is over and nothing of it is asked for. */
 async function resumeUiStream(
   journal: ChatOptions['journal'],
   chatId: string,
   options: ResumeStreamOptions = {},
 ): Promise<Response> {
+  checkResuming(options);
+  checkOwner('uiStream.resume', options.owner);
   return streamAsked(chatId, { ...options, journal });
 }
 

@@ -15,7 +15,7 @@ import { drivenRun } from '../../journal/run/driven-runs.ts';
 import { followRun } from '../../journal/run/follow-run.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { ServedAgent } from './answer-approvals.ts';
-import { conversationId, lastRunOf, saysSame } from './owned-runs.ts';
+import { checkOwner, conversationId, lastRunOf, saysSame } from './owned-runs.ts';
 import { type RunRefused, begun } from './run-feed.ts';
 
 /** What a server of chats is given. */
@@ -38,15 +38,15 @@ const checkNames = optionsOf<ChatOptions & { readonly state?: boolean }>('serve'
   state: true,
 });
 
-/** Checks how chats are served. An owner that is misspelt, or no text, would be a mistake in whose chats they are. */
+/** Checks how chats are served. */
 export function checkServing(what: string, options: ChatOptions): void {
   checkNames(options, what);
-  const { journal, owner, maxRequestBytes }: { readonly [name: string]: unknown } = { ...options };
+  checkOwner(what, options.owner);
+  const { journal, maxRequestBytes }: { readonly [name: string]: unknown } = { ...options };
   const must = (holds: boolean, name: string, be: string): void => {
     if (!holds) throw new OptionError('wrong-option', `${what}: option '${name}' must be ${be}.`);
   };
   must(typeof Reflect.get(Object(journal), 'open') === 'function', 'journal', "the agent's journal");
-  must(owner === undefined || (typeof owner === 'string' && owner !== ''), 'owner', 'a text that is not empty');
   must(maxRequestBytes === undefined || Number(maxRequestBytes) === maxRequestBytes, 'maxRequestBytes', 'a number');
 }
 

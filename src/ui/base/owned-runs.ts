@@ -10,6 +10,7 @@ import type { RunSummary } from '../../journal/format/tally.ts';
 import type { Followed } from '../../journal/run/follow-run.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { JsonObject } from '../../json/json.ts';
+import { OptionError, optionsOf } from '../../json/known-options.ts';
 import type { EventGroup, GroupStanding } from './event-groups.ts';
 import { followGroups, PART_MS } from './follow-groups.ts';
 
@@ -90,6 +91,20 @@ export interface ChatRunsOptions {
   readonly owner?: string | undefined;
   /** At most so many runs, the latest. Default 100. */
   readonly limit?: number;
+}
+
+const checkNames = optionsOf<ChatRunsOptions>('messages', 'docs/ui.md', { owner: true, limit: true });
+
+/** Checks how the messages of a chat are read. */
+export function checkReading(what: string, options: ChatRunsOptions): void {
+  checkNames(options, what);
+  checkOwner(what, options.owner);
+}
+
+/** An owner that is no text would be a mistake in whose chats they are. */
+export function checkOwner(what: string, owner: unknown): void {
+  if (owner === undefined || (typeof owner === 'string' && owner !== '')) return;
+  throw new OptionError('wrong-option', `${what}: option 'owner' must be a text that is not empty.`);
 }
 
 /** The runs of a chat, the oldest first; none where the owner has no such chat. */

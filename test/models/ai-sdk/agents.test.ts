@@ -54,6 +54,16 @@ describe.each(WAYS)('an agent over $name', ({ wire, streaming }) => {
     expect(first?.text).toContain('listen');
   });
 
+  test('offers tools that are gone only to a model that takes no call without its tool', async () => {
+    const said = [twoCalls, { text: 'A cat, and rain.' }, { text: 'Yes.' }];
+    const { agent, server } = await agentOver(wire, said, { tools: [look(), listen()], streaming });
+    await agent.run('What is there?');
+    for (const name of ['look', 'listen']) agent.tools.remove(name);
+    expect(await agent.run('Sure?')).toMatchObject({ status: 'answered', result: 'Yes.' });
+    const declared = valuesOf(server.requests[2]?.body, 'description');
+    expect(declared).toEqual(wire === anthropic ? ['Not available any more.', 'Not available any more.'] : []);
+  });
+
   test('half a character, as cutting leaves it, is sent as a whole one', async () => {
     const heard = tool({ name: 'listen', description: 'Half: \ud83d', execute: () => 'rain' });
     const tools = [fakeTool('look', ['😀'.repeat(99)]), heard];

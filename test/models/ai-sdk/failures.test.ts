@@ -18,6 +18,13 @@ const WIRES: readonly Wire[] = [compatible, openaiChat, openaiResponses, anthrop
 const long: Said = { thinking: 'Hm.', text: 'It was a dark and stormy night.' };
 const calling: Said = { text: 'I look.', calls: [{ id: 'a', name: 'look', args: { at: 'the door of the house' } }] };
 
+const TOO_MANY = {
+  message: "Invalid 'tools': array too long. Expected an array with maximum length 128, but got 129 instead.",
+  type: 'invalid_request_error',
+  param: 'tools',
+  code: 'array_above_max_length',
+};
+
 const retriesOf = (events: readonly RunEvent[]) =>
   events.flatMap((event) => (event.type === 'model.retrying' ? [event.error.code] : []));
 
@@ -130,6 +137,17 @@ describe.each(WIRES)('over $name', (wire) => {
     });
     expect(await agent.run('Hello')).toMatchObject({ status: 'answered', result: 'Hi.' });
     expect(server.requests[1]?.text).toContain('tool_args');
+  });
+
+  test('too many tools are a failure that says so, and the next run calls natively', async () => {
+    const options = { tools: [fakeTool('look', ['a cat'])], plans: false };
+    const said = [{ status: 400, body: { error: TOO_MANY } }, { text: 'Hi.' }];
+    const { agent, server } = await agentOver(wire, said, options);
+    const { status, error } = await agent.run('Hello');
+    expect({ status, code: error?.code }).toEqual({ status: 'failed', code: 'bad-request' });
+    expect(error?.message).toContain('array too long');
+    expect(await agent.run('Hello')).toMatchObject({ status: 'answered', result: 'Hi.' });
+    expect(server.requests[1]?.text).not.toContain('tool_args');
   });
 
   test('a connection that breaks in the middle of a reply is no reply', async () => {

@@ -1,7 +1,7 @@
 import { effect } from '@preact/signals';
 import { escapedLine } from '../model/escaped-text.ts';
 import { waitingCalls } from '../model/talk.ts';
-import { NO_DRAFT, type PageState } from './page-state.ts';
+import { NO_DRAFT, newestOf, type PageState } from './page-state.ts';
 import { goTo, showSession } from './walk.ts';
 
 /** How long a user who moves through a run must pause, in milliseconds. */
@@ -27,8 +27,7 @@ export function followNewest(state: PageState): void {
       state.chosen.value = otherwise;
       goTo(state, null);
     }
-    const ids = [...state.model.sessions.keys()];
-    const last = ids.at(-1) ?? null;
+    const last = newestOf(state.model)?.info.id ?? null;
     if (last === null || last === latest) return;
     const isFirst = latest === null;
     latest = last;

@@ -67,6 +67,12 @@ export interface PageState {
   readonly notice: Signal<{ readonly text: string; readonly tone: 'info' | 'danger' }>;
 }
 
+/** The newest run; one that cannot be shown in full only where there is no other. */
+export function newestOf({ sessions }: PageModel): SessionModel | null {
+  const all = [...sessions.values()];
+  return all.findLast(({ info }) => info.problem === null) ?? all.at(-1) ?? null;
+}
+
 const NO_TALK: TalkLog = { items: [] };
 
 /** An empty page. */
@@ -79,9 +85,8 @@ export function pageState(): PageState {
   const cursor = signal<number | null>(null);
   const session = computed(() => {
     void revision.value;
-    const all = [...model.sessions.values()];
     const find = (id: string | null) => (id === null ? undefined : model.sessions.get(id));
-    return find(chosen.value) ?? find(newest.value) ?? all.at(-1) ?? null;
+    return find(chosen.value) ?? find(newest.value) ?? newestOf(model);
   });
   const position = computed(() => {
     void revision.value;
