@@ -41,6 +41,7 @@ const OF_REPOSITORY = [
   'docs/restate.md',
   'docs/scaling.md',
   'docs/simulation.md',
+  'docs/troubleshooting.md',
   'docs/ui-from-ai-sdk.md',
 ];
 const shipped = documents()
