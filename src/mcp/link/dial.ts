@@ -2,6 +2,7 @@
 import { SSEClientTransport, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client';
 import { type McpTarget, STATELESS_VERSION } from '../config/config.ts';
 import { createHttpWatch } from '../http/http-watch.ts';
+import { createOutbox } from '../http/outbox.ts';
 import { openStdioWire } from '../stdio/stdio-wire.ts';
 import { LinkFault, isRefusal } from '../wire/faults.ts';
 import { type Dial, type LinkIo, type McpLink, limitTime } from '../wire/link.ts';
@@ -70,6 +71,7 @@ async function dialHttp(
   const authorized = io.authorize?.(watch.fetch) ?? watch.fetch;
   const options = { requestInit: { headers: { ...target.headers } }, fetch: authorized };
   const waits = new Set<ReturnType<typeof setTimeout>>();
+  const inTurn = createOutbox(watch.giveUp);
   const make = (): Transport => makeHttpTransport(kind, new URL(target.url), { ...options, waits });
   let inner = make();
   let started = false;
@@ -88,7 +90,8 @@ async function dialHttp(
     send: (message, sendOptions) => {
       const pending = requests.sent({ ...message });
       watch.requestSent();
-      return inner.send(message, sendOptions).catch((error: unknown) => {
+      const leave = (): Promise<void> => inner.send(message, sendOptions);
+      return (pending === null ? inTurn(leave) : leave()).catch((error: unknown) => {
         if (pending !== null && error instanceof LinkFault) pending.delivered = error.delivered;
         throw error;
       });

@@ -69,7 +69,7 @@ export function openStdioWire(target: McpTarget & { readonly kind: 'stdio' }, io
       const pending = requests.sent(message);
       if (server === null) throw new LinkFault('exited', 'its process was not started', { delivered: false });
       if (pending === null && server.unread() > MOST_UNREAD)
-        giveUp(new LinkFault('limit', 'it asks, and does not read what it is answered', { delivered: true }));
+        giveUp(new LinkFault('limit', 'it asks, and does not take what it is answered', { delivered: true }));
       try {
         await server.write(`${JSON.stringify(message)}\n`);
       } catch (error) {
