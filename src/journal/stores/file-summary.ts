@@ -1,4 +1,3 @@
-import { constants } from 'node:buffer';
 import { statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { RecordingError } from '../format/journal-error.ts';
@@ -115,7 +114,7 @@ const MOST_KEPT = 10_000;
 const CHUNK = 16_384;
 
 /** Of more, Node makes no text; a file may be long without holding anything. */
-export const LONGEST_LINE = constants.MAX_STRING_LENGTH;
+export const LONGEST_LINE = 2 ** 29 - 24;
 
 async function lineOf(file: FileHandle, size: number, which: 'first' | 'last'): Promise<Buffer> {
   for (let length = Math.min(CHUNK, size); ; length = Math.min(length * 4, size)) {
