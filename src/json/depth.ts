@@ -1,7 +1,7 @@
 import type { Json } from './json.ts';
 
 /** True when no list or object in `value` is nested deeper than `limit`. Looks no deeper than that itself. */
-function isWithinDepth(value: Json, limit: number): boolean {
+export function isWithinDepth(value: Json, limit: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   if (limit <= 0) return false;
   if (isList(value)) {

@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, mkdirSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 
@@ -65,6 +65,25 @@ export function ifThere<T>(work: () => T): T | null {
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return null;
     throw error;
+  }
+}
+
+/** The text of a file; empty for a pipe or a device, which could be waited for without end. Throws where nothing is there. */
+export function textIn(path: string): string {
+  const found = statSync(path);
+  return found.isFile() || found.isDirectory() ? readFileSync(path, 'utf8') : '';
+}
+
+/** Adds to a file, which it makes for its owner alone. Throws for a link, which leads elsewhere, and for a pipe that nobody reads. */
+export function addTo(path: string, text: string): void {
+  // On Windows, which does not have them, O_NOFOLLOW and O_NONBLOCK count as none.
+  const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
+  const file = openSync(path, O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_WRONLY, 0o600);
+  try {
+    // All of it, or an error: `writeSync` may write a part.
+    writeFileSync(file, text);
+  } finally {
+    closeSync(file);
   }
 }
 

@@ -66,6 +66,14 @@ test('diagram draws a machine of ours or of a module, in each format', async () 
     join(folder.path, 'light.mjs'),
     `import { createMachine } from '${xstate}';\nexport const a = 1;\nexport const light = createMachine(${config});\n`,
   );
+  writeFileSync(
+    join(folder.path, 'odd.mjs'),
+    `import { createMachine } from '${xstate}';\nexport const odd = createMachine({ id: 'a\\0</title><script>', initial: '\\x07', states: { '\\x07': {} } });\n`,
+  );
+  const { stdout: odd } = await runCli(['diagram', 'odd.mjs', '--format', 'svg'], { cwd: folder.path });
+  expect(odd).toContain('<title>a\ufffd&lt;/title&gt;&lt;script&gt;</title>');
+  // oxlint-disable-next-line no-control-regex -- no reader of XML takes them
+  expect(odd).not.toMatch(/[\0-\x08\x0b\x0c\x0e-\x1f]/);
   const { stdout: mermaid } = await runCli(['diagram', 'light.mjs'], { cwd: folder.path });
   expect(mermaid).toContain('RED --> GREEN : GO');
   for (const args of [['nothing'], ['light.mjs', '--export', 'a'], ['agent', '--format', 'png']])

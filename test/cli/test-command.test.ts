@@ -18,6 +18,7 @@ import { scriptedModel } from '../../src/testing/index.ts';
 import { BUNDLED } from '../support/bundled.ts';
 import { runCli, runCliProcess } from './spawn-cli.ts';
 import { workedMs } from '../support/steady-time.ts';
+import { withoutSums } from '../support/without-sums.ts';
 
 const root = join(import.meta.dirname, '../..');
 const projects: string[] = [];
@@ -106,6 +107,22 @@ test('a run whose tool failed becomes a failing node test, which passes unedited
   expect([failing.passed, failing.printed]).toEqual([false, expect.stringContaining("'weather' does not fail")]);
   writeAgent('agent.ts', '({ city }) => ({ city, celsius: 31 })');
   expect(runTests('node').passed).toBe(true);
+});
+
+test('nothing in a recording that somebody else has made is run as code of its test', async () => {
+  const runId = await production(() => {
+    throw new Error("`${globalThis.bad}` */ ');\u2028 globalThis.bad = 1;");
+  }, [asks, 'I do not know.']);
+  const [head = '', ...lines] = withoutSums(
+    readFileSync(join(folder, '.signalbox/runs', `${runId}.jsonl`), 'utf8'),
+  ).split('\n');
+  const named = { ...JSON.parse(head), runId: "one\n  console.log('CODE OF A STRANGER');\r\u2028//" };
+  writeFileSync(join(folder, 'sent.jsonl'), [JSON.stringify(named), ...lines].join('\n'));
+  writeAgent('agent.ts', '({ city }) => ({ city, celsius: 31 })');
+  const { code, stderr } = await runCli(['test', 'sent.jsonl', '--agent', 'agent.ts'], { cwd: folder });
+  expect([code, stderr]).toEqual([1, expect.stringContaining('It does not fail')]);
+  const { passed, printed } = runTests('node');
+  expect([passed, printed]).toEqual([true, expect.not.stringMatching(/^CODE OF A STRANGER/m)]);
 });
 
 test('what else went wrong in a run, or was recovered from, neither fails its test nor passes it', async () => {

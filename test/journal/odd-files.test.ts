@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
@@ -125,6 +134,94 @@ test('a folder or a pipe under the name of a run is not a run to resume, to show
     expect(await fileJournal(folder.path).repair?.(runId)).toBeNull();
     expect(await agent.run('Hi', { runId })).toMatchObject({ error: { code: 'run-exists' } });
   }
+});
+
+test('a file that is longer than memory hides no other run from a list, and is pruned', async () => {
+  await using folder = await temporaryFolder();
+  const store = whole(fileJournal(folder.path));
+  for (const runId of ['one', 'two']) await answered(store, runId);
+  const at = (name: string): string => join(folder.path, name);
+  writeFileSync(at('hole.jsonl'), '');
+  truncateSync(at('hole.jsonl'), 3 * 2 ** 30);
+  writeFileSync(at('begun.jsonl'), '{"t":"run"');
+  truncateSync(at('begun.jsonl'), 3 * 2 ** 30);
+  utimesSync(at('begun.jsonl'), 0, 0);
+  const seen = warnings();
+  expect((await store.list()).map(({ runId }) => runId)).toEqual(['two', 'one']);
+  expect(seen).toEqual(Array(2).fill(expect.stringContaining('is longer than a text can be')));
+  const journal = fileJournal(folder.path, { maxAgeDays: 1 });
+  const agent = createAgent({ model: scriptedModel(['Hello.']), journal, silent: true });
+  expect(await agent.run('Hi', { runId: 'three' })).toMatchObject({ status: 'answered' });
+  await vi.waitFor(() => expect(readdirSync(folder.path)).not.toContain('begun.jsonl'));
+});
+
+test.skipIf(process.platform === 'win32')(
+  'a pipe in the place of what stands beside a run holds nobody up',
+  async () => {
+    await using folder = await temporaryFolder();
+    const store = whole(fileJournal(folder.path));
+    await answered(store, 'one');
+    const at = (name: string): string => join(folder.path, name);
+    const [head = '', second = ''] = withoutSums(readFileSync(at('one.jsonl'), 'utf8')).split('\n');
+    writeFileSync(at('begun.jsonl'), `${head}\n${second}\n`);
+    const told = { ...JSON.parse(head), history: { $history: 'told', from: 0, to: 1 } };
+    writeFileSync(at('told.jsonl'), `${JSON.stringify(told)}\n${second}\n`);
+    mkdirSync(at('histories'));
+    mkdirSync(at('requests'));
+    const asked = 'requests/three~00000000-0000-0000-0000-000000000000.ask';
+    for (const name of ['begun.lock', 'old.vault', 'three.vault', 'histories/told.jsonl', asked])
+      execFileSync('mkfifo', [at(name)]);
+    utimesSync(at('old.vault'), 0, 0);
+    expect((await store.list()).map(({ runId }) => runId).toSorted()).toEqual(['begun', 'one', 'told']);
+    await expect(store.read('told')).rejects.toMatchObject({ code: 'bad-recording' });
+    await expect(store.take('begun')).rejects.toMatchObject({ code: 'run-locked' });
+    const agent = createAgent({
+      model: scriptedModel(['Hello.', 'Hello.']),
+      journal: fileJournal(folder.path),
+      silent: true,
+    });
+    expect(await agent.run('Hi', { runId: 'two' })).toMatchObject({ status: 'answered' });
+    expect(store.secrets.read('three')).toEqual({});
+    expect(() => store.secrets.keep('three', { '«secret:1»': 'a-key' })).toThrow(/ENXIO/);
+    const done = store.requests.serve('three', () => Promise.resolve({}));
+    await vi.waitFor(() => expect(existsSync(at(asked))).toBe(false));
+    done();
+  },
+);
+
+test('what a link in the place of a run, of its secrets or of a copy leads to is not written', async () => {
+  await using folder = await temporaryFolder();
+  const store = whole(fileJournal(folder.path));
+  await answered(store, 'one');
+  const at = (name: string): string => join(folder.path, name);
+  writeFileSync(at('foreign'), 'not a line');
+  for (const name of ['two.jsonl', 'two.vault', 'one.jsonl.damaged', 'one.jsonl.new']) symlinkSync('foreign', at(name));
+  symlinkSync('nothing', at('three.jsonl'));
+  const agent = createAgent({ model: scriptedModel(['Hello.', 'Hello.']), journal: store, silent: true });
+  for (const runId of ['two', 'three'])
+    expect(await agent.run('Hi', { runId })).toMatchObject({ error: { code: 'run-exists' } });
+  expect(() => store.secrets.keep('two', { '«secret:1»': 'a-key' })).toThrow(/ELOOP/);
+  const text = readFileSync(at('one.jsonl'), 'utf8');
+  writeFileSync(at('one.jsonl'), text.replace('"t":"end"', '"t":"and"'));
+  expect(await fileJournal(folder.path).repair?.('one')).toMatchObject({ lost: 1 });
+  const taken = await store.take('one');
+  const [head, ...lines] = readRecording(text).lines;
+  if (taken !== null && head !== undefined) await taken.sink.replace?.([taken.recording.head, head, ...lines]);
+  await taken?.sink.close();
+  expect(readFileSync(at('foreign'), 'utf8')).toBe('not a line');
+  expect(existsSync(at('nothing'))).toBe(false);
+});
+
+test('the id in the recording of somebody else names no secrets of another folder', async () => {
+  await using folder = await temporaryFolder();
+  const store = whole(fileJournal(join(folder.path, 'runs')));
+  await answered(store, 'one');
+  writeFileSync(join(folder.path, 'two.vault'), '{"«secret:1»":"a-key"}\n');
+  for (const runId of ['../two', '..\\two', 'x/../../two', '\ud800', 'a\u0000b'])
+    expect(store.secrets.read(runId)).toEqual({});
+  store.secrets.keep('../two', { '«secret:2»': 'another' });
+  expect(store.secrets.read('../two')).toEqual({ '«secret:2»': 'another' });
+  expect(readFileSync(join(folder.path, 'two.vault'), 'utf8')).not.toContain('another');
 });
 
 test('a link to the file of a run is the run, and a head that knows more than this version is read', async () => {

@@ -290,6 +290,18 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
     await store.close();
   });
 
+  test('a run whose lines are those of another is refused, with whose they are', async () => {
+    const schema = newSchema();
+    const store = postgresJournal(pool, { schema, migrate: true });
+    for (const runId of ['a', 'b']) await answered(store, runId);
+    await pool.query(`update ${schema}.lines set run = -run`);
+    await pool.query(`update ${schema}.lines set run = (select sum(id) from ${schema}.runs) + run`);
+    const refused = { code: 'bad-recording', message: expect.stringContaining('is that of b, not of a') };
+    await expect(store.read('a')).rejects.toMatchObject(refused);
+    await expect(store.take('a')).rejects.toMatchObject(refused);
+    await store.close();
+  });
+
   test('pruning leaves the newest that have ended, and all that have not', async () => {
     const schema = newSchema();
     const store = postgresJournal(pool, { schema, migrate: true });

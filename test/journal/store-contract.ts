@@ -53,6 +53,18 @@ export function storeContract(name: string, make: () => TestedStore | Promise<Te
       }
     });
 
+    test('a conversation of any name has its runs, and no other has them', async () => {
+      await using tested = await make();
+      const { store } = tested;
+      const agent = createAgent({ model: scriptedModel(Array(16).fill('Hello.')), journal: store, silent: true });
+      const odd = ['nul \0 in it', 'nul \ufffd in it', 'half \ud800', 'half \udc00', '%', '_', "'; --", '../up'];
+      for (const id of odd) expect(await agent.conversation(id).run('Hi')).toMatchObject({ status: 'answered' });
+      for (const id of odd) {
+        const runs = await store.list?.({ metadata: { conversation: id } });
+        expect(runs?.map(({ metadata }) => metadata['conversation'])).toEqual([id]);
+      }
+    });
+
     test('a run that is not there is null to read and take, and false to remove', async () => {
       await using tested = await make();
       const store = whole(tested.store);

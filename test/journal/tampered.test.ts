@@ -73,6 +73,30 @@ describe.each([
   });
 });
 
+test.each<[what: string, change: (line: string) => string]>([
+  [
+    'a value that is nested deeper than any of a run',
+    (line) => line.replace('"value":', `"value":${'{"a":'.repeat(3000)}1${'}'.repeat(3000)},"more":`),
+  ],
+  ['a time that no clock has', (line) => line.replace(/"at":\d+/, '"at":1e308')],
+  ['a time long before its beginning', (line) => line.replace(/"at":\d+/, '"at":-1e308')],
+])('a recording with %s is refused wherever it is used, with its line', async (_what, change) => {
+  const [head = '', first = '', second = ''] = (await recording()).split('\n');
+  const changed = [head, first, change(second)].join('\n');
+  expect(changed).not.toContain(second);
+  const refused = expect.objectContaining({ code: 'bad-recording', line: 3 });
+  const { agent } = agentWith(interruptedAfter(changed, 3));
+  await expect(async () => agent.resume('one')).rejects.toEqual(refused);
+  expect(() => fork(changed, agent, { at: 2 })).toThrow(refused);
+});
+
+test('texts in texts of a recording, which become longer than a text can be, are refused', async () => {
+  const [head = '', first = '', second = ''] = (await recording()).split('\n');
+  const texts = `${'{"$json":['.repeat(30)}"${String.raw`\"`.repeat(4)}"${']}'.repeat(30)}`;
+  const changed = [head, first, second.replace('"value":', `"value":${texts},"more":`)];
+  expect(() => readRecording(changed)).toThrow(expect.objectContaining({ code: 'bad-recording', line: 3 }));
+});
+
 test('a change of tools that was tampered with is refused by its line', async () => {
   const whole = (await recording()).split('\n');
   const head: { readonly toolset: { readonly tools: readonly object[] } } = JSON.parse(whole[0] ?? '');

@@ -217,6 +217,31 @@ test.concurrent('a call that is answered with 404 in two sessions is refused, sa
   expect(await connection.callTool('echo')).toMatchObject({ data: 'echo' });
 });
 
+describe('a server that asks', () => {
+  test('gets its answers, some at a time', async () => {
+    const server = await startHostileHttp();
+    const { connection } = watched({ url: server.url });
+    await connection.connect();
+    expect(await connection.callTool('asks')).toEqual({ status: 'success', data: 'asks' });
+    await poll(() => server.counts.get('POST')).toBe(500);
+    expect(server.mostAnswersAtOnce()).toBeLessThan(50);
+    expect(await connection.callTool('echo')).toEqual({ status: 'success', data: 'echo' });
+  });
+
+  test('faster than it takes the answers is left', async () => {
+    const server = await startHostileHttp();
+    const { connection } = watched({ url: server.url });
+    await connection.connect();
+    expect(await connection.callTool('asks_on')).toMatchObject({
+      status: 'error',
+      code: 'limit-exceeded',
+      error: expect.stringContaining('does not take what it is answered'),
+    });
+    await poll(() => connection.state).toBe('FAILED');
+    expect(server.counts.get('POST') ?? 0).toBeLessThan(2000);
+  });
+});
+
 describe.concurrent('a redirect', () => {
   test.concurrent.each([307, 308])('(%i) within the origin is followed, with headers', async (status) => {
     const server = await startHostileHttp({ moved: { status, location: '/mcp/' } });

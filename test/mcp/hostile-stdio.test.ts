@@ -151,6 +151,37 @@ describe('what a server writes beside its answers', () => {
     expect(await connection.callTool('flood')).toEqual({ status: 'success', data: 'after the flood' });
   });
 
+  test('millions of empty lines leave others their turn', async () => {
+    const { connection } = watched(hostile());
+    await connection.connect();
+    let turns = 0;
+    const timer = setInterval(() => (turns += 1), 1);
+    expect(await connection.callTool('blank')).toMatchObject({ data: 'after the lines' });
+    clearInterval(timer);
+    expect(turns).toBeGreaterThan(40);
+  });
+
+  test('asking endlessly without reading the answers ends the connection', async () => {
+    const { connection } = watched(hostile('normal', { timeoutMs: 60_000 }));
+    await connection.connect();
+    expect(await connection.callTool('deaf')).toMatchObject({
+      status: 'error',
+      code: 'limit-exceeded',
+      error: expect.stringContaining('does not take what it is answered'),
+    });
+    await poll(() => connection.state).toBe('FAILED');
+  });
+
+  test.concurrent('what stands beside an answer does not lose it, and an answer that is none is an error at once', async () => {
+    const { connection } = watched(hostile('normal', { timeoutMs: 60_000 }));
+    await connection.connect();
+    expect(await connection.callTool('beside')).toEqual({ status: 'success', data: 'read' });
+    expect(await connection.callTool('odd-code')).toMatchObject({
+      status: 'error',
+      error: expect.stringContaining('an error that has no code and message'),
+    });
+  });
+
   test.concurrent('of two answers to one call the first counts', async () => {
     const { connection, oddities } = watched(hostile());
     await connection.connect();

@@ -278,6 +278,18 @@ describe('the redirect', () => {
     await expect(fetch(back)).rejects.toThrow();
   });
 
+  test('is not disturbed by what another page of the browser asks its listener for', async () => {
+    const place = await guarded();
+    const connection = desk(place);
+    await connection.connect();
+    const back = await agree(connection.pendingLogin?.url ?? '');
+    for (const path of ['//', '//[/', '//:80:80/callback'])
+      expect((await fetch(`${new URL(back).origin}${path}`)).status).toBe(404);
+    expect((await fetch(back, { method: 'POST' })).status).toBe(404);
+    expect((await fetch(back)).status).toBe(200);
+    await until(() => connection.state === 'READY');
+  });
+
   test.each<[why: string, wrong: Misbehaviour]>([
     ['of another issuer', { iss: 'https://evil.example' }],
     ['without the issuer that was promised', { promisesIss: true }],

@@ -153,6 +153,59 @@ test('an answer names the run, the call and the arguments that were shown, which
   expect((await own('ada', 'bills', { type: 'approve', runId, callId: 'c1', digest })).status).toBe(200);
 });
 
+test('a call that is answered twice in one request is not answered at all', async () => {
+  const { ui, own, post, id, runId, digest, recorded } = await waiting('Paid.');
+  const before = await recorded();
+  for (const second of [true, false]) {
+    const answers = [
+      { id, approved: true },
+      { id, approved: second },
+    ];
+    const answer = await ui('ada', post({ id: 'bills', action: 'answer', answers }, '/api/chat'));
+    expect([answer.status, await answer.json()]).toMatchObject([409, { error: { code: 'approval-closed' } }]);
+  }
+  expect(await recorded()).toBe(before);
+  expect((await own('ada', 'bills', { type: 'approve', runId, callId: 'c1', digest })).status).toBe(200);
+});
+
+test('arguments that are nested deeper than any value of a run are refused as a request, and the call waits on', async () => {
+  const { agent, journal, ui, own, id, runId, digest, recorded } = await waiting('Paid.');
+  const before = await recorded();
+  const deep = `${'{"to":'.repeat(100_000)}1${'}'.repeat(100_000)}`;
+  const requestOf = (body: string) => new Request('http://x/?id=bills', { method: 'POST', body });
+  const answers = await Promise.all([
+    ui('ada', requestOf(`{"id":"bills","action":"answer","answers":[{"id":"${id}","approved":true,"args":${deep}}]}`)),
+    runStream.serve(
+      agent,
+      requestOf(`{"type":"approve","runId":"${runId}","callId":"c1","digest":"${digest}","args":${deep}}`),
+      { journal, owner: 'ada' },
+    ),
+    agUi.serve(
+      agent,
+      requestOf(
+        `{"threadId":"bills","runId":"r","messages":[],"resume":[{"interruptId":"${id}","status":"resolved","payload":{"approved":true,"editedArgs":${deep}}}]}`,
+      ),
+      { journal, owner: 'ada' },
+    ),
+  ]);
+  for (const answer of answers)
+    expect([answer.status, await answer.json()]).toMatchObject([400, { error: { code: 'bad-request' } }]);
+  expect(await recorded()).toBe(before);
+  expect((await own('ada', 'bills', { type: 'approve', runId, callId: 'c1', digest })).status).toBe(200);
+});
+
+test('a request with as many answers and messages as fit into it is refused in the time that reading it takes', async () => {
+  const journal = memoryJournal();
+  const agent = payingAgent(journal);
+  const messages = Array.from({ length: 100_000 }, () => ({ role: 'tool', toolCallId: 'x' }));
+  const resume = Array.from({ length: 100_000 }, (_, index) => ({ interruptId: `${index}:c1:d` }));
+  const body = JSON.stringify({ threadId: 't', runId: 'r', messages, resume });
+  const began = performance.now();
+  const answer = await agUi.serve(agent, new Request('http://x/', { method: 'POST', body }), { journal, owner: 'ada' });
+  expect(await answer.text()).toContain('approval-unknown');
+  expect(performance.now() - began).toBeLessThan(5000);
+});
+
 test('"always" of one owner is asked about again with another', async () => {
   const { journal, ui, post, say, id } = await waiting('Paid.', PAY, PAY, 'Paid.');
   const answers = [{ id, approved: true, always: true }];

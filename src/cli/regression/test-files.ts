@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { basename, join, relative, resolve, sep } from 'node:path';
 import { makeFolder } from '../../security/folders.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import { escaped } from '../../output/console/escaped.ts';
 import { UsageError } from '../command/command.ts';
 
 /** The program that runs the tests of a project. */
@@ -86,6 +87,11 @@ function testText({ title, uses, recording, body }: TestText, place: TestPlace):
     '});',
     '',
   ].join('\n');
+}
+
+/** A text as a comment, which ends where the text does: what ends a line in it is shown as a blank. */
+export function comment(text: string): string {
+  return `// ${escaped(text).replaceAll('\n', ' ')}`;
 }
 
 /** A text as a string literal. */

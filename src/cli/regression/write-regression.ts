@@ -11,7 +11,7 @@ import { scriptedModel, simulate, type SimulateOptions, type SimulatedAgent } fr
 import { type Arguments, EXIT_CODE, UsageError, outFolder } from '../command/command.ts';
 import { readRecordingOf } from '../recording/kept-runs.ts';
 import { type SimulatedModule, loadSimulated } from '../simulate/simulate-agent.ts';
-import { type TestText, quoted, readRunner, writeTest } from './test-files.ts';
+import { type TestText, comment, quoted, readRunner, writeTest } from './test-files.ts';
 import { digest } from '../../json/digest.ts';
 import type { RecordLine, StartRecord } from '../../journal/format/record.ts';
 import type { ChildSetup } from '../../machines/contract/agent-setup.ts';
@@ -68,7 +68,7 @@ async function ofSeed(
   const hasOwn = Object.keys(own).length > 0;
   const { task, faults, model } = simulated;
   const body = [
-    ...drawn.map((line) => `// ${escaped(line)}`),
+    ...drawn.map(comment),
     'const { failures } = await simulate(agent, {',
     ...(hasOwn ? ['  ...simulation,'] : []),
     ...(task === undefined ? [] : [`  task: ${quoted(task)},`]),
@@ -124,7 +124,7 @@ async function ofRun(recording: Recording, { agent, options }: SimulatedModule, 
     uses: ['replay', 'scriptedModel', ...('context' in options ? ['simulation'] : [])],
     recording: { name: `${name}.jsonl`, text: normalizeRecording(cause.past) },
     body: [
-      `// Run ${escaped(runId)}, up to this call. From there on the tools run, and the model says nothing more.`,
+      comment(`Run ${runId}, up to this call. From there on the tools run, and the model says nothing more.`),
       ...(isOfServer ? [`const owner = ${made};`, 'await owner.ready();'] : []),
       `const run = replay(recording, ${isOfServer ? 'owner' : made}, {`,
       "  allow: ['prompt', 'tools'],",

@@ -179,11 +179,20 @@ function restored(value: Json, known: ReadonlyMap<string, Json>): Json | typeof 
     if (typeof value.$blob === 'string') return known.get(value.$blob) ?? MISSING;
     if (value.$json !== undefined) {
       const whole = restored(value.$json, known);
-      return whole === MISSING ? MISSING : JSON.stringify(whole);
+      return whole === MISSING ? MISSING : textOf(whole);
     }
     if (isJsonObject(value.$is)) return restoredMembers(value.$is, known);
   }
   return restoredMembers(value, known);
+}
+
+/** Texts in texts double with each level: somebody else's recording may hold one that is longer than a text can be. */
+function textOf(value: Json): string | typeof MISSING {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return MISSING;
+  }
 }
 
 function restoredList(list: readonly Json[], known: ReadonlyMap<string, Json>): Json | typeof MISSING {

@@ -1,3 +1,4 @@
+import { isWithinDepth } from '../../json/depth.ts';
 import { type Json, type JsonObject, isJsonObject, parsedText } from '../../json/json.ts';
 import { type BlobReader, blobReader, HOLDS_KEY, lineWriter } from './blobs.ts';
 import { SumReader, beginsWithLine, sumOf } from './checksums.ts';
@@ -110,9 +111,12 @@ function readHead(record: object | null): RunRecord {
   return record;
 }
 
+/** No run takes 3,000 years, and a `Date` knows no more than some of them. */
+const LATEST_MS = 1e14;
+
 /** What of a record behind the head is not as every version has written it. */
 function unusableIn({ t, at, id, ok, error, event, to = '' }: JsonObject): string | null {
-  if (t !== 'run' && typeof at !== 'number') return 'at';
+  if (t !== 'run' && !(typeof at === 'number' && Math.abs(at) < LATEST_MS)) return 'at';
   if ((t === 'start' || t === 'outcome' || t === 'timer') && typeof id !== 'string') return 'id';
   if (t === 'outcome' && typeof ok !== 'boolean') return 'ok';
   if (t === 'outcome' && ok === false && !isJsonObject(error)) return 'error';
@@ -150,6 +154,9 @@ function noRecord(line: number): RecordingError {
   return new RecordingError(line, 'is not a record: "t" is missing. The file is damaged there.');
 }
 
+/** A value of a run is nested 500 levels deep at most, and what stands around it is a few. */
+const DEEPEST = 1000;
+
 /** The JSON object of a line; null for one that is blank, torn or something else. */
 function readLine(item: string | object, index: number, last: number, sums: SumReader): object | null {
   if (typeof item !== 'string') return item;
@@ -160,6 +167,8 @@ function readLine(item: string | object, index: number, last: number, sums: SumR
   if (parsed === undefined)
     throw new RecordingError(index + 1, 'is not JSON. The file is damaged there; only its last line may be torn.');
   const record = typeof parsed === 'object' ? parsed : null;
+  if (item.length > 2 * DEEPEST && !isWithinDepth(parsed ?? null, DEEPEST))
+    throw new RecordingError(index + 1, `is nested deeper than ${DEEPEST} levels. Signalbox writes no such record.`);
   const wrong = sums.wrong(sum, record !== null && isBlob(record));
   // A newer version may make its checksums in another way.
   if (wrong !== null && record !== null) refuseNewer(record);

@@ -178,7 +178,7 @@ class PostgresStore {
       const rows = await this.#database.query(null, 'select mark, value from $s.secrets where run_id = $1', [runId]);
       if (rows.length > 0)
         this.#kept.set(runId, Object.fromEntries(rows.map(({ mark, value }) => [String(mark), String(value)])));
-      return recordingIn((await linesOf(this.#database, runId)) ?? { lines: [], records: 0 });
+      return recordingIn((await linesOf(this.#database, runId)) ?? { lines: [], records: 0 }, runId);
     });
     const tally = runTally(recording.head, recording.lines);
     const lines = recording.numbers?.at(-1) ?? recording.lines.length + 1;
@@ -188,7 +188,7 @@ class PostgresStore {
 
   async read(runId: string): Promise<Recording | null> {
     const stored = await linesOf(this.#database, runId);
-    return stored === null ? null : recordingIn(stored);
+    return stored === null ? null : recordingIn(stored, runId);
   }
 
   async revision(runId: string): Promise<string | null> {

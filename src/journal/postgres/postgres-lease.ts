@@ -11,9 +11,9 @@ export interface Claim {
   readonly token: string;
 }
 
-/** An index holds no long texts. */
+/** An index holds no long texts, and Postgres no text with a NUL. */
 function keptName(whole: string): string {
-  return whole.length > 500 ? hash('sha256', whole, 'hex') : whole;
+  return whole.length > 500 || whole.includes('\0') ? hash('sha256', whole, 'hex') : whole;
 }
 
 /** The lease of one store in one process. */

@@ -125,8 +125,10 @@ async function messagesOf(database: PostgresDatabase, history: string | null): P
 }
 
 /** Reads a run of a database, which is never torn. Throws a `RecordingError` for one that was damaged. */
-export function recordingIn({ lines, records }: RunLines): Recording {
+export function recordingIn({ lines, records }: RunLines, runId: string): Recording {
   const recording = readRecording(lines, { torn: false });
+  if (recording.head.runId !== runId)
+    throw new RecordingError(1, `is that of ${recording.head.runId}, not of ${runId}.`);
   if ((recording.sums ?? 0) < records)
     throw new RecordingError(
       lines.length + 1,

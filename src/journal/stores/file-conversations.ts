@@ -7,11 +7,11 @@
  * I2 What is known is also kept in the folder, for later processes: `conversations.index`, a line per run, each with a
  *    checksum. A line that is missing, torn or damaged means that nothing is known of its run.
  */
-import { appendFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { digest } from '../../json/digest.ts';
-import { moveOver, systemCode } from '../../security/folders.ts';
+import { addTo, moveOver, systemCode } from '../../security/folders.ts';
 import { type RunQuery, conversationIn } from '../format/tally.ts';
 import type { RunFiles } from './run-files.ts';
 
@@ -69,7 +69,7 @@ export class FileConversations {
     if (conversationIn(metadata ?? {}) === null || ids.length < FEW || this.#fresh.size === 0) return;
     const lines = [...this.#fresh.values()].join('');
     this.#fresh.clear();
-    ifPossible(() => appendFileSync(this.#path, lines, { mode: 0o600 }));
+    ifPossible(() => addTo(this.#path, lines));
   }
 
   get #path(): string {

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import { RecordingError } from '../format/journal-error.ts';
 import { sumOf } from '../format/checksums.ts';
 import { readFileContent } from './file-sink.ts';
 import { type Recording, readRecording } from '../format/recording.ts';
@@ -112,8 +113,13 @@ const MOST_KEPT = 10_000;
 /** How much is read at first. */
 const CHUNK = 16_384;
 
+/** Of more, Node makes no text; a file may be long without holding anything. */
+export const LONGEST_LINE = 2 ** 29 - 24;
+
 async function lineOf(file: FileHandle, size: number, which: 'first' | 'last'): Promise<Buffer> {
   for (let length = Math.min(CHUNK, size); ; length = Math.min(length * 4, size)) {
+    if (length > LONGEST_LINE)
+      throw new RecordingError(1, 'is longer than a text can be, or the last line is. The file is damaged.');
     const { buffer } = await file.read(Buffer.alloc(length), 0, length, which === 'first' ? 0 : size - length);
     const at = which === 'first' ? buffer.indexOf(NEWLINE) : buffer.lastIndexOf(NEWLINE, length - 2);
     if (at !== -1) return which === 'first' ? buffer.subarray(0, at + 1) : buffer.subarray(at + 1);

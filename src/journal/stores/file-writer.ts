@@ -4,6 +4,7 @@ import {
   fdatasync,
   fstatSync,
   fsyncSync,
+  lstatSync,
   openSync,
   readFileSync,
   rmSync,
@@ -42,8 +43,10 @@ export function createRunFile(writing: FileWriting, runId: string): Sink {
   const path = files.pathOf(runId);
   const made = makeFolder(files.dir);
   return locked(writing, runId, (finish) => {
-    const isThere = files.isThere(runId);
-    const content = isThere ? contentOf(path) : null;
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    const isThere = found !== undefined;
+    // Behind a link is something else, even if nothing is there yet.
+    const content = found?.isFile() === true ? contentOf(path) : null;
     if (isThere && (content === null || !isUnbegun(content))) throw new JournalError('run-exists', runId, files.dir);
     // Windows cuts off no file that is open for appending.
     if (isThere) truncateSync(path, 0);
@@ -97,6 +100,7 @@ export function repairRunFile(files: RunFiles, runId: string): RepairedRun | nul
     const lines = withHistory(content.toString('utf8'), historiesIn(files.dir)).split('\n');
     const { repaired } = wholePart(lines.at(-1)?.trim() === '' ? lines.slice(0, -1) : lines);
     if (repaired.lost === 0) return repaired;
+    rmSync(`${path}.damaged`, { force: true });
     copyFileSync(path, `${path}.damaged`);
     let end = 0;
     for (let line = 0; line < repaired.kept; line++) end = content.indexOf('\n', end) + 1;
@@ -212,6 +216,7 @@ function runSink({ durability }: FileWriting, { path, folders, finish, ...begun 
 function replaceFile(path: string, text: string, isFlushed: boolean): void {
   const next = `${path}.new`;
   try {
+    rmSync(next, { force: true });
     writeFileSync(next, text, { mode: 0o600, flush: isFlushed });
     moveOver(next, path);
   } catch (error) {

@@ -1,7 +1,7 @@
-import { readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
-import { ifThere, makeFolder } from '../../security/folders.ts';
+import { ifThere, makeFolder, textIn } from '../../security/folders.ts';
 import type { KeptRequest, RequestTable } from '../run/run-requests.ts';
 
 const NAME = /^(.+)~([0-9a-f-]{36})\.(ask|taken|answer|new)$/;
@@ -21,7 +21,7 @@ const STALE_MS = 60_000;
  */
 export function requestFiles(folder: string): RequestTable {
   const pathOf = ({ runId, id }: KeptRequest, kind: 'ask' | 'taken' | 'answer' | 'new'): string =>
-    join(folder, `${encodeURIComponent(runId)}~${id}.${kind}`);
+    join(folder, `${encodeURIComponent(runId.toWellFormed())}~${id}.${kind}`);
   const write = (kept: KeptRequest, kind: 'ask' | 'answer', json: JsonObject): void => {
     writeFileSync(pathOf(kept, 'new'), JSON.stringify(json), { mode: 0o600 });
     renameSync(pathOf(kept, 'new'), pathOf(kept, kind));
@@ -72,7 +72,7 @@ function requestOf(runId: string, id: string): readonly KeptRequest[] {
 }
 
 function readJson(path: string): JsonObject | null {
-  const text = ifThere(() => readFileSync(path, 'utf8'));
+  const text = ifThere(() => textIn(path));
   const json: unknown = text === null ? null : JSON.parse(text);
   return isJsonObject(json) ? json : null;
 }

@@ -1,5 +1,5 @@
 import type { Message } from '../../actors/model.ts';
-import { ifThere, makeFolder, systemCode } from '../../security/folders.ts';
+import { ifThere, makeFolder, systemCode, textIn } from '../../security/folders.ts';
 import {
   createHistories,
   damagedHistory,
@@ -25,7 +25,7 @@ import {
 } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { join, dirname } from 'node:path';
-import { endsIn } from './file-summary.ts';
+import { LONGEST_LINE, endsIn } from './file-summary.ts';
 import { type SecretFiles, secretFiles } from './secret-files.ts';
 import { isLocked, type RunLock, takeRunLock } from './run-lock.ts';
 
@@ -158,10 +158,14 @@ export function contentOf(path: string): Buffer | null {
   return isFile(path) ? ifThere(() => readFileSync(path)) : null;
 }
 
-/** Whether something is there that cannot be read as a file, by this user or by anyone. */
+/** Whether something is there that cannot be read as a file, by this user or by anyone, or is too large for a text. */
 export function isUnreadable(error: unknown): boolean {
-  return ['EACCES', 'EPERM', 'EIO', 'EISDIR', 'ELOOP'].includes(systemCode(error));
+  return UNREADABLE.has(systemCode(error));
 }
+
+const UNREADABLE: ReadonlySet<string> = new Set(
+  'EACCES EPERM EIO EISDIR ELOOP ERR_FS_FILE_TOO_LARGE ERR_STRING_TOO_LONG'.split(' '),
+);
 
 /** Reads in a file of some size; null when there is no such file, undefined when it cannot be read. */
 function readIn<T>(path: string, read: (file: number, size: number) => T): T | null | undefined {
@@ -188,7 +192,7 @@ const firstLineOf = (path: string): string | null | undefined =>
       const read = start.subarray(0, readSync(file, start, 0, length, 0));
       const end = read.indexOf(0x0a);
       if (end !== -1) return read.subarray(0, end).toString('utf8');
-      if (length === size) return null;
+      if (length === size || length * 4 > LONGEST_LINE) return null;
     }
   });
 
@@ -276,7 +280,7 @@ export function historiesIn(dir: string): HistoryLines {
 }
 
 function linesOf(path: string, id: string): readonly string[] {
-  const text = ifThere(() => readFileSync(path, 'utf8'));
+  const text = ifThere(() => textIn(path));
   if (text === null) throw damagedHistory(id, 'the file is missing. It belongs to the recording: copy it as well');
   return text.split('\n').slice(0, -1);
 }

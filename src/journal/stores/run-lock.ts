@@ -5,9 +5,9 @@
  * I2 A lock left behind by a dead process is given to the next that asks, even when its pid is in use again.
  * I3 Where the process cannot be looked at (another host or container), a lock is left behind after a minute of silence.
  */
-import { existsSync, readFileSync, rmSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { createWhole } from '../../security/lock-file.ts';
-import { ifThere, moveOver } from '../../security/folders.ts';
+import { ifThere, moveOver, textIn } from '../../security/folders.ts';
 import { BEAT_MS, type Writer, isGone, newWriter, readWriter } from './writer.ts';
 
 /** A lock that is held until it is released. */
@@ -66,11 +66,11 @@ function takeOver(path: string, mine: Writer, dead: string): boolean {
 }
 
 /** The writer that a lock file names; null without a lock, or for one that is unreadable. */
-const writerIn = (path: string): Writer | null => ifThere(() => readWriter(readFileSync(path, 'utf8')));
+const writerIn = (path: string): Writer | null => ifThere(() => readWriter(textIn(path)));
 
 function look(path: string): { readonly token: string; readonly gone: boolean } | null {
   return ifThere(() => {
-    const writer = readWriter(readFileSync(path, 'utf8'));
+    const writer = readWriter(textIn(path));
     const silentMs = Date.now() - statSync(path).mtimeMs;
     return { token: writer?.token ?? 'unreadable', gone: isGone(writer, silentMs) };
   });

@@ -1,7 +1,7 @@
-import { appendFileSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isJsonObject, parsedText } from '../../json/json.ts';
-import { ifThere, makeFolder } from '../../security/folders.ts';
+import { addTo, ifThere, makeFolder, textIn } from '../../security/folders.ts';
 import type { RunSecrets } from '../run/run-journal.ts';
 
 /** The secrets of runs in files of one folder, and how a run's are forgotten. */
@@ -23,11 +23,12 @@ const EXTENSION = '.vault';
  * their secrets, appended. No command exports it.
  */
 export function secretFiles(dir: string): SecretFiles {
-  const fileOf = (runId: string): string => join(dir, runId + EXTENSION);
+  // A recording that others have written may have any id.
+  const fileOf = (runId: string): string => join(dir, encodeURIComponent(runId.toWellFormed()) + EXTENSION);
   return {
     keep: (runId, secrets) => {
       makeFolder(dir, 0o700);
-      appendFileSync(fileOf(runId), `${JSON.stringify(secrets)}\n`, { mode: 0o600 });
+      addTo(fileOf(runId), `${JSON.stringify(secrets)}\n`);
     },
     read: (runId) => readSecrets(fileOf(runId)),
     remove: (runId) => {
@@ -40,7 +41,11 @@ export function secretFiles(dir: string): SecretFiles {
         const file = join(dir, name);
         try {
           const at = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Infinity;
-          if (Date.now() - at > YOUNG_MS && isVault(file) && isOver(name.slice(0, -EXTENSION.length)))
+          if (
+            Date.now() - at > YOUNG_MS &&
+            isVault(file) &&
+            isOver(decodeURIComponent(name.slice(0, -EXTENSION.length)))
+          )
             rmSync(file, { force: true });
         } catch {
           // No run may fail because of what else is in the folder. The next process tries again.
@@ -65,7 +70,7 @@ function isVault(path: string): boolean {
 }
 
 function readSecrets(path: string): Readonly<Record<string, string>> {
-  return Object.assign({}, ...(ifThere(() => readFileSync(path, 'utf8')) ?? '').split('\n').map(secretsOf));
+  return Object.assign({}, ...(ifThere(() => textIn(path)) ?? '').split('\n').map(secretsOf));
 }
 
 /** A line that a crash has torn holds nothing that was promised to be kept. */

@@ -82,12 +82,8 @@ class SqliteStore {
   constructor(path: string, durability: 'process' | 'power') {
     this.#path = path;
     this.#durability = durability;
-    const vaults = secretFiles(`${path}-secrets`);
-    this.#vaults = vaults;
-    this.secrets = {
-      keep: (runId, secrets) => vaults.keep(nameOf(runId), secrets),
-      read: (runId) => vaults.read(nameOf(runId)),
-    };
+    this.#vaults = secretFiles(`${path}-secrets`);
+    this.secrets = this.#vaults;
   }
 
   open(run: RunHead): RunJournal {
@@ -145,7 +141,7 @@ class SqliteStore {
 
   async remove(runId: string): Promise<boolean> {
     const removed = await this.#done((runs) => runs.remove(runId));
-    if (removed) this.#vaults.remove(nameOf(runId));
+    if (removed) this.#vaults.remove(runId);
     return removed;
   }
 
@@ -170,7 +166,7 @@ class SqliteStore {
     const database = openDatabase(this.#path, this.#durability);
     const runs = new RunTables(database, this.#path);
     this.#opened = { runs, write: sqliteQueue(database, remainsAt(this.#path)) };
-    this.#vaults.sweep((name) => runs.isOver(decodeURIComponent(name)));
+    this.#vaults.sweep((name) => runs.isOver(name));
     return this.#opened;
   }
 
@@ -218,7 +214,7 @@ class SqliteStore {
     let ended = false;
     const close = async (): Promise<void> => {
       if (!this.#leave(owned)) return;
-      if (ended) this.#vaults.remove(nameOf(runId));
+      if (ended) this.#vaults.remove(runId);
       await connection.write(() => releaseBegun(connection.runs, owned), true);
     };
     const append = async (records: readonly RecordLine[], isAnew = false): Promise<void> => {
@@ -282,8 +278,6 @@ class SqliteStore {
     }
   }
 }
-
-const nameOf = encodeURIComponent;
 
 /** A run that could not begin has no row to be released. */
 function releaseBegun(runs: RunTables, owned: () => OwnedRun): void {

@@ -182,9 +182,9 @@ export async function listenForRedirect(
   take: TakeRedirect,
 ): Promise<RedirectListener> {
   const server = createServer({ requestTimeout: 10_000 }, (request, response) => {
-    const address = new URL(request.url ?? '/', origin());
-    const isOurs = request.method === 'GET' && address.pathname === path;
-    const [status, text] = isOurs ? PAGES[take(address)] : [404, 'Nothing is here.'];
+    // Any page that is open in the browser may ask for anything, also for what is no address, such as `//`.
+    const address = request.method === 'GET' ? URL.parse(request.url ?? '/', origin()) : null;
+    const [status, text] = address?.pathname === path ? PAGES[take(address)] : [404, 'Nothing is here.'];
     const headers = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store', connection: 'close' };
     response.writeHead(status, { ...headers, 'referrer-policy': 'no-referrer' }).end(`${text}\n`);
   });

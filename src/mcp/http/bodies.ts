@@ -1,6 +1,6 @@
 import type { McpLimits } from '../config/server-limits.ts';
 import { LinkFault, pastLimit, tooIntricate } from '../wire/faults.ts';
-import { type WireMessage, badAnswer, strangeAnswer, withoutNulls } from '../wire/pending-requests.ts';
+import { type WireMessage, badAnswer, strangeAnswer, onlyProtocol } from '../wire/pending-requests.ts';
 import { isJsonObject, parsedText } from '../../json/json.ts';
 import { createByteBuffer, createLineReader } from '../wire/lines.ts';
 
@@ -38,7 +38,7 @@ export async function answerIn(
   if (fault !== null) throw fault;
   const written = jsonIn(text);
   if (written === null) throw bad(`${taken} and a body that is not JSON`);
-  const messages = written.map(withoutNulls);
+  const messages = written.map(onlyProtocol);
   const answers = (id: unknown): boolean => id === requestId || Number(id) === requestId;
   const answer = messages.find(({ method, id }) => method === undefined && answers(id));
   const [other] = messages.filter((message) => message.method === undefined);
@@ -158,7 +158,7 @@ function readableText(text: string, isRefused: (message: WireMessage) => boolean
   const written = parsedText(text);
   // The SDK reports what is wrong with anything else.
   if (!isJsonObject(written)) return text;
-  const message = withoutNulls(written);
+  const message = onlyProtocol(written);
   if (isRefused(message)) return undefined;
   return message === written ? text : JSON.stringify(message);
 }

@@ -10,6 +10,8 @@ interface HttpWatch {
   requestSent(): void;
   /** Why nothing can come any more; null while it can. */
   dead(): LinkFault | null;
+  /** The server is not to be used any more, for this reason; the first counts. */
+  giveUp(fault: LinkFault): void;
   stop(): void;
 }
 
@@ -107,6 +109,7 @@ export function createHttpWatch({ requests, io, listening, ping }: Watched): Htt
       onResumeFailed,
     }),
     requestSent: schedule,
+    giveUp: (fault) => (dead === null ? onListenEnd(fault) : undefined),
     dead: () => dead,
     stop() {
       stopped = true;

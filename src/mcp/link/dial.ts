@@ -70,6 +70,7 @@ async function dialHttp(
   const authorized = io.authorize?.(watch.fetch) ?? watch.fetch;
   const options = { requestInit: { headers: { ...target.headers } }, fetch: authorized };
   const waits = new Set<ReturnType<typeof setTimeout>>();
+  const inTurn = createOutbox(watch.giveUp);
   const make = (): Transport => makeHttpTransport(kind, new URL(target.url), { ...options, waits });
   let inner = make();
   let started = false;
@@ -88,7 +89,8 @@ async function dialHttp(
     send: (message, sendOptions) => {
       const pending = requests.sent({ ...message });
       watch.requestSent();
-      return inner.send(message, sendOptions).catch((error: unknown) => {
+      const leave = (): Promise<void> => inner.send(message, sendOptions);
+      return (pending === null ? inTurn(leave) : leave()).catch((error: unknown) => {
         if (pending !== null && error instanceof LinkFault) pending.delivered = error.delivered;
         throw error;
       });
@@ -112,6 +114,37 @@ async function dialHttp(
   const wire = { transport, kind, requests, dead: () => dead ?? watch.dead(), evidence: () => ({}), end };
   link = await linkOver(server, wire, io, greetings);
   return { link, hasSession: transport.sessionId !== undefined };
+}
+
+/** Each answer is a request of HTTP with its own connection: more than these do not leave at a time. */
+const AT_ONCE = 32;
+
+/** A server for which so many more wait asks without end. */
+const MOST_WAITING = 1000;
+
+/**
+ * Sends what answers a server, so many at a time. Where too many wait, `giveUp` is called for each more, which rejects: a
+ * server that asks faster than it takes the answers would have the process open thousands of connections.
+ */
+function createOutbox(giveUp: (fault: LinkFault) => void): (send: () => Promise<void>) => Promise<void> {
+  const waiting: (() => void)[] = [];
+  let underWay = 0;
+  return async (send) => {
+    if (waiting.length >= MOST_WAITING) {
+      const fault = new LinkFault('limit', 'it asks, and does not take what it is answered', { delivered: true });
+      giveUp(fault);
+      throw fault;
+    }
+    if (underWay < AT_ONCE) underWay += 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      await send();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) underWay -= 1;
+      else next();
+    }
+  };
 }
 
 function makeHttpTransport(kind: 'streamable' | 'sse', url: URL, { waits, ...options }: HttpOptions): Transport {

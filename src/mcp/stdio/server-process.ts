@@ -22,6 +22,8 @@ export interface ServerProcess {
   readonly pid: number;
   /** Hands a line to the program. Rejects with an undelivered {@link LinkFault} when it does not read any more. */
   write(line: string): Promise<void>;
+  /** How many bytes of what was written it has not read yet. */
+  unread(): number;
   /** The end of what it wrote to stderr, at most 64 KB. */
   stderr(): string;
   end(how: 'gently' | 'at-once'): Promise<void>;
@@ -36,6 +38,8 @@ interface Listeners {
   readonly onExit: (fault: LinkFault) => void;
 }
 
+/** Behind a chunk of this size there is more, which the system would hand over before anybody else has their turn. */
+const FULL = 65_536;
 const STDERR_BYTES = 64 * 1024;
 /** How long the last lines of a program that has ended may take to arrive. */
 const DRAIN_MS = 100;
@@ -58,7 +62,15 @@ export async function startServer(
   child.stderr?.on('data', (chunk: Uint8Array) => errors.push(chunk)).on('error', ignore);
   const { lineBytes = DEFAULT_MCP_LIMITS.messageBytes, onLine, onTooLong } = listeners;
   const read = createLineReader(lineBytes, onLine, onTooLong === undefined ? {} : { onTooLong });
-  child.stdout?.on('data', read).on('error', ignore);
+  const { stdout } = child;
+  stdout
+    ?.on('data', (chunk: Uint8Array) => {
+      read(chunk);
+      if (chunk.length < FULL) return;
+      stdout.pause();
+      setImmediate(() => stdout.resume());
+    })
+    .on('error', ignore);
   child.stdin?.on('error', ignore);
   child.once('exit', () => {
     exited = true;
@@ -75,6 +87,7 @@ export async function startServer(
 
   return {
     pid,
+    unread: () => child.stdin?.writableLength ?? 0,
     stderr: () => errors.text(),
     async write(line) {
       const { stdin } = child;

@@ -5,7 +5,7 @@ import {
   type Wire,
   type WireMessage,
   type WireTransport,
-  withoutNulls,
+  onlyProtocol,
 } from '../wire/pending-requests.ts';
 import { type ServerProcess, startServer } from './server-process.ts';
 import { LinkFault, pastLimit, tooIntricate } from '../wire/faults.ts';
@@ -14,6 +14,9 @@ import type { InputLine } from '../wire/lines.ts';
 
 /** A line that has gone on for so many times the limit is taken for one without an end. */
 const ENDLESS = 4;
+
+/** So many bytes may wait for a server that does not read, when it is answered. */
+const MOST_UNREAD = 2 ** 18;
 
 /** Talks JSON-RPC by lines to a program that it starts. Nothing runs before the transport's `start`. */
 export function openStdioWire(target: McpTarget & { readonly kind: 'stdio' }, io: LinkIo): Wire<WireTransport> {
@@ -52,9 +55,11 @@ export function openStdioWire(target: McpTarget & { readonly kind: 'stdio' }, io
           }
           const fault = tooIntricate(line.text);
           if (fault !== null) return lostLine(cutLine(line.text), requests, { fault, onWarning });
+          // An error for each of millions would take minutes.
+          if (line.text.trim() === '') return;
           const read = readMessages(line.text.replace(BOM, ''));
-          if (!read.ok && line.text.trim() !== '') onWarning({ kind: read.kind, message: excerpt(line.text) });
-          for (const message of (read.ok ? read.messages : answersBehind(line.text, requests)).map(withoutNulls))
+          if (!read.ok) onWarning({ kind: read.kind, message: excerpt(line.text) });
+          for (const message of (read.ok ? read.messages : answersBehind(line.text, requests)).map(onlyProtocol))
             if (!requests.refused(message) && !requests.received(message)) transport.onmessage?.(message);
         },
       });
@@ -63,6 +68,8 @@ export function openStdioWire(target: McpTarget & { readonly kind: 'stdio' }, io
     async send(message) {
       const pending = requests.sent(message);
       if (server === null) throw new LinkFault('exited', 'its process was not started', { delivered: false });
+      if (pending === null && server.unread() > MOST_UNREAD)
+        giveUp(new LinkFault('limit', 'it asks, and does not take what it is answered', { delivered: true }));
       try {
         await server.write(`${JSON.stringify(message)}\n`);
       } catch (error) {

@@ -45,8 +45,8 @@ export function createLineReader(
   };
 
   const finish = (): void => {
-    const line: InputLine =
-      skipped === null ? { ok: true, text: held.take().toString('utf8').replace(/\r$/, '') } : tooLong(skipped);
+    const text = held.size() === 0 ? '' : held.take().toString('utf8').replace(/\r$/, '');
+    const line: InputLine = skipped === null ? { ok: true, text } : tooLong(skipped);
     skipped = null;
     onLine(line);
   };

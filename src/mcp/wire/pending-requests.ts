@@ -188,18 +188,24 @@ function isOurs(id: unknown, latest: PendingRequest | null): boolean {
 }
 
 /**
- * A message without the nulls that some servers write for what is not there: the SDK takes such a message for none. The
- * same message where there are none.
+ * A message without what is not of the protocol: nulls for what is not there, and what some servers write beside an answer.
+ * The SDK takes such a message for none. The same message where there is nothing of it.
  */
-export function withoutNulls(message: WireMessage): WireMessage {
-  const { params, result, error = null } = message;
+export function onlyProtocol(given: WireMessage): WireMessage {
+  const { id = null, params, result = null, error = null } = given;
+  const isAnswer = id !== null && (result ?? error) !== null;
+  const isMore = isAnswer && !Object.keys(given).every((name) => ANSWER.has(name));
+  const message = isMore ? Object.fromEntries(Object.entries(given).filter(([name]) => ANSWER.has(name))) : given;
   const plain = without(message, ['error', 'params', ...(error === null ? [] : ['result'])]);
-  if (isJsonObject(params)) return withMember(plain, 'params', without(params, Object.keys(params)));
+  if (!isAnswer && isJsonObject(params)) return withMember(plain, 'params', without(params, Object.keys(params)));
   if (!isJsonObject(result)) return plain;
   // Of a greeting the SDK reads every member, of other results none but this.
-  const read = result.capabilities === undefined ? without(result, ['_meta']) : withoutAnyNull(result, READ_DEPTH);
-  return withMember(plain, 'result', read);
+  if (result.capabilities !== undefined) return withMember(plain, 'result', withoutAnyNull(result, READ_DEPTH));
+  const { _meta: meta = {}, ...others } = result;
+  return isJsonObject(meta) ? plain : withMember(plain, 'result', others);
 }
+
+const ANSWER: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'result', 'error']);
 
 function without(members: WireMessage, names: readonly string[]): WireMessage {
   if (!names.some((name) => members[name] === null)) return members;
@@ -228,7 +234,7 @@ export function badAnswer({ result, error }: WireMessage): string | null {
       result === undefined ? 'without a result' : `with \`result: ${excerpt(result)}\`, which is not an object`;
     return `it answered ${what}`;
   }
-  if (isJsonObject(error) && Number.isInteger(error.code) && typeof error.message === 'string') return null;
+  if (isJsonObject(error) && Number.isSafeInteger(error.code) && typeof error.message === 'string') return null;
   return `it answered with an error that has no code and message: ${excerpt(error)}`;
 }
 

@@ -216,14 +216,16 @@ function readInput(body: unknown): AgInput | null {
   const isOld = typeof protocolVersion !== 'string';
   const known = isJsonObject(state) ? state : {};
   const all = messages.filter(isJsonObject);
-  const kept = all.filter((one) => !isMadeUp(one, resume));
+  const calls = new Set(
+    resume.flatMap(({ interruptId }) => (typeof interruptId === 'string' ? [askedCall(interruptId)] : [])),
+  );
+  const kept = all.filter((one) => !isMadeUp(one, calls));
   return { threadId, runId, messages: kept, resume, hasMadeUp: kept.length < all.length, state: known, isOld };
 }
 
 /** CopilotKit sends a result of each call that it answers, which it shows in place of what the call then gives. */
-function isMadeUp({ id, toolCallId }: JsonObject, resume: readonly JsonObject[]): boolean {
-  if (typeof toolCallId !== 'string' || id === resultId(toolCallId)) return false;
-  return resume.some(({ interruptId }) => typeof interruptId === 'string' && askedCall(interruptId) === toolCallId);
+function isMadeUp({ id, toolCallId }: JsonObject, calls: ReadonlySet<string>): boolean {
+  return typeof toolCallId === 'string' && id !== resultId(toolCallId) && calls.has(toolCallId);
 }
 
 /** What of an answer cannot be used: without it, the call would run as it was before a person edited it. */

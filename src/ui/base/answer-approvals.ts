@@ -82,6 +82,8 @@ export function refusedReplies(
   replies: readonly ApprovalReply[],
   { all = false }: { readonly all?: boolean } = {},
 ): RefusedReplies | null {
+  if (new Set(replies.map(({ id }) => id)).size < replies.length)
+    return { code: 'approval-closed', message: 'A call is answered twice in one request.' };
   for (const { id, approved } of replies) {
     const end = answered.get(id);
     if (open.some((one) => one.id === id) || (end !== undefined && (end === true) === approved)) continue;

@@ -4,6 +4,8 @@
  * I1 A client that names the last id received gets exactly what follows: an id includes how much of its group came before.
  * I2 Nothing is made before a client reads: one that is slow costs what its connection buffers, one that is gone costs nothing.
  */
+import { isWithinDepth } from '../../json/depth.ts';
+import type { Json } from '../../json/json.ts';
 
 /** Messages that are sent together; one that is null is not sent. `position` null: they are not recorded, and have no id. */
 export interface SseGroup {
@@ -99,7 +101,10 @@ const MAX_REQUEST_BYTES = 16_000_000;
 const NO_BODY =
   'The request has no body. If it was sent with one, the server has read it before, as express.json() does.';
 
-/** A request's body as JSON, null if it is not; or a refusal if it is too large, in which case no more is read. */
+/** No value of a run may be nested deeper. */
+const DEEPEST = 500;
+
+/** A request's body as JSON, null if it is not; or a refusal if it is too large, in which case no more is read, or too deep. */
 export async function jsonOf(
   request: Request,
   maxRequestBytes = MAX_REQUEST_BYTES,
@@ -117,7 +122,10 @@ export async function jsonOf(
     }
     text += decoder.decode();
     if (text === '') return { json: null, refused: refusal(400, 'bad-request', NO_BODY) };
-    return { json: JSON.parse(text) };
+    const json: Json = JSON.parse(text);
+    if (!isWithinDepth(json, DEEPEST))
+      return { json: null, refused: refusal(400, 'bad-request', `It is nested deeper than ${DEEPEST} levels.`) };
+    return { json };
   } catch {
     return { json: null };
   }

@@ -13,6 +13,8 @@ export interface HostileHttp {
   readonly counts: ReadonlyMap<string, number>;
   /** The authorization header of every request that came in. */
   readonly authorizations: readonly string[];
+  /** How many answers to its own requests came in at once, at most. */
+  readonly mostAnswersAtOnce: () => number;
   /** Forgets all sessions; who comes with an old one gets this status. */
   expire(status: 404 | 400): void;
   /** Answers everything with this status; null ends it. */
@@ -44,7 +46,7 @@ interface Options {
 
 interface Rpc {
   readonly id?: number;
-  readonly method: string;
+  readonly method?: string;
   readonly params?: { readonly name?: string; readonly protocolVersion?: string };
 }
 
@@ -71,6 +73,7 @@ export async function startHostileHttp({
   const counts = new Map<string, number>();
   const authorizations: string[] = [];
   const streams = new Set<ServerResponse>();
+  const answersNow = { count: 0, most: 0 };
   let sessions = new Set<string>();
   let issued = 0;
   let expiredStatus: 404 | 400 = 404;
@@ -141,6 +144,12 @@ export async function startHostileHttp({
     if (stumbles !== undefined && rpc.method !== 'initialize' && counts.get('notifications/initialized') === 1)
       return void response.writeHead(stumbles).end();
     if (rpc.id === undefined) return void response.writeHead(202).end();
+    if (rpc.method === undefined) {
+      answersNow.count += 1;
+      answersNow.most = Math.max(answersNow.most, answersNow.count);
+      const taken = (): void => void ((answersNow.count -= 1), response.writeHead(202).end());
+      return void setTimeout(taken, 5);
+    }
     if (rpc.params?.name === 'gone') return void response.writeHead(404).end();
     if (rpc.params?.name === 'refused') return void response.writeHead(400).end(REFUSED);
     const message = reply(rpc);
@@ -157,6 +166,10 @@ export async function startHostileHttp({
     if (name === 'resumable' || name === 'unresumable')
       return void response.end(`retry: 10\nid: ${name}-${rpc.id}\ndata:\n\n`);
     if (name === 'cut') return void response.end();
+    if (name === 'asks' || name === 'asks_on') {
+      const ping = (at: number): string => `data: {"jsonrpc":"2.0","id":"ask ${at}","method":"ping"}\n\n`;
+      response.write(Array.from({ length: name === 'asks' ? 500 : 5000 }, (_, at) => ping(at)).join(''));
+    }
     // What comes before an event is no part of it.
     if (spaces > 0) response.write('retry: 10\n\n'.repeat(2000));
     const data = JSON.stringify(message, null, spaces).replaceAll('\n', '\ndata: ');
@@ -194,6 +207,7 @@ export async function startHostileHttp({
     calls,
     counts,
     authorizations,
+    mostAnswersAtOnce: () => answersNow.most,
     expire(status) {
       sessions = new Set();
       expiredStatus = status;

@@ -30,9 +30,14 @@ const names = [
   'progress',
   'pids',
   'pid',
+  'blank',
+  'deaf',
+  'beside',
+  'odd-code',
 ];
 const extra: string[] = [];
 let cancelled = 0;
+let asked = 0;
 
 function write(message: object): void {
   process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
@@ -133,6 +138,23 @@ function call(id: number, name: string, args: JsonObject, token: unknown): void 
         write({ method: 'notifications/message', params: { level: 'info', data: at } });
       console.error('e'.repeat(300_000));
       return answer('after the flood');
+    case 'blank':
+      for (let at = 0; at < 80; at += 1) process.stdout.write('\n'.repeat(65_536));
+      return answer('after the lines');
+    case 'deaf': {
+      process.stdin.pause();
+      const ask = (): void => {
+        for (let at = 0; at < 500; at += 1) write({ id: `ask ${asked++}`, method: 'ping' });
+        setImmediate(ask);
+      };
+      return ask();
+    }
+    case 'beside': {
+      const result = { content: [{ type: 'text', text: 'read' }], _meta: 5 };
+      return write({ id, method: 'tools/call', params: {}, result, error: null, took: '3 ms' });
+    }
+    case 'odd-code':
+      return write({ id, error: { code: 2 ** 60, message: 'too large for a code' } });
     case 'double':
       answer('first');
       return answer('second');
