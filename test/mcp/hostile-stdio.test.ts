@@ -172,6 +172,23 @@ describe('what a server writes beside its answers', () => {
     await poll(() => connection.state).toBe('FAILED');
   });
 
+  test.concurrent('a server that takes its answers may ask as often as it likes', async () => {
+    const { connection } = watched(hostile());
+    await connection.connect();
+    expect(await connection.callTool('chatty')).toMatchObject({ data: 'talked' });
+  });
+
+  test.concurrent('a server that has much to read, and asks meanwhile, is not left', async () => {
+    const { connection } = watched(hostile());
+    await connection.connect();
+    const rested = connection.callTool('nap');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const much = connection.callTool('pid', { text: 'x'.repeat(900_000) });
+    expect(await rested).toMatchObject({ data: 'rested' });
+    expect(await much).toMatchObject({ status: 'success' });
+    expect(connection.state).toBe('READY');
+  });
+
   test.concurrent('what stands beside an answer does not lose it, and an answer that is none is an error at once', async () => {
     const { connection } = watched(hostile('normal', { timeoutMs: 60_000 }));
     await connection.connect();

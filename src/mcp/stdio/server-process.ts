@@ -22,8 +22,6 @@ export interface ServerProcess {
   readonly pid: number;
   /** Hands a line to the program. Rejects with an undelivered {@link LinkFault} when it does not read any more. */
   write(line: string): Promise<void>;
-  /** How many bytes of what was written it has not read yet. */
-  unread(): number;
   /** The end of what it wrote to stderr, at most 64 KB. */
   stderr(): string;
   end(how: 'gently' | 'at-once'): Promise<void>;
@@ -87,7 +85,6 @@ export async function startServer(
 
   return {
     pid,
-    unread: () => child.stdin?.writableLength ?? 0,
     stderr: () => errors.text(),
     async write(line) {
       const { stdin } = child;

@@ -15,8 +15,8 @@ import type { InputLine } from '../wire/lines.ts';
 /** A line that has gone on for so many times the limit is taken for one without an end. */
 const ENDLESS = 4;
 
-/** So many bytes may wait for a server that does not read, when it is answered. */
-const MOST_UNREAD = 2 ** 18;
+/** So many answers may wait for a server that does not read them. */
+const MOST_WAITING = 1000;
 
 /** Talks JSON-RPC by lines to a program that it starts. Nothing runs before the transport's `start`. */
 export function openStdioWire(target: McpTarget & { readonly kind: 'stdio' }, io: LinkIo): Wire<WireTransport> {
@@ -26,6 +26,8 @@ export function openStdioWire(target: McpTarget & { readonly kind: 'stdio' }, io
   let starting: Promise<ServerProcess> | null = null;
   let dead: LinkFault | null = null;
   let closing = false;
+  /** Answers that the server has not read yet. */
+  let waiting = 0;
   /** The server is abandoned. Pending requests receive the reason before they lose the link. */
   const giveUp = (fault: LinkFault): void => {
     if (closing) return;
@@ -68,13 +70,16 @@ export function openStdioWire(target: McpTarget & { readonly kind: 'stdio' }, io
     async send(message) {
       const pending = requests.sent(message);
       if (server === null) throw new LinkFault('exited', 'its process was not started', { delivered: false });
-      if (pending === null && server.unread() > MOST_UNREAD)
+      if (waiting >= MOST_WAITING)
         giveUp(new LinkFault('limit', 'it asks, and does not take what it is answered', { delivered: true }));
+      if (pending === null) waiting += 1;
       try {
         await server.write(`${JSON.stringify(message)}\n`);
       } catch (error) {
         if (pending !== null) pending.delivered = false;
         throw error;
+      } finally {
+        if (pending === null) waiting -= 1;
       }
     },
     close: () => Promise.resolve(),

@@ -32,12 +32,15 @@ const names = [
   'pid',
   'blank',
   'deaf',
+  'nap',
+  'chatty',
   'beside',
   'odd-code',
 ];
 const extra: string[] = [];
 let cancelled = 0;
 let asked = 0;
+let onAnswer = (): void => undefined;
 
 function write(message: object): void {
   process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
@@ -149,6 +152,17 @@ function call(id: number, name: string, args: JsonObject, token: unknown): void 
       };
       return ask();
     }
+    case 'chatty':
+      onAnswer = () => (asked < 1500 ? write({ id: `ask ${asked++}`, method: 'ping' }) : answer('talked'));
+      return onAnswer();
+    case 'nap':
+      // It asks while it does not read, as a program with one thread may.
+      process.stdin.pause();
+      setTimeout(() => write({ id: `ask ${asked++}`, method: 'ping' }), 300);
+      return void setTimeout(() => {
+        process.stdin.resume();
+        answer('rested');
+      }, 600);
     case 'beside': {
       const result = { content: [{ type: 'text', text: 'read' }], _meta: 5 };
       return write({ id, method: 'tools/call', params: {}, result, error: null, took: '3 ms' });
@@ -235,5 +249,7 @@ createInterface({ input: process.stdin }).on('line', (line) => {
       return;
     case 'ping':
       return write({ id, result: {} });
+    case undefined:
+      return onAnswer();
   }
 });
