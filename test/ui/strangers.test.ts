@@ -305,3 +305,32 @@ test('a body that the server has read before is said to be missing, and no run b
   }
   expect(await journal.list?.()).toEqual([]);
 });
+
+test.each([
+  ['cross-site', 'text/plain', 403],
+  ['same-site', 'application/x-www-form-urlencoded', 403],
+  ['cross-site', 'application/json', 200],
+  ['same-origin', 'text/plain', 200],
+  ['', 'text/plain', 200],
+])('a message from a %s page as %s is answered with %i', async (site, type, status) => {
+  const journal = memoryJournal();
+  const agent = createAgent({ model: scriptedModel(['A.', 'B.', 'C.']), journal, silent: true });
+  onTestFinished(() => agent.close());
+  const headers = { 'content-type': type, ...(site === '' ? {} : { 'sec-fetch-site': site }) };
+  const options = { journal, owner: 'ada' };
+  const post = (body: object, path = '/'): Request =>
+    new Request(`http://x${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+  const messages = [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'Go.' }] }];
+  const answers = [
+    await uiStream.serve(agent, post({ id: 'a', messages }), options),
+    await agUi.serve(
+      agent,
+      post({ threadId: 'b', runId: 'r', messages: [{ id: 'm', role: 'user', content: 'Go.' }] }),
+      options,
+    ),
+    await runStream.serve(agent, post({ type: 'send', text: 'Go.' }, '/?id=c'), options),
+  ];
+  expect(answers.map((answer) => answer.status)).toEqual([status, status, status]);
+  for (const answer of answers) expect((await answer.text()).includes('forged-request')).toBe(status === 403);
+  expect(await journal.list?.()).toHaveLength(status === 403 ? 0 : 3);
+});

@@ -101,16 +101,26 @@ const MAX_REQUEST_BYTES = 16_000_000;
 const NO_BODY =
   'The request has no body. If it was sent with one, the server has read it before, as express.json() does.';
 
+const FORGED =
+  'A page of another site has sent this without asking first: send it with the header content-type: application/json.';
+
+/** A page of any site can send a request of another type than JSON, with the user's cookies, without this server being asked. */
+function isForged({ headers }: Request): boolean {
+  const site = headers.get('sec-fetch-site');
+  return (site === 'cross-site' || site === 'same-site') && !/\bjson\b/i.test(headers.get('content-type') ?? '');
+}
+
 /** No value of a run may be nested deeper. */
 const DEEPEST = 500;
 
-/** A request's body as JSON, null if it is not; or a refusal if it is too large, in which case no more is read, or too deep. */
+/** A request's body as JSON, null if it is not; or a refusal: of one that is forged, too large (no more is read), or too deep. */
 export async function jsonOf(
   request: Request,
   maxRequestBytes = MAX_REQUEST_BYTES,
 ): Promise<{ readonly json: unknown; readonly refused?: Response }> {
   const tooLarge = (): Response =>
     refusal(413, 'request-too-large', `The request has more than ${maxRequestBytes} bytes (option maxRequestBytes).`);
+  if (isForged(request)) return { json: null, refused: refusal(403, 'forged-request', FORGED) };
   if (Number(request.headers.get('content-length')) > maxRequestBytes) return { json: null, refused: tooLarge() };
   const decoder = new TextDecoder();
   let [text, size] = ['', 0];
