@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import { noteWritten, onWritten } from '../../src/journal/run/driven-runs.ts';
 import { followRun } from '../../src/journal/run/follow-run.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
@@ -53,3 +54,75 @@ test.each(['memory', 'file', 'sqlite'])(
     expect((await replay(recording, createAgent(parts()))).result).toBe('Half past.');
   },
 );
+
+test.each(['memory', 'file', 'sqlite'])(
+  'what this process writes is seen when it is written, not when the store is looked at: %s',
+  async (kind) => {
+    await using folder = await temporaryFolder();
+    const store = storeOf(kind, folder.path);
+    const agent = createAgent({ ...parts(), journal: store, confirm: 'wait' });
+    const run = agent.run('What time is it?');
+    for await (const event of run) if (event.type === 'approval.requested') break;
+    let seen = 0;
+    for await (const lines of followRun(store, run.runId, {
+      signal: AbortSignal.timeout(30_000),
+      everyMs: 3_600_000,
+    })) {
+      if (seen === 0) setTimeout(() => void run.approve(run.pending[0]?.callId ?? ''), 60);
+      seen += lines.length;
+    }
+    expect(seen).toBe((await agent.recording(run.runId))?.trim().split('\n').length);
+  },
+);
+
+test('whoever follows a run no more is told nothing of it', () => {
+  let told = 0;
+  const stops = [1, 2].map(() => onWritten('run', () => (told += 1)));
+  noteWritten('another');
+  noteWritten('run');
+  stops[0]?.();
+  noteWritten('run');
+  stops[1]?.();
+  noteWritten('run');
+  expect(told).toBe(3);
+});
+
+test('one that is read slowly is looked at for a fifth of the time at most', async () => {
+  const store = memoryJournal();
+  const tools = [
+    fakeTool(
+      'clock',
+      Array.from({ length: 20 }, (_, at) => at),
+      { policy: 'allow' },
+    ),
+  ];
+  const script = [...Array.from({ length: 20 }, (_, at) => calls(['clock', { at }])), 'Late.'];
+  const agent = createAgent({
+    name: 'clock',
+    model: scriptedModel(script),
+    tools,
+    maxSteps: 30,
+    silent: true,
+    journal: store,
+  });
+  const complete = agent.run('Go');
+  await complete;
+  const reads: (readonly [began: number, ended: number])[] = [];
+  const growing: Pick<typeof store, 'read'> = {
+    read: async (runId) => {
+      const began = performance.now();
+      await new Promise((resolve) => setTimeout(resolve, 40));
+      reads.push([began, performance.now()]);
+      const recording = await store.read?.(runId);
+      return recording ? { ...recording, lines: recording.lines.slice(0, 2 * reads.length) } : null;
+    },
+  };
+  const signal = new AbortController();
+  for await (const lines of followRun(growing, complete.runId, { signal: signal.signal, everyMs: 20 })) {
+    expect(lines.length).toBeGreaterThan(0);
+    if (reads.length === 5) signal.abort();
+  }
+  // The second look comes at once, for what was written while it began to listen.
+  const pauses = reads.slice(2).map(([began], at) => began - (reads[at + 1]?.[1] ?? 0));
+  expect(Math.min(...pauses)).toBeGreaterThan(150);
+});

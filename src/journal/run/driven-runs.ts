@@ -23,3 +23,21 @@ export function noteDriven(journal: object | undefined, run: DrivenRun): () => v
 export function drivenRun(journal: object, runId: string): DrivenRun | null {
   return driven.get(journal)?.get(runId) ?? null;
 }
+
+/** Who waits for records of runs that this process writes, by the ids of these runs. */
+const waiting = new Map<string, Set<() => void>>();
+
+/** Calls `written` whenever this process has written records of a run, until what this gives is called. */
+export function onWritten(runId: string, written: () => void): () => void {
+  const listeners = waiting.get(runId) ?? new Set();
+  waiting.set(runId, listeners.add(written));
+  return () => {
+    listeners.delete(written);
+    if (listeners.size === 0) waiting.delete(runId);
+  };
+}
+
+/** Records of a run were written. */
+export function noteWritten(runId: string): void {
+  for (const written of waiting.get(runId) ?? []) written();
+}

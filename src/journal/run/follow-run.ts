@@ -1,5 +1,6 @@
 import type { RecordLine } from '../format/record.ts';
 import { lineNumber } from '../format/recording.ts';
+import { onWritten } from './driven-runs.ts';
 import type { JournalStore } from './run-journal.ts';
 
 /** A record and its place: the number of its line in a file. 1 is the head. */
@@ -12,7 +13,7 @@ export interface NumberedLine {
 export interface FollowOptions {
   /** Ends it. */
   readonly signal: AbortSignal;
-  /** Milliseconds between two looks at a store that reports nothing by itself. Default 200. */
+  /** Milliseconds between two looks for what other processes have written, at a store that does not report it. Default 200. */
   readonly everyMs?: number;
   /** The store's state of the run when it was last read to its end; the run is not read again while that is unchanged. */
   readonly seen?: string | null;
@@ -44,8 +45,10 @@ export async function* followRun(
       }
       seen = revision;
       onLook?.(revision);
+      const began = performance.now();
       const recording = (await store.read?.(runId)) ?? null;
       if (recording === null) return;
+      const tookMs = performance.now() - began;
       const all: readonly NumberedLine[] = [
         { number: 1, line: recording.head },
         ...recording.lines.map((line, index) => ({ number: lineNumber(recording, index), line })),
@@ -54,7 +57,7 @@ export async function* followRun(
       given = all.length;
       if (fresh.length > 0) yield fresh;
       if (fresh.some(({ line }) => line.t === 'end')) return;
-      await changes.next();
+      await changes.next(tookMs);
     }
   } finally {
     changes.stop();
@@ -64,12 +67,15 @@ export async function* followRun(
 /** A store whose runs are followed. */
 export type Followed = Pick<JournalStore, 'read' | 'revision' | 'changes'>;
 
-/** How long the records of a run are collected that changes all the time, in milliseconds: each look may read all of them. */
+/**
+ * How long the records of a run are collected that changes all the time, in milliseconds; at least four times as long as the
+ * last look took, as each may read all of them.
+ */
 const COLLECT_MS = 50;
 /** How often a store is looked at that reports changes: what it reports may be lost with a connection. */
 const LOOK_MS = 5000;
 
-/** When to look again: in a while, or where the store reports changes, when it has. */
+/** When to look again: when this process has written records, when the store has reported changes, or in a while. */
 class Changes {
   readonly #store: Followed;
   readonly #runId: string;
@@ -89,19 +95,22 @@ class Changes {
     this.#isChanged = false;
   }
 
-  async next(): Promise<void> {
+  /** `tookMs`: how long the last look has taken. */
+  async next(tookMs = 0): Promise<void> {
     const { everyMs, signal } = this.#options;
-    if (this.#store.changes === undefined) return this.#pause(everyMs, signal);
     if (this.#stop === null) {
       // Only now, and not for a single look. What came before is seen in the next look.
-      this.#stop = this.#store.changes(this.#runId, () => {
+      const changed = (): void => {
         this.#isChanged = true;
         this.#wake();
-      });
+      };
+      this.#stop = this.#store.changes?.(this.#runId, changed) ?? onWritten(this.#runId, changed);
       return undefined;
     }
-    await this.#pause(Math.min(COLLECT_MS, everyMs), signal);
-    if (!this.#isChanged && !signal.aborted) await this.#pause(LOOK_MS, signal, true);
+    const collectMs = Math.max(Math.min(COLLECT_MS, everyMs), 4 * tookMs);
+    await this.#pause(collectMs, signal);
+    const restMs = this.#store.changes === undefined ? everyMs - collectMs : LOOK_MS;
+    if (!this.#isChanged && !signal.aborted) await this.#pause(Math.max(0, restMs), signal, true);
   }
 
   stop(): void {

@@ -13,6 +13,7 @@ import { type Effect, EffectIo, type Entry, type OutsideEvent, type Perform } fr
 import type { Json, JsonObject } from '../../json/json.ts';
 import { deltaWriter } from '../format/deltas.ts';
 import { type RecordLine, entryRecord, startRecord } from '../format/record.ts';
+import { noteWritten } from './driven-runs.ts';
 import type { CarriedEffect, RunHead, RunJournal, Sink } from './run-journal.ts';
 
 interface Waiting {
@@ -128,7 +129,7 @@ class LiveJournal {
       const written = this.#writeStarts();
       if (written !== undefined) await written;
       this.#stop();
-      await this.#sink?.append([{ t: 'end', at: this.at(), output }]);
+      await this.#append([{ t: 'end', at: this.at(), output }]);
     } catch (error) {
       this.#refuse(error, this.#queue.splice(0));
     } finally {
@@ -197,7 +198,16 @@ class LiveJournal {
     const records = opened.map(({ effect }) =>
       startRecord(effect, this.at(), effect.ms === undefined ? this.#write(effect) : null),
     );
-    return this.#sink.append([...this.#firstRecords(), ...records]);
+    return this.#append([...this.#firstRecords(), ...records]);
+  }
+
+  /** Writes records, and tells those in this process who follow the run. */
+  #append(records: readonly RecordLine[]): void | Promise<void> {
+    const written = this.#sink?.append(records);
+    const tell = (): void => noteWritten(this.#run.head.runId);
+    if (written === undefined) tell();
+    else written.then(tell, () => undefined);
+    return written;
   }
 
   #firstRecords(): readonly RecordLine[] {
@@ -224,7 +234,7 @@ class LiveJournal {
       }
       if (entry.t === 'outcome' || entry.t === 'timer') this.#running.delete(entry.id);
       try {
-        const written = this.#sink?.append([entryRecord(entry, this.at())]);
+        const written = this.#append([entryRecord(entry, this.at())]);
         if (written !== undefined) await written;
       } catch (error) {
         this.#refuse(error, [waiting, ...this.#queue.splice(0)]);
