@@ -37,8 +37,8 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   change(LIVE, 'this.#run.accepts(entry.event, entry.to)', 'true'),
   change(
     LIVE,
-    'const written = this.#sink?.append([entryRecord(entry, this.at())]);\n        if (written !== undefined) await written;',
-    'void this.#sink?.append([entryRecord(entry, this.at())]);',
+    'const written = this.#append([entryRecord(entry, this.at())]);\n        if (written !== undefined) await written;',
+    'void this.#append([entryRecord(entry, this.at())]);',
   ),
   change(
     LIVE,
@@ -46,7 +46,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     'if (!this.#ended) void this.#writeStarts();',
   ),
   change(LIVE, 'this.#fresh.clear();\n'),
-  change(LIVE, "await this.#sink?.append([{ t: 'end', at: this.at(), output }]);"),
+  change(LIVE, "await this.#append([{ t: 'end', at: this.at(), output }]);"),
   change(LIVE, 'this.#begun = true;\n'),
   change(LIVE, 'for (const start of this.#starts.splice(0))', 'for (const start of this.#starts.slice(0))'),
   change(LIVE, 'if (this.#ended) return Promise.resolve(false);'),
