@@ -68,8 +68,8 @@ export async function* followRun(
 export type Followed = Pick<JournalStore, 'read' | 'revision' | 'changes'>;
 
 /**
- * How long the records of a run are collected that changes all the time, in milliseconds; at least four times as long as the
- * last look took, as each may read all of them.
+ * How long the records of a run are collected that changes all the time, in milliseconds; four times as long as the last look
+ * took if that is longer, as each may read all of them, but not beyond the time between two looks.
  */
 const COLLECT_MS = 50;
 /** How often a store is looked at that reports changes: what it reports may be lost with a connection. */
@@ -107,7 +107,7 @@ class Changes {
       this.#stop = this.#store.changes?.(this.#runId, changed) ?? onWritten(this.#runId, changed);
       return undefined;
     }
-    const collectMs = Math.max(Math.min(COLLECT_MS, everyMs), 4 * tookMs);
+    const collectMs = Math.min(Math.max(COLLECT_MS, 4 * tookMs), everyMs);
     await this.#pause(collectMs, signal);
     const restMs = this.#store.changes === undefined ? everyMs - collectMs : LOOK_MS;
     if (!this.#isChanged && !signal.aborted) await this.#pause(Math.max(0, restMs), signal, true);
