@@ -20,14 +20,20 @@ const parts = () => {
   return { name: 'clock', tools, model: scriptedModel([calls(['clock']), 'Half past.']), silent: true } as const;
 };
 
+/** A run that waits for a person, in a store of its own. */
+async function waitingRun(kind: string, path: string) {
+  const store = storeOf(kind, path);
+  const agent = createAgent({ ...parts(), journal: store, confirm: 'wait' });
+  const run = agent.run('What time is it?');
+  for await (const event of run) if (event.type === 'approval.requested') break;
+  return { store, agent, run };
+}
+
 test.each(['memory', 'file', 'sqlite'])(
   'a run is followed to its end, and read only when it has more: %s',
   async (kind) => {
     await using folder = await temporaryFolder();
-    const store = storeOf(kind, folder.path);
-    const agent = createAgent({ ...parts(), journal: store, confirm: 'wait' });
-    const run = agent.run('What time is it?');
-    for await (const event of run) if (event.type === 'approval.requested') break;
+    const { store, agent, run } = await waitingRun(kind, folder.path);
     let reads = 0;
     const counted: Pick<typeof store, 'read' | 'revision'> = {
       ...store,
@@ -59,10 +65,7 @@ test.each(['memory', 'file', 'sqlite'])(
   'what this process writes is seen when it is written, not when the store is looked at: %s',
   async (kind) => {
     await using folder = await temporaryFolder();
-    const store = storeOf(kind, folder.path);
-    const agent = createAgent({ ...parts(), journal: store, confirm: 'wait' });
-    const run = agent.run('What time is it?');
-    for await (const event of run) if (event.type === 'approval.requested') break;
+    const { store, agent, run } = await waitingRun(kind, folder.path);
     let seen = 0;
     for await (const lines of followRun(store, run.runId, {
       signal: AbortSignal.timeout(30_000),
