@@ -309,7 +309,10 @@ test('a body that the server has read before is said to be missing, and no run b
 test.each([
   ['cross-site', 'text/plain', 403],
   ['same-site', 'application/x-www-form-urlencoded', 403],
+  ['cross-site', 'text/plain; json', 403],
+  ['cross-site', 'text/plain; x=application/json', 403],
   ['cross-site', 'application/json', 200],
+  ['same-site', 'Application/JSON; charset=utf-8', 200],
   ['same-origin', 'text/plain', 200],
   ['', 'text/plain', 200],
 ])('a message from a %s page as %s is answered with %i', async (site, type, status) => {

@@ -107,7 +107,9 @@ const FORGED =
 /** A page of any site can send a request of another type than JSON, with the user's cookies, without this server being asked. */
 function isForged({ headers }: Request): boolean {
   const site = headers.get('sec-fetch-site');
-  return (site === 'cross-site' || site === 'same-site') && !/\bjson\b/i.test(headers.get('content-type') ?? '');
+  // What stands behind the type is the page's to choose: `text/plain; json` is text.
+  const isJson = /^\s*application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(headers.get('content-type') ?? '');
+  return (site === 'cross-site' || site === 'same-site') && !isJson;
 }
 
 /** No value of a run may be nested deeper. */
