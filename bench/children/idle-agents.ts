@@ -1,5 +1,6 @@
-// Memory of agents that wait for their users. Arguments: how many, how many tool calls each has made ('none': no run).
-import { type Agent, createAgent, tool } from '../../src/index.ts';
+// Memory of agents that wait for their users, or for their model. Arguments: how many, how many tool calls each has made
+// ('none': no run; 'running': its first request is under way).
+import { type Agent, type Model, createAgent, tool } from '../../src/index.ts';
 import { chatModel } from '../../src/models/index.ts';
 import { collectGarbage } from '../harness/figures.ts';
 import { inProcessModel } from '../harness/in-process-model.ts';
@@ -7,7 +8,8 @@ import { INSTRUCTIONS, TASK, TOOL_DESCRIPTION, TOOL_NAME, TOOL_SCHEMA } from '..
 
 const [countText, callsText] = process.argv.slice(2);
 const count = Number(countText);
-const calls = callsText === 'none' ? null : Number(callsText);
+const isRunning = callsText === 'running';
+const calls = callsText === 'none' || isRunning ? null : Number(callsText);
 
 const weather = tool({
   name: TOOL_NAME,
@@ -15,12 +17,27 @@ const weather = tool({
   inputSchema: TOOL_SCHEMA,
   execute: ({ city }) => ({ city, celsius: 21 }),
 });
-const model = calls === null ? chatModel({ baseURL: 'http://127.0.0.1:9/v1', model: 'none' }) : inProcessModel(calls);
+let asked = (): void => undefined;
+const silent: Model = {
+  id: 'silent',
+  complete: () => {
+    asked();
+    return new Promise(() => undefined);
+  },
+};
+const unasked = chatModel({ baseURL: 'http://127.0.0.1:9/v1', model: 'none' });
+const notDone = isRunning ? silent : unasked;
+const model = calls === null ? notDone : inProcessModel(calls);
 const agents: Agent[] = [];
 
 async function addAgent(): Promise<void> {
   const agent = createAgent({ instructions: INSTRUCTIONS, model, tools: [weather], silent: true });
   if (calls !== null) await agent.run(TASK).orThrow();
+  if (isRunning) {
+    const isAsked = new Promise<void>((resolve) => (asked = resolve));
+    agent.run(TASK);
+    await isAsked;
+  }
   agents.push(agent);
 }
 

@@ -78,12 +78,12 @@ interface LeafOptions<TInput> {
 }
 
 /**
- * What leaves do, by their names. A run brings its own: so all runs share one definition of each machine, and an agent
+ * What the leaf of a name does. A run brings its own: so all runs share one definition of each machine, and an agent
  * costs no copy of them.
  */
-export type LeafWork = ReadonlyMap<string, LeafFunction>;
+export type LeafWork = (name: string) => LeafFunction | undefined;
 
-type LeafFunction = (input: never, io: LeafIo) => unknown;
+export type LeafFunction = (input: never, io: LeafIo) => unknown;
 
 // Properties of the objects themselves: what a WeakMap refers to, such as an agent and its run, lives until a full collection.
 const HOST = Symbol('host');
@@ -106,15 +106,13 @@ function hostOf(system: object): LeafHost | undefined {
   return (system as { readonly [HOST]?: LeafHost })[HOST];
 }
 
-/** The work of these leaves, for the host of a run. */
-export function workOf(leaves: readonly object[]): LeafWork {
-  const work = new Map<string, LeafFunction>();
-  for (const logic of leaves) {
-    const { [WORK]: done } = logic as { readonly [WORK]?: readonly [name: string, execute: LeafFunction] };
-    if (done !== undefined) work.set(...done);
-  }
-  return work;
+/** What a leaf does, for the host of a run. */
+export function workOf(logic: object): LeafFunction | undefined {
+  return (logic as { readonly [WORK]?: LeafFunction })[WORK];
 }
+
+/** Leaves do what they were made with. */
+export const NO_WORK: LeafWork = () => undefined;
 
 /**
  * Makes the actor logic of one kind of work. `execute` may throw: what is thrown becomes a {@link LeafError} with the
@@ -148,7 +146,7 @@ export function leaf<TInput, TOutput>(
         effects: typeof effects === 'function' ? effects(input) : effects,
         request: asked,
       });
-      const work = (host?.work.get(name) as typeof execute | undefined) ?? execute;
+      const work = (host?.work(name) as typeof execute | undefined) ?? execute;
       const redactor = host?.redactor ?? NO_REDACTOR;
       const keeps = typeof keepsMarks === 'function' ? keepsMarks(input) : keepsMarks;
       const given = (): TInput => (keeps ? input : revealed(redactor, name, input));
@@ -185,7 +183,7 @@ export function leaf<TInput, TOutput>(
       return snapshot;
     },
   };
-  return Object.defineProperty(logic, WORK, { value: [name, execute] });
+  return Object.defineProperty(logic, WORK, { value: execute });
 }
 
 /** A leaf's request to the outside. Its digest is computed on first use: a run that is not kept never uses it. */

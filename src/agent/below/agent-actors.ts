@@ -6,7 +6,7 @@ import type { Model } from '../../actors/model.ts';
 import { callTool } from '../../actors/tool-call/call-tool.ts';
 import { checkArgs } from '../../actors/tool-call/check-args.ts';
 import { type OutputCheck, checkOutput } from '../../actors/check-output.ts';
-import { type LeafWork, workOf } from '../../actors/leaf.ts';
+import { type LeafFunction, type LeafWork, workOf } from '../../actors/leaf.ts';
 import type { TypedOutput } from '../options/output-options.ts';
 import {
   describeAgent,
@@ -28,38 +28,53 @@ import { shownOutput } from '../../machines/agent/typed-output.ts';
 import { joinParts, promptParts, toolNames } from '../../machines/agent/system-prompt.ts';
 import type { AgentOptions } from '../options/agent-options.ts';
 
-/** The leaves of an agent and of all agents below it. Each receives the path of the agent that it works for. */
-export function agentLeaves(root: AgentPorts) {
-  const of = (agent: string): AgentPorts => portsAt(root, agent);
-  return {
-    callLlm: callLlm({
+/** How each leaf of an agent and of all agents below it is made. Each receives the path of the agent that it works for. */
+const LEAVES = {
+  callLlm: (root: AgentPorts) =>
+    callLlm({
       model: (model, agent, listed) => modelFor(root, { model, agent, listed }),
-      facts: (agent) => of(agent).facts,
+      facts: (agent) => portsAt(root, agent).facts,
       openAt: (text) => root.redactor.openAt(text),
-      retryable: (error, agent) => of(agent).options.retry?.retryable?.(error),
+      retryable: (error, agent) => portsAt(root, agent).options.retry?.retryable?.(error),
     }),
-    callTool: callTool({
-      local: (name, agent) => of(agent).registry.find(name)?.execute,
-      mcp: (agent) => of(agent).mcp,
+  callTool: (root: AgentPorts) =>
+    callTool({
+      local: (name, agent) => portsAt(root, agent).registry.find(name)?.execute,
+      mcp: (agent) => portsAt(root, agent).mcp,
     }),
-    checkOutput: outputLeaf(root, null),
-    checkArgs: checkArgs({ check: (name, agent) => of(agent).registry.find(name)?.check }),
-    askApproval: askApproval({ confirm: (agent) => confirmOf(root, agent) }),
-    runFixer: runFixer<AgentSetup>({
-      slot: (tool, slot, agent) => of(agent).registry.slot(tool, slot),
+  checkOutput: (root: AgentPorts) => outputLeaf(root, null),
+  checkArgs: (root: AgentPorts) =>
+    checkArgs({ check: (name, agent) => portsAt(root, agent).registry.find(name)?.check }),
+  askApproval: (root: AgentPorts) => askApproval({ confirm: (agent) => confirmOf(root, agent) }),
+  runFixer: (root: AgentPorts) =>
+    runFixer<AgentSetup>({
+      slot: (tool, slot, agent) => portsAt(root, agent).registry.slot(tool, slot),
       prepared: (fixer, agent, signal) => {
         const above = lineTo(root, agent);
-        return of(agent).repairers.prepared(fixer, above, signal);
+        return portsAt(root, agent).repairers.prepared(fixer, above, signal);
       },
     }),
-    rememberPermission: rememberLeaf(root),
-    askEscalation: askEscalation({ decide: (agent, error) => of(agent).decide(error) }),
-    describeAgent: describeAgent<AgentSetup>({ setup: (signal) => root.setup(signal) }),
-    composePrompt: composePrompt<Toolset, OutputSpec>({
-      compose: (input) => composeByCode(of(input.agent).options, input),
-      timeoutMs: (agent) => of(agent).options.timeouts?.toolMs ?? DEFAULT_SETTINGS.fixMs,
+  rememberPermission: (root: AgentPorts) => rememberLeaf(root),
+  askEscalation: (root: AgentPorts) => askEscalation({ decide: (agent, error) => portsAt(root, agent).decide(error) }),
+  describeAgent: (root: AgentPorts) => describeAgent<AgentSetup>({ setup: (signal) => root.setup(signal) }),
+  composePrompt: (root: AgentPorts) =>
+    composePrompt<Toolset, OutputSpec>({
+      compose: (input) => composeByCode(portsAt(root, input.agent).options, input),
+      timeoutMs: (agent) => portsAt(root, agent).options.timeouts?.toolMs ?? DEFAULT_SETTINGS.fixMs,
     }),
+};
+
+/** What the leaves do in a run. Each is made when it is first needed: most runs need half of them. */
+export function agentWork(root: AgentPorts): LeafWork {
+  const made = new Map<string, LeafFunction | undefined>();
+  return (name) => {
+    if (!made.has(name)) made.set(name, isLeaf(name) ? workOf(LEAVES[name](root)) : undefined);
+    return made.get(name);
   };
+}
+
+function isLeaf(name: string): name is keyof typeof LEAVES {
+  return Object.hasOwn(LEAVES, name);
 }
 
 /** The model that a request goes to. */
@@ -105,13 +120,18 @@ export interface OwnWork {
 /** The work of an agent's leaves for a run whose answer has its own schema, or in which an owner says "always allow". */
 export function workFor(root: AgentPorts, work: LeafWork, own: OwnWork): LeafWork {
   const { output, owner, park = false, onWait } = own;
-  const leaves = [
-    ...(onWait === undefined ? [] : [waitingElsewhere(root, onWait)]),
-    ...(output === null ? [] : [outputLeaf(root, output.check)]),
-    ...(owner === undefined ? [] : [rememberLeaf(root, owner)]),
-    ...(park ? [askApproval({ confirm: async (agent) => (await confirmOf(root, agent)) ?? 'wait' })] : []),
-  ];
-  return leaves.length === 0 ? work : new Map([...work, ...workOf(leaves)]);
+  const leaves: Readonly<Record<string, object>> = {
+    ...(output === null ? {} : { checkOutput: outputLeaf(root, output.check) }),
+    ...(owner === undefined ? {} : { rememberPermission: rememberLeaf(root, owner) }),
+    ...(onWait === undefined ? {} : { askApproval: waitingElsewhere(root, onWait) }),
+    ...(park
+      ? { askApproval: askApproval({ confirm: async (agent) => (await confirmOf(root, agent)) ?? 'wait' }) }
+      : {}),
+  };
+  return (name) => {
+    const leaf = leaves[name];
+    return leaf === undefined ? work(name) : workOf(leaf);
+  };
 }
 
 function waitingElsewhere(root: AgentPorts, onWait: () => never) {
@@ -157,23 +177,24 @@ export function confirmIn(root: AgentPorts, agent: string): Confirm | 'wait' | u
 }
 
 /** The actors to provide to the bare agent machine: our machines over this agent's leaves. */
-export function agentActors(leaves: ReturnType<typeof agentLeaves>) {
-  const {
-    callLlm: askModel,
-    describeAgent: describe,
-    composePrompt: compose,
-    askEscalation: decide,
-    checkOutput: checkAnswer,
-    ...ofCalls
-  } = leaves;
+export function agentActors(root: AgentPorts) {
+  const asking = LEAVES.askApproval(root);
   return {
-    llmCall: llmCallMachine.provide({ actors: { callLlm: askModel } }) as LlmCallMachine,
-    toolCall: toolCallMachine.provide({ actors: ofCalls }) as ToolCallMachine,
-    describeAgent: describe,
-    composePrompt: compose,
-    askEscalation: decide,
-    checkOutput: checkAnswer,
-    askApproval: ofCalls.askApproval,
+    llmCall: llmCallMachine.provide({ actors: { callLlm: LEAVES.callLlm(root) } }) as LlmCallMachine,
+    toolCall: toolCallMachine.provide({
+      actors: {
+        callTool: LEAVES.callTool(root),
+        checkArgs: LEAVES.checkArgs(root),
+        askApproval: asking,
+        runFixer: LEAVES.runFixer(root),
+        rememberPermission: LEAVES.rememberPermission(root),
+      },
+    }) as ToolCallMachine,
+    describeAgent: LEAVES.describeAgent(root),
+    composePrompt: LEAVES.composePrompt(root),
+    askEscalation: LEAVES.askEscalation(root),
+    checkOutput: LEAVES.checkOutput(root),
+    askApproval: asking,
   };
 }
 

@@ -1,7 +1,7 @@
 import { Configured, type SetupParts } from './configured.ts';
 import { Redaction } from './redaction.ts';
 import type { Confirm } from '../../actors/ask-approval.ts';
-import { type LeafWork, workOf } from '../../actors/leaf.ts';
+import type { LeafWork } from '../../actors/leaf.ts';
 import type { OwnRedactor } from '../../actors/redactor.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
@@ -14,7 +14,7 @@ import {
   type Toolset,
 } from '../../machines/contract/agent-setup.ts';
 import type { Verdict } from '../../recovery/verdicts.ts';
-import { type OwnWork, agentActors, agentLeaves, providedMachine, workFor } from '../below/agent-actors.ts';
+import { type OwnWork, agentActors, agentWork, providedMachine, workFor } from '../below/agent-actors.ts';
 import { type AgentPorts, type Children, type Preparing, RepairAgents } from '../below/child-port.ts';
 import { confirmOf, settingsOf } from '../options/agent-settings.ts';
 import { childrenNow, childrenOf, childTool, preparedChildren } from '../below/child-tools.ts';
@@ -51,7 +51,6 @@ export class AgentCore extends Configured implements AgentPorts {
   onRemembered: ((below: boolean) => Promise<void>) | null = null;
   #redaction: Redaction | null = null;
   #repairers: RepairAgents | null = null;
-  #leaves: ReturnType<typeof agentLeaves> | null = null;
   #work: LeafWork | null = null;
   #actors: ReturnType<typeof agentActors> | null = null;
   #machine: ReturnType<typeof providedMachine> | null = null;
@@ -152,28 +151,22 @@ export class AgentCore extends Configured implements AgentPorts {
 
   /** What the leaves do for this agent: what a run of ours needs of it. */
   work(own?: OwnWork): LeafWork {
-    const work = (this.#work ??= workOf(Object.values(this.#own)));
+    const work = (this.#work ??= agentWork(this));
     return own === undefined ? work : workFor(this, work, own);
   }
 
   /** No run is live: what only runs need is released. */
   rest(): void {
     this.#work = null;
-    // The actors include the leaves.
-    if (this.#actors === null) this.#leaves = null;
   }
 
   /** The same for a bare machine in a caller's own actor system, as actors to provide. */
   actors(): ReturnType<typeof agentActors> {
-    return (this.#actors ??= agentActors(this.#own));
+    return (this.#actors ??= agentActors(this));
   }
 
   machine(): ReturnType<typeof providedMachine> {
     return (this.#machine ??= providedMachine(this.actors()));
-  }
-
-  get #own(): ReturnType<typeof agentLeaves> {
-    return (this.#leaves ??= agentLeaves(this));
   }
 
   override configure(changes: AgentOptions): void {

@@ -1,4 +1,3 @@
-import { workOf } from '../../actors/leaf.ts';
 import { type AgentSetup, DEFAULT_SETTINGS } from '../../machines/contract/agent-setup.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { repairRequest, repairedBy } from '../../machines/tool-call/tool-recovery.ts';
@@ -8,7 +7,7 @@ import { recover } from '../../recovery/recover.ts';
 import { SEVERITIES, readSeverity } from '../../recovery/verdicts.ts';
 import type { RecoveryStep, RepairTask, Repaired, SlotName } from '../../recovery/steps.ts';
 import { type Tool, tool } from '../../tools/tool.ts';
-import { agentLeaves } from '../below/agent-actors.ts';
+import { agentWork } from '../below/agent-actors.ts';
 import type { AgentPorts } from '../below/child-port.ts';
 import type { AgentCore } from './agent-core.ts';
 import { OwnRegistry } from '../tools/registry.ts';
@@ -35,7 +34,7 @@ export function repairCore(core: AgentCore, end: WaysOut = HANDED_UP): AgentCore
     toolset: { ...setup.toolset, tools: [...setup.toolset.tools, ...added.specs()] },
     settings: { ...setup.settings, plans: false, answers: 'arguments' },
   });
-  const leaves = agentLeaves(ports);
+  const work = agentWork(ports);
   return boundTo(core, {
     registry,
     ports,
@@ -44,7 +43,7 @@ export function repairCore(core: AgentCore, end: WaysOut = HANDED_UP): AgentCore
       return () => forRepair(make());
     },
     setupNow: async (owner?: string) => forRepair(await core.setupNow(owner)),
-    work: () => workOf(Object.values(leaves)),
+    work: () => work,
   });
 }
 

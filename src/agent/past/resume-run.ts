@@ -200,7 +200,7 @@ interface Upgraded {
 
 /** No tool gets arguments that it does not take: an open call that nobody has edited to fit fails. */
 function checkingArgs(work: LeafWork, retyped: Upgraded['retyped']): LeafWork {
-  const call = work.get('callTool');
+  const call = work('callTool');
   if (call === undefined || retyped.size === 0) return work;
   const checked: typeof call = (input, io) => {
     const { callId, tool, args }: CallToolInput = input;
@@ -209,7 +209,7 @@ function checkingArgs(work: LeafWork, retyped: Upgraded['retyped']): LeafWork {
     const text = `'${tool}' was changed since this call was made, and no longer takes its arguments: ${issue.path} ${issue.message}`;
     throw Object.assign(new TypeError(text), { code: 'arguments-changed' });
   };
-  return new Map([...work, ['callTool', checked]]);
+  return (name) => (name === 'callTool' ? checked : work(name));
 }
 
 /**

@@ -39,8 +39,11 @@ export class FollowedByTelemetry {
     this.#telemetry = quietly(() => this.#core.options.telemetry?.follow(run));
     const telemetry = this.#telemetry;
     if (telemetry == null) return work;
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its input is passed on as it came
-    return new Map([...work].map(([name, execute]) => [name, this.#followed(name, execute as Execute, telemetry)]));
+    return (name) => {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its input is passed on as it came
+      const execute = work(name) as Execute | undefined;
+      return execute === undefined ? undefined : this.#followed(name, execute, telemetry);
+    };
   }
 
   /** A run that never began is over, too. */

@@ -16,7 +16,7 @@ import {
   type OutsideEvent,
   type Perform,
 } from '../../actors/journal.ts';
-import { type LeafHost, type LeafWork, attachHost, findActor } from '../../actors/leaf.ts';
+import { type LeafHost, type LeafWork, NO_WORK, attachHost, findActor } from '../../actors/leaf.ts';
 import { NO_REDACTOR, type Redactor } from '../../actors/redactor.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import type { Recorder } from '../format/recorder.ts';
@@ -240,8 +240,6 @@ function canTake(snapshot: object, event: OutsideEvent): boolean {
   const can: unknown = Reflect.get(snapshot, 'can');
   return typeof can === 'function' && Reflect.apply(can, snapshot, [event]) === true;
 }
-
-const NO_WORK: LeafWork = new Map();
 
 const never = (): Promise<Outcome> => new Promise<Outcome>(() => undefined);
 

@@ -1,3 +1,4 @@
+import { NO_WORK } from '../../actors/leaf.ts';
 import { isSameJson } from '../../agent/past/live-runs.ts';
 import type { SomeRun } from '../../agent/run/run.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
@@ -93,7 +94,7 @@ const NOWHERE: Taken = { edges: new Set(), states: new Set() };
 
 /** Plays a recording on the bare machines, and asks the laws at every state. */
 function playedThrough({ head, lines }: Recording, { always }: OwnChecks, taken: Taken) {
-  const run = exploredRun({ machine: agentMachine, id: ROOT_ID, input: inputOf(head), head, work: new Map() });
+  const run = exploredRun({ machine: agentMachine, id: ROOT_ID, input: inputOf(head), head, work: NO_WORK });
   let judgedSoFar = 0;
   const atState = (): Problem | null => {
     const situation = situationOf(run, judgedSoFar);

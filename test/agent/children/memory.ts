@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAgent } from '../../../src/agent/create-agent.ts';
+import type { Agent } from '../../../src/agent/agent-types.ts';
 import type { Model } from '../../../src/actors/model.ts';
 import {
   type JournalStore,
@@ -121,6 +122,24 @@ const figures = {
       await agent.run('Add').orThrow();
       return agent;
     }),
+  'an agent in its first request': async () => {
+    const agents: Agent[] = [];
+    const startOne = async (): Promise<void> => {
+      const { promise: isAsked, resolve } = Promise.withResolvers<void>();
+      const complete = (): Promise<never> => {
+        resolve();
+        return new Promise(() => undefined);
+      };
+      const agent = createAgent({ model: { complete }, tools: [add], silent: true });
+      agent.run('Add');
+      await isAsked;
+      agents.push(agent);
+    };
+    while (agents.length < 100) await startOne();
+    const before = heapUsed();
+    while (agents.length < 600) await startOne();
+    return (heapUsed() - before) / 500;
+  },
   'what an agent has said before its history': async () => {
     const model: Model = {
       complete: async ({ messages }) =>
@@ -225,4 +244,6 @@ const figures = {
 for (const [name, measure] of Object.entries(figures)) {
   if (name !== process.argv[2]) continue;
   console.log(JSON.stringify(await measure()));
+  // A run that waits for its model would keep the process.
+  setImmediate(() => process.exit());
 }

@@ -1,5 +1,5 @@
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
-import type { LeafWork } from '../../../actors/leaf.ts';
+import { type LeafWork, NO_WORK } from '../../../actors/leaf.ts';
 import type { Effect } from '../../../actors/journal.ts';
 import { EXPLORE, type Explorable } from '../../../journal/replay/replay.ts';
 import { drive } from '../../../journal/run/drive.ts';
@@ -39,7 +39,7 @@ export async function exploredMachine(target: AnyStateMachine | Explorable, give
       ...headOf({ task: machine.id }, null),
       machine: { id: machine.id, version: machine.version ?? '', hash: '' },
     };
-    return { machine, id: machine.id, input: given.input, head, work: new Map() };
+    return { machine, id: machine.id, input: given.input, head, work: NO_WORK };
   }
   if (agent !== null) {
     const { head, work } = await agent[EXPLORE](given.task);
@@ -47,7 +47,7 @@ export async function exploredMachine(target: AnyStateMachine | Explorable, give
   }
   const input = isAgentInput(given.input) ? given.input : { task: given.task };
   const setup = input.setup ?? (await describedBy(machine));
-  return { machine, id: ROOT_ID, ...headed(fixed(headOf(input, setup), given.maxSteps)), work: new Map() };
+  return { machine, id: ROOT_ID, ...headed(fixed(headOf(input, setup), given.maxSteps)), work: NO_WORK };
 }
 
 function headed(head: RunRecord): Pick<ExploredMachine, 'head' | 'input'> {
