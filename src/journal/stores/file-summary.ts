@@ -5,7 +5,7 @@ import { sumOf } from '../format/checksums.ts';
 import { readFileContent } from './file-sink.ts';
 import { type Recording, readRecording } from '../format/recording.ts';
 import { withoutHistory } from '../format/histories.ts';
-import { type RunQuery, type Tallied, beginsAs, runTally } from '../format/tally.ts';
+import { type Place, type RunQuery, type Tallied, beginsAs, newestFirst, runTally } from '../format/tally.ts';
 
 const NEWLINE = 0x0a;
 const END = new TextEncoder().encode('{"t":"end"');
@@ -55,6 +55,15 @@ interface KnownFile {
   readonly isOld: boolean;
 }
 
+/** A file in a folder, and when its run began where that is known. */
+interface ListedFile {
+  readonly runId: string;
+  readonly at: string | null;
+}
+
+/** Ids that were made by chance name no second run; for others, the file must be the same. */
+export const BY_CHANCE = /^[0-9a-v]{10}-[0-9a-v]{10}$/;
+
 /** More than the finest difference of times that a file system knows, in milliseconds. */
 const RECENT_MS = 2000;
 
@@ -97,6 +106,17 @@ export class FileSummaries {
     });
     this.#reading.set(path, { version, summary });
     return summary;
+  }
+
+  /**
+   * Those of which nothing is known, then the others, newest first: what a run begins with never changes. A run that may
+   * have taken the name of another counts as unknown.
+   */
+  newestFirst(runIds: readonly string[], pathOf: (runId: string) => string): readonly ListedFile[] {
+    const atOf = (runId: string): string | null => this.#known.get(pathOf(runId))?.summary.at ?? null;
+    const listed = runIds.map((runId) => ({ runId, at: BY_CHANCE.test(runId) ? atOf(runId) : null }));
+    const known = listed.filter((one): one is Place => one.at !== null);
+    return [...listed.filter(({ at }) => at === null), ...known.toSorted(newestFirst)];
   }
 
   /** Forgets all but these. */

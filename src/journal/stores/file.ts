@@ -4,7 +4,7 @@ import { describeThrown } from '../../json/to-json.ts';
 import { systemCode } from '../../security/folders.ts';
 import { lineWriter } from '../format/blobs.ts';
 import { withHistory } from '../format/histories.ts';
-import { type RunQuery, selectRuns, summaryOf, type RunSummary } from '../format/tally.ts';
+import { type RunQuery, type RunSummary, matches, selectRuns, summaryOf } from '../format/tally.ts';
 import { liveJournal } from '../run/live-journal.ts';
 import type { JournalStore } from '../run/run-journal.ts';
 import { fileSink, readFileContent } from './file-sink.ts';
@@ -77,9 +77,14 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
       const runs: RunSummary[] = [];
       const ids = files.ids();
       summaries.keep(ids, files.pathOf);
-      // One after the other: a folder may hold more files than a process may open.
-      for (const runId of conversations.among(ids, query))
-        runs.push(...(await summaryOfFile(files, runId, { summaries, query })));
+      let wanted = query.limit ?? Infinity;
+      // One after the other: a folder may hold more files than a process may open. So many of the newest are enough.
+      for (const { runId, at } of summaries.newestFirst(conversations.among(ids, query), files.pathOf)) {
+        if (at !== null && wanted <= 0) break;
+        const found = await summaryOfFile(files, runId, { summaries, query });
+        runs.push(...found);
+        if (at !== null && found.some((run) => matches(run, query))) wanted -= 1;
+      }
       conversations.keep(ids, query);
       return selectRuns(runs, query);
     },
