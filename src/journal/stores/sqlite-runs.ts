@@ -14,6 +14,7 @@ import {
   type Row,
   type StoredLines,
   headOf,
+  isBegun,
   isIntact,
   isWritten,
   progressOf,
@@ -296,6 +297,3 @@ function statementsOf(database: DatabaseSync) {
   for (const statement of [find, read, newest, older]) statement.setReadBigInts(true);
   return { ...statements, ofConversation: conversationRows(database), unended: unendedRows(database) };
 }
-
-/** A row without a record is what a crash leaves of a run that had not begun; a damaged one is not such a row. */
-const isBegun = (row: Row): boolean => Number(row['records']) !== 0 || !isIntact(row);
