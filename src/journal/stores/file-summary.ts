@@ -42,6 +42,7 @@ export function summarizeFile(content: Buffer): Tallied | null {
 async function summarizeRunFile(path: string): Promise<Tallied | null> {
   await using file = await open(path);
   const { size } = await file.stat();
+  if (size <= CHUNK) return summarizeFile(await file.readFile());
   const end = await lineOf(file, size, 'last');
   const isWhole = endsIn(end) && sumOf(end.toString('utf8'))?.holds === true;
   return summarizeFile(isWhole ? Buffer.concat([await lineOf(file, size, 'first'), end]) : await file.readFile());
@@ -53,12 +54,6 @@ interface KnownFile {
   readonly summary: Tallied;
   /** It had not been written to for a while: what changes it makes it another one. */
   readonly isOld: boolean;
-}
-
-/** A file in a folder, and when its run began where that is known. */
-interface ListedFile {
-  readonly runId: string;
-  readonly at: string | null;
 }
 
 /** Ids that were made by chance name no second run; for others, the file must be the same. */
@@ -109,14 +104,18 @@ export class FileSummaries {
   }
 
   /**
-   * Those of which nothing is known, then the others, newest first: what a run begins with never changes. A run that may
+   * Those of which nothing is known, and the others, newest first: what a run begins with never changes. A run that may
    * have taken the name of another counts as unknown.
    */
-  newestFirst(runIds: readonly string[], pathOf: (runId: string) => string): readonly ListedFile[] {
-    const atOf = (runId: string): string | null => this.#known.get(pathOf(runId))?.summary.at ?? null;
-    const listed = runIds.map((runId) => ({ runId, at: BY_CHANCE.test(runId) ? atOf(runId) : null }));
-    const known = listed.filter((one): one is Place => one.at !== null);
-    return [...listed.filter(({ at }) => at === null), ...known.toSorted(newestFirst)];
+  parted(
+    runIds: readonly string[],
+    pathOf: (runId: string) => string,
+  ): { readonly unknown: readonly string[]; readonly newestFirst: readonly string[] } {
+    const atOf = (runId: string): string | undefined => this.#known.get(pathOf(runId))?.summary.at;
+    const listed = runIds.map((runId) => ({ runId, at: BY_CHANCE.test(runId) ? atOf(runId) : undefined }));
+    const known = listed.filter((one): one is Place => one.at !== undefined).toSorted(newestFirst);
+    const unknown = listed.flatMap(({ runId, at }) => (at === undefined ? [runId] : []));
+    return { unknown, newestFirst: known.map(({ runId }) => runId) };
   }
 
   /** Forgets all but these. */

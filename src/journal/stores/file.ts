@@ -77,13 +77,16 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
       const runs: RunSummary[] = [];
       const ids = files.ids();
       summaries.keep(ids, files.pathOf);
+      const { unknown, newestFirst } = summaries.parted(conversations.among(ids, query), files.pathOf);
+      const summaryOfRun = (runId: string) => summaryOfFile(files, runId, { summaries, query });
+      for (let at = 0; at < unknown.length; at += AT_ONCE)
+        runs.push(...(await Promise.all(unknown.slice(at, at + AT_ONCE).map(summaryOfRun))).flat());
+      // As many of the newest as are wanted are enough.
       let wanted = query.limit ?? Infinity;
-      // One after the other: a folder may hold more files than a process may open. So many of the newest are enough.
-      for (const { runId, at } of summaries.newestFirst(conversations.among(ids, query), files.pathOf)) {
-        if (at !== null && wanted <= 0) break;
-        const found = await summaryOfFile(files, runId, { summaries, query });
+      for (const runId of wanted > 0 ? newestFirst : []) {
+        const found = await summaryOfRun(runId);
         runs.push(...found);
-        if (at !== null && found.some((run) => matches(run, query))) wanted -= 1;
+        if (found.some((run) => matches(run, query)) && --wanted === 0) break;
       }
       conversations.keep(ids, query);
       return selectRuns(runs, query);
@@ -135,6 +138,9 @@ async function contentOf(files: RunFiles, runId: string): Promise<Buffer> {
     throw error;
   }
 }
+
+/** How many files are read at a time: a folder may hold more than a process may open. */
+const AT_ONCE = 16;
 
 interface Listing {
   readonly summaries: FileSummaries;
