@@ -5,7 +5,7 @@ import { sumOf } from '../format/checksums.ts';
 import { readFileContent } from './file-sink.ts';
 import { type Recording, readRecording } from '../format/recording.ts';
 import { withoutHistory } from '../format/histories.ts';
-import { type Place, type RunQuery, type Tallied, beginsAs, newestFirst, runTally } from '../format/tally.ts';
+import { type ListPlace, type RunQuery, type Tallied, beginsAs, newestFirst, runTally } from '../format/tally.ts';
 
 const NEWLINE = 0x0a;
 const END = new TextEncoder().encode('{"t":"end"');
@@ -113,7 +113,7 @@ export class FileSummaries {
   ): { readonly unknown: readonly string[]; readonly newestFirst: readonly string[] } {
     const atOf = (runId: string): string | undefined => this.#known.get(pathOf(runId))?.summary.at;
     const listed = runIds.map((runId) => ({ runId, at: BY_CHANCE.test(runId) ? atOf(runId) : undefined }));
-    const known = listed.filter((one): one is Place => one.at !== undefined).toSorted(newestFirst);
+    const known = listed.filter((one): one is ListPlace => one.at !== undefined).toSorted(newestFirst);
     const unknown = listed.flatMap(({ runId, at }) => (at === undefined ? [runId] : []));
     return { unknown, newestFirst: known.map(({ runId }) => runId) };
   }
