@@ -189,6 +189,41 @@ describe('the events of a run', () => {
     expect(texts.at(-1)?.trim() === whole.trim()).toBe(true);
   });
 
+  test('a typed answer of many pieces is not kept once for each of them, either', async () => {
+    const cities = Array.from({ length: 1500 }, (_, n) => ({ city: `City number ${n}` }));
+    const pieces = JSON.stringify(cities).split(/(?<=[,:])/);
+    const model: Model = {
+      complete: async (_request, { onToken }) => {
+        for (const text of pieces) {
+          onToken?.({ kind: 'text', text });
+          await new Promise((resolve) => void setImmediate(resolve));
+        }
+        return { content: pieces.join('') };
+      },
+    };
+    const outputSchema = { type: 'array', items: { type: 'object', properties: { city: { type: 'string' } } } };
+    const run = createAgent({ model, outputSchema, streaming: true, silent: true }).run('Go');
+    const along: RunEvent[] = [];
+    for await (const event of run) along.push(event);
+    const late = await eventsOf(run);
+    expect(typesOf(late)).toEqual(typesOf(along));
+    const outputsOf = (events: readonly RunEvent[]) =>
+      events.flatMap((event) => (event.type === 'output.partial' ? [event.output] : []));
+    const heldOf = (events: readonly RunEvent[]) =>
+      [...new Set(outputsOf(events))].reduce<number>((sum, output) => sum + JSON.stringify(output).length, 0);
+    // Whoever reads along gets each as it was, and whoever comes late the newest of all.
+    const lengths = outputsOf(along).map((output) => JSON.stringify(output).length);
+    expect(lengths.length).toBeGreaterThan(200);
+    expect(lengths).toEqual(lengths.toSorted((a, b) => a - b));
+    expect(new Set(lengths).size).toBe(lengths.length);
+    expect(heldOf(along)).toBeGreaterThan(2_000_000);
+    expect(outputsOf(late).at(-1)).toEqual(cities);
+    expect(outputsOf(late).every((output) => Array.isArray(output))).toBe(true);
+    expect(heldOf(late)).toBeLessThan(600_000);
+    const elements = late.flatMap((event) => (event.type === 'output.element' ? [event.element] : []));
+    expect(elements).toEqual(cities);
+  });
+
   test('have no thought that is white space, which models write beside calls', async () => {
     const agent = make([
       { content: '\n\n', toolCalls: [{ name: 'look' }] },

@@ -48,6 +48,10 @@ test('an output that keeps the pieces of an answer of 100 kB does not hold the a
   expect(await bytesOf('what an output keeps of a long answer')).toBeLessThan(10_000_000);
 }, 180_000);
 
+test('a run holds a typed answer of 50 kB that it has streamed some times, not once for each time that it grew', async () => {
+  expect(await bytesOf('a run of a typed answer that was followed')).toBeLessThan(8_000_000);
+}, 180_000);
+
 test('an agent that waits for its user takes little, before its first run and after it', async () => {
   expect(await bytesOf('an idle agent')).toBeLessThan(2000);
   expect(await bytesOf('an agent after its run')).toBeLessThan(4000);

@@ -98,6 +98,7 @@ const QUERIES: readonly RunQuery[] = [
   { agent: 'mailer' },
   { status: 'answered' },
   { state: 'waiting' },
+  { due: '2999-01-01T00:00:00.000Z' },
   { tool: 'clock' },
   { metadata: { ticket: 17 } },
   { metadata: { conversation: 'talk' } },

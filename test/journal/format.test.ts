@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Effect } from '../../src/actors/journal.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import { lineWriter } from '../../src/journal/format/blobs.ts';
+import { blobReader, lineWriter } from '../../src/journal/format/blobs.ts';
 import { withSum } from '../../src/journal/format/checksums.ts';
 import { deltaReader, deltaWriter } from '../../src/journal/format/deltas.ts';
 import { fileJournal } from '../../src/journal/stores/file.ts';
@@ -247,4 +247,26 @@ describe('whatever is written is read', () => {
       { numRuns: cases(60, 6000), seed: seedOr(1) },
     );
   });
+});
+
+test('a text of JSON that is longer than one is read from its value is written as it is', () => {
+  const write = lineWriter();
+  const noteOf = (length: number) =>
+    ({ t: 'note', at: 1, note: { text: JSON.stringify(['x'.repeat(length)]) } }) as const;
+  const [short, long] = [noteOf(9000), noteOf(2 ** 25)];
+  const reader = blobReader();
+  const read = (lines: string): object | null => {
+    const records = lines
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    for (const blob of records.slice(0, -1)) expect(reader.blob(blob)).toBe(true);
+    return reader.restore(records.at(-1));
+  };
+  const written = write(short);
+  expect(written).toContain('"$json"');
+  expect(read(written)).toEqual(short);
+  const whole = write(long);
+  expect(whole.includes('"$json"')).toBe(false);
+  expect(JSON.stringify(read(whole)) === JSON.stringify(long)).toBe(true);
 });

@@ -45,6 +45,26 @@ test.each([
   expect(again?.part.$history === first?.part.$history).toBe(isKnown);
 });
 
+test('one that drops its oldest messages is known by the latest, however many it had', () => {
+  const histories = createHistories();
+  const window = (end: number): readonly Message[] => said(...Array.from({ length: 10 }, (_, n) => `${end - 10 + n}`));
+  const first = histories.place('0', window(10));
+  const ids = new Set<string | undefined>();
+  let added = 0;
+  for (let end = 12; end <= 4000; end += 2) {
+    const next = histories.place(`${end}`, window(end));
+    ids.add(next?.part.$history);
+    added += next?.added.length ?? 0;
+    if (next?.part.from !== end - 10 || next.part.to !== end)
+      throw new Error(`of ${end}: ${JSON.stringify(next?.part)}`);
+  }
+  expect([...ids]).toEqual([first?.part.$history]);
+  expect(added).toBe(3990);
+  // It returns to where it was some hundred messages before, and is not known by its first.
+  expect(histories.place('back', window(3100))?.part).toEqual({ $history: first?.part.$history, from: 3090, to: 3100 });
+  expect(histories.place('again', window(10))?.part.$history).not.toBe(first?.part.$history);
+});
+
 const deepFrozen = <T extends Json>(value: T): T => {
   if (typeof value === 'object' && value !== null) Object.values(value).forEach(deepFrozen);
   return Object.freeze(value);

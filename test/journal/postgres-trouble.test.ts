@@ -148,6 +148,28 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal on a server that is in its 
     await Promise.all([there.kill(), store.close()]);
   });
 
+  test('a list ends, and shows each run once, where rows say that they began at another time', async () => {
+    const schema = await migrated();
+    await payer(postgresJournal(pool, { schema })).agent.run('Pay', { runId: 'first' });
+    const columns = 'at, agent, head, metadata, ended, waiting, tools, steps, records';
+    await pool.query(`
+      insert into ${schema}.runs (run_id, ${columns}) select 'copy-' || n, ${columns} from ${schema}.runs, generate_series(1, 1200) n;
+      update ${schema}.runs set head = jsonb_set(head::jsonb, '{at}', '"9999-12-31T00:00:00.000Z"')::text`);
+    let pages = 0;
+    const counting = {
+      query: (statement: pg.QueryConfig) => {
+        if (statement.text.includes('order by at desc') && ++pages > 10) throw new Error('too many pages');
+        return pool.query(statement);
+      },
+    };
+    const store = postgresJournal(counting, { schema });
+    const ids = (await store.list()).map(({ runId }) => runId);
+    expect([ids.length, new Set(ids).size, pages]).toEqual([1201, 1201, 3]);
+    // Nor does one who turns the pages see a run twice.
+    const [first] = await store.list({ limit: 1 });
+    expect((await store.list({ after: first, limit: 1 }))[0]?.runId).toBe(ids[1]);
+  });
+
   test('a conversation may have a long name, and is one of its own', async () => {
     const store = postgresJournal(pool, { schema: await migrated() });
     const text = Array.from({ length: 3000 }, () => String.fromCodePoint(Math.floor(0x4e00 + Math.random() * 5000)));

@@ -57,7 +57,7 @@ test("who seemed dead and was not writes nothing more: the run is another's now"
 test('a database of a newer version is refused', async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'runs.sqlite');
-  new DatabaseSync(path).exec('pragma user_version = 5');
+  new DatabaseSync(path).exec('pragma user_version = 6');
   await expect(sqliteJournal(path).list?.()).rejects.toMatchObject({ code: 'store-newer' });
 });
 
@@ -119,7 +119,8 @@ test('a database of an older version is updated once where two processes open it
 /** Takes from a database what the third version did not have. */
 function withoutConversations(database: DatabaseSync): void {
   for (const trigger of ['begun', 'named', 'left', 'changed']) database.exec(`drop trigger conversation_${trigger}`);
-  database.exec('drop table conversations; drop index runs_by_conversation; alter table runs drop column conversation');
+  database.exec('drop index progress_unended; drop table conversations; drop index runs_by_conversation');
+  database.exec('alter table runs drop column conversation');
 }
 
 describe('the runs of one conversation among many', () => {
@@ -228,6 +229,83 @@ describe('the runs of one conversation among many', () => {
     expect(await idsOf(store, {})).toEqual(['e', 'd', 'c', 'b', 'a']);
     await store.remove?.('d');
     expect(await idsOf(store, bob)).toEqual(['b']);
+  });
+});
+
+describe('the runs that have not ended, among many that have', () => {
+  const LATER = '2999-01-01T00:00:00.000Z';
+  const WAITING: RunQuery = { state: 'waiting' };
+  const DUE: RunQuery = { due: LATER };
+
+  /** Two runs that wait for a person, one whose answer was given, and four that have ended. */
+  async function kept(folder: string) {
+    const path = join(folder, 'runs.sqlite');
+    const store = sqliteJournal(path);
+    for (const runId of ['a', 'c', 'e', 'g']) await answered(store, runId);
+    for (const runId of ['b', 'd', 'f']) await interrupted(store, runId);
+    const { sink } = await taken(store, 'f');
+    await sink.append([{ t: 'event', at: 1, to: 'agent', event: { type: 'approval.refused', reason: 'No.' } }]);
+    await sink.close();
+    const idsOf = async (query: RunQuery): Promise<readonly string[]> =>
+      ((await store.list?.(query)) ?? []).map(({ runId }) => runId).toSorted();
+    return { path, store, idsOf, database: new DatabaseSync(path) };
+  }
+
+  test('are found without looking at the others', async () => {
+    await using folder = await temporaryFolder();
+    const { idsOf, database } = await kept(folder.path);
+    // Whoever reads one of these rows warns of it.
+    database.exec("update runs set agent = 'x' where run_id in ('a', 'c', 'e', 'g'); delete from lines");
+    using warned = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
+    expect(await idsOf(WAITING)).toEqual(['b', 'd']);
+    expect(await idsOf(DUE)).toEqual(['f']);
+    expect(await idsOf({ state: 'interrupted' })).toEqual(['f']);
+    expect(await idsOf({ state: 'running' })).toEqual([]);
+    // Those that only a person can continue are not looked at, either, when runs are woken.
+    database.exec("update runs set agent = 'x' where run_id in ('b', 'd')");
+    expect(await idsOf(DUE)).toEqual(['f']);
+    expect(warned).not.toHaveBeenCalled();
+    expect(await idsOf({ state: 'ended' })).toEqual([]);
+    expect(warned).toHaveBeenCalled();
+  });
+
+  test('are found in a database of the fourth version, too', async () => {
+    await using folder = await temporaryFolder();
+    const { path, database } = await kept(folder.path);
+    database.exec('drop index progress_unended; pragma user_version = 4');
+    expect(await sqliteJournal(path).list?.(DUE)).toMatchObject([{ runId: 'f' }]);
+    expect(database.prepare("select 1 from sqlite_schema where name = 'progress_unended'").all()).toHaveLength(1);
+  });
+
+  test('come newest first, some at a time', async () => {
+    await using folder = await temporaryFolder();
+    const { store } = await kept(folder.path);
+    const [newest, ...none] = (await store.list?.({ ...WAITING, limit: 1 })) ?? [];
+    expect([newest?.runId, none]).toEqual(['d', []]);
+    expect(await store.list?.({ ...WAITING, after: newest })).toMatchObject([{ runId: 'b' }]);
+  });
+
+  test('are those that the rows name, whatever their index says', async () => {
+    await using folder = await temporaryFolder();
+    const { path, idsOf, database } = await kept(folder.path);
+    const [b, f] = database.prepare("select id from runs where run_id in ('b', 'f') order by run_id").all();
+    for (const made of [
+      '(due) where ended = 7',
+      `(due) where run <> ${String(b?.['id'])}`,
+      // As many as there are, but others.
+      `(case run when ${String(b?.['id'])} then 0 when ${String(f?.['id'])} then -1 else due end) where ended = 0`,
+    ]) {
+      const damaged = new DatabaseSync(path);
+      damaged.enableDefensive?.(false);
+      damaged.exec(`drop index progress_unended; create index progress_unended on progress ${made}; pragma writable_schema = on;
+        update sqlite_schema set sql = 'create index progress_unended on progress (due) where ended = 0'
+        where name = 'progress_unended'`);
+      damaged.close();
+      expect([await idsOf(WAITING), await idsOf(DUE)], made).toEqual([['b', 'd'], ['f']]);
+    }
+    // A row that is lost is read from its lines.
+    database.exec(`reindex; delete from progress where run = ${String(b?.['id'])}`);
+    expect(await idsOf(WAITING)).toEqual(['b', 'd']);
   });
 });
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { fork } from '../../src/journal/replay/fork.ts';
 import { readRecording } from '../../src/journal/format/recording.ts';
@@ -90,11 +90,19 @@ test.each<[what: string, change: (line: string) => string]>([
   expect(() => fork(changed, agent, { at: 2 })).toThrow(refused);
 });
 
-test('texts in texts of a recording, which become longer than a text can be, are refused', async () => {
+test('texts in texts of a recording, which become longer than any is written, are refused before they take all memory', async () => {
   const [head = '', first = '', second = ''] = (await recording()).split('\n');
   const texts = `${'{"$json":['.repeat(30)}"${String.raw`\"`.repeat(4)}"${']}'.repeat(30)}`;
   const changed = [head, first, second.replace('"value":', `"value":${texts},"more":`)];
+  const { stringify } = JSON;
+  let characters = 0;
+  using _counted = vi.spyOn(JSON, 'stringify').mockImplementation((value: unknown) => {
+    const text = stringify(value);
+    characters += text.length;
+    return text;
+  });
   expect(() => readRecording(changed)).toThrow(expect.objectContaining({ code: 'bad-recording', line: 3 }));
+  expect(characters).toBeLessThan(150_000_000);
 });
 
 test('a change of tools that was tampered with is refused by its line', async () => {

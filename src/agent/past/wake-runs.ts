@@ -31,13 +31,12 @@ export async function wakeRuns(
   const due = new Date(by);
   if (store.list === undefined || store.read === undefined || store.take === undefined)
     throw new TypeError('agent.wake needs a journal whose runs can be listed and resumed.');
-  const [waiting, interrupted] = await Promise.all([
-    store.list({ agent, state: 'waiting', due: due.toISOString() }),
-    store.list({ agent, state: 'interrupted', due: due.toISOString() }),
-  ]);
+  const listed = await store.list({ agent, due: due.toISOString() });
+  // A store that does not know when runs may continue may list others.
+  const asleep = listed.filter(({ state }) => state === 'waiting' || state === 'interrupted');
   const woken: WokenRun[] = [];
   let left = limit;
-  for (const run of [...waiting, ...interrupted].toSorted(oldestFirst)) {
+  for (const run of asleep.toSorted(oldestFirst)) {
     if (left <= 0) break;
     const one = await wake(run, due, { store, resume, contextFor });
     if (one !== null) woken.push(one);

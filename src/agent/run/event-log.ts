@@ -1,13 +1,11 @@
 import type { RunEvent } from '../../machines/events/run-events.ts';
 
-type Token = Extract<RunEvent, { readonly type: 'model.token' }>;
-
-/** What a token says of its whole reply. */
-type TextSoFar = Pick<Token, 'thought' | 'answer'>;
+/** An event that says what has come of a reply so far. */
+type Snapshot = Extract<RunEvent, { readonly type: 'model.token' | 'output.partial' }>;
 
 const KEPT = 10_000;
 
-/** From so many characters on, the tokens that every reader has had let go of their own text so far. */
+/** From so many characters on, the snapshots that every reader has had let go of what they say themselves. */
 const MOST_TEXT = 500_000;
 
 /** From here on the others do, too: a reader may be slow, or gone without a word. */
@@ -17,23 +15,25 @@ interface Kept {
   /** Counts all events that ever came, so that a reader finds its place again after some were dropped. */
   readonly place: number;
   readonly event: RunEvent;
-  /** For a token without a text of its own: what its reply says by now. */
+  /** The characters of what it says of a whole reply. */
+  readonly characters: number;
+  /** For a snapshot that does not say it any more: the newest of its reply. */
   readonly newest?: Newest;
 }
 
-/** The newest text of one reply. */
+/** The newest snapshot of one reply. */
 interface Newest {
   readonly reply: string;
-  text: TextSoFar;
+  event: Snapshot;
 }
 
 /**
  * The events of one run, kept for late readers: up to 10 000 (a tenth more while the run lives); when there are more, old
  * tokens go first, then the oldest.
  *
- * I1 What it holds grows with a reply's length, not with its square, though each token has the whole text so far: a long
- *    reply's tokens have its newest text for a reader that comes late or stays far behind. Whoever reads along gets each as
- *    it was.
+ * I1 What it holds grows with a reply's length, not with its square, though each token has the whole text so far, and each
+ *    `output.partial` the whole value: those of a long reply have its newest for a reader that comes late or stays far
+ *    behind. Whoever reads along gets each as it was.
  */
 export class EventLog {
   #kept: Kept[] = [];
@@ -42,14 +42,15 @@ export class EventLog {
   #failure: Error | undefined;
   readonly #waiting = new Set<() => void>();
   readonly #readers = new Set<{ place: number }>();
-  /** Where the tokens begin that have a text of their own, and how many characters those are. */
+  /** Where the snapshots begin that say it themselves, and how many characters those are. */
   #own = { place: 0, characters: 0 };
-  /** By agents. */
+  /** By their kind and agent. */
   readonly #newest = new Map<string, Newest>();
 
   push(event: RunEvent): void {
-    this.#kept.push({ place: this.#count++, event });
-    this.#own.characters += lengthOf(event);
+    const characters = lengthOf(event);
+    this.#kept.push({ place: this.#count++, event, characters });
+    this.#own.characters += characters;
     if (this.#kept.length > KEPT + KEPT / 10) this.#makeRoom();
     this.#share();
     this.#wake();
@@ -97,43 +98,53 @@ export class EventLog {
     let excess = this.#kept.length - KEPT;
     const left = this.#kept.filter(({ event }) => event.type !== 'model.token' || excess-- <= 0);
     this.#kept = left.slice(Math.max(0, left.length - KEPT));
-    this.#own.characters = this.#kept.reduce((sum, { event }) => sum + lengthOf(event), 0);
+    this.#own.characters = this.#kept.reduce((sum, { characters }) => sum + characters, 0);
   }
 
-  /** Lets go of the texts of tokens that all readers have had, once they are many, and of all once they are too many. */
+  /** Lets go of what snapshots say that all readers have had, once it is much, and of all once it is too much. */
   #share(): void {
     const { characters } = this.#own;
     if (characters <= MOST_TEXT) return;
     const places = characters > MOST_AHEAD ? [] : [...this.#readers].map(({ place }) => place);
     const until = Math.min(this.#count, ...places);
     for (let at = indexFrom(this.#kept, this.#own.place); at < this.#kept.length; at += 1) {
-      const { place, event } = this.#kept[at] ?? {};
-      if (place === undefined || place >= until) break;
-      if (event?.type !== 'model.token') continue;
-      this.#own.characters -= lengthOf(event);
-      this.#kept[at] = { place, event: { ...event, thought: '', answer: '' }, newest: this.#newestOf(event) };
+      const kept = this.#kept[at];
+      if (kept === undefined || kept.place >= until) break;
+      if (!isSnapshot(kept.event)) continue;
+      this.#own.characters -= kept.characters;
+      const { event } = kept;
+      const bare = event.type === 'model.token' ? { ...event, thought: '', answer: '' } : { ...event, output: null };
+      this.#kept[at] = { place: kept.place, event: bare, characters: 0, newest: this.#newestOf(event) };
     }
     this.#own.place = Math.max(until, this.#own.place);
   }
 
-  #newestOf({ seq, attempt, child = '', thought, answer }: Token): Newest {
-    const reply = `${seq}.${attempt}`;
-    const known = this.#newest.get(child);
-    const newest: Newest = known?.reply === reply ? known : { reply, text: { thought, answer } };
-    newest.text = { thought, answer };
-    this.#newest.set(child, newest);
+  #newestOf(event: Snapshot): Newest {
+    const { type, seq, attempt, child = '' } = event;
+    const [by, reply] = [`${type} ${child}`, `${seq}.${attempt}`];
+    const known = this.#newest.get(by);
+    const newest: Newest = known?.reply === reply ? known : { reply, event };
+    newest.event = event;
+    this.#newest.set(by, newest);
     return newest;
   }
 }
 
 /** An event as a reader gets it now. */
 function asNow({ event, newest }: Kept): RunEvent {
-  return event.type === 'model.token' && newest !== undefined ? { ...event, ...newest.text } : event;
+  if (event.type === 'model.token' && newest?.event.type === 'model.token')
+    return { ...event, thought: newest.event.thought, answer: newest.event.answer };
+  return event.type === 'output.partial' ? (newest?.event ?? event) : event;
+}
+
+function isSnapshot(event: RunEvent): event is Snapshot {
+  return event.type === 'model.token' || event.type === 'output.partial';
 }
 
 /** The characters of what an event says of its whole reply. */
 function lengthOf(event: RunEvent): number {
-  return event.type === 'model.token' ? event.thought.length + event.answer.length : 0;
+  if (event.type === 'model.token') return event.thought.length + event.answer.length;
+  return event.type === 'output.partial' ? JSON.stringify(event.output).length : 0;
 }
 
 /** The first index whose event has this position or a later one. */

@@ -3,7 +3,8 @@
  *
  * I1 A value of more than 8192 characters of JSON is written once, as a `blob` line before its first use; everywhere
  *    it occurs, `{ "$blob": hash }` replaces it. What is large in the head is there already and needs no blob.
- * I2 A text that is the JSON of a value, as tool messages are, is written as `{ "$json": value }` when it is large.
+ * I2 A text that is the JSON of a value, as tool messages are, is written as `{ "$json": value }` when it is large, and has at
+ *    most 33 million characters.
  * I3 Reading returns exactly what was written: an object that has such a key itself is wrapped in `$is`.
  */
 import { isList } from '../../json/depth.ts';
@@ -18,6 +19,9 @@ export const LARGE = 8192;
 
 /** A reference to something else, as the only key of an object. */
 const KEYS = ['$blob', '$json', '$is'] as const;
+/** A longer text is not written as the value that it is the JSON of, nor read so. */
+const LONGEST = 2 ** 25;
+
 /** Finds lines that may contain a reference. */
 export const HOLDS_KEY = /"\$(?:blob|json|is)"/;
 
@@ -111,7 +115,7 @@ function isLargeText(text: string): boolean {
 
 /** The object or list that a text is the JSON of, to the letter; else null. */
 function exactJson(text: string): Json {
-  if (!/^[[{]/.test(text)) return null;
+  if (text.length > LONGEST || !/^[[{]/.test(text)) return null;
   const value = parsedText(text);
   return value !== undefined && JSON.stringify(value) === text ? value : null;
 }
@@ -186,10 +190,11 @@ function restored(value: Json, known: ReadonlyMap<string, Json>): Json | typeof 
   return restoredMembers(value, known);
 }
 
-/** Texts in texts double with each level: somebody else's recording may hold one that is longer than a text can be. */
+/** Texts in texts double with each level: somebody else's recording may hold one that would take all memory. */
 function textOf(value: Json): string | typeof MISSING {
   try {
-    return JSON.stringify(value);
+    const text = JSON.stringify(value);
+    return text.length > LONGEST ? MISSING : text;
   } catch {
     return MISSING;
   }

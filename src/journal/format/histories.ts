@@ -36,27 +36,42 @@ export interface Histories {
 /** How many conversations are known at a time; one that comes back later begins a new history. */
 const MOST_KNOWN = 50;
 
+/** So many messages of a conversation are known, whatever a run of it begins with. */
+const LEAST_KEPT = 1000;
+
+/** The latest messages of a history, from one on, by which it is known again. */
+interface Stored {
+  readonly from: number;
+  readonly digests: readonly string[];
+}
+
+/** A conversation that drops its oldest messages is known by those that it still has, and as many before them. */
+function latest({ from, digests }: Stored, { length }: readonly Message[]): Stored {
+  const dropped = Math.max(0, digests.length - Math.max(2 * length, LEAST_KEPT));
+  return { from: from + dropped, digests: digests.slice(dropped) };
+}
+
 /** Finds out which conversation is continued, by its messages. */
 export function createHistories(): Histories {
-  const known = new Map<string, string[]>();
+  const known = new Map<string, Stored>();
   return {
     forget: (id) => void known.delete(id),
     place: (runId, history) => {
       if (!isLarge(history)) return null;
       const digests = history.map((message) => factsOf(message).digest);
       for (const [id, stored] of known) {
-        const from = placeIn(stored, digests);
-        if (from === null) continue;
-        const added = history.slice(stored.length - from);
-        stored.push(...digests.slice(stored.length - from));
+        const at = placeIn(stored.digests, digests);
+        if (at === null) continue;
+        const beyond = stored.digests.length - at;
+        const from = stored.from + at;
         known.delete(id);
-        known.set(id, stored);
-        return { part: { $history: id, from, to: from + history.length }, added };
+        known.set(id, latest({ from: stored.from, digests: [...stored.digests, ...digests.slice(beyond)] }, history));
+        return { part: { $history: id, from, to: from + history.length }, added: history.slice(beyond) };
       }
       const [oldest] = known.keys();
       if (known.size >= MOST_KNOWN && oldest !== undefined) known.delete(oldest);
       const id = `${runId}.${crypto.randomUUID().slice(0, 8)}`;
-      known.set(id, digests);
+      known.set(id, { from: 0, digests });
       return { part: { $history: id, from: 0, to: history.length }, added: history };
     },
   };

@@ -155,13 +155,15 @@ export function selectRuns(runs: readonly RunSummary[], query: RunQuery = {}): r
   return query.limit === undefined ? found : found.slice(0, query.limit);
 }
 
-function newestFirst(a: Place, b: Place): number {
+/** The order of a list. */
+export function newestFirst(a: ListPlace, b: ListPlace): number {
   if (a.at !== b.at) return a.at < b.at ? 1 : -1;
   if (a.runId === b.runId) return 0;
   return a.runId < b.runId ? 1 : -1;
 }
 
-type Place = Pick<RunSummary, 'at' | 'runId'>;
+/** What a run's place in a list depends on. */
+export type ListPlace = Pick<RunSummary, 'at' | 'runId'>;
 
 /** Whether a run has what a query asks of its beginning, which never changes. */
 export function beginsAs(run: Pick<RunSummary, 'agent' | 'metadata'>, { agent, metadata }: RunQuery): boolean {

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../json/json.ts';
+import { isJsonObject, type Json } from '../../json/json.ts';
 import { historyIdOf, withHistory } from '../format/histories.ts';
 import { RecordingError } from '../format/journal-error.ts';
 import { type Recording, readRecording } from '../format/recording.ts';
@@ -51,12 +51,13 @@ export function searchableJson(value: Json): Json {
   return Array.isArray(value) ? value.map((item: Json) => searchableJson(item)) : value;
 }
 
-/** What a list shows of a row. */
+/** What a list shows of a row. Where it stands among the others, its own columns say: the next page begins there. */
 export function summaryOfRun(row: PostgresRow): RunSummary {
-  const { runId, agent, at, input, metadata } = headIn(row['head']);
+  const { agent, input, metadata } = headIn(row['head']);
   const { tools } = row;
+  const at = textIn(row['at']);
   const tallied: Tallied = {
-    runId,
+    runId: textIn(row['run_id']),
     agent,
     at,
     input,
@@ -81,11 +82,10 @@ function dueIn(epoch: unknown, at: string): number | null | undefined {
   return Number.isFinite(ms) ? Math.max(0, Math.round(ms - Date.parse(at))) : null;
 }
 
-function headIn(text: unknown): Pick<Tallied, 'runId' | 'agent' | 'at' | 'input' | 'metadata'> {
+function headIn(text: unknown): Pick<Tallied, 'agent' | 'input' | 'metadata'> {
   const head: unknown = JSON.parse(String(text));
-  const { runId, agent, at, input, metadata } = isJsonObject(head) ? head : {};
-  const object: JsonObject = isJsonObject(metadata) ? metadata : {};
-  return { runId: textIn(runId), agent: textIn(agent), at: textIn(at), input: textIn(input), metadata: object };
+  const { agent, input, metadata } = isJsonObject(head) ? head : {};
+  return { agent: textIn(agent), input: textIn(input), metadata: isJsonObject(metadata) ? metadata : {} };
 }
 
 const textIn = (value: unknown): string => textOrNull(value) ?? '';

@@ -137,7 +137,7 @@ export class PostgresRuns {
     const all = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`;
     return this.#database.query(
       null,
-      `select head, ended, waiting, status, reason, error_code, tools, steps, records, extract(epoch from due) * 1000 as due_ms,
+      `select run_id, at, head, ended, waiting, status, reason, error_code, tools, steps, records, extract(epoch from due) * 1000 as due_ms,
          ${WRITTEN} as written
        from ${among} r ${all} order by at desc, run_id desc limit ${count}`,
       values,

@@ -13,6 +13,7 @@ import { crc32 } from 'node:zlib';
 import { digest } from '../../json/digest.ts';
 import { addTo, moveOver, systemCode } from '../../security/folders.ts';
 import { type RunQuery, conversationIn } from '../format/tally.ts';
+import { BY_CHANCE } from './file-summary.ts';
 import type { RunFiles } from './run-files.ts';
 
 /** What is known of a run: its file, and a short hash of its conversation, or `-`. */
@@ -25,9 +26,6 @@ interface Known {
 const FEW = 1000;
 /** About 150 bytes each. */
 const MOST = 200_000;
-
-/** Ids that were made by chance name no second run; for others, the file must be the same. */
-const BY_CHANCE = /^[0-9a-v]{10}-[0-9a-v]{10}$/;
 
 /** What is known of the conversations of the runs in a folder. */
 export class FileConversations {

@@ -5,7 +5,7 @@ import { sumOf } from '../format/checksums.ts';
 import { readFileContent } from './file-sink.ts';
 import { type Recording, readRecording } from '../format/recording.ts';
 import { withoutHistory } from '../format/histories.ts';
-import { type RunQuery, type Tallied, beginsAs, runTally } from '../format/tally.ts';
+import { type ListPlace, type RunQuery, type Tallied, beginsAs, newestFirst, runTally } from '../format/tally.ts';
 
 const NEWLINE = 0x0a;
 const END = new TextEncoder().encode('{"t":"end"');
@@ -42,6 +42,7 @@ export function summarizeFile(content: Buffer): Tallied | null {
 async function summarizeRunFile(path: string): Promise<Tallied | null> {
   await using file = await open(path);
   const { size } = await file.stat();
+  if (size <= CHUNK) return summarizeFile(await file.readFile());
   const end = await lineOf(file, size, 'last');
   const isWhole = endsIn(end) && sumOf(end.toString('utf8'))?.holds === true;
   return summarizeFile(isWhole ? Buffer.concat([await lineOf(file, size, 'first'), end]) : await file.readFile());
@@ -54,6 +55,9 @@ interface KnownFile {
   /** It had not been written to for a while: what changes it makes it another one. */
   readonly isOld: boolean;
 }
+
+/** Ids that were made by chance name no second run; for others, the file must be the same. */
+export const BY_CHANCE = /^[0-9a-v]{10}-[0-9a-v]{10}$/;
 
 /** More than the finest difference of times that a file system knows, in milliseconds. */
 const RECENT_MS = 2000;
@@ -97,6 +101,21 @@ export class FileSummaries {
     });
     this.#reading.set(path, { version, summary });
     return summary;
+  }
+
+  /**
+   * Those of which nothing is known, and the others, newest first: what a run begins with never changes. A run that may
+   * have taken the name of another counts as unknown.
+   */
+  parted(
+    runIds: readonly string[],
+    pathOf: (runId: string) => string,
+  ): { readonly unknown: readonly string[]; readonly newestFirst: readonly string[] } {
+    const atOf = (runId: string): string | undefined => this.#known.get(pathOf(runId))?.summary.at;
+    const listed = runIds.map((runId) => ({ runId, at: BY_CHANCE.test(runId) ? atOf(runId) : undefined }));
+    const known = listed.filter((one): one is ListPlace => one.at !== undefined).toSorted(newestFirst);
+    const unknown = listed.flatMap(({ runId, at }) => (at === undefined ? [runId] : []));
+    return { unknown, newestFirst: known.map(({ runId }) => runId) };
   }
 
   /** Forgets all but these. */

@@ -4,7 +4,7 @@ import { describeThrown } from '../../json/to-json.ts';
 import { systemCode } from '../../security/folders.ts';
 import { lineWriter } from '../format/blobs.ts';
 import { withHistory } from '../format/histories.ts';
-import { type RunQuery, selectRuns, summaryOf, type RunSummary } from '../format/tally.ts';
+import { type RunQuery, type RunSummary, matches, selectRuns, summaryOf } from '../format/tally.ts';
 import { liveJournal } from '../run/live-journal.ts';
 import type { JournalStore } from '../run/run-journal.ts';
 import { fileSink, readFileContent } from './file-sink.ts';
@@ -77,9 +77,17 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
       const runs: RunSummary[] = [];
       const ids = files.ids();
       summaries.keep(ids, files.pathOf);
-      // One after the other: a folder may hold more files than a process may open.
-      for (const runId of conversations.among(ids, query))
-        runs.push(...(await summaryOfFile(files, runId, { summaries, query })));
+      const { unknown, newestFirst } = summaries.parted(conversations.among(ids, query), files.pathOf);
+      const summaryOfRun = (runId: string) => summaryOfFile(files, runId, { summaries, query });
+      for (let at = 0; at < unknown.length; at += AT_ONCE)
+        runs.push(...(await Promise.all(unknown.slice(at, at + AT_ONCE).map(summaryOfRun))).flat());
+      // As many of the newest as are wanted are enough.
+      let wanted = query.limit ?? Infinity;
+      for (const runId of wanted > 0 ? newestFirst : []) {
+        const found = await summaryOfRun(runId);
+        runs.push(...found);
+        if (found.some((run) => matches(run, query)) && --wanted === 0) break;
+      }
       conversations.keep(ids, query);
       return selectRuns(runs, query);
     },
@@ -130,6 +138,9 @@ async function contentOf(files: RunFiles, runId: string): Promise<Buffer> {
     throw error;
   }
 }
+
+/** How many files are read at a time: a folder may hold more than a process may open. */
+const AT_ONCE = 16;
 
 interface Listing {
   readonly summaries: FileSummaries;

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { OptionError, checkPlace } from '../../json/known-options.ts';
 import { makeFolder } from '../../security/folders.ts';
 import { JournalError } from '../format/journal-error.ts';
-import { CONVERSATION_TABLES, addConversations, countConversations } from './sqlite-conversations.ts';
+import { CONVERSATION_TABLES, UNENDED_INDEX, addConversations, countConversations } from './sqlite-indexes.ts';
 import { addSums } from './sqlite-rows.ts';
 import { isError } from '../../json/to-json.ts';
 
@@ -12,7 +12,7 @@ import { isError } from '../../json/to-json.ts';
 const { setImmediate } = globalThis;
 
 /** The version of the tables. A newer one is refused. */
-const VERSION = 4;
+const VERSION = 5;
 
 /** What changes with every record is apart from what may be long: SQLite writes whole rows. */
 const TABLES = `
@@ -56,6 +56,7 @@ const TABLES = `
     line text not null,
     primary key (id, n)
   ) strict, without rowid;
+  ${UNENDED_INDEX};
   ${CONVERSATION_TABLES}
   pragma user_version = ${VERSION};
 `;
@@ -92,9 +93,9 @@ export function openDatabase(path: string, durability: 'process' | 'power'): Dat
         if (version >= VERSION) return;
         if (version === 1 || version === 2) database.exec('alter table progress add column due integer');
         if (version === 1) addSums(database);
-        if (version > 0) addConversations(database);
+        if (version > 0 && version < 4) addConversations(database);
         database.exec(TABLES);
-        if (version > 0) countConversations(database);
+        if (version > 0 && version < 4) countConversations(database);
       });
   });
   closeAtExit(database);

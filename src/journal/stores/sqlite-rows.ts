@@ -89,6 +89,9 @@ export function isIntact(row: Row): boolean {
   return row['head_sum'] === sumOf(row, HEAD) && row['sum'] === sumOf(row, COUNTED);
 }
 
+/** A row without a record is what a crash leaves of a run that had not begun; a damaged one is not such a row. */
+export const isBegun = (row: Row): boolean => Number(row['records']) !== 0 || !isIntact(row);
+
 function sumOf(row: Row | Record<string, SQLInputValue>, names: readonly string[]): string {
   // A column that was added later is left out where it has no value.
   const covered = names.filter((name) => name !== 'due' || plain(row[name]) !== null);

@@ -8,12 +8,13 @@ import type { DatabaseSync } from 'node:sqlite';
 import { JournalError, RecordingError } from '../format/journal-error.ts';
 import { readRecording } from '../format/recording.ts';
 import { messageLine, type StoredPart, withHistory } from '../format/histories.ts';
-import { conversationRows } from './sqlite-conversations.ts';
+import { conversationRows, unendedRows } from './sqlite-indexes.ts';
 import {
   ALL,
   type Row,
   type StoredLines,
   headOf,
+  isBegun,
   isIntact,
   isWritten,
   progressOf,
@@ -216,7 +217,8 @@ export class RunTables {
     if (latest !== null && latest.length < limit) return;
     const had = new Set(latest?.map((row) => row['id']));
     const all = latest === null || conversation === null ? null : this.#sql.ofConversation(conversation);
-    for (const row of all ?? this.#allRows(query)) if (!had.has(row['id'])) yield row;
+    for (const row of all ?? this.#sql.unended(query, limit) ?? this.#allRows(query))
+      if (!had.has(row['id'])) yield row;
   }
 
   #allRows({ after }: RunQuery): Iterable<Row> {
@@ -293,8 +295,5 @@ function statementsOf(database: DatabaseSync) {
   };
   const { find, read, newest, older } = statements;
   for (const statement of [find, read, newest, older]) statement.setReadBigInts(true);
-  return { ...statements, ofConversation: conversationRows(database) };
+  return { ...statements, ofConversation: conversationRows(database), unended: unendedRows(database) };
 }
-
-/** A row without a record is what a crash leaves of a run that had not begun; a damaged one is not such a row. */
-const isBegun = (row: Row): boolean => Number(row['records']) !== 0 || !isIntact(row);

@@ -195,6 +195,29 @@ const figures = {
     const bytes = heapUsed() - before;
     return kept.join('').trim() === pieces.join('').trim() ? bytes : Number.NaN;
   },
+  'a run of a typed answer that was followed': async () => {
+    const list = Array.from({ length: 1500 }, (_, n) => ({ city: `City number ${n}` }));
+    const call = { name: 'final_answer', arguments: JSON.stringify({ value: list }) };
+    const model: Model = {
+      complete: async (_request, { onToken }) => {
+        for (const text of call.arguments.split(/(?<=[,:])/)) {
+          onToken?.({ kind: 'arguments', text, tool: call.name, callIndex: 0 });
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+        return { content: '', toolCalls: [call] };
+      },
+    };
+    const outputSchema = { type: 'array', items: { type: 'object', properties: { city: { type: 'string' } } } };
+    const agent = createAgent({ model, outputSchema, streaming: true, silent: true });
+    let partial = 0;
+    const bytes = await held(2, async () => {
+      const run = agent.run('Go');
+      for await (const event of run) if (event.type === 'output.partial') partial += 1;
+      await run.orThrow();
+      return { run };
+    });
+    return partial > 400 ? bytes : Number.NaN;
+  },
   'a conversation of an agent, after its run': async () => {
     const folder = mkdtempSync(join(tmpdir(), 'signalbox-idle-'));
     const agent = createAgent({ model: caller(1), tools: [add], silent: true, journal: fileJournal(folder) });

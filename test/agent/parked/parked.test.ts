@@ -278,3 +278,25 @@ test('runs are woken the oldest first, as many as are asked for, and one that ca
   for (const due of [Number.NaN, new Date('tomorrow')])
     await expect(one.agent.wake({ due })).rejects.toThrow("option 'due'");
 });
+
+test('waking lists the runs of a store once, and reads none that has ended where the store does not know when runs may continue', async () => {
+  const memory = memoryJournal();
+  const asked: string[] = [];
+  const store: JournalStore = {
+    ...memory,
+    list: async ({ due, ...query } = {}) => {
+      asked.push(due === undefined ? 'list' : 'list of those that are due');
+      return (await memory.list?.(query)) ?? [];
+    },
+    read: async (runId) => {
+      asked.push(`read ${runId}`);
+      return (await memory.read?.(runId)) ?? null;
+    },
+  };
+  await paying(store, ['Hello.']).agent.run('Hi.', { runId: 'ended' });
+  const { agent } = paying(store, [calls(['pay']), 'Paid.']);
+  await agent.run('Pay.', { runId: 'parked', park: true });
+  asked.length = 0;
+  expect(await agent.wake()).toEqual([]);
+  expect(asked).toEqual(['list of those that are due', 'read parked']);
+});

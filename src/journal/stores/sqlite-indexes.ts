@@ -1,14 +1,16 @@
 /**
- * Owns: how the runs of one conversation are found among many without looking at all of them, and that a damaged database
- * hides none of them.
+ * Owns: how the runs of one conversation, and those that have not ended, are found among many without looking at all of them,
+ * and that a damaged database hides none of them.
  *
  * I1 A conversation's number of runs stands apart from the index that finds them. Where the two disagree, or a row that was
  *    found is damaged or another conversation's, all rows are looked at.
  * I2 Its latest runs are found without reading the others, however many it has.
+ * I3 Runs that have not ended, and those that may continue, are counted in the table, which SQLite does in a fiftieth of the
+ *    time that rows take here. Where the index leads to other rows than so many of these, all are looked at.
  */
-import type { DatabaseSync } from 'node:sqlite';
-import { conversationIn } from '../format/tally.ts';
-import { type Row, isIntact, metadataIn } from './sqlite-rows.ts';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { type RunQuery, conversationIn } from '../format/tally.ts';
+import { ALL, type Row, isIntact, metadataIn } from './sqlite-rows.ts';
 
 const NAMED = "json_valid(metadata) and json_type(metadata, '$.conversation') = 'text'";
 
@@ -35,6 +37,9 @@ export const CONVERSATION_TABLES = `
       on conflict (id) do update set runs = runs + 1;
   end;
 `;
+
+/** Its runs that have not ended are few among those that are kept. */
+export const UNENDED_INDEX = 'create index if not exists progress_unended on progress (due) where ended = 0';
 
 /** Adds the column to a database that was made before it, within the transaction that makes the tables. */
 export function addConversations(database: DatabaseSync): void {
@@ -69,4 +74,44 @@ export function conversationRows(database: DatabaseSync): (id: string, limit?: n
     if (Number(inIndex.get(id)?.['runs']) !== runs || rows.length < Math.min(limit, runs)) return null;
     return rows.every((row) => isIntact(row) && conversationIn(metadataIn(row['metadata'])) === id) ? rows : null;
   };
+}
+
+/** Where more than this part of all runs have not ended, a list of some of them meets these soon among all. */
+const FEW = 0.1;
+
+/**
+ * Reads the rows among which a query finds its runs if it asks for those that have not ended, newest first; null where so many
+ * as are wanted are found sooner among all rows, and where only all rows can tell which they are.
+ */
+export function unendedRows(database: DatabaseSync): (query: RunQuery, limit: number) => Iterable<Row> | null {
+  return ({ state = 'ended', due }, limit) => {
+    if (state === 'ended' && due === undefined) return null;
+    const asked = (progress: string): string =>
+      `${progress}.ended = 0${due === undefined ? '' : ` and (${progress}.due is null or ${progress}.due >= 0)`}`;
+    const counted = database
+      .prepare(
+        `select count(*) as all_of_them, count(*) filter (where ${asked('p')}) as found,
+         (select count(*) from runs not indexed) as runs from progress p not indexed`,
+      )
+      .get();
+    const [runs, found] = [Number(counted?.['runs']), Number(counted?.['found'])];
+    if (Number(counted?.['all_of_them']) !== runs || (found > runs * FEW && found > limit)) return null;
+    // Each is looked up in the table, too: a damaged index may lead to another row.
+    const ids = database
+      .prepare(
+        `select runs.id from progress i indexed by progress_unended join progress p on p.run = i.run
+         join runs on runs.id = p.run where ${asked('i')} and ${asked('p')} order by at desc, run_id desc`,
+      )
+      .all();
+    const row = database.prepare(`${ALL} where id = ?`);
+    row.setReadBigInts(true);
+    return new Set(ids.map(({ id }) => id)).size === found ? rowsOf(ids, row) : null;
+  };
+}
+
+function* rowsOf(ids: readonly Row[], row: StatementSync): Iterable<Row> {
+  for (const { id = null } of ids) {
+    const found = row.get(id);
+    if (found !== undefined) yield found;
+  }
 }
