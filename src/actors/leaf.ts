@@ -6,7 +6,7 @@
  * I3 What it yields, success or failure, is JSON.
  * I4 Without a host (a bare machine in a caller's own actor system) it performs directly and records nothing.
  */
-import type { ActorLogic, ActorRef, AnyActorRef, EventObject, Snapshot } from 'xstate';
+import type { ActorLogic, ActorRef, AnyActorRef, EventObject, PromiseActorLogic, Snapshot } from 'xstate';
 import { type Json, deepFreeze, isJsonObject } from '../json/json.ts';
 import type { Effects } from '../tools/spec.ts';
 import { digest } from '../json/digest.ts';
@@ -52,20 +52,20 @@ export interface LeafHost {
 }
 
 /** What a leaf understands: its outcome, and being stopped. */
-export type LeafEvent = { readonly type: 'leaf.settled'; readonly out: Outcome } | { readonly type: 'xstate.stop' };
+type LeafEvent = { readonly type: 'leaf.settled'; readonly out: Outcome } | { readonly type: 'xstate.stop' };
 
 /**
  * The snapshot of a leaf: its input, and then its output or a {@link LeafError}. A persisted one has the name of its run,
  * and so has what is restored from it.
  */
-export type LeafSnapshot<TInput, TOutput> = Snapshot<TOutput> & {
+type LeafSnapshot<TInput, TOutput> = Snapshot<TOutput> & {
   readonly input: TInput;
   readonly of?: string;
   readonly [SELF]?: AnyActorRef;
 };
 
-/** The actor logic of a leaf, to be invoked or provided by a machine. */
-export type LeafLogic<TInput, TOutput> = ActorLogic<LeafSnapshot<TInput, TOutput>, LeafEvent, TInput>;
+/** The actor logic of a leaf, to be invoked or provided by a machine. To XState's types it is a promise, so `fromPromise` can stand in for it. */
+export type LeafLogic<TInput, TOutput> = PromiseActorLogic<TOutput, TInput>;
 
 interface LeafOptions<TInput> {
   readonly effects: Effects | ((input: TInput) => Effects);
@@ -131,7 +131,7 @@ export function leaf<TInput, TOutput>(
     keepsMarks = false,
     yieldsJson = false,
   }: LeafOptions<TInput> = typeof options === 'string' ? { effects: options } : options;
-  const logic: LeafLogic<TInput, TOutput> = {
+  const logic: ActorLogic<LeafSnapshot<TInput, TOutput>, LeafEvent, TInput> = {
     config: { leaf: name },
     getInitialSnapshot: ({ self }, input) => ({ ...NEW, input, [SELF]: self }),
     getPersistedSnapshot: ({ [SELF]: self, ...kept }) =>
@@ -183,7 +183,7 @@ export function leaf<TInput, TOutput>(
       return snapshot;
     },
   };
-  return Object.defineProperty(logic, WORK, { value: execute });
+  return Object.defineProperty(logic, WORK, { value: execute }) as unknown as LeafLogic<TInput, TOutput>;
 }
 
 /** A leaf's request to the outside. Its digest is computed on first use: a run that is not kept never uses it. */

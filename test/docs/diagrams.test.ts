@@ -145,7 +145,48 @@ test('two states of one name are two states', () => {
   expect(lines).toContain('state "REST" as s_A_REST');
 });
 
+test('a name with a dot is that of one state, beside one with the same path', () => {
+  const machine = createMachine({
+    initial: 'a',
+    states: {
+      a: { initial: 'b', states: { b: { on: { in: 'c' } }, c: {} }, on: { out: '#beside' } },
+      'a.b': { id: 'beside', on: { back: 'a' } },
+    },
+  });
+  expect(mermaid(machine).split('\n').slice(2)).toEqual([
+    '  state a {',
+    '    [*] --> b',
+    '    b --> c : in',
+    '  }',
+    '  state "a.b" as s_a__b',
+    '  a --> s_a__b : out',
+    '  s_a__b --> a : back',
+  ]);
+});
+
+test.each(['root', 'href', 'accTitle', 'accDescr', 'stateDiagram', 'constructor', '__start__', 'State'])(
+  'a state may be called %s, which is a word of Mermaid',
+  (name) => {
+    const machine = createMachine({ initial: 'A', states: { A: { on: { go: name } }, [name]: {} } });
+    expect(mermaid(machine).split('\n').slice(2)).toEqual([`  state "${name}" as s_${name}`, `  A --> s_${name} : go`]);
+  },
+);
+
+test("no state is taken for Mermaid's own dots, and one without a name has an empty box", () => {
+  const inner = { initial: 'start', states: { start: { on: { go: 'end' } }, end: { type: 'final' } } } as const;
+  const machine = createMachine({ initial: 'a', states: { a: inner, 'a b': inner, a_start: {}, a_END: {}, '': {} } });
+  const lines = mermaid(machine).split('\n');
+  expect(lines.filter((line) => /\b\w+_(?:start|end)(?:$| -->| \{)/.test(line))).toEqual([]);
+  expect(lines).toContain('  state "a_start" as a_start_');
+  expect(lines).toContain('    s_a_b_end_ --> [*]');
+  expect(lines).toContain('  state " " as s__2');
+  expect(lines.join()).not.toContain('a_END_');
+});
+
 test.each([
+  [and(['planned', or(['isLate', not('answered')])]), 'planned and (is late or not answered)'],
+  [not(and(['planned', 'isLate'])), 'not (planned and is late)'],
+  [or([and(['planned', 'isLate']), 'answered']), '(planned and is late) or answered'],
   [not('stepsLeftInPlan'), 'no plan steps left'],
   [not('attemptsLeft'), 'no attempts left'],
   [not('hasSession'), 'has no session'],

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { assign, createActor, createMachine, fromPromise, setup } from 'xstate';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import { activeStates } from '../../src/inspector/frames/actors.ts';
+import { drawMachine } from '../../src/inspector/frames/drawing.ts';
 import type { Frame } from '../../src/inspector/frames/protocol.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { viewer } from './viewer.ts';
@@ -165,4 +167,16 @@ test('an agent with a wrong inspector is refused by name, and one whose inspecto
   for await (const event of run) if (event.type === 'warning') warnings.push(event.message);
   expect((await run).result).toBe('Fine.');
   expect(warnings).toEqual([expect.stringMatching(/inspector.*the port is taken/)]);
+});
+
+test('a state whose name has a dot is lit alone, and not one that holds the rest of its name', () => {
+  const machine = createMachine({
+    initial: 'a.b',
+    states: { a: { initial: 'b', states: { b: {} } }, 'a.b': { on: { go: 'a' } } },
+  });
+  const actor = createActor(machine).start();
+  expect(drawMachine(machine).root.children.map(({ path }) => path)).toEqual(['a', String.raw`a\.b`]);
+  expect(activeStates(actor.getSnapshot())).toEqual([String.raw`a\.b`]);
+  actor.send({ type: 'go' });
+  expect(activeStates(actor.getSnapshot())).toEqual(['a', 'a.b']);
 });

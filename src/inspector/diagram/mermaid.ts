@@ -45,7 +45,7 @@ function inside(parent: StateDrawing, indent: string, sketch: Sketch): readonly 
 function stateLines(state: StateDrawing, indent: string, sketch: Sketch): readonly string[] {
   const id = idOf(state, sketch);
   const name = state.type === 'history' ? historySign(state) : state.name;
-  const head = name === id ? `state ${id}` : `state "${escaped(name)}" as ${id}`;
+  const head = name === id ? `state ${id}` : `state "${escaped(name) || ' '}" as ${id}`;
   if (state.children.length > 0) return [`${indent}${head} {`, ...inside(state, `${indent}  `, sketch), `${indent}}`];
   return name === id ? [] : [`${indent}${head}`];
 }
@@ -118,15 +118,19 @@ function isIn(path: string, { path: around }: StateDrawing): boolean {
   return around === '' || path === around || path.startsWith(`${around}.`);
 }
 
-/** A state's name if Mermaid can read it and no state further out has it, else its path. */
+/**
+ * A state's name if Mermaid can read it and no state further out has it, else its path. `_start` and `_end` at its end would be
+ * Mermaid's own dots of the state whose name is before it.
+ */
 function idsOf(root: StateDrawing): ReadonlyMap<string, string> {
   const levels = statesIn(root).toSorted((one, other) => depthOf(one) - depthOf(other));
   const taken = new Set<string>();
   return new Map(
     levels.map(({ path, name, type }) => {
       const plain =
-        type !== 'history' && /^[A-Z_]\w*$/i.test(name) && !WORDS.has(name.toLowerCase()) && !taken.has(name);
-      const wish = plain && path !== '' ? name : `s_${path.replaceAll(/\W/g, '_')}`;
+        type !== 'history' && /^[A-Z]\w*$/i.test(name) && !WORDS.has(name.toLowerCase()) && !taken.has(name);
+      const own = plain && path !== '' ? name : `s_${path.replaceAll(/\W/g, '_')}`;
+      const wish = own.replace(/(?<!^s)_(start|end)$/, '$&_');
       let id = wish;
       for (let more = 2; taken.has(id); more++) id = `${wish}_${more}`;
       taken.add(id);
@@ -136,12 +140,14 @@ function idsOf(root: StateDrawing): ReadonlyMap<string, string> {
 }
 
 function depthOf({ path }: StateDrawing): number {
-  return path === '' ? 0 : path.split('.').length;
+  return path === '' ? 0 : path.split(/(?<!\\)\./).length;
 }
 
 /** Words that mean something to Mermaid where a name could stand. */
 const WORDS: ReadonlySet<string> = new Set(
-  'state note end direction class classdef style as hide scale default click'.split(' '),
+  'state note end direction class classdef style as hide scale default click href root acctitle accdescr statediagram'
+    .concat(' s constructor tostring hasownproperty')
+    .split(' '),
 );
 
 function idOf({ path }: StateDrawing, { ids }: Sketch): string {

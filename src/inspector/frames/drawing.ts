@@ -37,9 +37,9 @@ export function transitionIds(transition: AnyTransitionDefinition): readonly str
   return ids.get(transition) ?? [];
 }
 
-/** The dotted path of a state below its machine; empty for the root. */
-export function statePath(node: AnyStateNode): string {
-  return node.path.join('.');
+/** The dotted path of a state below its machine, as XState's targets have it: a dot in a name is `\.`. Empty for the root. */
+export function statePath({ path }: Pick<AnyStateNode, 'path'>): string {
+  return path.map((key) => key.replaceAll('.', String.raw`\.`)).join('.');
 }
 
 /** All transitions that begin in a state, those without an event last, as XState tries them. */
@@ -105,7 +105,7 @@ function withoutPast({ type, parent, config, machine, ...node }: AnyStateNode): 
         ? machine.getStateNodeById(named)
         : named.split('.').reduce<AnyStateNode | undefined>(below, parent);
   if (first === undefined || first === parent) return [];
-  const path = node.path.join('.');
+  const path = statePath(node);
   const leads = { id: `${path}||0`, label: 'default', eventType: '', target: statePath(first), guard: null };
   return [{ ...leads, actions: [] }];
 }

@@ -7,11 +7,16 @@ export function guardName(guard: unknown): string {
   if (typeof guard === 'string') return guard;
   const parts = member(guard, 'guards');
   if (typeof guard === 'function' && Array.isArray(parts)) {
-    const names = parts.map(guardName);
+    const names = parts.map((part) => (isJoined(part) ? `(${guardName(part)})` : guardName(part)));
     return guard.name === 'not' ? `not ${names.join('')}` : names.join(` ${guard.name} `);
   }
   if (typeof guard === 'function') return functionName(guard);
   return withParams(guard) ?? 'guard';
+}
+
+/** True for what `and` or `or` makes. */
+function isJoined(guard: unknown): boolean {
+  return typeof guard === 'function' && guard.name !== 'not' && Array.isArray(member(guard, 'guards'));
 }
 
 /**

@@ -4,10 +4,12 @@
  *
  * I1 What guards read is kept, texts are not. Calls are known by their place, not by their id. A counter that cannot
  *    reach its limit in the turns that are left is left out: no guard can tell.
- * I2 A machine that is not ours is identified by its whole context, unless an option says otherwise.
+ * I2 A machine that is not ours is identified by its whole context, exactly: what differs is never taken for the same.
+ * I3 So are what history states remember and delayed events.
  */
 import type { SnapshotFrom } from 'xstate';
-import { toJson } from '../../json/to-json.ts';
+import { actorPath } from '../../actors/leaf.ts';
+import { isError } from '../../json/to-json.ts';
 import type { agentMachine } from '../../machines/agent/agent.ts';
 import type { Failure } from '../../machines/agent/agent-context.ts';
 import type { LeafError } from '../../actors/journal.ts';
@@ -32,20 +34,25 @@ import { callFacts } from './walk/story.ts';
 import type { ExploredRun } from './walk/explored-run.ts';
 
 /** The abstraction of all actors together, without what is open and what the laws remember. */
-function abstractionOf(actors: readonly LiveActor[], callsATurn: number): Json {
-  const names = new Map<string, string>();
-  const renamed = (path: string): string =>
-    path.replaceAll(/\bc\d+\b/g, (callId) => {
-      const known = names.get(callId) ?? `call${names.size}`;
-      names.set(callId, known);
-      return known;
-    });
+function abstractionOf(actors: readonly LiveActor[], renamed: (path: string) => string, callsATurn: number): Json {
   return actors.map(({ path, state, snapshot }) => [
     renamed(path),
     state,
     snapshot.status,
     snapshot.status === 'active' ? memoryOf(snapshot, callsATurn) : null,
+    Object.entries(snapshot.historyValue).map(([id, nodes]) => [id, ...nodes.map((node) => node.id)]),
   ]);
+}
+
+/** Knows calls by their place. */
+function renaming(): (path: string) => string {
+  const names = new Map<string, string>();
+  return (path) =>
+    path.replaceAll(/\bc\d+\b/g, (callId) => {
+      const known = names.get(callId) ?? `call${names.size}`;
+      names.set(callId, known);
+      return known;
+    });
 }
 
 function memoryOf(snapshot: MachineState, callsATurn: number): Json {
@@ -54,8 +61,54 @@ function memoryOf(snapshot: MachineState, callsATurn: number): Json {
   if (isLlmCall(snapshot)) return llmCallMemory(snapshot.context);
   if (isLoopDetection(snapshot)) return loopPattern(snapshot.context, { turns: Infinity, calls: Infinity });
   if (isMcpConnection(snapshot)) return connectionMemory(snapshot.context);
-  const whole = toJson(snapshot.context);
-  return whole.ok ? whole.value : null;
+  try {
+    return exactly(snapshot.context);
+  } catch {
+    return identityOf(Object(snapshot.context)); // A getter that threw, or more depth than there is stack.
+  }
+}
+
+/**
+ * Any value as JSON that no other value has. What hides its content, such as a function or an object of a class without
+ * `toJSON`, is known by its identity.
+ */
+function exactly(value: unknown, around: readonly object[] = []): Json {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  if (typeof value === 'number' || typeof value === 'bigint') return [typeof value, String(value)];
+  if (value === undefined) return ['undefined'];
+  if (typeof value === 'symbol') return Symbol.keyFor(value) === undefined ? identityOf(value) : ['for', String(value)];
+  if (typeof value !== 'object') return identityOf(value);
+  if (around.includes(value)) return ['cycle', around.indexOf(value)];
+  const within = [...around, value];
+  const all = (members: Iterable<unknown>): Json => Array.from(members, (member) => exactly(member, within));
+  if (Array.isArray(value)) return ['list', all(value)];
+  if (value instanceof Map) return ['map', all(value)];
+  if (value instanceof Set) return ['set', all(value)];
+  if (ArrayBuffer.isView(value))
+    return ['bytes', all(new Uint8Array(value.buffer, value.byteOffset, value.byteLength))];
+  const toJSON: unknown = Reflect.get(value, 'toJSON');
+  if (typeof toJSON === 'function') return ['json', exactly(Reflect.apply(toJSON, value, ['']), within)];
+  if (!isError(value) && !isPlain(value)) return identityOf(value);
+  const [told, keys] = isError(value)
+    ? [[value.name, value.message, value.cause], Object.keys(value)]
+    : [[], Reflect.ownKeys(value)];
+  const members = keys.map((key) => [key, Reflect.get(value, key)]);
+  return ['object', all(told), all(members.toSorted(([one], [other]) => (String(one) < String(other) ? -1 : 1)))];
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+const identities = new WeakMap<WeakKey, number>();
+let lastIdentity = 0;
+
+function identityOf(value: WeakKey): Json {
+  const known = identities.get(value) ?? ++lastIdentity;
+  identities.set(value, known);
+  return ['identity', known];
 }
 
 function agentMemory({ context, value }: SnapshotFrom<typeof agentMachine>, callsATurn: number): Json {
@@ -223,9 +276,14 @@ export function keyOf(run: ExploredRun, more: Json, callsATurn: number): string 
         answer,
       ];
     });
+  const renamed = renaming();
+  const memory = abstractionOf(actors, renamed, callsATurn);
   const open = [...run.open.values()].map(({ name }) => name).sort();
+  const delayed = Object.values(run.actor.system.getSnapshot()._scheduledEvents)
+    .map(({ target, event }) => JSON.stringify([renamed(actorPath(target)), exactly(event)]))
+    .sort();
   const changes = run.story.filter((one) => one.kind === 'told' && one.event.type === 'tools.changed').length;
-  return digest([abstractionOf(actors, callsATurn), open, calls, changes, more]);
+  return digest([memory, open, delayed, calls, changes, more]);
 }
 
 const MANY = 9;

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { type Snapshot, createActor, setup, waitFor } from 'xstate';
+import { type Snapshot, createActor, fromPromise, setup, toPromise, waitFor } from 'xstate';
 import type { Agent } from '../../../src/agent/agent-types.ts';
 import type { AgentOptions } from '../../../src/agent/options/agent-options.ts';
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import { createToolRegistry } from '../../../src/agent/tools/registry.ts';
 import type { Effects } from '../../../src/tools/spec.ts';
-import { agentMachine } from '../../../src/machines/index.ts';
+import { type ApprovalAnswer, type AskApprovalInput, agentMachine } from '../../../src/machines/index.ts';
 import { recover } from '../../../src/recovery/recover.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../../src/testing/scripted-model.ts';
@@ -189,4 +189,22 @@ test('no two runs without a journal share an idempotency key, and the attempts o
   expect(new Set(keys).size).toBe(7);
   expect(keys.filter((_key, at) => at % 2 === 0)).toEqual(keys.filter((_key, at) => at % 2 === 1));
   expect(keys.at(-1)).toMatch(/^kept:agent\/c1\/callTool@/);
+});
+
+test.for([
+  { decision: 'allow-once', paid: 1 },
+  { decision: 'deny', paid: 0 },
+] as const)('a promise of the user answers in place of a leaf: $decision', async ({ decision, paid }) => {
+  const pay = fakeTool('pay', ['paid'], { policy: 'confirm' });
+  const model = scriptedModel([calls(['pay', { euros: 3 }]), 'Over.']);
+  const { actors } = silent({ tools: [pay], model });
+  const asked: string[] = [];
+  const askApproval = fromPromise<ApprovalAnswer, AskApprovalInput>(async ({ input }) => {
+    asked.push(input.tool);
+    return { decision };
+  });
+  const toolCall = actors.toolCall.provide({ actors: { askApproval } });
+  const machine = agentMachine.provide({ actors: { ...actors, toolCall } });
+  const { result } = await toPromise(createActor(machine, { input: { task: 'Pay' } }).start());
+  expect([result, asked, pay.calls.length]).toEqual(['Over.', ['pay'], paid]);
 });

@@ -2,7 +2,7 @@
  * Owns: one walk through a machine: the real machine on a journal that launches nothing, given one chosen entry at a
  * time. Does not own: which path to take (explore-paths), what is right (the laws).
  */
-import type { AnyActor, AnyStateMachine, StateValue, SnapshotFrom } from 'xstate';
+import type { AnyActor, AnyStateMachine, AnyStateNode, StateValue, SnapshotFrom } from 'xstate';
 import type { Effect, Entry, OutsideEvent } from '../../../actors/journal.ts';
 import type { Json } from '../../../json/json.ts';
 import { drive } from '../../../journal/run/drive.ts';
@@ -136,6 +136,8 @@ export interface MachineState {
   readonly value: StateValue;
   readonly status: string;
   readonly context: unknown;
+  /** What history states remember, by their parents' ids. */
+  readonly historyValue: { readonly [id: string]: readonly AnyStateNode[] };
   readonly children: { readonly [id: string]: unknown };
   readonly output?: unknown;
   readonly error?: unknown;
