@@ -99,7 +99,6 @@ async function relisted(live: LiveConnection, clock: McpClock): Promise<void> {
   if (!isListing()) return;
   const { promise: late, resolve } = Promise.withResolvers<true>();
   const timer = clock.setTimeout(() => resolve(true), RELIST_MS);
-  live.actor.send({ type: 'tools.wanted' });
   await Promise.race([late, live.until(() => (isListing() ? null : true))]);
   clock.clearTimeout(timer);
 }

@@ -117,13 +117,14 @@ describe('tools that a server gains by a call', () => {
 
   test('are there in the next model turn, and can be called in it', async () => {
     const { offered, ran } = await whileReloading(['reload', 'late']);
-    expect(offered).toEqual([['git_reload'], ...Array(2).fill(['git_reload', 'git_late'])]);
+    const both = ['git_reload', 'git_late'];
+    expect(offered).toEqual([['git_reload'], both, both]);
     expect(ran).toEqual(['reload', 'late']);
   });
 
   test('are not waited for without end', async () => {
     const { offered, ran, reason } = await whileReloading(['reload', 'late', 'mute']);
-    expect(offered).toEqual(Array(3).fill(['git_reload']));
+    expect(new Set(offered.flat())).toEqual(new Set(['git_reload']));
     expect({ ran, reason }).toEqual({ ran: ['reload'], reason: 'answer' });
   });
 });
