@@ -4,6 +4,10 @@ import type { McpServerConfig } from './config/config.ts';
 import { readMcpServer } from './config/read-config.ts';
 import { type McpConnection, type McpConnectionOptions, checkConnectionOptions } from './connection-types.ts';
 import { toMcpError } from './wire/faults.ts';
+import { type McpClock, REAL_CLOCK } from './wire/link.ts';
+
+/** How long a call waits for the list of tools that its server announced before the answer. */
+const RELIST_MS = 2000;
 
 const secrets = new WeakMap<McpConnection, () => readonly string[]>();
 
@@ -31,7 +35,11 @@ export function createMcpConnection(
   const server = readMcpServer(name, config, options.env);
   const live = new LiveConnection(server, options);
   const { actor, signIn, authorizer, requests, subscriptions, news } = live;
-  const call: McpConnection['call'] = (tool, args, io = {}) => live.call(tool, args, io);
+  const call: McpConnection['call'] = async (tool, args, io = {}) => {
+    const result = await live.call(tool, args, io);
+    await relisted(live, options.clock ?? REAL_CLOCK);
+    return result;
+  };
 
   const connection: McpConnection = {
     name,
@@ -84,3 +92,15 @@ export function createMcpConnection(
   if (authorizer !== null) secrets.set(connection, authorizer.secrets);
   return connection;
 }
+
+/** Waits for tools that the server has announced: they are what a model that switched them on uses in its next turn. */
+async function relisted(live: LiveConnection, clock: McpClock): Promise<void> {
+  const isListing = (): boolean => LISTING.some((step) => live.actor.getSnapshot().matches({ READY: step }));
+  if (!isListing()) return;
+  const { promise: late, resolve } = Promise.withResolvers<true>();
+  const timer = clock.setTimeout(() => resolve(true), RELIST_MS);
+  await Promise.race([late, live.until(() => (isListing() ? null : true))]);
+  clock.clearTimeout(timer);
+}
+
+const LISTING = ['SETTLING', 'REFRESHING'] as const;

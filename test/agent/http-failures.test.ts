@@ -135,6 +135,22 @@ overEachTransport(() => {
         { status: 429, body: { error: { message: 'You exceeded your current quota', code: 'insufficient_quota' } } },
         'quota-exhausted',
       ],
+      // LiteLLM's, with 400 or 429 by its version.
+      [
+        'a budget of a proxy that is spent',
+        { status: 400, body: { error: { message: 'Over', type: 'budget_exceeded', param: null, code: '400' } } },
+        'quota-exhausted',
+      ],
+      [
+        'a budget of a newer proxy that is spent',
+        { status: 429, body: { error: { message: 'Over', type: 'budget_exceeded', param: null, code: '429' } } },
+        'quota-exhausted',
+      ],
+      [
+        'a key of a proxy that has expired',
+        { status: 400, body: { error: { message: 'Expired', type: 'expired_key', param: 'sk-...1234', code: '400' } } },
+        'auth',
+      ],
       [
         'an unknown model',
         { status: 404, body: { error: { message: 'no such model', code: 'model_not_found' } } },

@@ -4,6 +4,7 @@ import { createAgent } from '../../src/agent/create-agent.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { tool } from '../../src/tools/tool.ts';
+import { stdioToolServer } from '../support/mcp/tool-server.ts';
 import { calls } from '../support/replies.ts';
 
 const namesIn = (request: { readonly tools?: readonly { readonly name: string }[] } | undefined) =>
@@ -97,5 +98,33 @@ describe('cancelling', () => {
     expect(await Promise.all([run.cancel('first'), run.cancel('second')])).toEqual([true, false]);
     expect(await run).toMatchObject({ status: 'cancelled', error: { message: 'first' } });
     expect(model.requests).toHaveLength(1);
+  });
+});
+
+describe('tools that a server gains by a call', () => {
+  const listed = (name: string) => ({ name, description: name, inputSchema: { type: 'object' } });
+
+  async function whileReloading(changed: readonly string[]) {
+    const server = stdioToolServer([listed('reload')]);
+    const model = scriptedModel([calls(['git_reload']), calls(['git_late']), 'Done.']);
+    const agent = createAgent({ model, mcpServers: { git: server.entry({ policy: 'allow' }) }, silent: true });
+    await agent.ready();
+    server.list(changed.map(listed));
+    const { reason } = await agent.run('Turn it on and use it');
+    await agent.close();
+    return { offered: model.requests.map(namesIn), ran: server.ran(), reason };
+  }
+
+  test('are there in the next model turn, and can be called in it', async () => {
+    const { offered, ran } = await whileReloading(['reload', 'late']);
+    const both = ['git_reload', 'git_late'];
+    expect(offered).toEqual([['git_reload'], both, both]);
+    expect(ran).toEqual(['reload', 'late']);
+  });
+
+  test('are not waited for without end', async () => {
+    const { offered, ran, reason } = await whileReloading(['reload', 'late', 'mute']);
+    expect(new Set(offered.flat())).toEqual(new Set(['git_reload']));
+    expect({ ran, reason }).toEqual({ ran: ['reload'], reason: 'answer' });
   });
 });

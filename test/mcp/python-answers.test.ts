@@ -111,5 +111,5 @@ test('of the requests that were given up only the latest are kept in mind', () =
 
 test.concurrent('what an error of the protocol has beside its message is told, too', async () => {
   const { told } = await sentAfter('raises');
-  expect(told).toContain('Internal error: boom in raises');
+  expect(told).toContain('Internal error: boom in raises."');
 });

@@ -68,7 +68,7 @@ export function toMcpError(server: string, thrown: unknown): McpError {
   return new McpError(
     CODES[thrown.kind],
     server,
-    `MCP server '${server}': ${thrown.message}.${lastWords(thrown.data)}`,
+    `MCP server '${server}': ${thrown.message.replace(/\.?$/, '.')}${lastWords(thrown.data)}`,
     thrown,
     thrown.data,
   );

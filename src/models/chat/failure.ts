@@ -32,13 +32,13 @@ const OVERFLOW_CODES = ['context_length_exceeded', 'exceed_context_size_error', 
 /** A filter that stands before the model did not let the request through. */
 const FILTER_CODES =
   'content_filter ResponsibleAIPolicyViolation content_policy_violation data_inspection_failed'.split(' ');
-const AUTH_CODES = ['invalid_api_key', 'authentication_error', 'permission_error', 'API_KEY_INVALID', '1004'];
+const AUTH_CODES = 'invalid_api_key expired_key authentication_error permission_error API_KEY_INVALID 1004'.split(' ');
 const NO_MODEL_CODES = ['model_not_found', 'model_not_available', 'DeploymentNotFound'];
 const NOT_FOUND_CODES = [...NO_MODEL_CODES, 'not_found_error'];
 const RATE_CODES = ['rate_limit_exceeded', 'rate_limit_error', '1002', '1039'];
 /** Nothing is left to spend: waiting does not help. The numbers are GLM's and MiniMax's, as those above. */
 const QUOTA_CODES =
-  'insufficient_quota billing_hard_limit_reached billing_not_active billing_error exceeded_current_quota_error insufficient_balance_error Arrearage 1113 1008'.split(
+  'insufficient_quota budget_exceeded billing_hard_limit_reached billing_not_active billing_error exceeded_current_quota_error insufficient_balance_error Arrearage 1113 1008'.split(
     ' ',
   );
 /** Statuses of a request that may succeed later; 498 is Groq's. */

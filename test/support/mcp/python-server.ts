@@ -48,7 +48,7 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   if (method !== 'tools/call' || name === SILENT) return;
   if (name === 'find') return write(id, `"result":{"structuredContent":${JSON.stringify(args)}}`);
   // The Ruby SDK.
-  if (name === RAISES) return write(id, '"error":{"code":-32603,"message":"Internal error","data":"boom in raises"}');
+  if (name === RAISES) return write(id, '"error":{"code":-32603,"message":"Internal error","data":"boom in raises."}');
   // A progress bar, and a log of what it was sent.
   if (name === 'bar')
     process.stdout.write(`received {"jsonrpc":"2.0","id":${String(id)},"method":"ping"}\n50% .. 100%`);

@@ -22,10 +22,16 @@ export function replyTo(message: JsonObject, tools: () => unknown, onRun: (tool:
     const capabilities = { tools: { listChanged: true } };
     return say({ protocolVersion: '2025-06-18', serverInfo: { name: 'tools', version: '1' }, capabilities });
   }
-  if (method === 'tools/list') return say({ tools: tools() });
+  if (method === 'tools/list') return listOf(tools(), say);
   if (method !== 'tools/call') return say({});
   onRun(String(params.name));
   return say({ content: [{ type: 'text', text: `ran ${String(params.name)}` }] });
+}
+
+/** A list that has a tool `mute` is never given. */
+function listOf(tools: unknown, say: (result: unknown) => Reply): Reply {
+  const isMute = JSON.stringify(tools).includes('"name":"mute"');
+  return isMute ? { answer: null, changed: false } : say({ tools });
 }
 
 const [, main = '', list = '', log = ''] = process.argv;
