@@ -42,6 +42,7 @@ const OF_REPOSITORY = [
   'docs/scaling.md',
   'docs/simulation.md',
   'docs/troubleshooting.md',
+  'docs/typed-answers.md',
   'docs/ui-from-ai-sdk.md',
 ];
 const shipped = documents()
