@@ -47,8 +47,8 @@ export type FixFunction = (text: string, error: ToolError) => Maybe<string | { r
 /** Cleans decoded arguments: gives them back cleaned, or null when there is nothing to clean. */
 export type SanitizeFunction = (value: Json, error: ToolError) => Maybe<Json>;
 
-/** Gives a result in place of the call's own, or null when it has none. */
-export type SubstituteFunction = (error: ToolError) => Maybe<unknown>;
+/** Gives a result in place of the call's own, or null when it has none. The error is also second, as in the others. */
+export type SubstituteFunction = (error: ToolError, same: ToolError) => Maybe<unknown>;
 
 /** One step of recovery, as `recover.…` makes it. */
 export type RecoveryStep =

@@ -43,7 +43,7 @@ type Recorded<T> = unknown extends T
 /** A schema, read: its JSON Schema, and its own check where it has one. */
 interface ToolSchema {
   readonly json: JsonSchema;
-  readonly standard: StandardSchema['~standard'] | null;
+  readonly check: StandardCheck | null;
 }
 
 const NO_ARGUMENTS: JsonSchema = { type: 'object', properties: {} };
@@ -54,7 +54,7 @@ const TYPES: ReadonlySet<Json> = new Set(['object', 'array', 'string', 'number',
  * gives no JSON Schema (pass one as `jsonSchema`), or a JSON Schema that does not describe an object.
  */
 export function readToolSchema(name: string, schema: unknown, jsonSchema: unknown): ToolSchema {
-  if (schema === undefined && jsonSchema === undefined) return { json: NO_ARGUMENTS, standard: null };
+  if (schema === undefined && jsonSchema === undefined) return { json: NO_ARGUMENTS, check: null };
   const standard = isStandard(schema) ? schema['~standard'] : null;
   const json = jsonSchema ?? (standard === null ? schema : jsonSchemaOf(name, standard));
   if (!isJsonObject(json))
@@ -68,7 +68,7 @@ export function readToolSchema(name: string, schema: unknown, jsonSchema: unknow
     throw new TypeError(
       `Tool '${name}': inputSchema must describe an object (type "object"), and its type is ${JSON.stringify(json.type)}.`,
     );
-  return { json: { type: 'object', ...plain }, standard };
+  return { json: { type: 'object', ...plain }, check: isStandard(schema) ? checkOf(schema) : null };
 }
 
 /** A JSON Schema as data of its own; or what is wrong with it, such as members that are schemas of a library. */
@@ -88,6 +88,25 @@ export function isStandard(schema: unknown): schema is StandardSchema {
   const part: unknown = Reflect.get(schema, '~standard');
   return typeof part === 'object' && part !== null && typeof Reflect.get(part, 'validate') === 'function';
 }
+
+/**
+ * The check of a Standard Schema. Zod's `validate` first tries without waiting, so an asynchronous part runs twice, and if
+ * it throws, the first time is a rejection that no one can handle: its own `safeParseAsync` runs it once.
+ */
+export function checkOf(schema: StandardSchema): StandardCheck {
+  const standard = schema['~standard'];
+  const parse: unknown = standard.vendor === 'zod' ? Reflect.get(schema, 'safeParseAsync') : undefined;
+  if (typeof parse !== 'function') return (value) => standard.validate(value);
+  return async (value) => {
+    const read: ZodResult = await Reflect.apply(parse, schema, [value]);
+    return read.success ? { value: read.data } : { issues: read.error.issues };
+  };
+}
+
+export type StandardCheck = StandardSchema['~standard']['validate'];
+type ZodResult =
+  | { readonly success: true; readonly data: unknown }
+  | { readonly success: false; readonly error: { readonly issues: readonly StandardIssue[] } };
 
 /**
  * What a Standard Schema takes, as JSON Schema; undefined where it does not offer one. Throws what the schema's library

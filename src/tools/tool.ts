@@ -8,9 +8,9 @@ import {
   type ArgsOf,
   type InputOf,
   type InputSchema,
-  type StandardSchema,
-  standardIssues,
+  type StandardCheck,
   readToolSchema,
+  standardIssues,
 } from './schema.ts';
 
 /** What `execute` gets besides the arguments. */
@@ -167,7 +167,7 @@ export function tool<
     polling: definition.polling ?? false,
     enabled: definition.enabled ?? true,
     timeoutMs: definition.timeoutMs,
-    check: schema.standard === null && own === undefined ? undefined : checkBy(schema.standard, own),
+    check: schema.check === null && own === undefined ? undefined : checkBy(schema.check, own),
     onError: definition.onError,
     execute: execute as Tool['execute'],
   });
@@ -204,11 +204,11 @@ function checkDefinition(definition: unknown): void {
 }
 
 function checkBy(
-  standard: StandardSchema['~standard'] | null,
+  check: StandardCheck | null,
   own: ((args: Json, context: ValidateContext) => unknown) | undefined,
 ): Tool['check'] {
   return async (args, context) => {
-    const checked = standard === null ? { ok: true as const, args: args as unknown } : await validated(standard, args);
+    const checked = check === null ? { ok: true as const, args: args as unknown } : await validated(check, args);
     if (!checked.ok || own === undefined) return checked as ToolCheck;
     try {
       const used = await own(checked.args as Json, context);
@@ -220,8 +220,8 @@ function checkBy(
   };
 }
 
-async function validated(standard: StandardSchema['~standard'], args: JsonObject) {
-  const result = await standard.validate(args);
+async function validated(check: StandardCheck, args: JsonObject) {
+  const result = await check(args);
   if (result.issues === undefined) return { ok: true as const, args: result.value };
   return { ok: false as const, issues: standardIssues(result.issues), own: false };
 }

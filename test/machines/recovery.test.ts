@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
+import type { ToolError } from '../../src/json/errors.ts';
 import type { JsonObject } from '../../src/json/json.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { recover } from '../../src/recovery/recover.ts';
@@ -132,6 +133,17 @@ describe('onError', () => {
     expect(String(result.messages.find(({ role }) => role === 'tool')?.content)).toBe(
       '{"status":"success","data":{"instead":"execution"}}',
     );
+  });
+
+  test('fix, sanitize and substitute get the error as their second argument', async () => {
+    const kinds: unknown[] = [];
+    const noted = (_first: unknown, error: ToolError): null => {
+      kinds.push(error.kind);
+      return null;
+    };
+    const steps = [recover.fix(noted), recover.sanitize(noted), recover.substitute(noted)];
+    await oneCall({ results: [new Error('disk full')], onError: { executionError: steps } });
+    expect(kinds).toEqual(['execution', 'execution', 'execution']);
   });
 
   test('a function of the error chooses; null means not handled', async () => {

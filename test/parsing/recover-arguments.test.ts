@@ -227,6 +227,18 @@ test('a value that JSON cannot hold is written as JSON first, or refused', () =>
   });
 });
 
+test('a value that throws when it is read is refused, and throws nothing', () => {
+  const fail = (): never => {
+    throw new Error('not to be read');
+  };
+  for (const raw of [
+    Object.defineProperty({}, 'a', { get: fail, enumerable: true }),
+    new Proxy({}, { ownKeys: fail }),
+  ]) {
+    expect(recoverArguments(raw, true)).toMatchObject({ ok: false, error: { kind: 'invalid-args', truncated: false } });
+  }
+});
+
 test('a zod schema gives the JSON Schema and its own check', () => {
   const schema = z.object({ n: z.number().refine((n) => n % 2 === 0, 'must be even') });
   expect(recoverArguments({ n: '4' }, schema)).toMatchObject({ ok: true, value: { n: 4 } });

@@ -108,7 +108,7 @@ async function carriedOut(
     case 'sanitize':
       return { kind: 'arguments', value: argumentsOf(await step.sanitize(structuredClone(input.value), input.error)) };
     case 'substitute':
-      return { kind: 'result', result: resultOf(await step.substitute(input.error)) };
+      return { kind: 'result', result: resultOf(await step.substitute(input.error, input.error)) };
     case 'fix-agent': {
       const repaired = await step.agent.repair(input.task, { signal });
       return repaired.kind === 'escalate' ? { ...repaired, by: step.agent.name } : repaired;

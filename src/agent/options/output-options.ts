@@ -9,7 +9,15 @@ import {
   type OutputMode,
   type OutputSpec,
 } from '../../machines/contract/agent-setup.ts';
-import { type StandardSchema, isStandard, plainSchema, standardIssues, writtenAsJson } from '../../tools/schema.ts';
+import {
+  type StandardCheck,
+  type StandardSchema,
+  checkOf,
+  isStandard,
+  plainSchema,
+  standardIssues,
+  writtenAsJson,
+} from '../../tools/schema.ts';
 
 /** What `outputSchema` may be: zod, another Standard Schema that exports its JSON Schema, or a JSON Schema. */
 export type OutputSchema = StandardSchema | JsonObject;
@@ -69,7 +77,10 @@ export function typedOutput(what: 'createAgent' | 'agent.run', given: OutputOpti
     throw wrong('outputSchema', 'must be zod, another Standard Schema, or a JSON Schema object.');
   const schema = plainSchema(json);
   if (typeof schema === 'string') throw wrong('outputSchema', `is not a valid JSON Schema: ${schema}.`);
-  const check = standard === null && checkOutput === undefined ? null : checkBy(standard, checkOutput);
+  const check =
+    standard === null && checkOutput === undefined
+      ? null
+      : checkBy(isStandard(outputSchema) ? checkOf(outputSchema) : null, checkOutput);
   const specOf = (besideTools: boolean): OutputSpec =>
     Object.freeze({
       schema: structuredClone(schema),
@@ -97,9 +108,9 @@ function asJson(standard: StandardSchema['~standard'], wrong: (problem: string) 
   return written;
 }
 
-function checkBy(standard: StandardSchema['~standard'] | null, own: OutputOptions['checkOutput']): OutputCheck {
+function checkBy(check: StandardCheck | null, own: OutputOptions['checkOutput']): OutputCheck {
   return async (value, io) => {
-    const checked = standard === null ? { value } : await standard.validate(value);
+    const checked = check === null ? { value } : await check(value);
     if (checked.issues !== undefined) return { ok: false, issues: standardIssues(checked.issues) };
     try {
       if (own !== undefined) await Reflect.apply(own, undefined, [checked.value, io]);

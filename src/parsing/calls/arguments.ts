@@ -53,14 +53,12 @@ function decodeTwice(value: Json, maxDepth: number): Json {
 
 /** A value that the server decoded already; what JSON cannot hold is written as JSON first, or refused. */
 function fromValue(raw: unknown, maxDepth: number): ToolCallArguments {
-  if (isJson(raw, maxDepth)) return whole(raw);
-  if (typeof raw === 'object') {
-    try {
-      const strict = parseStrict(JSON.stringify(raw), maxDepth);
-      if (strict !== undefined) return whole(strict.value);
-    } catch {
-      return unreadable('the arguments cannot be written as JSON');
-    }
+  try {
+    if (isJson(raw, maxDepth)) return whole(raw);
+    const strict = typeof raw === 'object' ? parseStrict(JSON.stringify(raw), maxDepth) : undefined;
+    if (strict !== undefined) return whole(strict.value);
+  } catch {
+    return unreadable('the arguments cannot be written as JSON');
   }
   return unreadable(`the arguments are a ${typeof raw}, not JSON`);
 }
