@@ -290,19 +290,31 @@ describe('the runs that have not ended, among many that have', () => {
     const { path, idsOf, database } = await kept(folder.path);
     const [b, f] = database.prepare("select id from runs where run_id in ('b', 'f') order by run_id").all();
     for (const made of [
-      '(due) where ended = 7',
-      `(due) where run <> ${String(b?.['id'])}`,
+      '(due, ended) where ended = 7',
+      `(due, ended) where run <> ${String(b?.['id'])}`,
       // As many as there are, but others.
-      `(case run when ${String(b?.['id'])} then 0 when ${String(f?.['id'])} then -1 else due end) where ended = 0`,
+      `(case run when ${String(b?.['id'])} then 0 when ${String(f?.['id'])} then -1 else due end, ended) where ended = 0`,
     ]) {
       const damaged = new DatabaseSync(path);
       damaged.enableDefensive?.(false);
       damaged.exec(`drop index progress_unended; create index progress_unended on progress ${made}; pragma writable_schema = on;
-        update sqlite_schema set sql = 'create index progress_unended on progress (due) where ended = 0'
+        update sqlite_schema set sql = 'create index progress_unended on progress (due, ended) where ended = 0'
         where name = 'progress_unended'`);
       damaged.close();
       expect([await idsOf(WAITING), await idsOf(DUE)], made).toEqual([['b', 'd'], ['f']]);
     }
+    // A row that says by damage that its run has ended, to which the index still leads.
+    const edit = (sql: string): void => {
+      const damaged = new DatabaseSync(path);
+      damaged.enableDefensive?.(false);
+      damaged.exec(`pragma writable_schema = on; ${sql}`);
+      damaged.close();
+    };
+    const index = "from sqlite_schema where name = 'progress_unended'";
+    edit(`create table kept as select * ${index}; delete ${index}`);
+    edit(`update progress set ended = 1 where run = ${String(b?.['id'])}`);
+    edit('insert into sqlite_schema select * from kept; drop table kept');
+    expect(await idsOf(WAITING)).toEqual(['b', 'd']);
     // A row that is lost is read from its lines.
     database.exec(`reindex; delete from progress where run = ${String(b?.['id'])}`);
     expect(await idsOf(WAITING)).toEqual(['b', 'd']);

@@ -38,8 +38,8 @@ export const CONVERSATION_TABLES = `
   end;
 `;
 
-/** Its runs that have not ended are few among those that are kept. */
-export const UNENDED_INDEX = 'create index if not exists progress_unended on progress (due) where ended = 0';
+/** Its runs that have not ended are few among those that are kept. It holds all that is asked of it, so that it is read without the table. */
+export const UNENDED_INDEX = 'create index if not exists progress_unended on progress (due, ended) where ended = 0';
 
 /** Adds the column to a database that was made before it, within the transaction that makes the tables. */
 export function addConversations(database: DatabaseSync): void {
@@ -96,16 +96,18 @@ export function unendedRows(database: DatabaseSync): (query: RunQuery, limit: nu
       .get();
     const [runs, found] = [Number(counted?.['runs']), Number(counted?.['found'])];
     if (Number(counted?.['all_of_them']) !== runs || (found > runs * FEW && found > limit)) return null;
-    // Each is looked up in the table, too: a damaged index may lead to another row.
+    // Each is looked up in the table, too: where one of both is damaged, they do not lead to the same rows.
     const ids = database
       .prepare(
-        `select runs.id from progress i indexed by progress_unended join progress p on p.run = i.run
-         join runs on runs.id = p.run where ${asked('i')} and ${asked('p')} order by at desc, run_id desc`,
+        `select runs.id, ${asked('p')} as is_found from progress i indexed by progress_unended
+         left join progress p on p.run = i.run left join runs on runs.id = p.run
+         where ${asked('i')} order by at desc, run_id desc`,
       )
       .all();
     const row = database.prepare(`${ALL} where id = ?`);
     row.setReadBigInts(true);
-    return new Set(ids.map(({ id }) => id)).size === found ? rowsOf(ids, row) : null;
+    const isSame = ids.length === found && ids.every((one) => one['is_found'] === 1 && one['id'] !== null);
+    return isSame && new Set(ids.map(({ id }) => id)).size === found ? rowsOf(ids, row) : null;
   };
 }
 
