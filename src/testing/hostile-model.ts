@@ -1,6 +1,13 @@
 import { type Model, type ModelIo, type ModelReply, type ModelRequest, ModelError } from '../actors/model.ts';
 import { optionsOf } from '../json/known-options.ts';
-import { MANY_RUNS, type ManyRuns, type ScriptedReply, begunAnew, scriptedReply } from './scripted-model.ts';
+import {
+  MANY_RUNS,
+  type ManyRuns,
+  type ScriptedReply,
+  begunAnew,
+  checkScript,
+  scriptedReply,
+} from './scripted-model.ts';
 import {
   JSON_MISTAKES,
   OUTPUT_MISTAKES,
@@ -113,6 +120,7 @@ export interface HostileModel extends Model {
  */
 export function hostileModel(options: HostileModelOptions = {}): HostileModel {
   checkOptions(options);
+  checkScript('hostileModel', options.replies ?? []);
   return hostile(options);
 }
 
@@ -126,8 +134,11 @@ function hostile(options: HostileModelOptions): HostileModel & ManyRuns {
 
   const meant = async (request: ModelRequest, io: ModelIo, random: Random): Promise<ModelReply> => {
     if (model !== undefined) return model.complete(request, { ...io, onToken: () => undefined });
-    const reply = replies?.[Math.min(position, replies.length - 1)];
-    return reply === undefined ? inventReply(request, random) : scriptedReply(reply, request);
+    const index = Math.min(position, (replies?.length ?? 0) - 1);
+    const reply = replies?.[index];
+    return reply === undefined
+      ? inventReply(request, random)
+      : scriptedReply(reply, request, `hostileModel: reply ${index + 1}`);
   };
 
   return {

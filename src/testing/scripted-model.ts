@@ -31,15 +31,34 @@ const checkOptions = optionsOf<ScriptedModelOptions>('scriptedModel', 'docs/test
   takesFiles: true,
 });
 
+const checkReply = optionsOf<ModelReply>('scriptedModel', 'docs/testing.md', {
+  content: true,
+  toolCalls: true,
+  usage: true,
+  finishReason: true,
+  reasoning: true,
+  providerState: true,
+  model: true,
+  stats: true,
+  warnings: true,
+});
+
+const checkCall = optionsOf<NonNullable<ModelReply['toolCalls']>[number]>('scriptedModel', 'docs/testing.md', {
+  id: true,
+  name: true,
+  arguments: true,
+});
+
 /**
  * A model for tests that answers from a list, one reply per request. A request beyond the list fails loudly, and so does
- * `assertComplete()` while replies are left.
+ * `assertComplete()` while replies are left. Throws an `OptionError` for a reply or a call with an unknown property.
  *
  * @example
  * const model = scriptedModel([{ content: '', toolCalls: [{ name: 'add', arguments: { a: 1, b: 2 } }] }, 'The sum is 3.']);
  */
 export function scriptedModel(replies: readonly ScriptedReply[], options: ScriptedModelOptions = {}): ScriptedModel {
   checkOptions(options);
+  checkScript('scriptedModel', replies);
   return fromScript(replies, options, false);
 }
 
@@ -59,7 +78,11 @@ function fromScript(
       requests.push(request);
       const next = replies[requests.length - 1] ?? (repeatsLast ? replies.at(-1) : undefined);
       if (next === undefined) throw new Error(beyondScript(replies.length, request));
-      const reply = await scriptedReply(next, request);
+      const reply = await scriptedReply(
+        next,
+        request,
+        `scriptedModel: reply ${Math.min(requests.length, replies.length)}`,
+      );
       if (request.stream)
         for (const text of reply.content.match(/\S+\s*|\s+/g) ?? []) onToken?.({ kind: 'text', text });
       return reply;
@@ -90,11 +113,24 @@ export function begunAnew(model: Model & Partial<ManyRuns>, seed: number): Model
   return model[MANY_RUNS]?.begin(seed) ?? model;
 }
 
-/** The reply for a script entry; rejects with the entry's error. */
-export async function scriptedReply(scripted: ScriptedReply, request: ModelRequest): Promise<ModelReply> {
+/** The reply for a script entry; rejects with the entry's error, and with an `OptionError` as {@link checkScript}. */
+export async function scriptedReply(scripted: ScriptedReply, request: ModelRequest, what: string): Promise<ModelReply> {
   const reply = typeof scripted === 'function' ? await scripted(request) : scripted;
   if (reply instanceof Error) throw reply;
-  return typeof reply === 'string' ? { content: reply } : reply;
+  if (typeof reply === 'string') return { content: reply };
+  checkNames(what, reply);
+  return reply;
+}
+
+/** Throws an `OptionError` for a property that no reply or call has. What a function will return is checked then. */
+export function checkScript(model: string, replies: readonly ScriptedReply[]): void {
+  for (const [index, reply] of replies.entries())
+    if (typeof reply === 'object' && !(reply instanceof Error)) checkNames(`${model}: reply ${index + 1}`, reply);
+}
+
+function checkNames(what: string, reply: ModelReply): void {
+  checkReply(reply, what);
+  for (const [index, call] of (reply.toolCalls ?? []).entries()) checkCall(call, `${what}, call ${index + 1}`);
 }
 
 function beyondScript(count: number, request: ModelRequest): string {

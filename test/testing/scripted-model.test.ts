@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import type { ModelReply } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { hostileModel } from '../../src/testing/hostile-model.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import '../../src/testing/vitest.ts';
 import { calls } from '../support/replies.ts';
@@ -22,6 +24,38 @@ test.each<readonly [string, ScriptedReply]>([
 test('an error, given or by a function, is a failed request', async () => {
   await expect(ask(scriptedModel([new Error('gone')]))).toEndWith('llm-error', 'gone');
   await expect(ask(scriptedModel([() => new Error('gone')]))).toEndWith('llm-error', 'gone');
+});
+
+test.each<readonly [string, object, RegExp]>([
+  ['a reply', { text: 'On the mat.' }, /reply 2: there is no option 'text'\. There are: content, toolCalls, usage/],
+  ['a reply of OpenAI', { content: '', tool_calls: [] }, /reply 2: .*'tool_calls'\. Did you mean 'toolCalls'\?/],
+  [
+    'a call',
+    { content: '', toolCalls: [{ name: 'a' }, { name: 'look', args: { at: 'cat' } }] },
+    /reply 2, call 2: there is no option 'args'\. There are: id, name, arguments\. See docs\/testing\.md/,
+  ],
+])('a property that %s does not have is refused', async (_what, reply, message) => {
+  const given = Object(reply);
+  expect(() => scriptedModel(['Wait.', given])).toThrow(message);
+  expect(() => hostileModel({ replies: ['Wait.', given] })).toThrow(message);
+  const later = scriptedModel(['{"tool_name": "look", "tool_args": {}}', () => given]);
+  await expect(ask(later, [fakeTool('look', ['?'])])).toEndWith('llm-error', message);
+});
+
+test('whatever a reply may have is taken, also what is undefined or inherited', async () => {
+  const whole: Required<ModelReply> = {
+    content: 'On the mat.',
+    toolCalls: [{ id: '1', name: 'look', arguments: '{}' }],
+    usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 },
+    finishReason: 'stop',
+    reasoning: 'It sleeps.',
+    providerState: { model: 'scripted', data: null },
+    model: 'small',
+    stats: { tokensPerSecond: 1 },
+    warnings: [],
+  };
+  const coded = Object.assign(new Error('gone'), { code: 'lost' });
+  expect(() => scriptedModel([whole, Object.create(whole), { ...whole, ...{ text: undefined } }, coded])).not.toThrow();
 });
 
 test('a request beyond the script fails, prints itself, and assertComplete says it again', async () => {
