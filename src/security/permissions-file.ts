@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isJsonObject, parsedText } from '../json/json.ts';
 import type { ServerTool, ShownTool } from '../tools/server-tool.ts';
@@ -46,11 +46,35 @@ function isSame(a: Permissions, b: Permissions): boolean {
   return printPermissions(a) === printPermissions(b);
 }
 
-/** `null` for a corrupt file. */
+/** More than the finest difference of times that a file system knows, in milliseconds. */
+const RECENT_MS = 2000;
+
+const MOST_KNOWN = 16;
+const knownFiles = new Map<string, { readonly version: string; readonly permissions: Permissions }>();
+
+/** `null` for a corrupt file. One that has not changed since it was read is not read again. */
 function readOrNull(path: string): Permissions | null {
+  const version = versionOf(path);
+  const known = knownFiles.get(path);
+  if (version !== null && known?.version === version) return known.permissions;
+  knownFiles.delete(path);
   const parsed = parsePermissions(readText(path));
   if (parsed.kind === 'newer') throw newerVersion(path, parsed.version);
-  return parsed.kind === 'ok' ? parsed.permissions : null;
+  if (parsed.kind === 'corrupt') return null;
+  if (version !== null) knownFiles.set(path, { version, permissions: parsed.permissions });
+  for (const [oldest] of knownFiles) if (knownFiles.size > MOST_KNOWN) knownFiles.delete(oldest);
+  return parsed.permissions;
+}
+
+/** It differs after any change of the file; null where the next change might not be seen, or there is no file. */
+function versionOf(path: string): string | null {
+  const now = Date.now();
+  try {
+    const { dev, ino, size, mtimeNs, ctimeNs, ctimeMs } = statSync(path, { bigint: true });
+    return now - Number(ctimeMs) > RECENT_MS ? [dev, ino, size, mtimeNs, ctimeNs].join(' ') : null;
+  } catch {
+    return null;
+  }
 }
 
 function readText(path: string): string | null {

@@ -34,7 +34,7 @@ const NO_AGENT = 'default';
  * Keeps the tools that a person has always allowed, per agent, in a small file that only its owner may read. A tool of
  * the program is identified by its name; one of an MCP server by server, tool and description, so that another server's
  * tool with the same name is asked about, and a changed one is asked about again. Several processes may use one file.
- * Nothing is read or written before the first question; each question reads the file again.
+ * Nothing is read or written before the first question; each question sees the file as it is then.
  *
  * @example createAgent({ name: 'assistant', permissions: permissionStore() })
  * @example permissionStore({ agent: 'nightly' }).add('read_file'); // approves beforehand what runs unattended
@@ -76,7 +76,7 @@ export function permissionStore(options: PermissionStoreOptions = {}): Permissio
       kept.change(() => NO_PERMISSIONS);
     },
     list: () => [...kept.read().tools].toSorted(),
-    listServerTools: () => sortedServerTools(kept.read().serverTools),
+    listServerTools: () => structuredClone(sortedServerTools(kept.read().serverTools)),
     forAgent: (name, listener) => {
       checkText('name', name);
       if (options.agent !== undefined || kept.agent === undefined || kept.agent === name) {
@@ -92,7 +92,7 @@ export function permissionStore(options: PermissionStoreOptions = {}): Permissio
   return store;
 }
 
-/** The decisions of one agent in the permission file, read again for each question. */
+/** The decisions of one agent in the permission file, as they are at each question. */
 class KeptDecisions {
   agent: string | undefined;
   onWarning: PermissionStoreOptions['onWarning'];

@@ -1,11 +1,31 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { permissionStore } from '../../../src/security/index.ts';
+import type { ServerTool } from '../../../src/tools/server-tool.ts';
 import { kept, ownFolder, permissionFolder } from './permission-folder.ts';
 
 /** What is kept of a tool of a server, without what it is told from others by. */
 const HALF = '{"tools":["stolen"],"serverTools":[{"server":"x","serverId":"1","tool":"t","name":"x_t"}]}';
+
+const serverTool = (fingerprint: string): ServerTool => ({
+  server: 'x',
+  serverId: '1',
+  tool: 't',
+  name: 'x_t',
+  fingerprint,
+  shown: { title: '', description: '', inputSchema: '', annotations: '' },
+});
 
 test('what was always allowed is still allowed after a restart', () => {
   const { open } = permissionFolder();
@@ -75,6 +95,73 @@ test('an open store sees what another one wrote', () => {
   expect(here.isAlwaysAllowed('t')).toBe(true);
   there.remove('t');
   expect(here.isAlwaysAllowed('t')).toBe(false);
+});
+
+describe('a file that has been at rest', () => {
+  /** A file that was asked about when it had not changed for long: what is known of it may be kept. */
+  function atRest() {
+    const folder = permissionFolder();
+    const store = folder.open({ agent: 'a' });
+    store.add('t');
+    const later = Date.now() + 10_000;
+    vi.useFakeTimers({ toFake: ['Date'], now: later });
+    onTestFinished(() => void vi.useRealTimers());
+    expect([store.isAlwaysAllowed('t'), store.isAlwaysAllowed('u')]).toEqual([true, false]);
+    return { ...folder, store };
+  }
+
+  test('is not read for each question', () => {
+    const { path, open, store } = atRest();
+    const tools = Array.from({ length: 200_000 }, (_, n) => `tool_${n}`);
+    writeFileSync(path, JSON.stringify(kept({ a: tools })));
+    vi.setSystemTime(Date.now() + 10_000);
+    const took = (ask: () => boolean): number => {
+      const begun = performance.now();
+      expect(ask()).toBe(true);
+      return performance.now() - begun;
+    };
+    const first = took(() => store.isAlwaysAllowed('tool_7'));
+    const others = took(() => tools.slice(0, 50).every((tool) => open({ agent: 'a' }).isAlwaysAllowed(tool)));
+    expect(others).toBeLessThan(first);
+  });
+
+  test('is read again after a change that leaves its size and its time of writing as they were', () => {
+    const { path, store } = atRest();
+    const { atime, mtime } = statSync(path);
+    writeFileSync(path, readFileSync(path, 'utf8').replace('"t"', '"u"'));
+    utimesSync(path, atime, mtime);
+    expect([store.isAlwaysAllowed('t'), store.isAlwaysAllowed('u')]).toEqual([false, true]);
+  });
+
+  test('is another one when another takes its place, and none when it is gone', () => {
+    const { path, store } = atRest();
+    writeFileSync(`${path}.new`, readFileSync(path, 'utf8').replace('"t"', '"u"'));
+    renameSync(`${path}.new`, path);
+    expect([store.isAlwaysAllowed('t'), store.isAlwaysAllowed('u')]).toEqual([false, true]);
+    rmSync(path);
+    expect([store.isAlwaysAllowed('t'), store.isAlwaysAllowed('u')]).toEqual([false, false]);
+  });
+
+  test('does not make what was listed the same as what is allowed', () => {
+    const { store } = atRest();
+    const of = serverTool('first');
+    store.add('x_t', of);
+    vi.setSystemTime(Date.now() + 10_000);
+    for (const listed of store.listServerTools()) Object.assign(listed, { fingerprint: 'other' });
+    expect(store.isAlwaysAllowed('x_t', { ...of, fingerprint: 'other' })).toBe(false);
+    expect(store.isAlwaysAllowed('x_t', of)).toBe(true);
+  });
+});
+
+test('a change at the same moment, of the same size, is seen', () => {
+  const { path, open } = permissionFolder();
+  const store = open({ agent: 'a' });
+  store.add('t0');
+  const text = readFileSync(path, 'utf8');
+  for (let turn = 0; turn < 300; turn++) {
+    writeFileSync(path, text.replace('t0', `t${turn % 10}`));
+    expect(store.list()).toEqual([`t${turn % 10}`]);
+  }
 });
 
 test('names such as __proto__ are names like any other', () => {
