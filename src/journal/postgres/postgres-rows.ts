@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '../../json/json.ts';
+import { isJsonObject, type Json, parsedText } from '../../json/json.ts';
 import { historyIdOf, withHistory } from '../format/histories.ts';
 import { RecordingError } from '../format/journal-error.ts';
 import { type Recording, readRecording } from '../format/recording.ts';
@@ -51,17 +51,21 @@ export function searchableJson(value: Json): Json {
   return Array.isArray(value) ? value.map((item: Json) => searchableJson(item)) : value;
 }
 
-/** What a list shows of a row. Where it stands among the others, its own columns say: the next page begins there. */
-export function summaryOfRun(row: PostgresRow): RunSummary {
-  const { agent, input, metadata } = headIn(row['head']);
+/**
+ * What a list shows of a row; null where its `head` is damaged. Where it stands among the others, its own columns say: the
+ * next page begins there.
+ */
+export function summaryOfRun(row: PostgresRow): RunSummary | null {
+  const head = parsedText(textIn(row['head']));
+  if (!isJsonObject(head)) return null;
   const { tools } = row;
   const at = textIn(row['at']);
   const tallied: Tallied = {
     runId: textIn(row['run_id']),
-    agent,
+    agent: textIn(head.agent),
     at,
-    input,
-    metadata,
+    input: textIn(head.input),
+    metadata: isJsonObject(head.metadata) ? head.metadata : {},
     ended: row['ended'] === true,
     waiting: row['waiting'] === true,
     status: textOrNull(row['status']),
@@ -82,13 +86,8 @@ function dueIn(epoch: unknown, at: string): number | null | undefined {
   return Number.isFinite(ms) ? Math.max(0, Math.round(ms - Date.parse(at))) : null;
 }
 
-function headIn(text: unknown): Pick<Tallied, 'agent' | 'input' | 'metadata'> {
-  const head: unknown = JSON.parse(String(text));
-  const { agent, input, metadata } = isJsonObject(head) ? head : {};
-  return { agent: textIn(agent), input: textIn(input), metadata: isJsonObject(metadata) ? metadata : {} };
-}
-
-const textIn = (value: unknown): string => textOrNull(value) ?? '';
+/** A column's text; empty where it has none. */
+export const textIn = (value: unknown): string => textOrNull(value) ?? '';
 
 /** The lines of a run, and the number of records according to its row. */
 interface RunLines {
