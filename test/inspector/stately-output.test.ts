@@ -162,7 +162,7 @@ test('what is too long for a message is left out of it, and what comes after it 
   onTestFinished(() => output.close());
   const scroll = setup({
     types: {
-      context: {} as object,
+      context: {} as { readonly own?: string; readonly said?: string },
       events: {} as { readonly type: 'WRITE'; readonly text: string; readonly mood: string },
     },
   }).createMachine({
@@ -190,7 +190,9 @@ test('what is too long for a message is left out of it, and what comes after it 
 
 test('many members that are too long together are left out from where they are, and no others', async () => {
   const { receiver, output } = await connected();
-  const shelf = setup({ types: { context: {} as object } }).createMachine({
+  const shelf = setup({
+    types: { context: {} as { readonly books: object; readonly pages: object; readonly label: string } },
+  }).createMachine({
     id: 'shelf',
     context: {
       books: Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`book${n}`, 'a'.repeat(100_000)])),

@@ -54,8 +54,9 @@ test('whatever a reply may have is taken, also what is undefined or inherited', 
     stats: { tokensPerSecond: 1 },
     warnings: [],
   };
+  const unset = { text: undefined };
   const coded = Object.assign(new Error('gone'), { code: 'lost' });
-  expect(() => scriptedModel([whole, Object.create(whole), { ...whole, ...{ text: undefined } }, coded])).not.toThrow();
+  expect(() => scriptedModel([whole, Object.create(whole), { ...whole, ...unset }, coded])).not.toThrow();
 });
 
 test('a request beyond the script fails, prints itself, and assertComplete says it again', async () => {
