@@ -56,15 +56,15 @@ export function searchableJson(value: Json): Json {
  * next page begins there.
  */
 export function summaryOfRun(row: PostgresRow): RunSummary | null {
-  const head = parsedText(textIn(row['head']));
+  const head = parsedText(textOfColumn(row['head']));
   if (!isJsonObject(head)) return null;
   const { tools } = row;
-  const at = textIn(row['at']);
+  const at = textOfColumn(row['at']);
   const tallied: Tallied = {
-    runId: textIn(row['run_id']),
-    agent: textIn(head.agent),
+    runId: textOfColumn(row['run_id']),
+    agent: textOfColumn(head.agent),
     at,
-    input: textIn(head.input),
+    input: textOfColumn(head.input),
     metadata: isJsonObject(head.metadata) ? head.metadata : {},
     ended: row['ended'] === true,
     waiting: row['waiting'] === true,
@@ -87,7 +87,7 @@ function dueIn(epoch: unknown, at: string): number | null | undefined {
 }
 
 /** A column's text; empty where it has none. */
-export const textIn = (value: unknown): string => textOrNull(value) ?? '';
+export const textOfColumn = (value: unknown): string => textOrNull(value) ?? '';
 
 /** The lines of a run, and the number of records according to its row. */
 interface RunLines {
@@ -109,7 +109,7 @@ export async function linesOf(database: PostgresDatabase, runId: string): Promis
   // What comes after a gap is useless, and its absence shows in the number of records.
   const [head = '', ...rest] = rows
     .slice(0, gap === -1 ? rows.length : gap)
-    .map(({ value, line }) => `${textIn(value)}${textIn(line)}`);
+    .map(({ value, line }) => `${textOfColumn(value)}${textOfColumn(line)}`);
   const said = await messagesOf(database, historyIdOf(head));
   const whole = withHistory(head, ({ from, to }) => said.slice(from, to));
   return { lines: head === '' ? [] : [whole, ...rest], records: Number(first['records']) };
@@ -120,7 +120,7 @@ async function messagesOf(database: PostgresDatabase, history: string | null): P
   const rows = await database.query('messages', 'select line from $s.messages where history = $1 order by n', [
     history,
   ]);
-  return rows.map(({ line }) => textIn(line));
+  return rows.map(({ line }) => textOfColumn(line));
 }
 
 /** Reads a run of a database, which is never torn. Throws a `RecordingError` for one that was damaged. */

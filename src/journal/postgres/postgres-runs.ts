@@ -10,7 +10,15 @@ import {
   type Tallied,
 } from '../format/tally.ts';
 import { searchable, sqlStateOf, type PostgresDatabase, type PostgresRow } from './postgres-database.ts';
-import { columnsOf, linesOf, recordingIn, searchableJson, summaryOfRun, textIn, WRITTEN } from './postgres-rows.ts';
+import {
+  columnsOf,
+  linesOf,
+  recordingIn,
+  searchableJson,
+  summaryOfRun,
+  textOfColumn,
+  WRITTEN,
+} from './postgres-rows.ts';
 
 /** How many rows are read at a time. */
 const PAGE = 500;
@@ -171,7 +179,7 @@ export class PostgresRuns {
 }
 
 function placeOf(row: PostgresRow): NonNullable<RunQuery['after']> {
-  return { at: textIn(row['at']), runId: textIn(row['run_id']) };
+  return { at: textOfColumn(row['at']), runId: textOfColumn(row['run_id']) };
 }
 
 const STATES = {
