@@ -162,7 +162,6 @@ test('what is too long for a message is left out of it, and what comes after it 
   onTestFinished(() => output.close());
   const scroll = setup({
     types: {
-      context: {} as Readonly<Record<string, string>>,
       events: {} as { readonly type: 'WRITE'; readonly text: string; readonly mood: string },
     },
   }).createMachine({
