@@ -3,6 +3,7 @@
  *
  * I1 What is sent is plain JSON with marks for secrets.
  * I2 What listens, or does not, cannot break what is watched.
+ * I3 What is too long for a message is left out of it, with its length: a server may end the connection for one.
  */
 import { type AnyActorRef, type InspectionEvent, type Observer, isMachineSnapshot } from 'xstate';
 import { createRedactor } from '../actors/redactor.ts';
@@ -63,7 +64,7 @@ export async function statelyOutput(options: StatelyOutputOptions = {}): Promise
   const reporter = statelyReporter(stately.createInspector, (event) => {
     let sent = event;
     for (const redact of redactions) sent = redact(sent);
-    target.adapter.send(sent);
+    target.adapter.send(Object(shortened(sent, MOST_CHARACTERS)));
   });
   const report = (actor: object, what: Reported): void => {
     if (closed) return;
@@ -168,6 +169,26 @@ function readable(snapshot: unknown): { readonly [member: string]: Json } {
   const json = displayJson(isMachineSnapshot(snapshot) ? snapshot.toJSON() : snapshot);
   return isJsonObject(json) ? json : { output: json };
 }
+
+/** Less than 10 MB, which the inspector takes, in any script. */
+const MOST_CHARACTERS = 3_000_000;
+
+/** A value that is not longer than this as JSON: the longest members name their length instead. */
+function shortened(value: Json, most: number): Json {
+  const length = lengthOf(value);
+  if (length <= most) return value;
+  const mark = `«${length} characters»`;
+  if (!isJsonObject(value)) return mark;
+  let left = most;
+  const members = Object.entries(value).map(([name, member]) => {
+    const kept = shortened(member, left / 2);
+    left -= name.length + lengthOf(kept);
+    return [name, kept];
+  });
+  return left < 0 ? mark : Object.fromEntries(members);
+}
+
+const lengthOf = (value: Json): number => JSON.stringify(value).length;
 
 /** A package that is only needed for one thing, and is not installed. The message says how to install it. */
 export class MissingPackageError extends Error {

@@ -41,8 +41,7 @@ export function optionsOf<T extends object>(what: string, docs: string, known: N
       throw new OptionError('wrong-option', `${called}: the options must be an object, and are ${described(given)}.`);
     const unknown = givenIn(given).flatMap(([name]) => (Object.hasOwn(known, name) ? [] : [name]));
     if (unknown.length === 0) return;
-    const problems = unknown.map((name) => `there is no option '${name}'.${hint(name, names)}`);
-    throw new OptionError('unknown-option', `${called}: ${problems.join(' ')} See ${docs}.`);
+    throw new OptionError('unknown-option', `${called}: ${unknownOptions(unknown, names)} See ${docs}.`);
   };
 }
 
@@ -62,10 +61,27 @@ export function checkPlace(must: string, place: unknown): void {
   throw new OptionError('wrong-option', `${must}, and is ${is}.`);
 }
 
+/** Says of each option that there is none of that name, as {@link hint} does; those that there are come once, at the end. */
+export function unknownOptions(
+  written: readonly string[],
+  names: readonly string[],
+  {
+    path = [],
+    meant = didYouMean,
+  }: { readonly path?: readonly PropertyKey[]; readonly meant?: typeof didYouMean } = {},
+): string {
+  const hints = written.map((name) => meant(name, names));
+  const problems = written.map((name, i) => `there is no option '${[...path, name].join('.')}'.${hints[i]}`);
+  return problems.join(' ') + (hints.includes('') ? listed(names) : '');
+}
+
 /** What to say of a name that is not among those that are known: the nearest, else all of them where they are few. */
 export function hint(written: string, names: readonly string[]): string {
-  const meant = didYouMean(written, names);
-  if (meant !== '' || names.length > MOST_LISTED) return meant;
+  return didYouMean(written, names) || listed(names);
+}
+
+function listed(names: readonly string[]): string {
+  if (names.length > MOST_LISTED) return '';
   return names.length === 0 ? ' It takes none.' : ` There are: ${names.join(', ')}.`;
 }
 

@@ -37,7 +37,7 @@ export function createMcpConnection(
   const { actor, signIn, authorizer, requests, subscriptions, news } = live;
   const call: McpConnection['call'] = async (tool, args, io = {}) => {
     const result = await live.call(tool, args, io);
-    await relisted(live, options.clock ?? REAL_CLOCK);
+    await relisted(live, options.clock ?? REAL_CLOCK, io.signal);
     return result;
   };
 
@@ -94,13 +94,16 @@ export function createMcpConnection(
 }
 
 /** Waits for tools that the server has announced: they are what a model that switched them on uses in its next turn. */
-async function relisted(live: LiveConnection, clock: McpClock): Promise<void> {
+async function relisted(live: LiveConnection, clock: McpClock, signal: AbortSignal | undefined): Promise<void> {
   const isListing = (): boolean => LISTING.some((step) => live.actor.getSnapshot().matches({ READY: step }));
-  if (!isListing()) return;
-  const { promise: late, resolve } = Promise.withResolvers<true>();
-  const timer = clock.setTimeout(() => resolve(true), RELIST_MS);
+  if (!isListing() || signal?.aborted === true) return;
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const end = (): void => resolve();
+  const timer = clock.setTimeout(end, RELIST_MS);
+  signal?.addEventListener('abort', end);
   await Promise.race([late, live.until(() => (isListing() ? null : true))]);
   clock.clearTimeout(timer);
+  signal?.removeEventListener('abort', end);
 }
 
 const LISTING = ['SETTLING', 'REFRESHING'] as const;

@@ -1,6 +1,7 @@
 import { createActor, waitFor } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import { createMcpConnection } from '../../src/mcp/index.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { tool } from '../../src/tools/tool.ts';
@@ -126,5 +127,21 @@ describe('tools that a server gains by a call', () => {
     const { offered, ran, reason } = await whileReloading(['reload', 'late', 'mute']);
     expect(new Set(offered.flat())).toEqual(new Set(['git_reload']));
     expect({ ran, reason }).toEqual({ ran: ['reload'], reason: 'answer' });
+  });
+
+  test('are not waited for by a caller that has gone, who still gets the result', async () => {
+    const server = stdioToolServer([listed('reload')]);
+    await using connection = createMcpConnection('git', server.entry());
+    await connection.connect();
+    server.list(['reload', 'mute'].map(listed));
+    const timesOut = connection.callTool('reload', {}, { timeoutMs: 300 });
+    await expect(timesOut).resolves.toMatchObject({ status: 'success' });
+    const gone = new AbortController();
+    const begun = performance.now();
+    const call = connection.callTool('reload', {}, { signal: gone.signal });
+    await expect.poll(() => server.ran().length).toBe(2);
+    setTimeout(() => gone.abort(), 100);
+    await expect(call).resolves.toMatchObject({ status: 'success' });
+    expect(performance.now() - begun).toBeLessThan(1500);
   });
 });

@@ -190,6 +190,22 @@ test('the names that are known are all listed where they are few and none is nea
   expect(readFileSync(`${root}docs/errors.md`, 'utf8')).toContain('`unknown-option`');
 });
 
+test.each<[string, () => unknown, RegExp]>([
+  [
+    'a step',
+    () => untyped(signalbox.recover.retry, { often: true, never: true, backof: 1 }),
+    /no option 'often'\. there is no option 'never'\. there is no option 'backof'\. Did you mean 'backoff'\? There are: /,
+  ],
+  [
+    'an agent',
+    () => untyped(signalbox.createAgent, { timeouts: { agents: 1, colour: 2 } }),
+    /no option 'timeouts.agents'\. there is no option 'timeouts.colour'\. There are: /,
+  ],
+])('several wrong names of %s list the known ones once', (_what, call, message) => {
+  expect(call).toThrow(message);
+  expect(call).not.toThrow(/There are:[^]*There are:/);
+});
+
 test.each([
   ['imstruction', 'instructions'],
   ['prompt', 'systemPrompt'],

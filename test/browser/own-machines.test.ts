@@ -117,3 +117,15 @@ test.skipIf(noChromium)(
     expect(problems).toEqual([]);
   },
 );
+
+test.skipIf(noChromium)('a machine without states says so, and is not starting for ever', async () => {
+  const { page, problems } = await open();
+  const counter = createMachine({ id: 'counter', on: { add: {} } });
+  const root = createActor(counter, { id: 'counter', inspect: inspector().inspect }).start();
+  root.send({ type: 'add' });
+  const tiles = page.getByRole('complementary', { name: 'Live actors' }).getByRole('button');
+  await tiles.filter({ hasText: 'counter' }).getByText('no states').waitFor();
+  expect(await tiles.getByText('starting').count()).toBe(0);
+  root.stop();
+  expect(problems).toEqual([]);
+});

@@ -122,6 +122,19 @@ describe('who may speak with the inspector', () => {
     expect((await ask(shown, withToken(shown, '/api/stately'), given)).status).toBe(413);
   });
 
+  test('a body that is nested millions of levels deep is refused at once, wherever it is sent', async () => {
+    const shown = await inspector();
+    const run = startScene('plain', { inspect: shown });
+    await run;
+    const begun = performance.now();
+    for (const body of ['['.repeat(4_000_000), `${'['.repeat(2_000_000)}${']'.repeat(2_000_000)}`])
+      for (const path of [`/api/sessions/${run.runId}/act`, '/api/stately']) {
+        const given = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
+        expect((await ask(shown, withToken(shown, path), given)).status).toBe(400);
+      }
+    expect(performance.now() - begun).toBeLessThan(1500);
+  });
+
   test('it listens on loopback alone', async () => {
     const shown = await inspector();
     const elsewhere = Object.values(networkInterfaces())

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, onTestFinished, test } from 'vitest';
-import { createActor, setup } from 'xstate';
+import { assign, createActor, setup } from 'xstate';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { statelyOutput } from '../../src/inspector/index.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
@@ -8,6 +8,8 @@ import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { hostileEntry } from '../support/mcp/hostile-entry.ts';
 import { calls } from '../support/replies.ts';
 import { type StatelyEvent, statelyReceiver } from './stately-receiver.ts';
+import { viewer } from './viewer.ts';
+import { inspector } from './with-inspector.ts';
 
 const KEY = 'sk-proj-abcdefghijklmnopqrstuvwxyz0123456789';
 
@@ -151,4 +153,56 @@ test('without the package it says how to get it', () => {
     code: 'package-missing',
     message: expect.stringContaining('npm install @statelyai/inspect'),
   });
+});
+
+test('what is too long for a message is left out of it, and what comes after it arrives', async () => {
+  const shown = await inspector();
+  const look = viewer(shown.url);
+  const output = await statelyOutput({ url: shown.statelyUrl });
+  onTestFinished(() => output.close());
+  const scroll = setup({
+    types: {
+      events: {} as { readonly type: 'WRITE'; readonly text: string; readonly mood: string },
+    },
+  }).createMachine({
+    id: 'scroll',
+    context: { own: 'kept' },
+    initial: 'OPEN',
+    states: {
+      OPEN: { on: { WRITE: { target: 'FULL', actions: assign(({ event }) => ({ said: event.text })) } } },
+      FULL: {},
+    },
+  });
+  const long = createActor(scroll, { id: 'scroll', inspect: output.inspect }).start();
+  long.send({ type: 'WRITE', text: 'ж'.repeat(6_000_000), mood: 'calm' });
+  createActor(lamp, { id: 'later', inspect: output.inspect }).start();
+  await look.list((frame) => frame.t === 'session' && frame.session.id === 'stately-1');
+  const frames = await look.frames('stately-1', (frame) => frame.t === 'step' && frame.step.event === 'WRITE');
+  expect(frames).toContainEqual(
+    expect.objectContaining({ t: 'step', step: expect.objectContaining({ to: ['FULL'] }) }),
+  );
+  const step = JSON.stringify(await look.step('stately-1', 2));
+  expect(step).toContain('«6000002 characters»');
+  expect(step).toContain('calm');
+  await look.list((frame) => frame.t === 'session' && frame.session.title.includes('later'));
+});
+
+test('many members that are too long together are left out from where they are, and no others', async () => {
+  const { receiver, output } = await connected();
+  const shelf = setup({
+    types: { context: {} as { readonly books: object; readonly pages: object; readonly label: string } },
+  }).createMachine({
+    id: 'shelf',
+    context: {
+      books: Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`book${n}`, 'a'.repeat(100_000)])),
+      pages: Object.fromEntries(Array.from({ length: 40_000 }, (_, n) => [n, 'b'.repeat(40)])),
+      label: 'novels',
+    },
+  });
+  createActor(shelf, { id: 'shelf', inspect: output.inspect }).start();
+  const events = await receiver.until(({ type }) => type === '@xstate.snapshot');
+  const context = Object(events.at(-1)?.snapshot?.context);
+  expect(JSON.stringify(events.at(-1)).length).toBeLessThan(3_100_000);
+  expect(context).toMatchObject({ label: 'novels', pages: expect.stringMatching(/^«\d+ characters»$/) });
+  expect(context.books).toMatchObject({ book0: 'a'.repeat(100_000), book99: '«100002 characters»' });
 });

@@ -170,6 +170,27 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal on a server that is in its 
     expect((await store.list({ after: first, limit: 1 }))[0]?.runId).toBe(ids[1]);
   });
 
+  test('a row that is damaged hides no other run, and is listed as its lines say', async () => {
+    const schema = await migrated();
+    const store = postgresJournal(pool, { schema });
+    for (const runId of ['first', 'second', 'third'])
+      await payer(store).agent.run('Pay', { runId, metadata: { runId } });
+    const before = await store.list();
+    await pool.query(`
+      update ${schema}.runs set head = case run_id when 'first' then left(head, 20) else 'null' end where run_id <> 'second'`);
+    expect(await store.list()).toEqual(before);
+    expect(await store.list({ limit: 1, after: before[0] })).toEqual(before.slice(1, 2));
+    expect(await store.list({ metadata: { runId: 'first' } })).toEqual(before.slice(2));
+    await pool.query(`
+      update ${schema}.lines set line = '{' where n = 1 and run = (select id from ${schema}.runs where run_id = 'first')`);
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    onTestFinished(() => warned.mockRestore());
+    expect(await store.list()).toEqual(before.slice(0, 2));
+    expect(warned.mock.calls.map(([text]) => String(text))).toEqual([
+      expect.stringMatching(/^first in .* is left out of the list of runs\. Line 1 /),
+    ]);
+  });
+
   test('a conversation may have a long name, and is one of its own', async () => {
     const store = postgresJournal(pool, { schema: await migrated() });
     const text = Array.from({ length: 3000 }, () => String.fromCodePoint(Math.floor(0x4e00 + Math.random() * 5000)));

@@ -23,7 +23,10 @@ async function asking() {
   const journal = memoryJournal();
   const script = [
     { content: '', toolCalls: [{ name: 'broken' }] },
-    { content: 'Well.', delayMs: 100 },
+    async () => {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      return 'Well.';
+    },
   ];
   const agent = createAgent({
     model: scriptedModel([...script, ...script, ...script]),

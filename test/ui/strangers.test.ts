@@ -337,3 +337,19 @@ test.each([
   for (const answer of answers) expect((await answer.text()).includes('forged-request')).toBe(status === 403);
   expect(await journal.list?.()).toHaveLength(status === 403 ? 0 : 3);
 });
+
+test('a request that is nested millions of levels deep holds up nobody, and brackets in a text are no levels', async () => {
+  const { agent, journal } = await waiting('Paid.');
+  const ask = (body: string) =>
+    runStream.serve(agent, new Request('http://x/?id=bills', { method: 'POST', body }), { journal, owner: 'ada' });
+  const begun = performance.now();
+  for (const body of ['['.repeat(4_000_000), `${'['.repeat(2_000_000)}${']'.repeat(2_000_000)}`])
+    expect(await (await ask(body)).json()).toMatchObject({
+      error: { message: expect.stringContaining('nested deeper') },
+    });
+  expect(performance.now() - begun).toBeLessThan(1000);
+  for (const text of ['[{'.repeat(2000), `"${'['.repeat(2000)}`, '\\', `\\"${'{'.repeat(2000)}`]) {
+    const body = JSON.stringify({ type: 'unheard-of', text, list: Array.from({ length: 2000 }, () => [{}]) });
+    expect(JSON.stringify(await (await ask(body)).json())).not.toContain('nested');
+  }
+});

@@ -1,6 +1,7 @@
 import type { Shape, ShapeIssue } from '../../json/shape.ts';
 import { namesAt } from '../../json/shapes.ts';
-import { OptionError, described, givenIn, hint } from '../../json/known-options.ts';
+import { OptionError, described, givenIn, unknownOptions } from '../../json/known-options.ts';
+import { didYouMean } from '../../json/nearest-name.ts';
 
 const DOCS = 'docs/agents.md';
 
@@ -34,10 +35,7 @@ export function optionError(
     return new OptionError('wrong-option', `${what}: the options must be an object, and are ${described(given)}.`);
   const problems = issues.map((issue) => {
     if (issue.kind !== 'unrecognized_keys') return `option '${issue.path.join('.')}': ${issue.message}.`;
-    const known = namesAt(schema, issue.path);
-    return issue.keys
-      .map((key) => `there is no option '${[...issue.path, key].join('.')}'.${meant(key, known) ?? hint(key, known)}`)
-      .join(' ');
+    return unknownOptions(issue.keys, namesAt(schema, issue.path), { path: issue.path, meant });
   });
   const isUnknown = issues.some(({ kind }) => kind === 'unrecognized_keys');
   return new OptionError(
@@ -46,7 +44,7 @@ export function optionError(
   );
 }
 
-function meant(key: string, known: readonly string[]): string | undefined {
+function meant(key: string, known: readonly string[]): string {
   const name = Object.entries(ELSEWHERE).find(([other]) => other === key.toLowerCase())?.[1];
-  return name === undefined || !known.includes(name) ? undefined : ` Did you mean '${name}'?`;
+  return name === undefined || !known.includes(name) ? didYouMean(key, known) : ` Did you mean '${name}'?`;
 }

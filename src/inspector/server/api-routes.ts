@@ -8,6 +8,7 @@ import {
   type SavedPage,
   type SavedSession,
 } from '../frames/protocol.ts';
+import { isTextWithinDepth } from '../../json/depth.ts';
 import { type Json, type JsonObject, isJsonObject, parsedText } from '../../json/json.ts';
 import { share } from '../frames/shared-json.ts';
 import { receiveText } from '../sessions/received-systems.ts';
@@ -192,8 +193,12 @@ const schema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('fork'), entry: z.int().min(1), outcome: z.custom<Json>().exactOptional() }),
 ]);
 
+/** No value of a run is nested deeper. */
+const DEEPEST = 500;
+
 /** Reads what the page asks for; a text that says what is wrong with it otherwise. */
 function readAct(body: string): Act | string {
+  if (!isTextWithinDepth(body, DEEPEST)) return `The body is nested deeper than ${DEEPEST} levels.`;
   const parsed = parsedText(body);
   if (parsed === undefined) return 'The body is not JSON.';
   const checked = schema.safeParse(parsed);

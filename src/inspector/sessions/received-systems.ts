@@ -6,6 +6,7 @@
  * I2 A connection that is lost ends what it reported. An app that comes back continues where it was, and what it
  *    reports again is not shown again.
  */
+import { isTextWithinDepth } from '../../json/depth.ts';
 import { parsedText } from '../../json/json.ts';
 import type { ActReply, SessionEnding } from '../frames/protocol.ts';
 import { type ActorReceived, type ReceivedEvent, readReceived } from './received-event.ts';
@@ -207,9 +208,12 @@ function continues({ rootId, began, source, actors }: ReceivedSystem, event: Rec
   return rootId === event.rootId || actors.has(event.sessionId);
 }
 
+/** What stands deeper is not shown. */
+const DEEPEST = 1000;
+
 /** Takes one event of Stately's protocol, or a list of them, as JSON; what is none is counted and left out. */
 export function receiveText(text: string, receive: (event: unknown) => boolean): ActReply {
-  const given = parsedText(text);
+  const given = isTextWithinDepth(text, DEEPEST) ? parsedText(text) : null;
   const events: readonly unknown[] = Array.isArray(given) ? given : [given];
   const refused = events.filter((event) => !receive(event)).length;
   if (refused === 0) return { ok: true };

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '../../json/json.ts';
+import { isJsonObject, type Json, parsedText } from '../../json/json.ts';
 import { historyIdOf, withHistory } from '../format/histories.ts';
 import { RecordingError } from '../format/journal-error.ts';
 import { type Recording, readRecording } from '../format/recording.ts';
@@ -51,17 +51,21 @@ export function searchableJson(value: Json): Json {
   return Array.isArray(value) ? value.map((item: Json) => searchableJson(item)) : value;
 }
 
-/** What a list shows of a row. Where it stands among the others, its own columns say: the next page begins there. */
-export function summaryOfRun(row: PostgresRow): RunSummary {
-  const { agent, input, metadata } = headIn(row['head']);
+/**
+ * What a list shows of a row; null where its `head` is damaged. Where it stands among the others, its own columns say: the
+ * next page begins there.
+ */
+export function summaryOfRun(row: PostgresRow): RunSummary | null {
+  const head = parsedText(textOfColumn(row['head']));
+  if (!isJsonObject(head)) return null;
   const { tools } = row;
-  const at = textIn(row['at']);
+  const at = textOfColumn(row['at']);
   const tallied: Tallied = {
-    runId: textIn(row['run_id']),
-    agent,
+    runId: textOfColumn(row['run_id']),
+    agent: textOfColumn(head.agent),
     at,
-    input,
-    metadata,
+    input: textOfColumn(head.input),
+    metadata: isJsonObject(head.metadata) ? head.metadata : {},
     ended: row['ended'] === true,
     waiting: row['waiting'] === true,
     status: textOrNull(row['status']),
@@ -82,13 +86,8 @@ function dueIn(epoch: unknown, at: string): number | null | undefined {
   return Number.isFinite(ms) ? Math.max(0, Math.round(ms - Date.parse(at))) : null;
 }
 
-function headIn(text: unknown): Pick<Tallied, 'agent' | 'input' | 'metadata'> {
-  const head: unknown = JSON.parse(String(text));
-  const { agent, input, metadata } = isJsonObject(head) ? head : {};
-  return { agent: textIn(agent), input: textIn(input), metadata: isJsonObject(metadata) ? metadata : {} };
-}
-
-const textIn = (value: unknown): string => textOrNull(value) ?? '';
+/** A column's text; empty where it has none. */
+export const textOfColumn = (value: unknown): string => textOrNull(value) ?? '';
 
 /** The lines of a run, and the number of records according to its row. */
 interface RunLines {
@@ -110,7 +109,7 @@ export async function linesOf(database: PostgresDatabase, runId: string): Promis
   // What comes after a gap is useless, and its absence shows in the number of records.
   const [head = '', ...rest] = rows
     .slice(0, gap === -1 ? rows.length : gap)
-    .map(({ value, line }) => `${textIn(value)}${textIn(line)}`);
+    .map(({ value, line }) => `${textOfColumn(value)}${textOfColumn(line)}`);
   const said = await messagesOf(database, historyIdOf(head));
   const whole = withHistory(head, ({ from, to }) => said.slice(from, to));
   return { lines: head === '' ? [] : [whole, ...rest], records: Number(first['records']) };
@@ -121,7 +120,7 @@ async function messagesOf(database: PostgresDatabase, history: string | null): P
   const rows = await database.query('messages', 'select line from $s.messages where history = $1 order by n', [
     history,
   ]);
-  return rows.map(({ line }) => textIn(line));
+  return rows.map(({ line }) => textOfColumn(line));
 }
 
 /** Reads a run of a database, which is never torn. Throws a `RecordingError` for one that was damaged. */

@@ -1,8 +1,24 @@
 /** Owns: the statements on runs other than adding to them: finding, taking, listing and removing. Each may be sent twice. */
-import { JournalError } from '../format/journal-error.ts';
-import { checkQuery, matches, type RunQuery, type RunSummary, type Tallied } from '../format/tally.ts';
+import { JournalError, RecordingError } from '../format/journal-error.ts';
+import {
+  checkQuery,
+  matches,
+  type RunQuery,
+  type RunSummary,
+  runTally,
+  summaryOf,
+  type Tallied,
+} from '../format/tally.ts';
 import { searchable, sqlStateOf, type PostgresDatabase, type PostgresRow } from './postgres-database.ts';
-import { columnsOf, searchableJson, summaryOfRun, WRITTEN } from './postgres-rows.ts';
+import {
+  columnsOf,
+  linesOf,
+  recordingIn,
+  searchableJson,
+  summaryOfRun,
+  textOfColumn,
+  WRITTEN,
+} from './postgres-rows.ts';
 
 /** How many rows are read at a time. */
 const PAGE = 500;
@@ -54,7 +70,7 @@ export class PostgresRuns {
     await sweep(this.#database, rows);
   }
 
-  /** The runs that a query asks for, newest first. */
+  /** The runs that a query asks for, newest first. What a damaged row no longer holds is read from the run's lines. */
   async list(query: RunQuery): Promise<readonly RunSummary[]> {
     checkQuery(query);
     const { limit = Number.POSITIVE_INFINITY, ...asked } = query;
@@ -63,12 +79,29 @@ export class PostgresRuns {
     while (found.length < limit) {
       const count = Math.min(PAGE, limit - found.length);
       const rows = await this.#page({ ...asked, after }, count);
-      const page = rows.map((row) => summaryOfRun(row));
-      found.push(...page.filter((run) => matches(run, query)));
+      for (const row of rows) {
+        const run = summaryOfRun(row) ?? (await this.#summaryOfLines(row));
+        if (run !== null && matches(run, query)) found.push(run);
+        after = placeOf(row);
+      }
       if (rows.length < count) break;
-      after = page.at(-1);
     }
     return found;
+  }
+
+  /** What the lines of a run say of it. Null, with a warning, where they are damaged too. */
+  async #summaryOfLines(row: PostgresRow): Promise<RunSummary | null> {
+    const { runId, at } = placeOf(row);
+    try {
+      const stored = await linesOf(this.#database, runId);
+      if (stored === null) return null;
+      const { head, lines } = recordingIn(stored, runId);
+      return { ...summaryOf(runTally(head, lines).read(), row['written'] === true), at };
+    } catch (error) {
+      if (!(error instanceof RecordingError)) throw error;
+      process.emitWarning(`${runId} in ${this.#database.place} is left out of the list of runs. ${error.message}`);
+      return null;
+    }
   }
 
   /** Removes runs that no process writes; returns those that existed. */
@@ -143,6 +176,10 @@ export class PostgresRuns {
       values,
     );
   }
+}
+
+function placeOf(row: PostgresRow): NonNullable<RunQuery['after']> {
+  return { at: textOfColumn(row['at']), runId: textOfColumn(row['run_id']) };
 }
 
 const STATES = {

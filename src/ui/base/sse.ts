@@ -4,7 +4,7 @@
  * I1 A client that names the last id received gets exactly what follows: an id includes how much of its group came before.
  * I2 Nothing is made before a client reads: one that is slow costs what its connection buffers, one that is gone costs nothing.
  */
-import { isWithinDepth } from '../../json/depth.ts';
+import { isTextWithinDepth } from '../../json/depth.ts';
 import type { Json } from '../../json/json.ts';
 
 /** Messages that are sent together; one that is null is not sent. `position` null: they are not recorded, and have no id. */
@@ -134,9 +134,9 @@ export async function jsonOf(
     }
     text += decoder.decode();
     if (text === '') return { json: null, refused: refusal(400, 'bad-request', NO_BODY) };
-    const json: Json = JSON.parse(text);
-    if (!isWithinDepth(json, DEEPEST))
+    if (!isTextWithinDepth(text, DEEPEST))
       return { json: null, refused: refusal(400, 'bad-request', `It is nested deeper than ${DEEPEST} levels.`) };
+    const json: Json = JSON.parse(text);
     return { json };
   } catch {
     return { json: null };

@@ -113,7 +113,7 @@ function Tile({ actor, chosen }: { readonly actor: ActorState; readonly chosen: 
       </span>
       <span class="tile-state">
         <Lamp tone={toneAfter(drawing, actor.step)} size={12} />
-        <span class="cut">{escapedLine(where === '' ? 'starting' : where, 80)}</span>
+        <span class="cut">{actor.step === null ? 'starting' : escapedLine(where || 'no states', 80)}</span>
       </span>
       {layout !== null && typeof layout === 'object' && <MiniChart layout={layout} actor={actor} drawing={drawing} />}
     </button>
