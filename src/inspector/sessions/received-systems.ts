@@ -208,8 +208,8 @@ function continues({ rootId, began, source, actors }: ReceivedSystem, event: Rec
   return rootId === event.rootId || actors.has(event.sessionId);
 }
 
-/** What stands deeper is not shown. */
-const DEEPEST = 1000;
+/** A text of more levels takes long to read. What is deep in one of fewer is cut where it is shown. */
+const DEEPEST = 200_000;
 
 /** Takes one event of Stately's protocol, or a list of them, as JSON; what is none is counted and left out. */
 export function receiveText(text: string, receive: (event: unknown) => boolean): ActReply {
