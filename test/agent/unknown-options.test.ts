@@ -206,6 +206,12 @@ test.each<[string, () => unknown, RegExp]>([
   expect(call).not.toThrow(/There are:[^]*There are:/);
 });
 
+test('wrong names that are all near known ones list none', () => {
+  const call = () => untyped(signalbox.recover.retry, { backof: 1, maxAttempt: 2 });
+  expect(call).toThrow(/Did you mean 'backoff'\?.*Did you mean 'maxAttempts'\?/);
+  expect(call).not.toThrow(/There are:/);
+});
+
 test.each([
   ['imstruction', 'instructions'],
   ['prompt', 'systemPrompt'],
