@@ -41,7 +41,7 @@ export interface StoreRequest {
 /** How a store reaches its run. */
 export interface RunLink {
   /** Follows it to its end, or until the signal aborts. Resolves with why that is refused. */
-  readonly follow: (take: (news: RunNews) => void, signal: AbortSignal) => Promise<ViewError | undefined>;
+  readonly follow: (take: (news: readonly RunNews[]) => void, signal: AbortSignal) => Promise<ViewError | undefined>;
   readonly request: (request: StoreRequest) => Promise<RequestAnswer>;
 }
 
@@ -58,11 +58,11 @@ export interface RequestAnswer {
 export function linkToRun(run: SomeRun): RunLink {
   return {
     follow: async (take, signal) => {
-      take({ connection: 'open' });
+      take([{ connection: 'open' }]);
       try {
         for await (const event of run) {
           if (signal.aborted) break;
-          take({ events: [event], state: run.state.path });
+          take([{ events: [event], state: run.state.path }]);
         }
         return undefined;
       } catch (error) {
@@ -104,7 +104,7 @@ export function linkToUrl(
   return {
     follow: async (take, signal) => {
       for (let failures = 0; !signal.aborted; failures++) {
-        take({ connection: failures ? 'retrying' : 'connecting' });
+        take([{ connection: failures ? 'retrying' : 'connecting' }]);
         let ms = (retryMs / 2) * Math.min(2 ** failures, 30) * (1 + Math.random());
         try {
           const last = position && { 'last-event-id': position };
@@ -116,13 +116,11 @@ export function linkToUrl(
             return (await answerOf(response)).error;
           }
           if (response.ok && response.body) {
-            take({ connection: 'open' });
-            for await (const [data, id] of messagesIn(response.body.getReader())) {
+            take([{ connection: 'open' }]);
+            for await (const messages of messagesIn(response.body.getReader())) {
               if (signal.aborted) return undefined;
-              take(JSON.parse(data));
-              if (!id) continue;
-              position = id;
-              failures = -1;
+              take(messages.map(([data]) => JSON.parse(data)));
+              for (const [, id] of messages) if (id) [position, failures] = [id, -1];
             }
           }
         } catch {
@@ -154,8 +152,10 @@ export function errorOf(reason: unknown): ViewError {
 /** A message of a server; it has no id where it is not recorded. */
 type ServerMessage = readonly [data: string, id: string | undefined];
 
-/** The server-sent events of a body, as they arrive; one that was cut off is left out. JSON may hold any sign but a line feed. */
-export async function* messagesIn(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<ServerMessage> {
+/** The server-sent events of a body, in lists of what arrives together, without one that was cut off. JSON holds no line feed. */
+export async function* messagesIn(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+): AsyncGenerator<readonly ServerMessage[]> {
   const decoder = new TextDecoder();
   let rest = '';
   for (;;) {
@@ -165,9 +165,9 @@ export async function* messagesIn(reader: ReadableStreamDefaultReader<Uint8Array
     if (done) return;
     const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n');
     rest = blocks.pop() ?? '';
-    for (const block of blocks) {
+    yield blocks.flatMap((block): readonly ServerMessage[] => {
       const [, id, data] = /^(?:id: (.*?)\n)?data: (.*)/s.exec(block) ?? [];
-      if (data) yield [data, id];
-    }
+      return data ? [[data, id]] : [];
+    });
   }
 }

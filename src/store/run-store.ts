@@ -3,6 +3,7 @@
  *
  * I1 One connection for all subscribers. It is closed when the last has gone, which never ends the run.
  * I2 A lost connection continues after the last position received.
+ * I3 Listeners hear once of what arrives together: a chat that is opened is one change, not one for each event.
  */
 import type { SomeRun } from '../agent/run/run.ts';
 import {
@@ -14,7 +15,7 @@ import {
   linkToRun,
   linkToUrl,
 } from './run-link.ts';
-import { NO_EVENTS, foldEvent } from './run-fold.ts';
+import { NO_EVENTS, type RunFold, foldEvent } from './run-fold.ts';
 import type { RunActions, RunSnapshot, ViewError } from './view-types.ts';
 
 /** A run or a chat for a user interface, without React: for Vue, Svelte and plain pages. */
@@ -45,10 +46,9 @@ export function runStore(source: string | SomeRun, options: RunStoreOptions = {}
   /** Why the last request was refused, and the last connection. */
   let [refusal, lost]: [ViewError | null, ViewError | null] = [null, null];
 
-  const take = ({ events = [], ...rest }: RunNews): void => {
-    const { view, seq } = events.reduce(foldEvent, fold);
-    fold = { seq, view: { ...view, ...rest } };
-    for (const listener of listeners) listener();
+  const take = (news: readonly RunNews[]): void => {
+    fold = news.reduce(foldNews, fold);
+    if (news.length) for (const listener of listeners) listener();
   };
 
   /** Opens the connection, or makes sure that an open one is reopened after its end: there may be more by then. */
@@ -57,14 +57,15 @@ export function runStore(source: string | SomeRun, options: RunStoreOptions = {}
     if (opened || !listeners.size) return;
     const own = new AbortController();
     opened = own;
-    if (lost && fold.view.error === lost) take({ error: (lost = null) });
-    const takeOwn = (news: RunNews): unknown => opened === own && take(news);
-    void link.follow(takeOwn, own.signal).then((error) => {
-      if (opened !== own) return;
-      opened = null;
-      if (isAskedAgain) follow();
-      else take({ connection: 'closed', ...(error && { error: (lost = error) }) });
-    });
+    if (lost && fold.view.error === lost) take([{ error: (lost = null) }]);
+    void link
+      .follow((news) => opened === own && take(news), own.signal)
+      .then((error) => {
+        if (opened !== own) return;
+        opened = null;
+        if (isAskedAgain) follow();
+        else take([{ connection: 'closed', ...(error && { error: (lost = error) }) }]);
+      });
   };
 
   const look = (): unknown => document.visibilityState === 'visible' && follow();
@@ -76,7 +77,7 @@ export function runStore(source: string | SomeRun, options: RunStoreOptions = {}
       .request(request)
       .catch((reason: unknown): RequestAnswer => ({ ok: false, error: errorOf(reason) }));
     // An error of the run itself stays. What a refused request met, others have done.
-    if (error || fold.view.error === refusal) take({ error });
+    if (error || fold.view.error === refusal) take([{ error }]);
     refusal = error;
     if (ok || error?.code !== lost?.code) follow();
     return ok;
@@ -114,4 +115,9 @@ export function runStore(source: string | SomeRun, options: RunStoreOptions = {}
     steer: (text) => ask({ type: 'steer', runId: fold.view.runId ?? '', text }),
     stop: () => ask({ type: 'stop', runId: fold.view.runId ?? '' }),
   };
+}
+
+function foldNews(fold: RunFold, { events = [], ...rest }: RunNews): RunFold {
+  const { view, seq } = events.reduce(foldEvent, fold);
+  return { seq, view: { ...view, ...rest } };
 }

@@ -200,6 +200,28 @@ test('a page that is loaded receives the latest 100 runs of a long chat', async 
   expect([messages[0]?.text, messages.at(-2)?.text]).toEqual(['Is it 4?', 'Is it 103?']);
 });
 
+test('what arrives together is told together: a chat that is opened is rendered once, not with each message', async () => {
+  const { url, agent } = await servedChat([], { options: { model: { complete: async () => ({ content: 'Yes.' }) } } });
+  const chat = agent.conversation('ann/a', { owner: 'ann' });
+  for (let at = 1; at <= 10; at += 1) await chat.run(`Is it ${at}?`);
+  // As a slow network sends it: in pieces, the first of which ends within a message, and a sign of life before all.
+  const inPieces: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    const sent = await response.text();
+    const at = sent.indexOf('Is it 6?');
+    const pieces = [': \n\n', sent.slice(0, at), sent.slice(at)].map((piece) => new TextEncoder().encode(piece));
+    const body = new ReadableStream({
+      pull: (controller) => (pieces.length === 0 ? controller.close() : controller.enqueue(pieces.shift())),
+    });
+    return new Response(sent === '' ? null : body, response);
+  };
+  const { until, views } = followed(`${url}/?id=a`, { fetch: inPieces });
+  await until(isDone);
+  expect([...new Set(views.map(({ messages }) => messages.length))]).toEqual([0, 10, 20]);
+  const told = views.map(({ messages, connection }) => `${connection} ${messages.length}`);
+  expect(told.slice(0, 4)).toEqual(['connecting 0', 'open 0', 'open 10', 'open 20']);
+});
+
 test('a request that is none is refused with what is wrong with it, and changes nothing', async () => {
   const { url, journal } = await servedChat([payCall(5), 'Paid.']);
   const { store, until } = followed(`${url}/?id=a`);

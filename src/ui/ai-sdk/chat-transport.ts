@@ -219,13 +219,15 @@ class ChatServer {
           if (response.status === 204) return;
         }
         reader = response.body?.getReader();
-        for await (const [data, id = ''] of reader === undefined ? [] : messagesIn(reader)) {
-          if (data === '[DONE]') return;
-          const chunk: UiChunk = JSON.parse(data);
-          if (readPosition(id) !== null) last = id;
-          run = this.#seen({ ...reading, run }, chunk);
-          failures = 0;
-          yield chunk;
+        for await (const messages of reader === undefined ? [] : messagesIn(reader)) {
+          for (const [data, id = ''] of messages) {
+            if (data === '[DONE]') return;
+            const chunk: UiChunk = JSON.parse(data);
+            if (readPosition(id) !== null) last = id;
+            run = this.#seen({ ...reading, run }, chunk);
+            failures = 0;
+            yield chunk;
+          }
         }
       } catch (error) {
         const { status = 500, retryAfterMs = 0 }: { status?: number; retryAfterMs?: number } = Object(error);
