@@ -6,6 +6,7 @@
  *    resume it has no record of it.
  * I2 An actor that is stopped and started again in one go, as React's strict mode does, keeps its run.
  */
+import { wrongOption } from '../json/known-options.ts';
 import type { Snapshot } from 'xstate';
 import type { RunResult } from '../machines/contract/run-result.ts';
 import type { AgentLogic, AgentLogicEvent, AgentLogicSnapshot } from './agent-types.ts';
@@ -79,7 +80,7 @@ export function agentLogic(port: LogicPort): AgentLogic<never> {
     },
     getPersistedSnapshot: ({ run: _run, ...kept }) => kept,
     restoreSnapshot: (snapshot) => {
-      if (!isPersisted(snapshot)) throw new TypeError('This is not a snapshot of agent.logic: it has no run id.');
+      if (!isPersisted(snapshot)) throw wrongOption('This is not a snapshot of agent.logic: it has no run id.');
       // One that was stopped before it was persisted continues, as one that was persisted before it was stopped.
       return snapshot.status === 'stopped' ? { ...snapshot, run: null, status: 'active' } : { ...snapshot, run: null };
     },

@@ -1,3 +1,4 @@
+import { wrongOption } from '../json/known-options.ts';
 import { DEFAULTS, repairedHistory } from './options/agent-settings.ts';
 import type { JournalStore } from '../journal/run/run-journal.ts';
 import type { LogicPort } from './agent-logic.ts';
@@ -204,7 +205,7 @@ export class AgentRuns implements LiveConversationPort {
     const metadata = metadataOf(given.metadata);
     const journal = (): JournalStore => given.journal ?? core.journal();
     if (given.park === true && journal().take === undefined)
-      throw new TypeError("agent.run: option 'park' needs a journal that runs can be resumed from.");
+      throw wrongOption("agent.run: option 'park' needs a journal that runs can be resumed from.");
     const output = typedOutput('agent.run', { ...given, timeouts: core.options.timeouts });
     const owner = conversation?.owner;
     const redactor = own.hasOwnMarks === true ? core.redaction.separate() : core.redactor;

@@ -1,16 +1,21 @@
 import { didYouMean } from './nearest-name.ts';
 
-/** `unknown-option`: there is no option with that name · `wrong-option`: an option has an invalid value. */
+/** `unknown-option`: there is no option with that name · `wrong-option`: an option, argument or definition is invalid. */
 export type OptionErrorCode = 'unknown-option' | 'wrong-option';
 
-/** Options that were given wrongly: a `TypeError` with a code. The message names what they were given to, and each wrong one. */
+/** What was given wrongly: a `TypeError` with a code. The message names what it was given to, and each wrong option. */
 export class OptionError extends TypeError {
   readonly code: OptionErrorCode;
 
-  constructor(code: OptionErrorCode, message: string) {
-    super(message);
+  constructor(code: OptionErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
     this.code = code;
   }
+}
+
+/** The error for an option, an argument or a definition that is not what it must be. */
+export function wrongOption(message: string, options?: ErrorOptions): OptionError {
+  return new OptionError('wrong-option', message, options);
 }
 
 /** Something for each member of `T`, and for no other: the compiler refuses a table that lacks one or has one too many. */
@@ -38,7 +43,7 @@ export function optionsOf<T extends object>(what: string, docs: string, known: N
   return (given, called = what) => {
     if (given === undefined) return;
     if (typeof given !== 'object' || given === null || Array.isArray(given))
-      throw new OptionError('wrong-option', `${called}: the options must be an object, and are ${described(given)}.`);
+      throw wrongOption(`${called}: the options must be an object, and are ${described(given)}.`);
     const unknown = givenIn(given).flatMap(([name]) => (Object.hasOwn(known, name) ? [] : [name]));
     if (unknown.length === 0) return;
     throw new OptionError('unknown-option', `${called}: ${unknownOptions(unknown, names)} See ${docs}.`);
@@ -50,7 +55,7 @@ export function checkFunctions<T extends object>(what: string, options: T, names
   for (const name of names) {
     const given: unknown = options[name];
     if (given === undefined || typeof given === 'function') continue;
-    throw new OptionError('wrong-option', `${what}: option '${name}' must be a function, and is ${described(given)}.`);
+    throw wrongOption(`${what}: option '${name}' must be a function, and is ${described(given)}.`);
   }
 }
 
@@ -58,7 +63,7 @@ export function checkFunctions<T extends object>(what: string, options: T, names
 export function checkPlace(must: string, place: unknown): void {
   if (typeof place === 'string' && place !== '') return;
   const is = place === '' ? 'empty' : place === undefined ? 'undefined' : described(place);
-  throw new OptionError('wrong-option', `${must}, and is ${is}.`);
+  throw wrongOption(`${must}, and is ${is}.`);
 }
 
 /** Says of each option that there is none of that name, as {@link hint} does; those that there are come once, at the end. */

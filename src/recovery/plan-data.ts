@@ -1,5 +1,5 @@
 import type { Severity } from '../json/errors.ts';
-import { hint, OptionError } from '../json/known-options.ts';
+import { hint, OptionError, wrongOption } from '../json/known-options.ts';
 import { type OnError, type RecoveryStep, type RetryStep, type Slot, type SlotName, SLOTS } from './steps.ts';
 
 /** A step for the machines: data, its function found by tool, slot and index. */
@@ -119,7 +119,7 @@ const KINDS: ReadonlySet<unknown> = new Set([
 export function checkOnError(owner: string, onError: unknown): asserts onError is OnError | undefined {
   if (onError === undefined) return;
   if (typeof onError !== 'object' || onError === null)
-    throw new TypeError(`${owner}: onError must be an object with the slots ${SLOTS.join(', ')}.`);
+    throw wrongOption(`${owner}: onError must be an object with the slots ${SLOTS.join(', ')}.`);
   for (const [name, slot] of Object.entries(onError)) {
     if (!isSlotName(name))
       throw new OptionError(
@@ -134,7 +134,7 @@ function checkSteps(where: string, slot: SlotName, value: unknown): void {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
   const steps = list.map((step, index) => {
     if (!isStep(step))
-      throw new TypeError(
+      throw wrongOption(
         `${where}: entry ${index} is not a step. Make steps with recover.fix, recover.retry and so on.`,
       );
     return step;
@@ -142,12 +142,12 @@ function checkSteps(where: string, slot: SlotName, value: unknown): void {
   stepsOf(steps).forEach((step, index) => {
     const before = steps[index - 1];
     if (before !== undefined && TERMINAL.has(before.kind)) {
-      throw new TypeError(
+      throw wrongOption(
         `${where}: entry ${index} (${step.kind}) comes after ${before.kind}, which ends recovery, so it would never run.`,
       );
     }
     if (step.kind === 'retry' && step.whenUnknown && slot !== 'executionError') {
-      throw new TypeError(
+      throw wrongOption(
         `${where}: whenUnknown makes sense in executionError alone: only a call that was started can have an unknown outcome.`,
       );
     }

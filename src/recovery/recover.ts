@@ -1,5 +1,5 @@
 import { type Json, isJsonObject } from '../json/json.ts';
-import { optionsOf } from '../json/known-options.ts';
+import { optionsOf, wrongOption } from '../json/known-options.ts';
 import { parseStrict } from '../json/depth.ts';
 import { z } from '../json/shapes.ts';
 import { recoverJson } from '../parsing/recover/recover-json.ts';
@@ -125,7 +125,7 @@ export const recover = {
 };
 
 function must(step: string, what: string, holds: boolean): void {
-  if (!holds) throw new TypeError(`recover.${step}: ${what}.`);
+  if (!holds) throw wrongOption(`recover.${step}: ${what}.`);
 }
 
 function reasonOf(step: string, reason: unknown): string | null {
@@ -135,7 +135,7 @@ function reasonOf(step: string, reason: unknown): string | null {
 
 function whole(step: string, option: string, value: unknown): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1) return value;
-  throw new TypeError(`recover.${step}: ${option} must be a whole number from 1 on, and is ${String(value)}.`);
+  throw wrongOption(`recover.${step}: ${option} must be a whole number from 1 on, and is ${String(value)}.`);
 }
 
 /** Takes Markdown fences off argument text; null when there are none. */

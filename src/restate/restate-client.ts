@@ -1,5 +1,5 @@
 import { type Recording, readRecording } from '../journal/format/recording.ts';
-import { optionsOf } from '../json/known-options.ts';
+import { optionsOf, wrongOption } from '../json/known-options.ts';
 import { type Json, type JsonObject, isJsonObject } from '../json/json.ts';
 import { JournalError } from '../journal/format/journal-error.ts';
 import type { JournalStore } from '../journal/run/run-journal.ts';
@@ -92,7 +92,7 @@ export function restateClient(options: RestateClientOptions): RestateClient {
     read,
     journal: {
       open: () => {
-        throw new TypeError(`Runs of '${name}' are begun by Restate: use the client's run or start.`);
+        throw wrongOption(`Runs of '${name}' are begun by Restate: use the client's run or start.`);
       },
       // The engine has them all, and is asked for each.
       take: async (runId) => {
@@ -115,7 +115,7 @@ async function asked(request: JsonObject, send: (message: RestateMessage) => Pro
   const { do: type, how, input, ...rest } = request;
   const isMessage = type === 'steer' || type === 'queue';
   const text = type === 'queue' ? { text: input } : {};
-  if (type === 'queue' && typeof input !== 'string') throw new TypeError('A message for a run on Restate is a text.');
+  if (type === 'queue' && typeof input !== 'string') throw wrongOption('A message for a run on Restate is a text.');
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the handler checks it
   const message = { type, ...rest, ...(isJsonObject(how) ? how : {}), ...text } as RestateMessage;
   const isTaken = await send(message);

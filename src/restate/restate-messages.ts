@@ -1,3 +1,4 @@
+import { wrongOption } from '../json/known-options.ts';
 import { RestatePromise, TerminalError, type WorkflowSharedContext } from '@restatedev/restate-sdk';
 import type { OutsideEvent } from '../actors/journal.ts';
 import { checkApproval, checkMessage } from '../agent/options/check-options.ts';
@@ -86,11 +87,11 @@ function eventOf(message: RestateMessage, freshId: string): { readonly event: Ou
     case 'cancel':
       return { event: { type: 'run.cancelled', reason: message.reason ?? '' } };
     default:
-      throw new TypeError("send: a message is of type 'approve', 'reject', 'steer', 'queue' or 'cancel'.");
+      throw wrongOption("send: a message is of type 'approve', 'reject', 'steer', 'queue' or 'cancel'.");
   }
 }
 
 function named(callId: unknown): string {
   if (typeof callId === 'string' && callId !== '') return callId;
-  throw new TypeError("send: 'callId' must name the call that waits; `state` lists those.");
+  throw wrongOption("send: 'callId' must name the call that waits; `state` lists those.");
 }

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { optionsOf } from '../json/known-options.ts';
+import { optionsOf, wrongOption } from '../json/known-options.ts';
 import { type ServerTool, changesBetween } from '../tools/server-tool.ts';
 import { homeFolder } from './folders.ts';
 import {
@@ -182,7 +182,7 @@ function without(tools: ReadonlySet<string>, tool: string): ReadonlySet<string> 
 
 function checkText(name: string, value: unknown): void {
   if (typeof value !== 'string' || value === '')
-    throw new TypeError(`permissionStore: '${name}' must be a text that is not empty.`);
+    throw wrongOption(`permissionStore: '${name}' must be a text that is not empty.`);
 }
 
 function asStoreError(error: unknown, path: string | undefined): PermissionStoreError {

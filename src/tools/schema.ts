@@ -1,3 +1,4 @@
+import { wrongOption } from '../json/known-options.ts';
 import type { Issue } from '../json/errors.ts';
 import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../json/json.ts';
 import { toJson } from '../json/to-json.ts';
@@ -58,14 +59,13 @@ export function readToolSchema(name: string, schema: unknown, jsonSchema: unknow
   const standard = isStandard(schema) ? schema['~standard'] : null;
   const json = jsonSchema ?? (standard === null ? schema : jsonSchemaOf(name, standard));
   if (!isJsonObject(json))
-    throw new TypeError(
+    throw wrongOption(
       `Tool '${name}': inputSchema must be zod, another Standard Schema or a JSON Schema object, and is ${json === null ? 'null' : typeof json}.`,
     );
   const plain = plainSchema(json);
-  if (typeof plain === 'string')
-    throw new TypeError(`Tool '${name}': inputSchema is not a valid JSON Schema: ${plain}.`);
+  if (typeof plain === 'string') throw wrongOption(`Tool '${name}': inputSchema is not a valid JSON Schema: ${plain}.`);
   if (json.type !== undefined && json.type !== 'object')
-    throw new TypeError(
+    throw wrongOption(
       `Tool '${name}': inputSchema must describe an object (type "object"), and its type is ${JSON.stringify(json.type)}.`,
     );
   return { json: { type: 'object', ...plain }, check: isStandard(schema) ? checkOf(schema) : null };
@@ -130,13 +130,13 @@ function jsonSchemaOf(name: string, standard: StandardSchema['~standard']): unkn
     written = writtenAsJson(standard);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new TypeError(
+    throw wrongOption(
       `Tool '${name}': its schema (${standard.vendor}) cannot be written as JSON Schema: ${reason.replace(/\.?$/, '.')} ${cure}`,
       { cause },
     );
   }
   if (written === undefined)
-    throw new TypeError(`Tool '${name}': its schema (${standard.vendor}) does not export JSON Schema. ${cure}`);
+    throw wrongOption(`Tool '${name}': its schema (${standard.vendor}) does not export JSON Schema. ${cure}`);
   return written;
 }
 

@@ -1,4 +1,4 @@
-import { named, optionsOf } from '../json/known-options.ts';
+import { named, optionsOf, wrongOption } from '../json/known-options.ts';
 import { checkOnError } from '../recovery/plan-data.ts';
 import type { OnError } from '../recovery/steps.ts';
 import type { Tool } from './tool.ts';
@@ -44,11 +44,11 @@ export function skill(definition: SkillDefinition): Skill {
   checkMembers(definition ?? null, named('Skill', definition));
   const { name, instructions = '', tools = [], onError } = definition;
   if (typeof name !== 'string' || name.trim() === '')
-    throw new TypeError('skill(): name must be a text that is not blank.');
+    throw wrongOption('skill(): name must be a text that is not blank.');
   const owner = `Skill '${name}'`;
-  if (typeof instructions !== 'string') throw new TypeError(`${owner}: instructions must be a text.`);
+  if (typeof instructions !== 'string') throw wrongOption(`${owner}: instructions must be a text.`);
   if (!Array.isArray(tools) || tools.some((tool) => typeof tool?.execute !== 'function')) {
-    throw new TypeError(`${owner}: tools must be a list of tools made by tool().`);
+    throw wrongOption(`${owner}: tools must be a list of tools made by tool().`);
   }
   checkOnError(owner, onError);
   return Object.freeze({ name, instructions, tools: [...tools], onError });

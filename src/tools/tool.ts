@@ -1,7 +1,7 @@
 import { POLICIES, type Effects, type Policy } from './spec.ts';
 import type { Issue } from '../json/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../json/json.ts';
-import { named, optionsOf } from '../json/known-options.ts';
+import { named, optionsOf, wrongOption } from '../json/known-options.ts';
 import { checkOnError } from '../recovery/plan-data.ts';
 import type { OnError } from '../recovery/steps.ts';
 import {
@@ -175,19 +175,19 @@ export function tool<
 
 function checkDefinition(definition: unknown): void {
   if (typeof definition !== 'object' || definition === null)
-    throw new TypeError('tool() takes an object with name, description and execute.');
+    throw wrongOption('tool() takes an object with name, description and execute.');
   checkMembers(definition, named('Tool', definition));
   const get = (key: string): unknown => Reflect.get(definition, key);
   const name = get('name');
   if (typeof name !== 'string' || !NAME.test(name)) {
-    throw new TypeError(
+    throw wrongOption(
       `A tool's name must be 1 to 64 letters, digits, "_", "-" or ".", and is ${JSON.stringify(name) ?? 'missing'}.`,
     );
   }
   if (name === 'make_plan')
-    throw new TypeError(`The tool name 'make_plan' is reserved: it is how models plan. Choose another.`);
+    throw wrongOption(`The tool name 'make_plan' is reserved: it is how models plan. Choose another.`);
   const wrong = (member: string, must: string): never => {
-    throw new TypeError(`Tool '${name}': ${member} must be ${must}.`);
+    throw wrongOption(`Tool '${name}': ${member} must be ${must}.`);
   };
   if (typeof get('description') !== 'string') wrong('description', 'a text that tells the model what the tool does');
   if (typeof get('execute') !== 'function') wrong('execute', 'a function');

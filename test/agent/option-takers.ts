@@ -45,7 +45,8 @@ const nothing = (): undefined => undefined;
 /** Options with what is needed beside them; what is no object is given as it is. */
 export function given(options: unknown, needed: object): unknown {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) return options;
-  return Object.setPrototypeOf({ ...needed, ...options }, Object.getPrototypeOf(options));
+  const missing = Object.entries(needed).filter(([name]) => Reflect.get(options, name) === undefined);
+  return Object.setPrototypeOf({ ...options, ...Object.fromEntries(missing) }, Object.getPrototypeOf(options));
 }
 
 async function recordingOf(): Promise<string> {
@@ -112,7 +113,7 @@ export const TAKERS: Readonly<Record<string, Taker>> = {
     slip: ['verbos', 'verbose'],
   },
   'agent.wake': {
-    call: (options) => untypedOf(agent(), 'wake', options),
+    call: (options) => untypedOf(createAgent({ silent: true, journal: journal.memoryJournal() }), 'wake', options),
     takes: { due: new Date(0), limit: 1, context: 1, contextFor: () => 1 },
     slip: ['limt', 'limit'],
   },
@@ -134,7 +135,8 @@ export const TAKERS: Readonly<Record<string, Taker>> = {
     slip: ['instruction', 'instructions'],
   },
   'agent.logic': {
-    call: (input) => {
+    call: (options) => {
+      const input = given(options, { task: 'Go' });
       const { status, error } = Reflect.apply(createActor, undefined, [agent().logic, { input }]).getSnapshot();
       if (status === 'error') throw error;
     },
@@ -273,7 +275,7 @@ export const TAKERS: Readonly<Record<string, Taker>> = {
     slip: ['header', 'headers'],
   },
   replay: {
-    call: (options) => untyped(journal.replay, recording, agent(), options),
+    call: (options) => untyped(journal.replay, recording, agent(), given(options, { then: model() })),
     takes: { allow: ['prompt'], until: 1, then: model() },
     slip: ['untill', 'until'],
   },

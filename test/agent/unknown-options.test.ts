@@ -75,7 +75,7 @@ describe.each(ALL)('$name', (taker) => {
 
   test('takes what is undefined as not given', async () => {
     const none = Object.fromEntries(Object.keys(takes).map((name) => [name, undefined]));
-    const needed = ['createMcpConnection', 'agent.logic'].includes(taker.name) ? {} : none;
+    const needed = taker.name === 'createMcpConnection' ? {} : none;
     expect(await refused(taker, { [written]: undefined })).toBe(false);
     // Not as many runs as it makes where nothing says how many.
     const [given, others] =

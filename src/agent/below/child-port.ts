@@ -1,3 +1,4 @@
+import { wrongOption } from '../../json/known-options.ts';
 import type { OwnRegistry } from '../tools/registry.ts';
 import type { ToolSpec } from '../../tools/spec.ts';
 import type { Repairer } from '../../recovery/steps.ts';
@@ -91,7 +92,7 @@ export type Children = ReadonlyMap<string, ChildPort>;
 export function portOf(agent: ChildAgent): ChildPort {
   const port = agent[CHILD];
   if (isChildPort(port)) return port;
-  throw new TypeError(`'${agent.name}' is not an agent of this version of signalbox. Use one copy of the package.`);
+  throw wrongOption(`'${agent.name}' is not an agent of this version of signalbox. Use one copy of the package.`);
 }
 
 function isChildPort(port: object): port is ChildPort {

@@ -1,3 +1,4 @@
+import { wrongOption } from '../../json/known-options.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
 import { toJson } from '../../json/to-json.ts';
 import type { ChildSetup } from '../../machines/contract/agent-setup.ts';
@@ -34,12 +35,10 @@ export function childrenOf(agents: readonly ChildAgent[]): Children {
   for (const agent of agents) {
     const name = toolName(agent.name);
     if (children.has(name))
-      throw new TypeError(
-        `createAgent: option 'children': two agents are named '${name}'. Give each a name of its own.`,
-      );
+      throw wrongOption(`createAgent: option 'children': two agents are named '${name}'. Give each a name of its own.`);
     const port = portOf(agent);
     if (port.depth >= MAX_DEPTH)
-      throw new TypeError(
+      throw wrongOption(
         `createAgent: option 'children': agents may be nested ${MAX_DEPTH} levels deep, and '${name}' is deeper.`,
       );
     children.set(name, port);

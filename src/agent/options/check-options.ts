@@ -5,7 +5,7 @@
 import { readInput } from './input-parts.ts';
 import { typedOutput } from './output-options.ts';
 import { checkRunId } from '../../journal/format/record.ts';
-import { OptionError, optionsOf } from '../../json/known-options.ts';
+import { optionsOf, wrongOption } from '../../json/known-options.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { toJson } from '../../json/to-json.ts';
 import {
@@ -29,7 +29,7 @@ const DOCS = 'docs/agents.md';
 
 /** Refuses a value of an option, as a mistake of the program. */
 function refuse(what: string, name: string, rule: string): never {
-  throw new OptionError('wrong-option', `${what}: option '${name}' must be ${rule}.`);
+  throw wrongOption(`${what}: option '${name}' must be ${rule}.`);
 }
 
 /** Refuses what is not a signal, such as the controller of one. */
@@ -52,7 +52,7 @@ function checkHow(what: string, { signal, trace, inspect, park }: RunOptions): v
 
 /** Refuses the reason of a cancel or a denial that is not text, such as an error. */
 export function checkReason(what: string, reason: unknown): void {
-  if (typeof reason !== 'string') throw new OptionError('wrong-option', `${what}: the reason must be a text.`);
+  if (typeof reason !== 'string') throw wrongOption(`${what}: the reason must be a text.`);
 }
 
 /** Refuses options of a run that are not known. */
@@ -95,9 +95,9 @@ export function checkWake(given: WakeOptions): void {
   checkWakeNames(given);
   const { due, limit } = given;
   if (due !== undefined && !Number.isFinite(due instanceof Date ? due.getTime() : due))
-    throw new TypeError("agent.wake: option 'due' must be a Date or a time in milliseconds.");
+    throw wrongOption("agent.wake: option 'due' must be a Date or a time in milliseconds.");
   if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1))
-    throw new TypeError("agent.wake: option 'limit' must be a whole number from 1 on.");
+    throw wrongOption("agent.wake: option 'limit' must be a whole number from 1 on.");
 }
 
 const checkWakeNames = optionsOf<WakeOptions>('agent.wake', DOCS, {
@@ -179,11 +179,11 @@ export function checkRun(given: RunOptions): void {
   if (journal !== undefined && typeof Reflect.get(Object(journal), 'open') !== 'function')
     refuse('agent.run', 'journal', 'a journal');
   if (whenBusy !== undefined && !WHEN_BUSY.includes(whenBusy))
-    throw new TypeError(
+    throw wrongOption(
       `agent.run: option 'whenBusy' must be one of ${WHEN_BUSY.join(', ')}, and is ${JSON.stringify(whenBusy)}.`,
     );
   if (maxSteps !== undefined && !(Number.isInteger(maxSteps) && maxSteps >= 1))
-    throw new TypeError(`agent.run: option 'maxSteps' must be a whole number from 1 on, and is ${String(maxSteps)}.`);
+    throw wrongOption(`agent.run: option 'maxSteps' must be a whole number from 1 on, and is ${String(maxSteps)}.`);
   if (whenBusy !== 'steer' && whenBusy !== 'interrupt') return;
   // A message to a live run becomes a run of its own where it comes too late: then nobody could be told.
   metadataOf(given.metadata);
@@ -193,7 +193,7 @@ export function checkRun(given: RunOptions): void {
 /** Rejects a message that is not a string, and unknown options of it. */
 export function checkMessage(what: string, text: unknown, given: SteerOptions): void {
   if (typeof text !== 'string' || text.trim() === '')
-    throw new TypeError(`${what}: the message must be a text that is not blank.`);
+    throw wrongOption(`${what}: the message must be a text that is not blank.`);
   checkSteer(given, what);
   checkMessageId(what, given);
 }
@@ -208,7 +208,7 @@ export function checkQueued(what: string, input: unknown, given: QueueOptions): 
 
 function checkMessageId(what: string, { id }: QueueOptions): void {
   if (id !== undefined && (typeof id !== 'string' || id === ''))
-    throw new TypeError(`${what}: option 'id' must be a text that is not empty.`);
+    throw wrongOption(`${what}: option 'id' must be a text that is not empty.`);
 }
 
 const TALKS = 'docs/conversations.md';
@@ -226,9 +226,9 @@ export function talkResume(given: TalkResume): TalkResume {
 /** Rejects an id or an owner that is not a string. */
 export function checkConversation(id: unknown, given: ConversationOptions): void {
   if (typeof id !== 'string' || id === '')
-    throw new TypeError('agent.conversation: the id must be a text that is not empty.');
+    throw wrongOption('agent.conversation: the id must be a text that is not empty.');
   checkConversationNames(given);
   const { owner = id } = given;
   if (typeof owner !== 'string' || owner === '')
-    throw new TypeError("agent.conversation: option 'owner' must be a text that is not empty.");
+    throw wrongOption("agent.conversation: option 'owner' must be a text that is not empty.");
 }

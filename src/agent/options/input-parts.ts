@@ -1,3 +1,4 @@
+import { wrongOption } from '../../json/known-options.ts';
 import type { Message, Part } from '../../actors/model.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import type { SentMessage } from '../../machines/contract/mail.ts';
@@ -34,16 +35,16 @@ export interface ReadInput {
 /** Reads an input. Throws a `TypeError` that says which part is wrong, and for one without any text, image or file. */
 export function readInput(input: unknown, what = 'agent.run'): ReadInput {
   if (typeof input === 'string') {
-    if (input.trim() === '') throw new TypeError(`${what}: the input must be a text that is not blank.`);
+    if (input.trim() === '') throw wrongOption(`${what}: the input must be a text that is not blank.`);
     return { task: input, content: null };
   }
   if (!Array.isArray(input))
-    throw new TypeError(`${what}: the input must be a text that is not blank, or a list of text, images and files.`);
+    throw wrongOption(`${what}: the input must be a text that is not blank, or a list of text, images and files.`);
   const parts = input.map((part, index) => readPart(part, `${what}: part ${index} of the input`));
   const media = parts.filter(({ type }) => type !== 'text');
   const text = parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
   if (media.length === 0 && text.trim() === '')
-    throw new TypeError(`${what}: the input has neither text nor an image or a file.`);
+    throw wrongOption(`${what}: the input has neither text nor an image or a file.`);
   const named = text.trim() === '' ? `[${namesOf(media)}]` : text;
   return media.length === 0 ? { task: text, content: null } : { task: named, content: parts };
 }
@@ -52,7 +53,7 @@ export function readInput(input: unknown, what = 'agent.run'): ReadInput {
 export function steered(input: RunInput): string {
   const { task, content } = readInput(input);
   if (content === null) return task;
-  throw new TypeError("agent.run: images and files cannot be sent to a live run. Use whenBusy: 'queue'.");
+  throw wrongOption("agent.run: images and files cannot be sent to a live run. Use whenBusy: 'queue'.");
 }
 
 /** An input as a message for a later run. */
@@ -84,7 +85,7 @@ function namesOf(media: readonly Part[]): string {
 }
 
 function readPart(part: unknown, which: string): Part {
-  const wrong = (problem: string): TypeError => new TypeError(`${which} ${problem}.`);
+  const wrong = (problem: string): TypeError => wrongOption(`${which} ${problem}.`);
   if (!isJsonObject(part)) throw wrong('must be an object with a type');
   const { type, text, url, data, mediaType, filename }: { readonly [name: string]: unknown } = part;
   if (type === 'text') {

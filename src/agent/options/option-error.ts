@@ -1,6 +1,6 @@
 import type { Shape, ShapeIssue } from '../../json/shape.ts';
 import { namesAt } from '../../json/shapes.ts';
-import { OptionError, described, givenIn, unknownOptions } from '../../json/known-options.ts';
+import { OptionError, described, givenIn, unknownOptions, wrongOption } from '../../json/known-options.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
 
 const DOCS = 'docs/agents.md';
@@ -32,7 +32,7 @@ export function optionError(
   given: unknown,
 ): OptionError {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
-    return new OptionError('wrong-option', `${what}: the options must be an object, and are ${described(given)}.`);
+    return wrongOption(`${what}: the options must be an object, and are ${described(given)}.`);
   const problems = issues.map((issue) => {
     if (issue.kind !== 'unrecognized_keys') return `option '${issue.path.join('.')}': ${issue.message}.`;
     return unknownOptions(issue.keys, namesAt(schema, issue.path), { path: issue.path, meant });

@@ -1,6 +1,6 @@
 import type { OutputCheck } from '../../actors/check-output.ts';
 import type { Issue } from '../../json/errors.ts';
-import { OptionError } from '../../json/known-options.ts';
+import { OptionError, wrongOption } from '../../json/known-options.ts';
 import { toJson } from '../../json/to-json.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import {
@@ -62,7 +62,7 @@ export interface TypedOutput {
 export function typedOutput(what: 'createAgent' | 'agent.run', given: OutputOptions): TypedOutput | null {
   const { outputSchema, outputMode = 'auto', checkOutput, timeouts } = given;
   const wrong = (option: string, problem: string): OptionError =>
-    new OptionError('wrong-option', `${what}: option '${option}': ${problem}`);
+    wrongOption(`${what}: option '${option}': ${problem}`);
   if (outputSchema === undefined) {
     if (checkOutput !== undefined) throw wrong('checkOutput', "it needs 'outputSchema' beside it.");
     if (what === 'agent.run' && given.outputMode !== undefined)

@@ -1,3 +1,4 @@
+import { wrongOption } from '../../json/known-options.ts';
 import type { AgentOptions } from './agent-options.ts';
 import type { CheckOutputContext, OutputOf } from './output-options.ts';
 import type { OutputMode } from '../../machines/contract/agent-setup.ts';
@@ -70,7 +71,7 @@ export interface ForkRunOptions extends ForkOptions, Pick<RunOptions, 'inspect'>
 export function metadataOf(metadata: unknown, what = 'agent.run'): JsonObject {
   const json = toJson(metadata ?? {});
   if (json.ok && isJsonObject(json.value)) return json.value;
-  throw new TypeError(`${what}: option 'metadata' must be a JSON object${json.ok ? '' : `: ${json.reason}`}.`);
+  throw wrongOption(`${what}: option 'metadata' must be a JSON object${json.ok ? '' : `: ${json.reason}`}.`);
 }
 
 /** The metadata key that names a run's conversation, and the one that names its owner, if that differs. */

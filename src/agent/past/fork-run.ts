@@ -1,3 +1,4 @@
+import { wrongOption } from '../../json/known-options.ts';
 import type { OwnRedactor } from '../../actors/redactor.ts';
 import { toJson } from '../../json/to-json.ts';
 import { continuedJournal } from '../../journal/replay/continued-journal.ts';
@@ -25,10 +26,10 @@ export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOp
   checkSignal('fork', signal);
   const at = options.at ?? (input === undefined ? Number.NaN : 1);
   if (Number.isNaN(at))
-    throw new TypeError("fork: option 'at' must be given: the number of the last record that both runs share.");
+    throw wrongOption("fork: option 'at' must be given: the number of the last record that both runs share.");
   const cut = cutRecording(runnable(recording), at, outcome);
   const stuck = outcome === undefined ? null : stuckBehind(cut.past);
-  if (stuck !== null) throw new TypeError(stuck);
+  if (stuck !== null) throw wrongOption(stuck);
   const redactor = core.redaction.redactorOf(recording);
   const place = { at: cut.past.lines.at(-1), entry: cut.entry };
   const head = forkHead(live, recording.head, { ...options, ...place, runId, redactor });
@@ -102,7 +103,7 @@ function forkHead(
     ...rest
   } = replayHead(recorded, core, at === undefined ? 'stricter' : 'recorded', redactor);
   const json = toJson(metadata ?? {});
-  if (!json.ok || !isJsonObject(json.value)) throw new TypeError("fork: option 'metadata' must be a JSON object.");
+  if (!json.ok || !isJsonObject(json.value)) throw wrongOption("fork: option 'metadata' must be a JSON object.");
   // Time continues from the cut, so that waits that began before it last as long as they should.
   const age = at === undefined || at.t === 'run' ? 0 : at.at;
   const forked = {

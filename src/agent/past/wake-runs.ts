@@ -5,6 +5,7 @@
  * I2 Of several that wake a run at the same time, one continues it and reports it.
  * I3 A run that only waits for people, or for a time that has not come, is left alone, and so is one that a process drives.
  */
+import { wrongOption } from '../../json/known-options.ts';
 import { JournalError } from '../../journal/format/journal-error.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import type { RunSummary } from '../../journal/format/tally.ts';
@@ -30,7 +31,7 @@ export async function wakeRuns(
 ): Promise<readonly WokenRun[]> {
   const due = new Date(by);
   if (store.list === undefined || store.read === undefined || store.take === undefined)
-    throw new TypeError('agent.wake needs a journal whose runs can be listed and resumed.');
+    throw wrongOption('agent.wake needs a journal whose runs can be listed and resumed.');
   const listed = await store.list({ agent, due: due.toISOString() });
   // A store that does not know when runs may continue may list others.
   const asleep = listed.filter(({ state }) => state === 'waiting' || state === 'interrupted');

@@ -6,6 +6,7 @@
  * I2 If a run is released or its process dies before it answers, the asking process does the work; a message keeps its id.
  * I3 What a process refuses that has lost the run is asked again: whoever has the run may have taken it.
  */
+import { wrongOption } from '../../json/known-options.ts';
 import type { RunInput } from '../options/input-parts.ts';
 import { JournalError } from '../../journal/format/journal-error.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
@@ -81,7 +82,7 @@ export async function askElsewhere<T>(
   alone: () => Promise<T>,
 ): Promise<T> {
   const json = toJson(request);
-  if (!json.ok || !isJsonObject(json.value)) throw new TypeError(`What is asked of run ${runId} is not JSON.`);
+  if (!json.ok || !isJsonObject(json.value)) throw wrongOption(`What is asked of run ${runId} is not JSON.`);
   let until = performance.now() + PATIENCE_MS;
   for (;;) {
     try {

@@ -1,3 +1,4 @@
+import { wrongOption } from '../../json/known-options.ts';
 import { DEFAULTS } from '../options/agent-settings.ts';
 import type { Confirm } from '../../actors/ask-approval.ts';
 import type { Model, ModelRequest } from '../../actors/model.ts';
@@ -120,7 +121,7 @@ export function checkServers(servers: { readonly [name: string]: unknown } = {})
       readMcpServer(name, entry);
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new TypeError(`createAgent: option 'mcpServers.${name}': ${reason}`, { cause });
+      throw wrongOption(`createAgent: option 'mcpServers.${name}': ${reason}`, { cause });
     }
   }
 }

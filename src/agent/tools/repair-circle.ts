@@ -1,3 +1,4 @@
+import { wrongOption } from '../../json/known-options.ts';
 import { stepsOf } from '../../recovery/plan-data.ts';
 import type { OnError, Repairer } from '../../recovery/steps.ts';
 
@@ -28,7 +29,7 @@ export function refuseRepairCircle(agent: Repairer, onErrors: readonly OwnedOnEr
   for (const { owner, onError } of onErrors) {
     const way = wayTo(agent, [{ owner, onError }], new Set());
     if (way === null) continue;
-    throw new TypeError(
+    throw wrongOption(
       `${owner}: onError lets an agent repair its own mistakes (${[agent.name, ...way].join(' → ')}). Use another agent with recover.fix().`,
     );
   }

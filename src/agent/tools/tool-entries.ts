@@ -1,3 +1,4 @@
+import { wrongOption } from '../../json/known-options.ts';
 import { MAKE_PLAN } from '../../machines/agent/system-prompt.ts';
 import { type ResolvedOnError, recoveryData, resolveOnError } from '../../recovery/plan-data.ts';
 import type { OnError, Repairer } from '../../recovery/steps.ts';
@@ -61,15 +62,14 @@ export class Tools {
     const added = made.filter(isSkill);
     const skills = [...this.ownSkills, ...added];
     const twice = skills.find(({ name }, at) => skills.some((one, i) => i < at && one.name === name));
-    if (twice !== undefined)
-      throw new TypeError(`There is a skill named '${twice.name}' already. Choose another name.`);
+    if (twice !== undefined) throw wrongOption(`There is a skill named '${twice.name}' already. Choose another name.`);
     const ready = made.flatMap<readonly [Tool, Skill | null]>((one) =>
       isSkill(one) ? one.tools.map((its) => [finished(its), one]) : [[finished(one), null]],
     );
     const names = [...this.entries.keys()];
     for (const [{ name }] of ready) {
       if (names.includes(name))
-        throw new TypeError(`A tool named '${name}' is registered already. Remove it first, or choose another name.`);
+        throw wrongOption(`A tool named '${name}' is registered already. Remove it first, or choose another name.`);
       refuseSameSent(name, names);
       names.push(name);
     }
@@ -92,7 +92,7 @@ export class Tools {
   /** Registers the tool that hands tasks to a child agent. */
   addChild(made: Tool): void {
     if (this.entries.has(made.name))
-      throw new TypeError(`A tool named '${made.name}' is registered already: name the child agent differently.`);
+      throw wrongOption(`A tool named '${made.name}' is registered already: name the child agent differently.`);
     refuseSameSent(made.name, [...this.entries.keys()]);
     this.#add(made, { kind: 'agent' }, null);
     this.#changed();
@@ -218,7 +218,7 @@ function isSameList(known: readonly Entry[], now: readonly Entry[]): boolean {
 function refuseSameSent(name: string, others: readonly string[]): void {
   const same = [MAKE_PLAN, ...others].find((other) => sentName(other) === sentName(name));
   if (same !== undefined)
-    throw new TypeError(
+    throw wrongOption(
       `The tools '${name}' and '${same}' would both be sent to the model as '${sentName(name)}'. Choose another name.`,
     );
 }

@@ -1,4 +1,4 @@
-import { optionsOf } from '../../json/known-options.ts';
+import { optionsOf, wrongOption } from '../../json/known-options.ts';
 import type { JournalStore } from '../run/run-journal.ts';
 import type { JournalConformanceOptions } from './sample-run.ts';
 
@@ -40,7 +40,7 @@ export async function assertJournalConformance(
 ): Promise<ConformanceReport> {
   checkOptions(options);
   if (typeof given !== 'function' && (!given.remove || (await given.list?.())?.length !== 0))
-    throw new TypeError('A store must be empty and have list and remove. Else give a function that makes one.');
+    throw wrongOption('A store must be empty and have list and remove. Else give a function that makes one.');
   const { journalRules } = await import('./journal-rules.ts');
   const [kept, skipped]: [string[], string[]] = [[], []];
   for (const [rule, check] of Object.entries(journalRules)) {

@@ -1,3 +1,4 @@
+import { wrongOption } from '../../json/known-options.ts';
 import { RecordingError } from './journal-error.ts';
 import { checkReply } from '../../actors/check-reply.ts';
 import type { Effect, Outcome } from '../../actors/journal.ts';
@@ -27,7 +28,7 @@ export function cutRecording(recording: Recording, at: number, outcome?: Outcome
   const end = lines.findIndex(({ t }) => t === 'end');
   const last = end === 0 || lines.length === 0 ? 1 : lineNumber(recording, (end === -1 ? lines.length : end) - 1);
   if (!Number.isInteger(at) || at < 1 || at > last)
-    throw new TypeError(`The recording can be cut after its records 1 to ${last}, and not after ${at}.`);
+    throw wrongOption(`The recording can be cut after its records 1 to ${last}, and not after ${at}.`);
   const count = lines.filter((_, index) => lineNumber(recording, index) <= at).length;
   const [kept, rest] = [lines.slice(0, count), lines.slice(count)];
   const past = (pastLines: readonly RecordLine[]): Recording => ({ ...recording, lines: pastLines });
@@ -42,7 +43,7 @@ export function cutRecording(recording: Recording, at: number, outcome?: Outcome
     };
   }
   if (edited?.t !== 'start' || edited.ms !== undefined)
-    throw new TypeError(
+    throw wrongOption(
       `Record ${at} of ${head.runId} is neither an outcome nor the start of a call, so it has no outcome to change.`,
     );
   // Everything that was started together stays together.
@@ -57,13 +58,13 @@ export function cutRecording(recording: Recording, at: number, outcome?: Outcome
 function checkedOutcome(id: string, outcome: Outcome): Outcome {
   const given: { readonly ok?: unknown; readonly value?: unknown; readonly error?: unknown } = Object(outcome);
   if (given.ok === true ? given.value === undefined : given.ok !== false || !isJsonObject(given.error))
-    throw new TypeError("Option 'outcome' must be { ok: true, value } or { ok: false, error: { code, message } }.");
+    throw wrongOption("Option 'outcome' must be { ok: true, value } or { ok: false, error: { code, message } }.");
   if (!outcome.ok || !id.includes('/callLlm#')) return outcome;
   try {
     const value: Json = JSON.parse(JSON.stringify(checkReply(outcome.value)));
     return { ok: true, value };
   } catch (error) {
-    throw new TypeError(`Option 'outcome': ${describeThrown(error).message}`, { cause: error });
+    throw wrongOption(`Option 'outcome': ${describeThrown(error).message}`, { cause: error });
   }
 }
 

@@ -9,7 +9,7 @@ import type {
 } from '../../machines/contract/agent-setup.ts';
 import type { SentMessage } from '../../machines/contract/mail.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
-import { OptionError } from '../../json/known-options.ts';
+import { wrongOption } from '../../json/known-options.ts';
 import type { Effects } from '../../tools/spec.ts';
 
 /** The version of the recording format that is written. A newer one is refused, unknown kinds of records are skipped. */
@@ -22,7 +22,7 @@ export const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 export function checkRunId(what: string, runId: unknown): void {
   if (runId === undefined || (typeof runId === 'string' && RUN_ID.test(runId))) return;
   const rule = 'must be 1 to 128 letters, digits, dots, dashes and underscores, and begin with a letter or a digit';
-  throw new OptionError('wrong-option', `${what}: option 'runId' ${rule}; it is ${JSON.stringify(runId)}.`);
+  throw wrongOption(`${what}: option 'runId' ${rule}; it is ${JSON.stringify(runId)}.`);
 }
 
 /** The first line of a recording: the run's whole input. */

@@ -1,4 +1,4 @@
-import { OptionError, checkPlace, optionsOf } from '../../json/known-options.ts';
+import { checkPlace, optionsOf, wrongOption } from '../../json/known-options.ts';
 import { lineWriter } from '../format/blobs.ts';
 import { type RepairedRun, wholePart } from '../format/cut-recording.ts';
 import { createHistories, type StoredPart } from '../format/histories.ts';
@@ -96,22 +96,15 @@ function settingsOf(at: unknown, options: PostgresJournalOptions): Settings {
   if (typeof Reflect.get(Object(at), 'query') !== 'function')
     checkPlace('postgresJournal: the first argument must be a URL or a pool of the package pg', at);
   if (typeof at === 'string' && !isReadable(at))
-    throw new OptionError(
-      'wrong-option',
+    throw wrongOption(
       'postgresJournal: the URL cannot be read. Write postgres://user:password@host:5432/database, with special characters of the password encoded: # as %23, / as %2F, @ as %40.',
     );
   const { schema = 'signalbox', migrate = false, leaseMs = 30_000, patienceMs = 60_000 } = options;
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
-    throw new OptionError(
-      'wrong-option',
-      'postgresJournal: the option schema must be lower-case letters, digits and _.',
-    );
+    throw wrongOption('postgresJournal: the option schema must be lower-case letters, digits and _.');
   for (const [name, ms] of Object.entries({ leaseMs, patienceMs }))
     if (typeof ms !== 'number' || !(ms > 0))
-      throw new OptionError(
-        'wrong-option',
-        `postgresJournal: the option ${name} must be a number of milliseconds above 0.`,
-      );
+      throw wrongOption(`postgresJournal: the option ${name} must be a number of milliseconds above 0.`);
   // What is sent again must come before others take the process for dead.
   const silentMs = Math.max(200, Math.min(10_000, leaseMs / 3));
   return { schema, migrate, leaseMs, patienceMs, silentMs };

@@ -1,6 +1,6 @@
 import type { LeafWork } from '../../actors/leaf.ts';
 import type { Message, Model } from '../../actors/model.ts';
-import { optionsOf } from '../../json/known-options.ts';
+import { optionsOf, wrongOption } from '../../json/known-options.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import { withoutRefused, withoutSuspects } from '../../machines/llm-call/conversation.ts';
 import type { AgentOutput, AgentState } from '../../machines/contract/run-result.ts';
@@ -74,7 +74,7 @@ export function replay<TRun>(
 ): TRun {
   checkOptions(options);
   if (options.until !== undefined && options.then === undefined)
-    throw new TypeError("replay: option 'until' needs 'then', the model that answers after the recorded part.");
+    throw wrongOption("replay: option 'until' needs 'then', the model that answers after the recorded part.");
   return agent[REPLAY](readRecording(recording), options);
 }
 

@@ -1,5 +1,5 @@
 import { JournalError, RecordingError } from '../format/journal-error.ts';
-import { checkPlace, optionsOf } from '../../json/known-options.ts';
+import { checkPlace, optionsOf, wrongOption } from '../../json/known-options.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import { systemCode } from '../../security/folders.ts';
 import { lineWriter } from '../format/blobs.ts';
@@ -178,7 +178,7 @@ function checkOptions(options: FileJournalOptions): void {
   checkNames(options);
   const { durability, keep, maxRuns, maxAgeDays } = options;
   const wrong = (name: string, must: string): never => {
-    throw new TypeError(`fileJournal: the option ${name} must be ${must}.`);
+    throw wrongOption(`fileJournal: the option ${name} must be ${must}.`);
   };
   if (durability !== undefined && !['process', 'power'].includes(durability))
     wrong('durability', "'process' or 'power'");

@@ -1,3 +1,4 @@
+import { wrongOption } from '../../json/known-options.ts';
 import type { Message } from '../../actors/model.ts';
 import { ifThere, makeFolder, systemCode, textIn } from '../../security/folders.ts';
 import {
@@ -59,7 +60,7 @@ const BEGINNING = '{"t":"run"';
 export function runFiles(dir: string, histories: Pick<HistoryFiles, 'remove'>): RunFiles {
   const named = (runId: string, extension: string): string => {
     if (!RUN_ID.test(runId))
-      throw new TypeError(
+      throw wrongOption(
         `The run id ${JSON.stringify(runId)} cannot name a file. Use letters, digits, dots, dashes and underscores.`,
       );
     return join(dir, runId + extension);

@@ -1,7 +1,7 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { dirname } from 'node:path';
-import { OptionError, checkPlace } from '../../json/known-options.ts';
+import { checkPlace, wrongOption } from '../../json/known-options.ts';
 import { makeFolder } from '../../security/folders.ts';
 import { JournalError } from '../format/journal-error.ts';
 import { CONVERSATION_TABLES, UNENDED_INDEX, addConversations, countConversations } from './sqlite-indexes.ts';
@@ -72,7 +72,7 @@ export function checkDatabasePath(path: string): void {
   const must = 'sqliteJournal: the path must be that of a file';
   checkPlace(must, path);
   if (/^(?:file:|:memory:)/.test(path))
-    throw new OptionError('wrong-option', `${must}, and is '${path}'. memoryJournal() keeps runs in memory.`);
+    throw wrongOption(`${must}, and is '${path}'. memoryJournal() keeps runs in memory.`);
 }
 
 /** Opens the database at `path`, which is made when it is not there, readable by its owner only. */

@@ -1,5 +1,5 @@
 import { JournalError } from '../format/journal-error.ts';
-import { optionsOf } from '../../json/known-options.ts';
+import { optionsOf, wrongOption } from '../../json/known-options.ts';
 import { type LineWriter, lineWriter } from '../format/blobs.ts';
 import { type RepairedRun, wholePart } from '../format/cut-recording.ts';
 import { createHistories, type StoredPart } from '../format/histories.ts';
@@ -51,7 +51,7 @@ export function sqliteJournal(path: string, options: SqliteJournalOptions = {}):
   checkDatabasePath(path);
   const { durability = 'process' } = options;
   if (durability !== 'process' && durability !== 'power')
-    throw new TypeError("sqliteJournal: the option durability must be 'process' or 'power'.");
+    throw wrongOption("sqliteJournal: the option durability must be 'process' or 'power'.");
   const store = new SqliteStore(path, durability);
   // Own properties, for callers that spread the store or detach its methods.
   return {

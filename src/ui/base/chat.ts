@@ -9,7 +9,7 @@ import type { RunInput } from '../../agent/options/input-parts.ts';
 import type { Delivery, QueueOptions, RunOptions } from '../../agent/options/run-options.ts';
 import { canContinue } from '../../agent/past/wake-runs.ts';
 import type { JsonObject } from '../../json/json.ts';
-import { OptionError, optionsOf } from '../../json/known-options.ts';
+import { optionsOf, wrongOption } from '../../json/known-options.ts';
 import type { RunSummary } from '../../journal/format/tally.ts';
 import { drivenRun } from '../../journal/run/driven-runs.ts';
 import { followRun } from '../../journal/run/follow-run.ts';
@@ -44,7 +44,7 @@ export function checkServing(what: string, options: ChatOptions): void {
   checkOwner(what, options.owner);
   const { journal, maxRequestBytes }: { readonly [name: string]: unknown } = { ...options };
   const must = (holds: boolean, name: string, be: string): void => {
-    if (!holds) throw new OptionError('wrong-option', `${what}: option '${name}' must be ${be}.`);
+    if (!holds) throw wrongOption(`${what}: option '${name}' must be ${be}.`);
   };
   must(typeof Reflect.get(Object(journal), 'open') === 'function', 'journal', "the agent's journal");
   must(maxRequestBytes === undefined || Number(maxRequestBytes) === maxRequestBytes, 'maxRequestBytes', 'a number');

@@ -10,7 +10,7 @@ import type { RunSummary } from '../../journal/format/tally.ts';
 import type { Followed } from '../../journal/run/follow-run.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { JsonObject } from '../../json/json.ts';
-import { OptionError, optionsOf } from '../../json/known-options.ts';
+import { optionsOf, wrongOption } from '../../json/known-options.ts';
 import type { EventGroup, GroupStanding } from './event-groups.ts';
 import { followGroups, PART_MS } from './follow-groups.ts';
 
@@ -104,7 +104,7 @@ export function checkReading(what: string, options: ChatRunsOptions): void {
 /** An owner that is no text would be a mistake in whose chats they are. */
 export function checkOwner(what: string, owner: unknown): void {
   if (owner === undefined || (typeof owner === 'string' && owner !== '')) return;
-  throw new OptionError('wrong-option', `${what}: option 'owner' must be a text that is not empty.`);
+  throw wrongOption(`${what}: option 'owner' must be a text that is not empty.`);
 }
 
 /** The runs of a chat, the oldest first; none where the owner has no such chat. */
