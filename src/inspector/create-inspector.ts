@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { InspectionEvent, Observer } from 'xstate';
-import { optionsOf } from '../json/known-options.ts';
+import { optionsOf, wrongOption } from '../json/known-options.ts';
 import { SEND_PATH, sendTokenOf } from './server/check-request.ts';
 import { fileSession, type FolderWatch, readableRecording, watchFolder } from './sessions/file-session.ts';
 import { LiveSystems } from './sessions/live-systems.ts';
@@ -172,9 +172,9 @@ function checked(options: InspectorOptions): InspectorOptions {
   checkNames(options);
   const { token, port } = options;
   if (token !== undefined && (typeof token !== 'string' || token.length < 16))
-    throw new TypeError("createInspector: option 'token' must have at least 16 characters.");
+    throw wrongOption("createInspector: option 'token' must have at least 16 characters.");
   if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= 65_535))
-    throw new TypeError("createInspector: option 'port' must be a whole number from 0 to 65535.");
+    throw wrongOption("createInspector: option 'port' must be a whole number from 0 to 65535.");
   return options;
 }
 

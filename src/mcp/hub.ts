@@ -2,6 +2,7 @@
  * Owns: the MCP servers of one agent: which there are, what their tools are called, who answers a call. Does not own: the
  * connections' lifecycles, and connections that were made elsewhere.
  */
+import { wrongOption } from '../json/known-options.ts';
 import { defined } from '../json/json.ts';
 import { type McpCalls, McpError, type McpTool } from '../actors/mcp/mcp-calls.ts';
 import type { Effects, Policy, ToolIdentity } from '../tools/spec.ts';
@@ -137,7 +138,7 @@ class Hub implements McpHub {
 
   add(server: string, config: McpServerConfig | McpConnection): void {
     if (this.#members.has(server))
-      throw new TypeError(`There is an MCP server '${server}' already. Disconnect it first.`);
+      throw wrongOption(`There is an MCP server '${server}' already. Disconnect it first.`);
     const shared = isConnection(config);
     const connection = shared ? config : createMcpConnection(server, this.#timed(config), this.#options);
     if (connection.server.settings.disabled) return;

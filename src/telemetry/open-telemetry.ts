@@ -19,7 +19,7 @@ import type {
   WorkTelemetry,
 } from '../actors/telemetry.ts';
 import { type JsonObject, isJsonObject } from '../json/json.ts';
-import { optionsOf } from '../json/known-options.ts';
+import { optionsOf, wrongOption } from '../json/known-options.ts';
 import { isErrorResult } from '../tools/result.ts';
 import { Figures } from './figures.ts';
 import { USAGE, whatWasSaid, spanOf, measured, modelName, replyContent } from './attributes.ts';
@@ -58,7 +58,7 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
   checkOptions(options);
   const { content: withContent = false, semconv, tracerProvider = trace, meterProvider = metrics } = options;
   if (semconv !== undefined && semconv !== 'v1.36')
-    throw new TypeError("openTelemetry: option 'semconv' must be 'v1.36'.");
+    throw wrongOption("openTelemetry: option 'semconv' must be 'v1.36'.");
   // Made with the first run: a program may set up its SDK after its agents.
   let instruments: Instruments | undefined;
   return {

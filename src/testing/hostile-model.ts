@@ -1,5 +1,5 @@
 import { type Model, type ModelIo, type ModelReply, type ModelRequest, ModelError } from '../actors/model.ts';
-import { optionsOf } from '../json/known-options.ts';
+import { optionsOf, wrongOption } from '../json/known-options.ts';
 import { MANY_RUNS, type ManyRuns, type ScriptedReply, begunAnew, scriptedReply } from './scripted-model.ts';
 import {
   JSON_MISTAKES,
@@ -185,7 +185,7 @@ const OTHERS = ALL.filter((name) => !Object.hasOwn(OUTPUT_MISTAKES, name));
 function checkedNames(names: readonly string[] | undefined): readonly MistakeName[] | undefined {
   const unknown = names?.find((name) => !isMistake(name));
   if (unknown !== undefined)
-    throw new TypeError(`hostileModel: there is no mistake '${unknown}'. There are: ${ALL.join(', ')}.`);
+    throw wrongOption(`hostileModel: there is no mistake '${unknown}'. There are: ${ALL.join(', ')}.`);
   return names?.filter(isMistake);
 }
 

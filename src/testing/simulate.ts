@@ -1,7 +1,7 @@
 import { checkReply } from '../actors/check-reply.ts';
 import type { Model } from '../actors/model.ts';
 import { replaceHomePermissions } from '../agent/tools/granted.ts';
-import { OptionError, checkFunctions, described, optionsOf } from '../json/known-options.ts';
+import { checkFunctions, described, optionsOf, wrongOption } from '../json/known-options.ts';
 import { readRecording } from '../journal/format/recording.ts';
 import { hostileModel } from './hostile-model.ts';
 import { MANY_RUNS, type ManyRuns, type ScriptedReply, begunAnew } from './scripted-model.ts';
@@ -97,7 +97,7 @@ let last: Promise<unknown> = Promise.resolve();
  * expect(found.failures).toEqual([]);
  */
 export async function simulate(given: AgentMaker | SimulatedAgent, options: SimulateOptions = {}): Promise<Simulation> {
-  if (typeof process === 'undefined') throw new TypeError('simulate needs a process: run it in Node, not in a page.');
+  if (typeof process === 'undefined') throw wrongOption('simulate needs a process: run it in Node, not in a page.');
   checkOptions(options);
   checkFunctions('simulate', options, ['begin', 'check', 'always', 'onProgress']);
   const agent = checkedAgent(given, options);
@@ -148,7 +148,7 @@ export async function simulate(given: AgentMaker | SimulatedAgent, options: Simu
 /** Refuses what is not an agent, also of a function each time that it is called. */
 function checkedAgent(given: AgentMaker | SimulatedAgent, { servers }: SimulateOptions): AgentMaker | SimulatedAgent {
   const refuse = (what: string): never => {
-    throw new OptionError('wrong-option', `simulate: ${what}.`);
+    throw wrongOption(`simulate: ${what}.`);
   };
   const offline = (agent: SimulatedAgent): SimulatedAgent => {
     const names = [...(servers === undefined ? serversOf(agent) : []), ...serversBelow(agent)];
@@ -201,10 +201,7 @@ function checkNumbers({ seeds, firstSeed, recheck, maxFailures, budgetMs = 1 }: 
   ];
   for (const [fine, name, must, is] of wrong)
     if (!fine)
-      throw new OptionError(
-        'wrong-option',
-        `simulate: option '${name}' must be ${must}, and is ${JSON.stringify(is) ?? String(is)}.`,
-      );
+      throw wrongOption(`simulate: option '${name}' must be ${must}, and is ${JSON.stringify(is) ?? String(is)}.`);
 }
 
 /** Loaded only where servers are simulated, and before time stands still. */
@@ -214,7 +211,7 @@ async function simulatedServers(
 ): Promise<Simulated['servers']> {
   if (servers === undefined) return null;
   if (typeof agent !== 'function')
-    throw new TypeError("simulate: option 'servers' needs a function that makes the agent.");
+    throw wrongOption("simulate: option 'servers' needs a function that makes the agent.");
   const [{ createMcpConnection: make }, { linkOver: link }] = await Promise.all([
     import('../mcp/create-connection.ts'),
     import('../mcp/link/sdk-link.ts'),
@@ -230,7 +227,7 @@ function modelOf(given: SimulateOptions['model']): Pick<Simulated, 'model' | 're
   const replies = typeof given === 'string' ? repliesIn(given) : given;
   if (!Array.isArray(replies)) {
     const must = 'a list of replies, a recording as text, a model, or a function that makes a model for a seed';
-    throw new OptionError('wrong-option', `simulate: option 'model' must be ${must}, and is ${described(given)}.`);
+    throw wrongOption(`simulate: option 'model' must be ${must}, and is ${described(given)}.`);
   }
   return { model: (seed) => hostileModel({ seed, replies, rate: 0 }), replies: replies.length };
 }
@@ -246,7 +243,7 @@ function repliesIn(recording: string): readonly ScriptedReply[] {
   const replies = lines.flatMap((line) =>
     line.t === 'outcome' && line.ok && asked.has(line.id) ? [checkReply(line.value)] : [],
   );
-  if (replies.length === 0) throw new TypeError("simulate: the recording in option 'model' holds no reply of a model.");
+  if (replies.length === 0) throw wrongOption("simulate: the recording in option 'model' holds no reply of a model.");
   return replies;
 }
 

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
-import { createAgent } from '../../src/agent/create-agent.ts';
-import { memoryJournal } from '../../src/journal/stores/memory.ts';
-import { fork } from '../../src/journal/replay/fork.ts';
-import { replay } from '../../src/journal/replay/replay.ts';
-import { fakeTool } from '../../src/testing/fake-tool.ts';
-import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { createAgent, recover, skill, tool } from '../../src/index.ts';
+import { createInspector } from '../../src/inspector/index.ts';
+import { fileJournal, fork, memoryJournal, replay, sqliteJournal } from '../../src/journal/index.ts';
+import { chatModel } from '../../src/models/index.ts';
+import { permissionStore } from '../../src/security/index.ts';
+import { openTelemetry } from '../../src/telemetry/index.ts';
+import { fakeTool, hostileModel, scriptedModel } from '../../src/testing/index.ts';
 import { calls } from '../support/replies.ts';
 
 /** An agent without types, as JavaScript has it, and a run of it whose call waits. */
@@ -45,6 +46,62 @@ test.each<[string, unknown]>([
   await run.approve('c1');
   expect(await run).toMatchObject({ status: 'answered' });
   expect(pay.calls).toEqual([{}]);
+});
+
+const untyped = (fn: (...args: never[]) => unknown, ...args: readonly unknown[]): unknown =>
+  Reflect.apply(fn, undefined, args);
+const look = { name: 'look', description: 'Looks.', execute: () => 1 };
+const again = createAgent({ name: 'again' });
+const repairer = createAgent({ name: 'repairer', tools: [tool({ ...look, onError: {} })] });
+
+test.each<[string, () => unknown]>([
+  ['must be 1 to 64', () => tool({ ...look, name: 'a b' })],
+  ['takes an object', () => untyped(tool, 'look')],
+  ["'make_plan' is reserved", () => tool({ ...look, name: 'make_plan' })],
+  ['timeoutMs must be', () => tool({ ...look, timeoutMs: -1 })],
+  ['inputSchema must be', () => untyped(tool, { ...look, inputSchema: 5 })],
+  ['not a valid JSON Schema', () => tool({ ...look, inputSchema: { type: 'objekt' } })],
+  ['onError must be an object', () => untyped(tool, { ...look, onError: 5 })],
+  ['is not a step', () => untyped(tool, { ...look, onError: { executionError: [5] } })],
+  ['name must be a text', () => skill({ name: '' })],
+  ['tools must be a list', () => untyped(skill, { name: 'a', tools: [5] })],
+  ['recover.retry: maxAttempts', () => recover.retry({ maxAttempts: 0 })],
+  ["named 'look' is registered already", () => createAgent({ tools: [tool(look), tool(look)] })],
+  [
+    'would both be sent',
+    () => createAgent({ tools: [tool(look), tool({ ...look, name: 'l.k' }), tool({ ...look, name: 'l_k' })] }),
+  ],
+  ["two agents are named 'again'", () => createAgent({ children: [again, again] })],
+  ["needs 'command'", () => untyped(createAgent, { mcpServers: { files: {} } })],
+  ["'nonsense' names no known server", () => createAgent({ model: 'nonsense' })],
+  ["'nonsense' is unknown", () => untyped(chatModel, { preset: 'nonsense' })],
+  ['is not a server address', () => chatModel({ baseURL: 'here' })],
+  ['must be a text that is not blank', () => again.run(' ')],
+  ['neither text nor an image', () => again.run([{ type: 'text', text: ' ' }])],
+  ["of type 'text'", () => untyped(again.run, [{ type: 'text' }])],
+  ['the id must be a text', () => again.conversation('')],
+  ["option 'metadata' must be", () => untyped(again.run, 'Look.', { metadata: 5 })],
+  ["option 'maxSteps' must be", () => again.run('Look.', { maxSteps: 0 })],
+  ["option 'park' needs a journal", () => again.run('Look.', { park: true })],
+  ['needs a journal', () => again.wake()],
+  ['durability must be', () => untyped(sqliteJournal, 'runs.db', { durability: 'none' })],
+  ['maxRuns must be', () => fileJournal('runs', { maxRuns: -1 })],
+  ['cannot name a file', () => untyped(fileJournal('runs').read ?? String, '../elsewhere')],
+  ['must be a text that is not empty', () => permissionStore({ path: '' })],
+  ["option 'token' must have", () => createInspector({ token: 'short' })],
+  ["option 'semconv' must be", () => untyped(openTelemetry, { semconv: 'v0' })],
+  ["no mistake 'nonsense'", () => untyped(hostileModel, { mistakes: ['nonsense'] })],
+  [
+    'repair its own mistakes',
+    () => repairer.tools.register(tool({ ...look, name: 'other', onError: { executionError: recover.fix(repairer) } })),
+  ],
+])('a TypeError has a code: %s', async (message, call) => {
+  const error = await (async () => call())().then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(TypeError);
+  expect(error).toMatchObject({ code: 'wrong-option', message: expect.stringContaining(message) });
 });
 
 test('the reason of a cancel and of a denial is a text', async () => {

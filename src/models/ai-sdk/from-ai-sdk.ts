@@ -7,7 +7,7 @@ import {
   type ModelErrorCode,
 } from '../../actors/model.ts';
 import { isJsonObject, parsedText } from '../../json/json.ts';
-import { OptionError, optionsOf } from '../../json/known-options.ts';
+import { OptionError, optionsOf, wrongOption } from '../../json/known-options.ts';
 import { withOwnNames } from '../chat/ask-model.ts';
 import { processEnvironment } from '../endpoint/environment.ts';
 import { refuseIfBanned } from '../endpoint/live-guard.ts';
@@ -157,7 +157,7 @@ function checkModel(model: unknown): void {
 }
 
 function wrong(text: string): OptionError {
-  return new OptionError('wrong-option', `fromAiSdk: ${text} See docs/models.md.`);
+  return wrongOption(`fromAiSdk: ${text} See docs/models.md.`);
 }
 
 /** The SDK's own errors, by their names, which are the same in all of its versions. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../json/json.ts';
-import { OptionError, optionsOf } from '../../json/known-options.ts';
+import { OptionError, optionsOf, wrongOption } from '../../json/known-options.ts';
 import { processEnvironment, readVariable, runsOnNode, type Environment } from './environment.ts';
 import { readModelName, findPreset, presetNames, PRESETS, type Preset, type PresetName } from './presets.ts';
 import type { Model } from '../../actors/model.ts';
@@ -87,23 +87,23 @@ export function checkModelOptions(options: ChatModelOptions): void {
   checkNames(options);
   const { transport, client, fetch } = options;
   if (transport !== undefined && transport !== 'openai' && transport !== 'direct')
-    throw wrongOption(`transport: '${String(transport)}' is unknown. It is 'openai' or 'direct'.`);
+    throw wrong(`transport: '${String(transport)}' is unknown. It is 'openai' or 'direct'.`);
   if (transport === 'direct' && fetch !== undefined)
-    throw wrongOption("transport: 'direct' has an HTTP client of its own. Leave out 'fetch' or 'transport'.");
-  if (transport === 'direct' && !runsOnNode()) throw wrongOption("transport: 'direct' needs Node. Leave it out here.");
+    throw wrong("transport: 'direct' has an HTTP client of its own. Leave out 'fetch' or 'transport'.");
+  if (transport === 'direct' && !runsOnNode()) throw wrong("transport: 'direct' needs Node. Leave it out here.");
   if (client === undefined) return;
   const other = SETTLED_BY_CLIENT.find((name) => options[name] !== undefined);
   if (other !== undefined)
-    throw wrongOption(`${other}: with 'client' there is no '${other}', the client has its own. Leave one of them out.`);
+    throw wrong(`${other}: with 'client' there is no '${other}', the client has its own. Leave one of them out.`);
   if (typeof client?.post !== 'function' || typeof client.get !== 'function' || !URL.canParse(client.baseURL))
-    throw wrongOption("client: it must be an instance of the openai package's OpenAI or AzureOpenAI.");
+    throw wrong("client: it must be an instance of the openai package's OpenAI or AzureOpenAI.");
 }
 
 /** What a client of the caller's own settles. */
 const SETTLED_BY_CLIENT = ['preset', 'baseURL', 'apiKey', 'fetch', 'transport'] as const;
 
-function wrongOption(text: string): OptionError {
-  return new OptionError('wrong-option', `chatModel: ${text} See docs/models.md.`);
+function wrong(text: string): OptionError {
+  return wrongOption(`chatModel: ${text} See docs/models.md.`);
 }
 
 /** Where requests go, settled. */
@@ -143,7 +143,7 @@ export function settleEndpoint(
   if (options.preset !== undefined) {
     const preset = findPreset(options.preset);
     if (preset === undefined)
-      throw new TypeError(`preset: '${options.preset}' is unknown. The presets are ${presetNames()}.`);
+      throw wrongOption(`preset: '${options.preset}' is unknown. The presets are ${presetNames()}.`);
     const defaultModel = plainName ?? (named?.preset === preset ? named.model : undefined);
     return presetEndpoint(preset, options, env, defaultModel);
   }
@@ -198,7 +198,7 @@ function plainEndpoint(
 function checkedURL(text: string, source: string, preset: Preset | undefined): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:'))
-    throw new TypeError(`${source}: '${text}' is not a server address. Write it like 'http://localhost:8080/v1'.`);
+    throw wrongOption(`${source}: '${text}' is not a server address. Write it like 'http://localhost:8080/v1'.`);
   if (preset !== undefined && url.pathname === '/') return trimmed(url.origin) + new URL(preset.baseURL).pathname;
   return trimmed(text);
 }

@@ -1,3 +1,4 @@
+import { wrongOption } from '../../json/known-options.ts';
 import { editDistance } from '../../json/nearest-name.ts';
 
 /** The name of a server that Signalbox knows. */
@@ -138,7 +139,7 @@ export function readModelName(text: string): NamedModel | undefined {
 export function parseModelName(text: string): NamedModel {
   const named = readModelName(text.trim());
   if (named !== undefined) return named;
-  throw new TypeError(
+  throw wrongOption(
     `model: '${text}' names no known server. Write one of ${presetNames()}, with a model after a colon if you like ` +
       `('ollama:qwen2.5:7b'), or use chatModel({ baseURL, model }).${misspeltPreset(text.trim())}`,
   );

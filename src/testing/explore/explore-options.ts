@@ -1,7 +1,7 @@
 import type { OutsideEvent } from '../../actors/journal.ts';
 import type { Explorable } from '../../journal/replay/replay.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
-import { OptionError, checkFunctions, optionsOf } from '../../json/known-options.ts';
+import { checkFunctions, optionsOf, wrongOption } from '../../json/known-options.ts';
 import type { Law } from './laws/law.ts';
 import type { OutcomesOf } from './outcomes/outcome.ts';
 import type { View } from './walk/exploration.ts';
@@ -102,10 +102,7 @@ function claim(name: string, says: string, holds: (view: View) => boolean, wante
       const view = run.view();
       const held: unknown = holds(view);
       if (held instanceof Promise)
-        throw new OptionError(
-          'wrong-option',
-          `explorePaths: the claim '${name}' must give true or false, and gives a promise.`,
-        );
+        throw wrongOption(`explorePaths: the claim '${name}' must give true or false, and gives a promise.`);
       return Boolean(held) === wanted ? null : `'${name}' ${says}, and was broken in ${view.state}`;
     },
   };

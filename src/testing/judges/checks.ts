@@ -1,7 +1,7 @@
 import type { SomeRun } from '../../agent/run/run.ts';
 import { transitions } from '../../journal/replay/replay.ts';
 import type { RunReason, RunStatus } from '../../machines/contract/run-result.ts';
-import { optionsOf } from '../../json/known-options.ts';
+import { optionsOf, wrongOption } from '../../json/known-options.ts';
 import {
   type Evidence,
   type RecordingSource,
@@ -104,7 +104,7 @@ const KNOWN: { readonly [how in RunReason | RunStatus]: true } = {
 /** Did the run end so? Throws a `TypeError` for a text that is neither a reason nor a status, so that a typo never passes. */
 function judgeEnding(evidence: Evidence, how: RunReason | RunStatus, text: string | RegExp | undefined): Judgement {
   if (!Object.hasOwn(KNOWN, how))
-    throw new TypeError(
+    throw wrongOption(
       `'${how}' is neither a reason nor a status of a run. They are: ${Object.keys(KNOWN).join(', ')}.`,
     );
   const { reason, status, result } = evidence.ending;
@@ -150,7 +150,7 @@ interface ExpectedCall extends CallOptions {
 /** Did such a call run? Calls that were denied, or whose arguments were not valid, did not. */
 function judgeCalledTool(evidence: Evidence, { tool, args, result, times }: ExpectedCall): Judgement {
   if (result !== undefined && evidence.transitions === null)
-    throw new TypeError('A RunResult has no results of tools. Pass the Run or its recording.');
+    throw wrongOption('A RunResult has no results of tools. Pass the Run or its recording.');
   const found = evidence.calls.filter(
     (call) =>
       call.tool === tool && holdsAll(args ?? {}, call.args) && (result === undefined || hasGiven(call.gave, result)),

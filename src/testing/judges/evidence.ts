@@ -1,3 +1,4 @@
+import { wrongOption } from '../../json/known-options.ts';
 import type { SomeRun } from '../../agent/run/run.ts';
 import { deltaReader } from '../../journal/format/deltas.ts';
 import type { OutcomeRecord } from '../../journal/format/record.ts';
@@ -45,7 +46,7 @@ export function evidenceOf(subject: Subject): Evidence | Promise<Evidence> {
   if (isRun(subject)) return ofRun(subject);
   if (typeof subject === 'string' || isList(subject)) return ofRecording(subject);
   if (isResult(subject)) return ofResult(subject);
-  throw new TypeError(
+  throw wrongOption(
     'This looks at a Run, a RunResult or a recording (its text, or its lines as a list). Give one of these.',
   );
 }
@@ -84,7 +85,7 @@ function ofRecording(recording: RecordingSource): Evidence {
   const { lines } = readRecording(recording);
   const end = lines.findLast((line) => line.t === 'end');
   const output: unknown = end?.output;
-  if (!isResult(output)) throw new TypeError('The recording has no end: its run was interrupted, and has no result.');
+  if (!isResult(output)) throw wrongOption('The recording has no end: its run was interrupted, and has no result.');
   const { states, status, reason, error = null, result, output: value = null } = output;
   return {
     subject: 'the recording',

@@ -1,3 +1,4 @@
+import { wrongOption } from '../../json/known-options.ts';
 import type { AnyStateNode } from 'xstate';
 import { OWN_MACHINES } from '../../inspector/diagram/own-machines.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
@@ -16,9 +17,9 @@ interface Visit {
  * any other name (`AWAITING_APPROVAL`, `RECOVERING.FIXING`) a state of any machine of the run.
  */
 export function judgeVisited(evidence: Evidence, states: readonly string[]): Judgement {
-  if (states.length === 0) throw new TypeError('Name at least one state, such as toHaveVisited("ERROR_RECOVERY").');
+  if (states.length === 0) throw wrongOption('Name at least one state, such as toHaveVisited("ERROR_RECOVERY").');
   if (evidence.transitions === null && states.some(isInner)) {
-    throw new TypeError(
+    throw wrongOption(
       `A result keeps the agent's five states only, not ${states.filter(isInner).join(', ')}. Give the Run or its recording.`,
     );
   }
@@ -42,7 +43,7 @@ function checkNames(states: readonly string[]): void {
   const known = (names ??= new Set([...OWN_MACHINES.values()].flatMap((machine) => namesIn(machine.root))));
   const unknown = states.flatMap((state) => state.split('.')).find((name) => !known.has(name));
   if (unknown !== undefined)
-    throw new TypeError(`No machine of a run has a state '${unknown}'.${didYouMean(unknown, [...known])}`);
+    throw wrongOption(`No machine of a run has a state '${unknown}'.${didYouMean(unknown, [...known])}`);
 }
 
 let names: ReadonlySet<string> | undefined;
@@ -108,7 +109,7 @@ function compareTexts(evidence: Evidence, expected: readonly string[]): Compared
   const wanted = expected.map(withArrow);
   const steps = topLevelTransitions(evidence);
   if (evidence.transitions === null && wanted.some((text) => text.includes(':')))
-    throw new TypeError('A RunResult has no events of transitions. Pass the Run or its recording.');
+    throw wrongOption('A RunResult has no events of transitions. Pass the Run or its recording.');
   const taken = steps.map(({ from, to, event }, index) =>
     wanted[index]?.includes(':') === true || (wanted[index] === undefined && event !== '')
       ? `${event}: ${from} → ${to}`
@@ -121,14 +122,14 @@ function withArrow(text: string): string {
   const match = /^(?:\s*([^:]+?)\s*:)?\s*([A-Z_]+)\s*(?:→|->)\s*([A-Z_]+)\s*$/.exec(text);
   const [, event, from = '', to = ''] = match ?? [];
   if (match === null)
-    throw new TypeError(
+    throw wrongOption(
       `${JSON.stringify(text)} is not a transition. Write 'PLANNING → COMPLETION' or 'model.replied: PLANNING → COMPLETION', with the agent's five states.`,
     );
   return event === undefined ? `${from} → ${to}` : `${event}: ${from} → ${to}`;
 }
 
 function compareTransitions({ transitions }: Evidence, expected: readonly Transition[]): Compared {
-  if (transitions === null) throw new TypeError('A RunResult has no transitions. Pass the Run or its recording.');
+  if (transitions === null) throw wrongOption('A RunResult has no transitions. Pass the Run or its recording.');
   const line = ({ actor, event, from, to }: Transition): string => `${actor}: ${event}: ${from} → ${to}`;
   return [expected.map(line), transitions.map(line)];
 }

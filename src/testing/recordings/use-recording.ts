@@ -9,7 +9,7 @@ import { withHistory } from '../../journal/format/histories.ts';
 import { readRecording } from '../../journal/format/recording.ts';
 import { runnable } from '../../journal/format/recorded-tools.ts';
 import { processEnvironment, type Environment, readVariable } from '../../models/endpoint/environment.ts';
-import { OptionError, optionsOf } from '../../json/known-options.ts';
+import { optionsOf, wrongOption } from '../../json/known-options.ts';
 import {
   type RecordedAgent,
   framesAbove,
@@ -65,7 +65,7 @@ export interface UsedRecording {
  * await expect(run).toEndWith('answer', /°C/);
  */
 export function useRecording(path: string | URL, options: UseRecordingOptions = {}): UsedRecording {
-  if (typeof process === 'undefined') throw new TypeError('useRecording keeps a file: in a page, `replay` its text.');
+  if (typeof process === 'undefined') throw wrongOption('useRecording keeps a file: in a page, `replay` its text.');
   checkOptions(options);
   const file = typeof path === 'string' ? path : relative('.', fileURLToPath(path));
   const live = liveLeaves(options);
@@ -84,8 +84,7 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
   const start = (agent: RecordedAgent, input: string, given: RunOptions, calledFrom: string): AnyRun => {
     checkRunOptions(given, 'A run of useRecording');
     if (isLive && (given.whenBusy === 'steer' || given.whenBusy === 'interrupt'))
-      throw new OptionError(
-        'wrong-option',
+      throw wrongOption(
         `useRecording: with whenBusy '${given.whenBusy}' the input is a message to the live run. Call steer of that run.`,
       );
     count += 1;
@@ -126,7 +125,7 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
 
 /** It keeps its history in its journal, where a replay leaves nothing: it would be live, in CI too. */
 function refuseConversation(): never {
-  throw new TypeError(
+  throw wrongOption(
     'useRecording: runs of a conversation are not recorded. Give its agent a scriptedModel, or wrap and run the agent.',
   );
 }
@@ -160,7 +159,7 @@ function liveLeaves(modes: ActorModes): ReadonlySet<string> {
   for (const [actor, leaves] of Object.entries(LEAVES)) {
     const mode: unknown = Reflect.get(modes, actor) ?? 'replay';
     if (mode !== 'replay' && mode !== 'live')
-      throw new TypeError(`useRecording: option '${actor}' is '${String(mode)}', and must be 'replay' or 'live'.`);
+      throw wrongOption(`useRecording: option '${actor}' is '${String(mode)}', and must be 'replay' or 'live'.`);
     if (mode === 'live') for (const leaf of leaves) live.add(leaf);
   }
   return live;
@@ -193,7 +192,7 @@ function recordMode(option: RecordMode | undefined, env: Environment): RecordDec
 
 function checked(given: string, where: string): RecordMode {
   const mode = MODES.find((known) => known === given);
-  if (mode === undefined) throw new TypeError(`${where} is '${given}', and must be one of: ${MODES.join(', ')}.`);
+  if (mode === undefined) throw wrongOption(`${where} is '${given}', and must be one of: ${MODES.join(', ')}.`);
   return mode;
 }
 

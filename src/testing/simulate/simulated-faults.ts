@@ -2,7 +2,7 @@ import { createActor } from 'xstate';
 import { callTool } from '../../actors/tool-call/call-tool.ts';
 import { leafErrorOf } from '../../actors/leaf.ts';
 import type { Effect, Outcome, Perform, PerformIo } from '../../actors/journal.ts';
-import { OptionError } from '../../json/known-options.ts';
+import { wrongOption } from '../../json/known-options.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
 import { toJson } from '../../json/to-json.ts';
 import { isJsonObject } from '../../json/json.ts';
@@ -82,7 +82,7 @@ export function ratesOf(faults: Faults | undefined): FaultRates {
   const named: readonly string[] = isNames(faults) ? faults : Object.keys(faults ?? {});
   const unknown = named.find((name) => !isFault(name));
   if (unknown !== undefined)
-    throw new TypeError(
+    throw wrongOption(
       `simulate: there is no fault '${unknown}'.${didYouMean(unknown, FAULT_NAMES)} See docs/simulation.md.`,
     );
   const rateOf = (name: FaultName): number => {
@@ -93,10 +93,7 @@ export function ratesOf(faults: Faults | undefined): FaultRates {
   const rates = eachFault(rateOf);
   const wrong = FAULT_NAMES.find((name) => !(rates[name] >= 0 && rates[name] <= 1));
   if (wrong !== undefined)
-    throw new OptionError(
-      'wrong-option',
-      `simulate: the rate of '${wrong}' must be from 0 to 1, and is ${rates[wrong]}.`,
-    );
+    throw wrongOption(`simulate: the rate of '${wrong}' must be from 0 to 1, and is ${rates[wrong]}.`);
   return rates;
 }
 

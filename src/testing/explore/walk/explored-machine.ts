@@ -8,7 +8,7 @@ import { ROOT_ID, inputOf, runRecord } from '../../../journal/format/run-input.t
 import { type AgentInput, type AgentSetup, DEFAULT_SETTINGS } from '../../../machines/contract/agent-setup.ts';
 import { agentMachine } from '../../../machines/agent/agent.ts';
 import { type Json, isJsonObject } from '../../../json/json.ts';
-import { OptionError, described } from '../../../json/known-options.ts';
+import { described, wrongOption } from '../../../json/known-options.ts';
 import { ExplorationError } from './exploration.ts';
 
 /** What is explored: a machine, what it starts from, and the first line of its recordings. */
@@ -35,7 +35,7 @@ export async function exploredMachine(target: AnyStateMachine | Explorable, give
   const isAgent = typeof target === 'object' && target !== null && EXPLORE in target;
   if (!isAgent && !isStatechart(target)) {
     const must = 'What is explored must be an agent, or a machine such as agent.machine';
-    throw new OptionError('wrong-option', `${must}, and is ${described(target)}.`);
+    throw wrongOption(`${must}, and is ${described(target)}.`);
   }
   const agent = isAgent ? target : given.agent;
   const machine = isAgent ? agentMachine : target;
