@@ -59,8 +59,10 @@ export interface ToolSpec {
   readonly alwaysAllowed: boolean;
   /** Set if a person did, and this tool of this server has changed since. */
   readonly changes?: readonly ToolChange[];
-  /** The arguments are also checked by code (a Standard Schema, `validateArgs`), so a leaf is needed. */
+  /** The arguments are also checked by code (a Standard Schema, `validateArgs`, `needsApproval`), so a leaf is needed. */
   readonly checkedByCode: boolean;
+  /** That code says of each call whether a person must approve it. Left out for a tool whose policy holds for all calls. */
+  readonly needsApproval?: true;
   /** What to do about its errors before they reach the model. */
   readonly recovery: RecoveryData;
 }
@@ -73,17 +75,23 @@ export function permissionOf({ policy, enabled, alwaysAllowed }: ToolSpec): Perm
   return alwaysAllowed === true ? 'run' : 'ask';
 }
 
-/** The stricter of two policies: allow, then confirm, then deny, and an unknown one is the strictest. */
-export function stricterPolicy(one: Policy, other: Policy): Policy {
-  const [a, b] = [one, other].map((policy) => POLICIES.indexOf(policy));
-  return a === -1 || b === -1 ? 'deny' : (POLICIES[Math.max(a ?? 0, b ?? 0)] ?? 'deny');
+/** Which calls of a tool a person must approve: none, some, all. Some are those for which its own code says so. */
+export type CallPolicy = Pick<ToolSpec, 'policy' | 'needsApproval'>;
+
+/** The stricter of two policies: allow, then confirm for some, for all, then deny, and an unknown one is the strictest. */
+export function stricterPolicy(one: CallPolicy, other: CallPolicy): CallPolicy {
+  const [a = 0, b = 0] = [one, other].map(({ policy }) => POLICIES.indexOf(policy));
+  const policy = a === -1 || b === -1 ? 'deny' : (POLICIES[Math.max(a, b)] ?? 'deny');
+  const isForSome = [one, other].every((each) => each.policy === 'allow' || each.needsApproval === true);
+  return policy === 'confirm' && isForSome ? { policy, needsApproval: true } : { policy };
 }
 
 /** A tool as it was, with everything that has become stricter since. What has become laxer does not count. */
 export function heldTo(was: ToolSpec, now: ToolSpec): ToolSpec {
+  const { needsApproval: _, ...rest } = was;
   return {
-    ...was,
-    policy: stricterPolicy(was.policy, now.policy),
+    ...rest,
+    ...stricterPolicy(was, now),
     enabled: was.enabled && now.enabled,
     alwaysAllowed:
       [was, now].some(({ alwaysAllowed }) => alwaysAllowed) &&

@@ -50,8 +50,15 @@ export interface ToolDefinition<
   readonly inputSchema?: TSchema;
   /** Required with a Standard Schema that cannot export JSON Schema. */
   readonly jsonSchema?: JsonObject;
-  /** Default: the agent's `defaultPolicy`, which is `allow` unless given. */
+  /** Default: `confirm` with `needsApproval`, else the agent's `defaultPolicy`, which is `allow` unless given. */
   readonly policy?: Policy;
+  /**
+   * Which calls of a tool with the policy `confirm` a person must approve: those for which it returns true. Runs after
+   * `validateArgs`, in the same time. If it throws, or returns neither true nor false, the call fails.
+   *
+   * @example needsApproval: ({ euros }) => euros > 100
+   */
+  readonly needsApproval?: (args: InputOf<TSchema>, context: ValidateContext<TContext>) => boolean | Promise<boolean>;
   /** May a call be repeated whose outcome is unknown? Default `once`: no. */
   readonly effects?: Effects;
   /** Complete in itself: the planner is told not to split it. Default false. */
@@ -72,7 +79,7 @@ export interface ToolDefinition<
 
 /** The result of a tool's own check of arguments that fit the JSON Schema. */
 type ToolCheck =
-  | { readonly ok: true; readonly args: Json }
+  | { readonly ok: true; readonly args: Json; readonly approved?: true }
   | { readonly ok: false; readonly issues: readonly Issue[]; readonly own: boolean };
 
 /** A tool, ready to be registered. Made by {@link tool}. */
@@ -86,7 +93,9 @@ export interface Tool {
   readonly polling: boolean;
   readonly enabled: boolean;
   readonly timeoutMs: number | undefined;
-  /** The check by code (the Standard Schema's own, then `validateArgs`); undefined where there is none. */
+  /** Its check says which calls a person must approve. */
+  readonly needsApproval: boolean;
+  /** The check by code (the Standard Schema's own, `validateArgs`, `needsApproval`); undefined where there is none. */
   readonly check: ((args: JsonObject, context: ValidateContext) => Promise<ToolCheck>) | undefined;
   readonly onError: OnError | undefined;
   readonly execute: (args: JsonObject, context: ExecuteContext) => unknown;
@@ -121,6 +130,7 @@ const checkMembers = optionsOf<ToolDefinition<InputSchema>>('tool()', 'docs/tool
   inputSchema: true,
   jsonSchema: true,
   policy: true,
+  needsApproval: true,
   effects: true,
   atomic: true,
   polling: true,
@@ -154,20 +164,22 @@ export function tool<
   TOutput = unknown,
 >(definition: ToolDefinition<TSchema, TName, TContext, TOutput>): TypedTool<TName, ArgsOf<TSchema>, TOutput, TContext> {
   checkDefinition(definition);
-  const { name, validateArgs, execute } = definition;
+  const { name, validateArgs, needsApproval, execute } = definition;
   const schema = readToolSchema(name, definition.inputSchema, definition.jsonSchema);
-  const own = validateArgs as ((args: Json, context: ValidateContext) => unknown) | undefined;
+  const own = validateArgs as OwnPart | undefined;
+  const isAsked = needsApproval as OwnPart | undefined;
   return Object.freeze({
     name,
     description: definition.description,
     inputSchema: schema.json,
-    policy: definition.policy,
+    policy: definition.policy ?? (isAsked === undefined ? undefined : 'confirm'),
+    needsApproval: isAsked !== undefined,
     effects: definition.effects ?? 'once',
     atomic: definition.atomic ?? false,
     polling: definition.polling ?? false,
     enabled: definition.enabled ?? true,
     timeoutMs: definition.timeoutMs,
-    check: schema.check === null && own === undefined ? undefined : checkBy(schema.check, own),
+    check: schema.check === null && !own && !isAsked ? undefined : checkBy(schema.check, own, isAsked),
     onError: definition.onError,
     execute: execute as Tool['execute'],
   });
@@ -191,9 +203,11 @@ function checkDefinition(definition: unknown): void {
   };
   if (typeof get('description') !== 'string') wrong('description', 'a text that tells the model what the tool does');
   if (typeof get('execute') !== 'function') wrong('execute', 'a function');
-  if (get('validateArgs') !== undefined && typeof get('validateArgs') !== 'function')
-    wrong('validateArgs', 'a function');
+  for (const member of ['validateArgs', 'needsApproval'])
+    if (get(member) !== undefined && typeof get(member) !== 'function') wrong(member, 'a function');
   if (!KNOWN_POLICIES.includes(get('policy'))) wrong('policy', "'allow', 'confirm' or 'deny'");
+  if (get('needsApproval') !== undefined && ['allow', 'deny'].includes(String(get('policy'))))
+    wrong('policy', "'confirm' where needsApproval says which calls a person must approve");
   if (!EFFECTS.includes(get('effects'))) wrong('effects', "'none', 'idempotent' or 'once'");
   checkOnError(`Tool '${name}'`, get('onError'));
   for (const member of ['atomic', 'polling', 'enabled'])
@@ -203,20 +217,25 @@ function checkDefinition(definition: unknown): void {
     wrong('timeoutMs', 'a number of milliseconds above 0');
 }
 
-function checkBy(
-  check: StandardCheck | null,
-  own: ((args: Json, context: ValidateContext) => unknown) | undefined,
-): Tool['check'] {
+/** A part of a definition that gets arguments which fit the schema. */
+type OwnPart = (args: Json, context: ValidateContext) => unknown;
+
+function checkBy(check: StandardCheck | null, own?: OwnPart, isAsked?: OwnPart): Tool['check'] {
   return async (args, context) => {
     const checked = check === null ? { ok: true as const, args: args as unknown } : await validated(check, args);
-    if (!checked.ok || own === undefined) return checked as ToolCheck;
+    if (!checked.ok) return checked;
+    let used = checked.args as Json;
     try {
-      const used = await own(checked.args as Json, context);
-      return { ok: true, args: (used === undefined ? checked.args : used) as Json };
+      const made = own === undefined ? undefined : await own(used, context);
+      if (made !== undefined) used = made as Json;
     } catch (thrown) {
       const message = thrown instanceof Error ? thrown.message : String(thrown);
       return { ok: false, issues: [{ path: '', message }], own: true };
     }
+    if (isAsked === undefined) return { ok: true, args: used };
+    const needs = await isAsked(used, context);
+    if (typeof needs !== 'boolean') throw new TypeError(`needsApproval returned ${String(needs)}, not true or false`);
+    return needs ? { ok: true, args: used } : { ok: true, args: used, approved: true };
   };
 }
 

@@ -7,7 +7,6 @@ import { blocks, document, root } from './documents.ts';
 
 /** Answers as the patterns need it, by what it is asked. */
 const MAIN = `
-import { tool } from 'signalbox';
 const said = ({ messages }) => messages.filter(({ role }) => role === 'user').map(({ content }) => content);
 const seen = [];
 const reply = (request) => {
@@ -39,7 +38,6 @@ globalThis.model = {
     return { content: typeof given === 'string' && !JSON.stringify(request.messages[0]).includes('JSON') ? given : JSON.stringify(given) };
   },
 };
-globalThis.buy = tool({ name: 'buy', description: 'Buys.', inputSchema: { type: 'object', properties: { euros: { type: 'number' } } }, policy: 'confirm', execute: ({ euros }) => 'bought for ' + euros });
 const load = async (name) => import('./' + name + '.ts');
 const [workflows, handoffs, tools, guardrails, evaluators, approvals, questions, memory] = await Promise.all([0, 1, 2, 3, 4, 5, 6, 7].map(load));
 const asked = await questions.begun('Greet me');
@@ -52,7 +50,7 @@ const out = {
   asTool: await createAgent({ model: globalThis.model, tools: [tools.translate] }).run('Translate').orThrow(),
   guarded: [await guardrails.helped('ada', 'Is it open?'), await guardrails.helped('ada', 'Solve 2x = 4'), await guardrails.helped('bob', 'Your phone?')],
   evaluated: await evaluators.author.run('Write').orThrow(),
-  approved: await approvals.ordered('Buy', async () => false),
+  approved: await createAgent({ model: globalThis.model, tools: [approvals.buy], confirm: () => 'deny' }).run('Buy').orThrow(),
   asked: [call.args.question, (await questions.told(asked.runId, call.callId, 'Ada')).result],
   remembered: [await memory.friend.conversation('ada').run('I am Ada', { context: { user: 'ada' } }).orThrow(), await memory.friend.conversation('ada').run('Who?', { context: { user: 'ada' } }).orThrow()],
 };
@@ -78,7 +76,7 @@ test('the patterns of docs/patterns.md do what is said of them', () => {
     asTool: '<In French: a>,<In Dutch: b>',
     guarded: ['It is open.', 'I cannot help you with that.', 'Ask at the desk.'],
     evaluated: { text: 'better' },
-    approved: expect.stringMatching(/bought for 5.*too expensive/),
+    approved: expect.stringMatching(/bought for 5\D.*denied/),
     asked: ['Who are you?', 'Hello, Ada'],
     remembered: ['You are a friend. You know: I am Ada', 'You are a friend. You know: I am Ada'],
   });

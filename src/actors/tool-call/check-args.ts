@@ -15,16 +15,22 @@ export interface CheckArgsInput {
   readonly agent: string;
 }
 
-/** The check's outcome: the arguments to use, or what is wrong. `own`: it comes from the author's `validateArgs`. */
+/**
+ * The check's outcome: the arguments to use, or what is wrong. `approved`: a call with these arguments needs no person.
+ * `own`: it comes from the author's `validateArgs`.
+ */
 export type CheckArgsOutput =
-  | { readonly ok: true; readonly args: JsonObject }
+  | { readonly ok: true; readonly args: JsonObject; readonly approved?: true }
   | { readonly ok: false; readonly issues: readonly Issue[]; readonly own: boolean };
 
-/** The check by code of a tool: its Standard Schema, then `validateArgs`. */
+/** The check by code of a tool: its Standard Schema, then `validateArgs`, then `needsApproval`. */
 export type ArgsCheck = (
   args: JsonObject,
   io: { readonly tool: string; readonly callId: string; readonly context: unknown; readonly signal: AbortSignal },
-) => Promise<{ readonly ok: true; readonly args: Json } | Extract<CheckArgsOutput, { readonly ok: false }>>;
+) => Promise<
+  | { readonly ok: true; readonly args: Json; readonly approved?: true }
+  | Extract<CheckArgsOutput, { readonly ok: false }>
+>;
 
 /** Runs a tool's own check of its arguments, where it has one. A check that takes too long has not accepted them. */
 export const checkArgs = (ports: { readonly check: (tool: string, agent: string) => ArgsCheck | undefined }) =>
@@ -42,7 +48,7 @@ export const checkArgs = (ports: { readonly check: (tool: string, agent: string)
       const checked = await withinLimit(timeoutMs, signal, late, run);
       if (!checked.ok) return checked;
       return isJsonObject(checked.args)
-        ? { ok: true, args: checked.args }
+        ? { ...checked, args: checked.args }
         : refused('the check must return the arguments to use, as an object');
     } catch (error) {
       if (!isLate) throw error;

@@ -142,6 +142,7 @@ function replayToolset(recorded: Toolset, core: AgentCore, policies: Policies): 
 
 function underPolicies(was: ToolSpec, now: ToolSpec, policies: Policies): ToolSpec {
   if (policies === 'own') return now;
-  const { policy, enabled, alwaysAllowed } = policies === 'recorded' ? was : heldTo(now, was);
-  return { ...now, policy, enabled, alwaysAllowed };
+  const { policy, enabled, alwaysAllowed, needsApproval } = policies === 'recorded' ? was : heldTo(now, was);
+  const { needsApproval: _, ...rest } = now;
+  return { ...rest, policy, enabled, alwaysAllowed, ...(needsApproval ? { needsApproval } : {}) };
 }

@@ -236,6 +236,7 @@ export class McpBinding implements McpCalls {
       polling: entry.polling,
       enabled,
       timeoutMs: entry.timeoutMs,
+      needsApproval: false,
       check: undefined,
       onError: onErrorOf(entry),
       execute: (args, { signal }) => this.callTool(entry.server, entry.tool.name, args, { signal }),

@@ -191,6 +191,7 @@ export class Tools {
       origin,
       ...grantOf(granted, { name: made.name, origin }),
       checkedByCode: made.check !== undefined,
+      ...(made.needsApproval ? { needsApproval: true } : {}),
       recovery: recoveryData(this.slotsOf(entry)),
     };
   }

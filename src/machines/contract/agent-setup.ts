@@ -4,7 +4,7 @@ import type { TextCalls } from '../../parsing/reply/reply-source.ts';
 import { type Backoff, BUSY_BACKOFF, DEFAULT_BACKOFF } from '../../recovery/backoff.ts';
 import type { RecoveryData } from '../../recovery/plan-data.ts';
 import type { SentMessage } from './mail.ts';
-import { type Policy, stricterPolicy, type ToolSpec } from '../../tools/spec.ts';
+import { type CallPolicy, stricterPolicy, type ToolSpec } from '../../tools/spec.ts';
 
 /** The limits and switches that the machines obey. Times in milliseconds; null means no limit. */
 export interface AgentSettings {
@@ -87,7 +87,7 @@ export interface Toolset {
   /** What the agent does about calls of unknown tools. */
   readonly recovery: RecoveryData;
   /** Policies by tool that no later change loosens: those that a run was resumed with. Set by the machine. */
-  readonly floors?: { readonly [tool: string]: Policy };
+  readonly floors?: { readonly [tool: string]: CallPolicy };
 }
 
 /** What a run receives about changed tools, including those of the agents below. */
@@ -245,13 +245,17 @@ export function toolsetAfter(before: Toolset, now: Toolset, isRestart: boolean):
   if (!isRestart && before.floors === undefined) return now;
   const tools = now.tools.map((tool): ToolSpec => {
     const floor = Object.hasOwn(known, tool.name) ? known[tool.name] : undefined;
-    return floor === undefined ? tool : { ...tool, policy: stricterPolicy(floor, tool.policy) };
+    if (floor === undefined) return tool;
+    const { needsApproval: _, ...rest } = tool;
+    return { ...rest, ...stricterPolicy(floor, tool) };
   });
   return { ...now, tools, floors: isRestart ? { ...known, ...policiesOf(tools) } : known };
 }
 
 function policiesOf(tools: readonly ToolSpec[]): NonNullable<Toolset['floors']> {
-  return Object.fromEntries(tools.map(({ name, policy }) => [name, policy]));
+  return Object.fromEntries(
+    tools.map(({ name, policy, needsApproval }) => [name, needsApproval ? { policy, needsApproval } : { policy }]),
+  );
 }
 
 /** The agents below after a change, each held to what it was as the tools of a run are. */

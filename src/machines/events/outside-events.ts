@@ -30,6 +30,7 @@ const TOOL: JsonObject = {
     alwaysAllowed: { type: 'boolean' },
     changes: { type: 'array' },
     checkedByCode: { type: 'boolean' },
+    needsApproval: { const: true },
     recovery: { type: 'object' },
   },
   required: [

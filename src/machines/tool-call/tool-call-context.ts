@@ -85,7 +85,8 @@ export interface ToolCallContext extends ToolCallInput {
   /** The arguments as they stand: what the model wrote, then checked and coerced, then perhaps edited by a person. */
   readonly args: JsonObject;
   readonly check: CheckedArguments | null;
-  readonly approved: boolean;
+  /** Whether somebody agreed to these arguments: a person, or the tool's own `needsApproval`. */
+  readonly approved: boolean | 'by-code';
   /** What the person who approved it said. */
   readonly approvalReason?: string | undefined;
   readonly error: ToolError | null;
@@ -112,10 +113,15 @@ export function toolNamed({
   return { spec: found.spec, suggestions: [], renamed: found.repaired };
 }
 
-/** The current permission of a call's tool; a person who agreed to the call has agreed to it as it is. */
+/**
+ * The current permission of a call's tool; a person who agreed to the call has agreed to it as it is. Code has only as
+ * long as it decides at all.
+ */
 export function permitted({ spec, approved }: Pick<ToolCallContext, 'spec' | 'approved'>): 'run' | 'ask' | 'never' {
-  const permission = spec === null ? 'never' : permissionOf(spec);
-  return permission === 'ask' && approved ? 'run' : permission;
+  if (spec === null) return 'never';
+  const isAgreed = approved === 'by-code' ? spec.needsApproval === true : approved;
+  const permission = permissionOf(spec);
+  return permission === 'ask' && isAgreed ? 'run' : permission;
 }
 
 /** Why a person is asked about a call. */
@@ -141,7 +147,7 @@ export function callAfter(context: ToolCallContext, { toolset, children, restart
   return {
     spec:
       spec === null || now === undefined ? spec : known ? heldTo(spec, now) : { ...now, ...barsOf(heldTo(spec, now)) },
-    approved: approved && known,
+    approved: known && approved,
     caller: { ...caller, children: below },
   };
 }

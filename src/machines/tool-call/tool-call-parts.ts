@@ -111,9 +111,9 @@ export const toolCallParts = setup({
       error: ({ context }, result: ToolResult) => reportedError(context, result),
       result: (_, result: ToolResult) => result,
     }),
-    takeCheckedArgs: assign({
-      args: ({ context }, output: CheckArgsOutput) => (output.ok ? output.args : context.args),
-    }),
+    takeCheckedArgs: assign(({ context: { approved } }, output: CheckArgsOutput) =>
+      output.ok ? { args: output.args, approved: approved === true || (output.approved === true && 'by-code') } : {},
+    ),
     takeEdits: assign(({ context, event }) =>
       event.type === 'approval.given' && event.args != null
         ? { request: { ...context.request, args: event.args, unreadable: null }, check: null }

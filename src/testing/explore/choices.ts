@@ -95,8 +95,8 @@ function outputNear(path: string, actors: readonly LiveActor[]): LeafScene['outp
   return agent !== undefined && isAgent(agent) ? agent.context.shown.output : null;
 }
 
-function known({ name, inputSchema, policy, enabled }: ToolSpec): KnownTool {
-  return { name, inputSchema, usable: enabled && policy !== 'deny' };
+function known({ name, inputSchema, policy, enabled, needsApproval }: ToolSpec): KnownTool {
+  return { name, inputSchema, usable: enabled && policy !== 'deny', needsApproval };
 }
 
 function isAskedAgain(path: string, actors: readonly LiveActor[]): boolean {

@@ -81,9 +81,14 @@ function unpermitted(given: ToolSpec, { path, facts }: Call, situation: Situatio
   if (!spec.enabled) return 'and it is switched off';
   const allowed = permissionOf(spec);
   if (allowed === 'never') return `and its policy is ${spec.policy}`;
-  return allowed === 'ask' && !facts.approved
+  return allowed === 'ask' && !isAgreed(spec, facts)
     ? 'its policy is confirm, and these arguments had not been approved'
     : null;
+}
+
+/** Code agrees only as long as it decides at all. */
+function isAgreed({ needsApproval }: ToolSpec, { approved }: CallFacts): boolean {
+  return approved === true || (approved === 'by-code' && needsApproval === true);
 }
 
 /** A tool as a call was given it, with all that has become stricter about it since. */
@@ -150,7 +155,9 @@ function askedWrongly({ effect }: Extract<Happening, { kind: 'started' }>, spec:
     return `'${spec.name}' ran without what a person had written`;
   if (effect.name !== 'askApproval') return null;
   if (permissionOf(spec) !== 'ask') return `a person was asked about '${spec.name}', which does not need it`;
-  if (facts.approved) return `a person was asked twice about the same call of '${spec.name}'`;
+  if (facts.approved === 'by-code' && isAgreed(spec, facts))
+    return `a person was asked about a call of '${spec.name}' that needs no approval`;
+  if (facts.approved === true) return `a person was asked twice about the same call of '${spec.name}'`;
   const args = argsOf(effect.request);
   if (!isJsonObject(args) || !fitsSchema(args, spec, facts) || facts.rejected)
     return `a person was asked about arguments that '${spec.name}' does not take`;

@@ -14,6 +14,8 @@ export interface KnownTool {
   readonly inputSchema: JsonSchema;
   /** Whether the machine may run it at all; calls of others are explored too. */
   readonly usable: boolean;
+  /** Its own code says which calls a person must approve. */
+  readonly needsApproval?: boolean | undefined;
 }
 
 /** Where a leaf was started, for computing its possible outcomes. */

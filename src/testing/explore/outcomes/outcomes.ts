@@ -96,8 +96,11 @@ function callToolOutcomes(scene: LeafScene): readonly Representative[] {
 /** What a tool's own check can say. */
 function checkArgsOutcomes(scene: LeafScene): readonly Representative[] {
   const issues = [{ path: '', message: 'not acceptable' }];
+  const { args = {}, tool } = requestOf(scene);
+  const needless = scene.tools.some(({ name, needsApproval }) => name === tool && needsApproval === true);
   return [
-    { label: 'accepts', value: { ok: true, args: requestOf(scene).args ?? {} } },
+    { label: 'accepts', value: { ok: true, args } },
+    ...(needless ? [{ label: 'accepts, and needs no approval', value: { ok: true, args, approved: true } }] : []),
     { label: 'rejects', value: { ok: false, issues, own: true } },
     { label: 'rejects by its schema', value: { ok: false, issues, own: false } },
     fails('throws', 'error', 'the check is out of order'),

@@ -1,5 +1,5 @@
 import type { Effect, Outcome, OutsideEvent } from '../../../actors/journal.ts';
-import { isJsonObject, type Json } from '../../../json/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../../json/json.ts';
 import type { ToolRun } from './exploration.ts';
 import { isErrorResult } from '../../../tools/result.ts';
 
@@ -93,8 +93,8 @@ export interface CallFacts {
   readonly brokenChecks: number;
   /** How its latest run ended; null before it did. */
   readonly latest: 'done' | 'failed' | 'unknown' | null;
-  /** A person agreed to the current arguments. */
-  readonly approved: boolean;
+  /** Who agreed to the current arguments: a person, or the tool's own code. */
+  readonly approved: boolean | 'by-code';
   /** The arguments that a person was last asked about; null if no one was. */
   readonly askedAbout: Json;
   /** What a person wrote in their place; null if nothing, or if the recovery has repaired that. */
@@ -185,7 +185,7 @@ function factsAtEnd(facts: CallFacts, leaf: string, out: Outcome): CallFacts {
     case 'checkArgs':
       if (!out.ok) return { ...facts, brokenChecks: facts.brokenChecks + 1, accepted: null, rejected: true };
       return value.ok === true
-        ? { ...facts, accepted: value.args ?? null, rejected: false }
+        ? { ...facts, accepted: value.args ?? null, rejected: false, ...agreedByCode(facts, value) }
         : { ...facts, accepted: null, rejected: true };
     case 'runFixer':
       return value.kind === 'arguments' && value.value !== null ? { ...facts, ...OTHER_ARGUMENTS } : facts;
@@ -194,6 +194,12 @@ function factsAtEnd(facts: CallFacts, leaf: string, out: Outcome): CallFacts {
     default:
       return facts;
   }
+}
+
+/** What a person agreed to stays so. */
+function agreedByCode(facts: CallFacts, { approved, args = null }: JsonObject): Partial<CallFacts> {
+  if (facts.approved === true) return {};
+  return approved === true ? { approved: 'by-code', askedAbout: args } : { approved: false };
 }
 
 function factsAfterDecision(facts: CallFacts, decision: string): CallFacts {
