@@ -35,7 +35,7 @@ export interface ExploredRun {
   readonly told: readonly PathChoice[];
   /** The machine made transitions without end, waiting for nothing, and was stopped. */
   isEndless(): boolean;
-  accepts(event: OutsideEvent, to?: string): boolean;
+  accepts(event: OutsideEvent): boolean;
   isOver(): boolean;
   actors(): readonly LiveActor[];
   tell(choice: PathChoice): void;
@@ -101,7 +101,7 @@ export function exploredRun(explored: ExploredMachine): ExploredRun {
     edges,
     told,
     isEndless: () => guard.tripped,
-    accepts: (event, to) => driven.accepts(event, to),
+    accepts: (event) => driven.accepts(event, undefined),
     isOver: () => !driven.isActive(),
     actors: () => liveActors(driven.actor),
     tell,
