@@ -180,7 +180,7 @@ export class Finder {
   next(index: number): number {
     if (index >= this.from && index <= this.found) return this.found;
     if (index < this.from) this.all ??= this.listed();
-    this.found = this.all === undefined ? this.search(index) : firstFrom(this.all, index);
+    this.found = this.all === undefined ? this.search(index) : (this.all[placeFrom(this.all, index)] ?? Infinity);
     this.from = index;
     return this.found;
   }
@@ -198,7 +198,8 @@ export class Finder {
   }
 }
 
-function firstFrom(offsets: readonly number[], index: number): number {
+/** The place of the first of sorted offsets that is not before an index. */
+export function placeFrom(offsets: readonly number[], index: number): number {
   let low = 0;
   let high = offsets.length;
   while (low < high) {
@@ -206,7 +207,7 @@ function firstFrom(offsets: readonly number[], index: number): number {
     if ((offsets[middle] ?? 0) < index) low = middle + 1;
     else high = middle;
   }
-  return offsets[low] ?? Infinity;
+  return low;
 }
 
 /**
