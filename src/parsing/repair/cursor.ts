@@ -68,11 +68,6 @@ export class Cursor {
     return index < this.end ? this.text.charCodeAt(index) : -1;
   }
 
-  /** The innermost open frame. */
-  get frame(): Container | undefined {
-    return this.frames[this.frames.length - 1];
-  }
-
   /** Lists a repair. The cost always counts; the list itself is kept short. */
   repair(kind: string, message: string, cost: number, at: number = this.pos): void {
     this.cost += cost;
@@ -215,7 +210,6 @@ export function placeFrom(offsets: readonly number[], index: number): number {
  * that a thousand readings do not search it a thousand times. `steps` counts the characters searched.
  */
 export class Landmarks {
-  readonly text: string;
   readonly newlines: Finder;
   readonly commentCloses: Finder;
   readonly braces: Finder;
@@ -227,7 +221,6 @@ export class Landmarks {
   nestings = 16;
 
   constructor(text: string) {
-    this.text = text;
     this.newlines = new Finder(text, '\n', this);
     this.commentCloses = new Finder(text, '*/', this);
     this.braces = new Finder(text, '}', this);
