@@ -20,6 +20,7 @@ import type { JsonObject } from '../json/json.ts';
 import type { ToolResult } from '../tools/result.ts';
 import type { McpResourceUpdate } from './calls/subscriptions.ts';
 import type { McpLogin } from '../actors/mcp/mcp-auth.ts';
+import { memberOf } from '../actors/retry-after.ts';
 import { optionsOf } from '../json/known-options.ts';
 
 /**
@@ -258,6 +259,6 @@ const STEPS: readonly McpLoginStep[] = ['DISCOVERING', 'REGISTERING', 'AWAITING_
 
 /** How far the sign-in is; null while there is none. */
 export function loginStep(value: unknown): McpLoginStep | null {
-  const inner: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, 'AUTHORIZING') : undefined;
+  const inner = memberOf(value, 'AUTHORIZING');
   return STEPS.find((known) => known === inner) ?? null;
 }

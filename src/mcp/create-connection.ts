@@ -4,7 +4,7 @@ import type { McpServerConfig } from './config/config.ts';
 import { readMcpServer } from './config/read-config.ts';
 import { type McpConnection, type McpConnectionOptions, checkConnectionOptions } from './connection-types.ts';
 import { toMcpError } from './wire/faults.ts';
-import { type McpClock, REAL_CLOCK } from './wire/link.ts';
+import { type McpClock, REAL_CLOCK, waitAtMost } from './wire/link.ts';
 
 /** How long a call waits for the list of tools that its server announced before the answer. */
 const RELIST_MS = 2000;
@@ -97,13 +97,8 @@ export function createMcpConnection(
 async function relisted(live: LiveConnection, clock: McpClock, signal: AbortSignal | undefined): Promise<void> {
   const isListing = (): boolean => LISTING.some((step) => live.actor.getSnapshot().matches({ READY: step }));
   if (!isListing() || signal?.aborted === true) return;
-  const { promise: late, resolve } = Promise.withResolvers<void>();
-  const end = (): void => resolve();
-  const timer = clock.setTimeout(end, RELIST_MS);
-  signal?.addEventListener('abort', end);
-  await Promise.race([late, live.until(() => (isListing() ? null : true))]);
-  clock.clearTimeout(timer);
-  signal?.removeEventListener('abort', end);
+  const listed = live.until(() => (isListing() ? null : true));
+  await waitAtMost(RELIST_MS, listed, { clock, signal });
 }
 
 const LISTING = ['SETTLING', 'REFRESHING'] as const;

@@ -14,6 +14,7 @@ import { createListeners } from './connection-news.ts';
 import { type ServerToolNames, createServerToolNames } from './policies/server-tool-names.ts';
 import { createMcpConnection, secretsOfConnection } from './create-connection.ts';
 import { effectsOf, policyFromAnnotations } from './policies/annotations.ts';
+import { REAL_CLOCK, waitAtMost } from './wire/link.ts';
 
 /** A tool of a server as an agent registers it. */
 export interface McpToolEntry {
@@ -171,7 +172,7 @@ class Hub implements McpHub {
 
   async connectAll({ timeoutMs = 30_000, signal }: Parameters<McpHub['connectAll']>[0] = {}) {
     const all = Promise.all([...this.#members.values()].map(({ connection }) => connection.connect()));
-    await firstOf(all, timeoutMs, signal);
+    await waitAtMost(timeoutMs, all, { clock: REAL_CLOCK, signal });
     return this.servers();
   }
 
@@ -264,15 +265,4 @@ function traitsOf(
 
 function isConnection(config: McpServerConfig | McpConnection): config is McpConnection {
   return 'callTool' in config && typeof config.callTool === 'function';
-}
-
-async function firstOf(work: Promise<unknown>, ms: number, signal: AbortSignal | undefined): Promise<void> {
-  const { promise: early, resolve } = Promise.withResolvers<void>();
-  const stop = (): void => resolve();
-  const timer = setTimeout(stop, ms);
-  signal?.addEventListener('abort', stop, { once: true });
-  if (signal?.aborted === true) stop();
-  await Promise.race([work, early]);
-  clearTimeout(timer);
-  signal?.removeEventListener('abort', stop);
 }

@@ -32,7 +32,7 @@ import { diffTools } from './policies/tool-identity.ts';
 import { Questions } from './questions/questions.ts';
 import { authLeaves, authorizerOf, createSignIn } from './sign-in.ts';
 import { LinkFault, keptError, toMcpError } from './wire/faults.ts';
-import { type McpClock, type McpLink, REAL_CLOCK } from './wire/link.ts';
+import { type Dial, type McpClock, type McpLink, REAL_CLOCK } from './wire/link.ts';
 
 /** How long answers in flight on an abandoned link may take. */
 const LINGER_MS = 1000;
@@ -135,21 +135,16 @@ export class LiveConnection {
   }
 
   async call(...[tool, args, io = {}]: Parameters<McpConnection['call']>): ReturnType<McpConnection['call']> {
-    const options = {
+    const options: Parameters<typeof callServerTool>[0] = {
       server: this.#server,
       queue: this.#queue,
       clock: this.#clock,
+      afterPages: (about, work) => this.#questions.afterPages(about, work),
       tools: () => this.tools,
       refusal: () => this.#refusal(),
       onWarning: this.warnings.note,
     };
-    const questions = this.#questions;
-    return callServerTool(
-      { ...options, afterPages: (about, work) => questions.afterPages(about, work) },
-      tool,
-      args,
-      io,
-    );
+    return callServerTool(options, tool, args, io);
   }
 
   setRoots(folders: readonly string[]): void {
@@ -199,13 +194,13 @@ export class LiveConnection {
     );
   }
 
-  #makeLinks(dial: McpConnectionOptions['dial'] | null, limits: McpLimits): Links {
+  #makeLinks(dial: Dial | null, limits: McpLimits): Links {
     const server = this.#name;
     return new Links({
       server: this.#server,
       clock: this.#clock,
       authorize: this.authorizer?.holder.wrap,
-      dial: dial ?? null,
+      dial,
       limits,
       answers: (generation) =>
         this.#questions.on(generation, this.#roots === undefined ? undefined : () => this.#roots?.() ?? []),

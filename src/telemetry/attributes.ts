@@ -72,7 +72,7 @@ const SAME_NAME = new Set([...Object.keys(PRESETS), 'anthropic', 'cohere', 'perp
 const A_HOST = /^(?:localhost|[\d.]+|\[.+\]|.+\.[a-z]{2,})$/i;
 
 /** The parts of a model's id: `ollama:qwen2.5:7b`, `localhost:8000:qwen`, or of the AI SDK `google.generative-ai:gemini-3`. */
-function partsOfId(id: string): {
+export function partsOfId(id: string): {
   readonly provider?: string;
   readonly host?: string;
   readonly port?: number;
@@ -84,11 +84,6 @@ function partsOfId(id: string): {
   if (provider !== undefined) return { provider, name: id.slice(place.length + 1) };
   if (!A_HOST.test(place)) return { name: id };
   return { host: place, ...(port === undefined ? {} : { port: Number(port) }), name };
-}
-
-/** A model's id without its provider. */
-export function modelName(model: string): string {
-  return partsOfId(model).name;
 }
 
 // The forms in which the conventions want messages: JSON, in an attribute each.

@@ -22,7 +22,7 @@ import { type JsonObject, isJsonObject } from '../json/json.ts';
 import { optionsOf, wrongOption } from '../json/known-options.ts';
 import { isErrorResult } from '../tools/result.ts';
 import { Figures } from './figures.ts';
-import { USAGE, whatWasSaid, spanOf, measured, modelName, replyContent } from './attributes.ts';
+import { USAGE, whatWasSaid, spanOf, measured, partsOfId, replyContent } from './attributes.ts';
 
 /** What {@link openTelemetry} reports, and to which SDK. */
 export interface OpenTelemetryOptions {
@@ -220,7 +220,7 @@ class TracedRun implements RunTelemetry {
   #replied(span: Span, work: FollowedWork & { readonly kind: 'model' }, reply: JsonObject): void {
     const { usage, stats, model, finishReason } = reply;
     const about = measured(spanOf(work).attributes);
-    if (typeof model === 'string') span.setAttribute('gen_ai.response.model', modelName(model));
+    if (typeof model === 'string') span.setAttribute('gen_ai.response.model', partsOfId(model).name);
     if (typeof finishReason === 'string') span.setAttribute('gen_ai.response.finish_reasons', [finishReason]);
     if (isJsonObject(stats) && typeof stats.timeToFirstTokenMs === 'number') {
       span.setAttribute('gen_ai.response.time_to_first_chunk', stats.timeToFirstTokenMs / 1000);

@@ -72,9 +72,14 @@ function executionHint({ tool, outcomeUnknown, retryAfterMs }: ExecutionError, e
   return 'Change the arguments, use another tool, or say that it could not be done.';
 }
 
+/** One thing that is wrong with a value. */
+export function issueLine({ path, message }: Issue): string {
+  return path === '' ? message : `${path}: ${message}`;
+}
+
 /** The issues as one line. */
 function issueText(issues: readonly Issue[]): string {
-  const lines = issues.slice(0, MAX_ISSUES).map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
+  const lines = issues.slice(0, MAX_ISSUES).map(issueLine);
   return short(
     [...lines, ...(issues.length > MAX_ISSUES ? [`and ${issues.length - MAX_ISSUES} more`] : [])].join('; '),
   );
@@ -83,7 +88,7 @@ function issueText(issues: readonly Issue[]): string {
 /** Everything that is wrong, one line each. */
 export function issueLines(error: ToolError): readonly string[] {
   if (error.kind !== 'deserialization') return [describeToolError(error)];
-  return error.issues.slice(0, MAX_ISSUES).map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
+  return error.issues.slice(0, MAX_ISSUES).map(issueLine);
 }
 
 function schemaMember(schema: JsonSchema | undefined): { readonly schema?: Json } {

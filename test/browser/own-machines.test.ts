@@ -129,3 +129,28 @@ test.skipIf(noChromium)('a machine without states says so, and is not starting f
   root.stop();
   expect(problems).toEqual([]);
 });
+
+test.skipIf(noChromium)(
+  'what leads to a state that holds others can be read on it, and a timer has an arrow',
+  async () => {
+    const { page, problems } = await open();
+    const machine = createMachine({
+      id: 'gate',
+      initial: 'SHUT',
+      on: { reset: '.OPEN' },
+      states: { SHUT: {}, OPEN: { initial: 'WIDE', states: { WIDE: { after: { 40: 'NARROW' } }, NARROW: {} } } },
+    });
+    const root = createActor(machine, { id: 'gate', inspect: inspector().inspect }).start();
+    root.send({ type: 'reset' });
+    await page.locator('[data-state="OPEN.NARROW"].active').waitFor();
+    const fillOf = (selector: string) => page.locator(selector).evaluate((shape) => getComputedStyle(shape).fill);
+    expect(await fillOf('.state.notes.active .sub')).not.toBe(await fillOf('[data-state="OPEN.NARROW"] .name'));
+
+    await page.getByRole('tab', { name: 'Sequence' }).click();
+    await page.locator('.sequence .message.timer').first().waitFor();
+    // The line, and its head.
+    expect(await page.locator('.sequence .message.timer').count()).toBe(2);
+    root.stop();
+    expect(problems).toEqual([]);
+  },
+);

@@ -8,7 +8,7 @@ import { escaped } from '../../output/console/escaped.ts';
 import { openTerminal } from '../../output/console/terminal.ts';
 import type { ToolResult } from '../../tools/result.ts';
 import { EXIT_CODE, UsageError } from '../command/command.ts';
-import { textTable } from '../../terminal/text-width.ts';
+import { counted, textTable } from '../../terminal/text-width.ts';
 import { absenceOf, complain, complaintsOf, type McpEntry, type Trying, withServers } from './mcp-servers.ts';
 
 /** A server as `signalbox mcp list` shows it. */
@@ -77,7 +77,7 @@ function serverCells(
 ): readonly string[] {
   if (error !== null) return [name, state, errorLine(absenceOf(name, error, at))];
   if (transport === null) return [name, state];
-  return [name, state, `${tools} tool${tools === 1 ? '' : 's'} over ${transport}; ${title ?? ''} ${version ?? ''}`];
+  return [name, state, `${counted(tools, 'tool')} over ${transport}; ${title ?? ''} ${version ?? ''}`];
 }
 
 /** A server's last words stand behind the first line break; some of them say enough. */

@@ -11,7 +11,7 @@ import type { Trying, McpEntry, UsableEntry, WrongEntry } from './mcp-servers.ts
 import { type Finding, finding, type Symptoms, diagnoseHttp, diagnoseProcess, diagnoseStart } from './mcp-diagnosis.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { nearestName } from '../../json/nearest-name.ts';
-import { wrapHanging } from '../../terminal/text-width.ts';
+import { counted, wrapHanging } from '../../terminal/text-width.ts';
 
 /** What was found out about one server. */
 interface Report {
@@ -101,7 +101,7 @@ async function tryOut(entry: UsableEntry, { timeoutMs, at }: Trying): Promise<Re
 function summaryOf({ info, tools }: McpConnection, seconds: string): string {
   const who =
     info === null ? '' : `: ${info.title} ${info.version}, MCP ${info.protocolVersion} over ${info.transport}`;
-  return `connected in ${seconds} s${who}, ${tools.length} tool${tools.length === 1 ? '' : 's'}`;
+  return `connected in ${seconds} s${who}, ${counted(tools.length, 'tool')}`;
 }
 
 /** What is left of a long list once `tools` and `exclude` are applied may still be too long. */

@@ -2,7 +2,6 @@ import { isJsonObject } from '../../json/json.ts';
 import { layOut, type TextEntry, painter, type Style } from '../../output/console/paint.ts';
 import type { Terminal } from '../../output/console/terminal.ts';
 import {
-  type Issue,
   type JsonSchema,
   parseReply,
   type PlanStep,
@@ -14,6 +13,7 @@ import {
 } from '../../parsing/index.ts';
 import { DEFAULT_LIMITS } from '../../parsing/repair/repairs.ts';
 import { systemCode } from '../../security/folders.ts';
+import { issueLine } from '../../tools/error-text.ts';
 import { UsageError } from '../command/command.ts';
 import { repairLines } from './parse-repairs.ts';
 import { createReadStream, readFileSync } from 'node:fs';
@@ -144,11 +144,8 @@ function valueRows({ recovered, text }: Extract<Reading, { kind: 'value' }>): re
     return [completeRow(recovered.complete), { label: 'Value', text: JSON.stringify(recovered.value, null, 2) }];
   }
   const nothing = text.trim() === '' ? 'the text is empty' : 'no value that fits the schema';
-  return [{ label: 'Nothing', text: nothing, style: 'red' }, ...recovered.issues.map(issueRow)];
-}
-
-function issueRow({ path, message }: Issue): Row {
-  return { label: 'Issue', text: path === '' ? message : `${path}: ${message}` };
+  const issues = recovered.issues.map((issue) => ({ label: 'Issue', text: issueLine(issue) }));
+  return [{ label: 'Nothing', text: nothing, style: 'red' }, ...issues];
 }
 
 /** What was recovered from a reply, and how. */

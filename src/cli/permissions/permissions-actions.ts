@@ -28,15 +28,9 @@ export function listPermissions({ path, agent }: PermissionsPlace, how: { readon
 type Kept = readonly [agent: string, own: AgentPermissions];
 
 function jsonOf(path: string, kept: readonly Kept[]) {
+  const shown = ({ server, tool, name }: ServerTool) => ({ server, tool, name });
   const serverTools = kept.flatMap(([agent, own]) =>
-    own.serverTools.length === 0
-      ? []
-      : [
-          [
-            agent,
-            sortedServerTools(own.serverTools).map(({ server, tool, name }) => ({ server, tool, name })),
-          ] as const,
-        ],
+    own.serverTools.length === 0 ? [] : [[agent, sortedServerTools(own.serverTools).map(shown)] as const],
   );
   return {
     path,

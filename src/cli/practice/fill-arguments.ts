@@ -42,9 +42,9 @@ function valueFor(place: Place): Json | undefined {
   if (!isRequired && !isMentioned(place)) return undefined;
   switch (property['type']) {
     case 'number':
-      return values.take('numbers');
+      return values.takeNumber();
     case 'integer':
-      return values.take('numbers', Number.isInteger);
+      return values.takeNumber(Number.isInteger);
     case 'boolean':
       return isMentioned(place) ? true : undefined;
     case 'array': {
@@ -100,7 +100,7 @@ function wordAfter(name: string, question: string): string | undefined {
 
 /** The values of a question; each is given out once. */
 interface Supply {
-  take(kind: 'numbers', fits?: (value: number) => boolean): number | undefined;
+  takeNumber(fits?: (value: number) => boolean): number | undefined;
   takeText(kind: keyof FoundValues): string | undefined;
   rest(kind: 'quoted' | 'paths' | 'names'): readonly string[];
 }
@@ -113,7 +113,7 @@ function createSupply(values: FoundValues): Supply {
     return list[at];
   };
   return {
-    take: (kind, fits) => next(values[kind], kind, fits),
+    takeNumber: (fits) => next(values.numbers, 'numbers', fits),
     takeText(kind) {
       const list = values[kind];
       if (typeof list === 'string' || list === undefined) return list;

@@ -115,14 +115,14 @@ const smallTalk: Rule = (scene) => {
 };
 
 /** The last rule: replies that the practice model cannot help, and what it can do. */
-const frankAnswer: Rule = (scene) => ({
+const frankAnswer = (scene: Scene): PracticeDecision => ({
   kind: 'answer',
   text:
     'I cannot answer that: I am only the practice model, a rule-based stand-in and no LLM. ' +
     `${abilities(scene)} For real answers configure a model, for instance with SIGNALBOX_MODEL.`,
 });
 
-function abilities(scene: Parameters<Rule>[0]): string {
+function abilities(scene: Scene): string {
   const { tools } = scene;
   const canList = findTool(scene, 'list_directory_with_sizes', 'list_directory') !== undefined;
   const canRead = findTool(scene, 'read_text_file', 'read_file') !== undefined;
@@ -234,7 +234,7 @@ function decide(scene: Scene): PracticeDecision {
     const decision = rule(scene);
     if (decision !== undefined) return decision;
   }
-  return frankAnswer(scene) ?? { kind: 'answer', text: '' };
+  return frankAnswer(scene);
 }
 
 /** Reads a chat request; undefined when it is none. */

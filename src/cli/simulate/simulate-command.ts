@@ -6,6 +6,8 @@ import {
   type OptionSpec,
   UsageError,
   EXIT_CODE,
+  jsonPrinter,
+  outFolder,
   wholeNumber,
 } from '../command/command.ts';
 import { takeInterrupts } from '../command/interrupts.ts';
@@ -64,8 +66,10 @@ export const simulateCommand: Command = {
     const given = { ...(await readSimulated(args)), ...readSeeds(args) };
     const jobs = wholeNumber(args, 'jobs') ?? 1;
     // Loaded only now: help and wrong usage need none of it.
-    const [{ loadSimulated, writeFailures }, { jsonPrinter, outFolder }, { ownPart, partsOf, simulateParts }] =
-      await Promise.all([import('./simulate-agent.ts'), import('../command/command.ts'), import('./parts.ts')]);
+    const [{ loadSimulated, writeFailures }, { ownPart, partsOf, simulateParts }] = await Promise.all([
+      import('./simulate-agent.ts'),
+      import('./parts.ts'),
+    ]);
     const folder = outFolder(args, '.signalbox/simulate');
     const printJson = jsonPrinter(args);
     const { agent, options: own } = await loadSimulated(file, args.values.get('export'));

@@ -5,6 +5,7 @@ import {
   type AnyStateMachine,
   type AnyStateNode,
 } from 'xstate';
+import { memberOf } from '../../actors/retry-after.ts';
 import { statePath } from './drawing.ts';
 
 /** The snapshot of a machine's actor; null for any other. */
@@ -104,6 +105,5 @@ export function isRestored(actor: AnyActorRef): boolean {
 }
 
 function optionOf(actor: AnyActorRef, name: string): unknown {
-  const options: unknown = Reflect.get(actor, 'options');
-  return typeof options === 'object' && options !== null ? Reflect.get(options, name) : undefined;
+  return memberOf(memberOf(actor, 'options'), name);
 }

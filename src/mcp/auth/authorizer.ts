@@ -93,12 +93,8 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer {
         found = await renewal.find(signal);
         return { issuer: found.issuer };
       }),
-    register: steps.register,
-    awaitLogin: steps.awaitLogin,
-    exchange: steps.exchange,
+    ...steps,
     watchLogin: elsewhere,
-    answer: steps.answer,
-    want: steps.want,
     async forget() {
       const tokens = await kept.read();
       if (tokens !== null) await kept.drop(tokens);
@@ -149,11 +145,7 @@ function pause(clock: McpClock, ms: number, signal: AbortSignal): Promise<void> 
 }
 
 /** The steps of a sign-in that a person takes part in. */
-interface LoginSteps extends Pick<McpAuthorizer, 'register' | 'awaitLogin' | 'exchange'> {
-  /** Takes the address on which a person's browser has ended. False: it belongs to no login that is waited for. */
-  answer(address: string): boolean;
-  want(): void;
-}
+type LoginSteps = Pick<Authorizer, 'register' | 'awaitLogin' | 'exchange' | 'answer' | 'want'>;
 
 interface LoginStepsOptions {
   readonly server: string;
@@ -168,7 +160,7 @@ interface LoginStepsOptions {
 }
 
 /** Makes the steps of a sign-in. What was prepared in one is used in the next. */
-export function loginSteps({ server, auth, renewal, kept, within, elsewhere, found }: LoginStepsOptions): LoginSteps {
+function loginSteps({ server, auth, renewal, kept, within, elsewhere, found }: LoginStepsOptions): LoginSteps {
   const settings: OAuthSettings | null = auth.type === 'oauth' ? auth : null;
   let pending: PreparedLogin | null = null;
   let isWanted = false;

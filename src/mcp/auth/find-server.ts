@@ -3,6 +3,7 @@
  * resource, the issuer, PKCE with S256, https.
  */
 import { type Challenge, readChallenge, scopesOf } from '../http/challenge.ts';
+import { memberOf } from '../../actors/retry-after.ts';
 import { AuthFault, type AuthFetch, authFetch, type AuthNet, checkAddress, objectIn } from './auth-fetch.ts';
 import {
   type AuthorizationServerMetadata,
@@ -174,7 +175,7 @@ export async function attempt<T>(step: () => Promise<T>, secrets: readonly (stri
 
 /** The first member of an answer that is missing, or of another type. */
 function memberIn(error: unknown): string {
-  const issues: unknown = error instanceof Error ? Reflect.get(error, 'issues') : undefined;
+  const issues = memberOf(error, 'issues');
   const [first]: readonly { readonly path?: readonly unknown[] }[] = Array.isArray(issues) ? issues : [];
   const [name] = first?.path ?? [];
   return typeof name === 'string' ? ` (${name})` : '';

@@ -207,7 +207,7 @@ export async function credentialTokens(
   const assertion = identityProvider && (await vouchedFor(server, identityProvider, scopes, net));
   const grant = assertion === undefined ? { grant_type: 'client_credentials' } : { grant_type: JWT_BEARER, assertion };
   const scope = scopes.join(' ');
-  const client = { client_id: clientId, ...(clientSecret === undefined ? {} : { client_secret: clientSecret }) };
+  const client = { client_id: clientId, client_secret: clientSecret };
   const tokens = await attempt(
     () =>
       fetchToken(
@@ -277,15 +277,9 @@ async function vouchedFor(
     body,
     headers: { accept: 'application/json' },
   });
-  const answer: unknown = await response.json().catch(() => null);
-  const told = typeof answer === 'object' && answer !== null ? answer : {};
-  const assertion: unknown = Reflect.get(told, 'access_token');
-  if (response.ok && Reflect.get(told, 'issued_token_type') === ID_JAG && typeof assertion === 'string')
-    return assertion;
-  throw new AuthFault(
-    'invalid-grant',
-    `the identity provider refused (HTTP ${response.status}${codeText(Reflect.get(told, 'error'))})`,
-  );
+  const { access_token: assertion, issued_token_type: type, error } = (await objectIn(response)) ?? {};
+  if (response.ok && type === ID_JAG && typeof assertion === 'string') return assertion;
+  throw new AuthFault('invalid-grant', `the identity provider refused (HTTP ${response.status}${codeText(error)})`);
 }
 
 function given({ access_token, refresh_token, expires_in, scope, token_type }: OAuthTokens): GivenTokens {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { memberOf } from '../../actors/retry-after.ts';
 import type { McpLogin } from '../../actors/mcp/mcp-auth.ts';
 import { type AuthServer, checkLogin, isSame } from './find-server.ts';
 import { register, startLogin } from './oauth-client.ts';
@@ -79,8 +80,7 @@ export async function prepareLogin(
 /** The code of a redirect, or why it has none that may be used. */
 function readRedirect(answer: URLSearchParams, { issuer, metadata }: AuthServer): string | AuthFault {
   const iss = answer.get('iss');
-  const promised =
-    metadata !== null && Reflect.get(metadata, 'authorization_response_iss_parameter_supported') === true;
+  const promised = memberOf(metadata, 'authorization_response_iss_parameter_supported') === true;
   // RFC 9207: compared letter by letter with what the server calls itself.
   if (iss === null ? promised : metadata === null ? !isSame(iss, issuer) : iss !== metadata.issuer)
     return new AuthFault('unsafe', `the answer to the sign-in does not come from ${issuer}`);
@@ -127,7 +127,7 @@ async function clientOf(options: ClientOptions, net: AuthNet): Promise<AuthClien
   const isDocument = clientId !== undefined && URL.canParse(clientId) && new URL(clientId).protocol === 'https:';
   const takesDocuments = server.metadata?.client_id_metadata_document_supported === true;
   if (clientId !== undefined && (!isDocument || takesDocuments))
-    return { client_id: clientId, ...(clientSecret === undefined ? {} : { client_secret: clientSecret }) };
+    return { client_id: clientId, client_secret: clientSecret };
   const again = before ?? (await kept.client(server.issuer));
   // A server that has forgotten this client says so to the person alone.
   const led = again?.isUnproved !== true || !isWanted;

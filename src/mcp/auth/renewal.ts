@@ -187,10 +187,7 @@ async function clientOf(
   settings: OAuthSettings | null,
   kept: KeptLogin,
 ): Promise<AuthClient | null> {
-  if (settings?.clientId === clientId) {
-    const { clientSecret } = settings;
-    return { client_id: clientId, ...(clientSecret === undefined ? {} : { client_secret: clientSecret }) };
-  }
+  if (settings?.clientId === clientId) return { client_id: clientId, client_secret: settings.clientSecret };
   const client = own ?? (await kept.client(issuer));
   return client?.client_id === clientId ? client : null;
 }

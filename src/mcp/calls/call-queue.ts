@@ -8,7 +8,7 @@
 import { McpError, type McpQuestion } from '../../actors/mcp/mcp-calls.ts';
 import { mcpCallMachine, sendMcpCall } from '../../machines/mcp/mcp-call-machine.ts';
 import type { LinkFault } from '../wire/faults.ts';
-import type { McpClock } from '../wire/link.ts';
+import { type McpClock, waitAtMost } from '../wire/link.ts';
 import { cancelled, queueFull } from './call-errors.ts';
 import { type CallHost, type Job, type OpenLink, QueuedCall } from './queued-call.ts';
 
@@ -138,11 +138,8 @@ export class CallQueue {
   }
 
   /** Resolves when no call is under way on a link, or the time is up. */
-  async quietWithin(ms: number, generation: number): Promise<void> {
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = this.#host.clock.setTimeout(resolve, ms);
-    await Promise.race([this.quiet(generation), late]);
-    this.#host.clock.clearTimeout(timer);
+  quietWithin(ms: number, generation: number): Promise<void> {
+    return waitAtMost(ms, this.quiet(generation), this.#host);
   }
 
   /** Resolves when no call is under way on a link. */

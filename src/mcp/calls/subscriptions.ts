@@ -9,6 +9,7 @@ import type { JsonObject } from '../../json/json.ts';
 import type { McpLink, ProtocolWarning } from '../wire/link.ts';
 import type { McpServer } from '../config/config.ts';
 import type { McpRequestOptions, Requests } from './requests.ts';
+import { memberOf } from '../../actors/retry-after.ts';
 import { LinkFault } from '../wire/faults.ts';
 
 /** Word that a resource has changed. */
@@ -128,7 +129,6 @@ export class Subscriptions {
 }
 
 function mustSubscribe({ info: { capabilities } }: McpLink): void {
-  const { resources } = capabilities;
-  if (typeof resources === 'object' && resources !== null && Reflect.get(resources, 'subscribe') === true) return;
+  if (memberOf(capabilities.resources, 'subscribe') === true) return;
   throw new LinkFault('answer', 'it offers no subscription of resources', { delivered: false });
 }

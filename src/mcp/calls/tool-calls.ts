@@ -3,6 +3,7 @@ import { McpError, type McpTool } from '../../actors/mcp/mcp-calls.ts';
 import type { McpTask } from '../../actors/mcp/mcp-task-calls.ts';
 import { type JsonObject, type Json, type JsonSchema, isJsonObject } from '../../json/json.ts';
 import type { McpCallLoss } from '../../machines/mcp/mcp-call-machine.ts';
+import { issueLine } from '../../tools/error-text.ts';
 import type { ToolResult } from '../../tools/result.ts';
 import type { Effects } from '../../tools/spec.ts';
 import type { McpServer, McpToolOverride, McpToolTraits } from '../config/config.ts';
@@ -14,7 +15,6 @@ import { type McpCallOptions, traceMeta } from './requests.ts';
 import { TaskCall, taskOf } from './task-call.ts';
 import { isList, isTooLong } from '../../json/depth.ts';
 import { issuesOf } from '../../parsing/schema/fit.ts';
-import type { Issue } from '../../json/errors.ts';
 
 interface ToolCallsOptions {
   readonly server: McpServer;
@@ -285,11 +285,7 @@ export function checkStructured(result: ToolResult, { tool, raw, outputSchema, o
 function brokenPromise({ structuredContent }: JsonObject, schema: JsonSchema): string | null {
   if (structuredContent === undefined) return 'it has an output schema and gave no structured content';
   const issues = issuesOf(structuredContent, schema);
-  return issues.length === 0 ? null : issues.slice(0, MOST_ISSUES).map(textOf).join('; ');
+  return issues.length === 0 ? null : issues.slice(0, MOST_ISSUES).map(issueLine).join('; ');
 }
 
 const MOST_ISSUES = 3;
-
-function textOf({ path, message }: Issue): string {
-  return path === '' ? message : `${path}: ${message}`;
-}

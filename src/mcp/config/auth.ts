@@ -1,3 +1,4 @@
+import { memberOf } from '../../actors/retry-after.ts';
 import { Refusal } from '../../json/shape.ts';
 import { z } from '../../json/shapes.ts';
 import { optionsOf } from '../../json/known-options.ts';
@@ -137,7 +138,7 @@ const WHAT = "must be 'oauth', oauth({ … }), clientCredentials({ … }) or a f
 export const authSchema = z.unknown().transform((value): CheckedAuth => {
   if (value === 'oauth') return { type: 'oauth' };
   if (isFunction(value)) return { type: 'source', get: value };
-  const type: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, 'type') : undefined;
+  const type = memberOf(value, 'type');
   const schema = type === 'oauth' ? oauthSchema : type === 'client-credentials' ? credentialsSchema : null;
   if (schema === null) throw new Refusal(WHAT, typeof value === 'object' && value !== null ? ['type'] : []);
   const result = schema.safeParse(value);

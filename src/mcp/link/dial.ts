@@ -4,7 +4,7 @@ import { type McpTarget, STATELESS_VERSION } from '../config/config.ts';
 import { createHttpWatch } from '../http/http-watch.ts';
 import { openStdioWire } from '../stdio/stdio-wire.ts';
 import { LinkFault, isRefusal } from '../wire/faults.ts';
-import { type Dial, type LinkIo, type McpLink, limitTime } from '../wire/link.ts';
+import { type Dial, type LinkIo, type McpClock, type McpLink, limitTime, waitAtMost } from '../wire/link.ts';
 import { PendingRequests } from '../wire/pending-requests.ts';
 import { DISCOVERY_MS, type Greeting, linkOver } from './sdk-link.ts';
 
@@ -107,7 +107,7 @@ async function dialHttp(
   const end = async (how: 'gently' | 'at-once'): Promise<void> => {
     dead ??= new LinkFault('aborted', 'the connection was closed', { delivered: true });
     watch.stop();
-    if (how === 'gently' && inner instanceof StreamableHTTPClientTransport) await sayGoodbye(inner, io);
+    if (how === 'gently' && inner instanceof StreamableHTTPClientTransport) await sayGoodbye(inner, io.clock);
     await inner.close();
     for (const wait of waits) clearTimeout(wait);
   };
@@ -169,9 +169,7 @@ interface HttpOptions {
 }
 
 /** Notifies the server that the session is over; a server that does not answer is not waited for. */
-async function sayGoodbye(transport: StreamableHTTPClientTransport, io: LinkIo): Promise<void> {
-  const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = io.clock.setTimeout(resolve, GOODBYE_MS);
-  await Promise.race([transport.terminateSession().catch(() => undefined), late]);
-  io.clock.clearTimeout(timer);
+async function sayGoodbye(transport: StreamableHTTPClientTransport, clock: McpClock): Promise<void> {
+  const ended = transport.terminateSession().catch(() => undefined);
+  await waitAtMost(GOODBYE_MS, ended, { clock });
 }

@@ -7,9 +7,10 @@
  * I3 A server that refuses to report changes is not asked again.
  */
 import { type Client, type McpSubscription, ProtocolError } from '@modelcontextprotocol/client';
-import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import type { JsonObject } from '../../json/json.ts';
+import { memberOf } from '../../actors/retry-after.ts';
 import { LinkFault, isRefusal } from '../wire/faults.ts';
-import type { LinkIo, McpList } from '../wire/link.ts';
+import { type LinkIo, type McpList, waitAtMost } from '../wire/link.ts';
 
 interface ListeningOptions {
   readonly client: Pick<Client, 'listen'>;
@@ -38,17 +39,15 @@ export class Listening {
 
   constructor(options: ListeningOptions) {
     this.#options = options;
-    this.#lists = LISTS.filter((list) => says(options.capabilities[list], 'listChanged'));
+    this.#lists = LISTS.filter((list) => memberOf(options.capabilities[list], 'listChanged') === true);
   }
 
   /** Opens the stream if the server has lists that change. Resolves when it is confirmed, or after a second. Never rejects. */
   async begin(): Promise<void> {
     if (this.#lists.length === 0) return;
     const { clock } = this.#options.io;
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = clock.setTimeout(resolve, PATIENCE_MS);
-    await Promise.race([this.#renew().catch((error: unknown) => this.#onFailed(error)), late]);
-    clock.clearTimeout(timer);
+    const begun = this.#renew().catch((error: unknown) => this.#onFailed(error));
+    await waitAtMost(PATIENCE_MS, begun, { clock });
   }
 
   /** Has the changes of a resource reported. Rejects with a {@link LinkFault} if the server does not do that. */
@@ -133,8 +132,4 @@ export class Listening {
     for (const list of this.#lists) onListChanged(list);
     for (const uri of this.#uris) onNotification('notifications/resources/updated', { uri });
   }
-}
-
-function says(capability: Json | undefined, what: string): boolean {
-  return isJsonObject(capability) && capability[what] === true;
 }

@@ -47,8 +47,8 @@ export class StatelessTasks {
     const { result, error } = this.#ends.get(taskId) ?? (await this.#options.ask('tasks/get', params, io));
     this.#ends.delete(taskId);
     if (isJsonObject(result)) return result;
-    const { message = 'its task has no result' }: JsonObject = isJsonObject(error) ? error : {};
-    const data = isJsonObject(error) ? error : {};
+    const data: JsonObject = isJsonObject(error) ? error : {};
+    const { message = 'its task has no result' } = data;
     throw new LinkFault('answer', typeof message === 'string' ? message : 'its task failed', { delivered: true, data });
   }
 

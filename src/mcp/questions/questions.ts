@@ -19,7 +19,7 @@ import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import { checkElicited, hiddenTexts, maskedAnswer } from './form-answers.ts';
 import { REFUSAL, readPageRequest, rpcRefusal } from '../link/answer-request.ts';
 import { HIDDEN } from '../../actors/redactor.ts';
-import type { LinkFault } from '../wire/faults.ts';
+import { LinkFault } from '../wire/faults.ts';
 
 interface QuestionsOptions {
   /** How many questions to a person, and likewise requests to the model, are passed on for one call. */
@@ -196,7 +196,7 @@ const PAGES_REQUIRED = -32042;
 
 /** The pages that a server wants opened before it carries a call out; none for any other fault. */
 function pagesIn(fault: unknown, server: string) {
-  const error: JsonObject = isLinkFault(fault) && fault.kind === 'answer' ? fault.data : {};
+  const error: JsonObject = fault instanceof LinkFault && fault.kind === 'answer' ? fault.data : {};
   if (error.code !== PAGES_REQUIRED || !isJsonObject(error.data)) return [];
   const { elicitations } = error.data;
   return (isList(elicitations) ? elicitations : []).flatMap((one) =>
@@ -218,10 +218,6 @@ function pageError(
 
 function without(secrets: readonly string[], text: string): string {
   return secrets.reduce((left, secret) => (secret === '' ? left : left.replaceAll(secret, HIDDEN)), text);
-}
-
-function isLinkFault(fault: unknown): fault is LinkFault {
-  return fault instanceof Error && fault.name === 'LinkFault' && 'data' in fault;
 }
 
 /** The function that asks may ignore the signal: its answer is no longer awaited. */

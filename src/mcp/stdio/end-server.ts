@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { setTimeout as wait } from 'node:timers/promises';
 import { readFileSync, readdirSync } from 'node:fs';
+import { memberOf } from '../../actors/retry-after.ts';
 import { isError } from '../../json/to-json.ts';
 
 /** A started program, and whether what it started itself is ended with it. */
@@ -243,7 +244,7 @@ function countPassiveListeners(): number {
     Reflect.get(process, '__signal_exit_emitter__'),
   ];
   return emitters.reduce<number>((sum, emitter) => {
-    const count: unknown = typeof emitter === 'object' && emitter !== null ? Reflect.get(emitter, 'count') : 0;
+    const count = memberOf(emitter, 'count');
     return sum + (typeof count === 'number' ? count : 0);
   }, 0);
 }

@@ -19,7 +19,6 @@ import { isError } from '../../json/to-json.ts';
 
 /** A running server. */
 export interface ServerProcess {
-  readonly pid: number;
   /** Hands a line to the program. Rejects with an undelivered {@link LinkFault} when it does not read any more. */
   write(line: string): Promise<void>;
   /** The end of what it wrote to stderr, at most 64 KB. */
@@ -84,7 +83,6 @@ export async function startServer(
   });
 
   return {
-    pid,
     stderr: () => errors.text(),
     async write(line) {
       const { stdin } = child;

@@ -117,6 +117,22 @@ export interface McpLink {
 /** Makes a link: the port behind which the SDK stands. */
 export type Dial = (server: string, target: McpTarget, io: LinkIo) => Promise<McpLink>;
 
+/** Waits for work, at most so long and not beyond the signal. */
+export async function waitAtMost(
+  ms: number,
+  work: Promise<unknown>,
+  { clock, signal }: { readonly clock: McpClock; readonly signal?: AbortSignal | undefined },
+): Promise<void> {
+  const { promise: early, resolve } = Promise.withResolvers<void>();
+  const stop = (): void => resolve();
+  const timer = clock.setTimeout(stop, ms);
+  signal?.addEventListener('abort', stop, { once: true });
+  if (signal?.aborted === true) stop();
+  await Promise.race([work, early]);
+  clock.clearTimeout(timer);
+  signal?.removeEventListener('abort', stop);
+}
+
 /** A signal that fires when another does or when the time is up, and its reason says which. */
 interface TimeLimit {
   readonly signal: AbortSignal;

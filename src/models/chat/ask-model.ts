@@ -118,8 +118,6 @@ function passed(ms: number, signal: AbortSignal): Promise<void> {
 
 /** Refusals that would have come with tools as well. */
 const PLAIN_REFUSALS: readonly string[] = ['bad-request', 'model-not-found', 'endpoint-not-found'];
-const noModels: readonly string[] = [];
-
 function noTools({ connection, name, memory }: Destination, refusal: RefusedRequest, isSure: boolean): ModelError {
   memory.tools = isSure ? 'refused' : 'doubted';
   const text = `'${name}' takes no native tool calls at ${endpointText(connection.endpoint)}.`;
@@ -132,7 +130,7 @@ async function lastFailure(
   sent: { readonly withTools: boolean; readonly signal: AbortSignal },
 ): Promise<ModelError> {
   const { connection, name: model, memory } = to;
-  const offered = refusal.status === 404 ? await connection.offered(sent.signal) : noModels;
+  const offered = refusal.status === 404 ? await connection.offered(sent.signal) : [];
   // Routers answer 404 if none of their servers supports tools, although they know the model.
   // OpenRouter's names may have a way of routing behind them, as `:nitro`.
   const isOffered = offered?.some((name) => name === model || name === model.replace(/:[^:/]+$/, '')) === true;

@@ -56,7 +56,7 @@ export function stateSending(endpoint: Endpoint, name: string, id: string, optio
 export function withOwnState(reply: ModelReply, { id, reasoning }: StateSending): ModelReply {
   if (reply.providerState === undefined) return reply;
   const { providerState, ...rest } = reply;
-  if (!isJsonObject(providerState?.data)) return rest;
+  if (!isJsonObject(providerState.data)) return rest;
   const { message: _message, ...always } = providerState.data;
   const data = reasoning ? providerState.data : always;
   return Object.keys(data).length === 0 ? rest : { ...rest, providerState: { model: id, data } };

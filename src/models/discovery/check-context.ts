@@ -1,3 +1,4 @@
+import { memberOf } from '../../actors/retry-after.ts';
 import { isJsonObject, type JsonObject } from '../../json/json.ts';
 import type { EndpointMemory, KnownContext } from '../endpoint/endpoint-memory.ts';
 import { type Endpoint, endpointText } from '../endpoint/endpoint.ts';
@@ -86,19 +87,17 @@ const lemonade: ContextSource = {
   url: ({ baseURL }) => `${baseURL}/health`,
   read(answer, model) {
     const loaded = entryOf(answer['all_models_loaded'], 'model_name', model);
-    const options = loaded?.['recipe_options'];
-    const own = isJsonObject(options) ? sizeOf(options['ctx_size']) : undefined;
-    return own ?? (answer['model_loaded'] === model ? sizeOf(answer['context_size']) : undefined);
+    return (
+      sizeOf(memberOf(loaded?.['recipe_options'], 'ctx_size')) ??
+      (answer['model_loaded'] === model ? sizeOf(answer['context_size']) : undefined)
+    );
   },
   advice: (size) => `Start the server with \`lemonade-server serve --ctx-size ${String(size)}\``,
 };
 
 const llamacpp: ContextSource = {
   url: atOrigin('/props'),
-  read(answer) {
-    const settings = answer['default_generation_settings'];
-    return isJsonObject(settings) ? sizeOf(settings['n_ctx']) : undefined;
-  },
+  read: (answer) => sizeOf(memberOf(answer['default_generation_settings'], 'n_ctx')),
   advice: (size) => `Start the server with \`llama-server -c ${String(size)}\``,
 };
 

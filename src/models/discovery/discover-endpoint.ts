@@ -112,7 +112,7 @@ export function settledSource(endpoint: Endpoint, options: DiscoverOptions): End
   };
   return {
     known: () => known,
-    isFound: () => isFound || preset === undefined,
+    isFound: () => isFound,
     async locate(signal) {
       if (isFound || preset === undefined) return { endpoint: known };
       const before = isShared ? foundAt.get(place) : undefined;

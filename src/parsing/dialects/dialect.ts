@@ -3,7 +3,7 @@ import type { Json } from '../../json/json.ts';
 import type { ToolCallRequest } from '../calls/call-forms.ts';
 import type { RegisteredTools } from '../calls/registered-tools.ts';
 import { isSpace } from '../repair/characters.ts';
-import { Finder, Landmarks } from '../repair/cursor.ts';
+import { Finder, Landmarks, placeFrom } from '../repair/cursor.ts';
 import type { Repair } from '../repair/repairs.ts';
 import { type Candidate, readAt, readStrictAt } from '../repair/values-in-text.ts';
 
@@ -186,14 +186,7 @@ class TagBalance {
 
   /** True when, from `from` on, some tag closes what was not opened there. */
   closesTooMuch(from: number): boolean {
-    let low = 0;
-    let high = this.offsets.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.offsets[middle] ?? 0) < from) low = middle + 1;
-      else high = middle;
-    }
-    return (this.lowest[low] ?? 0) < 0;
+    return (this.lowest[placeFrom(this.offsets, from)] ?? 0) < 0;
   }
 }
 

@@ -46,7 +46,6 @@ const ROWS: readonly Row[] = [
     closeCall: [`</${prefix}invoke>`],
     openParameter: `<${prefix}parameter `,
     closeParameter: `</${prefix}parameter>`,
-    layout: 'none' as const,
     name: attribute,
   })),
   // MiniMax-M3: `<invoke name="f"><city>Paris</city></invoke>` with its mark before every tag. A reader of text may stand

@@ -68,11 +68,6 @@ export class Cursor {
     return index < this.end ? this.text.charCodeAt(index) : -1;
   }
 
-  /** The innermost open frame. */
-  get frame(): Container | undefined {
-    return this.frames[this.frames.length - 1];
-  }
-
   /** Lists a repair. The cost always counts; the list itself is kept short. */
   repair(kind: string, message: string, cost: number, at: number = this.pos): void {
     this.cost += cost;
@@ -180,7 +175,7 @@ export class Finder {
   next(index: number): number {
     if (index >= this.from && index <= this.found) return this.found;
     if (index < this.from) this.all ??= this.listed();
-    this.found = this.all === undefined ? this.search(index) : firstFrom(this.all, index);
+    this.found = this.all === undefined ? this.search(index) : (this.all[placeFrom(this.all, index)] ?? Infinity);
     this.from = index;
     return this.found;
   }
@@ -198,7 +193,8 @@ export class Finder {
   }
 }
 
-function firstFrom(offsets: readonly number[], index: number): number {
+/** The place of the first of sorted offsets that is not before an index. */
+export function placeFrom(offsets: readonly number[], index: number): number {
   let low = 0;
   let high = offsets.length;
   while (low < high) {
@@ -206,7 +202,7 @@ function firstFrom(offsets: readonly number[], index: number): number {
     if ((offsets[middle] ?? 0) < index) low = middle + 1;
     else high = middle;
   }
-  return offsets[low] ?? Infinity;
+  return low;
 }
 
 /**
@@ -214,7 +210,6 @@ function firstFrom(offsets: readonly number[], index: number): number {
  * that a thousand readings do not search it a thousand times. `steps` counts the characters searched.
  */
 export class Landmarks {
-  readonly text: string;
   readonly newlines: Finder;
   readonly commentCloses: Finder;
   readonly braces: Finder;
@@ -226,7 +221,6 @@ export class Landmarks {
   nestings = 16;
 
   constructor(text: string) {
-    this.text = text;
     this.newlines = new Finder(text, '\n', this);
     this.commentCloses = new Finder(text, '*/', this);
     this.braces = new Finder(text, '}', this);

@@ -113,19 +113,25 @@ const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const LOOSE_NUMBER = /^[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 const CUT_NUMBER = /^(-?(?:0|[1-9]\d*)(?:\.\d+)?)(?:\.|\.?\d*[eE][+-]?)$/;
 const JSON_LITERALS = new Set(['true', 'false', 'null']);
-const LITERALS = new Map<string, Json>(
-  [
-    ['true', true],
-    ['True', true],
-    ['TRUE', true],
-    ['false', false],
-    ['False', false],
-    ['FALSE', false],
-    ...['null', 'Null', 'NULL', 'None', 'none', 'undefined', 'NaN', 'nan', 'nil', 'Infinity', '-Infinity', 'inf'].map(
-      (word): [string, Json] => [word, null],
-    ),
-  ].map(([word, value]): [string, Json] => [String(word), value ?? null]),
-);
+const NULLS = [
+  'null',
+  'Null',
+  'NULL',
+  'None',
+  'none',
+  'undefined',
+  'NaN',
+  'nan',
+  'nil',
+  'Infinity',
+  '-Infinity',
+  'inf',
+];
+const LITERALS = new Map<string, Json>([
+  ...['true', 'True', 'TRUE'].map((word) => [word, true] as const),
+  ...['false', 'False', 'FALSE'].map((word) => [word, false] as const),
+  ...NULLS.map((word) => [word, null] as const),
+]);
 
 /** A literal or number at the very end of the text may be the beginning of a longer one. */
 function cutLiteral(c: Cursor, text: string, at: number): Json | undefined {

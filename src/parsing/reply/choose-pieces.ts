@@ -110,7 +110,8 @@ function chooseValues(source: DialectSource, values: readonly Acting[]): ChosenP
   if (first === undefined) return NONE;
   const different = values.some((other) => !sameValue(other, first));
   if (!different) return { kind: 'taken', acting: [first] };
-  if (values.every(({ form }) => form === 'bare-json') && areAdjacent(source, values)) return taken(values);
+  const areOpen = values.every(({ form, piece }) => form === 'bare-json' && piece.fence === 0);
+  if (areOpen && areTogether(source, values)) return taken(values);
   return { kind: 'ambiguous', acting: values };
 }
 
@@ -121,13 +122,6 @@ function taken(acting: readonly Acting[]): ChosenPieces {
 
 function sameValue({ piece: { found: a } }: Acting, { piece: { found: b } }: Acting): boolean {
   return a.kind === 'value' && b.kind === 'value' && jsonEquals(a.candidate.value, b.candidate.value);
-}
-
-function areAdjacent(source: DialectSource, acting: readonly Acting[]): boolean {
-  return acting.every(({ piece }, i) => {
-    const next = acting[i + 1]?.piece;
-    return piece.fence === 0 && (next === undefined || isGlue(source.text, piece.to, next.from));
-  });
 }
 
 /** The first group of calls counts; what comes later, behind prose, is an explanation. */

@@ -40,15 +40,13 @@ export function thoughtAt(source: DialectSource, at: number): Owned | undefined 
 /** The closing tags of a thought: its own, and those of the usual family, because models mix them up. */
 function closersOf(name: string, barred: boolean): readonly string[] | RegExp {
   if (!barred) return new RegExp(`</(?:${name.replaceAll('.', '\\.')}|${FAMILY})>`, 'gi');
-  const end = name
-    .replace(/start/i, (word) => sameCase(word, 'end'))
-    .replace(/begin/i, (word) => sameCase(word, 'end'));
+  const end = name.replace(/start/i, endLike).replace(/begin/i, endLike);
   if (end !== name) return [`<|${end}|>`];
   return [`<|/${name}|>`, `</${name}>`, '<|end_message|>', ...(name === 'think' ? ['<|end|>'] : [])];
 }
 
-function sameCase(like: string, word: string): string {
-  return like === like.toUpperCase() ? word.toUpperCase() : word;
+function endLike(word: string): string {
+  return word === word.toUpperCase() ? 'END' : 'end';
 }
 
 /** The length of a tag that closes a thought, 0 where none stands. */

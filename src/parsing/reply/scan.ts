@@ -20,7 +20,7 @@ export interface Piece {
   readonly to: number;
   readonly found:
     | { readonly kind: 'block'; readonly dialect: string; readonly marked: boolean; readonly reading: DialectReading }
-    | { readonly kind: 'value'; readonly candidate: Candidate; readonly openString: boolean };
+    | { readonly kind: 'value'; readonly candidate: Candidate };
   readonly talk: TalkReason | null;
   /** The number of the fence that it stands in; 0: none. */
   readonly fence: number;
@@ -170,7 +170,7 @@ class Scanner {
     const { candidate, steps } = this.readValue(at + 1, last - 1);
     this.steps += steps;
     if (candidate?.repairs[0]?.kind !== 'escaped' || this.source.skipSpace(candidate.to) < last - 1) return false;
-    const found = { kind: 'value' as const, candidate: { ...candidate, to: last }, openString: false };
+    const found = { kind: 'value' as const, candidate: { ...candidate, to: last } };
     this.pieces.push({ from: at, to: last, found, talk: null, fence: 0 });
     return true;
   }
@@ -277,7 +277,7 @@ class Scanner {
     const span = { from: this.from, to: this.end, maxDepth: this.source.maxDepth };
     if (read.candidate !== undefined && isPlausible(text, read.candidate, read, span)) {
       const candidate = withStrayClosers(text, read.candidate, span);
-      return this.push(i, Math.max(candidate.to, i + 1), { kind: 'value', candidate, openString: read.openString });
+      return this.push(i, Math.max(candidate.to, i + 1), { kind: 'value', candidate });
     }
     this.i = this.steps > this.text.length * EFFORT + 2_000 ? Math.max(read.end, i + 1) : i + 1;
   }

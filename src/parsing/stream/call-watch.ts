@@ -60,8 +60,7 @@ export class LineState {
 
   private takeTick(): void {
     if (this.atStart) this.ticks += 1;
-    if (this.fenced || this.ticks >= 3) this.code = 'none';
-    else if (this.code !== 'none') this.code = 'none';
+    if (this.fenced || this.ticks >= 3 || this.code !== 'none') this.code = 'none';
     else this.code = this.atStart ? 'atStart' : 'inside';
   }
 

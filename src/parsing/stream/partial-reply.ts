@@ -31,14 +31,13 @@ export interface PartialReply {
   readonly plan?: readonly PlanStep[];
 }
 
+/** What a reply does beside speaking. */
+type Acts = Pick<PartialReply, 'calls' | 'plan'>;
+
 /** Reads what a lexer has so far as a reply. Values that were parsed once are not parsed again. */
 class PartialEnvelope {
   private readonly lexer: EnvelopeLexer;
-  private readonly parsed = new Map<
-    string,
-    { readonly calls: readonly ToolCallRequest[]; readonly plan?: readonly PlanStep[] }
-  >();
-
+  private readonly parsed = new Map<string, Acts>();
   private readonly tools: unknown;
 
   constructor(lexer: EnvelopeLexer, tools: unknown) {
@@ -87,10 +86,7 @@ class PartialEnvelope {
     }).plan;
   }
 
-  private remember(
-    key: string,
-    read: () => { readonly calls: readonly ToolCallRequest[]; readonly plan?: readonly PlanStep[] },
-  ): { readonly calls: readonly ToolCallRequest[]; readonly plan?: readonly PlanStep[] } {
+  private remember(key: string, read: () => Acts): Acts {
     const known = this.parsed.get(key);
     if (known !== undefined) return known;
     const made = withSpellings({ ...read(), repairs: [] }, this.tools);

@@ -176,12 +176,7 @@ function toolCallMemory(context: ToolCallContext): Json {
     ran.asItStands,
     progress.slot,
     progress.taken,
-    Object.entries(progress.slots).map(([slot, state]) => [
-      slot,
-      state?.index ?? 0,
-      state?.used ?? 0,
-      state?.steps?.length ?? null,
-    ]),
+    Object.entries(progress.slots).map(([slot, { index, used, steps }]) => [slot, index, used, steps.length]),
     last !== undefined && last.arguments === before?.arguments && last.error === before.error,
     gaveUp === null ? null : [gaveUp.kind, gaveUp.severity],
   ];

@@ -13,6 +13,7 @@ import { readRecording } from '../../journal/format/recording.ts';
 import { runnable } from '../../journal/format/recorded-tools.ts';
 import { recorder } from '../../journal/format/recorder.ts';
 import { ROOT_ID, inputOf } from '../../journal/format/run-input.ts';
+import { memberOf } from '../../actors/retry-after.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { recordedEntry } from '../../journal/format/record.ts';
 import { replayJournal } from '../../journal/replay/replay-journal.ts';
@@ -121,7 +122,7 @@ function isCancel(entry: PathChoice['entry']): boolean {
 
 function pathOf(run: ExploredRun): ExploredPath {
   const { state, path, output } = run.view();
-  const reason: unknown = typeof output === 'object' && output !== null ? Reflect.get(output, 'reason') : null;
+  const reason = memberOf(output, 'reason');
   return { path, state, reason: typeof reason === 'string' ? reason : null };
 }
 

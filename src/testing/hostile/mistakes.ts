@@ -5,8 +5,6 @@ import { type Json, isJsonObject } from '../../json/json.ts';
 
 /** Chance that follows from a seed alone. */
 export interface Random {
-  /** From 0 up to, and never, 1. */
-  next(): number;
   /** A whole number from 0 up to, and never, `below`. */
   below(count: number): number;
   chance(probability: number): boolean;
@@ -22,7 +20,6 @@ export function seeded(seed: number): Random {
   const next = (): number => fraction(start ^ Math.imul(++drawn, 0x9e3779b1));
   const below = (count: number): number => Math.floor(next() * count);
   return {
-    next,
     below,
     chance: (probability) => next() < probability,
     pick: (list) => list[below(list.length)] ?? list[0],

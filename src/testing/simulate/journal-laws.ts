@@ -1,5 +1,6 @@
 import type { Effect, Perform } from '../../actors/journal.ts';
 import type { Recording } from '../../journal/format/recording.ts';
+import { memberOf } from '../../actors/retry-after.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import type { Drawn } from './draws.ts';
@@ -130,5 +131,5 @@ function problemIn(check: string, said: unknown): Problem | null {
 }
 
 function isPromise(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && typeof Reflect.get(value, 'then') === 'function';
+  return typeof memberOf(value, 'then') === 'function';
 }

@@ -116,7 +116,7 @@ function isFault(name: string): name is FaultName {
 const LARGEST = 50_000;
 
 /** How a tool goes wrong: what its function does instead of its work. */
-const BROKEN: ReadonlyMap<FaultName, (limitMs: number) => unknown> = new Map<FaultName, (limitMs: number) => unknown>([
+const BROKEN = new Map<FaultName, (limitMs: number) => unknown>([
   [
     'tool.throw',
     () => {

@@ -1,5 +1,5 @@
 import { type MachineDrawing, type StateDrawing, statesIn } from '../../frames/protocol.ts';
-import { type Point, rounded as r } from '../../layout/chart-layout.ts';
+import { type Point, type StateBox, rounded as r } from '../../layout/chart-layout.ts';
 
 /** Drawings with more states than this are too many to be read at once. */
 const MANY_STATES = 15;
@@ -25,6 +25,11 @@ export function collapses(drawing: MachineDrawing): readonly ReadonlySet<string>
   let sets: readonly ReadonlySet<string>[] = [new Set()];
   for (const path of autoCollapsed(drawing, new Set())) sets = sets.flatMap((set) => [set, new Set([...set, path])]);
   return sets;
+}
+
+/** Whether a state is drawn around those that it holds. */
+export function holdsOthers({ kind, collapsed }: Pick<StateBox, 'kind' | 'collapsed'>): boolean {
+  return (kind === 'compound' || kind === 'parallel') && !collapsed;
 }
 
 /** A transition in one line: the state that it leaves, on what, and where it leads. Its id, when it is not in the drawing. */

@@ -38,11 +38,7 @@ export function lanesOf(session: SessionModel, drawings: Drawings = NO_DRAWINGS)
   const lines = sharedLines(session).filter(
     (line) => line.src !== 'loopDetection' || spansIn(line).some(({ tone }) => tone !== 'go'),
   );
-  const below = new Map<SharedLine | null, SharedLine[]>();
-  for (const line of lines) {
-    const parent = lines.find((other) => isAbove(other, line)) ?? null;
-    below.set(parent, [...(below.get(parent) ?? []), line]);
-  }
+  const below = Map.groupBy(lines, (line) => lines.find((other) => isAbove(other, line)));
   const lanes: Lane[] = [];
   const place = (line: SharedLine, depth: number): void => {
     const children = below.get(line) ?? [];
@@ -50,7 +46,7 @@ export function lanesOf(session: SessionModel, drawings: Drawings = NO_DRAWINGS)
     lanes.push({ id, label: line.name, depth, hasChildren: children.length > 0, spans: spansIn(line) });
     for (const child of children) place(child, depth + 1);
   };
-  for (const root of below.get(null) ?? []) place(root, 0);
+  for (const root of below.get(undefined) ?? []) place(root, 0);
   return lanes;
 }
 

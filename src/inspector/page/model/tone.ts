@@ -1,4 +1,5 @@
 import type { MachineDrawing, SessionInfo, StateDrawing, StepInfo, Tone } from '../../frames/protocol.ts';
+import type { StateBox } from '../../layout/chart-layout.ts';
 import { innermost } from './actor-state.ts';
 
 /** What a state of a drawing means: as the drawing defines it, else as for the state around it; `go` by default. */
@@ -15,6 +16,15 @@ export function toneOfAll(drawing: MachineDrawing | undefined, paths: readonly s
 /** What the states after a step mean; where the step ended its actor with a result, what that is. */
 export function toneAfter(drawing: MachineDrawing | undefined, step: Pick<StepInfo, 'to' | 'tone'> | null): Tone {
   return step?.tone ?? toneOfAll(drawing, innermost(step?.to ?? []));
+}
+
+/** What a state means as it is drawn: one that is final, what its machine has come to. */
+export function toneOfBox(
+  drawing: MachineDrawing | undefined,
+  { kind, path }: Pick<StateBox, 'kind' | 'path'>,
+  step: StepInfo | null,
+): Tone {
+  return kind === 'final' ? toneAfter(drawing, step) : toneOf(drawing, path);
 }
 
 const URGENCY: readonly Tone[] = ['danger', 'wait', 'caution', 'pause', 'tool', 'model', 'go', 'done', 'end'];

@@ -52,7 +52,7 @@ function repeatedWrongly({ story, tools }: Situation, at: number): string | null
   const path = ownerOf(start.effect);
   const { runs } = callFacts(story.slice(0, at), path);
   const spec = tools.find(({ name }) => name === toolRun(start.effect)?.tool);
-  const isByCode = Object.values(spec?.recovery ?? {}).some((slot) => slot?.kind !== 'steps');
+  const isByCode = Object.values(spec?.recovery ?? {}).some((slot) => slot.kind !== 'steps');
   if (spec === undefined || runs === 0 || isByCode) return null;
   const steps = stepsOf(spec);
   const allowed = steps.reduce((sum, step) => sum + repetitions(step), 1);
@@ -113,7 +113,7 @@ function specOf({ tools }: Pick<Situation, 'tools'>, story: Story, path: string)
 
 /** The steps of all slots of a tool that has them as data. */
 function stepsOf({ recovery }: ToolSpec): readonly StepData[] {
-  return Object.values(recovery).flatMap((slot) => (slot?.kind === 'steps' ? slot.steps : []));
+  return Object.values(recovery).flatMap((slot) => (slot.kind === 'steps' ? slot.steps : []));
 }
 
 /** What must follow from how calls ended. */

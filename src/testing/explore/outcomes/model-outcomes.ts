@@ -16,7 +16,7 @@ export function modelOutcomes(scene: LeafScene): readonly Representative[] {
   const say = native ? nativeReplies(scene.tokens) : envelopeReplies(scene.tokens);
   if (scene.again) return onceMore(scene, say);
   return [
-    say.text('answers', 'Done.'),
+    say.answers,
     ...answersOf(scene, say),
     ...scene.tools.flatMap((tool) => callsOf(tool, scene, say)),
     say.calls('calls a tool that does not exist', [{ name: 'no_such_tool', arguments: {} }]),
@@ -32,7 +32,7 @@ export function modelOutcomes(scene: LeafScene): readonly Representative[] {
 function onceMore(scene: LeafScene, say: Speaker): readonly Representative[] {
   const [call] = callables(scene);
   return [
-    say.text('answers', 'Done.'),
+    say.answers,
     ...answersOf(scene, say).slice(0, 1),
     ...(call === undefined ? [] : [say.calls(`calls ${call.name}`, [call])]),
     say.reply('says nothing', { content: '' }),
@@ -149,7 +149,7 @@ function isNative(request: Json): boolean {
 /** How a reply is worded in one of the two ways of calling tools. */
 interface Speaker {
   reply(label: string, reply: JsonObject): Representative;
-  text(label: string, answer: string): Representative;
+  readonly answers: Representative;
   /** An answer that has a schema, by its tool where there is one. */
   answer(label: string, call: ModelCall | null, value: Json): Representative;
   calls(label: string, calls: readonly ModelCall[], more?: JsonObject): Representative;
@@ -170,7 +170,7 @@ function nativeReplies(tokens: number | null): Speaker {
     reply(label, { content: '', toolCalls: list.map((call) => ({ ...call })), ...more });
   return {
     reply,
-    text: (label, answer) => reply(label, { content: answer }),
+    answers: reply('answers', { content: 'Done.' }),
     answer: (label, call, value) =>
       call === null ? reply(label, { content: JSON.stringify(value) }) : calls(label, [call]),
     calls,
@@ -185,7 +185,7 @@ function envelopeReplies(tokens: number | null): Speaker {
     reply(label, { content: JSON.stringify(content) });
   return {
     reply,
-    text: (label, answer) => envelope(label, { thought: '', answer }),
+    answers: envelope('answers', { thought: '', answer: 'Done.' }),
     answer: (label, _call, value) => envelope(label, { thought: '', answer: value }),
     calls: (label, list, more = {}) =>
       reply(label, {

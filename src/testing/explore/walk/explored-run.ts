@@ -35,7 +35,7 @@ export interface ExploredRun {
   readonly told: readonly PathChoice[];
   /** The machine made transitions without end, waiting for nothing, and was stopped. */
   isEndless(): boolean;
-  accepts(event: OutsideEvent, to?: string): boolean;
+  accepts(event: OutsideEvent): boolean;
   isOver(): boolean;
   actors(): readonly LiveActor[];
   tell(choice: PathChoice): void;
@@ -101,7 +101,7 @@ export function exploredRun(explored: ExploredMachine): ExploredRun {
     edges,
     told,
     isEndless: () => guard.tripped,
-    accepts: (event, to) => driven.accepts(event, to),
+    accepts: (event) => driven.accepts(event, undefined),
     isOver: () => !driven.isActive(),
     actors: () => liveActors(driven.actor),
     tell,
@@ -168,31 +168,14 @@ function collect(path: string, snapshot: unknown, list: LiveActor[]): void {
   }
 }
 
-/** Identifies the machine of a snapshot, also if its guards, actions or actors were provided again. */
-const isOf = (machine: { readonly config: object }, snapshot: MachineState): boolean =>
-  snapshot.machine.config === machine.config;
+/** Tells the snapshots of a machine, also if its guards, actions or actors were provided again. */
+const isOf =
+  <M extends AnyStateMachine>(machine: M) =>
+  (snapshot: MachineState): snapshot is MachineState & SnapshotFrom<M> =>
+    snapshot.machine.config === machine.config;
 
-/** True for a snapshot of the agent machine. */
-export function isAgent(snapshot: MachineState): snapshot is SnapshotFrom<typeof agentMachine> {
-  return isOf(agentMachine, snapshot);
-}
-
-/** True for a snapshot of the llmCall machine. */
-export function isLlmCall(snapshot: MachineState): snapshot is SnapshotFrom<typeof llmCallMachine> {
-  return isOf(llmCallMachine, snapshot);
-}
-
-/** True for a snapshot of the toolCall machine. */
-export function isToolCall(snapshot: MachineState): snapshot is SnapshotFrom<typeof toolCallMachine> {
-  return isOf(toolCallMachine, snapshot);
-}
-
-/** True for a snapshot of the loopDetection machine. */
-export function isLoopDetection(snapshot: MachineState): snapshot is SnapshotFrom<typeof loopDetectionMachine> {
-  return isOf(loopDetectionMachine, snapshot);
-}
-
-/** True for a snapshot of the mcpConnection machine. */
-export function isMcpConnection(snapshot: MachineState): snapshot is SnapshotFrom<typeof mcpConnectionMachine> {
-  return isOf(mcpConnectionMachine, snapshot);
-}
+export const isAgent = isOf(agentMachine);
+export const isLlmCall = isOf(llmCallMachine);
+export const isToolCall = isOf(toolCallMachine);
+export const isLoopDetection = isOf(loopDetectionMachine);
+export const isMcpConnection = isOf(mcpConnectionMachine);

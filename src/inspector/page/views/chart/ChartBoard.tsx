@@ -13,9 +13,9 @@ import {
 import { escapedLine } from '../../model/escaped-text.ts';
 import { usePage } from '../../state/page-state.ts';
 import { ChartMain } from './ChartMain.tsx';
-import { autoCollapsed, routePath } from '../../model/chart.ts';
+import { autoCollapsed, holdsOthers, routePath } from '../../model/chart.ts';
 import type { ChartLayout } from '../../../layout/chart-layout.ts';
-import { toneAfter, toneOf } from '../../model/tone.ts';
+import { toneAfter, toneOfBox } from '../../model/tone.ts';
 import { Empty } from '../parts/StepDetails.tsx';
 import { Lamp } from '../parts/Button.tsx';
 
@@ -135,13 +135,14 @@ function MiniChart({ layout, actor, drawing }: MiniChartProps) {
       aria-hidden="true"
     >
       {layout.states.map((box) => {
-        const compound = (box.kind === 'compound' || box.kind === 'parallel') && !box.collapsed;
-        const classes = [compound && 'compound', actor.active.has(box.path) && 'active'].filter(Boolean).join(' ');
+        const classes = [holdsOthers(box) && 'compound', actor.active.has(box.path) && 'active']
+          .filter(Boolean)
+          .join(' ');
         return (
           <rect
             key={box.path}
             class={classes}
-            data-tone={box.kind === 'final' ? toneAfter(drawing, actor.step) : toneOf(drawing, box.path)}
+            data-tone={toneOfBox(drawing, box, actor.step)}
             x={box.x}
             y={box.y}
             width={box.width}

@@ -5,7 +5,7 @@ import {
   type StateBox,
   ellipsis,
 } from '../../../layout/chart-layout.ts';
-import { routePath } from '../../model/chart.ts';
+import { holdsOthers, routePath } from '../../model/chart.ts';
 import { escapedLine } from '../../model/escaped-text.ts';
 import type { Tone } from '../../../frames/protocol.ts';
 import { TONE_SHAPES } from '../parts/Button.tsx';
@@ -44,7 +44,7 @@ export function ChartRoutes({ layout, used, taken, at, labels }: RoutesProps) {
       ))}
       {labels && layout.routes.map((route) => <RouteLabel key={route.id} route={route} taken={taken} />)}
       {lit.map((route) => (
-        <g key={`${route.id}#${at}`} data-lit={route.id}>
+        <g key={`${route.id}#${at}`}>
           <path class="route-lit" d={routePath(route.points)} marker-end="url(#arrow-lit)" />
           <path class="route-train" d={routePath(route.points)} />
         </g>
@@ -129,7 +129,6 @@ interface StateViewProps {
   readonly visits: number;
   /** Ids of invoked actors that live now, by their source. */
   readonly running: ReadonlySet<string>;
-  readonly taken: ReadonlySet<string>;
   /** Whether Tab leads to it: one state of a chart has it, arrows lead to the others. */
   readonly isStop: boolean;
   readonly onToggle: (path: string) => void;
@@ -146,7 +145,7 @@ export function StateView(props: StateViewProps) {
   if (history !== null) return <HistoryView box={box} sign={history} />;
   const name = escapedLine(box.name, 60);
   const open = kind === 'compound' || kind === 'parallel';
-  const compound = open && !collapsed;
+  const compound = holdsOthers(box);
   const classes = ['state', compound && 'compound', region && 'region', active && 'active', visits > 0 && 'visited']
     .filter(Boolean)
     .join(' ');
@@ -200,12 +199,17 @@ export function StateView(props: StateViewProps) {
   );
 }
 
+interface FromAnywhereProps extends Pick<StateViewProps, 'box' | 'active'> {
+  readonly taken: ReadonlySet<string>;
+}
+
 /** What leads to a state from anywhere: on its plate, and not part of its name. */
-export function FromAnywhere({ box, active, taken }: Pick<StateViewProps, 'box' | 'active' | 'taken'>) {
+export function FromAnywhere({ box, active, taken }: FromAnywhereProps) {
   const { x, y, height, fromAnywhere } = box;
   if (fromAnywhere.length === 0) return null;
+  const classes = ['state notes', holdsOthers(box) && 'compound', active && 'active'].filter(Boolean).join(' ');
   return (
-    <g class={active ? 'state notes active' : 'state notes'} transform={`translate(${x} ${y})`}>
+    <g class={classes} transform={`translate(${x} ${y})`}>
       {fromAnywhere.map(({ transition, text, whole }, index) => (
         <text
           key={transition}

@@ -6,6 +6,7 @@ import {
   type Camera,
   cameraAt,
   fitCamera,
+  holdsOthers,
   keepInSight,
   type Size,
   stateBeside,
@@ -17,7 +18,7 @@ import { goTo } from '../../state/walk.ts';
 import { ChartRoutes, FromAnywhere, LitLabels, StateView } from './ChartDrawing.tsx';
 import { ChartTools, cameraGestures } from './ChartTools.tsx';
 import { useSize } from '../parts/use-screen.ts';
-import { toneAfter, toneOf } from '../../model/tone.ts';
+import { toneOfBox } from '../../model/tone.ts';
 
 /** Kept free above a drawing for the title and the tools. */
 const TOP = 40;
@@ -160,16 +161,15 @@ function Plates({ layout, drawing, compound, actor, visits, taken, onToggle, key
   return (
     <>
       {layout.states
-        .filter((box) => compound === ((box.kind === 'compound' || box.kind === 'parallel') && !box.collapsed))
+        .filter((box) => compound === holdsOthers(box))
         .flatMap((box) => [
           <StateView
             key={box.path}
             box={box}
-            tone={box.kind === 'final' ? toneAfter(drawing, actor.step) : toneOf(drawing, box.path)}
+            tone={toneOfBox(drawing, box, actor.step)}
             active={actor.active.has(box.path)}
             visits={visits.get(box.path) ?? 0}
             running={live}
-            taken={taken}
             isStop={box.path === keys.stop}
             onToggle={onToggle}
             onPick={(path) => {

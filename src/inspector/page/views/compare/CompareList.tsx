@@ -99,7 +99,7 @@ function Tracks({ kind }: { readonly kind: ComparedRow['kind'] | 'fold' }) {
   const [a, b] = [kind !== 'right', kind !== 'left'];
   return (
     <svg class="tracks" data-kind={kind} width="36" height="24" viewBox="0 0 36 24" aria-hidden="true">
-      <path class="rail rail-a" d="M10 0V24" />
+      <path class="rail" d="M10 0V24" />
       <path class="rail rail-b" d="M26 0V24" />
       {(kind === 'same' || kind === 'data') && <path class="tie" d="M10 12H26" />}
       {kind !== 'fold' && a && <circle class="stop stop-a" cx="10" cy="12" r="4" />}

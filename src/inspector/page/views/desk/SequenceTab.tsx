@@ -71,10 +71,9 @@ function Row({ message, lines, width, now, onPick }: RowProps) {
   const x = (path: string | null): number =>
     path === null ? OUTSIDE : LEFT + (lines.columnOf(path, message.position) ?? 0) * COLUMN;
   const [start, end] = [x(from), x(to)];
-  const own = start === end;
   const text = escapedLine(label, 34);
   return (
-    <svg width={width} height={ROW} style={{ display: 'block' }}>
+    <svg width={width} height={ROW}>
       {/* oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- There are no buttons inside a drawing. */}
       <g
         class={now ? 'message-row now' : 'message-row'}
@@ -87,23 +86,15 @@ function Row({ message, lines, width, now, onPick }: RowProps) {
         {lines.names.map((_, column) => (
           <line key={column} class="life" x1={LEFT + column * COLUMN} x2={LEFT + column * COLUMN} y1={0} y2={ROW} />
         ))}
-        {own ? (
-          <path class={`message ${kind}`} d={`M${end} 7h16v9h-12`} marker-end="url(#told)" />
-        ) : (
-          <path
-            class={`message ${kind}`}
-            d={`M${start} 16H${end + (end > start ? -5 : 5)}`}
-            stroke-dasharray={kind === 'start' ? '4 3' : ''}
-          />
-        )}
-        {!own && (
-          <path
-            class={`message ${kind}`}
-            d={
-              end > start ? `M${end - 9} 12.500l4.500 3.500-4.500 3.500` : `M${end + 9} 12.500l-4.500 3.500 4.500 3.500`
-            }
-          />
-        )}
+        <path
+          class={`message ${kind}`}
+          d={start === end ? `M${end} 7h16v9h-12` : `M${start} 16H${end + (end > start ? -5 : 5)}`}
+          stroke-dasharray={kind === 'start' ? '4 3' : ''}
+        />
+        <path
+          class={`message ${kind}`}
+          d={end > start ? `M${end - 9} 12.500l4.500 3.500-4.500 3.500` : `M${end + 9} 12.500l-4.500 3.500 4.500 3.500`}
+        />
         <text {...labelPlace(start, end)}>{text}</text>
       </g>
     </svg>

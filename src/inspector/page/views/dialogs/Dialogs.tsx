@@ -127,7 +127,5 @@ const SHOWN: { readonly [key: string]: string } = {
   ' ': 'Space',
   ArrowLeft: '←',
   ArrowRight: '→',
-  PageUp: 'PgUp',
-  PageDown: 'PgDn',
 };
 const MEANINGS = { go: 'at work', wait: 'waiting', caution: 'recovering', danger: 'failed', done: 'done' } as const;
