@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { ModelError } from '../../src/actors/model.ts';
 import { fileJournal } from '../../src/journal/index.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
@@ -110,7 +110,10 @@ for (const kind of ['uiStream', 'agUi'] as const) {
     void first.say(kind, 'Look.');
     await expect.poll(looks).toBe(1);
     const posted = first.say(kind, 'And now?');
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    const [looking] = await runs();
+    await expect
+      .poll(async () => JSON.stringify(await first.journal.read?.(looking?.runId ?? '')))
+      .toContain('And now?');
     await first.agent.close({ runs: 'release' });
     expect((await textOf(await posted)).slice(0, kind === 'agUi' ? 3 : 3)).toBe(kind === 'agUi' ? '200' : '503');
     go();
@@ -175,3 +178,55 @@ test('a page that comes back to a process that is closed is told nothing of that
   expect(await text).toContain('Seen.');
   expect(await text).not.toContain('agent-closed');
 });
+
+/** What comes of something while time passes in leaps. */
+async function inLeaps<T>(coming: Promise<T>): Promise<T> {
+  const there = Promise.allSettled([coming]);
+  const isThere = () => Promise.race([there.then(() => true), new Promise((resolve) => setImmediate(resolve, false))]);
+  while (!(await isThere())) await vi.advanceTimersByTimeAsync(1000);
+  return coming;
+}
+
+for (const kind of ['uiStream', 'agUi'] as const) {
+  test(`${kind}: the stream of a message that stays in line begins before its run, and shows that it stands`, async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { start, runs, go, looks } = app();
+    const { say } = start([calls(['look']), 'Seen.', 'Next.', 'Gone.']);
+    const first = say(kind, 'Look.');
+    await expect.poll(looks).toBe(1);
+    const left = await inLeaps(say(kind, 'And I leave.'));
+    await left.body?.cancel();
+    const posted = await inLeaps(say(kind, 'And now?'));
+    expect([posted.status, posted.headers.get('content-type'), (await runs()).length]).toEqual([
+      200,
+      'text/event-stream',
+      1,
+    ]);
+    const text = posted.text();
+    await vi.advanceTimersByTimeAsync(60_000);
+    go();
+    await inLeaps((await first).text());
+    const [pings = '', ...rest] = (await inLeaps(text)).split('data: ');
+    expect(pings.split(': \n\n').length).toBeGreaterThan(4);
+    expect(rest.join('')).toMatch(/Next\.|Gone\./);
+    expect((await runs()).map(({ input }) => input)).toEqual(['Look.', 'And I leave.', 'And now?']);
+  });
+
+  test(`${kind}: what becomes of a message is an error of its stream where that has begun`, async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { start, looks } = app();
+    const { agent, say } = start([calls(['look'])]);
+    void say(kind, 'Look.');
+    await expect.poll(looks).toBe(1);
+    const posted = await inLeaps(say(kind, 'And now?'));
+    await inLeaps(agent.close({ runs: 'release' }));
+    const messages = (await inLeaps(posted.text())).split('data: ').slice(1);
+    const error = kind === 'agUi' ? { type: 'RUN_ERROR', code: 'agent-closed' } : { type: 'error' };
+    const at = kind === 'agUi' ? 1 : 0;
+    expect(JSON.parse(messages[at] ?? '')).toMatchObject({ ...error });
+    expect(messages.length).toBe(2);
+    expect(messages.at(-1)?.trim() === '[DONE]').toBe(kind === 'uiStream');
+  });
+}

@@ -141,6 +141,12 @@ export interface FeedOptions {
   readonly resumed?: Promise<RunRefused | null> | null;
 }
 
+/** What is awaited, or `idle` if it takes so long that a client must be sent something meanwhile. */
+export async function idled<T>(awaited: Promise<T>): Promise<T | 'idle'> {
+  const idle = pause(IDLE_MS);
+  return Promise.race([awaited, idle.over]).finally(idle.stop);
+}
+
 function pause(ms: number): { readonly over: Promise<'idle'>; readonly stop: () => void } {
   const { promise, resolve } = Promise.withResolvers<'idle'>();
   const timer = setTimeout(() => resolve('idle'), ms);

@@ -143,9 +143,22 @@ export async function jsonOf(
   }
 }
 
+/** A cache may keep an answer that does not say otherwise for minutes, and give it to others. */
+const NOT_KEPT = { 'cache-control': 'no-store' };
+
+/** An answer that is data. */
+export function jsonAnswer(data: unknown, status = 200, headers = {}): Response {
+  return Response.json(data, { status, headers: { ...NOT_KEPT, ...headers } });
+}
+
+/** The answer where nothing is new, or live. */
+export function nothingNew(): Response {
+  return new Response(null, { status: 204, headers: NOT_KEPT });
+}
+
 /** A refusal with its reason. What a process that stops refuses, the next one takes: 503. */
 export function refusal(status: number, code: string, message: string, headers = {}): Response {
-  return Response.json({ error: { code, message } }, { status: code === 'agent-closed' ? 503 : status, headers });
+  return jsonAnswer({ error: { code, message } }, code === 'agent-closed' ? 503 : status, headers);
 }
 
 /** The answer to an id that is not there, and to one of another owner: they are the same. */
