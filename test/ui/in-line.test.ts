@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { ModelError } from '../../src/actors/model.ts';
+import { createAgent } from '../../src/index.ts';
+import { toResponse } from '../../src/inspector/index.ts';
 import { fileJournal } from '../../src/journal/index.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
-import { agUi, uiStream } from '../../src/ui/index.ts';
+import { agUi, runStream, uiStream } from '../../src/ui/index.ts';
 import { calls } from '../support/replies.ts';
 import { payingAgent } from './paying-agent.ts';
 
@@ -230,3 +232,28 @@ for (const kind of ['uiStream', 'agUi'] as const) {
     expect(messages.at(-1)?.trim() === '[DONE]').toBe(kind === 'uiStream');
   });
 }
+
+test('a stream on which nothing comes shows that it stands before the ten seconds are over that Bun waits', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { start, looks } = app();
+  const { agent, journal, say } = start([calls(['look']), calls(['look'])]);
+  const posted = [await inLeaps(say('uiStream', 'Look.')), await inLeaps(say('agUi', 'Look.', 'Look.', 'bob'))];
+  await expect.poll(looks).toBe(2);
+  const run = new Request('http://app.example/api?id=a');
+  const alone = createAgent({ model: { id: 'silent', complete: () => new Promise(() => undefined) }, silent: true });
+  onTestFinished(() => alone.close());
+  const live = alone.run('Look.');
+  onTestFinished(() => void live.cancel());
+  const streams = [...posted, await inLeaps(runStream.serve(agent, run, { journal, owner: 'ada' })), toResponse(live)];
+  const texts = streams.map(() => '');
+  for (const [at, { body }] of streams.entries())
+    body
+      ?.pipeThrough(new TextDecoderStream())
+      .pipeTo(new WritableStream({ write: (text) => void (texts[at] += text) }))
+      .catch(() => undefined);
+  await vi.advanceTimersByTimeAsync(500);
+  const before = [...texts];
+  await vi.advanceTimersByTimeAsync(8500);
+  expect(texts.map((text, at) => /^: ?\n\n/.test(text.slice(before[at]?.length)))).toEqual([true, true, true, true]);
+});
