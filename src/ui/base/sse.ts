@@ -6,6 +6,7 @@
  */
 import { isTextWithinDepth } from '../../json/depth.ts';
 import type { Json } from '../../json/json.ts';
+import { describeThrown } from '../../json/to-json.ts';
 
 /** Messages that are sent together; one that is null is not sent. `position` null: they are not recorded, and have no id. */
 export interface SseGroup {
@@ -138,8 +139,11 @@ export async function jsonOf(
       return { json: null, refused: refusal(400, 'bad-request', `It is nested deeper than ${DEEPEST} levels.`) };
     const json: Json = JSON.parse(text);
     return { json };
-  } catch {
-    return { json: null };
+  } catch (error) {
+    if (error instanceof SyntaxError) return { json: null };
+    // A server may have a limit of its own, such as SvelteKit's of 512 kB.
+    const why = describeThrown(error).message;
+    return { json: null, refused: refusal(400, 'bad-request', `The request could not be read: ${why}`) };
   }
 }
 
