@@ -159,7 +159,7 @@ export async function* messagesIn(
   const decoder = new TextDecoder();
   let rest = '';
   for (;;) {
-    // A server shows every 15 seconds that a connection stands. One without a sign for a minute is lost, though nothing said so.
+    // A server shows every few seconds that a connection stands. One without a sign for a minute is lost, though nothing said so.
     const silent = setTimeout(() => reader.cancel().catch(() => 0), 60_000);
     const { done, value } = await reader.read().finally(() => clearTimeout(silent));
     if (done) return;

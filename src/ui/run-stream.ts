@@ -16,7 +16,7 @@ import { BUSY_MS, Chat, type ChatOptions, checkServing } from './base/chat.ts';
 import { OpenApprovals, globalCallId } from './base/open-approvals.ts';
 import { newChatId, runsOfChat } from './base/owned-runs.ts';
 import { type FeedOptions, type LiveText, runFeed } from './base/run-feed.ts';
-import { jsonOf, SSE_PING, readPosition, refusal, sseResponse, unknownId } from './base/sse.ts';
+import { jsonAnswer, jsonOf, nothingNew, SSE_PING, readPosition, refusal, sseResponse, unknownId } from './base/sse.ts';
 
 /** Serves chats to `runStore` and `useRun`. `newChatId` makes ids that cannot be guessed. */
 export const runStream = { serve, newChatId };
@@ -52,7 +52,7 @@ async function followed(served: Served, request: Request): Promise<Response> {
   const after = request.headers.get('last-event-id') ?? '';
   const texts = textsOf(served, { after, resumed, signal: AbortSignal.any([gone.signal, request.signal]) });
   const first = await texts.next();
-  if (first.done === true) return new Response(null, { status: 204 });
+  if (first.done === true) return nothingNew();
   const all = async function* (): AsyncGenerator<string> {
     yield first.value;
     yield* texts;
@@ -173,7 +173,7 @@ async function said(served: Served, request: Request): Promise<Response> {
   const asked = readRequest(json);
   if (typeof asked === 'string') return refusal(400, 'bad-request', asked);
   const answer = await answered(served, asked);
-  return Response.json(answer, { status: answer.ok ? 200 : answer.error?.code === 'agent-closed' ? 503 : 409 });
+  return jsonAnswer(answer, answer.ok ? 200 : answer.error?.code === 'agent-closed' ? 503 : 409);
 }
 
 const TYPES = ['approve', 'reject', 'send', 'steer', 'stop'] as const;

@@ -66,7 +66,7 @@ export function processContract(kind: 'file' | 'sqlite', placeIn: (folder: strin
       await using folder = await temporaryFolder();
       const place = placeIn(folder.path);
       const holder = start('hold-in-thread', kind, place, 'run');
-      expect(await holder.line()).toBe('holding');
+      expect(await holder.line()).toBe('run-locked');
       const store = openStore(kind, place);
       await expect(store.take('run')).rejects.toMatchObject({ code: 'run-locked' });
       holder.child.stdin.write('now');
@@ -75,6 +75,17 @@ export function processContract(kind: 'file' | 'sqlite', placeIn: (folder: strin
       await (await taken(store, 'run')).sink.close();
       await holder.kill();
     });
+
+    test.skipIf(process.platform === 'win32')(
+      'the run of a program that is started again as the same process can be taken at once, and not before',
+      async () => {
+        await using folder = await temporaryFolder();
+        const program = start('start-again', kind, placeIn(folder.path), 'run');
+        const { pid } = program.child;
+        expect([await program.line(), await program.line()]).toEqual([`${pid} run-locked`, `${pid} taken`]);
+        expect(await program.line()).toBe('ended');
+      },
+    );
 
     test('of many processes that want a run left behind, one gets it', async () => {
       await using folder = await temporaryFolder();

@@ -1,11 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { ModelError } from '../../src/actors/model.ts';
+import { createAgent } from '../../src/index.ts';
+import { toResponse } from '../../src/inspector/index.ts';
 import { fileJournal } from '../../src/journal/index.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
-import { agUi, uiStream } from '../../src/ui/index.ts';
+import { agUi, runStream, uiStream } from '../../src/ui/index.ts';
 import { calls } from '../support/replies.ts';
 import { payingAgent } from './paying-agent.ts';
 
@@ -110,7 +112,10 @@ for (const kind of ['uiStream', 'agUi'] as const) {
     void first.say(kind, 'Look.');
     await expect.poll(looks).toBe(1);
     const posted = first.say(kind, 'And now?');
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    const [looking] = await runs();
+    await expect
+      .poll(async () => JSON.stringify(await first.journal.read?.(looking?.runId ?? '')))
+      .toContain('And now?');
     await first.agent.close({ runs: 'release' });
     expect((await textOf(await posted)).slice(0, kind === 'agUi' ? 3 : 3)).toBe(kind === 'agUi' ? '200' : '503');
     go();
@@ -174,4 +179,81 @@ test('a page that comes back to a process that is closed is told nothing of that
   await start(['Seen.']).agent.resumeOrphans();
   expect(await text).toContain('Seen.');
   expect(await text).not.toContain('agent-closed');
+});
+
+/** What comes of something while time passes in leaps. */
+async function inLeaps<T>(coming: Promise<T>): Promise<T> {
+  const there = Promise.allSettled([coming]);
+  const isThere = () => Promise.race([there.then(() => true), new Promise((resolve) => setImmediate(resolve, false))]);
+  while (!(await isThere())) await vi.advanceTimersByTimeAsync(1000);
+  return coming;
+}
+
+for (const kind of ['uiStream', 'agUi'] as const) {
+  test(`${kind}: the stream of a message that stays in line begins before its run, and shows that it stands`, async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { start, runs, go, looks } = app();
+    const { say } = start([calls(['look']), 'Seen.', 'Next.', 'Gone.']);
+    const first = say(kind, 'Look.');
+    await expect.poll(looks).toBe(1);
+    const left = await inLeaps(say(kind, 'And I leave.'));
+    await left.body?.cancel();
+    const posted = await inLeaps(say(kind, 'And now?'));
+    expect([posted.status, posted.headers.get('content-type'), (await runs()).length]).toEqual([
+      200,
+      'text/event-stream',
+      1,
+    ]);
+    const text = posted.text();
+    await vi.advanceTimersByTimeAsync(60_000);
+    go();
+    await inLeaps((await first).text());
+    const [pings = '', ...rest] = (await inLeaps(text)).split('data: ');
+    expect(pings.split(': \n\n').length).toBeGreaterThan(4);
+    expect(rest.join('')).toMatch(/Next\.|Gone\./);
+    expect((await runs()).map(({ input }) => input)).toEqual(['Look.', 'And I leave.', 'And now?']);
+  });
+
+  test(`${kind}: what becomes of a message is an error of its stream where that has begun`, async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { start, looks } = app();
+    const { agent, say } = start([calls(['look'])]);
+    void say(kind, 'Look.');
+    await expect.poll(looks).toBe(1);
+    const posted = await inLeaps(say(kind, 'And now?'));
+    await inLeaps(agent.close({ runs: 'release' }));
+    const messages = (await inLeaps(posted.text())).split('data: ').slice(1);
+    const error = kind === 'agUi' ? { type: 'RUN_ERROR', code: 'agent-closed' } : { type: 'error' };
+    const at = kind === 'agUi' ? 1 : 0;
+    expect(JSON.parse(messages[at] ?? '')).toMatchObject({ ...error });
+    expect(messages.length).toBe(2);
+    expect(messages.at(-1)?.trim() === '[DONE]').toBe(kind === 'uiStream');
+  });
+}
+
+test('a stream on which nothing comes shows that it stands before the ten seconds are over that Bun waits', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { start, looks } = app();
+  const { agent, journal, say } = start([calls(['look']), calls(['look'])]);
+  const posted = [await inLeaps(say('uiStream', 'Look.')), await inLeaps(say('agUi', 'Look.', 'Look.', 'bob'))];
+  await expect.poll(looks).toBe(2);
+  const run = new Request('http://app.example/api?id=a');
+  const alone = createAgent({ model: { id: 'silent', complete: () => new Promise(() => undefined) }, silent: true });
+  onTestFinished(() => alone.close());
+  const live = alone.run('Look.');
+  onTestFinished(() => void live.cancel());
+  const streams = [...posted, await inLeaps(runStream.serve(agent, run, { journal, owner: 'ada' })), toResponse(live)];
+  const texts = streams.map(() => '');
+  for (const [at, { body }] of streams.entries())
+    body
+      ?.pipeThrough(new TextDecoderStream())
+      .pipeTo(new WritableStream({ write: (text) => void (texts[at] += text) }))
+      .catch(() => undefined);
+  await vi.advanceTimersByTimeAsync(500);
+  const before = [...texts];
+  await vi.advanceTimersByTimeAsync(8500);
+  expect(texts.map((text, at) => /^: ?\n\n/.test(text.slice(before[at]?.length)))).toEqual([true, true, true, true]);
 });

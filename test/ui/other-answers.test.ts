@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createAgent } from '../../src/index.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
+import { runStore } from '../../src/store/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { agUi, chatTransport, runStream, uiStream } from '../../src/ui/index.ts';
 import { chatOver, tab, textOf, until } from './chat-tabs.ts';
@@ -219,4 +220,33 @@ test('streams say that nothing on their way may hold them back to compress them'
   ];
   for (const { headers } of streams) expect(headers.get('cache-control')).toBe('no-cache, no-transform');
   for (const one of streams) await one.text();
+});
+
+test('a cache on the way, such as Varnish, keeps no answer: neither that nothing is new nor the messages of another user', async () => {
+  const journal = memoryJournal();
+  const agent = createAgent({ model: scriptedModel(['Hi.', 'Ho.']), silent: true, journal });
+  onTestFinished(() => agent.close());
+  const kept = new Map<string, Response>();
+  const ask = (user: string) => async (input: string | URL | Request, init?: RequestInit) => {
+    const request = new Request(new URL(String(input), 'http://app.example'), init);
+    const before = request.method === 'GET' ? kept.get(request.url) : undefined;
+    if (before !== undefined) return before.clone();
+    const server = new URL(request.url).pathname === '/run' ? runStream : uiStream;
+    const response = await server.serve(agent, request, { journal, owner: user });
+    // What it may keep by itself, for everybody.
+    const mayKeep = !/no-store|no-cache|private/.test(response.headers.get('cache-control') ?? '');
+    if (request.method === 'GET' && mayKeep) kept.set(request.url, response.clone());
+    return response;
+  };
+  const [ann, bob] = [chatTransport({ fetch: ask('ann') }), chatTransport({ fetch: ask('bob') })];
+  const store = runStore('/run?id=a', { fetch: ask('ann') });
+  const seen: string[] = [];
+  onTestFinished(store.subscribe(() => void seen.push(store.getSnapshot().connection)));
+  await expect.poll(() => seen).toContain('closed');
+  expect([await ann.messages('a'), await ann.reconnectToStream({ chatId: 'a' })]).toEqual([[], null]);
+  expect(await store.send('Hello.')).toBe(true);
+  await expect.poll(() => store.getSnapshot().status).toBe('answered');
+  expect((await ann.messages('a')).length).toBe(2);
+  expect(await bob.messages('a')).toEqual([]);
+  expect([...kept.keys()]).toEqual([]);
 });

@@ -282,6 +282,21 @@ test('a request that is too large is refused before it is read, and begins nothi
   ).toBe(200);
 });
 
+test('why a body could not be read is said, such as the limit of another server on the way, and no run begins', async () => {
+  const journal = memoryJournal();
+  const agent = payingAgent(journal);
+  for (const kind of [uiStream, agUi, runStream]) {
+    const body = new ReadableStream({
+      pull: (controller) => controller.error(new Error('exceeds limit of 524288 bytes')),
+    });
+    const init = { method: 'POST', body, duplex: 'half' };
+    const request = new Request('http://x/?id=c', init);
+    const answer = await kind.serve(agent, request, { journal, owner: 'ada' });
+    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('limit of 524288 bytes')]);
+  }
+  expect(await journal.list?.()).toEqual([]);
+});
+
 test('a body that the server has read before is said to be missing, and no run begins', async () => {
   const journal = memoryJournal();
   const agent = payingAgent(journal);
@@ -301,7 +316,7 @@ test('a body that the server has read before is said to be missing, and no run b
       journal,
       owner: 'ada',
     });
-    expect(await wrong.text()).not.toContain('read it before');
+    expect(await wrong.text()).toMatch(/must be a (?:JSON object|RunAgentInput)/);
   }
   expect(await journal.list?.()).toEqual([]);
 });

@@ -13,6 +13,8 @@ export interface Writer {
   readonly start: string | null;
   /** The number of its thread, where a process is not its only thread and the system tells. */
   readonly thread: string | null;
+  /** One start of its program; null where that is not known. Bun's `--watch` starts it anew in the same process and thread. */
+  readonly life: string | null;
   /** Within one place pids mean the same: a host, since its last boot, and its pid namespace. */
   readonly place: string;
   /** Distinguishes two writers of one process. */
@@ -33,16 +35,16 @@ export function newWriter(): Writer {
   const { pid } = process;
   const thread = ownThread();
   ownStart ??= startOf(pid, thread);
-  return { pid, start: ownStart, thread, place: ownPlace(), token: randomBytes(8).toString('hex') };
+  return { pid, start: ownStart, thread, life: ownLife(), place: ownPlace(), token: randomToken() };
 }
 
 /** Reads what a writer left of itself; null when it is unreadable, as after a crash of the machine. */
 export function readWriter(text: string): Writer | null {
   const value = parsedText(text);
   if (!isJsonObject(value)) return null;
-  const { pid, start, thread, place, token } = value;
+  const { pid, start, thread, life, place, token } = value;
   if (typeof pid !== 'number' || typeof place !== 'string' || typeof token !== 'string') return null;
-  return { pid, start: textOrNull(start), thread: textOrNull(thread), place, token };
+  return { pid, start: textOrNull(start), thread: textOrNull(thread), life: textOrNull(life), place, token };
 }
 
 /** Whether a writer is gone that gave its last sign of life so many milliseconds ago. */
@@ -51,6 +53,8 @@ export function isGone(writer: Writer | null, silentMs: number): boolean {
   if (!isAlive(writer.pid)) return true;
   // A thread that was terminated leaves its process alive.
   if (writer.thread === UNKNOWN) return silentMs > SILENT_MS;
+  const isHere = writer.pid === process.pid && writer.thread === ownThread();
+  if (isHere && writer.life !== null && writer.life !== ownLife()) return true;
   const start = startOf(writer.pid, writer.thread) ?? (writer.thread === null ? null : 'ended');
   return start === 'ended' || (start !== null && writer.start !== null && start !== writer.start);
 }
@@ -73,6 +77,19 @@ function ownThread(): string | null {
   if (isMainThread) return null;
   const [, , task = UNKNOWN] = textOf(() => readlinkSync('/proc/thread-self')).split('/');
   return task;
+}
+
+const randomToken = (): string => randomBytes(8).toString('hex');
+
+/** A development server loads this file several times in one life. */
+const LIFE = Symbol.for('signalbox.life');
+
+function ownLife(): string {
+  const known: unknown = Reflect.get(globalThis, LIFE);
+  if (typeof known === 'string') return known;
+  const life = randomToken();
+  Reflect.set(globalThis, LIFE, life);
+  return life;
 }
 
 let place: string | undefined;

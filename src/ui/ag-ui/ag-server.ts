@@ -5,45 +5,25 @@
  * I2 The same message again is the same run, unless that came to no answer.
  * I3 Answers cover all that is open, or none is written.
  */
-import { type InputPart, type RunInput, isRunInput, readInput as inputOf } from '../../agent/options/input-parts.ts';
+import { type RunInput, readInput as inputOf } from '../../agent/options/input-parts.ts';
 import type { RunSummary } from '../../journal/format/tally.ts';
 import { digest } from '../../json/digest.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
-import {
-  type ApprovalReply,
-  type ServedAgent,
-  askedCall,
-  refusedReplies,
-  shownUntil,
-  standingOf,
-  writeReplies,
-} from '../base/answer-approvals.ts';
+import { type ServedAgent, refusedReplies, shownUntil, standingOf, writeReplies } from '../base/answer-approvals.ts';
 import { Chat, type ChatOptions, type KnownBy, checkServing } from '../base/chat.ts';
-import type { ClientRun } from '../base/client-texts.ts';
+import { type ClientRun, answeredSoon } from '../base/client-texts.ts';
 import { FROM_START, type SsePosition, jsonOf, positionOf, refusal, sseResponse, unknownId } from '../base/sse.ts';
 import type { AgEvent } from './ag-event.ts';
+import { type AgInput, readAgInput, replyToInterrupt, inputInMessage, unreadIn } from './ag-requests.ts';
 import { AG_MESSAGE, readAgMessages } from './ag-messages.ts';
 import { agTexts, unrecorded } from './ag-texts.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
-import { AgUiFold, type AgNames, resultId } from './ag-ui-fold.ts';
+import { AgUiFold, type AgNames } from './ag-ui-fold.ts';
 
 /** How threads are served. */
 export interface AgServeOptions extends ChatOptions {
   /** Also sends where the run is, as the member `signalbox` of the client's state. Default false. */
   readonly state?: boolean;
-}
-
-/** The part of an AG-UI client's request that is used. */
-interface AgInput {
-  readonly threadId: string;
-  readonly runId: string;
-  readonly messages: readonly JsonObject[];
-  readonly resume: readonly JsonObject[];
-  /** The client has more messages than those: results of calls that it answers now, which it has made up. */
-  readonly hasMadeUp: boolean;
-  readonly state: object;
-  /** Clients name the version of the protocol since 1.0. */
-  readonly isOld: boolean;
 }
 
 /** The metadata that identifies the run that a request began. */
@@ -58,14 +38,22 @@ async function serveAgUi(agent: ServedAgent, request: Request, options: AgServeO
   if (request.method !== 'POST') return refusal(405, 'method', 'Only POST is served.', { allow: 'POST' });
   const { json, refused } = await jsonOf(request, options.maxRequestBytes);
   if (refused !== undefined) return refused;
-  const input = readInput(json);
+  const input = readAgInput(json);
   if (input === null) return refusal(400, 'bad-request', 'The body must be a RunAgentInput.');
   const chat = Chat.of(agent, input.threadId, options);
   if (chat === null) return unknownId();
+  return answeredSoon(begin(agent, request, { chat, input, options }), {}, String);
+}
+
+async function begin(
+  agent: ServedAgent,
+  request: Request,
+  { chat, input, options }: Omit<Asked, 'last'>,
+): Promise<Response> {
   const last = await chat.last();
   if (input.resume.length > 0) return answered(agent, { chat, last, input, options });
   const resumed = (await chat.isLeft(last)) ? chat.resume() : null;
-  const said = saidIn(asked(input));
+  const said = inputInMessage(asked(input));
   const again = await knownBy(chat, input, said).find();
   if (again !== null) {
     const how = again.runId === last?.runId ? { ...options, resumed } : options;
@@ -143,7 +131,7 @@ interface Asked {
 async function answered(agent: ServedAgent, { chat, last, input, options }: Asked): Promise<Response> {
   const standing = last === null ? null : await standingOf(options.journal, last.runId);
   if (last === null || standing === null) return failed(input, 'approval-unknown', 'No call of this id waits.');
-  const replies = input.resume.map(replyOf);
+  const replies = input.resume.map(replyToInterrupt);
   const unread = input.resume.flatMap(({ payload }) => unreadIn(payload) ?? [])[0];
   if (unread !== undefined) return failed(input, 'bad-request', unread);
   const refused =
@@ -151,7 +139,7 @@ async function answered(agent: ServedAgent, { chat, last, input, options }: Aske
   if (refused !== null) return failed(input, refused.code, refused.message);
   const resumed = chat.resume();
   const message = input.messages.at(-1);
-  const said = typeof message?.id === 'string' ? saidIn(message) : null;
+  const said = typeof message?.id === 'string' ? inputInMessage(message) : null;
   const before = said === null ? null : await chat.last({ [AG_MESSAGE]: message?.id ?? '' });
   // What is said beside the answers comes after the run; the client is shown the end of that with it.
   if (said !== null && (before === null || !(await chat.hasBegun(before, said)))) {
@@ -206,77 +194,6 @@ function eventStream(events: readonly AgEvent[]): Response {
   return new Response(unrecorded(events), {
     headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' },
   });
-}
-
-function readInput(body: unknown): AgInput | null {
-  if (!isJsonObject(body)) return null;
-  const { threadId, runId, messages, resume = [], state, protocolVersion } = body;
-  if (typeof threadId !== 'string' || threadId === '' || typeof runId !== 'string' || runId === '') return null;
-  if (!Array.isArray(messages) || !Array.isArray(resume) || !resume.every(isJsonObject)) return null;
-  const isOld = typeof protocolVersion !== 'string';
-  const known = isJsonObject(state) ? state : {};
-  const all = messages.filter(isJsonObject);
-  const calls = new Set(
-    resume.flatMap(({ interruptId }) => (typeof interruptId === 'string' ? [askedCall(interruptId)] : [])),
-  );
-  const kept = all.filter((one) => !isMadeUp(one, calls));
-  return { threadId, runId, messages: kept, resume, hasMadeUp: kept.length < all.length, state: known, isOld };
-}
-
-/** CopilotKit sends a result of each call that it answers, which it shows in place of what the call then gives. */
-function isMadeUp({ id, toolCallId }: JsonObject, calls: ReadonlySet<string>): boolean {
-  return typeof toolCallId === 'string' && id !== resultId(toolCallId) && calls.has(toolCallId);
-}
-
-/** What of an answer cannot be used: without it, the call would run as it was before a person edited it. */
-function unreadIn(payload: unknown): string | null {
-  const { editedArgs, answer }: JsonObject = isJsonObject(payload) ? payload : {};
-  if (editedArgs != null && !isJsonObject(editedArgs)) return "'editedArgs' must be an object.";
-  return answer != null && typeof answer !== 'string' ? "'answer' must be a text." : null;
-}
-
-function replyOf({ interruptId, status, payload }: JsonObject): ApprovalReply {
-  const id = typeof interruptId === 'string' ? interruptId : '';
-  const { approved, reason, editedArgs, answer, always }: JsonObject = isJsonObject(payload) ? payload : {};
-  const args = typeof answer === 'string' ? { answer } : isJsonObject(editedArgs) ? editedArgs : undefined;
-  return {
-    id,
-    approved: status === 'resolved' && approved === true,
-    ...(typeof reason === 'string' ? { reason } : {}),
-    ...(args === undefined ? {} : { args }),
-    ...(always === true ? { always } : {}),
-  };
-}
-
-/** The content of a user's message; null if it has none that can be used. */
-function saidIn(message: JsonObject | undefined): RunInput | null {
-  if (message?.role !== 'user') return null;
-  const { content } = message;
-  if (typeof content === 'string') return content.trim() === '' ? null : content;
-  if (!Array.isArray(content)) return null;
-  const parts: InputPart[] = [];
-  for (const part of content) {
-    const read = isJsonObject(part) ? partOf(part) : null;
-    if (read === null) return null;
-    parts.push(read);
-  }
-  return isRunInput(parts) ? parts : null;
-}
-
-const FILES: ReadonlySet<unknown> = new Set(['document', 'audio', 'video']);
-
-function partOf({ type: kind, text, source, metadata }: JsonObject): InputPart | null {
-  if (kind === 'text' && typeof text === 'string') return { type: 'text', text };
-  if (!isJsonObject(source) || typeof source.value !== 'string') return null;
-  const { type, value, mimeType: mediaType } = source;
-  if (kind === 'image' && type === 'url') return { type: 'image', url: value };
-  if (typeof mediaType !== 'string') return null;
-  if (kind === 'image' && type === 'data') return { type: 'image', data: value, mediaType };
-  if (!FILES.has(kind)) return null;
-  const { filename }: JsonObject = isJsonObject(metadata) ? metadata : {};
-  const file = { type: 'file', mediaType, ...(typeof filename === 'string' ? { filename } : {}) } as const;
-  if (type === 'url') return { ...file, url: value };
-  return type === 'data' ? { ...file, data: value } : null;
 }
 
 /** Runs as AG-UI streams. */

@@ -10,11 +10,21 @@ import type { RunSummary } from '../../journal/format/tally.ts';
 import { checkOwner, ownedHead, conversationId, lastRunOf, newChatId } from '../base/owned-runs.ts';
 import { type ServedAgent, refusedReplies, shownUntil, standingOf, writeReplies } from '../base/answer-approvals.ts';
 import { Chat, type ChatOptions, checkServing } from '../base/chat.ts';
-import type { ClientRun } from '../base/client-texts.ts';
-import { FROM_START, type SsePosition, jsonOf, positionOf, refusal, sseResponse, unknownId } from '../base/sse.ts';
+import { type ClientRun, answeredSoon } from '../base/client-texts.ts';
+import {
+  FROM_START,
+  type SsePosition,
+  jsonAnswer,
+  jsonOf,
+  nothingNew,
+  positionOf,
+  refusal,
+  sseResponse,
+  unknownId,
+} from '../base/sse.ts';
 import { type UiAsk, readAsk } from './ui-requests.ts';
 import { MESSAGE, PARTS, readUiMessages } from './ui-messages.ts';
-import { uiTexts } from './ui-texts.ts';
+import { refusedTexts, uiTexts } from './ui-texts.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import { chatTransport } from './chat-transport.ts';
 import type { UiChunk } from './ui-chunk.ts';
@@ -40,8 +50,7 @@ async function serveUiStream(agent: ServedAgent, request: Request, options: Serv
   if (request.method === 'GET') {
     const [chatId, what] = chatIn(request);
     if (chatId === null) return unknownId();
-    if (what === 'messages')
-      return Response.json(await readUiMessages(options.journal, chatId, { owner: options.owner }));
+    if (what === 'messages') return jsonAnswer(await readUiMessages(options.journal, chatId, { owner: options.owner }));
     const chat = Chat.of(agent, chatId, options);
     // Its process has died: this one continues it.
     const resumed = chat !== null && (await chat.isLeft(await chat.last())) ? chat.resume() : null;
@@ -56,7 +65,7 @@ async function serveUiStream(agent: ServedAgent, request: Request, options: Serv
   if (chat === null) return unknownId();
   switch (ask.kind) {
     case 'run':
-      return begin(chat, ask, options);
+      return answeredSoon(begin(chat, ask, options), HEADERS, refusedTexts);
     case 'answer':
       return answer(agent, chat, ask, options);
     case 'stop':
@@ -92,12 +101,12 @@ async function streamAsked(
   const named = request === undefined ? null : new URL(request.url).searchParams.get('run');
   if (named === null) {
     const last = await lastRunOf(journal, chatId, owner);
-    if (last === null || (last.state === 'ended' && after.line === 0)) return new Response(null, { status: 204 });
+    if (last === null || (last.state === 'ended' && after.line === 0)) return nothingNew();
     return streamOf(sending, last.runId, after);
   }
   const head = await ownedHead(journal, named, owner);
   const isOfChat = head?.metadata.conversation === conversationId(chatId, owner);
-  return head === null || !isOfChat ? new Response(null, { status: 204 }) : streamOf(sending, named, after);
+  return head === null || !isOfChat ? nothingNew() : streamOf(sending, named, after);
 }
 
 /** The chat that a path such as `/api/chat/<id>/stream` or `/api/chat/<id>/messages` names, and what is requested. */
@@ -145,15 +154,15 @@ async function answer(
   const refused = refusedReplies(standing, replies) ?? (await writeReplies(agent, options.journal, standing, replies));
   if (refused !== null) return refusal(409, refused.code, refused.message);
   const resumed = chat.resume();
-  if (!isStreamed) return Response.json({ runId: last.runId });
+  if (!isStreamed) return jsonAnswer({ runId: last.runId });
   const line = at !== null && at.runId === last.runId ? at.position : shownUntil(standing, replies);
   return streamOf({ ...options, resumed }, last.runId, { line, messages: null });
 }
 
 async function stop(chat: Chat, reason: string): Promise<Response> {
   const last = await chat.last();
-  if (last === null || last.state === 'ended') return Response.json({ stopped: false });
-  return Response.json({ stopped: await chat.stop(last.runId, reason) });
+  if (last === null || last.state === 'ended') return jsonAnswer({ stopped: false });
+  return jsonAnswer({ stopped: await chat.stop(last.runId, reason) });
 }
 
 async function steer(chat: Chat, { text, id }: UiAsk & { readonly kind: 'steer' }): Promise<Response> {
@@ -161,7 +170,7 @@ async function steer(chat: Chat, { text, id }: UiAsk & { readonly kind: 'steer' 
   if (last === null || last.state === 'ended') return refusal(409, 'over', 'No run is live that could take this.');
   const refused = await chat.steer(last.runId, text, id);
   if (refused !== null) return refusal(409, refused.code, refused.message);
-  return Response.json({ runId: last.runId }, { status: 202 });
+  return jsonAnswer({ runId: last.runId }, 202);
 }
 
 /** How a run is sent. */

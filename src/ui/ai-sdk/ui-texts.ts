@@ -3,6 +3,7 @@ import type { GroupBatch } from '../base/follow-groups.ts';
 import { type ClientRun, type RunClient, clientTexts, RunViewer } from '../base/client-texts.ts';
 import type { LiveText, RunRefused } from '../base/run-feed.ts';
 import { type SsePosition, sseText, sseTextAfter } from '../base/sse.ts';
+import { parsedText } from '../../json/json.ts';
 import { addedTo } from '../../machines/events/run-events.ts';
 import type { UiChunk } from './ui-chunk.ts';
 import { UiStreamFold } from './ui-stream-fold.ts';
@@ -22,6 +23,12 @@ const DONE = 'data: [DONE]\n\n';
 export async function* uiTexts({ after, state, ...run }: UiTextsOptions): AsyncGenerator<string> {
   yield* clientTexts(new UiClient(after, state), run);
   yield DONE;
+}
+
+/** The stream of a message that was refused when its stream had begun. */
+export function refusedTexts(body: string): string {
+  const { error }: { readonly error?: Partial<RunRefused> } = Object(parsedText(body));
+  return unrecorded([{ type: 'error', errorText: error?.message ?? body }]) + DONE;
 }
 
 /** What one client is sent. */

@@ -1,7 +1,7 @@
 import type { Followed } from '../../journal/run/follow-run.ts';
 import type { GroupBatch } from './follow-groups.ts';
-import { type FeedOptions, type LiveText, type RunFed, type RunRefused, runFeed } from './run-feed.ts';
-import { SSE_PING } from './sse.ts';
+import { type FeedOptions, type LiveText, type RunFed, type RunRefused, idled, runFeed } from './run-feed.ts';
+import { SSE_PING, sseResponse } from './sse.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import type { OpenApproval } from './open-approvals.ts';
 
@@ -71,6 +71,26 @@ export async function* clientTexts(
 
 function pause(ms: number): Promise<'waited'> {
   return new Promise((resolve) => setTimeout(() => resolve('waited'), ms));
+}
+
+/**
+ * The answer to a message, which may stand in line for minutes. Proxies wait one for an answer to begin, so it is a stream before
+ * that, which goes on as the answer's own. `refused` is the text for one that is a refusal, given the body of that.
+ */
+export async function answeredSoon(
+  answer: Promise<Response>,
+  headers: Readonly<Record<string, string>>,
+  refused: (body: string) => string,
+): Promise<Response> {
+  const first = await idled(answer);
+  return first === 'idle' ? sseResponse(textsOf(answer, refused), { headers, onGone: () => undefined }) : first;
+}
+
+async function* textsOf(answer: Promise<Response>, refused: (body: string) => string): AsyncGenerator<string> {
+  let response: Response | 'idle' = 'idle';
+  for (; response === 'idle'; response = await idled(answer)) yield SSE_PING;
+  if (response.ok) for await (const text of response.body?.pipeThrough(new TextDecoderStream()) ?? []) yield text;
+  else yield refused(await response.text());
 }
 
 /** What a user interface may show of where a run is: never its context, its prompts, or a secret. */

@@ -85,14 +85,14 @@ export async function begun(journal: Followed, runId: string, mayCome: () => boo
   }
 }
 
-/** Milliseconds after which something is sent on an idle connection, so that no proxy closes it. */
-const IDLE_MS = 15_000;
+/** Milliseconds after which something is sent on an idle connection: Bun's server ends one after ten seconds, proxies after a minute. */
+const IDLE_MS = 5000;
 
 /** A run for one reader, from its beginning to its end. Nothing is fetched before it is asked for. */
 export async function* runFeed(
   journal: Followed,
   runId: string,
-  { signal, everyMs, idleMs = IDLE_MS, resumed = null }: FeedOptions,
+  { signal, everyMs, resumed = null }: FeedOptions,
 ): AsyncGenerator<RunFed> {
   const batches = followGroups(journal, runId, { signal, ...(everyMs === undefined ? {} : { everyMs }) });
   let coming = batches.next();
@@ -103,12 +103,10 @@ export async function* runFeed(
     for (;;) {
       const texts = textsOf(journal, runId);
       const isNew = texts !== null && texts.latest !== given;
-      const idle = pause(idleMs);
       // What is recorded comes first.
       const changes = texts === null ? [] : [isNew ? Promise.resolve('text' as const) : texts.changed];
       const first: IteratorResult<GroupBatch, unknown> | 'text' | 'idle' | { readonly refused: RunRefused } =
-        await Promise.race([coming, ...changes, idle.over, ...(isWhole && refusal !== undefined ? [refusal] : [])]);
-      idle.stop();
+        await idled(Promise.race([coming, ...changes, ...(isWhole && refusal !== undefined ? [refusal] : [])]));
       if (first === 'idle') yield { kind: 'idle' };
       else if (first === 'text') {
         given = texts?.latest ?? null;
@@ -135,10 +133,14 @@ export interface FeedOptions {
   readonly signal: AbortSignal;
   /** As `followRun` has it. */
   readonly everyMs?: number;
-  /** Default 15,000. */
-  readonly idleMs?: number;
   /** What comes of resuming the run, where that is tried. */
   readonly resumed?: Promise<RunRefused | null> | null;
+}
+
+/** What is awaited, or `idle` if it takes so long that a client must be sent something meanwhile. */
+export async function idled<T>(awaited: Promise<T>): Promise<T | 'idle'> {
+  const idle = pause(IDLE_MS);
+  return Promise.race([awaited, idle.over]).finally(idle.stop);
 }
 
 function pause(ms: number): { readonly over: Promise<'idle'>; readonly stop: () => void } {

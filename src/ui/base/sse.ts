@@ -6,6 +6,7 @@
  */
 import { isTextWithinDepth } from '../../json/depth.ts';
 import type { Json } from '../../json/json.ts';
+import { describeThrown } from '../../json/to-json.ts';
 
 /** Messages that are sent together; one that is null is not sent. `position` null: they are not recorded, and have no id. */
 export interface SseGroup {
@@ -138,14 +139,30 @@ export async function jsonOf(
       return { json: null, refused: refusal(400, 'bad-request', `It is nested deeper than ${DEEPEST} levels.`) };
     const json: Json = JSON.parse(text);
     return { json };
-  } catch {
-    return { json: null };
+  } catch (error) {
+    if (error instanceof SyntaxError) return { json: null };
+    // A server may have a limit of its own, such as SvelteKit's of 512 kB.
+    const why = describeThrown(error).message;
+    return { json: null, refused: refusal(400, 'bad-request', `The request could not be read: ${why}`) };
   }
+}
+
+/** A cache may keep an answer that does not say otherwise for minutes, and give it to others. */
+const NOT_KEPT = { 'cache-control': 'no-store' };
+
+/** An answer that is data. */
+export function jsonAnswer(data: unknown, status = 200, headers = {}): Response {
+  return Response.json(data, { status, headers: { ...NOT_KEPT, ...headers } });
+}
+
+/** The answer where nothing is new, or live. */
+export function nothingNew(): Response {
+  return new Response(null, { status: 204, headers: NOT_KEPT });
 }
 
 /** A refusal with its reason. What a process that stops refuses, the next one takes: 503. */
 export function refusal(status: number, code: string, message: string, headers = {}): Response {
-  return Response.json({ error: { code, message } }, { status: code === 'agent-closed' ? 503 : status, headers });
+  return jsonAnswer({ error: { code, message } }, code === 'agent-closed' ? 503 : status, headers);
 }
 
 /** The answer to an id that is not there, and to one of another owner: they are the same. */

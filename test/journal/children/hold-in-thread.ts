@@ -1,4 +1,4 @@
-// Begins a run that waits for an approval in a worker thread, terminates that, and lives on. Arguments: as hold-run.
+// Begins a run that waits for an approval in a worker thread, tries to take it itself, terminates that, and lives on. Arguments: as hold-run.
 import { once } from 'node:events';
 import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { openStore } from '../open-store.ts';
@@ -8,7 +8,10 @@ const [kind = '', place = '', runId = '']: readonly string[] = isMainThread ? pr
 if (isMainThread) {
   const worker = new Worker(new URL(import.meta.url), { workerData: [kind, place, runId] });
   await once(worker, 'message');
-  console.log('holding');
+  const refused = await openStore(kind, place)
+    .take(runId)
+    .catch((error: unknown) => error);
+  console.log(String(Reflect.get(Object(refused), 'code')));
   await once(process.stdin, 'data');
   await worker.terminate();
   console.log('terminated');
