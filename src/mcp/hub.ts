@@ -3,6 +3,7 @@
  * connections' lifecycles, and connections that were made elsewhere.
  */
 import { defined } from '../json/json.ts';
+import { afterLimit } from '../actors/deadline.ts';
 import { type McpCalls, McpError, type McpTool } from '../actors/mcp/mcp-calls.ts';
 import type { Effects, Policy, ToolIdentity } from '../tools/spec.ts';
 import type { McpConnection, McpConnectionNews, McpConnectionOptions, McpState } from './connection-types.ts';
@@ -268,10 +269,10 @@ function isConnection(config: McpServerConfig | McpConnection): config is McpCon
 async function firstOf(work: Promise<unknown>, ms: number, signal: AbortSignal | undefined): Promise<void> {
   const { promise: early, resolve } = Promise.withResolvers<void>();
   const stop = (): void => resolve();
-  const timer = setTimeout(stop, ms);
+  const cancel = afterLimit(ms, stop);
   signal?.addEventListener('abort', stop, { once: true });
   if (signal?.aborted === true) stop();
   await Promise.race([work, early]);
-  clearTimeout(timer);
+  cancel();
   signal?.removeEventListener('abort', stop);
 }

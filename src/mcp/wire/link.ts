@@ -4,6 +4,7 @@ import type { McpAnswers } from '../config/answers.ts';
 import type { Fetch } from '../../models/endpoint/endpoint.ts';
 import type { LinkFault } from './faults.ts';
 import type { McpTool } from '../../actors/mcp/mcp-calls.ts';
+import { afterLimit } from '../../actors/deadline.ts';
 import type { McpTarget } from '../config/config.ts';
 
 /** What a server reported about itself when the link was made. */
@@ -50,10 +51,7 @@ export interface McpClock {
 
 /** The clock of the process. */
 export const REAL_CLOCK: McpClock = {
-  setTimeout: (fn, ms) => {
-    const timer = setTimeout(fn, ms);
-    return () => clearTimeout(timer);
-  },
+  setTimeout: (fn, ms) => afterLimit(ms, fn),
   clearTimeout: (cancel) => {
     if (typeof cancel === 'function') Reflect.apply(cancel, undefined, []);
   },
