@@ -20,6 +20,20 @@ export function afterLimit(ms: number, fn: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
+/** Waits for the work, if there is some, but no longer than this, nor once the signal has aborted. */
+export async function waitAtMost(ms: number, signal: AbortSignal | undefined, work?: Promise<unknown>): Promise<void> {
+  const { promise: over, resolve: stop } = Promise.withResolvers<unknown>();
+  const cancel = afterLimit(ms, () => stop(null));
+  signal?.addEventListener('abort', stop, { once: true });
+  if (signal?.aborted === true) stop(null);
+  try {
+    await Promise.race([work ?? over, over]);
+  } finally {
+    cancel();
+    signal?.removeEventListener('abort', stop);
+  }
+}
+
 /**
  * A time limit on some work: a signal that aborts when it is over or its owner's aborts, and a promise that rejects then. Null
  * means no limit. `late` makes the error that `passed` rejects with; call `clear` when the work is done. (It listens to the

@@ -3,7 +3,7 @@
  * connections' lifecycles, and connections that were made elsewhere.
  */
 import { defined } from '../json/json.ts';
-import { afterLimit } from '../actors/deadline.ts';
+import { waitAtMost } from '../actors/deadline.ts';
 import { type McpCalls, McpError, type McpTool } from '../actors/mcp/mcp-calls.ts';
 import type { Effects, Policy, ToolIdentity } from '../tools/spec.ts';
 import type { McpConnection, McpConnectionNews, McpConnectionOptions, McpState } from './connection-types.ts';
@@ -171,7 +171,7 @@ class Hub implements McpHub {
 
   async connectAll({ timeoutMs = 30_000, signal }: Parameters<McpHub['connectAll']>[0] = {}) {
     const all = Promise.all([...this.#members.values()].map(({ connection }) => connection.connect()));
-    await firstOf(all, timeoutMs, signal);
+    await waitAtMost(timeoutMs, signal, all);
     return this.servers();
   }
 
@@ -264,15 +264,4 @@ function traitsOf(
 
 function isConnection(config: McpServerConfig | McpConnection): config is McpConnection {
   return 'callTool' in config && typeof config.callTool === 'function';
-}
-
-async function firstOf(work: Promise<unknown>, ms: number, signal: AbortSignal | undefined): Promise<void> {
-  const { promise: early, resolve } = Promise.withResolvers<void>();
-  const stop = (): void => resolve();
-  const cancel = afterLimit(ms, stop);
-  signal?.addEventListener('abort', stop, { once: true });
-  if (signal?.aborted === true) stop();
-  await Promise.race([work, early]);
-  cancel();
-  signal?.removeEventListener('abort', stop);
 }

@@ -194,6 +194,14 @@ describe('a store of permissions that never answers', () => {
     expect(asked).toEqual([]);
   });
 
+  test('does not hold a run that is cancelled as soon as it is started', async () => {
+    const { agent, asked } = agentWith({ isAlwaysAllowed: forever, add: () => undefined });
+    const run = agent.run('Pay');
+    expect(await run.cancel('too slow')).toBe(true);
+    expect((await run).status).toBe('cancelled');
+    expect(asked).toEqual([]);
+  });
+
   test('keeps no decision: the call runs all the same, with a warning', async () => {
     const { agent, warned } = agentWith({ isAlwaysAllowed: () => false, add: forever });
     expect((await over(agent.run('Pay'))).toolsUsed).toEqual(['pay']);
