@@ -1,7 +1,7 @@
 import type { JsonObject } from '../json/json.ts';
 import { checkReply } from './check-reply.ts';
 import { askUnlessResting } from './circuits.ts';
-import { LONGEST_TIMEOUT } from './deadline.ts';
+import { afterLimit } from './deadline.ts';
 import { leaf } from './leaf.ts';
 import { type Model, type ModelReply, type ModelRequest, type ModelToken, ModelError } from './model.ts';
 
@@ -207,25 +207,24 @@ async function withSilenceLimit(
   silence.signal.addEventListener('abort', () => ended.reject(silence.signal.reason), { once: true });
   const follow = (): void => {
     // A model that ignores its signal must not keep the process alive.
-    clearTimeout(timer);
+    stop();
     silence.abort(owner.reason);
   };
   const late = (): void => {
     const text = `The model sent nothing for ${responseMs} ms. Raise timeouts.responseMs, or look at the server.`;
     silence.abort(new ModelError('timeout', text));
   };
-  const limitMs = Math.min(responseMs, LONGEST_TIMEOUT);
-  let timer = setTimeout(late, limitMs);
+  let stop = afterLimit(responseMs, late);
   if (owner.aborted) follow();
   else owner.addEventListener('abort', follow, { once: true });
   const heard = (): void => {
-    clearTimeout(timer);
-    timer = setTimeout(late, limitMs);
+    stop();
+    stop = afterLimit(responseMs, late);
   };
   try {
     return await Promise.race([complete(model, input, silence.signal, { ...io, heard }), ended.promise]);
   } finally {
-    clearTimeout(timer);
+    stop();
     owner.removeEventListener('abort', follow);
   }
 }

@@ -1,6 +1,52 @@
 /** The longest time that a timer takes, in milliseconds. */
 export const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
+/** A timer that is later than this tells of a process that was busy, or stopped. */
+const LATE_MS = 20;
+
+/**
+ * Calls `fn` when a time limit is over, unless what it returns is called before. After a time in which the process was busy
+ * or stopped, what has arrived meanwhile is read first.
+ */
+export function afterLimit(ms: number, fn: () => void): () => void {
+  const due = performance.now() + ms;
+  let timer = setTimeout(
+    () => {
+      if (performance.now() - due < LATE_MS) fn();
+      else timer = setTimeout(fn);
+    },
+    Math.min(ms, LONGEST_TIMEOUT),
+  );
+  return () => clearTimeout(timer);
+}
+
+/** The part of a clock that a wait needs. */
+interface Timers {
+  setTimeout(fn: () => void, ms: number): unknown;
+  clearTimeout(id: unknown): void;
+}
+
+/** Waits for the work, if there is some, but no longer than this, nor once the signal has aborted. */
+export async function waitAtMost(
+  ms: number,
+  signal: AbortSignal | undefined,
+  work?: Promise<unknown>,
+  clock?: Timers,
+): Promise<void> {
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  const stop = (): void => resolve();
+  const timer = clock?.setTimeout(stop, ms);
+  const cancel = clock === undefined ? afterLimit(ms, stop) : (): void => clock.clearTimeout(timer);
+  signal?.addEventListener('abort', stop, { once: true });
+  if (signal?.aborted === true) stop();
+  try {
+    await Promise.race([work ?? over, over]);
+  } finally {
+    cancel();
+    signal?.removeEventListener('abort', stop);
+  }
+}
+
 /**
  * A time limit on some work: a signal that aborts when it is over or its owner's aborts, and a promise that rejects then. Null
  * means no limit. `late` makes the error that `passed` rejects with; call `clear` when the work is done. (It listens to the
@@ -12,7 +58,7 @@ export class Deadline {
   readonly #owner: AbortSignal;
   #controller: AbortController | undefined;
   #over: { readonly reason: unknown } | undefined;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #stop: (() => void) | undefined;
 
   constructor(ms: number | null, owner: AbortSignal, late: () => Error) {
     this.#owner = owner;
@@ -22,7 +68,7 @@ export class Deadline {
         this.#abort(error);
         reject(error);
       };
-      if (ms !== null) this.#timer = setTimeout(end, Math.min(ms, LONGEST_TIMEOUT));
+      if (ms !== null) this.#stop = afterLimit(ms, end);
     });
     if (owner.aborted) this.#follow();
     else owner.addEventListener('abort', this.#follow, { once: true });
@@ -38,13 +84,13 @@ export class Deadline {
   }
 
   clear(): void {
-    clearTimeout(this.#timer);
+    this.#stop?.();
     this.#owner.removeEventListener('abort', this.#follow);
   }
 
   readonly #follow = (): void => {
     // Work that is no longer awaited has no limit: a timer would keep the process alive.
-    clearTimeout(this.#timer);
+    this.#stop?.();
     this.#abort(this.#owner.reason);
   };
 

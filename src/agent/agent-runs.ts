@@ -18,7 +18,7 @@ import type { Toolset } from '../machines/contract/agent-setup.ts';
 import type { AnyResult } from '../machines/contract/run-result.ts';
 import type { AgentCore } from './core/agent-core.ts';
 import { type RunInput, readInput } from './options/input-parts.ts';
-import { checkClose, checkConversation, checkResume, checkRun, talkResume } from './options/check-options.ts';
+import { checkConversation, checkResume, checkRun, readClose, talkResume } from './options/check-options.ts';
 import { AgentBusyError, AgentClosedError } from './options/agent-errors.ts';
 import { typedOutput } from './options/output-options.ts';
 import type { EngineRun } from './run/engine-port.ts';
@@ -179,8 +179,7 @@ export class AgentRuns implements LiveConversationPort {
   }
 
   async close(given: CloseOptions): Promise<void> {
-    checkClose(given);
-    const { graceMs = 5000, runs: fate = 'cancel' } = given;
+    const { graceMs, runs: fate } = readClose(given);
     this.#isClosed = true;
     const talks = [this.own, ...(this.#conversations?.values() ?? [])];
     const closing = Promise.all(talks.map((talk) => talk.close()));

@@ -134,7 +134,7 @@ function copyMembers(value: object, state: CopyState): Json {
 /** The kind of an object whose content no member shows, such as a Map, a Response, a generator or an ArrayBuffer. */
 function hiddenContent(value: object): string | null {
   if (value instanceof Promise) return 'a promise that was not awaited';
-  if (value instanceof RegExp) return 'a RegExp';
+  if (Object.prototype.toString.call(value) === '[object RegExp]') return 'a RegExp';
   const kind: unknown = Reflect.get(value, Symbol.toStringTag);
   if (typeof kind !== 'string' || ArrayBuffer.isView(value)) return null;
   const isCollection = value instanceof Map || value instanceof Set;

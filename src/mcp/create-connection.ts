@@ -1,10 +1,11 @@
+import { waitAtMost } from '../actors/deadline.ts';
 import { LiveConnection } from './live-connection.ts';
 import { errorResult } from './calls/call-errors.ts';
 import type { McpServerConfig } from './config/config.ts';
 import { readMcpServer } from './config/read-config.ts';
 import { type McpConnection, type McpConnectionOptions, checkConnectionOptions } from './connection-types.ts';
 import { toMcpError } from './wire/faults.ts';
-import { type McpClock, REAL_CLOCK, waitAtMost } from './wire/link.ts';
+import { type McpClock, REAL_CLOCK } from './wire/link.ts';
 
 /** How long a call waits for the list of tools that its server announced before the answer. */
 const RELIST_MS = 2000;
@@ -98,7 +99,7 @@ async function relisted(live: LiveConnection, clock: McpClock, signal: AbortSign
   const isListing = (): boolean => LISTING.some((step) => live.actor.getSnapshot().matches({ READY: step }));
   if (!isListing() || signal?.aborted === true) return;
   const listed = live.until(() => (isListing() ? null : true));
-  await waitAtMost(RELIST_MS, listed, { clock, signal });
+  await waitAtMost(RELIST_MS, signal, listed, clock);
 }
 
 const LISTING = ['SETTLING', 'REFRESHING'] as const;

@@ -4,6 +4,7 @@
  */
 import { wrongOption } from '../json/known-options.ts';
 import { defined } from '../json/json.ts';
+import { waitAtMost } from '../actors/deadline.ts';
 import { type McpCalls, McpError, type McpTool } from '../actors/mcp/mcp-calls.ts';
 import type { Effects, Policy, ToolIdentity } from '../tools/spec.ts';
 import type { McpConnection, McpConnectionNews, McpConnectionOptions, McpState } from './connection-types.ts';
@@ -14,7 +15,6 @@ import { createListeners } from './connection-news.ts';
 import { type ServerToolNames, createServerToolNames } from './policies/server-tool-names.ts';
 import { createMcpConnection, secretsOfConnection } from './create-connection.ts';
 import { effectsOf, policyFromAnnotations } from './policies/annotations.ts';
-import { REAL_CLOCK, waitAtMost } from './wire/link.ts';
 
 /** A tool of a server as an agent registers it. */
 export interface McpToolEntry {
@@ -172,7 +172,7 @@ class Hub implements McpHub {
 
   async connectAll({ timeoutMs = 30_000, signal }: Parameters<McpHub['connectAll']>[0] = {}) {
     const all = Promise.all([...this.#members.values()].map(({ connection }) => connection.connect()));
-    await waitAtMost(timeoutMs, all, { clock: REAL_CLOCK, signal });
+    await waitAtMost(timeoutMs, signal, all);
     return this.servers();
   }
 

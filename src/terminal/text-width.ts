@@ -75,8 +75,11 @@ function graphemes(text: string): Iterable<{ readonly segment: string }> {
 }
 
 function graphemeWidth(grapheme: string): number {
-  if (NOTHING.test(grapheme)) return 0;
-  return WIDE.test(grapheme) ? 2 : 1;
+  if (WIDE.test(grapheme)) return NOTHING.test(grapheme) ? 0 : 2;
+  let width = 0;
+  // Letters and vowels of Indian and Thai syllables stand side by side.
+  for (const sign of grapheme) if (!NOTHING.test(sign)) width += 1;
+  return width;
 }
 
 /** Breaks text into lines of at most so many columns, between words where it can. Line breaks of the text are kept. */

@@ -24,6 +24,14 @@ test.each([
   expect(errorHistory).toMatchObject([{ message: 'Tool execution failed: no such file' }]);
 });
 
+test('a regular expression of another realm is refused as a result, as an own one is', async () => {
+  const find = fakeTool('find', [() => /tea/, () => runInNewContext('/tea/')]);
+  const model = scriptedModel([calls(['find', { at: 1 }]), calls(['find', { at: 2 }]), 'Done.']);
+  const { errorHistory } = await createAgent({ model, tools: [find], silent: true }).run('Go');
+  const refused = { message: expect.stringContaining('it is a RegExp') };
+  expect(errorHistory).toMatchObject([refused, refused]);
+});
+
 test.each([
   ['a text', 'the user left'],
   ['an error of another realm', runInNewContext("new Error('the user left')")],

@@ -91,6 +91,15 @@ describe('the real filesystem server in mcpServers', () => {
     );
   });
 
+  test('limits of months, which no timer takes, are not over at once', async () => {
+    const month = 3e9;
+    const files = { ...realServer('filesystem', [folder]), timeoutMs: month, connectTimeoutMs: month };
+    const script = [calls(['files_read_text_file', { path: join(folder, 'tea.txt') }]), 'Three grams.'];
+    const { agent, model } = make(script, { mcpServers: { files }, timeouts: { connectMs: month } });
+    expect(await agent.run('How much tea?')).toMatchObject(answered);
+    expect(model.requests[0]?.tools?.map(({ name }) => name)).toContain('files_read_text_file');
+  });
+
   test('an error of the server is an error of the tool', async () => {
     const { agent } = make(
       [calls(['files_read_text_file', { path: join(folder, 'nothing.txt') }]), 'Sorry.'],

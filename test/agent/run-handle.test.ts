@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { AgentBusyError, AgentClosedError, RunError } from '../../src/agent/options/agent-errors.ts';
+import { type RunHead, liveJournal } from '../../src/journal/index.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
@@ -263,6 +264,15 @@ describe('an agent', () => {
       await agent.run('Hello');
     }
     expect(() => kept.run('Again')).toThrow(AgentClosedError);
+  });
+
+  test.each([3e9, Infinity])('close waits for a run that needs time to end, with a graceMs of %d', async (graceMs) => {
+    const open = (run: RunHead) => liveJournal(run, { append: () => wait(30), close: () => undefined });
+    const agent = createAgent({ model: scriptedModel(['Hi.']), silent: true, journal: { open } });
+    let isOver = false;
+    void agent.run('Hello').then(() => (isOver = true));
+    await agent.close({ graceMs });
+    expect(isOver).toBe(true);
   });
 
   test('close does not wait longer than graceMs for a journal that hangs', async () => {

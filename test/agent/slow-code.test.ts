@@ -1,15 +1,22 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import type { Model } from '../../src/actors/model.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { createToolRegistry } from '../../src/agent/tools/registry.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import type { OnError } from '../../src/recovery/steps.ts';
+import { pause } from '../../src/security/folders.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { calls } from '../support/replies.ts';
+import { testFolder } from '../support/test-folder.ts';
 
 function forever(): Promise<never> {
   return new Promise<never>(() => undefined);
@@ -187,9 +194,94 @@ describe('a store of permissions that never answers', () => {
     expect(asked).toEqual([]);
   });
 
+  test('does not hold a run that is cancelled as soon as it is started', async () => {
+    const { agent, asked } = agentWith({ isAlwaysAllowed: forever, add: () => undefined });
+    const run = agent.run('Pay');
+    expect(await run.cancel('too slow')).toBe(true);
+    expect((await run).status).toBe('cancelled');
+    expect(asked).toEqual([]);
+  });
+
   test('keeps no decision: the call runs all the same, with a warning', async () => {
     const { agent, warned } = agentWith({ isAlwaysAllowed: () => false, add: forever });
     expect((await over(agent.run('Pay'))).toolsUsed).toEqual(['pay']);
     expect(warned).toEqual([expect.stringContaining('"Always allow" for \'pay\' could not be stored')]);
+  });
+});
+
+describe('a process that was stopped until after a time limit takes what came meanwhile', () => {
+  /** Holds this process up until the file is there and this time has passed. */
+  function stopped(file: string, ms: number): void {
+    const until = performance.now() + ms;
+    while (!existsSync(file) || performance.now() < until) pause(5);
+  }
+
+  /** What a program says while this process stands still for longer than `ms`. */
+  async function saidWhileStopped(ms: number): Promise<string> {
+    const file = join(testFolder(), 'said');
+    const says = `process.stdout.write('It rains.'); require('node:fs').writeFileSync(process.argv[1], '')`;
+    // From here on, Node looks at its timers before it reads anything.
+    await nextTurn();
+    const { stdout } = spawn(process.execPath, ['-e', says, file]);
+    stopped(file, 2 * ms);
+    const [said] = await once(stdout, 'data');
+    return String(said);
+  }
+
+  test('of a tool', async () => {
+    const look = fakeTool('look', [() => saidWhileStopped(100)], { timeoutMs: 100 });
+    const model = scriptedModel([calls(['look']), 'It does.']);
+    const { messages, errorHistory } = await createAgent({ model, tools: [look], silent: true }).run('Look');
+    expect({ errorHistory, told: messages.map(({ content }) => content) }).toEqual({
+      errorHistory: [],
+      told: expect.arrayContaining([expect.stringContaining('It rains.')]),
+    });
+  });
+
+  test('of a model', async () => {
+    const model: Model = {
+      complete: async () => ({ content: await saidWhileStopped(100), toolCalls: [], finishReason: 'stop' }),
+    };
+    const agent = createAgent({ model, silent: true, timeouts: { responseMs: 100 } });
+    expect(await agent.run('Look')).toMatchObject({ status: 'answered', result: 'It rains.' });
+  });
+
+  test('of an MCP server', async () => {
+    const folder = testFolder();
+    const [asked, mayAnswer, said] = [join(folder, 'asked'), join(folder, 'may-answer'), join(folder, 'said')];
+    const program = `
+      const { existsSync, writeFileSync } = require('node:fs');
+      const [, ...files] = process.argv;
+      const say = (id, result) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, result }) + '\\n');
+      const tools = [{ name: 'look', inputSchema: { type: 'object' } }];
+      const serverInfo = { name: 's', version: '1' };
+      require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+        const { id, method } = JSON.parse(line);
+        if (method === 'initialize') say(id, { protocolVersion: '2025-06-18', serverInfo, capabilities: { tools: {} } });
+        else if (method === 'tools/list') say(id, { tools });
+        else if (method === 'tools/call') {
+          writeFileSync(files[0], '');
+          while (!existsSync(files[1]));
+          say(id, { content: [{ type: 'text', text: 'It rains.' }] });
+          writeFileSync(files[2], '');
+        }
+      });`;
+    const stop = fakeTool('stop', [
+      async () => {
+        while (!existsSync(asked)) await nextTurn();
+        writeFileSync(mayAnswer, '');
+        stopped(said, 1600);
+        return 'stopped';
+      },
+    ]);
+    const sky = { command: process.execPath, args: ['-e', program, asked, mayAnswer, said], timeoutMs: 1500 };
+    const model = scriptedModel([calls(['sky_look'], ['stop']), 'It does.']);
+    const agent = createAgent({ model, tools: [stop], mcpServers: { sky }, silent: true });
+    onTestFinished(() => agent.close());
+    const { messages, errorHistory } = await agent.run('Look');
+    expect({ errorHistory, told: messages.map(({ content }) => content) }).toEqual({
+      errorHistory: [],
+      told: expect.arrayContaining([expect.stringContaining('It rains.')]),
+    });
   });
 });

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { buildLibrary } from '../../scripts/build-library.ts';
 import { nodeVersionProblem } from '../../src/node-version.ts';
 import { exportedSources } from '../package/export-table.ts';
-import { runCliProcess, temporaryFolder } from './spawn-cli.ts';
+import { runCliProcess, startCli, temporaryFolder } from './spawn-cli.ts';
 
 test.each(['v22.18.0', 'v22.20.1', 'v23.0.0', 'v24.11.0', 'v100.0.0'])('Node %s will do', (version) => {
   expect(nodeVersionProblem(version)).toBeNull();
@@ -28,6 +28,29 @@ test('what Node has compiled is kept at home, and nothing in the temporary folde
   expect((await runCliProcess(['--version'], { cwd: folder.path, env })).code).toBe(0);
   expect(readdirSync(temporary)).toEqual([]);
   expect(readdirSync(join(home, '.cache/signalbox'))).toHaveLength(1);
+});
+
+test.skipIf(process.platform === 'win32')(
+  'no one else may put code where what Node has compiled is kept, whatever the umask',
+  async () => {
+    await using folder = await temporaryFolder();
+    const umask = process.umask(0);
+    const cli = startCli(['--version'], { cwd: folder.path, env: { NODE_COMPILE_CACHE: '' } });
+    process.umask(umask);
+    cli.child.stdin.end();
+    expect((await cli.ended).code).toBe(0);
+    for (const made of ['.cache', '.cache/signalbox']) expect(statSync(join(folder.path, made)).mode & 0o077).toBe(0);
+  },
+);
+
+test('a home in which nothing can be made, or that is not there, does not stop the command', async () => {
+  await using folder = await temporaryFolder();
+  const missing = join(folder.path, 'missing');
+  for (const HOME of process.platform === 'linux' ? ['/proc', missing] : [missing]) {
+    const ran = await runCliProcess(['--version'], { cwd: folder.path, env: { HOME, NODE_COMPILE_CACHE: '' } });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+  }
+  expect(existsSync(missing)).toBe(false);
 });
 
 /** A Node on this machine that is too old for us, if there is one. */

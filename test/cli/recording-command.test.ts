@@ -30,6 +30,15 @@ test('show tells a recording step by step, also from standard input', async () =
   expect(stdout).toMatch(/ends +failed \(llm-error\): Unable to complete task/);
 });
 
+test('show says in days how long a run waited, and its columns stand', async () => {
+  await using user = await changed('a-good', (text) => {
+    const [head, ...lines] = withoutSums(text).split('\n');
+    return [head, ...lines.map((line) => line.replace(/"at":\d+/, '"at":6696000000'))].join('\n');
+  });
+  const { stdout } = await user.signalbox('recording', 'show', user.file('a-good'));
+  expect(stdout).toMatch(/^ {3}3 {3}77\.5 d {2}model says /m);
+});
+
 test('show cuts long texts, and shows all with --full', async () => {
   await using user = await keptRuns();
   await weatherRun(user.journal, 'long', { tools: [fakeTool('get_weather', ['long '.repeat(1000)])] });

@@ -1,6 +1,9 @@
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createAgent } from '../../src/index.ts';
+import { fileJournal } from '../../src/journal/index.ts';
+import { scriptedModel } from '../../src/testing/index.ts';
 import { readRecording } from '../../src/journal/format/recording.ts';
 import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
 import { keptRuns } from './kept-runs.ts';
@@ -77,6 +80,24 @@ test.each(places)(
     expect(readRecording(json.stdout)).toMatchObject({ head: { runId: 'a-good' }, lines: { length: 7 } });
   },
 );
+
+test('list measures a column once, not again for each of its rows', async () => {
+  await using folder = await temporaryFolder();
+  const agent = createAgent({
+    name: 'Zoë',
+    silent: true,
+    model: scriptedModel(Array(30).fill('Yes.')),
+    journal: fileJournal(join(folder.path, 'runs')),
+  });
+  for (let run = 0; run < 30; run++) await agent.run('Is it?').orThrow();
+  const measured = vi.spyOn(Intl.Segmenter.prototype, 'segment');
+  onTestFinished(() => measured.mockRestore());
+  const { stdout } = await runCli(['runs', 'list', '--in', 'runs'], { cwd: folder.path });
+  const lines = stdout.trimEnd().split('\n');
+  expect(new Set(lines.map((line) => line.search(/agent {2}|Zoë {4}/))).size).toBe(1);
+  expect(lines).toHaveLength(31);
+  expect(measured.mock.calls.length).toBeLessThan(100);
+});
 
 test('show says which run it does not know, exit code 1', async () => {
   await using user = await keptRuns();

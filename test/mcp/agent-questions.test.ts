@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { Agent } from '../../src/agent/agent-types.ts';
@@ -74,6 +75,18 @@ test('a question that nobody answers in approvalMs is cancelled', async () => {
     timeouts: { approvalMs: 50 },
   });
   expect(await toldBy(agent)).toContain('cancel');
+});
+
+test.each([3e9, 6e9])('a question may wait for approvalMs of months (%i), which no timer takes', async (approvalMs) => {
+  const agent = asking({
+    model: scriptedModel([booking(form), 'Done.']),
+    elicit: async () => {
+      await wait(20);
+      return { action: 'accept', content: { seat: '12A' } };
+    },
+    timeouts: { approvalMs },
+  });
+  expect(await toldBy(agent)).toContain('12A');
 });
 
 test('a run that is cancelled while a person is asked ends, and takes the question back', async () => {

@@ -275,6 +275,17 @@ overOwnTransports(() => {
     expect(failure).toMatchObject({ code: 'timeout', data: { phase: 'connect' } });
     expect(failure.message).toContain('connectMs');
   });
+
+  test('a connectMs of a month, which no timer takes, is not over at once', async () => {
+    const late = createServer((socket) => void setTimeout(() => socket.destroy(), 50));
+    late.listen(0, '127.0.0.1');
+    await once(late, 'listening');
+    onTestFinished(() => void late.close());
+    const address = late.address();
+    const port = typeof address === 'object' ? String(address?.port) : '';
+    const model = modelAt({ baseURL: `https://127.0.0.1:${port}/v1`, model: 'm' });
+    expect(await askInVain(model, { io: { connectMs: 3e9 } })).toMatchObject({ code: 'connect-failed' });
+  });
 });
 
 test('a hosted server without a key is not even asked, and the text names the variable', async () => {

@@ -1,5 +1,9 @@
+import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { consoleOutput, createAgent } from '../../src/index.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { fakeStream } from './fake-terminal.ts';
 import { textTable, textWidth, wrapText } from '../../src/terminal/text-width.ts';
 
 test.each([
@@ -8,6 +12,8 @@ test.each([
   ['with indented lines kept as they are', 'a:\n  - b', 10, ['a:', '  - b']],
   ['with empty lines kept', 'a\n\nb', 10, ['a', '', 'b']],
   ['between wide signs', '天気を調べる', 6, ['天気を', '調べる']],
+  ['between syllables whose letters and vowels stand side by side', 'नमस्तेदुनियाक्षत्रिय', 7, ['नमस्तेदुनि', 'याक्षत्रि', 'य']],
+  ['between Thai syllables', 'กำลังทดสอบ', 5, ['กำลังท', 'ดสอบ']],
 ])('text is broken %s', (_title, text, columns, lines) => {
   expect(wrapText(text, columns)).toEqual(lines);
 });
@@ -21,6 +27,19 @@ test('no line is wider than asked for, and nothing but spaces is lost', () => {
       expect(lines.join('').replaceAll(' ', '')).toBe(any.replaceAll(' ', ''));
     }),
   );
+});
+
+test('a terminal of 20 columns breaks no line of an agent that speaks Hindi and Thai', async () => {
+  const stream = fakeStream(20);
+  const said = 'नमस्ते दुनिया क्षत्रिय श्री สวัสดีชาวโลกกำลังทดสอบ';
+  await createAgent({ model: scriptedModel([said]), output: consoleOutput({ stream }) }).run(said);
+  const drawn = stripVTControlCharacters(stream.text()).replaceAll(/[^\n]*\r/g, '');
+  const lines = drawn.split('\n').filter((line) => /\p{sc=Deva}|\p{sc=Thai}/u.test(line));
+  // A sign a column, without those that stand above or below another.
+  const widths = lines.map((line) => line.replaceAll(/[\p{Mn}\p{Cf}]/gu, '').length);
+  expect(widths.length).toBeGreaterThan(4);
+  expect(Math.max(...widths)).toBeLessThanOrEqual(20);
+  expect(lines.join('').replaceAll(/\P{L}/gu, '')).toBe(`${said}${said}`.replaceAll(/\P{L}/gu, ''));
 });
 
 test('a very long text without spaces is broken in time that grows with its length', () => {

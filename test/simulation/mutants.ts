@@ -96,7 +96,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   change(REDACTION, 'return { ...redact(head), options: head.options };', 'return head;'),
   change(REDACTION, 'if (secrets === undefined) again.redact(this.#agent.options.secrets ?? []);'),
   // Calls of tools and models.
-  change('actors/deadline.ts', 'clear(): void {\n    clearTimeout(this.#timer);', 'clear(): void {'),
+  change('actors/deadline.ts', 'clear(): void {\n    this.#stop?.();', 'clear(): void {'),
   change(CALL_TOOL, 'limit.clear();'),
   change(
     CALL_TOOL,
@@ -107,7 +107,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   change(CALL_LLM, 'namedReply(checkReply(await replying), model)', 'namedReply(await replying, model)'),
   change(
     CALL_LLM,
-    '} finally {\n    clearTimeout(timer);\n    owner.removeEventListener',
+    '} finally {\n    stop();\n    owner.removeEventListener',
     '} finally {\n    owner.removeEventListener',
   ),
   // Calls of MCP servers.

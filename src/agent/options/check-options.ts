@@ -6,6 +6,7 @@ import { readInput } from './input-parts.ts';
 import { typedOutput } from './output-options.ts';
 import { checkRunId } from '../../journal/format/record.ts';
 import { optionsOf, wrongOption } from '../../json/known-options.ts';
+import { LONGEST_TIMEOUT } from '../../actors/deadline.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { toJson } from '../../json/to-json.ts';
 import {
@@ -140,13 +141,14 @@ export const checkSteer = optionsOf<SteerOptions>('steer', DOCS, { id: true, int
 
 const checkQueueNames = optionsOf<QueueOptions>('queue', DOCS, { id: true, metadata: true });
 
-/** Refuses options of `agent.close` that are not known: one that is misspelt would end the runs that it was to keep. */
-export function checkClose(given: CloseOptions): void {
+/** Refuses options of `agent.close` that are not known: one that is misspelt would end the runs that it was to keep. Gives them all. */
+export function readClose(given: CloseOptions): Required<CloseOptions> {
   checkCloseNames(given);
-  const { graceMs = 0, runs = 'cancel' } = given;
+  const { graceMs = 5000, runs = 'cancel' } = given;
   if (!(typeof graceMs === 'number' && graceMs >= 0))
     refuse('agent.close', 'graceMs', 'a number of milliseconds from 0 on');
   if (runs !== 'cancel' && runs !== 'release') refuse('agent.close', 'runs', "'cancel' or 'release'");
+  return { graceMs: Math.min(graceMs, LONGEST_TIMEOUT), runs };
 }
 
 const checkCloseNames = optionsOf<CloseOptions>('agent.close', DOCS, { graceMs: true, runs: true });

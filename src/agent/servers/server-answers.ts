@@ -1,5 +1,6 @@
 import { wrongOption } from '../../json/known-options.ts';
 import { DEFAULTS } from '../options/agent-settings.ts';
+import { LONGEST_TIMEOUT } from '../../actors/deadline.ts';
 import type { Confirm } from '../../actors/ask-approval.ts';
 import type { Model, ModelRequest } from '../../actors/model.ts';
 import type { Redactor } from '../../actors/redactor.ts';
@@ -29,7 +30,10 @@ export function serverAnswers(agent: AnsweringAgent, terminal: boolean): McpAnsw
   const ask: McpElicit = async (question, { signal }) => {
     const own = agent.options.elicit;
     const { approvalMs } = agent.options.timeouts ?? {};
-    const limited = approvalMs === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(approvalMs)]);
+    const limited =
+      approvalMs === undefined
+        ? signal
+        : AbortSignal.any([signal, AbortSignal.timeout(Math.min(approvalMs, LONGEST_TIMEOUT))]);
     if (own !== undefined) return untilAborted(() => own(question, { signal: limited }), limited);
     const { terminalElicit } = await import('../../mcp/questions/terminal-elicit.ts');
     return terminalElicit()(question, { signal: limited });

@@ -1,3 +1,4 @@
+import { waitAtMost } from '../../actors/deadline.ts';
 import { permissionKey, serverToolOf } from '../../tools/server-tool.ts';
 import type { ToolChange, ToolSpec } from '../../tools/spec.ts';
 import type { Permissions } from '../options/option-types.ts';
@@ -50,16 +51,7 @@ export async function grantedBy(
     const changes = of === null ? null : await permissions.changesOf?.(of);
     if (changes != null) outdated.set(key, changes);
   });
-  const { promise: over, resolve: stop } = Promise.withResolvers<unknown>();
-  const timer = setTimeout(stop, LONGEST_ANSWER_MS);
-  signal?.addEventListener('abort', stop, { once: true });
-  if (signal?.aborted === true) stop(null);
-  try {
-    await Promise.race([Promise.allSettled(answers), over]);
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', stop);
-  }
+  await waitAtMost(LONGEST_ANSWER_MS, signal, Promise.allSettled(answers));
   // Answers that come later change nothing.
   return { keys: new Set(keys), outdated: new Map(outdated) };
 }

@@ -22,7 +22,7 @@ export function recordingText(recording: Recording, terminal: Terminal, { full }
   const row = (label: string, text: string): readonly string[] =>
     layOut({ indent: 0, label, labelStyle: 'dim', labelWidth: LABEL, ...cut(text, full) }, terminal, paint);
   const steps = recordedSteps(recording);
-  const places = steps.map(({ line, at }) => `${String(line).padStart(4)} ${seconds(at).padStart(8)}  `);
+  const places = steps.map(({ line, at }) => `${String(line).padStart(4)} ${timeText(at).padStart(8)}  `);
   const what = Math.max(0, ...steps.map((step) => step.what.length)) + 2;
   return [
     ...row('Run', head.runId),
@@ -60,9 +60,12 @@ function cut(text: string, full: boolean): { readonly text: string; readonly max
   };
 }
 
-function seconds(ms: number): string {
-  return ms < 10_000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`;
+function timeText(ms: number): string {
+  if (ms < 10_000) return `${ms} ms`;
+  return ms < DAY_MS ? `${(ms / 1000).toFixed(1)} s` : `${(ms / DAY_MS).toFixed(1)} d`;
 }
+
+const DAY_MS = 86_400_000;
 
 /** A record as people read it. */
 interface Step {

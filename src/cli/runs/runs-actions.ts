@@ -47,10 +47,15 @@ const ASKED = 24;
 
 function table(runs: readonly RunSummary[], { columns, color }: Terminal): readonly string[] {
   const paint = painter(color);
-  let shown = COLUMNS.map(({ of, ...column }) => ({ ...column, cells: runs.map((run) => escaped(of(run))) }));
-  const widthOf = ({ heading, cells }: (typeof shown)[number]): number =>
-    Math.max(heading.length, ...cells.map((cell) => textWidth(cell))) + 2;
-  const room = (): number => columns() - shown.slice(0, -1).reduce((sum, column) => sum + widthOf(column), 0);
+  let shown = COLUMNS.map(({ of, ...column }) => {
+    const cells = runs.map((run) => escaped(of(run)));
+    return {
+      ...column,
+      cells,
+      width: cells.reduce((most, cell) => Math.max(most, textWidth(cell)), column.heading.length) + 2,
+    };
+  });
+  const room = (): number => columns() - shown.slice(0, -1).reduce((sum, { width }) => sum + width, 0);
   for (const least of [4, 3, 2, 1])
     if (room() < ASKED) shown = shown.filter(({ dispensable }) => dispensable !== least);
   const line = (cellOf: (column: (typeof shown)[number]) => string, style: Style | null): string =>
@@ -58,7 +63,7 @@ function table(runs: readonly RunSummary[], { columns, color }: Terminal): reado
       .map((column, index) => {
         const cell = cellOf(column);
         if (index === shown.length - 1) return cutToWidth(cell, Math.max(ASKED, room()));
-        const padded = cell + ' '.repeat(widthOf(column) - textWidth(cell));
+        const padded = cell + ' '.repeat(column.width - textWidth(cell));
         return column.heading === 'state' && style !== null ? paint(style, padded) : padded;
       })
       .join('')

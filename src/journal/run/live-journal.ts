@@ -9,6 +9,7 @@
  * I5 What was sent is always settled: true once it is written, false if it can no longer be taken, and rejected with
  *    the cause if the journal cannot write.
  */
+import { LONGEST_TIMEOUT } from '../../actors/deadline.ts';
 import { type Effect, EffectIo, type Entry, type OutsideEvent, type Perform } from '../../actors/journal.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
 import { deltaWriter } from '../format/deltas.ts';
@@ -21,8 +22,6 @@ interface Waiting {
   /** For what was sent from outside: false, it was not taken. */
   readonly asked?: PromiseWithResolvers<boolean>;
 }
-
-const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
 /** The journal of a run that happens now. Without a sink it orders and remembers nothing. */
 export function liveJournal(run: RunHead, sink: Sink | null): RunJournal {

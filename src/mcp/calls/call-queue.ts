@@ -8,7 +8,8 @@
 import { McpError, type McpQuestion } from '../../actors/mcp/mcp-calls.ts';
 import { mcpCallMachine, sendMcpCall } from '../../machines/mcp/mcp-call-machine.ts';
 import type { LinkFault } from '../wire/faults.ts';
-import { type McpClock, waitAtMost } from '../wire/link.ts';
+import type { McpClock } from '../wire/link.ts';
+import { waitAtMost } from '../../actors/deadline.ts';
 import { cancelled, queueFull } from './call-errors.ts';
 import { type CallHost, type Job, type OpenLink, QueuedCall } from './queued-call.ts';
 
@@ -139,7 +140,7 @@ export class CallQueue {
 
   /** Resolves when no call is under way on a link, or the time is up. */
   quietWithin(ms: number, generation: number): Promise<void> {
-    return waitAtMost(ms, this.quiet(generation), this.#host);
+    return waitAtMost(ms, undefined, this.quiet(generation), this.#host.clock);
   }
 
   /** Resolves when no call is under way on a link. */

@@ -1,10 +1,11 @@
 /** Owns: how a server is reached: over stdio, Streamable HTTP or SSE. Does not own: when to connect or retry. */
+import { waitAtMost } from '../../actors/deadline.ts';
 import { SSEClientTransport, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client';
 import { type McpTarget, STATELESS_VERSION } from '../config/config.ts';
 import { createHttpWatch } from '../http/http-watch.ts';
 import { openStdioWire } from '../stdio/stdio-wire.ts';
 import { LinkFault, isRefusal } from '../wire/faults.ts';
-import { type Dial, type LinkIo, type McpClock, type McpLink, limitTime, waitAtMost } from '../wire/link.ts';
+import { type Dial, type LinkIo, type McpClock, type McpLink, limitTime } from '../wire/link.ts';
 import { PendingRequests } from '../wire/pending-requests.ts';
 import { DISCOVERY_MS, type Greeting, linkOver } from './sdk-link.ts';
 
@@ -171,5 +172,5 @@ interface HttpOptions {
 /** Notifies the server that the session is over; a server that does not answer is not waited for. */
 async function sayGoodbye(transport: StreamableHTTPClientTransport, clock: McpClock): Promise<void> {
   const ended = transport.terminateSession().catch(() => undefined);
-  await waitAtMost(GOODBYE_MS, ended, { clock });
+  await waitAtMost(GOODBYE_MS, undefined, ended, clock);
 }

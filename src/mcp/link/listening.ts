@@ -6,11 +6,12 @@
  * I2 A stream that broke is opened again, later and later; whatever may have changed meanwhile is reported as changed.
  * I3 A server that refuses to report changes is not asked again.
  */
+import { waitAtMost } from '../../actors/deadline.ts';
 import { type Client, type McpSubscription, ProtocolError } from '@modelcontextprotocol/client';
 import type { JsonObject } from '../../json/json.ts';
 import { memberOf } from '../../actors/retry-after.ts';
 import { LinkFault, isRefusal } from '../wire/faults.ts';
-import { type LinkIo, type McpList, waitAtMost } from '../wire/link.ts';
+import type { LinkIo, McpList } from '../wire/link.ts';
 
 interface ListeningOptions {
   readonly client: Pick<Client, 'listen'>;
@@ -47,7 +48,7 @@ export class Listening {
     if (this.#lists.length === 0) return;
     const { clock } = this.#options.io;
     const begun = this.#renew().catch((error: unknown) => this.#onFailed(error));
-    await waitAtMost(PATIENCE_MS, begun, { clock });
+    await waitAtMost(PATIENCE_MS, undefined, begun, clock);
   }
 
   /** Has the changes of a resource reported. Rejects with a {@link LinkFault} if the server does not do that. */

@@ -4,6 +4,7 @@ import type { McpAnswers } from '../config/answers.ts';
 import type { Fetch } from '../../models/endpoint/endpoint.ts';
 import type { LinkFault } from './faults.ts';
 import type { McpTool } from '../../actors/mcp/mcp-calls.ts';
+import { afterLimit } from '../../actors/deadline.ts';
 import type { McpTarget } from '../config/config.ts';
 
 /** What a server reported about itself when the link was made. */
@@ -50,10 +51,7 @@ export interface McpClock {
 
 /** The clock of the process. */
 export const REAL_CLOCK: McpClock = {
-  setTimeout: (fn, ms) => {
-    const timer = setTimeout(fn, ms);
-    return () => clearTimeout(timer);
-  },
+  setTimeout: (fn, ms) => afterLimit(ms, fn),
   clearTimeout: (cancel) => {
     if (typeof cancel === 'function') Reflect.apply(cancel, undefined, []);
   },
@@ -116,22 +114,6 @@ export interface McpLink {
 
 /** Makes a link: the port behind which the SDK stands. */
 export type Dial = (server: string, target: McpTarget, io: LinkIo) => Promise<McpLink>;
-
-/** Waits for work, at most so long and not beyond the signal. */
-export async function waitAtMost(
-  ms: number,
-  work: Promise<unknown>,
-  { clock, signal }: { readonly clock: McpClock; readonly signal?: AbortSignal | undefined },
-): Promise<void> {
-  const { promise: early, resolve } = Promise.withResolvers<void>();
-  const stop = (): void => resolve();
-  const timer = clock.setTimeout(stop, ms);
-  signal?.addEventListener('abort', stop, { once: true });
-  if (signal?.aborted === true) stop();
-  await Promise.race([work, early]);
-  clock.clearTimeout(timer);
-  signal?.removeEventListener('abort', stop);
-}
 
 /** A signal that fires when another does or when the time is up, and its reason says which. */
 interface TimeLimit {

@@ -1,3 +1,4 @@
+import { waitAtMost } from '../../actors/deadline.ts';
 import {
   ModelError,
   type ModelIo,
@@ -76,7 +77,7 @@ export async function askModel(to: Destination, request: ModelRequest, io: Model
       return withWarnings(withOwnNames(withOwnState(result.reply, state), request), news);
     }
     if (isLoading(result) && performance.now() - began < responseMs) {
-      await passed(LOOK_AGAIN_MS, io.signal);
+      await waitAtMost(LOOK_AGAIN_MS, io.signal);
       continue;
     }
     const lesson = learnFromRefusal(result, sent, { request, memory, mayReorder: order === 'as given' });
@@ -103,18 +104,6 @@ function isLoading({ status, headers, body }: RefusedRequest): boolean {
 }
 
 const LOOK_AGAIN_MS = 500;
-
-function passed(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener('abort', end);
-  });
-}
 
 /** Refusals that would have come with tools as well. */
 const PLAIN_REFUSALS: readonly string[] = ['bad-request', 'model-not-found', 'endpoint-not-found'];

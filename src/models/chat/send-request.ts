@@ -1,4 +1,5 @@
 import { parsedText } from '../../json/json.ts';
+import { LONGEST_TIMEOUT } from '../../actors/deadline.ts';
 import { ModelError, type ModelIo, type ModelReply, type ModelToken } from '../../actors/model.ts';
 import { endpointText, type Endpoint } from '../endpoint/endpoint.ts';
 import { connectFailed, type RefusedRequest, type ResponseHeaders } from './failure.ts';
@@ -54,8 +55,6 @@ const GRACE_MS = 2000;
 
 /** A timer that comes later than this tells of a busy process. */
 const LATE_MS = 20;
-
-const LONGEST_TIMER_MS = 2_147_483_647;
 
 /** Longer error bodies are cut: what matters stands at their beginning. */
 const MAX_ERROR_CHARS = 1_000_000;
@@ -186,7 +185,7 @@ class RequestUnderWay implements ResponseListener {
 
   #waitFor(ms: number): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(this.#onSilence, Math.max(0, Math.min(ms, LONGEST_TIMER_MS)));
+    this.#timer = setTimeout(this.#onSilence, Math.max(0, Math.min(ms, LONGEST_TIMEOUT)));
   }
 
   /** One recurring timer costs less than resetting one with every piece. */

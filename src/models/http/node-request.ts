@@ -1,6 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Readable, Transform } from 'node:stream';
 import type Zlib from 'node:zlib';
+import { afterLimit } from '../../actors/deadline.ts';
 import { MOST_REDIRECTS } from '../../actors/redirect.ts';
 import type { HttpRoute } from './http-routes.ts';
 
@@ -113,8 +114,7 @@ function end(current: ClientRequest | IncomingMessage, error: Error): void {
 /** Ends the request when its connection does not stand in time. */
 function limitConnecting(request: ClientRequest, connectMs: number): void {
   const late = () => end(request, new ConnectTimeout(`no connection within ${String(connectMs)} ms`));
-  const timer = setTimeout(late, connectMs);
-  const stands = () => clearTimeout(timer);
+  const stands = afterLimit(connectMs, late);
   request.once('error', stands).once('close', stands);
   request.once('socket', (socket) => {
     if (!socket.connecting) stands();

@@ -45,14 +45,16 @@ test('playing at recorded speed shows at each time the last step that had been m
   expect([-1, 0, 9, 10, 500, 99_999].map((ms) => placeAtTime(steps, ms))).toEqual([-1, 0, 0, 2, 2, 3]);
 });
 
-test('durations read well from microseconds to minutes', () => {
-  expect([0, 0.34, 12, 1400, 59_000, 185_000].map(durationText)).toEqual([
+test('durations read well from microseconds to months', () => {
+  expect([0, 0.34, 12, 1400, 59_000, 185_000, 9_060_000, 6_696_000_000].map(durationText)).toEqual([
     '0 ms',
     '340 µs',
     '12 ms',
     '1.4 s',
     '59 s',
     '3 min 05 s',
+    '2 h 31 min',
+    '77 d 12 h',
   ]);
 });
 

@@ -37,13 +37,19 @@ function share(pause: number, stretch: Stretch): number {
   return stretch === 'true' ? pause : LEAST + 2 * Math.log2(1 + pause / 8);
 }
 
-/** A duration as people read it: `340 µs`, `12 ms`, `1.4 s`, `3 min 05 s`. */
+/** A duration as people read it: `340 µs`, `12 ms`, `1.4 s`, `3 min 05 s`, `2 h 30 min`, `77 d 12 h`. */
 export function durationText(ms: number): string {
   if (ms < 1) return ms <= 0 ? '0 ms' : `${Math.round(ms * 1000)} µs`;
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
   const seconds = Math.round(ms / 1000);
-  return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, '0')} s`;
+  if (seconds < 3600) return inTwo(seconds, 60, 'min', 1, 's');
+  return seconds < 86_400 ? inTwo(seconds, 3600, 'h', 60, 'min') : inTwo(seconds, 86_400, 'd', 3600, 'h');
+}
+
+function inTwo(seconds: number, large: number, largeUnit: string, small: number, smallUnit: string): string {
+  const rest = String(Math.floor((seconds % large) / small)).padStart(2, '0');
+  return `${Math.floor(seconds / large)} ${largeUnit} ${rest} ${smallUnit}`;
 }
 
 /** The last step that had been made at a time, in milliseconds from the beginning; -1 before the first. */
