@@ -1,3 +1,5 @@
+import { memberOf } from '../json/json.ts';
+
 /** The part of `Headers` that is needed here. */
 interface HeaderReader {
   get(name: string): string | null;
@@ -53,11 +55,6 @@ function headersOf(place: unknown): { get(header: string): string | null } {
     get: (header) =>
       textOf(typeof get === 'function' ? Reflect.apply(get, headers, [header]) : memberOf(headers, header)),
   };
-}
-
-/** A property of the value, if it has properties. */
-export function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 
 function textOf(value: unknown): string | null {

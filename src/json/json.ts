@@ -106,3 +106,8 @@ export function lazyMembers<TSource, TMembers extends object>(members: {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has them now
     Object.defineProperties(Object.defineProperty(target, hidden, { value: source }), getters) as never;
 }
+
+/** A property of the value, if it has properties. */
+export function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}

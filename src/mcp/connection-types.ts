@@ -16,11 +16,10 @@ import {
 } from './calls/requests.ts';
 import type { McpServer } from './config/config.ts';
 import type { McpError, McpTool } from '../actors/mcp/mcp-calls.ts';
-import type { JsonObject } from '../json/json.ts';
+import { type JsonObject, memberOf } from '../json/json.ts';
 import type { ToolResult } from '../tools/result.ts';
 import type { McpResourceUpdate } from './calls/subscriptions.ts';
 import type { McpLogin } from '../actors/mcp/mcp-auth.ts';
-import { memberOf } from '../actors/retry-after.ts';
 import { optionsOf } from '../json/known-options.ts';
 
 /**

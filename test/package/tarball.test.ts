@@ -26,6 +26,7 @@ const OF_REPOSITORY = [
   'CHANGELOG.md',
   'CONTRIBUTING.md',
   'docs/architecture.md',
+  'docs/child-agents.md',
   'docs/cli.md',
   'docs/from-agents-kt.md',
   'docs/from-gaia.md',

@@ -1,3 +1,4 @@
+import { memberOf } from '../../json/json.ts';
 import {
   type AnyActorRef,
   type AnyMachineSnapshot,
@@ -5,7 +6,6 @@ import {
   type AnyStateMachine,
   type AnyStateNode,
 } from 'xstate';
-import { memberOf } from '../../actors/retry-after.ts';
 import { statePath } from './drawing.ts';
 
 /** The snapshot of a machine's actor; null for any other. */

@@ -2,8 +2,8 @@
  * Owns: finding the authorization server of an MCP server. A server's metadata is checked before it is used: the
  * resource, the issuer, PKCE with S256, https.
  */
+import { memberOf } from '../../json/json.ts';
 import { type Challenge, readChallenge, scopesOf } from '../http/challenge.ts';
-import { memberOf } from '../../actors/retry-after.ts';
 import { AuthFault, type AuthFetch, authFetch, type AuthNet, checkAddress, objectIn } from './auth-fetch.ts';
 import {
   type AuthorizationServerMetadata,

@@ -1,7 +1,7 @@
+import { memberOf } from '../../json/json.ts';
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { memberOf } from '../../actors/retry-after.ts';
 import type { McpLogin } from '../../actors/mcp/mcp-auth.ts';
 import { type AuthServer, checkLogin, isSame } from './find-server.ts';
 import { register, startLogin } from './oauth-client.ts';

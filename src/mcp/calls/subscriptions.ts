@@ -5,11 +5,10 @@
  * I1 A resource is subscribed once however many listen, and on every new link again.
  * I2 After a new link each listener is called once: what changed in between was not reported.
  */
-import type { JsonObject } from '../../json/json.ts';
+import { type JsonObject, memberOf } from '../../json/json.ts';
 import type { McpLink, ProtocolWarning } from '../wire/link.ts';
 import type { McpServer } from '../config/config.ts';
 import type { McpRequestOptions, Requests } from './requests.ts';
-import { memberOf } from '../../actors/retry-after.ts';
 import { LinkFault } from '../wire/faults.ts';
 
 /** Word that a resource has changed. */

@@ -1,7 +1,6 @@
-import { memberOf } from '../../actors/retry-after.ts';
 import { McpError, type McpTool } from '../../actors/mcp/mcp-calls.ts';
 import type { McpTask } from '../../actors/mcp/mcp-task-calls.ts';
-import { type JsonObject, type Json, type JsonSchema, isJsonObject } from '../../json/json.ts';
+import { type JsonObject, type Json, type JsonSchema, isJsonObject, memberOf } from '../../json/json.ts';
 import type { McpCallLoss } from '../../machines/mcp/mcp-call-machine.ts';
 import { issueLine } from '../../tools/error-text.ts';
 import type { ToolResult } from '../../tools/result.ts';

@@ -1,4 +1,4 @@
-import { memberOf } from '../../actors/retry-after.ts';
+import { memberOf } from '../../json/json.ts';
 import { Refusal } from '../../json/shape.ts';
 import { z } from '../../json/shapes.ts';
 import { optionsOf } from '../../json/known-options.ts';

@@ -8,8 +8,7 @@
  */
 import { waitAtMost } from '../../actors/deadline.ts';
 import { type Client, type McpSubscription, ProtocolError } from '@modelcontextprotocol/client';
-import type { JsonObject } from '../../json/json.ts';
-import { memberOf } from '../../actors/retry-after.ts';
+import { type JsonObject, memberOf } from '../../json/json.ts';
 import { LinkFault, isRefusal } from '../wire/faults.ts';
 import type { LinkIo, McpList } from '../wire/link.ts';
 

@@ -1,7 +1,7 @@
+import { memberOf } from '../../json/json.ts';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { setTimeout as wait } from 'node:timers/promises';
 import { readFileSync, readdirSync } from 'node:fs';
-import { memberOf } from '../../actors/retry-after.ts';
 import { isError } from '../../json/to-json.ts';
 
 /** A started program, and whether what it started itself is ended with it. */

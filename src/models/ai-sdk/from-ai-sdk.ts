@@ -6,7 +6,7 @@ import {
   type ModelRequest,
   type ModelErrorCode,
 } from '../../actors/model.ts';
-import { isJsonObject, parsedText } from '../../json/json.ts';
+import { isJsonObject, parsedText, memberOf } from '../../json/json.ts';
 import { OptionError, optionsOf, wrongOption } from '../../json/known-options.ts';
 import { withOwnNames } from '../chat/ask-model.ts';
 import { processEnvironment } from '../endpoint/environment.ts';
@@ -15,7 +15,7 @@ import { untilAborted } from '../http/fetch.ts';
 import { encodeCall } from './encode-call.ts';
 import type { AiSdkCall, AiSdkLanguageModel, AiSdkSettings, AiSdkStream } from './language-model.ts';
 import { PartReader, StreamFailure, textOf } from './part-reader.ts';
-import { readRetryAfter, memberOf } from '../../actors/retry-after.ts';
+import { readRetryAfter } from '../../actors/retry-after.ts';
 import { codeOf, isTooManyTools, readServerError, type ServerError } from '../chat/failure.ts';
 
 /** Options of `fromAiSdk`. */

@@ -1,8 +1,7 @@
 import { ModelError, type ModelReply, type ModelToken, type ReplyStats, type Usage } from '../../actors/model.ts';
-import { memberOf } from '../../actors/retry-after.ts';
 import { createStateCollector } from './returned-state.ts';
 import { isList } from '../../json/depth.ts';
-import { isJsonObject, type JsonObject, parsedText } from '../../json/json.ts';
+import { isJsonObject, type JsonObject, parsedText, memberOf } from '../../json/json.ts';
 
 /** Puts a reply together from the objects that a server sends: one whole completion, or many chunks. */
 export interface ReplyCollector {

@@ -1,7 +1,7 @@
 import { ModelError, type ModelErrorCode } from '../../actors/model.ts';
 import { endpointText, howToSetKey, type Endpoint, secretKey } from '../endpoint/endpoint.ts';
-import { memberOf, readRetryAfter } from '../../actors/retry-after.ts';
-import { isJsonObject, type JsonObject, parsedText } from '../../json/json.ts';
+import { readRetryAfter } from '../../actors/retry-after.ts';
+import { isJsonObject, type JsonObject, parsedText, memberOf } from '../../json/json.ts';
 import { isError } from '../../json/to-json.ts';
 
 /** What a request was about, for the text of its failure. */

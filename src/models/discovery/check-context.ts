@@ -1,5 +1,4 @@
-import { memberOf } from '../../actors/retry-after.ts';
-import { isJsonObject, type JsonObject } from '../../json/json.ts';
+import { isJsonObject, type JsonObject, memberOf } from '../../json/json.ts';
 import type { EndpointMemory, KnownContext } from '../endpoint/endpoint-memory.ts';
 import { type Endpoint, endpointText } from '../endpoint/endpoint.ts';
 import { askJson, type AskOptions } from './list-models.ts';

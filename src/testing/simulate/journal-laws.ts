@@ -1,7 +1,6 @@
 import type { Effect, Perform } from '../../actors/journal.ts';
 import type { Recording } from '../../journal/format/recording.ts';
-import { memberOf } from '../../actors/retry-after.ts';
-import { isJsonObject } from '../../json/json.ts';
+import { isJsonObject, memberOf } from '../../json/json.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import type { Drawn } from './draws.ts';
 import { reallyWait } from './virtual-time.ts';
