@@ -249,7 +249,7 @@ export async function caughtUp(
 }
 
 /** What was queued in a run that has ended, and has not begun. */
-function queuedIn({ lines }: Recording): readonly SentMessage[] {
+export function queuedIn({ lines }: Recording): readonly SentMessage[] {
   const end = lines.findLast(({ t }) => t === 'end');
   const output: unknown = end?.t === 'end' ? end.output : null;
   const undelivered: unknown = typeof output === 'object' && output !== null ? Reflect.get(output, 'undelivered') : [];

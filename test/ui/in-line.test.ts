@@ -56,6 +56,21 @@ async function textOf(response: Response): Promise<string> {
   return `${response.status} ${await response.text()}`;
 }
 
+/** An app whose process has ended its run, `Look.`, and is gone; the message `And now?` stands in line behind that. */
+async function leftInLine(kind: keyof typeof SERVERS) {
+  const { start, runs, looks } = app();
+  const first = start([calls(['look'])]);
+  void first.say(kind, 'Look.');
+  await expect.poll(looks).toBe(1);
+  const posted = first.say(kind, 'And now?');
+  const [looking] = await runs();
+  await expect.poll(async () => JSON.stringify(await first.journal.read?.(looking?.runId ?? ''))).toContain('And now?');
+  await first.agent.close();
+  await posted;
+  expect((await runs()).map(({ status }) => status)).toEqual(['cancelled']);
+  return { start, runs };
+}
+
 for (const kind of ['uiStream', 'agUi'] as const) {
   test(`${kind}: a message that is posted several times at once is one run, at one process and at two`, async () => {
     const { start, runs } = app();
@@ -125,6 +140,21 @@ for (const kind of ['uiStream', 'agUi'] as const) {
       ['Look.', 'answered'],
       ['And now?', 'answered'],
     ]);
+  });
+
+  test(`${kind}: a message in line behind a run that its process has ended is one run, posted again as well`, async () => {
+    const { start, runs } = await leftInLine(kind);
+    const next = start(['Next.', 'Twice.']);
+    expect(await textOf(await next.say(kind, 'And now?'))).toContain('Next.');
+    await next.agent.close();
+    expect((await runs()).map(({ input }) => input)).toEqual(['Look.', 'And now?']);
+  });
+
+  test(`${kind}: another message comes after one that was left in line`, async () => {
+    const { start, runs } = await leftInLine(kind);
+    const next = start(['Next.', 'And then.']);
+    expect(await textOf(await next.say(kind, 'And then?'))).toContain('And then.');
+    expect((await runs()).map(({ input }) => input)).toEqual(['Look.', 'And now?', 'And then?']);
   });
 }
 

@@ -7,16 +7,16 @@
  */
 import type { RunInput } from '../../agent/options/input-parts.ts';
 import type { Delivery, QueueOptions, RunOptions } from '../../agent/options/run-options.ts';
+import { queuedIn } from '../../agent/kept-conversation.ts';
 import { canContinue } from '../../agent/past/wake-runs.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { optionsOf, wrongOption } from '../../json/known-options.ts';
 import type { RunSummary } from '../../journal/format/tally.ts';
 import { drivenRun } from '../../journal/run/driven-runs.ts';
-import { followRun } from '../../journal/run/follow-run.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { ServedAgent } from './answer-approvals.ts';
 import { checkOwner, conversationId, lastRunOf, saysSame } from './owned-runs.ts';
-import { type RunRefused, begun } from './run-feed.ts';
+import { type RunRefused, begun, recorded } from './run-feed.ts';
 
 /** What a server of chats is given. */
 export interface ChatOptions {
@@ -134,19 +134,34 @@ export class Chat {
 
   async #runOnce(input: RunInput, metadata: JsonObject, { id, find, isOf }: KnownBy): Promise<ChatStart> {
     for (let tries = 0; ; tries += 1) {
+      const last = await this.last();
+      // Asked after that: the run of a message in line may be the last one by then.
       const known = await find();
       if (known !== null) return { ok: true, runId: known.runId };
-      const last = await this.last();
       const isBehind = last !== null && (last.state === 'running' || (await this.isLeft(last)));
       const again = last !== null && isOf(last);
       const start = await (isBehind
         ? this.#queued(last, input, { id, metadata })
-        : this.#begun(last, input, { metadata, again }));
+        : ((await this.#takenUp(last, { id, find })) ?? this.#begun(last, input, { metadata, again })));
       const ms = BUSY_MS[tries];
       if (start.ok || ms === undefined || !/^(?:over|kept|conversation-busy|run-locked)$/.test(start.code))
         return start;
       await new Promise((resolve) => setTimeout(resolve, ms));
     }
+  }
+
+  /** Waits for the run of a message that the last run has kept in line: it begins without being asked for again. */
+  async #takenUp(last: RunSummary | null, { id, find }: Pick<KnownBy, 'id' | 'find'>): Promise<ChatStart | null> {
+    const recording = last?.state === 'ended' ? await this.#options.journal.read?.(last.runId) : null;
+    if (recording == null || !queuedIn(recording).some((message) => message.id === id)) return null;
+    // Whoever has driven the last run may not be there any more.
+    void this.#resumed();
+    for (const until = performance.now() + BEGIN_MS; performance.now() < until;) {
+      const run = await find();
+      if (run !== null) return { ok: true, runId: run.runId };
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    }
+    return null;
   }
 
   async #queued({ runId }: RunSummary, input: RunInput, how: QueueOptions): Promise<ChatStart> {
@@ -254,7 +269,7 @@ export class Chat {
   async #told(runId: string, id: string, answer: Promise<Delivery>): Promise<NotTold | null> {
     const enough = new AbortController();
     // It resolves when the model has it, which may be much later.
-    const written = recorded(this.#options.journal, runId, { id, signal: enough.signal });
+    const written = recorded(this.#options.journal, runId, { id, everyMs: LOOK_MS, signal: enough.signal });
     answer.catch(() => undefined);
     written.catch(() => undefined);
     try {
@@ -282,16 +297,4 @@ function busyIn(error: unknown): ChatStart & { readonly ok: false } {
 /** A process that is closed leaves a run to others. */
 function unlessClosed(refused: RunRefused | null): RunRefused | null {
   return refused?.code === 'agent-closed' ? null : refused;
-}
-
-/** Resolves when the message of this id is among a run's records; never where it does not come. */
-async function recorded(
-  journal: Pick<JournalStore, 'read' | 'revision'>,
-  runId: string,
-  { id, signal }: { readonly id: string; readonly signal: AbortSignal },
-): Promise<'written'> {
-  for await (const lines of followRun(journal, runId, { signal, everyMs: LOOK_MS }))
-    if (lines.some(({ line }) => line.t === 'event' && line.event.type.startsWith('message.') && line.event.id === id))
-      return 'written';
-  return new Promise(() => undefined);
 }

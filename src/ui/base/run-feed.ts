@@ -6,7 +6,7 @@
  *    drives the run; a client that misses it misses nothing permanent.
  * I2 A reader that is slow receives the latest text, not every piece of it: nothing is kept for it.
  */
-import type { Followed } from '../../journal/run/follow-run.ts';
+import { type Followed, followRun } from '../../journal/run/follow-run.ts';
 import { type DrivenRun, drivenRun } from '../../journal/run/driven-runs.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import { type GroupBatch, followGroups } from './follow-groups.ts';
@@ -147,4 +147,16 @@ function pause(ms: number): { readonly over: Promise<'idle'>; readonly stop: () 
   const { promise, resolve } = Promise.withResolvers<'idle'>();
   const timer = setTimeout(() => resolve('idle'), ms);
   return { over: promise, stop: () => clearTimeout(timer) };
+}
+
+/** Resolves when the message of this id is among a run's records; never where it does not come. */
+export async function recorded(
+  journal: Followed,
+  runId: string,
+  { id, ...how }: { readonly id: string; readonly everyMs: number; readonly signal: AbortSignal },
+): Promise<'written'> {
+  for await (const lines of followRun(journal, runId, how))
+    if (lines.some(({ line }) => line.t === 'event' && line.event.type.startsWith('message.') && line.event.id === id))
+      return 'written';
+  return new Promise(() => undefined);
 }
