@@ -19,9 +19,12 @@ if (problem === null) {
  */
 function keepCompiled(folder: string): void {
   const { existsSync, mkdirSync } = process.getBuiltinModule('node:fs');
+  const { enableCompileCache, getCompileCacheDir } = process.getBuiltinModule('node:module');
+  // Whoever starts the command may have said where, or that nothing is kept.
+  if (getCompileCacheDir() !== undefined || process.env['NODE_DISABLE_COMPILE_CACHE']) return;
   try {
     for (const made of [folder, `${folder}/signalbox`]) if (!existsSync(made)) mkdirSync(made, 0o700);
-    process.getBuiltinModule('node:module').enableCompileCache(`${folder}/signalbox`);
+    enableCompileCache(`${folder}/signalbox`);
   } catch {
     // Without it, the command only starts more slowly.
   }

@@ -203,8 +203,10 @@ function checkDefinition(definition: unknown): void {
   };
   if (typeof get('description') !== 'string') wrong('description', 'a text that tells the model what the tool does');
   if (typeof get('execute') !== 'function') wrong('execute', 'a function');
-  for (const member of ['validateArgs', 'needsApproval'])
-    if (get(member) !== undefined && typeof get(member) !== 'function') wrong(member, 'a function');
+  if (get('validateArgs') !== undefined && typeof get('validateArgs') !== 'function')
+    wrong('validateArgs', 'a function');
+  if (get('needsApproval') !== undefined && typeof get('needsApproval') !== 'function')
+    wrong('needsApproval', "a function; for all calls, the policy is 'confirm'");
   if (!KNOWN_POLICIES.includes(get('policy'))) wrong('policy', "'allow', 'confirm' or 'deny'");
   if (get('needsApproval') !== undefined && ['allow', 'deny'].includes(String(get('policy'))))
     wrong('policy', "'confirm' where needsApproval says which calls a person must approve");

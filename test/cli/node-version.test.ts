@@ -43,6 +43,16 @@ test.skipIf(process.platform === 'win32')(
   },
 );
 
+test('nothing is kept at home where the one who starts the command has said where to keep it, or not to', async () => {
+  await using folder = await temporaryFolder();
+  for (const said of [
+    { NODE_COMPILE_CACHE: join(folder.path, 'other') },
+    { NODE_COMPILE_CACHE: '', NODE_DISABLE_COMPILE_CACHE: '1' },
+  ])
+    expect((await runCliProcess(['--version'], { cwd: folder.path, env: said })).code).toBe(0);
+  expect(existsSync(join(folder.path, '.cache'))).toBe(false);
+});
+
 test('a home in which nothing can be made, or that is not there, does not stop the command', async () => {
   await using folder = await temporaryFolder();
   const missing = join(folder.path, 'missing');
