@@ -4,7 +4,19 @@ import { toolCallMachine } from '../../../src/machines/tool-call/tool-call.ts';
 import { recover } from '../../../src/recovery/recover.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { type Mutant, no, yes } from './mutant.ts';
-import { look, search, asking, forbidden, retrying, pausing, switchedOff, checked, mended, chosen } from './tools.ts';
+import {
+  look,
+  search,
+  asking,
+  deciding,
+  forbidden,
+  retrying,
+  pausing,
+  switchedOff,
+  checked,
+  mended,
+  chosen,
+} from './tools.ts';
 
 type CallGuards = Parameters<typeof toolCallMachine.provide>[0]['guards'];
 type CallActions = Parameters<typeof toolCallMachine.provide>[0]['actions'];
@@ -157,6 +169,32 @@ export const CALL_MUTANTS: readonly Mutant[] = [
     }),
     agent: { tools: [retrying] },
     law: 'once',
+  },
+  {
+    wrong: 'what the code of a tool accepts counts as approved',
+    machine: callAction({
+      takeCheckedArgs: assign((_, output) => (output.ok ? { args: output.args, approved: true } : {})),
+    }),
+    agent: { tools: [deciding] },
+    law: 'permission',
+  },
+  {
+    wrong: 'a person is asked though the code of the tool says that nobody need be',
+    machine: callAction({ takeCheckedArgs: assign((_, output) => (output.ok ? { args: output.args } : {})) }),
+    agent: { tools: [deciding] },
+    law: 'asking',
+  },
+  {
+    wrong: 'the code of a tool agrees to other arguments than it has seen',
+    machine: callAction({
+      takeCheckedArgs: assign(({ context }, output) =>
+        output.ok && output.approved === true
+          ? { args: { ...output.args, more: 1 }, approved: 'by-code' as const }
+          : { args: output.ok ? output.args : context.args },
+      ),
+    }),
+    agent: { tools: [deciding] },
+    law: 'permission',
   },
   {
     wrong: 'an approval is kept for other arguments',

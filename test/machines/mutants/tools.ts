@@ -23,6 +23,13 @@ export const checked = tool({
   validateArgs: (args) => args,
   execute: () => null,
 });
+export const deciding = tool({
+  name: 'deciding',
+  description: 'Says which calls a person must approve.',
+  inputSchema: schema,
+  needsApproval: () => true,
+  execute: () => null,
+});
 export const mended = (kind: 'fix' | 'sanitize' | 'substitute') =>
   fakeTool('mended', [1], { onError: { executionError: recover[kind](() => null) } });
 export const chosen = fakeTool('chosen', [1], { onError: { executionError: () => recover.retry({ maxAttempts: 2 }) } });
