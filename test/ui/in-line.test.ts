@@ -150,6 +150,13 @@ for (const kind of ['uiStream', 'agUi'] as const) {
     expect((await runs()).map(({ input }) => input)).toEqual(['Look.', 'And now?']);
   });
 
+  test(`${kind}: a message that was left in line and fails is not run again by being posted again`, async () => {
+    const { start, runs } = await leftInLine(kind);
+    const next = start([new ModelError('auth', 'no key'), 'Twice.']);
+    expect(await textOf(await next.say(kind, 'And now?'))).toContain('no key');
+    expect((await runs()).map(({ status }) => status)).toEqual(['cancelled', 'failed']);
+  });
+
   test(`${kind}: another message comes after one that was left in line`, async () => {
     const { start, runs } = await leftInLine(kind);
     const next = start(['Next.', 'And then.']);

@@ -16,7 +16,7 @@ import { drivenRun } from '../../journal/run/driven-runs.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { ServedAgent } from './answer-approvals.ts';
 import { checkOwner, conversationId, lastRunOf, saysSame } from './owned-runs.ts';
-import { type RunRefused, begun, recorded } from './run-feed.ts';
+import { type RunRefused, begun, recorded, unlessClosed } from './run-feed.ts';
 
 /** What a server of chats is given. */
 export interface ChatOptions {
@@ -132,7 +132,8 @@ export class Chat {
     return start;
   }
 
-  async #runOnce(input: RunInput, metadata: JsonObject, { id, find, isOf }: KnownBy): Promise<ChatStart> {
+  async #runOnce(input: RunInput, metadata: JsonObject, message: KnownBy): Promise<ChatStart> {
+    const { id, find, isOf } = message;
     for (let tries = 0; ; tries += 1) {
       const last = await this.last();
       // Asked after that: the run of a message in line may be the last one by then.
@@ -142,7 +143,7 @@ export class Chat {
       const again = last !== null && isOf(last);
       const start = await (isBehind
         ? this.#queued(last, input, { id, metadata })
-        : ((await this.#takenUp(last, { id, find })) ?? this.#begun(last, input, { metadata, again })));
+        : ((await this.#takenUp(last, message)) ?? this.#begun(last, input, { metadata, again })));
       const ms = BUSY_MS[tries];
       if (start.ok || ms === undefined || !/^(?:over|kept|conversation-busy|run-locked)$/.test(start.code))
         return start;
@@ -151,13 +152,15 @@ export class Chat {
   }
 
   /** Waits for the run of a message that the last run has kept in line: it begins without being asked for again. */
-  async #takenUp(last: RunSummary | null, { id, find }: Pick<KnownBy, 'id' | 'find'>): Promise<ChatStart | null> {
+  async #takenUp(last: RunSummary | null, { id, find, isOf }: KnownBy): Promise<ChatStart | null> {
     const recording = last?.state === 'ended' ? await this.#options.journal.read?.(last.runId) : null;
-    if (recording == null || !queuedIn(recording).some((message) => message.id === id)) return null;
+    if (recording == null || !queuedIn(recording).some((one) => one.id === id)) return null;
     // Whoever has driven the last run may not be there any more.
     void this.#resumed();
     for (const until = performance.now() + BEGIN_MS; performance.now() < until;) {
-      const run = await find();
+      const now = await this.last();
+      // One that has ended without an answer is not found.
+      const run = now !== null && now.runId !== last?.runId && isOf(now) ? now : await find();
       if (run !== null) return { ok: true, runId: run.runId };
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     }
@@ -292,9 +295,4 @@ function busyIn(error: unknown): ChatStart & { readonly ok: false } {
   const { code, message = '' }: Partial<RunRefused> = Object(error);
   if (code !== 'run-locked') throw error;
   return { ok: false, code: 'conversation-busy', message };
-}
-
-/** A process that is closed leaves a run to others. */
-function unlessClosed(refused: RunRefused | null): RunRefused | null {
-  return refused?.code === 'agent-closed' ? null : refused;
 }

@@ -160,3 +160,8 @@ export async function recorded(
       return 'written';
   return new Promise(() => undefined);
 }
+
+/** A process that is closed leaves a run to others. */
+export function unlessClosed(refused: RunRefused | null): RunRefused | null {
+  return refused?.code === 'agent-closed' ? null : refused;
+}
