@@ -22,6 +22,9 @@ test('no line is wider than asked for, and nothing but spaces is lost', () => {
   const text = fc.string({ unit: 'grapheme', maxLength: 100 }).map((any) => any.replaceAll(/[\p{C}\p{Z}]/gu, ' '));
   fc.assert(
     fc.property(text, fc.integer({ min: 2, max: 20 }), (any, columns) => {
+      // Nothing is broken within a character, and some are three columns wide, such as notes with their stems and flags.
+      const signs = [...new Intl.Segmenter().segment(any)].map(({ segment }) => textWidth(segment));
+      fc.pre(Math.max(0, ...signs) <= columns);
       const lines = wrapText(any, columns);
       for (const line of lines) expect(textWidth(line)).toBeLessThanOrEqual(columns);
       expect(lines.join('').replaceAll(' ', '')).toBe(any.replaceAll(' ', ''));
