@@ -182,6 +182,28 @@ test.each<[string, Definition, Definition, readonly number[]]>([
   expect(paid).toEqual([5, 6, 600]);
 });
 
+test('eight agents down, a person is asked about the large amount alone, and by whom', async () => {
+  const { payTool, paid } = make([]);
+  const asked: unknown[] = [];
+  const replies = [pay(5), pay(500), 'Paid.'];
+  let agent = createAgent({ name: 'level_7', description: 'Pays.', model: scriptedModel(replies), tools: [payTool] });
+  for (let level = 6; level >= 0; level -= 1) {
+    const below = calls([`level_${level + 1}`, { task: 'Pay.' }]);
+    agent = createAgent({
+      name: `level_${level}`,
+      description: 'Has it paid.',
+      model: scriptedModel([below, 'Done.']),
+      children: [agent],
+      silent: true,
+      confirm: ({ tool: name, args, agent: by }) => (asked.push([name, args, by?.split('/').length]), 'allow-once'),
+    });
+  }
+  const run = agent.run('Have it paid.');
+  expect(await run).toMatchObject({ status: 'answered' });
+  expect([paid, asked]).toEqual([[5, 500], [['pay', { euros: 500 }, 7]]]);
+  expect(run.transitions().filter(({ to }) => to === 'AWAITING_APPROVAL.ASKING')).toHaveLength(1);
+});
+
 test('forked, a run whose calls had to be approved one by one stays like that', async () => {
   const run = make([pay(5), 'Paid.'], always).agent.run('Pay.');
   await run;
