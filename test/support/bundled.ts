@@ -68,6 +68,8 @@ async function bundled(): Promise<string> {
   }
   const anHourAgo = Date.now() - 3_600_000;
   for (const other of readdirSync(CACHE).filter((name) => name.startsWith(PREFIX)))
-    if (statSync(join(CACHE, other)).mtimeMs < anHourAgo) rmSync(join(CACHE, other), { recursive: true, force: true });
+    // Another worker may have removed it, or given it its last name.
+    if ((statSync(join(CACHE, other), { throwIfNoEntry: false })?.mtimeMs ?? anHourAgo) < anHourAgo)
+      rmSync(join(CACHE, other), { recursive: true, force: true });
   return folder;
 }
