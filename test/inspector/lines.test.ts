@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { request } from 'node:http';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { type Model, ModelError, type ModelIo, type ModelReply } from '../../src/actors/model.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
@@ -230,6 +230,12 @@ test('who opens a run that has just appeared in their list is sent each token as
     return t === 'session';
   });
   await watched;
+  // They are expected for two seconds, in which nobody comes on a busy machine.
+  const { setTimeout: usual } = globalThis;
+  const timers = vi
+    .spyOn(globalThis, 'setTimeout')
+    .mockImplementation((work, ms) => usual(work, ms === 2000 ? 100_000 : ms));
+  onTestFinished(() => timers.mockRestore());
   const { run, stream } = streamingRun(shown, [end]);
   await stream(0, 'It is ');
   await stream(0, 'late.');
