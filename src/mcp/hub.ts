@@ -9,7 +9,7 @@ import { type McpCalls, McpError, type McpTool } from '../actors/mcp/mcp-calls.t
 import type { Effects, Policy, ToolIdentity } from '../tools/spec.ts';
 import type { McpConnection, McpConnectionNews, McpConnectionOptions, McpState } from './connection-types.ts';
 import type { McpLogin } from '../actors/mcp/mcp-auth.ts';
-import type { McpResolvedSettings, McpServerConfig } from './config/config.ts';
+import type { McpResolvedSettings, McpServerConfig, McpToolOverride } from './config/config.ts';
 import { type ServerIdentity, serverIdentity, toolFacts } from './policies/tool-identity.ts';
 import { createListeners } from './connection-news.ts';
 import { type ServerToolNames, createServerToolNames } from './policies/server-tool-names.ts';
@@ -28,6 +28,8 @@ export interface McpToolEntry {
   readonly effects: Effects;
   readonly timeoutMs: number;
   readonly polling: boolean;
+  /** What the configuration checks of arguments. */
+  readonly checks: Pick<McpToolOverride, 'needsApproval' | 'validateArgs'>;
   /** Recovery steps of the configuration, as they were given. */
   readonly onError: unknown;
   /** What permissions hold it by. */
@@ -254,8 +256,10 @@ function traitsOf(
 ): Omit<McpToolEntry, 'name' | 'server' | 'tool' | 'identity'> {
   const override = Object.hasOwn(settings.overrides, tool.name) ? settings.overrides[tool.name] : undefined;
   const fromServer = settings.policy === 'by-annotations' ? policyFromAnnotations(tool) : (settings.policy ?? null);
+  const asked = override?.needsApproval === undefined || fromServer === 'deny' ? fromServer : 'confirm';
   return {
-    policy: override?.policy ?? fromServer,
+    policy: override?.policy ?? asked,
+    checks: override ?? {},
     effects: effectsOf(defined({ annotations: tool.annotations, override })),
     timeoutMs: override?.timeoutMs ?? settings.timeoutMs,
     polling: override?.polling ?? false,

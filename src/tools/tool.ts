@@ -164,22 +164,19 @@ export function tool<
   TOutput = unknown,
 >(definition: ToolDefinition<TSchema, TName, TContext, TOutput>): TypedTool<TName, ArgsOf<TSchema>, TOutput, TContext> {
   checkDefinition(definition);
-  const { name, validateArgs, needsApproval, execute } = definition;
+  const { name, execute } = definition;
   const schema = readToolSchema(name, definition.inputSchema, definition.jsonSchema);
-  const own = validateArgs as OwnPart | undefined;
-  const isAsked = needsApproval as OwnPart | undefined;
   return Object.freeze({
     name,
     description: definition.description,
     inputSchema: schema.json,
-    policy: definition.policy ?? (isAsked === undefined ? undefined : 'confirm'),
-    needsApproval: isAsked !== undefined,
+    policy: definition.policy ?? (definition.needsApproval === undefined ? undefined : 'confirm'),
     effects: definition.effects ?? 'once',
     atomic: definition.atomic ?? false,
     polling: definition.polling ?? false,
     enabled: definition.enabled ?? true,
     timeoutMs: definition.timeoutMs,
-    check: schema.check === null && !own && !isAsked ? undefined : checkBy(schema.check, own, isAsked),
+    ...checkedBy(definition as OwnParts, schema.check),
     onError: definition.onError,
     execute: execute as Tool['execute'],
   });
@@ -219,25 +216,35 @@ function checkDefinition(definition: unknown): void {
     wrong('timeoutMs', 'a number of milliseconds above 0');
 }
 
-/** A part of a definition that gets arguments which fit the schema. */
-type OwnPart = (args: Json, context: ValidateContext) => unknown;
+/** The parts of a definition that get arguments which fit the schema. */
+interface OwnParts {
+  readonly validateArgs?: ((args: never, context: ValidateContext) => unknown) | undefined;
+  readonly needsApproval?: ((args: never, context: ValidateContext) => unknown) | undefined;
+}
 
-function checkBy(check: StandardCheck | null, own?: OwnPart, isAsked?: OwnPart): Tool['check'] {
-  return async (args, context) => {
-    const checked = check === null ? { ok: true as const, args: args as unknown } : await validated(check, args);
-    if (!checked.ok) return checked;
-    let used = checked.args as Json;
-    try {
-      const made = own === undefined ? undefined : await own(used, context);
-      if (made !== undefined) used = made as Json;
-    } catch (thrown) {
-      const message = thrown instanceof Error ? thrown.message : String(thrown);
-      return { ok: false, issues: [{ path: '', message }], own: true };
-    }
-    if (isAsked === undefined) return { ok: true, args: used };
-    const needs = await isAsked(used, context);
-    if (typeof needs !== 'boolean') throw new TypeError(`needsApproval returned ${String(needs)}, not true or false`);
-    return needs ? { ok: true, args: used } : { ok: true, args: used, approved: true };
+/** How a tool checks arguments by code, and whether that says which calls a person must approve. */
+export function checkedBy(parts: OwnParts, check: StandardCheck | null = null): Pick<Tool, 'needsApproval' | 'check'> {
+  const { validateArgs, needsApproval } = parts;
+  const isAsked = needsApproval !== undefined;
+  if (check === null && validateArgs === undefined && !isAsked) return { needsApproval: false, check: undefined };
+  return {
+    needsApproval: isAsked,
+    check: async (args, context) => {
+      const checked = check === null ? { ok: true as const, args: args as unknown } : await validated(check, args);
+      if (!checked.ok) return checked;
+      let used = checked.args as Json;
+      try {
+        const made = await validateArgs?.(used as never, context);
+        if (made !== undefined) used = made as Json;
+      } catch (thrown) {
+        const message = thrown instanceof Error ? thrown.message : String(thrown);
+        return { ok: false, issues: [{ path: '', message }], own: true };
+      }
+      const needs = await needsApproval?.(used as never, context);
+      if (isAsked && typeof needs !== 'boolean')
+        throw new TypeError(`needsApproval returned ${String(needs)}, not true or false`);
+      return needs === false ? { ok: true, args: used, approved: true } : { ok: true, args: used };
+    },
   };
 }
 

@@ -40,6 +40,21 @@ test('a person is asked about the calls for which the tool says so, and about no
   expect(agent.listTools()).toMatchObject([{ name: 'pay', policy: 'confirm' }]);
 });
 
+test('so it is where nothing else checks the arguments', async () => {
+  const [paid, asked]: [unknown[], unknown[]] = [[], []];
+  const payTool = tool({
+    name: 'pay',
+    description: 'Pays an amount.',
+    inputSchema: { type: 'object', properties: { euros: { type: 'number' } } },
+    needsApproval: ({ euros }) => Number(euros) > 100,
+    execute: ({ euros }) => paid.push(euros),
+  });
+  const model = scriptedModel([pay(5), pay(500), 'Paid.']);
+  const confirm: AgentOptions['confirm'] = ({ args }) => (asked.push(args), 'deny');
+  await createAgent({ model, tools: [payTool], silent: true, confirm }).run('Pay.');
+  expect([paid, asked]).toEqual([[5], [{ euros: 500 }]]);
+});
+
 test('where nobody can be asked, the other calls run', async () => {
   const { agent, paid } = make(
     [calls(['pay', { euros: 5 }], ['pay', { euros: 500 }]), 'Done.'],

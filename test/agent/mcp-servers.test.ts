@@ -7,7 +7,7 @@ import { createAgent } from '../../src/agent/create-agent.ts';
 import { createToolRegistry } from '../../src/agent/tools/registry.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
-import { type McpConnection, createMcpConnection } from '../../src/mcp/index.ts';
+import { type McpConnection, type McpStdioConfig, createMcpConnection } from '../../src/mcp/index.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
@@ -141,6 +141,61 @@ describe('the real filesystem server in mcpServers', () => {
     await byHints.ready();
     const policies = new Map(byHints.listTools().map(({ name, policy }) => [name, policy]));
     expect([policies.get('files_write_file'), policies.get('files_list_directory')]).toEqual(['confirm', 'allow']);
+  });
+
+  test('an override checks the arguments of a tool, and says which calls a person must approve', async () => {
+    const seen: unknown[] = [];
+    const asked: unknown[] = [];
+    const write = (name: string) =>
+      calls(['files_write_file', { path: join(folder, `${name}.txt`), content: `of ${name}` }]);
+    const overrides = {
+      write_file: {
+        validateArgs: ({ path, content }, { tool, context }) => {
+          seen.push([tool, context]);
+          if (String(path).endsWith('key.txt')) throw new Error('Keys are not written.');
+          return { path, content: `${String(content)}, signed` };
+        },
+        needsApproval: async ({ path, content }) =>
+          !String(path).endsWith('draft.txt') && String(content).endsWith(', signed'),
+      },
+    } satisfies McpStdioConfig['overrides'];
+    const files = { ...realServer('filesystem', [folder]), policy: 'allow' as const, overrides };
+    const { agent } = make([write('draft'), write('key'), write('letter'), write('note'), 'Written.'], {
+      mcpServers: { files },
+      confirm: ({ args }) => (asked.push(args.path), asked.length === 1 ? 'allow-once' : 'deny'),
+    });
+    const run = agent.run('Write', { context: 'desk 3' });
+    const { errorHistory } = await run;
+    expect(asked).toEqual([join(folder, 'letter.txt'), join(folder, 'note.txt')]);
+    expect(seen).toEqual(Array.from({ length: 4 }, () => ['files_write_file', 'desk 3']));
+    const written = async (name: string) => readFile(join(folder, `${name}.txt`), 'utf8').catch(() => null);
+    expect(await Promise.all(['draft', 'key', 'letter', 'note'].map(written))).toEqual([
+      'of draft, signed',
+      null,
+      'of letter, signed',
+      null,
+    ]);
+    expect(errorHistory).toMatchObject([
+      { code: 'deserialization', message: expect.stringContaining('Keys are not written.') },
+    ]);
+    const again = replay(run.recording(), createAgent({ model: scriptedModel([]), silent: true }));
+    await again;
+    expect(again.transitions()).toEqual(run.transitions());
+    expect([seen.length, asked.length]).toEqual([4, 2]);
+  });
+
+  test('a question by arguments opens no tool that its server may not offer, and closes one that is allowed', async () => {
+    const needsApproval = () => false;
+    const overrides = { write_file: { needsApproval }, list_directory: { needsApproval, policy: 'confirm' as const } };
+    const policiesUnder = async (policy: 'allow' | 'deny') => {
+      const files = { ...realServer('filesystem', [folder]), policy, overrides };
+      const { agent } = make([], { mcpServers: { files } });
+      await agent.ready();
+      const found = new Map(agent.listTools().map((one) => [one.name, one.policy]));
+      return ['write_file', 'list_directory', 'edit_file'].map((name) => found.get(`files_${name}`));
+    };
+    expect(await policiesUnder('deny')).toEqual(['deny', 'confirm', 'deny']);
+    expect(await policiesUnder('allow')).toEqual(['confirm', 'confirm', 'allow']);
   });
 
   test('a replay needs no server', async () => {

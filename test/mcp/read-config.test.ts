@@ -93,6 +93,14 @@ describe('a wrong entry is refused with the name of the server and the key', () 
     [{ command: 'x', env: { A: null } }, 'env.A', ''],
     [{ command: 'x', timeoutMs: 0 }, 'timeoutMs', 'more than 0'],
     [{ command: 'x', overrides: { t: { effects: 'twice' } } }, 'overrides.t.effects', 'idempotent'],
+    [{ command: 'x', overrides: { t: { needsApproval: true } } }, 'overrides.t.needsApproval', 'must be a function'],
+    [{ command: 'x', overrides: { t: { validateArgs: 'path' } } }, 'overrides.t.validateArgs', 'must be a function'],
+    [
+      { command: 'x', overrides: { t: { policy: 'allow', needsApproval: () => true } } },
+      'overrides.t.policy',
+      "must be 'confirm'",
+    ],
+    [{ command: 'x', overrides: { t: { polcy: 'deny' } } }, 'overrides.t.polcy', 'Known are: policy, needsApproval,'],
     [{ url: 'ftp://a' }, 'url', 'http or https'],
     [{ url: '${BASE}/mcp' }, 'url', 'BASE'],
     [

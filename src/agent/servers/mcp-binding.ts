@@ -13,7 +13,7 @@ import { issuesOf } from '../../parsing/schema/fit.ts';
 import { checkOnError } from '../../recovery/plan-data.ts';
 import type { OnError } from '../../recovery/steps.ts';
 import { sentName } from '../../tools/lookup.ts';
-import type { Tool } from '../../tools/tool.ts';
+import { type Tool, checkedBy } from '../../tools/tool.ts';
 import type { AgentOptions } from '../options/agent-options.ts';
 import type { OwnRegistry } from '../tools/registry.ts';
 
@@ -236,8 +236,7 @@ export class McpBinding implements McpCalls {
       polling: entry.polling,
       enabled,
       timeoutMs: entry.timeoutMs,
-      needsApproval: false,
-      check: undefined,
+      ...checkedBy(entry.checks),
       onError: onErrorOf(entry),
       execute: (args, { signal }) => this.callTool(entry.server, entry.tool.name, args, { signal }),
     };

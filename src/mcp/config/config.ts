@@ -1,4 +1,6 @@
 import { POLICIES, type Effects, type Policy } from '../../tools/spec.ts';
+import type { ValidateContext } from '../../tools/tool.ts';
+import type { JsonObject } from '../../json/json.ts';
 import type { ShapeOf } from '../../json/shape.ts';
 import { z } from '../../json/shapes.ts';
 import type { McpSampler } from './answers.ts';
@@ -8,6 +10,14 @@ import type { McpToolAnnotations } from '../../actors/mcp/mcp-calls.ts';
 /** Settings for one tool of a server, which override those of the server and its annotations. */
 export interface McpToolOverride {
   readonly policy?: Policy | undefined;
+  /**
+   * Which calls a person must approve, as `needsApproval` of your own tools: the policy is then `confirm`.
+   *
+   * @example needsApproval: ({ repo }) => repo !== 'sandbox'
+   */
+  readonly needsApproval?: ((args: JsonObject, context: ValidateContext) => boolean | Promise<boolean>) | undefined;
+  /** Runs before anyone is asked, and before the call is sent. Return the arguments to send (default: unchanged), or throw. */
+  readonly validateArgs?: ((args: JsonObject, context: ValidateContext) => unknown) | undefined;
   readonly effects?: Effects | undefined;
   /** Longest time for one call, in milliseconds. */
   readonly timeoutMs?: number | undefined;
@@ -176,8 +186,13 @@ const variables = z.record(z.union([z.string(), z.number(), z.boolean()]).transf
 
 const sampler = z.custom<McpSampler>((value) => typeof value === 'function');
 
-const override = z.strictObject({
+const ownCheck = <T>() => z.custom<T>((value) => typeof value === 'function', 'must be a function').optional();
+
+/** An entry of `overrides`. */
+export const overrideSchema = z.strictObject({
   policy: policy.optional(),
+  needsApproval: ownCheck<NonNullable<McpToolOverride['needsApproval']>>(),
+  validateArgs: ownCheck<NonNullable<McpToolOverride['validateArgs']>>(),
   effects: z.enum(['none', 'idempotent', 'once']).optional(),
   timeoutMs: time.optional(),
   polling: z.boolean().optional(),
@@ -196,7 +211,7 @@ const settings = {
   sampling: z
     .union([z.boolean(), z.literal('confirm'), sampler], "must be true, false, 'confirm' or a function")
     .optional(),
-  overrides: z.record(override).optional(),
+  overrides: z.record(overrideSchema).optional(),
   retryAfterLoss: z.enum(['unless-destructive', 'safe']).optional(),
   logLevel: z.enum(LOG_LEVELS).optional(),
   protocolVersion: z.literal(STATELESS_VERSION).optional(),

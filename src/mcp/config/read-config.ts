@@ -8,6 +8,7 @@ import {
   type McpServer,
   type McpTarget,
   httpSchema,
+  overrideSchema,
   stdioSchema,
 } from './config.ts';
 import { shownAddress, splitAddress, expandVariables } from './environment-variables.ts';
@@ -56,14 +57,16 @@ function check(server: string, entry: unknown): CheckedEntry {
     throw new McpConfigError(message, { server, key: 'command' });
   }
   const result = command ? stdioSchema.safeParse(own) : httpSchema.safeParse(own);
-  if (result.success) return result.data;
-  throw describeIssue(server, result.error.issues[0], command);
+  if (!result.success) throw describeIssue(server, result.error.issues[0], command);
+  checkOverrides(server, result.data);
+  return result.data;
 }
 
 function describeIssue(server: string, issue: ShapeIssue | undefined, stdio: boolean): McpConfigError {
   const [unknownKey] = issue?.kind === 'unrecognized_keys' ? issue.keys : [];
   const key = [...(issue?.path ?? []), ...(unknownKey === undefined ? [] : [unknownKey])].join('.');
-  const known = Object.keys((stdio ? stdioSchema : httpSchema).shape).join(', ');
+  const { shape } = issue?.path[0] === 'overrides' ? overrideSchema : stdio ? stdioSchema : httpSchema;
+  const known = Object.keys(shape).join(', ');
   const reason =
     unknownKey === undefined ? (issue?.message ?? 'is not valid') : `is not a known key. Known are: ${known}`;
   return new McpConfigError(`MCP server '${server}': '${key}' ${reason}.`, { server, key });
@@ -115,6 +118,15 @@ function checkAuth(
   if (type === 'source' || protocol === 'https:' || isLoopback(url)) return;
   const message = `MCP server '${server}': 'url' must be https where 'auth' is used: a token is not sent in the clear.`;
   throw new McpConfigError(message, { server, key: 'url' });
+}
+
+/** Refuses an override that decides by a function what its policy has decided. */
+function checkOverrides(server: string, { overrides = {} }: CheckedEntry): void {
+  for (const [tool, { policy = 'confirm', needsApproval }] of Object.entries(overrides)) {
+    if (needsApproval === undefined || policy === 'confirm') continue;
+    const message = `MCP server '${server}': 'overrides.${tool}.policy' must be 'confirm' where needsApproval says which calls a person must approve.`;
+    throw new McpConfigError(message, { server, key: `overrides.${tool}.policy` });
+  }
 }
 
 function settingsOf(entry: CheckedEntry, expand: (key: string, text: string) => string): McpServer['settings'] {
