@@ -148,7 +148,7 @@ export interface Conversation<TContext = unknown, TRun = Run> {
 export interface Agent<TContext = unknown, TRun = Run>
   extends Replayable<TRun>, Forkable<TRun>, Explorable, Drivable, Repairer, ChildAgent {
   readonly name: string;
-  /** Starts a run. Throws for blank input, and `AgentBusyError` or `AgentClosedError`; everything else is in the result. */
+  /** Starts a run. Throws an `OptionError` (a `TypeError`), `AgentBusyError` or `AgentClosedError`; everything else is in the result. */
   readonly run: StartRun<TContext, TRun>;
   /**
    * Resumes a run that was interrupted, in this process or another, from where it stopped; a run that is over returns its
@@ -177,7 +177,7 @@ export interface Agent<TContext = unknown, TRun = Run>
    * `queue`, `approve`, `reject` and `cancel`.
    */
   steer(runId: string, text: string, options?: SteerOptions): Promise<Delivery>;
-  /** Keeps a message for the run after that one, like `run.queue`. */
+  /** Keeps a message for the run after this one, like `run.queue`. */
   queue(runId: string, input: RunInput, options?: QueueOptions): Promise<Delivery>;
   /** The conversation so far, without the system prompt. */
   readonly history: readonly Message[];
@@ -225,6 +225,7 @@ export interface Agent<TContext = unknown, TRun = Run>
   /**
    * Continues the runs in the journal that can continue: parked ones whose call was answered or whose time has come, and
    * those whose process has died. A run that waits for a person is left alone. A run that has to wait again is parked again.
+   * Rejects with an `OptionError` for a journal whose runs cannot be listed and resumed.
    *
    * @example setInterval(() => agent.wake().catch(console.error), 60_000);
    */
