@@ -182,7 +182,7 @@ export interface Agent<TContext = unknown, TRun = Run>
   /** The conversation so far, without the system prompt. */
   readonly history: readonly Message[];
   clearHistory(): void;
-  /** Replaces the conversation. Calls without a result get one. Throws a `TypeError` for what is not a list of messages. */
+  /** Replaces the conversation: system messages are left out, calls without a result get one. Throws a `TypeError` for anything but messages. */
   setHistory(messages: readonly Message[]): void;
   readonly tools: ToolRegistry;
   listTools(options?: ListToolsOptions): readonly ListedTool[];
@@ -192,9 +192,9 @@ export interface Agent<TContext = unknown, TRun = Run>
   readonly state: AgentState;
   /** The resolved options, frozen. */
   readonly options: ResolvedOptions;
-  /** Waits until the MCP servers are ready or have failed. A first run does the same. */
+  /** Waits until the MCP servers are ready or have failed, for at most `timeouts.connectMs`. A first run does the same. */
   ready(): Promise<void>;
-  /** Resolves true when the server's tools are registered, false when the attempt failed. */
+  /** Resolves true when the server's tools are registered, false when the attempt failed. Rejects for a wrong configuration and a name in use. */
   connectMcpServer(name: string, config: McpServerConfig | McpConnection): Promise<boolean>;
   disconnectMcpServer(name: string): Promise<boolean>;
   disconnectAllMcp(): Promise<void>;

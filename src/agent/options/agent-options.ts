@@ -44,7 +44,7 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   readonly systemPrompt?: (parts: PromptParts) => string | Promise<string>;
   /** A model, or a name such as `'ollama:qwen2.5:7b'`; if one of several fails, the next is asked. Default: discovered. */
   readonly model?: ModelName | Model | readonly (ModelName | Model)[];
-  /** More models by name. */
+  /** More models by name, for `to.retryWithModel` of `onEscalation`. */
   readonly models?: { readonly [name: string]: ModelName | Model };
   readonly tools?: readonly ToolFor<TContext>[];
   /** The schema of `result.output`: zod, another Standard Schema with a JSON Schema, or a JSON Schema. Default: text. */
@@ -121,9 +121,9 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
    * servers learn that no one can be asked.
    */
   readonly elicit?: McpElicit;
-  /** Where "always allow" is stored. Default: `~/.signalbox`, if `confirm` can answer so. */
+  /** Where "always allow" is stored. Default: `~/.signalbox/security/allowed-tools.json`, read only if a tool needs confirmation. */
   readonly permissions?: Permissions;
-  /** What the agent is for, as described to agents above it. Default: the beginning of its instructions. */
+  /** What the agent is for, as described to agents above it. Default: the first line of its instructions, if they are a text. */
   readonly description?: string;
   /**
    * Agents below this one: each is a tool with the agent's name, to which the model delegates a task. A child can
@@ -136,7 +136,7 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   readonly onError?: OnError;
   /** Makes this agent deterministic for `recover.fix(agent)`: it repairs arguments with this function and asks no model. */
   readonly implementedBy?: (task: RepairTask) => string | JsonObject | null | Promise<string | JsonObject | null>;
-  /** Limits a run: beyond them it ends with the reason `budget`. */
+  /** Limits of a run, beyond which it ends with the reason `budget`; those of the agents below count too. Default: none. */
   readonly budget?: { readonly maxToolCalls?: number; readonly maxTokens?: number };
   readonly limits?: AgentLimits;
   /**
@@ -148,7 +148,7 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   readonly journal?: JournalStore;
   /** Where runs are shown. Default: the console in a terminal, without the answer, which `run` returns; else nothing. */
   readonly output?: OutputHandler;
-  /** Prints nothing and never prompts. */
+  /** Without default output and without prompts in the terminal; an `output` that is given still gets everything. Default false. */
   readonly silent?: boolean;
   /** Also shows how each reply was read and repaired, and what MCP servers log. Default false. */
   readonly debug?: boolean;
@@ -170,7 +170,7 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   readonly onEvent?: (event: RunEvent) => void;
   /** Follows each run's requests and calls while they are made: `openTelemetry()` of `signalbox/telemetry`, or your own. */
   readonly telemetry?: Telemetry;
-  /** A conversation to continue. */
+  /** A conversation to continue, as for `setHistory`. */
   readonly history?: readonly Message[];
   /** Fixes the jitter of backoffs. Default: random, and recorded. */
   readonly seed?: number;
