@@ -172,14 +172,14 @@ export interface McpConnection {
   /** The sign-in that waits for a person, with the address to open; null while there is none. */
   readonly pendingLogin: McpLogin | null;
   /**
-   * Has a person sign in, now or again. Resolves true when that brought a token and the server is usable, false when it
-   * came to nothing; never rejects. Where to is `pendingLogin`, as soon as `mcp.changed` reports the step
-   * AWAITING_USER; nothing is opened by itself.
+   * Has a person sign in, now or again. Resolves true once there is a token and the server is usable, false if that failed;
+   * never rejects. The address is in `pendingLogin` as soon as `mcp.changed` reports the step AWAITING_USER; nothing is
+   * opened by itself.
    */
   login(): Promise<boolean>;
   /**
-   * Takes the address on which a person's browser has ended, where it did not come back by itself. False: it belongs to
-   * no sign-in that is waited for.
+   * Takes the address on which a person's browser has ended, if it did not come back by itself. False: it does not belong
+   * to a pending sign-in.
    */
   answerLogin(address: string): boolean;
   /** Ends the sign-in that waits for a person, if there is one. */
