@@ -41,7 +41,7 @@ const DONE: { readonly [kind in Act['kind']]: string } = {
   approve: 'Approved.',
   reject: 'Rejected.',
   cancel: 'The run is being cancelled.',
-  send: 'The event is sent.',
+  send: 'The event was sent.',
   fork: 'A fork of the run continues from here.',
 };
 
