@@ -193,7 +193,7 @@ function checkDefinition(definition: unknown): void {
   const name = get('name');
   if (typeof name !== 'string' || !NAME.test(name)) {
     throw wrongOption(
-      `A tool's name must be 1 to 64 letters, digits, "_", "-" or ".", begin with neither of the last two, and is ${JSON.stringify(name) ?? 'missing'}.`,
+      `A tool's name must be 1 to 64 letters, digits, "_", "-" or ".", must not begin with "-" or ".", and is ${JSON.stringify(name) ?? 'missing'}.`,
     );
   }
   if (name === 'make_plan')

@@ -53,7 +53,7 @@ const checkOptions = optionsOf<PostgresJournalOptions>('postgresJournal', 'docs/
  * holds a lease, and one that lost it cannot write. What the runs of a process write at the same time is one statement.
  * `pg` is loaded when the store is first used; pass your own `Pool` or a URL.
  *
- * @example createAgent({ journal: postgresJournal(process.env.DATABASE_URL) })
+ * @example createAgent({ journal: postgresJournal('postgres://localhost/app') })
  */
 export function postgresJournal(at: PostgresPool | string, options: PostgresJournalOptions = {}): PostgresJournal {
   const store = new PostgresStore(at, settingsOf(at, options));
