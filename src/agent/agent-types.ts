@@ -177,7 +177,7 @@ export interface Agent<TContext = unknown, TRun = Run>
    * `queue`, `approve`, `reject` and `cancel`.
    */
   steer(runId: string, text: string, options?: SteerOptions): Promise<Delivery>;
-  /** Keeps a message for the run after this one, like `run.queue`. */
+  /** Keeps a message for the run after the given one, like `run.queue`. */
   queue(runId: string, input: RunInput, options?: QueueOptions): Promise<Delivery>;
   /** The conversation so far, without the system prompt. */
   readonly history: readonly Message[];
