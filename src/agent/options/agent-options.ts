@@ -65,7 +65,7 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   readonly maxSteers?: number;
   /** Plans that a run may carry out; 0 means unlimited. Default 3. */
   readonly maxPlanIterations?: number;
-  /** The round at which a repeated call, or a repeated cycle of up to three calls, is refused. At least 2; default 4: the fourth in a row. */
+  /** The round at which a repeated call, or cycle of up to three calls, is refused and ends the run. At least 2; default 4: the fourth in a row. */
   readonly maxConsecutiveRepeats?: number;
   /** Messages of the conversation kept between runs; 0 means all. Default 40. */
   readonly maxHistoryMessages?: number;
