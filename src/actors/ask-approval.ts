@@ -33,8 +33,7 @@ export type ApprovalDecision = 'allow-once' | 'always-allow' | 'deny';
 export type ApprovalAnswer = { readonly decision: ApprovalDecision } | { readonly decision: 'nobody' };
 
 /**
- * Asks whoever may decide. `undefined` when no one can be asked; the call is then denied. One answer for all calls is
- * `() => 'deny'`: of an `async` function with a single text TypeScript knows only that it is one.
+ * Decides whether a call may run. Whatever it throws denies the call, and so does any value but the three decisions.
  */
 export type Confirm<TContext = unknown> = (
   request: ApprovalRequest & { readonly context?: TContext; readonly signal: AbortSignal },

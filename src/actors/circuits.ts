@@ -53,7 +53,7 @@ export async function askUnlessResting<T>(
   const circuit = circuitOf(model);
   const isTrial = circuit.restsUntil !== null;
   if (isTrial && !always && (circuit.isTried || performance.now() < (circuit.restsUntil ?? 0)))
-    throw new ModelError('circuit-open', `'${model.id ?? 'The model'}' has failed a moment ago and is not asked now.`);
+    throw new ModelError('circuit-open', `'${model.id ?? 'The model'}' failed a moment ago and is not asked now.`);
   circuit.isTried = isTrial;
   try {
     const reply = await ask();

@@ -1,7 +1,7 @@
 /** The longest time that a timer takes, in milliseconds. */
 export const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
-/** A timer that is later than this tells of a process that was busy, or stopped. */
+/** A timer that is later than this shows that the process was busy, or stopped. */
 const LATE_MS = 20;
 
 /**

@@ -54,9 +54,9 @@ export interface ModelRequest {
   /** Native mode only; absent or empty: no tools are offered. */
   readonly tools?: readonly ModelTool[];
   readonly parallelToolCalls?: boolean;
-  /** What the reply's text is to be, for servers that can hold it to that: in json mode the envelope, else the answer. */
+  /** The schema of the reply's text, for servers that can enforce one: of the envelope in json mode, else of the answer. */
   readonly responseSchema?: JsonObject;
-  /** The reply is held to all of `responseSchema`, where the server can; absent: it is a hint. */
+  /** The server is to enforce all of `responseSchema`, if it can; absent: it is a hint. */
   readonly strictSchema?: boolean;
   readonly stream: boolean;
   readonly temperature?: number;
@@ -111,7 +111,7 @@ export interface ModelToken {
   readonly text: string;
   /** Position of the tool call that an `arguments` piece belongs to. */
   readonly callIndex?: number;
-  /** The tool that it calls, where its name has come already. */
+  /** The tool that it calls, if its name has already arrived. */
   readonly tool?: string;
 }
 
@@ -119,7 +119,7 @@ export interface ModelToken {
 export interface ModelIo {
   readonly signal: AbortSignal;
   readonly onToken?: (token: ModelToken) => void;
-  /** Milliseconds until a connection must stand. */
+  /** Time limit for connecting, in milliseconds. */
   readonly connectMs?: number;
   /** Longest silence in milliseconds. Absent: the user gave none, the model's own default holds. */
   readonly responseMs?: number;
@@ -135,7 +135,7 @@ export interface Model {
   readonly id?: string;
   /** How this model takes tool calls; absent: native. */
   readonly toolCalling?: ToolCalling;
-  /** True once a reply of it had native tool calls. Absent: Signalbox takes notice itself, for this object. */
+  /** True once one of its replies had native tool calls. Absent: Signalbox keeps track itself, for this object. */
   readonly callsNatively?: boolean;
   /** True if it accepts images: those in tool results are then sent to it. Default false: it receives their type and size. */
   readonly takesImages?: boolean;

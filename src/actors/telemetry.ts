@@ -40,7 +40,7 @@ export interface RunTelemetry {
 export interface WorkTelemetry {
   /** The trace for those that the work calls, which MCP servers get with each call. */
   readonly traceparent?: string;
-  /** Calls `work` and gives what it gives: everything that it begins belongs to it. */
+  /** Calls `work` and returns what it returns: everything that `work` starts belongs to this piece of work. */
   run<T>(work: () => T): T;
   /** The work is done, or no one needs it any more (`aborted`): a question that was answered elsewhere, a call of a cancelled run. */
   end(outcome: WorkOutcome): void;

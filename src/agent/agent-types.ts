@@ -148,7 +148,7 @@ export interface Conversation<TContext = unknown, TRun = Run> {
 export interface Agent<TContext = unknown, TRun = Run>
   extends Replayable<TRun>, Forkable<TRun>, Explorable, Drivable, Repairer, ChildAgent {
   readonly name: string;
-  /** Starts a run. Throws for blank input, and `AgentBusyError` or `AgentClosedError`; everything else is in the result. */
+  /** Starts a run. Throws an `OptionError` (a `TypeError`), `AgentBusyError` or `AgentClosedError`; everything else is in the result. */
   readonly run: StartRun<TContext, TRun>;
   /**
    * Resumes a run that was interrupted, in this process or another, from where it stopped; a run that is over returns its
@@ -177,12 +177,12 @@ export interface Agent<TContext = unknown, TRun = Run>
    * `queue`, `approve`, `reject` and `cancel`.
    */
   steer(runId: string, text: string, options?: SteerOptions): Promise<Delivery>;
-  /** Keeps a message for the run after that one, like `run.queue`. */
+  /** Keeps a message for the run after the given one, like `run.queue`. */
   queue(runId: string, input: RunInput, options?: QueueOptions): Promise<Delivery>;
   /** The conversation so far, without the system prompt. */
   readonly history: readonly Message[];
   clearHistory(): void;
-  /** Replaces the conversation. Calls without a result get one. Throws a `TypeError` for what is not a list of messages. */
+  /** Replaces the conversation: system messages are left out, calls without a result get one. Throws a `TypeError` for anything but messages. */
   setHistory(messages: readonly Message[]): void;
   readonly tools: ToolRegistry;
   listTools(options?: ListToolsOptions): readonly ListedTool[];
@@ -192,9 +192,9 @@ export interface Agent<TContext = unknown, TRun = Run>
   readonly state: AgentState;
   /** The resolved options, frozen. */
   readonly options: ResolvedOptions;
-  /** Waits until the MCP servers are ready or have failed. A first run does the same. */
+  /** Waits until the MCP servers are ready or have failed, for at most `timeouts.connectMs`. A first run does the same. */
   ready(): Promise<void>;
-  /** Resolves true when the server's tools are registered, false when the attempt failed. */
+  /** Resolves true when the server's tools are registered, false when the attempt failed. Rejects for a wrong configuration and a name in use. */
   connectMcpServer(name: string, config: McpServerConfig | McpConnection): Promise<boolean>;
   disconnectMcpServer(name: string): Promise<boolean>;
   disconnectAllMcp(): Promise<void>;
@@ -225,6 +225,7 @@ export interface Agent<TContext = unknown, TRun = Run>
   /**
    * Continues the runs in the journal that can continue: parked ones whose call was answered or whose time has come, and
    * those whose process has died. A run that waits for a person is left alone. A run that has to wait again is parked again.
+   * Rejects with an `OptionError` for a journal whose runs cannot be listed and resumed.
    *
    * @example setInterval(() => agent.wake().catch(console.error), 60_000);
    */

@@ -70,7 +70,7 @@ export class LiveConversation {
   /** Brings what was interrupted to its end, with all that was queued behind it; null where there is nothing. */
   async resume({ context, park = false }: Inherited): Promise<AnyResult | null> {
     if (this.live !== null) throw new AgentBusyError(this.#port.agent, this.live.run.runId);
-    const { keeper } = this.#port; // What is held goes on by itself.
+    const { keeper } = this.#port; // What is held continues by itself.
     return keeper == null || this.#leave !== null ? null : this.#open(keeper, { context, park, waiting: true });
   }
 

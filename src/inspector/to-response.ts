@@ -9,7 +9,7 @@ import { eventText } from './frames/frame-log.ts';
 export interface ToResponseOptions {
   /** The header `Last-Event-ID` of a client that reconnects: it is sent what came after that event. */
   readonly lastEventId?: string | null;
-  /** Additional headers, such as CORS ones. */
+  /** Additional headers, such as those for CORS. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The types of event that are sent. Default: all. */
   readonly events?: readonly RunEvent['type'][];

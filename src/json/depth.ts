@@ -77,7 +77,7 @@ export function isTooLong(text: Json): boolean {
 
 /** Which number of a JSON text JavaScript cannot hold as it is written: another one would be sent. Undefined: none. */
 export function inexactness(json: string): string | undefined {
-  // Texts are taken as a whole: the digits in them are no numbers.
+  // Texts are taken as a whole: the digits in them are not numbers.
   const tokens = json.match(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?/gi) ?? [];
   const number = tokens.find((one) => !one.startsWith('"') && digitsOf(one) !== digitsOf(String(Number(one))));
   return number === undefined ? undefined : `${number} would become ${Number(number)}`;

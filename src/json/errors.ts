@@ -16,7 +16,7 @@ export interface InvalidArgs {
   readonly rawArgs: string;
   readonly parseError: string;
   readonly expectedSchema?: JsonSchema;
-  /** In a run: the length limit cut them off. JSON that was left open without one is only not readable. */
+  /** The arguments were cut off; in a run, by the length limit: JSON left open for another reason merely cannot be read. */
   readonly truncated: boolean;
 }
 

@@ -33,7 +33,7 @@ export type McpState =
   | 'READY'
   | 'SUSPECT'
   | 'BACKING_OFF'
-  /** A token is got without a person. */
+  /** A token is obtained without a person. */
   | 'REFRESHING'
   /** A person signs in; {@link McpLoginStep} is the progress. */
   | 'AUTHORIZING'
@@ -58,7 +58,7 @@ export type McpConnectionNews =
       readonly error: { readonly code: string; readonly message: string } | null;
     }
   | {
-      /** The list of tools is another one: names as the server has them. */
+      /** The list of tools has changed; the names are the server's own. */
       readonly type: 'mcp.tools';
       readonly server: string;
       readonly added: readonly string[];
@@ -66,7 +66,7 @@ export type McpConnectionNews =
       readonly changed: readonly string[];
     }
   | {
-      /** The server has other resources or prompts now: list them again if you care for them. */
+      /** The server's resources or prompts have changed: list them again if you use them. */
       readonly type: 'mcp.list';
       readonly server: string;
       readonly list: 'resources' | 'prompts';
@@ -77,7 +77,7 @@ export type McpConnectionNews =
       readonly server: string;
     } & McpLogMessage)
   | {
-      /** The server did something odd, and it was survived. After the first twenty only every thousandth is emitted. */
+      /** The server broke the protocol in a way that does no harm. After the first twenty only every thousandth is emitted. */
       readonly type: 'mcp.warning';
       readonly server: string;
       readonly kind: string;
@@ -89,13 +89,13 @@ export type McpConnectionNews =
 export interface McpConnectionOptions extends McpAnswers {
   /** Where all of the connection's timers run; an XState `SimulatedClock` fits. */
   readonly clock?: McpClock;
-  /** What the waits before reconnects are drawn from; another one each time unless given. */
+  /** Fixes the random waits before reconnects. Default: a new seed for each connection. */
   readonly seed?: number;
   /** How patient it is, and in `mcp` how much the server may make its host keep. */
   readonly limits?: Partial<McpConnectionLimits> & { readonly mcp?: Partial<McpLimits> | undefined };
   /** How long a call waits for a connection that is down and not being tried at the moment. Default 4 000 ms. */
   readonly patienceMs?: number;
-  /** Where `${VAR}` in the configuration looks; the process's environment unless given. */
+  /** The variables for `${VAR}` in the configuration. Default: the process's environment. */
   readonly env?: Environment;
   /** Connects to servers instead of the built-in client. */
   readonly dial?: Dial;
@@ -125,7 +125,7 @@ export interface McpConnection {
   /** The machine that keeps the connection, for drawing and inspection; events sent to it are not checked. */
   readonly actor: AnyActorRef;
 
-  /** Connects and lists the tools. True when that worked, false when the try failed; never rejects. It continues to try. */
+  /** Connects and lists the tools. True if that worked, false if the attempt failed, after which it keeps trying; never rejects. */
   connect(): Promise<boolean>;
   /** Ends the connection and every process that was started for it, within 5 s. `connect()` starts again. */
   disconnect(): Promise<void>;
@@ -172,14 +172,14 @@ export interface McpConnection {
   /** The sign-in that waits for a person, with the address to open; null while there is none. */
   readonly pendingLogin: McpLogin | null;
   /**
-   * Has a person sign in, now or again. Resolves true when that brought a token and the server is usable, false when it
-   * came to nothing; never rejects. Where to is `pendingLogin`, as soon as `mcp.changed` reports the step
-   * AWAITING_USER; nothing is opened by itself.
+   * Has a person sign in, now or again. Resolves true once there is a token and the server is usable, false if that failed;
+   * never rejects. The address is in `pendingLogin` as soon as `mcp.changed` reports the step AWAITING_USER; nothing is
+   * opened by itself.
    */
   login(): Promise<boolean>;
   /**
-   * Takes the address on which a person's browser has ended, where it did not come back by itself. False: it belongs to
-   * no sign-in that is waited for.
+   * Takes the address on which a person's browser has ended, if it did not come back by itself. False: it does not belong
+   * to a pending sign-in.
    */
   answerLogin(address: string): boolean;
   /** Ends the sign-in that waits for a person, if there is one. */

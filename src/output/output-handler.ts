@@ -49,7 +49,7 @@ export interface OutputHandler {
   startProgress?(text: string): Shown;
   /** Waiting is over. */
   stopProgress?(): Shown;
-  /** A piece of the reply's text while it arrives, as the model writes it. */
+  /** A piece of the answer while it arrives, without the envelope around it; only with `streaming`. */
   streamToken?(text: string): Shown;
   /** No further piece of this reply comes: it is whole, or its attempt failed. */
   streamEnd?(): Shown;

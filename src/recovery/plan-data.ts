@@ -148,7 +148,7 @@ function checkSteps(where: string, slot: SlotName, value: unknown): void {
     }
     if (step.kind === 'retry' && step.whenUnknown && slot !== 'executionError') {
       throw wrongOption(
-        `${where}: whenUnknown makes sense in executionError alone: only a call that was started can have an unknown outcome.`,
+        `${where}: whenUnknown makes sense only in executionError: only a call that was started can have an unknown outcome.`,
       );
     }
   });

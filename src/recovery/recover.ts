@@ -66,14 +66,14 @@ export const recover = {
   fix: (by: FixFunction | Repairer, options: FixOptions = {}): RecoveryStep => {
     checkFix(options);
     const isAgent = typeof Reflect.get(Object(by), 'repair') === 'function';
-    must('fix', 'it takes a function or an agent', isAgent || typeof by === 'function');
+    must('fix', 'the first argument must be a function or an agent', isAgent || typeof by === 'function');
     return typeof by === 'function'
       ? { kind: 'fix', fix: by }
       : { kind: 'fix-agent', agent: by, retries: whole('fix', 'retries', options.retries ?? 1) };
   },
   /** Cleans the decoded arguments. */
   sanitize: (sanitize: SanitizeFunction): RecoveryStep => {
-    must('sanitize', 'it takes a function', typeof sanitize === 'function');
+    must('sanitize', 'the argument must be a function', typeof sanitize === 'function');
     return { kind: 'sanitize', sanitize };
   },
   /**
@@ -88,9 +88,9 @@ export const recover = {
     must('retry', 'whenUnknown must be true or false', typeof whenUnknown === 'boolean');
     return { kind: 'retry', maxAttempts: whole('retry', 'maxAttempts', maxAttempts), backoff: wait, whenUnknown };
   },
-  /** Gives a result in place of the call's own. */
+  /** Returns a result in place of the call's own. */
   substitute: (by: SubstituteFunction): RecoveryStep => {
-    must('substitute', 'it takes a function', typeof by === 'function');
+    must('substitute', 'the argument must be a function', typeof by === 'function');
     return { kind: 'substitute', substitute: by };
   },
   /** Hands the error to the model; the built-in end of every list. */
@@ -109,7 +109,7 @@ export const recover = {
   /** Stands in a list for the steps that would have been inherited. */
   inherit: (): RecoveryStep => ({ kind: 'inherit' }),
 
-  /** Doubles (`factor`) from `baseMs` up to `maxMs`, each shortened at random by up to the share `jitter`. */
+  /** Waits `baseMs` (250), then each time `factor` (2) times as long, up to `maxMs` (30 000); each less a random share of up to `jitter` (0.5). */
   exponential: (options: ExponentialOptions = {}): Backoff => {
     checkExponential(options);
     const { baseMs = 250, factor = 2, maxMs = 30_000, jitter = 0.5 } = options;

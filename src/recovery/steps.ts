@@ -14,7 +14,7 @@ export interface RepairTask {
   readonly attempts: readonly { readonly arguments: string; readonly error: string }[];
 }
 
-/** What a repair agent returns, and the tokens that it used. `null`: unknown. */
+/** What a repair agent returns (`value` null: it cannot repair the arguments), and the tokens that it used, if known. */
 export type Repaired = RepairOutcome & {
   readonly usage?: Usage & { readonly byModel?: { readonly [model: string]: Usage } };
 };
@@ -47,7 +47,7 @@ export type FixFunction = (text: string, error: ToolError) => Maybe<string | { r
 /** Cleans decoded arguments: gives them back cleaned, or null when there is nothing to clean. */
 export type SanitizeFunction = (value: Json, error: ToolError) => Maybe<Json>;
 
-/** Gives a result in place of the call's own, or null when it has none. The error is also second, as in the others. */
+/** Returns a result in place of the call's own, or null when it has none. The error is passed twice: as second it is for the others too. */
 export type SubstituteFunction = (error: ToolError, same: ToolError) => Maybe<unknown>;
 
 /** One step of recovery, as `recover.…` makes it. */

@@ -15,9 +15,9 @@ export interface Verdicts {
   retryWithModel(model: string | object): Verdict;
   /** A skill limits the rest of the run to its tools and instructions; a child agent is handed the whole task. */
   reroute(to: string | object): Verdict;
-  /** Ends the run as `stopped` with what there is. */
+  /** Ends the run as `stopped`, with this text as its result. */
   partialResult(text: string): Verdict;
-  /** Asks a person by the way that approvals take; the model continues with the answer. */
+  /** Asks a person, as for an approval; the model continues with the answer. */
   askHuman(question: string): Verdict;
   /** Hands it on to the agent above. The severity only rises. Default: the error's own reason and severity. */
   escalate(reason?: string, severity?: string): Verdict;
@@ -56,7 +56,7 @@ export function verdictsFor(error: EscalationError, names: VerdictNames): Verdic
 /** What each verdict says, where it says something. */
 const SAID = { partialResult: 'text', askHuman: 'question', escalate: 'reason', throwException: 'reason' } as const;
 
-/** Rejects a verdict that says something that is no text. */
+/** Rejects a verdict whose text is not a string. */
 export function checkVerdict(verdict: Verdict | null | undefined): Verdict | null {
   for (const [kind, name] of Object.entries(SAID))
     if (verdict?.kind === kind && typeof Reflect.get(verdict, name) !== 'string')

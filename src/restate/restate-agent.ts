@@ -56,7 +56,7 @@ export type RestateHandlers = {
 export interface RestateAgentOptions {
   /** The name of the service. Default: the agent's. */
   readonly name?: string;
-  /** Makes the context of a run for tools, for each attempt: it is never stored. */
+  /** Makes the context that a run's tools get, anew for each attempt: it is never stored. */
   readonly context?: (run: { readonly runId: string; readonly request: RestateRequest }) => unknown;
   /**
    * How long a run may wait before Restate suspends it. While it does, nothing is connected and nothing is lost. Default: a
@@ -67,7 +67,7 @@ export interface RestateAgentOptions {
   readonly abortAfterMs?: number;
   /** How long state and recording are kept after a run's end. Default: Restate's, a day. */
   readonly keepMs?: number;
-  /** How an attempt that was lost is made again. Default: Restate's, from 100 ms to 10 s between them. */
+  /** How a lost attempt is repeated. Default: Restate's, with 100 ms to 10 s between attempts. */
   readonly retry?: {
     /** Attempts without progress before the run is paused. Default: Restate's. */
     readonly maxAttempts?: number;

@@ -115,7 +115,7 @@ async function asked(request: JsonObject, send: (message: RestateMessage) => Pro
   const { do: type, how, input, ...rest } = request;
   const isMessage = type === 'steer' || type === 'queue';
   const text = type === 'queue' ? { text: input } : {};
-  if (type === 'queue' && typeof input !== 'string') throw wrongOption('A message for a run on Restate is a text.');
+  if (type === 'queue' && typeof input !== 'string') throw wrongOption('Messages for a run on Restate must be text.');
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the handler checks it
   const message = { type, ...rest, ...(isJsonObject(how) ? how : {}), ...text } as RestateMessage;
   const isTaken = await send(message);

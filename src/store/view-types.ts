@@ -40,7 +40,7 @@ export interface MessageView<TSource = SomeRun> {
   readonly calls: readonly CallView<TSource>[];
   /** The model is still writing it. */
   readonly isPartial: boolean;
-  /** It was sent while the run works, and the model does not have it yet. */
+  /** It was sent while the run was working, and the model has not received it yet. */
   readonly isWaiting: boolean;
 }
 
@@ -65,7 +65,7 @@ export interface ViewError {
 export interface RunSnapshot<TSource = SomeRun> {
   /** The live run, or the last; null before the first. */
   readonly runId: string | null;
-  /** `idle` before the first run; `waiting`: a call waits for a person; the last four say how the run ended. */
+  /** `idle` before the first run; `waiting`: a call waits for a person; `answered`, `stopped`, `failed`, `cancelled`: how the run ended. */
   readonly status: 'idle' | 'working' | RunStatus;
   /** The machine's state as a path, such as `PLANNING.ASKING`. */
   readonly state: AgentPath;

@@ -146,9 +146,9 @@ function noteOf(end: TypedEnd): string {
     case 'interrupted':
       return NOTES.deny;
     case 'over':
-      return 'Denied: the input is over.';
+      return 'Denied: the input has ended.';
     case 'withdrawn':
-      return 'Withdrawn: the call is not wanted any more.';
+      return 'Withdrawn: the call is no longer needed.';
   }
 }
 

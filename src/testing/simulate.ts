@@ -27,11 +27,11 @@ export interface SimulateOptions extends OwnChecks {
   /** What tools get as `context`, as for `agent.run`. */
   readonly context?: unknown;
   /**
-   * How many runs, or the seeds themselves. Default 1000. Of a number, half of the seeds count from `firstSeed` on; the others
-   * are bred from those whose runs have met what no run before had.
+   * How many runs, or the seeds themselves. Default 1000. Of a number, half of the seeds count up from `firstSeed`; the others
+   * are derived from those whose runs met something new.
    */
   readonly seeds?: number | readonly number[];
-  /** Where a number of seeds begins to count, so that every night can try others. Default 1. */
+  /** The first of a number of seeds, so that every night can try others. Default 1. */
   readonly firstSeed?: number;
   /**
    * What the model means to say: a list of replies (the last again and again), a recording whose replies it gives, a model,
@@ -40,7 +40,7 @@ export interface SimulateOptions extends OwnChecks {
    * at random. Faults come on top.
    */
   readonly model?: readonly ScriptedReply[] | string | Model | ((seed: number) => Model);
-  /** Called before each run: what your tools keep outside of the agent begins anew. A crash does not call it. */
+  /** Called before each run, to reset what your tools keep outside of the agent; not after a crash. */
   readonly begin?: () => void;
   /**
    * MCP servers that the agent gets in the place of its own, behind real connections: their tools by the server's name. Only
@@ -49,18 +49,18 @@ export interface SimulateOptions extends OwnChecks {
   readonly servers?: SimulatedServers;
   /** Which faults happen: a list of names, or rates by name. Default: all at their usual rates. */
   readonly faults?: Faults;
-  /** Of all that the seeds draw only this happens: `only` of a failure repeats its smallest run. Default: everything. */
+  /** Of all that the seeds draw, only this happens: the `only` of a failure repeats its smallest run. Default: everything. */
   readonly only?: readonly string[];
   /**
-   * The share of the runs that are replayed and held against the laws though nothing happened in them that had not happened
-   * before: 0 to 1. Default 0.02. Those in which something new happened always are.
+   * The share, 0 to 1, of the runs that are replayed and checked against the laws although nothing new happened in them.
+   * Default 0.02. Those in which something new happened always are.
    */
   readonly recheck?: number;
-  /** Stops after so much real time, in milliseconds. Default: when all seeds are run. */
+  /** Stops after this much real time, in milliseconds. Default: when all seeds have run. */
   readonly budgetMs?: number;
   /** Stops before the next run once it has aborted; what was found until then is in the result. */
   readonly signal?: AbortSignal;
-  /** Stops once so many different failures are found. Default 5. */
+  /** Stops once this many different failures have been found. Default 5. */
   readonly maxFailures?: number;
   /** Called after each run. */
   readonly onProgress?: (soFar: { readonly runs: number; readonly failures: number }) => void;
@@ -89,8 +89,8 @@ let last: Promise<unknown> = Promise.resolve();
 
 /**
  * Runs an agent in virtual time, once for each seed, under faults and in orders that the seed draws, and checks every run.
- * It is given as a function that makes the agent with the options that it is given (then its process can crash and the run is
- * resumed), or an agent (then it cannot). Rejects only for wrong options: what fails is in the result.
+ * Takes a function that makes the agent with the given options (its process can then crash, and the run is resumed), or an agent
+ * (it then cannot). Rejects only for wrong options: what fails is in the result.
  *
  * @example
  * const found = await simulate((options) => createAgent({ tools: [pay], ...options }), { seeds: 500 });

@@ -1,7 +1,7 @@
 import { isList } from '../json/depth.ts';
 import { type Json, type JsonObject, isJsonObject } from '../json/json.ts';
 
-/** What a tool call gives. A bare value that a tool returns becomes the `data` of a success. */
+/** The result of a tool call. A bare value that a tool returns becomes the `data` of a success. */
 export interface ToolResult {
   readonly status: 'success' | 'error' | 'partial';
   readonly message?: string;

@@ -30,7 +30,7 @@ export type Policy = (typeof POLICIES)[number];
 export type Permission = 'run' | 'ask' | 'never';
 
 /**
- * May a call be repeated whose outcome is unknown? `none`: it changes nothing. `idempotent`: twice is the same as once.
+ * Whether a call may be repeated if its outcome is unknown. `none`: it changes nothing. `idempotent`: twice is the same as once.
  * `once`: never repeated unless the author says so.
  */
 export type Effects = 'none' | 'idempotent' | 'once';

@@ -42,7 +42,7 @@ export interface ToolDefinition<
   TContext = unknown,
   TOutput = unknown,
 > {
-  /** The name that the model calls: letters, digits, `_`, `-` and `.`, at most 64. */
+  /** The name that the model calls: at most 64 letters, digits, `_`, `-` and `.`, the first neither `-` nor `.`. */
   readonly name: TName;
   /** What it does and when to use it, for the model. */
   readonly description: string;
@@ -59,7 +59,7 @@ export interface ToolDefinition<
    * @example needsApproval: ({ euros }) => euros > 100
    */
   readonly needsApproval?: (args: InputOf<TSchema>, context: ValidateContext<TContext>) => boolean | Promise<boolean>;
-  /** May a call be repeated whose outcome is unknown? Default `once`: no. */
+  /** Whether a call may be repeated if its outcome is unknown. Default `once`: it may not. */
   readonly effects?: Effects;
   /** Complete in itself: the planner is told not to split it. Default false. */
   readonly atomic?: boolean;
@@ -190,7 +190,7 @@ function checkDefinition(definition: unknown): void {
   const name = get('name');
   if (typeof name !== 'string' || !NAME.test(name)) {
     throw wrongOption(
-      `A tool's name must be 1 to 64 letters, digits, "_", "-" or ".", and is ${JSON.stringify(name) ?? 'missing'}.`,
+      `A tool's name must be 1 to 64 letters, digits, "_", "-" or ".", must not begin with "-" or ".", and is ${JSON.stringify(name) ?? 'missing'}.`,
     );
   }
   if (name === 'make_plan')

@@ -220,7 +220,7 @@ function refused(code: string, message: string): RequestAnswer {
   return { ok: false, error: { code, message } };
 }
 
-/** While a run goes on, in whatever process, its journal keeps what is to follow it: also one that begins at the same moment. */
+/** While a run is live, in whatever process, its journal keeps what is to follow it: also one that begins at the same moment. */
 async function sent(chat: Chat, text: string): Promise<RequestAnswer> {
   let answer: RequestAnswer = { ok: false };
   for (const ms of BUSY_MS) {

@@ -122,7 +122,9 @@ test('a journal that only begins runs cannot resume any', async () => {
   const { open } = memoryJournal();
   await expect(worker({ open }).resumeOrphans()).rejects.toMatchObject({
     code: 'journal-cannot-resume',
-    message: expect.stringMatching(/^The agent's journal only begins runs\. Give the option 'journal'/),
+    message: expect.stringMatching(
+      /^The agent's journal can start runs, but not resume them\. Give the option 'journal'/,
+    ),
   });
 });
 

@@ -149,7 +149,7 @@ describe('a run that is resumed by other code', () => {
     const { refused } = await parked();
     const { differences, message } = await refused({ name: 'clerk', tools: [look()] });
     expect(differences[0]).toBe("it is a run of the agent 'payer', and this is 'clerk'");
-    expect(message).toContain("cannot continue with this: it is a run of the agent 'payer'");
+    expect(message).toContain("cannot continue with this one: it is a run of the agent 'payer'");
   });
 
   test('is refused with `refuse` for any difference, with all of them, and the old code still finishes it', async () => {

@@ -166,7 +166,7 @@ test.skipIf(noChromium)(
   async () => {
     const run = waiting({ amount: 20 }, { amount: 30 });
     const [own, other] = [await open(), await open()];
-    const overtaken = /^pay does not wait for an answer any more\. What you wrote was not sent\.$/;
+    const overtaken = /^pay no longer waits for an answer\. What you wrote was not sent\.$/;
     for (const { page } of [own, other]) {
       await page.getByRole('button', { name: 'Edit', exact: true }).nth(1).waitFor();
       await page.getByRole('button', { name: 'Edit', exact: true }).last().click();
@@ -202,7 +202,7 @@ test.skipIf(noChromium).each([
   await run.approve('c1');
   await run;
   await page.locator('.answer-text').waitFor();
-  const told = page.getByText('does not wait for an answer any more');
+  const told = page.getByText('no longer waits for an answer');
   if (times > 0) await told.waitFor();
   expect(await told.count()).toBe(times);
 });

@@ -176,14 +176,14 @@ test.skipIf(noChromium)('a player that cannot be loaded is said, and the page go
   const { page } = await open({ url: 'about:blank' });
   await page.route('**/assets/player.js', (route) => route.abort());
   await page.goto(inspector().url);
-  await page.locator('.banner').getByText('What plays recordings has failed to load', { exact: false }).waitFor();
+  await page.locator('.banner').getByText('The player of recordings failed to load', { exact: false }).waitFor();
   await page.keyboard.press('r');
   await page.getByRole('dialog').waitFor();
   await page.unroute('**/assets/player.js');
   await page.reload();
   await page.getByTestId('status').filter({ hasText: 'answered' }).waitFor();
   await page.locator('[data-state="COMPLETION"].active').waitFor();
-  expect(await page.locator('.banner').getByText('What plays recordings', { exact: false }).count()).toBe(0);
+  expect(await page.locator('.banner').getByText('The player of recordings', { exact: false }).count()).toBe(0);
 });
 
 test.skipIf(noChromium)(
@@ -203,7 +203,7 @@ test.skipIf(noChromium)(
     await dropped([{ name: 'a-folder', text: null }]);
     await toast.getByText('a-folder: It cannot be read. Is it a folder?').waitFor();
     await dropped([{ name: 'long.jsonl', text: '', size: 200_000_000 }]);
-    await toast.getByText('long.jsonl: It has more than 100 MB. Show it with: signalbox inspect').waitFor();
+    await toast.getByText('long.jsonl: It is larger than 100 MB. Show it with: signalbox inspect').waitFor();
     await page.getByTestId('status').filter({ hasText: 'answered' }).waitFor();
     expect(problems).toEqual([]);
   },

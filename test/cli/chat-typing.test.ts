@@ -79,7 +79,7 @@ test.skipIf(!hasTerminal)('a line without Enter holds the screen, and stands at 
   await server.received(3);
   await typed(cli, `Sent${ENTER}`, 'Message for the next step: Sent');
   await typed(cli, 'Kept', '› Kept');
-  const [cancelled, said] = [cli.until('[Cancelled after 1 step(s)]'), cli.until('did not reach the model any more')];
+  const [cancelled, said] = [cli.until('[Cancelled after 1 step(s)]'), cli.until('came too late for the model')];
   await typed(cli, CTRL_C, '.jsonl\r\n› Sent Kept');
   await Promise.all([cancelled, said]);
   await typed(cli, CTRL_C, '› ');
@@ -98,7 +98,7 @@ test.skipIf(!hasTerminal)(
     await server.received(1);
     await typed(cli, `/exit${ENTER}`, '› /exit');
     const [told, prompted] = [
-      cli.until('not sent to the model. It is at the prompt again'),
+      cli.until('not sent to the model. It is back at the prompt'),
       cli.until('Ctrl-D quits.\r\n› /exit'),
     ];
     held.resolve('First.');

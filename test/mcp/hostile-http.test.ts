@@ -235,7 +235,7 @@ describe('a server that asks', () => {
     expect(await connection.callTool('asks_on')).toMatchObject({
       status: 'error',
       code: 'limit-exceeded',
-      error: expect.stringContaining('does not take what it is answered'),
+      error: expect.stringContaining('does not accept the answer'),
     });
     await poll(() => connection.state).toBe('FAILED');
     expect(server.counts.get('POST') ?? 0).toBeLessThan(2000);

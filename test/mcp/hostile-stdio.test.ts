@@ -167,7 +167,7 @@ describe('what a server writes beside its answers', () => {
     expect(await connection.callTool('deaf')).toMatchObject({
       status: 'error',
       code: 'limit-exceeded',
-      error: expect.stringContaining('does not take what it is answered'),
+      error: expect.stringContaining('does not accept the answer'),
     });
     await poll(() => connection.state).toBe('FAILED');
   });

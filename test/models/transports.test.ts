@@ -251,7 +251,7 @@ test('a client’s key is never printed, and known as a secret', async () => {
   const model = chatModel({ client: new OpenAI({ baseURL: server.baseURL, apiKey: 'sk-very-secret' }), model: 'm' });
   const failure = await askInVain(model);
   expect(failure).toMatchObject({ code: 'auth', status: 401 });
-  expect(failure.message).toContain('give another to the client');
+  expect(failure.message).toContain('give the client another one');
   expect(failure.message).not.toContain('sk-very-secret');
   expect(secretsOf(model)).toEqual(['sk-very-secret']);
 });

@@ -100,7 +100,7 @@ test.each([
   await agent.resume(runId);
   const answer = async (approved: boolean): Promise<Response> =>
     uiStream.serve(agent, post({ id: 'bills', action: 'answer', answers: [{ id, approved }] }, '/api/chat'), as);
-  expect(await (await answer(false)).text()).toContain('waits no more: it was approved before');
+  expect(await (await answer(false)).text()).toContain('no longer waits: it was approved before');
   expect((await answer(true)).status).toBe(200);
 });
 

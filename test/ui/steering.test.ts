@@ -93,7 +93,7 @@ test('a message that the run does not take is refused, and says why', async () =
   const refused = await steer('Two.');
   expect([refused.status, await refused.json()]).toEqual([
     409,
-    { error: { code: 'too-many', message: 'The run takes no more messages.' } },
+    { error: { code: 'too-many', message: 'The run accepts no more messages.' } },
   ]);
   expect(await (await ask({ type: 'steer', runId, text: 'Three.' })).json()).toMatchObject({
     ok: false,

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../json/json.ts';
 import { leaf } from '../leaf.ts';
 import type { McpTool } from './mcp-calls.ts';
 
-/** Which connection: the server's name, and the how many-th link to it. Links are never used again. */
+/** Which connection: the server's name, and the number of the link to it, counted from 1. Links are never reused. */
 export interface McpGeneration {
   readonly server: string;
   readonly generation: number;

@@ -39,7 +39,7 @@ export function childrenOf(agents: readonly ChildAgent[]): Children {
     const port = portOf(agent);
     if (port.depth >= MAX_DEPTH)
       throw wrongOption(
-        `createAgent: option 'children': agents may be nested ${MAX_DEPTH} levels deep, and '${name}' is deeper.`,
+        `createAgent: option 'children': agents may be nested at most ${MAX_DEPTH} levels deep, and '${name}' is deeper.`,
       );
     children.set(name, port);
   }

@@ -18,7 +18,7 @@ export class AgentClosedError extends Error {
   readonly code = 'agent-closed';
 
   constructor(agent: string) {
-    super(`Agent '${agent}' was closed and runs no more. Make a new one.`);
+    super(`Agent '${agent}' is closed and cannot run again. Create a new one.`);
   }
 }
 
@@ -40,7 +40,7 @@ function textOf({ result, error }: AnyResult): string {
   return result.includes(error.message) ? `${result} (${error.code})` : `${result} (${error.code}: ${error.message})`;
 }
 
-/** `run.orThrow()` of a run that was stopped hard by `throwException`. */
+/** Thrown by `run.orThrow()` when `throwException` ended the run. */
 export class ToolExecutionError extends RunError {
   override readonly name = 'ToolExecutionError';
 }
@@ -73,13 +73,13 @@ interface ResumeProblem {
 function resumeText(code: ResumeErrorCode, runId: string, differences: readonly string[]): string {
   switch (code) {
     case 'upgrade-refused':
-      return `Run ${runId} was begun by other code of this agent, and cannot continue with this: ${differences.join('; ')}. Let the old version finish it, end it with agent.cancel, or decide how it continues with the option 'onUpgrade'.`;
+      return `Run ${runId} was started by a different version of this agent's code and cannot continue with this one: ${differences.join('; ')}. Let the old version finish it, end it with agent.cancel, or decide how it continues with the option 'onUpgrade'.`;
     case 'run-unknown':
       return `This agent's journal has no run ${runId}. Check the id, and give the agent the journal in which the run is stored.`;
     case 'journal-cannot-resume':
-      return `The agent's journal only begins runs. Give the option 'journal': fileJournal, sqliteJournal or memoryJournal, or one with a method 'take'.`;
+      return `The agent's journal can start runs, but not resume them. Give the option 'journal': fileJournal, sqliteJournal, postgresJournal or memoryJournal, or a store with a method 'take'.`;
     case 'machine-changed':
-      return `Run ${runId} was made by other machines, and these would have gone another way (see 'cause'). Resume it with the version that made it, or give the option 'migrate'.`;
+      return `Run ${runId} was recorded by another version of the machines, and this one would have taken another path (see 'cause'). Resume it with the version that made it, or give the option 'migrate'.`;
   }
 }
 
@@ -87,7 +87,7 @@ function resumeText(code: ResumeErrorCode, runId: string, differences: readonly 
 export type ConversationErrorCode = 'conversation-busy' | 'conversation-waiting';
 
 /**
- * A run of a conversation could not begin: another process is at it (`conversation-busy`), or its last run waits for a person
+ * A run of a conversation could not begin: another process is using it (`conversation-busy`), or its last run waits for a person
  * (`conversation-waiting`). The run's result has this as its error; nothing was recorded.
  */
 export class ConversationError extends Error {
@@ -101,8 +101,8 @@ export class ConversationError extends Error {
     const where = runId === null ? '' : `, in run ${runId}`;
     super(
       code === 'conversation-busy'
-        ? `The conversation '${conversation}' is in use by another process${where}. Wait until that is over.`
-        : `The conversation '${conversation}' waits${where}. Answer where a person has to, with approve or reject, then resume it.`,
+        ? `The conversation '${conversation}' is in use by another process${where}. Wait until that process is done.`
+        : `The conversation '${conversation}' is waiting${where}. Answer the calls that wait for a person, with approve or reject, then resume it.`,
     );
     this.code = code;
     this.conversation = conversation;

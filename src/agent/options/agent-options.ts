@@ -36,7 +36,7 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   readonly name?: string;
   /** Names this version of the agent's code in recordings, for example for `signalbox upgrade`. Default: none. */
   readonly version?: string;
-  /** How runs resumed by other code continue. Default: they keep instructions, get new tools, are refused if a call does not fit. */
+  /** How a run continues under changed code. Default: with its own instructions and the new tools; refused if an open call no longer fits. */
   readonly onUpgrade?: OnUpgrade;
   /** What the agent is and does: text, or a function called once a turn. */
   readonly instructions?: string | ((input: InstructionsInput<TContext>) => string | Promise<string>);
@@ -44,7 +44,7 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   readonly systemPrompt?: (parts: PromptParts) => string | Promise<string>;
   /** A model, or a name such as `'ollama:qwen2.5:7b'`; if one of several fails, the next is asked. Default: discovered. */
   readonly model?: ModelName | Model | readonly (ModelName | Model)[];
-  /** More models by name. */
+  /** More models by name, for `to.retryWithModel` of `onEscalation`. */
   readonly models?: { readonly [name: string]: ModelName | Model };
   readonly tools?: readonly ToolFor<TContext>[];
   /** The schema of `result.output`: zod, another Standard Schema with a JSON Schema, or a JSON Schema. Default: text. */
@@ -65,18 +65,18 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   readonly maxSteers?: number;
   /** Plans that a run may carry out; 0 means unlimited. Default 3. */
   readonly maxPlanIterations?: number;
-  /** The number of identical calls in a row at which the call is refused. At least 2; default 4. */
+  /** The round at which a repeated call, or cycle of up to three calls, is refused and ends the run. At least 2; default 4: the fourth in a row. */
   readonly maxConsecutiveRepeats?: number;
   /** Messages of the conversation kept between runs; 0 means all. Default 40. */
   readonly maxHistoryMessages?: number;
   /** Maximum characters of a tool's result that the model receives. Default 4000. */
   readonly maxToolResultChars?: number;
-  /** A smaller context size of the server, in tokens, causes a warning. Default 32768. */
+  /** A model whose server reports a smaller context, in tokens, causes a warning. Default 32768. */
   readonly minContextSize?: number;
   readonly timeouts?: {
     /** Time limit for connecting. Default 30 000 ms. */
     readonly connectMs?: number;
-    /** Longest silence of the model. Default 120 000 ms. */
+    /** Longest silence of the model. Default 120 000 ms; 600 000 ms for the first reply of a local server, which may be loading it. */
     readonly responseMs?: number;
     /** Time limit for tools without their own. Default 180 000 ms. */
     readonly toolMs?: number;
@@ -85,7 +85,7 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
     /** Time limit for the whole run, in milliseconds. Default: none. */
     readonly totalMs?: number;
   };
-  /** Attempts per model turn (default 2), the wait between them, and which errors are retried. */
+  /** Attempts per model turn (default 2), the wait between them, and which errors are retried; undefined leaves it to their codes. */
   readonly retry?: {
     readonly maxAttempts?: number;
     readonly backoff?: Backoff;
@@ -121,9 +121,9 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
    * servers learn that no one can be asked.
    */
   readonly elicit?: McpElicit;
-  /** Where "always allow" is stored. Default: `~/.signalbox`, if `confirm` can answer so. */
+  /** Where "always allow" is stored. Default: `~/.signalbox/security/allowed-tools.json`, read only if a tool needs confirmation. */
   readonly permissions?: Permissions;
-  /** What the agent is for, as described to agents above it. Default: the beginning of its instructions. */
+  /** What the agent is for, as described to agents above it. Default: the first line of its instructions, if they are a text. */
   readonly description?: string;
   /**
    * Agents below this one: each is a tool with the agent's name, to which the model delegates a task. A child can
@@ -136,7 +136,7 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   readonly onError?: OnError;
   /** Makes this agent deterministic for `recover.fix(agent)`: it repairs arguments with this function and asks no model. */
   readonly implementedBy?: (task: RepairTask) => string | JsonObject | null | Promise<string | JsonObject | null>;
-  /** Limits a run: beyond them it ends with the reason `budget`. */
+  /** Limits of a run, beyond which it ends with the reason `budget`; those of the agents below count too. Default: none. */
   readonly budget?: { readonly maxToolCalls?: number; readonly maxTokens?: number };
   readonly limits?: AgentLimits;
   /**
@@ -148,8 +148,9 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   readonly journal?: JournalStore;
   /** Where runs are shown. Default: the console in a terminal, without the answer, which `run` returns; else nothing. */
   readonly output?: OutputHandler;
-  /** Prints nothing and never prompts. */
+  /** Without default output and without prompts in the terminal; an `output` that is given still gets everything. Default false. */
   readonly silent?: boolean;
+  /** Also shows how each reply was read and repaired, and what MCP servers log. Default false. */
   readonly debug?: boolean;
   /** Prints the system prompt of each turn. */
   readonly showPrompts?: boolean;
@@ -157,11 +158,11 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   readonly showStats?: boolean;
   /** Includes the composed prompts in the trace. */
   readonly debugPrompts?: boolean;
-  /** Records what the model streams, one note a second: what it had said stays where a process ends within a reply. */
+  /** Records what the model streams, in one note a second: of a reply in which the process ends, all but the last second is kept. */
   readonly recordTokens?: boolean;
   /** Shows runs on an inspector's page: that of `createInspector`, or with `true` the process's own. Default false. */
   readonly inspect?: boolean | RunPort | Promise<RunPort>;
-  /** Writes `<outputDir>/<agent>-<runId>.trace.json` after each run. */
+  /** Writes `<outputDir>/<agent>-<runId>.trace.json` after each run, or the file at a given path, which the next run overwrites. */
   readonly trace?: boolean | string;
   /** The folder for traces. Default `.`. */
   readonly outputDir?: string;
@@ -169,7 +170,7 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   readonly onEvent?: (event: RunEvent) => void;
   /** Follows each run's requests and calls while they are made: `openTelemetry()` of `signalbox/telemetry`, or your own. */
   readonly telemetry?: Telemetry;
-  /** A conversation to continue. */
+  /** A conversation to continue, as for `setHistory`. */
   readonly history?: readonly Message[];
   /** Fixes the jitter of backoffs. Default: random, and recorded. */
   readonly seed?: number;
@@ -197,7 +198,10 @@ const schema = z
   .strictObject({
     name: z.string().min(1).max(100),
     version: z.string().min(1).max(100),
-    onUpgrade: z.union([z.enum(['refuse', 'recorded', 'current']), fn], 'must be a choice or a function'),
+    onUpgrade: z.union(
+      [z.enum(['refuse', 'recorded', 'current']), fn],
+      "must be 'refuse', 'recorded', 'current' or a function",
+    ),
     instructions: z.union([z.string(), fn], 'must be a text or a function'),
     systemPrompt: fn,
     model: z.union([model, z.custom<object>(isModels, A_MODEL)], `${A_MODEL}, or a list of them`),
@@ -254,7 +258,7 @@ const schema = z
       .partial(),
     secrets: z.array(z.string().min(6)),
     journal: object('a journal such as memoryJournal() or fileJournal(dir)', 'open'),
-    output: object('an object with methods of OutputHandler', 'valueOf'),
+    output: object('an object with the methods of OutputHandler that you need', 'valueOf'),
     silent: z.boolean(),
     debug: z.boolean(),
     showPrompts: z.boolean(),
@@ -262,10 +266,10 @@ const schema = z
     debugPrompts: z.boolean(),
     recordTokens: z.boolean(),
     inspect: z.union([z.boolean(), object('', 'attach'), object('', 'then')], 'must be true, false or an inspector'),
-    trace: z.union([z.boolean(), z.string().min(1)], 'must be true or the path of a file'),
+    trace: z.union([z.boolean(), z.string().min(1)], 'must be true, false or the path of a file'),
     outputDir: z.string().min(1),
     onEvent: fn,
-    telemetry: object('what openTelemetry() makes, or an object with its method', 'follow'),
+    telemetry: object('what openTelemetry() returns, or an object with a method follow()', 'follow'),
     history: z.array(
       z.looseObject({
         role: z.enum(['user', 'assistant', 'tool', 'system']),

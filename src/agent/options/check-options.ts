@@ -166,7 +166,7 @@ export const checkLogicInput = optionsOf<AgentLogicInput>('agent.logic: input', 
 
 /** Refuses options that cannot be changed between runs. */
 export const checkConfigurable = optionsOf<ConfigurableOptions>(
-  "agent.configure changes some options only; others are createAgent's",
+  "agent.configure changes only some of createAgent's options",
   DOCS,
   { output: true, confirm: true, permissions: true, defaultPolicy: true, model: true, instructions: true },
 );

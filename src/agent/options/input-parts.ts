@@ -28,7 +28,7 @@ export type RunInput = string | readonly InputPart[];
 export interface ReadInput {
   /** All of its text. */
   readonly task: string;
-  /** Its parts, where there are others than text. */
+  /** Its parts, if not all of them are text. */
   readonly content: readonly Part[] | null;
 }
 

@@ -32,8 +32,8 @@ export interface RunOptions<TContext = unknown, TSchema = undefined> {
   /** Your own value for tools, `validateArgs` and `confirm`; never shown to the model or recorded. */
   readonly context?: TContext;
   /**
-   * The trace that the run belongs to, as the W3C header of that name: `00-<32 hex digits>-<16>-01`. MCP servers get it with
-   * each call. A value in another form is not sent.
+   * The trace that the run belongs to, as in the W3C header of that name: `00-<32 hex digits>-<16 hex digits>-01`. MCP servers get
+   * it with each call. A value in another form is not sent.
    */
   readonly traceparent?: string;
   /**
@@ -42,8 +42,8 @@ export interface RunOptions<TContext = unknown, TSchema = undefined> {
    */
   readonly whenBusy?: (typeof WHEN_BUSY)[number];
   /**
-   * The input is the last one again: the model sees it once, without what it had said to it. Where it had called tools, what they
-   * did stays, and with it the input. Default false.
+   * Asks the last input again: the model sees it once, without its earlier answer. If that had called tools, the earlier input stays
+   * as well, with all that followed it. Default false.
    */
   readonly again?: boolean;
   /** JSON in the recording's first line. */
@@ -60,7 +60,7 @@ export interface RunOptions<TContext = unknown, TSchema = undefined> {
   readonly park?: boolean;
   /** Where this run is kept. Default: the agent's `journal`. */
   readonly journal?: JournalStore;
-  /** Writes a trace: `true` by the agent's `outputDir`, or a path. */
+  /** Writes a trace: `true` into the agent's `outputDir`, a text to the file at that path. Default: the agent's `trace`. */
   readonly trace?: boolean | string;
 }
 

@@ -115,7 +115,7 @@ export function isElsewhere({ error }: AnyResult): boolean {
   return ELSEWHERE.has(error?.code);
 }
 
-/** What a run ends with whose process was not heard of for so long that another may have taken it, and its conversation. */
+/** What a run ends with if its process was silent for so long that another may have taken it, and its conversation. */
 const TAKEN: ReadonlySet<unknown> = new Set(['run-exists', 'run-lost', 'run-locked', 'store-unreachable']);
 
 /** True for a run that another process may have taken. */

@@ -5,10 +5,10 @@ type Snapshot = Extract<RunEvent, { readonly type: 'model.token' | 'output.parti
 
 const KEPT = 10_000;
 
-/** From so many characters on, the snapshots that every reader has had let go of what they say themselves. */
+/** From this many characters on, snapshots that every reader has had share the text of their reply's newest. */
 const MOST_TEXT = 500_000;
 
-/** From here on the others do, too: a reader may be slow, or gone without a word. */
+/** From here on the others do as well: a reader may be slow, or may have left without closing. */
 const MOST_AHEAD = 4_000_000;
 
 interface Kept {

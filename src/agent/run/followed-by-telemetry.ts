@@ -12,7 +12,7 @@ import type { AgentCore } from '../core/agent-core.ts';
 import { WAITS } from './engine-port.ts';
 import type { RunStart } from './run-plan.ts';
 
-/** Tells the option `telemetry` what a run has done outside of its machines. Whatever it does or throws, the run goes on. */
+/** Reports to the option `telemetry` what a run does outside of its machines. Whatever that does or throws, the run continues. */
 export class FollowedByTelemetry {
   readonly #core: AgentCore;
   readonly #redactor: () => Redactor;

@@ -18,7 +18,6 @@ export interface AnsweringAgent {
 
 /** The longest reply that a server gets, in tokens, where the agent's own replies have no limit. */
 const MAX_SAMPLE_TOKENS = 4096;
-/** How long a reply for a server may take where the model does not watch over that itself. */
 
 /**
  * What an agent answers its MCP servers with. Questions to a person go to the option `elicit`, else to the terminal; where
@@ -54,13 +53,13 @@ async function agreed(request: McpSampling, confirm: Confirm | 'wait' | undefine
   if (typeof confirm !== 'function') throw new Error('nobody can approve it');
   const answer = await confirm({
     callId: `sampling:${server}`,
-    tool: `${server} (a reply of your model)`,
+    tool: `${server} (a reply from your model)`,
     args: {
       ...(systemPrompt === undefined ? {} : { systemPrompt }),
       messages: messages.map(({ role, text }) => ({ role, text })),
       maxTokens,
     },
-    reason: `The MCP server '${server}' asks for a reply of your model. You pay for it, and it reads the reply.`,
+    reason: `The MCP server '${server}' asks for a reply from your model. You pay for that reply, and the server reads it.`,
     signal,
   });
   if (answer !== 'allow-once' && answer !== 'always-allow') throw new Error('a person refused');

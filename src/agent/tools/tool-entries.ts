@@ -44,7 +44,7 @@ export class Tools {
   /** Nothing is registered that would make this agent repair its own mistakes. */
   agent: Repairer | null = null;
   defaultPolicy: Policy;
-  /** Counts what has become of the tools. */
+  /** Counts the changes of the tools. */
   revision = 0;
   /** Tools of servers that were removed, with their server: they stay so when it lists them again. */
   #unwanted: Map<string, string> | null = null;
@@ -136,8 +136,8 @@ export class Tools {
   }
 
   /**
-   * What is made of these tools: the same for all agents that were made with them and where nothing has become of them since.
-   * It must depend on nothing else.
+   * What is composed from these tools: shared by all agents that were made with them and have not changed them since. It must
+   * depend on nothing else.
    */
   shared(compose: () => Toolset): Toolset {
     const entries = [...this.entries.values()];

@@ -43,8 +43,8 @@ export async function runInChat(cli: CliAgent, start: (signal: AbortSignal) => R
     const typed = stop();
     const why = unsent.every(isCommand)
       ? 'A command is not sent to the model'
-      : 'Your message did not reach the model any more';
-    if (unsent.length > 0) console.error(`${why}. It is at the prompt again.`);
+      : 'Your message came too late for the model';
+    if (unsent.length > 0) console.error(`${why}. It is back at the prompt.`);
     return { ...finished, unsent: [...unsent, typed].join(' ').trim() };
   } finally {
     stop();

@@ -68,7 +68,7 @@ export async function ofUser<T>(failure: string, work: () => T | Promise<T>): Pr
   }
 }
 
-/** Runs a module of the user. Throws a {@link UsageError} where there is no such file, or no such export. */
+/** Runs a module of the user's. Throws a {@link UsageError} where there is no such file, or no such export. */
 export async function loadModule(file: string, wanted?: string): Promise<Readonly<Record<string, unknown>>> {
   const path = resolve(file);
   if (!existsSync(path)) throw new UsageError(`there is no file '${file}'.`);

@@ -251,7 +251,7 @@ export interface StepDetail {
   }[];
 }
 
-/** Where a text was found in the records of sessions, the newest first. `partial`: not everything was looked through. */
+/** Where a text was found in the records of sessions, the newest first. `partial`: not everything was searched. */
 export interface SearchPage {
   readonly hits: readonly {
     readonly session: string;

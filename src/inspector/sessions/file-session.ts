@@ -213,7 +213,7 @@ async function recordingsIn(folder: string): Promise<readonly RecordingFile[]> {
   const files = await Promise.all(
     names.map(async (name) => {
       const path = join(folder, name);
-      // A folder is no recording, and to open a pipe blocks until another process writes to it.
+      // A folder is not a recording, and opening a pipe blocks until another process writes to it.
       const found = await stat(path).catch(() => null);
       return found?.isFile() === true ? [{ path, size: found.size, mtimeMs: found.mtimeMs }] : [];
     }),

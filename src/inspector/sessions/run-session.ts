@@ -76,7 +76,7 @@ async function ordered(run: WatchedRun, act: Act): Promise<ActReply> {
   }
 }
 
-const ANSWERED = 'The call does not wait any more: it was answered already, or has ended.';
+const ANSWERED = 'The call no longer waits: it was answered already, or has ended.';
 
 /** Events with which XState and our leaves report to machines: sent by a user they would be false. */
 const RESERVED = /^(?:xstate|leaf)\./;

@@ -37,7 +37,7 @@ export interface RunRecord {
   /** The version that the agent's option named; left out where there was none. */
   readonly version?: string;
   readonly input: string;
-  /** The input as text and images; left out if it is only text. */
+  /** The input as text, images and files; left out if it is only text. */
   readonly content?: readonly Part[];
   readonly cancelled?: string;
   /** Messages that people had queued before it began, for the runs after it; left out where there are none. */

@@ -20,13 +20,13 @@ import { PostgresWriter } from './postgres-writer.ts';
 
 /** Where and how {@link postgresJournal} keeps runs. */
 export interface PostgresJournalOptions {
-  /** The schema that holds its tables: lower-case letters, digits and `_`. Default `signalbox`. */
+  /** The schema that holds its tables: at most 63 lower-case letters, digits and `_`, no digit first. Default `signalbox`. */
   readonly schema?: string;
   /** Makes or updates the tables when the store is first used. Default false: `signalbox journal migrate <url>` does. */
   readonly migrate?: boolean;
   /**
    * A process that has given no sign of life for this many milliseconds counts as dead: others may take its runs, and it
-   * can no longer write them. Signs are given three times as often. Default 30,000.
+   * can no longer write them. It gives one three times as often. Default 30,000.
    */
   readonly leaseMs?: number;
   /** How long a write is tried again while the server cannot be reached, in milliseconds. Default 60,000. */
@@ -53,7 +53,7 @@ const checkOptions = optionsOf<PostgresJournalOptions>('postgresJournal', 'docs/
  * holds a lease, and one that lost it cannot write. What the runs of a process write at the same time is one statement.
  * `pg` is loaded when the store is first used; pass your own `Pool` or a URL.
  *
- * @example createAgent({ journal: postgresJournal(process.env.DATABASE_URL) })
+ * @example createAgent({ journal: postgresJournal('postgres://localhost/app') })
  */
 export function postgresJournal(at: PostgresPool | string, options: PostgresJournalOptions = {}): PostgresJournal {
   const store = new PostgresStore(at, settingsOf(at, options));
@@ -101,7 +101,7 @@ function settingsOf(at: unknown, options: PostgresJournalOptions): Settings {
     );
   const { schema = 'signalbox', migrate = false, leaseMs = 30_000, patienceMs = 60_000 } = options;
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
-    throw wrongOption('postgresJournal: the option schema must be lower-case letters, digits and _.');
+    throw wrongOption('postgresJournal: the option schema must be lower-case letters, digits and _, no digit first.');
   for (const [name, ms] of Object.entries({ leaseMs, patienceMs }))
     if (typeof ms !== 'number' || !(ms > 0))
       throw wrongOption(`postgresJournal: the option ${name} must be a number of milliseconds above 0.`);

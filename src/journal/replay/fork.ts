@@ -53,7 +53,7 @@ const checkOptions = optionsOf<ForkOptions>('fork', 'docs/recording.md', {
 /**
  * Continues differently from a point of a recorded run: replays it up to the record `at`, then continues as a separate
  * run, kept in the agent's journal under a new id; its head names its parent. What was in flight at the cut keeps the
- * recorded outcome. Returns a Run at once. Throws a `TypeError` for an impossible cut.
+ * recorded outcome. Returns a Run at once. Throws a `TypeError` for an impossible cut, a `RecordingError` as `replay` does.
  *
  * @example
  * const run = fork(recording, agent, { at: 7, outcome: { ok: true, value: { status: 'error', error: 'offline' } } });

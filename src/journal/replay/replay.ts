@@ -61,7 +61,8 @@ const checkOptions = optionsOf<ReplayOptions>('replay', 'docs/recording.md', {
  * Replays a recorded run on an agent, deterministically: nothing is called, nothing is waited for, and the list of
  * transitions is the recorded one. Instructions and local tools are the agent's, MCP tools and all outcomes the
  * recording's. Returns a Run at once; awaiting it rejects with a `ReplayDivergenceError` if the agent would have
- * requested something other than what was recorded. With `then` the run continues live after the recorded part.
+ * requested something other than what was recorded. Throws a `RecordingError` for a recording that cannot be read. With
+ * `then` the run continues live after the recorded part.
  *
  * @example
  * const result = await replay(await readFile('run.jsonl', 'utf8'), agent);

@@ -36,7 +36,7 @@ export interface RequestTable {
 const SERVE_MS = 100;
 const ASK_MS = 20;
 
-/** How long the answer to a request may take that was taken. */
+/** How long the answer to a request may take once it was taken. */
 const ANSWER_MS = 10_000;
 
 type Answer = (request: JsonObject) => Promise<JsonObject>;

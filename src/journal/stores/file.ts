@@ -25,13 +25,13 @@ export interface FileJournalOptions extends PruneLimits {
   /** `process` (default): what is written survives a crash of the process. `power`: also one of the machine. */
   readonly durability?: 'process' | 'power';
   /**
-   * `all` (default), or `not-answered`: a run that ended with an answer leaves nothing, every other one leaves its
-   * recording, one that crashed too.
+   * `all` (default), or `not-answered`: a run that ended with an answer leaves nothing, any other leaves its recording, even if
+   * it crashed.
    */
   readonly keep?: 'all' | 'not-answered';
   /** How many runs that have ended are kept, those last written to. Default: all. Checked when a run begins or ends. */
   readonly maxRuns?: number;
-  /** Removes every run, ended or not, that was not written to for this many days. Default: none. Checked likewise. */
+  /** Removes every run, ended or not, that was not written to for this many days. Default: never. Checked at the same times. */
   readonly maxAgeDays?: number;
 }
 

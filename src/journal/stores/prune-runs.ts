@@ -8,13 +8,13 @@ import type { RunFiles } from './run-files.ts';
 export interface PruneLimits {
   /** How many runs that have ended are kept: those last written to, in Postgres those begun last. */
   readonly maxRuns?: number | undefined;
-  /** Forgets every run, ended or not, that was not written to for so many days. */
+  /** Forgets every run, ended or not, that was not written to for this many days. */
   readonly maxAgeDays?: number | undefined;
 }
 
 const DAY_MS = 86_400_000;
 
-/** So long it works before others have their turn, in milliseconds: a folder may hold a hundred thousand runs. */
+/** How long it works before others have their turn, in milliseconds: a folder may hold a hundred thousand runs. */
 const SLICE_MS = 10;
 
 /**
@@ -33,7 +33,7 @@ export function runPruner(files: RunFiles, limits: PruneLimits): () => Promise<v
         await inSlices(pruned(files, maxRuns, Date.now() - maxAgeDays * DAY_MS));
       }
     } catch (error) {
-      // That old runs stay is no failure of the run that has just begun or ended.
+      // Old runs that stay are not a failure of the run that has just begun or ended.
       process.emitWarning(`No runs in ${files.dir} were removed. ${describeThrown(error).message}`);
     } finally {
       working = null;

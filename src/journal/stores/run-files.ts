@@ -140,7 +140,7 @@ export function runFiles(dir: string, histories: Pick<HistoryFiles, 'remove'>): 
 
 function entriesOf(dir: string): readonly string[] {
   const entries = ifThere(() => readdirSync(dir, { withFileTypes: true })) ?? [];
-  // A folder is no run, and to open a pipe blocks until another process writes to it.
+  // A folder is not a run, and opening a pipe blocks until another process writes to it.
   return entries
     .filter((entry) => entry.isFile() || (entry.isSymbolicLink() && isFile(join(dir, entry.name))))
     .map(({ name }) => name);

@@ -33,7 +33,7 @@ export function isLocked(path: string): boolean {
   return found !== null && !found.gone;
 }
 
-/** Whether there is a file of this name that is no lock of ours, such as `yarn.lock`. */
+/** Whether there is a file of this name that is not a lock of ours, such as `yarn.lock`. */
 export function isForeign(path: string): boolean {
   try {
     return writerIn(path) === null && existsSync(path);

@@ -73,7 +73,7 @@ export interface Failure {
   readonly ran: boolean;
 }
 
-/** How the run ends. `error` null: the last callFailed error, if there was one, is shown instead. */
+/** How the run ends. `error` null: that of the latest calls, if one of them failed, is shown instead. */
 export interface Ending {
   readonly reason: RunReason;
   readonly result: string;

@@ -42,7 +42,7 @@ export interface AgentSettings {
   readonly jitterSeed: number;
   /** How the option `toolCalling` stands; absent: `auto`. */
   readonly toolCalling?: 'auto' | ToolCalling;
-  /** False: the model is not offered to plan, and a plan of its is not run; absent: true. */
+  /** False: planning is not offered to the model, and its plans are not run; absent: true. */
   readonly plans?: boolean;
   /** The text of a reply that calls nothing is the arguments of a call: those of a repair agent. Absent: it is an answer. */
   readonly answers?: 'arguments';
@@ -109,7 +109,7 @@ export type PromptChange =
   | { readonly instructions: string; readonly byCode: boolean }
   | { readonly [mode in ToolCalling]: string };
 
-/** The outcomes of the calls whose tools were running when a run was interrupted, by their ids. */
+/** The ids of the calls whose tools were running when a run was interrupted. */
 export interface Restart {
   /** The tool had really been started. */
   readonly begun: readonly string[];
@@ -198,7 +198,7 @@ export const ROOT_PLACE: Place = { agent: '', callPrefix: 'c' };
 /** What the agent machine starts from. Without `setup` it asks the actor `describeAgent` for it. */
 export interface AgentInput {
   readonly task: string;
-  /** The task as text and images; absent: it is text alone. */
+  /** The task as text, images and files; absent: it is text alone. */
   readonly content?: readonly Part[];
   readonly history?: readonly Message[];
   readonly setup?: AgentSetup;

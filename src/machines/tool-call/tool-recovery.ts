@@ -157,7 +157,7 @@ function rawText({ unreadable, args }: CallRequest): string {
 
 const OF_ON_ERROR: ReadonlySet<string> = new Set(['chooseSteps', 'fix', 'sanitize', 'repairAgent', 'substitute']);
 
-/** What is said of the author's code when it failed beside a call: the call itself goes on without it. */
+/** What is said of the author's code when it failed beside a call: the call itself continues without it. */
 export function troubleOfCode(event: { readonly type: string }, tool: string): string | null {
   const what = event.type.replace('xstate.error.actor.', '');
   if (what === 'rememberPermission')

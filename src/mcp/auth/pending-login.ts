@@ -165,7 +165,7 @@ export type TakeRedirect = (address: URL) => 'taken' | 'foreign' | 'refused';
 const PAGES: Readonly<Record<ReturnType<TakeRedirect>, readonly [status: number, text: string]>> = {
   taken: [200, 'Thank you: the program continues. You can close this page.'],
   refused: [400, 'The sign-in failed; the program says why. You can close this page.'],
-  foreign: [400, 'This answer belongs to no sign-in that is waited for.'],
+  foreign: [400, 'This answer does not belong to a pending sign-in.'],
 };
 
 /**

@@ -214,7 +214,7 @@ function readCompletion(completion: Json | undefined): McpCompletion {
 }
 
 function readPrompt(server: string, answer: JsonObject): McpPrompt {
-  const wrong = 'its prompt is not what the protocol says';
+  const wrong = 'its prompt does not follow the protocol';
   if (!isList(answer.messages)) throw toMcpError(server, new LinkFault('answer', wrong, { delivered: true }));
   const messages = objectsIn(answer.messages).map(({ role, content }) => ({
     role: role === 'assistant' ? ('assistant' as const) : ('user' as const),

@@ -202,7 +202,7 @@ function resultOf(value: unknown): JsonObject {
 }
 
 function notATask(): LinkFault {
-  return new LinkFault('answer', 'its task is not what the protocol says', { delivered: true });
+  return new LinkFault('answer', 'its task does not follow the protocol', { delivered: true });
 }
 
 /** The result of a task that has none, as a tool's own error. */

@@ -29,7 +29,7 @@ export interface McpToolOverride {
 
 /** Settings of any server, however it is reached. */
 export interface McpServerSettings {
-  /** Whether calls must be agreed to. `by-annotations` asks {@link policyFromAnnotations}. Default: the agent's own default. */
+  /** Whether calls need approval. `by-annotations` asks {@link policyFromAnnotations}. Default: the agent's own default. */
   readonly policy?: Policy | 'by-annotations' | undefined;
   /** Only these tools, by the server's own names. */
   readonly tools?: readonly string[] | undefined;
@@ -39,7 +39,7 @@ export interface McpServerSettings {
   readonly required?: boolean | undefined;
   /** Longest time to connect, and again to list the tools. Default 30 000 ms, or `timeouts.connectMs` if that is longer. */
   readonly connectTimeoutMs?: number | undefined;
-  /** Longest silence of a call. Default: the agent's `timeouts.toolMs`, else 180 000 ms. */
+  /** Longest silence during a call. Default: the agent's `timeouts.toolMs`, else 180 000 ms. */
   readonly timeoutMs?: number | undefined;
   /** Longest time for one call all in all, however often the server reports progress. Default: ten times `timeoutMs`. */
   readonly maxTotalMs?: number | undefined;
@@ -49,8 +49,8 @@ export interface McpServerSettings {
    */
   readonly roots?: readonly string[] | undefined;
   /**
-   * Whether the server may have replies of your model. `'confirm'`: when a person agrees to each; a function replies
-   * itself. Default false: it is not offered.
+   * Whether the server may ask your model for replies (sampling). `'confirm'`: if a person agrees to each; a function
+   * replies itself. Default false: it is not offered.
    */
   readonly sampling?: boolean | 'confirm' | McpSampler | undefined;
   readonly overrides?: Readonly<Record<string, McpToolOverride>> | undefined;
@@ -66,8 +66,8 @@ export interface McpServerSettings {
    */
   readonly logLevel?: McpLogLevel | undefined;
   /**
-   * The protocol version of a server that is to be met without sessions, although it supports older clients, too. Default:
-   * a session, as all versions until 2025-11-25 have it, and this version where the server refuses that.
+   * Speaks this version, which has no sessions, with a server that supports older clients too. Default: a session, as all
+   * versions up to 2025-11-25 have it, and this version if the server refuses that.
    */
   readonly protocolVersion?: typeof STATELESS_VERSION | undefined;
   /** Leaves the server out without deleting its entry. */
@@ -173,7 +173,7 @@ export class McpConfigError extends Error {
   }
 }
 
-/** How grave a log message of a server is, least first: the levels of syslog. */
+/** How severe a server's log message is, the least severe first: the levels of syslog. */
 export const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const;
 
 /** A level of {@link LOG_LEVELS}. */

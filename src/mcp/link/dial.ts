@@ -132,7 +132,7 @@ function createOutbox(giveUp: (fault: LinkFault) => void): (send: () => Promise<
   let underWay = 0;
   return async (send) => {
     if (waiting.length >= MOST_WAITING) {
-      const fault = new LinkFault('limit', 'it asks, and does not take what it is answered', { delivered: true });
+      const fault = new LinkFault('limit', 'it asks, but does not accept the answer', { delivered: true });
       giveUp(fault);
       throw fault;
     }

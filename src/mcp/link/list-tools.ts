@@ -31,7 +31,7 @@ export async function listAllTools(
     if (bytes > limits.messageBytes && seen.size > 0)
       throw pastLimit('messageBytes', 'its list of tools is larger', limits);
     if (!isList(page.tools))
-      throw new LinkFault('answer', 'its list of tools is not what the protocol says', { delivered: true });
+      throw new LinkFault('answer', 'its list of tools does not follow the protocol', { delivered: true });
     for (const item of page.tools) {
       const tool = readTool(item);
       if (tool === null || tools.has(tool.name)) onWarning({ kind: 'bad-tool', message: describeBadTool(item, tool) });

@@ -71,7 +71,7 @@ export function openStdioWire(target: McpTarget & { readonly kind: 'stdio' }, io
       const pending = requests.sent(message);
       if (server === null) throw new LinkFault('exited', 'its process was not started', { delivered: false });
       if (waiting >= MOST_WAITING)
-        giveUp(new LinkFault('limit', 'it asks, and does not take what it is answered', { delivered: true }));
+        giveUp(new LinkFault('limit', 'it asks, but does not accept the answer', { delivered: true }));
       if (pending === null) waiting += 1;
       try {
         await server.write(`${JSON.stringify(message)}\n`);

@@ -283,7 +283,7 @@ export function faultOf(
   const answer = request?.answer ?? null;
   if (answer !== null) {
     const data = isJsonObject(answer.error) ? answer.error : {};
-    const message = typeof data.message === 'string' ? data.message : 'its answer is not what the protocol says';
+    const message = typeof data.message === 'string' ? data.message : 'its answer does not follow the protocol';
     // The Ruby SDK has only words such as "Internal error" there.
     const more = typeof data.data === 'string' && data.data !== '' ? `: ${data.data.slice(0, 500)}` : '';
     return new LinkFault('answer', message + more, { delivered: true, data, cause: error });

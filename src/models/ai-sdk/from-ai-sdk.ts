@@ -201,7 +201,7 @@ function sdkFailure(thrown: unknown, model: string): ModelError {
 const LEAD: { readonly [code in ModelErrorCode]?: string } = {
   auth: "The API key was not accepted; check the provider's apiKey",
   'connect-failed': 'The server cannot be reached',
-  'rate-limited': 'The server refused the request because too much was asked of it',
+  'rate-limited': 'The server refused the request because its rate limit was reached',
   'quota-exhausted': 'The account has nothing left to spend',
   'context-overflow': "The conversation is longer than the model's context",
   'content-filter': 'A content filter did not let the request through',

@@ -129,7 +129,7 @@ function describe(code: ModelErrorCode, error: ServerError, context: RequestCont
     case 'quota-exhausted':
       return 'The account has nothing left to spend; look at its plan and billing';
     case 'rate-limited':
-      return 'The server refused the request because too much was asked of it; wait, or raise its limits';
+      return 'The server refused the request because its rate limit was reached; wait, or raise the limit';
     case 'context-overflow':
       return `The conversation is longer than the context of '${model}'; shorten it or raise the server's context size`;
     case 'content-filter':
@@ -143,7 +143,7 @@ function describe(code: ModelErrorCode, error: ServerError, context: RequestCont
       return `The server refused the request${field}`;
     }
     case 'bad-response':
-      return 'The server answered with something else than a reply; check the base URL';
+      return 'The server answered with something other than a reply; check the base URL';
     default:
       return 'The server failed; see its log';
   }
@@ -179,7 +179,7 @@ export function connectFailed(endpoint: Endpoint, cause: unknown): ModelError {
   }
   if (code !== undefined && UNREADABLE.test(code)) {
     const scheme = new URL(endpoint.baseURL).protocol.slice(0, -1);
-    const text = `${endpointText(endpoint)} was reached and does not speak ${scheme} as it should${reason}: check scheme and port.`;
+    const text = `${endpointText(endpoint)} was reached, but does not speak ${scheme}${reason}: check the scheme and the port.`;
     return new ModelError('connect-failed', text, { cause, data: { cause: code } });
   }
   const start = endpoint.preset === undefined ? 'check that it is running' : endpoint.preset.howToStart;

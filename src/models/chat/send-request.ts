@@ -53,7 +53,7 @@ const LINGER_MS = 1000;
 /** Once a reply has its `finish_reason`, a stream that does not end is waited for as long as this after each event. */
 const GRACE_MS = 2000;
 
-/** A timer that comes later than this tells of a busy process. */
+/** A timer that is later than this shows that the process was busy. */
 const LATE_MS = 20;
 
 /** Longer error bodies are cut: what matters stands at their beginning. */

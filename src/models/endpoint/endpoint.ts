@@ -30,10 +30,11 @@ export interface ChatModelOptions {
   readonly baseURL?: string;
   /** The model's name. Default: `SIGNALBOX_MODEL`, the one loaded, the first listed that is not an embedding model. */
   readonly model?: string;
+  /** Default: the server's own environment variable, such as `OPENAI_API_KEY`. */
   readonly apiKey?: string;
   /** Headers for every request. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Replaces the HTTP client. `connectMs` cannot be kept then. */
+  /** Replaces the HTTP client. `connectMs` then has no effect. */
   readonly fetch?: Fetch;
   /**
    * What sends the requests: the `openai` package, or (`'direct'`, Node only) a small client of Signalbox that takes less
@@ -41,8 +42,8 @@ export interface ChatModelOptions {
    */
   readonly transport?: 'openai' | 'direct';
   /**
-   * Your own `OpenAI` or `AzureOpenAI` instance: its address, key, retries and time limits hold, and `connectMs` cannot be
-   * kept. Instead of `preset`, `baseURL`, `apiKey`, `fetch` and `transport`.
+   * Your own `OpenAI` or `AzureOpenAI` instance: its address, key, retries and time limits apply, and `connectMs` has no
+   * effect. Instead of `preset`, `baseURL`, `apiKey`, `fetch` and `transport`.
    */
   readonly client?: OpenAIClient;
   /** Whether the model accepts images: those in tool results are then sent to it. Default false: it gets their type and size. */
@@ -58,9 +59,9 @@ export interface ChatModelOptions {
    * (docs/models.md).
    */
   readonly sendReasoning?: boolean;
-  /** Milliseconds until a connection must stand, where the run gives none. Default 30 000. */
+  /** Time limit for connecting, in milliseconds, where the run gives none. Default 30 000. */
   readonly connectMs?: number;
-  /** The longest silence in milliseconds, where the run gives none. Default 120 000. */
+  /** The longest silence in milliseconds, where the run gives none. Default 120 000; 600 000 for the first reply of a local preset. */
   readonly responseMs?: number;
 }
 
@@ -142,8 +143,7 @@ export function settleEndpoint(
   }
   if (options.preset !== undefined) {
     const preset = findPreset(options.preset);
-    if (preset === undefined)
-      throw wrongOption(`preset: '${options.preset}' is unknown. The presets are ${presetNames()}.`);
+    if (preset === undefined) throw wrong(`preset: '${options.preset}' is unknown. The presets are ${presetNames()}.`);
     const defaultModel = plainName ?? (named?.preset === preset ? named.model : undefined);
     return presetEndpoint(preset, options, env, defaultModel);
   }
@@ -209,7 +209,7 @@ function trimmed(url: string): string {
 
 /** Which variable or option holds the key; never the key itself. */
 export function howToSetKey({ keyVariable, client }: Endpoint): string {
-  if (client !== undefined) return 'give another to the client';
+  if (client !== undefined) return 'give the client another one';
   return keyVariable === undefined ? 'set the option apiKey' : `set ${keyVariable} or the option apiKey`;
 }
 

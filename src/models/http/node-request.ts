@@ -8,7 +8,7 @@ import type { HttpRoute } from './http-routes.ts';
 const http = process.getBuiltinModule('node:http');
 const https = process.getBuiltinModule('node:https');
 
-/** No connection stood in time. */
+/** No connection was established in time. */
 export class ConnectTimeout extends Error {
   override readonly name = 'ConnectTimeout';
 }
@@ -20,7 +20,7 @@ export interface OutgoingRequest {
   /** Name, value, name, value …, without `host` and `content-length`. */
   readonly headers: readonly string[];
   readonly body: string | Uint8Array | undefined;
-  /** Milliseconds until a connection must stand. */
+  /** Time limit for connecting, in milliseconds. */
   readonly connectMs: number;
 }
 
@@ -111,7 +111,7 @@ function end(current: ClientRequest | IncomingMessage, error: Error): void {
   if (!('complete' in current) && current.socket === null) current.emit('error', error);
 }
 
-/** Ends the request when its connection does not stand in time. */
+/** Ends the request when its connection is not established in time. */
 function limitConnecting(request: ClientRequest, connectMs: number): void {
   const late = () => end(request, new ConnectTimeout(`no connection within ${String(connectMs)} ms`));
   const stands = afterLimit(connectMs, late);

@@ -13,7 +13,7 @@ export interface Repair {
 export interface Limits {
   /** Longest text in UTF-16 units; the default is 1,048,576 (1 MB of plain text). */
   readonly maxChars: number;
-  /** Deepest nesting of lists and objects; the default is 256. */
+  /** Deepest nesting of lists and objects; the default is 256, the most 1,000. */
   readonly maxDepth: number;
 }
 

@@ -19,7 +19,7 @@ interface Vitest {
 
 /** Options of the reporter: `reporters: [['signalbox/testing/coverage', { json: 'coverage/machines.json' }]]`. */
 export interface CoverageOptions {
-  /** Writes what was found into this file, too. */
+  /** Also writes the coverage to this file, as JSON. */
   readonly json?: string;
   /** Default: prints on the console. */
   readonly print?: (text: string) => void;

@@ -31,7 +31,7 @@ export interface ExploreOptions {
   readonly maxSeconds?: number;
   /** Called many times a second with the progress. */
   readonly onProgress?: (soFar: ExploreProgress) => void;
-  /** Stops once this many laws are broken. Default: continues. */
+  /** Stops once this many laws are broken. Default: never. */
   readonly maxViolations?: number;
   /** The maximum number of entries on one path. Default 200. */
   readonly maxDepth?: number;

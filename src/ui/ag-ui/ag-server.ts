@@ -66,7 +66,7 @@ async function begin(
     return failed(
       input,
       'bad-request',
-      'The last message must be of the user, with text, images or files by address or data.',
+      'The last message must be from the user, with text, images or files by address or data.',
     );
   const started = await chat.run(said, named(input), knownBy(chat, input, said));
   return started.ok
@@ -130,7 +130,7 @@ interface Asked {
 
 async function answered(agent: ServedAgent, { chat, last, input, options }: Asked): Promise<Response> {
   const standing = last === null ? null : await standingOf(options.journal, last.runId);
-  if (last === null || standing === null) return failed(input, 'approval-unknown', 'No call of this id waits.');
+  if (last === null || standing === null) return failed(input, 'approval-unknown', 'No call with this id is waiting.');
   const replies = input.resume.map(replyToInterrupt);
   const unread = input.resume.flatMap(({ payload }) => unreadIn(payload) ?? [])[0];
   if (unread !== undefined) return failed(input, 'bad-request', unread);
@@ -181,7 +181,7 @@ function streamOf(
   return sseResponse(texts, { onGone: () => gone.abort() });
 }
 
-/** A run of AG-UI that comes to nothing. */
+/** A run of AG-UI that fails at once. */
 function failed({ threadId, runId, messages, hasMadeUp }: AgInput, code: string, message: string): Response {
   return eventStream([
     { type: 'RUN_STARTED', threadId, runId },

@@ -41,7 +41,7 @@ export function readAsk(body: unknown): UiAsk {
     return wrong("'messages' must end with a message that has parts.");
   const parts = last.parts.filter(isJsonObject);
   if (last.role === 'assistant') return readAnswers(chat, last, parts, body.edits);
-  const input = last.role === 'user' ? inputOf(parts) : 'The last message must be of the user or the assistant.';
+  const input = last.role === 'user' ? inputOf(parts) : 'The last message must be from the user or the assistant.';
   if (typeof input === 'string') return wrong(input);
   const isAgain = body.trigger === 'regenerate-message';
   return { kind: 'run', chat, message: typeof last.id === 'string' ? last.id : '', ...input, isAgain };
@@ -110,7 +110,7 @@ function inputOf(given: readonly JsonObject[]): Pick<UiAsk & { readonly kind: 'r
     else input.push({ type: 'file', url, mediaType: kind, filename: own.filename ?? kind });
     parts.push({ chars: named.length, ...own });
     if (!isRunInput(input.slice(-1)))
-      return `The file '${own.filename ?? kind}' of the type '${kind}' is not taken: it needs an address or data.`;
+      return `The file '${own.filename ?? kind}' of the type '${kind}' is not accepted: it needs an address or data.`;
   }
   const [only] = input;
   if (input.length === 1 && only?.type === 'text' && parts[0]?.mediaType === undefined)
@@ -124,7 +124,7 @@ export function textHead({ filename, mediaType }: { readonly filename?: string; 
   return `${filename ?? mediaType}:\n`;
 }
 
-const BLANK = 'The message says nothing.';
+const BLANK = 'The message is empty.';
 
 /** The text of a file that stands in its address. */
 function textIn(url: string, mediaType: string): string | null {

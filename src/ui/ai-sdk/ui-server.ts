@@ -150,7 +150,7 @@ async function answer(
 ): Promise<Response> {
   const last = await chat.last();
   const standing = last === null ? null : await standingOf(options.journal, last.runId);
-  if (last === null || standing === null) return refusal(409, 'approval-unknown', 'No call of this id waits.');
+  if (last === null || standing === null) return refusal(409, 'approval-unknown', 'No call with this id is waiting.');
   const refused = refusedReplies(standing, replies) ?? (await writeReplies(agent, options.journal, standing, replies));
   if (refused !== null) return refusal(409, refused.code, refused.message);
   const resumed = chat.resume();
@@ -167,7 +167,7 @@ async function stop(chat: Chat, reason: string): Promise<Response> {
 
 async function steer(chat: Chat, { text, id }: UiAsk & { readonly kind: 'steer' }): Promise<Response> {
   const last = await chat.last();
-  if (last === null || last.state === 'ended') return refusal(409, 'over', 'No run is live that could take this.');
+  if (last === null || last.state === 'ended') return refusal(409, 'over', 'No run is live that could accept this.');
   const refused = await chat.steer(last.runId, text, id);
   if (refused !== null) return refusal(409, refused.code, refused.message);
   return jsonAnswer({ runId: last.runId }, 202);

@@ -88,10 +88,10 @@ export function refusedReplies(
     const end = answered.get(id);
     if (open.some((one) => one.id === id) || (end !== undefined && (end === true) === approved)) continue;
     const why = end === true ? 'it was approved before.' : end;
-    if (why !== undefined) return { code: 'approval-closed', message: `The call waits no more: ${why}` };
+    if (why !== undefined) return { code: 'approval-closed', message: `The call no longer waits: ${why}` };
     if (open.some((one) => askedCall(one.id) === askedCall(id)))
-      return { code: 'approval-changed', message: 'The call waits with other arguments than those that were shown.' };
-    return { code: 'approval-unknown', message: 'No call of this id waits.' };
+      return { code: 'approval-changed', message: 'The call now waits with other arguments than were shown.' };
+    return { code: 'approval-unknown', message: 'No call with this id is waiting.' };
   }
   const left = open.filter((one) => !replies.some(({ id }) => id === one.id));
   if (!all || left.length === 0) return null;
@@ -116,7 +116,7 @@ export async function writeReplies(
     // The deadline of a run that nobody drives is in its records once it is resumed.
     const isOpen = (await standingOf(journal, runId))?.answered.has(id) === false;
     const why = isOpen && call.limitMs !== undefined ? 'nobody answered in time' : 'it was answered meanwhile';
-    refused = { code: 'approval-closed', message: `The call waits no more: ${why}.` };
+    refused = { code: 'approval-closed', message: `The call no longer waits: ${why}.` };
   }
   return refused;
 }

@@ -26,7 +26,7 @@ export interface ChatOptions {
   readonly owner?: string;
   /** What the agent's tools get. */
   readonly context?: unknown;
-  /** Larger requests are refused with status 413, in bytes. Default 16 MB: a chat posts its messages, with their images. */
+  /** The longest request, in bytes; others are refused with status 413. Default 16 MB: a chat posts its messages, with their images. */
   readonly maxRequestBytes?: number;
 }
 
@@ -119,7 +119,7 @@ export class Chat {
   }
 
   /**
-   * Begins a run; while another goes on, in whatever process, that one's journal keeps the message until it is its turn.
+   * Begins a run; while another is live, in whatever process, that one's journal keeps the message until it is its turn.
    * A message that is `known` is one run, however often it is sent; without that, each is a new one.
    */
   async run(input: RunInput, metadata: JsonObject, known: KnownBy | null): Promise<ChatStart> {
@@ -224,7 +224,7 @@ export class Chat {
     return unlessClosed(await this.#resumed());
   }
 
-  /** Continues a run as `resume` does, and resolves as soon as it goes on. */
+  /** Continues a run as `resume` does, and resolves as soon as it is live. */
   async goesOn(runId: string): Promise<RunRefused | null> {
     return unlessClosed(await this.#goesOn(runId));
   }
@@ -279,7 +279,7 @@ export class Chat {
       const known = await Promise.race([written, answer]);
       if (known === 'written' || known.delivered || known.reason === 'kept') return null;
       const code = known.reason === 'too-many' ? known.reason : 'over';
-      return { code, message: code === 'over' ? 'The run is over.' : 'The run takes no more messages.' };
+      return { code, message: code === 'over' ? 'The run is over.' : 'The run accepts no more messages.' };
     } finally {
       enough.abort();
     }

@@ -89,7 +89,7 @@ function mediaIn(content: readonly Part[] | null | undefined): string {
 export interface ChatRunsOptions {
   /** By the app's own authentication. Without it only chats with unguessable ids are served. */
   readonly owner?: string | undefined;
-  /** At most so many runs, the latest. Default 100. */
+  /** At most this many runs, the latest. Default 100. */
   readonly limit?: number;
 }
 
@@ -101,7 +101,7 @@ export function checkReading(what: string, options: ChatRunsOptions): void {
   checkOwner(what, options.owner);
 }
 
-/** An owner that is no text would be a mistake in whose chats they are. */
+/** An owner that is not a text would mix up whose chats they are. */
 export function checkOwner(what: string, owner: unknown): void {
   if (owner === undefined || (typeof owner === 'string' && owner !== '')) return;
   throw wrongOption(`${what}: option 'owner' must be a text that is not empty.`);

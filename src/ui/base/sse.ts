@@ -103,7 +103,7 @@ const NO_BODY =
   'The request has no body. If it was sent with one, the server has read it before, as express.json() does.';
 
 const FORGED =
-  'A page of another site has sent this without asking first: send it with the header content-type: application/json.';
+  'A page on another site sent this without asking first: send it with the header content-type: application/json.';
 
 /** A page of any site can send a request of another type than JSON, with the user's cookies, without this server being asked. */
 function isForged({ headers }: Request): boolean {
@@ -167,5 +167,5 @@ export function refusal(status: number, code: string, message: string, headers =
 
 /** The answer to an id that is not there, and to one of another owner: they are the same. */
 export function unknownId(): Response {
-  return refusal(404, 'not-found', 'There is nothing of this id.');
+  return refusal(404, 'not-found', 'There is nothing with this id.');
 }

@@ -132,7 +132,7 @@ export class SessionModel {
   problem: string | null = null;
   /** Frames that the server left out because this viewer was too slow. */
   dropped = 0;
-  /** The latest time that was heard of, in milliseconds from the session's beginning. */
+  /** The latest time that was received, in milliseconds from the session's beginning. */
   lastAt = 0;
   readonly #actors = new Map<string, GrowingTrack>();
   readonly #steps: StepInfo[] = [];

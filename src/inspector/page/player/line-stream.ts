@@ -52,7 +52,7 @@ export class SessionSource {
     return true;
   }
 
-  /** Requests from before a pause are no longer awaited: returns a function that tells which. */
+  /** Requests from before a pause are no longer awaited: returns a function that says which. */
   untilPaused(): () => boolean {
     const pauses = this.#pauses;
     return () => pauses !== this.#pauses;

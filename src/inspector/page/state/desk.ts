@@ -131,7 +131,7 @@ export function workerPlayers(token: string, take: (frame: Frame) => void): Play
       asked.delete(data.id);
     });
     made.addEventListener('error', ({ message }) => {
-      broken = `What plays recordings has failed${message ? `: ${message}` : ' to load'}. Reload the page.`;
+      broken = `The player of recordings failed${message ? `: ${message}` : ' to load'}. Reload the page.`;
       for (const session of playing) take({ t: 'problem', session, problem: broken });
       for (const [id, resolve] of asked) resolve({ id, refusal: null });
       asked.clear();

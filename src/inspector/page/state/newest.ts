@@ -82,7 +82,7 @@ function tellOvertaken(state: PageState): void {
     const { edited, reason, sent } = state.drafts.get(key) ?? NO_DRAFT;
     state.drafts.delete(key);
     if (sent || (edited === null && reason === '')) continue;
-    const text = `${escapedLine(item.tool, 60)} does not wait for an answer any more. What you wrote was not sent.`;
+    const text = `${escapedLine(item.tool, 60)} no longer waits for an answer. What you wrote was not sent.`;
     state.notice.value = { text, tone: 'danger' };
   }
 }

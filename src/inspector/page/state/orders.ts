@@ -41,7 +41,7 @@ const DONE: { readonly [kind in Act['kind']]: string } = {
   approve: 'Approved.',
   reject: 'Rejected.',
   cancel: 'The run is being cancelled.',
-  send: 'The event is sent.',
+  send: 'The event was sent.',
   fork: 'A fork of the run continues from here.',
 };
 
@@ -70,7 +70,7 @@ export async function openFiles({ state, desk }: Page, files: Iterable<File>): P
 
 async function openFile(desk: Page['desk'], file: File): Promise<ActReply> {
   if (file.size > MOST_RECORDING_BYTES)
-    return { ok: false, message: 'It has more than 100 MB. Show it with: signalbox inspect <file>' };
+    return { ok: false, message: 'It is larger than 100 MB. Show it with: signalbox inspect <file>' };
   const text = await file.text().catch(() => null);
   return text === null ? { ok: false, message: 'It cannot be read. Is it a folder?' } : desk.open(text);
 }

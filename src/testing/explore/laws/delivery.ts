@@ -145,7 +145,7 @@ function given(
     return { answer: { fits: issuesOf(first.arguments ?? null, schema).length === 0 }, others };
   if (calls.length > 0) return { answer: null, others };
   const value = parsedText(textAt(reply, 'content'));
-  // What the JSON mode reads as its envelope is no answer, even where the schema takes it.
+  // What the JSON mode reads as its envelope is not an answer, even where the schema takes it.
   if (isJsonObject(value) && ENVELOPE.some((key) => Object.hasOwn(value, key))) return { answer: null, others: 0 };
   return { answer: value === undefined ? null : { fits: issuesOf(value, spec.schema).length === 0 }, others: 0 };
 }

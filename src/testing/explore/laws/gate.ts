@@ -47,7 +47,7 @@ function agentWithoutPermission(situation: Situation): string | null {
     const spec = toolsAt(situation, path).find((tool) => tool.name === name);
     const facts = callFacts(before, path);
     if (spec === undefined) return `the agent '${name}' was started, and there is no such agent`;
-    // One that repairs a call is no call of its own: it may begin before anybody is asked.
+    // One that repairs a call is not a call of its own: it may begin before anybody is asked.
     const isRepair = owner.state !== 'DELEGATING';
     const wrong = unpermitted(spec, { path, facts: { ...facts, approved: facts.approved || isRepair } }, situation);
     if (wrong !== null) return `the agent '${name}' was started, ${wrong}`;

@@ -23,7 +23,7 @@ export interface LeafScene {
   readonly effect: Effect;
   /** The tools of the agent that the leaf belongs to. */
   readonly tools: readonly KnownTool[];
-  /** Arguments that a tool takes; undefined when none could be made up of its schema. */
+  /** Arguments that a tool accepts; undefined if none can be generated from its schema. */
   readonly argumentsFor: (tool: KnownTool) => Json | undefined;
   /** How the answer is asked for, where it has a schema. */
   readonly output: ShownOutput | null;

@@ -111,7 +111,7 @@ function AllRuns({ query }: { readonly query: string }) {
   return (
     <>
       {found.hits.length === 0 && <p class="empty">Not found.</p>}
-      {found.partial && <p class="pad dim">There may be more: not everything was looked through.</p>}
+      {found.partial && <p class="pad dim">There may be more: not everything was searched.</p>}
       <VirtualList
         items={found.hits}
         estimate={24}

@@ -20,7 +20,7 @@ export function SequenceTab() {
   const lines = useMemo(() => (session === null ? null : placeLifelines(session)), [session, revision]);
   const position = state.position.value;
   if (session === null || lines === null || messages.length === 0)
-    return <Empty why="No actor has heard anything yet." />;
+    return <Empty why="No actor has received an event yet." />;
   const width = LEFT + lines.names.length * COLUMN + 24;
   const at = messages.findLastIndex((message) => message.position <= position);
   return (

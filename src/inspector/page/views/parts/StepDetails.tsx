@@ -39,7 +39,7 @@ function isShort(value: Json): boolean {
 export function NotKnown() {
   return (
     <p class="refusal" data-testid="not-known">
-      Not known. This actor left its initial state at once, and beginning it again does not give the same.
+      Not known. This actor left its initial state at once, and starting it again gives another result.
     </p>
   );
 }

@@ -8,8 +8,8 @@ import { Lanes } from './Lanes.tsx';
 
 const STRETCHES = [
   ['elastic', 'Elastic', 'Pauses are shortened'],
-  ['even', 'Steps', 'Every step has the same room'],
-  ['true', 'Clock', 'As the clock went'],
+  ['even', 'Steps', 'Every step has the same width'],
+  ['true', 'Clock', 'In proportion to real time'],
 ] as const;
 
 /** Time: the controls, where the cursor stands, and the lanes. */
