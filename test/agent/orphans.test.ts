@@ -122,6 +122,7 @@ test('a journal that only begins runs cannot resume any', async () => {
   const { open } = memoryJournal();
   await expect(worker({ open }).resumeOrphans()).rejects.toMatchObject({
     code: 'journal-cannot-resume',
+    runId: null,
     message: expect.stringMatching(
       /^The agent's journal can start runs, but not resume them\. Give the option 'journal'/,
     ),

@@ -52,11 +52,12 @@ export type ResumeErrorCode = 'run-unknown' | 'journal-cannot-resume' | 'machine
 export class ResumeError extends Error {
   override readonly name = 'ResumeError';
   readonly code: ResumeErrorCode;
-  readonly runId: string;
+  /** Null: no run, as the journal can resume none. */
+  readonly runId: string | null;
   /** With `upgrade-refused`: what is different about the agent since the run began, each as a sentence without its full stop. */
   readonly differences: readonly string[];
 
-  constructor(code: ResumeErrorCode, runId: string, why: ResumeProblem = {}) {
+  constructor(code: ResumeErrorCode, runId: string | null, why: ResumeProblem = {}) {
     const { cause, differences = [] } = why;
     super(resumeText(code, runId, differences), cause === undefined ? undefined : { cause });
     this.code = code;
@@ -70,7 +71,7 @@ interface ResumeProblem {
   readonly differences?: readonly string[];
 }
 
-function resumeText(code: ResumeErrorCode, runId: string, differences: readonly string[]): string {
+function resumeText(code: ResumeErrorCode, runId: string | null, differences: readonly string[]): string {
   switch (code) {
     case 'upgrade-refused':
       return `Run ${runId} was started by a different version of this agent's code and cannot continue with this one: ${differences.join('; ')}. Let the old version finish it, end it with agent.cancel, or decide how it continues with the option 'onUpgrade'.`;

@@ -168,7 +168,7 @@ async function resumeOrphans(
   { agent, journal, carryOn }: Pick<PastRuns, 'carryOn'> & { readonly agent: string; readonly journal: JournalStore },
   { olderThan = 0, limit = Number.POSITIVE_INFINITY, context, contextFor = () => context }: OrphanOptions,
 ): Promise<ResumedOrphans<AnyRun>> {
-  if (journal.list === undefined || journal.take === undefined) throw new ResumeError('journal-cannot-resume', agent);
+  if (journal.list === undefined || journal.take === undefined) throw new ResumeError('journal-cannot-resume', null);
   // Without a least age, also those of a process whose clock was ahead.
   const latest = olderThan === 0 ? Number.POSITIVE_INFINITY : Date.now() - olderThan;
   const orphans = (await journal.list({ agent, state: 'interrupted' })).filter(({ at }) => Date.parse(at) <= latest);

@@ -1,4 +1,4 @@
-import { optionsOf } from '../../json/known-options.ts';
+import { optionsOf, wrongOption } from '../../json/known-options.ts';
 import { JournalError } from '../format/journal-error.ts';
 import { liveJournal } from '../run/live-journal.ts';
 import type { RecordLine, RunRecord } from '../format/record.ts';
@@ -31,6 +31,8 @@ const checkOptions = optionsOf<MemoryJournalOptions>('memoryJournal', 'docs/reco
 export function memoryJournal(options: MemoryJournalOptions = {}): JournalStore {
   checkOptions(options);
   const { maxRuns = 1000 } = options;
+  if (!(typeof maxRuns === 'number' && maxRuns >= 0))
+    throw wrongOption('memoryJournal: the option maxRuns must be a number from 0.');
   const runs = new Map<string, KeptRun>();
   const secrets = new Map<string, Readonly<Record<string, string>>>();
   const claimed = new Set<string>();
