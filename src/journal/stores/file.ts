@@ -11,7 +11,7 @@ import { fileSink, readFileContent } from './file-sink.ts';
 import { FileConversations } from './file-conversations.ts';
 import { FileSummaries } from './file-summary.ts';
 import { continueRunFile, createRunFile, type FileWriting, repairRunFile } from './file-writer.ts';
-import { historiesIn, historyFiles, isFile, isUnreadable, type RunFiles, runFiles } from './run-files.ts';
+import { historiesIn, historyFiles, isFile, isUnreadable, opened, type RunFiles, runFiles } from './run-files.ts';
 import { requestFiles } from './request-files.ts';
 import { isForeign, type RunLock, takeRunLock } from './run-lock.ts';
 import { PolledRequests } from '../run/run-requests.ts';
@@ -62,11 +62,12 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
   const writing: FileWriting = { files, histories, durability, keep, onClose: prune };
   return {
     open: (run) => {
-      const sink = createRunFile(writing, run.head.runId);
+      const { runId } = run.head;
+      const sink = opened(dir, runId, () => createRunFile(writing, runId));
       void prune();
       return liveJournal(run, sink);
     },
-    take: async (runId) => continueRunFile(writing, runId),
+    take: async (runId) => opened(dir, runId, () => continueRunFile(writing, runId)),
     read: async (runId) =>
       readFileContent(await contentOf(files, runId), (text) => withHistory(text, historiesIn(dir)))?.recording ?? null,
     revision: async (runId) => {
@@ -94,7 +95,7 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
     remove: async (runId) => files.remove(runId),
     repair: async (runId) => repairRunFile(files, runId),
     claim: async (name) => {
-      const lock = files.claim(name);
+      const lock = opened(dir, null, () => files.claim(name));
       return lock === null ? null : () => lock.release();
     },
     secrets: files.secrets,

@@ -159,6 +159,16 @@ export function contentOf(path: string): Buffer | null {
   return isFile(path) ? ifThere(() => readFileSync(path)) : null;
 }
 
+/** What opens a place for writing; where the system does not let it, the error says that of the place. */
+export function opened<T>(place: string, runId: string | null, open: () => T): T {
+  try {
+    return open();
+  } catch (error) {
+    if (error instanceof JournalError || error instanceof RecordingError || systemCode(error) === '') throw error;
+    throw new JournalError('store-unwritable', runId, place, error);
+  }
+}
+
 /** Whether something is there that cannot be read as a file, by this user or by anyone, or is too large for a text. */
 export function isUnreadable(error: unknown): boolean {
   return UNREADABLE.has(systemCode(error));
