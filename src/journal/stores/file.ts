@@ -4,7 +4,7 @@ import { describeThrown } from '../../json/to-json.ts';
 import { systemCode } from '../../security/folders.ts';
 import { lineWriter } from '../format/blobs.ts';
 import { withHistory } from '../format/histories.ts';
-import { type RunQuery, type RunSummary, matches, selectRuns, summaryOf } from '../format/tally.ts';
+import { LeftOut, type RunQuery, type RunSummary, matches, selectRuns, summaryOf } from '../format/tally.ts';
 import { liveJournal } from '../run/live-journal.ts';
 import type { JournalStore } from '../run/run-journal.ts';
 import { fileSink, readFileContent } from './file-sink.ts';
@@ -76,10 +76,11 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
     },
     list: async (query = {}) => {
       const runs: RunSummary[] = [];
+      using left = new LeftOut();
       const ids = files.ids();
       summaries.keep(ids, files.pathOf);
       const { unknown, newestFirst } = summaries.parted(conversations.among(ids, query), files.pathOf);
-      const summaryOfRun = (runId: string) => summaryOfFile(files, runId, { summaries, query });
+      const summaryOfRun = (runId: string) => summaryOfFile(files, runId, { summaries, query, left });
       for (let at = 0; at < unknown.length; at += AT_ONCE)
         runs.push(...(await Promise.all(unknown.slice(at, at + AT_ONCE).map(summaryOfRun))).flat());
       // As many of the newest as are wanted are enough.
@@ -146,13 +147,14 @@ const AT_ONCE = 16;
 interface Listing {
   readonly summaries: FileSummaries;
   readonly query: RunQuery;
+  readonly left: LeftOut;
 }
 
 /** A run that is damaged, or whose lines are anything, is in no list, but must not hide the others. */
 async function summaryOfFile(
   files: RunFiles,
   runId: string,
-  { summaries, query }: Listing,
+  { summaries, query, left }: Listing,
 ): Promise<readonly RunSummary[]> {
   try {
     const tallied = await summaries.of(files.pathOf(runId), query);
@@ -163,7 +165,7 @@ async function summaryOfFile(
     // It was removed while the others were read.
     if (systemCode(error) === 'ENOENT') return [];
     if (!(error instanceof RecordingError || error instanceof TypeError || isUnreadable(error))) throw error;
-    process.emitWarning(`${files.pathOf(runId)} is left out of the list of runs. ${describeThrown(error).message}`);
+    left.add(`${files.pathOf(runId)} is left out of the list of runs. ${describeThrown(error).message}`);
     return [];
   }
 }
