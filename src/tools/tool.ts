@@ -236,7 +236,7 @@ function checkBy(check: StandardCheck | null, own?: OwnPart, isAsked?: OwnPart):
     }
     if (isAsked === undefined) return { ok: true, args: used };
     const needs = await isAsked(used, context);
-    if (typeof needs !== 'boolean') throw new TypeError(`needsApproval returned ${String(needs)}, not true or false`);
+    if (typeof needs !== 'boolean') throw wrongOption(`needsApproval returned ${String(needs)}, not true or false`);
     return needs ? { ok: true, args: used } : { ok: true, args: used, approved: true };
   };
 }

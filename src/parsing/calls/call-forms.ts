@@ -98,7 +98,7 @@ interface ReadPlan {
   readonly planError?: string;
 }
 
-const SHAPE = 'Give a non-empty list of steps, each {"tool": "<name>", "tool_args": {…}}.';
+const SHAPE = 'Give a non-empty list of steps, each {"tool": "<name>", "tool_args": {…}}';
 
 /** Reads the `plan` of a reply. Null means no plan; anything else that is not a list of steps with a tool is malformed. */
 export function readPlan(value: Json | undefined, complete: boolean): ReadPlan {
