@@ -5,6 +5,7 @@
  * I1 The machines are drawn and compared, never run: nothing of what was sent is executed.
  */
 import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate';
+import { inPath } from '../../actors/leaf.ts';
 import { createRedactor } from '../../actors/redactor.ts';
 import type { Json } from '../../json/json.ts';
 import { eventName } from '../../machines/events/transition-log.ts';
@@ -85,7 +86,7 @@ export class ReceivedSession {
     const machine = this.#machineOf(definition);
     const root = sessionId === this.#rootId ? undefined : this.#actors.get(this.#rootId);
     const parent = (this.#actors.get(parentId ?? '') ?? root)?.path ?? null;
-    const own = name.replaceAll('/', '∕');
+    const own = inPath(name);
     const path = this.#freePath(parent === null ? own : `${parent}/${own}`);
     const nothing = { states: [], context: null, snapshot: null, lastEvent: null };
     const actor: ReceivedActor = { path, machine, unborn: snapshot, ...nothing };
