@@ -10,18 +10,8 @@ import type { ActorLogic, ActorRef, AnyActorRef, EventObject, PromiseActorLogic,
 import { type Json, deepFreeze, isJsonObject } from '../json/json.ts';
 import type { Effects } from '../tools/spec.ts';
 import { digest } from '../json/digest.ts';
-import {
-  type Effect,
-  EffectIo,
-  type LeafError,
-  type Outcome,
-  type Perform,
-  type PerformIo,
-  effectKey,
-  performDirectly,
-  runName,
-  unknownOutcome,
-} from './journal.ts';
+import { EffectIo, effectKey, performDirectly, runName, unknownOutcome } from './journal.ts';
+import type { Effect, LeafError, Outcome, Perform, PerformIo } from './journal.ts';
 import { describeThrown, toJson } from '../json/to-json.ts';
 import { NO_REDACTOR, type Redactor } from './redactor.ts';
 

@@ -196,11 +196,7 @@ function longestFirst(texts: readonly string[]): readonly string[] {
 function spellings(text: string): readonly string[] {
   if (text.length < SHORTEST_HIDDEN) return [];
   if (ONE_SPELLING.test(text)) return [text];
-  const written = (form: string) => [
-    form,
-    JSON.stringify(form).slice(1, -1),
-    form.isWellFormed() ? encodeURIComponent(form) : form,
-  ];
+  const written = (form: string) => [form, JSON.stringify(form).slice(1, -1), encodeURIComponent(form.toWellFormed())];
   return [...new Set([text, text.normalize('NFC'), text.normalize('NFD')].flatMap(written))];
 }
 

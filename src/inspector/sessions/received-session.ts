@@ -13,16 +13,8 @@ import { drawMachine, transitionIds } from '../frames/drawing.ts';
 import type { Frame, StepInfo } from '../frames/protocol.ts';
 import { candidatesOf } from '../frames/step-details.ts';
 import { ENDINGS, LoggedSession } from './logged-session.ts';
-import {
-  type ActorReceived,
-  type EventReceived,
-  type ReceivedSnapshot,
-  type SnapshotReceived,
-  likelyTaken,
-  receivedMachine,
-  receivedStates,
-  resolved,
-} from './received-event.ts';
+import { likelyTaken, receivedMachine, receivedStates, resolved } from './received-event.ts';
+import type { ActorReceived, EventReceived, ReceivedSnapshot, SnapshotReceived } from './received-event.ts';
 
 interface ReceivedActor {
   readonly path: string;

@@ -1,14 +1,8 @@
 import { wrongOption } from '../../json/known-options.ts';
 import type { Message } from '../../actors/model.ts';
 import { ifThere, makeFolder, systemCode, textIn } from '../../security/folders.ts';
-import {
-  createHistories,
-  damagedHistory,
-  historyIdOf,
-  type HistoryLines,
-  type HistoryPart,
-  messageLine,
-} from '../format/histories.ts';
+import { createHistories, damagedHistory, historyIdOf, messageLine } from '../format/histories.ts';
+import type { HistoryLines, HistoryPart } from '../format/histories.ts';
 import { JournalError, RecordingError } from '../format/journal-error.ts';
 import { RUN_ID, type RunRecord } from '../format/record.ts';
 import {
