@@ -1,5 +1,6 @@
 import type { EscalationError } from '../json/errors.ts';
 import type { JsonObject } from '../json/json.ts';
+import { wrongOption } from '../json/known-options.ts';
 import type { Verdict } from '../recovery/verdicts.ts';
 import type { ToolSource } from '../tools/server-tool.ts';
 import type { ToolSpec } from '../tools/spec.ts';
@@ -56,7 +57,7 @@ export const askApproval = (ports: {
         signal,
       });
       if (decision !== 'allow-once' && decision !== 'always-allow' && decision !== 'deny')
-        throw new TypeError(`confirm returned ${String(decision)}, not 'allow-once', 'always-allow' or 'deny'`);
+        throw wrongOption(`confirm returned ${String(decision)}, not 'allow-once', 'always-allow' or 'deny'`);
       return { decision };
     },
   );

@@ -10,18 +10,8 @@ import type { ActorLogic, ActorRef, AnyActorRef, EventObject, PromiseActorLogic,
 import { type Json, deepFreeze, isJsonObject } from '../json/json.ts';
 import type { Effects } from '../tools/spec.ts';
 import { digest } from '../json/digest.ts';
-import {
-  type Effect,
-  EffectIo,
-  type LeafError,
-  type Outcome,
-  type Perform,
-  type PerformIo,
-  effectKey,
-  performDirectly,
-  runName,
-  unknownOutcome,
-} from './journal.ts';
+import { EffectIo, effectKey, performDirectly, runName, unknownOutcome } from './journal.ts';
+import type { Effect, LeafError, Outcome, Perform, PerformIo } from './journal.ts';
 import { describeThrown, toJson } from '../json/to-json.ts';
 import { NO_REDACTOR, type Redactor } from './redactor.ts';
 
@@ -263,7 +253,12 @@ function runOf(self: AnyActorRef): object {
 /** The ids from the root actor down to this one, joined with `/`. */
 export function actorPath(actor: AnyActorRef): string {
   const parent = (actor as AnyActorRef & { readonly _parent?: AnyActorRef })._parent;
-  return parent === undefined ? actor.id : `${actorPath(parent)}/${actor.id}`;
+  return parent === undefined ? inPath(actor.id) : `${actorPath(parent)}/${inPath(actor.id)}`;
+}
+
+/** An actor's id as it stands in paths, where a slash would be another level. */
+export function inPath(id: string): string {
+  return id.replaceAll('/', '∕');
 }
 
 /** Reads what failed out of a machine's error event, whatever it holds. */
@@ -279,14 +274,12 @@ export function leafErrorOf(event: unknown): LeafError {
 /** The actor at a path below `root`, the root's own id first; undefined if there is none now. */
 export function findActor(root: ActorRef<Snapshot<unknown>, EventObject>, path: string): AnyActorRef | undefined {
   const [own, ...rest] = path.split('/');
-  if (own !== root.id) return undefined;
+  if (own !== inPath(root.id)) return undefined;
   let actor: AnyActorRef | undefined = root as AnyActorRef;
-  for (const id of rest) {
-    const children: unknown = Reflect.get(actor?.getSnapshot() ?? {}, 'children');
-    actor =
-      typeof children === 'object' && children !== null
-        ? (Reflect.get(children, id) as AnyActorRef | undefined)
-        : undefined;
+  for (const part of rest) {
+    const children: Readonly<Record<string, AnyActorRef | undefined>> =
+      Reflect.get(actor?.getSnapshot() ?? {}, 'children') ?? {};
+    actor = Object.values(children).find((child) => child !== undefined && inPath(child.id) === part);
   }
   return actor;
 }

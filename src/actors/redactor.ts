@@ -192,12 +192,12 @@ function longestFirst(texts: readonly string[]): readonly string[] {
   return texts.length < 2 ? texts : texts.toSorted((a, b) => b.length - a.length);
 }
 
-/** A text as it is, and as it is written in JSON and in URLs. */
+/** A text as it is, with its accents as parts of letters or beside them, and each as it is written in JSON and in URLs. */
 function spellings(text: string): readonly string[] {
   if (text.length < SHORTEST_HIDDEN) return [];
   if (ONE_SPELLING.test(text)) return [text];
-  const inJson = JSON.stringify(text).slice(1, -1);
-  return [...new Set([text, inJson, text.isWellFormed() ? encodeURIComponent(text) : text])];
+  const written = (form: string) => [form, JSON.stringify(form).slice(1, -1), encodeURIComponent(form.toWellFormed())];
+  return [...new Set([text, text.normalize('NFC'), text.normalize('NFD')].flatMap(written))];
 }
 
 function markText(number: number): string {

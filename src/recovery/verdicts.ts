@@ -1,4 +1,5 @@
 import type { EscalationError, Severity } from '../json/errors.ts';
+import { wrongOption } from '../json/known-options.ts';
 
 /** What to do about an escalation: data, so that it is recorded and replayed. Models and agents are given by name. */
 export type Verdict =
@@ -60,7 +61,7 @@ const SAID = { partialResult: 'text', askHuman: 'question', escalate: 'reason', 
 export function checkVerdict(verdict: Verdict | null | undefined): Verdict | null {
   for (const [kind, name] of Object.entries(SAID))
     if (verdict?.kind === kind && typeof Reflect.get(verdict, name) !== 'string')
-      throw new TypeError(`to.${kind}(): ${name} must be text.`);
+      throw wrongOption(`to.${kind}(): ${name} must be text.`);
   return verdict ?? null;
 }
 
@@ -71,7 +72,7 @@ function known<T>(found: T | null, verdict: string, given: string | object): T {
     verdict === 'reroute'
       ? 'a skill or a child of this agent, or the name of one'
       : 'one of the option models, or the name of one or of a preset';
-  throw new TypeError(`to.${verdict}(): ${name} is not known here. Give ${must}.`);
+  throw wrongOption(`to.${verdict}(): ${name} is not known here. Give ${must}.`);
 }
 
 /** All severities, from the mildest on. */
@@ -86,7 +87,7 @@ export function readSeverity(given: unknown): Severity {
 export function checkSeverity(owner: string, given: unknown): Severity {
   const severity = severityOf(given);
   if (severity !== undefined) return severity;
-  throw new TypeError(`${owner}: severity must be ${SEVERITIES.join(', ')}, and is ${JSON.stringify(given)}.`);
+  throw wrongOption(`${owner}: severity must be ${SEVERITIES.join(', ')}, and is ${JSON.stringify(given)}.`);
 }
 
 /** The worse of two severities. */

@@ -4,14 +4,8 @@ import type { Json, JsonObject, JsonSchema } from '../json/json.ts';
 import { named, optionsOf, wrongOption } from '../json/known-options.ts';
 import { checkOnError } from '../recovery/plan-data.ts';
 import type { OnError } from '../recovery/steps.ts';
-import {
-  type ArgsOf,
-  type InputOf,
-  type InputSchema,
-  type StandardCheck,
-  readToolSchema,
-  standardIssues,
-} from './schema.ts';
+import { readToolSchema, standardIssues } from './schema.ts';
+import type { ArgsOf, InputOf, InputSchema, StandardCheck } from './schema.ts';
 
 /** What `execute` gets besides the arguments. */
 export interface ExecuteContext<TContext = unknown> {
@@ -242,7 +236,7 @@ export function checkedBy(parts: OwnParts, check: StandardCheck | null = null): 
       }
       const needs = await needsApproval?.(used as never, context);
       if (isAsked && typeof needs !== 'boolean')
-        throw new TypeError(`needsApproval returned ${String(needs)}, not true or false`);
+        throw wrongOption(`needsApproval returned ${String(needs)}, not true or false`);
       return needs === false ? { ok: true, args: used, approved: true } : { ok: true, args: used };
     },
   };

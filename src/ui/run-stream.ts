@@ -225,7 +225,11 @@ async function sent(chat: Chat, text: string): Promise<RequestAnswer> {
   let answer: RequestAnswer = { ok: false };
   for (const ms of BUSY_MS) {
     const last = await chat.last();
-    const wrong = last?.state === 'running' ? await chat.queue(last.runId, text) : undefined;
+    // One that its process has left is continued here: the client does not wait for its end.
+    const goesOn =
+      last?.state === 'running' ||
+      (last !== null && (await chat.isLeft(last)) && (await chat.goesOn(last.runId)) === null);
+    const wrong = goesOn ? await chat.queue(last.runId, text) : undefined;
     if (wrong === null) return { ok: true };
     if (wrong?.code === 'too-many') return refused(wrong.code, wrong.message);
     const start = await chat.run(text, {}, null);

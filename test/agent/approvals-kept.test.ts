@@ -57,6 +57,7 @@ test.each([true, 'allow', undefined])(
       `asking failed: confirm returned ${answer}, not 'allow-once', 'always-allow' or 'deny'`,
     );
     expect(pay.calls).toEqual([]);
+    expect(run.recording()).toContain('wrong-option');
   },
 );
 

@@ -146,6 +146,23 @@ test('a secret is found as JSON and URLs spell it, and a tool gets back what it 
   expect(use.calls).toEqual([{ file: inJson, url: inUrl }]);
 });
 
+test.each(['NFC', 'NFD'] as const)('a secret given in %s is found in the other form, too', async (given) => {
+  const [secret, other] = [given, given === 'NFC' ? 'NFD' : 'NFC'].map((form) => 'schlüssel-für-zoë'.normalize(form));
+  const inUrl = `postgres://ada:${encodeURIComponent(other ?? '')}@db`;
+  const look = fakeTool('look', [`password: ${other}`, new Error(`cannot reach ${inUrl}`), 'schlüssel-für-zoé']);
+  const use = fakeTool('use');
+  const turn = calls(['use', { password: '«secret:2»' }]);
+  const model = scriptedModel([calls(['look']), calls(['look']), calls(['look']), turn, 'Done.']);
+  const run = createAgent({ model, tools: [look, use], secrets: [secret ?? ''], silent: true }).run('Look');
+  await run;
+  const told = JSON.stringify(model.requests[3]?.messages);
+  expect(told).toContain('password: «secret:2»');
+  expect(told).toContain('postgres://ada:«secret:3»@db');
+  expect(told).toContain('schlüssel-für-zoé');
+  expect(run.recording()).not.toMatch(/f(?:\u00fc|u\u0308|%C3%BC|u%CC%88)r-zo(?!\u00e9)/u);
+  expect(use.calls).toEqual([{ password: other }]);
+});
+
 test('of a server’s variables those are secrets whose names say so, and an author or a limit is not', async () => {
   const secrets = {
     API_KEY: 'a-real-key',

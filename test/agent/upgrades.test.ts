@@ -281,7 +281,8 @@ describe('a run that is resumed by other code', () => {
       },
     ]);
     const wrong = agentOf({ ...V2, onUpgrade: saying('perhaps') }).agent.resume(runId);
-    await expect(wrong).rejects.toThrow(/onUpgrade must return 'refuse', 'recorded' or 'current'/);
+    const message = expect.stringContaining("onUpgrade must return 'refuse', 'recorded' or 'current'");
+    await expect(wrong).rejects.toMatchObject({ code: 'wrong-option', message });
     expect((await resumed({ ...V2, onUpgrade: saying('current') })).prompt).toBe('Be kind.');
   });
 

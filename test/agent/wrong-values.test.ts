@@ -3,6 +3,7 @@ import { createAgent, recover, skill, tool } from '../../src/index.ts';
 import { createInspector } from '../../src/inspector/index.ts';
 import { fileJournal, fork, memoryJournal, replay, sqliteJournal } from '../../src/journal/index.ts';
 import { chatModel } from '../../src/models/index.ts';
+import { checkVerdict, verdictsFor } from '../../src/recovery/verdicts.ts';
 import { permissionStore } from '../../src/security/index.ts';
 import { openTelemetry } from '../../src/telemetry/index.ts';
 import { fakeTool, hostileModel, scriptedModel } from '../../src/testing/index.ts';
@@ -52,6 +53,17 @@ const untyped = (fn: (...args: never[]) => unknown, ...args: readonly unknown[])
   Reflect.apply(fn, undefined, args);
 const look = { name: 'look', description: 'Looks.', execute: () => 1 };
 const again = createAgent({ name: 'again' });
+const verdicts = verdictsFor(
+  {
+    kind: 'escalation',
+    source: 'look',
+    reason: 'It burns',
+    severity: 'high',
+    originalError: null,
+    attempts: 1,
+  } as never,
+  { model: () => null, place: () => null },
+);
 const repairer = createAgent({ name: 'repairer', tools: [tool({ ...look, onError: {} })] });
 
 test.each<[string, () => unknown]>([
@@ -74,6 +86,9 @@ test.each<[string, () => unknown]>([
   ["two agents are named 'again'", () => createAgent({ children: [again, again] })],
   ["needs 'command'", () => untyped(createAgent, { mcpServers: { files: {} } })],
   ["'nonsense' names no known server", () => createAgent({ model: 'nonsense' })],
+  ["'ollama:' names no model", () => createAgent({ model: 'ollama:' })],
+  ["'claude:' names no model", () => createAgent({ model: ['openai', 'claude: '] })],
+  ['the model must be its name, and is empty', () => chatModel({ preset: 'ollama', model: '' })],
   ["'nonsense' is unknown", () => untyped(chatModel, { preset: 'nonsense' })],
   ['is not a server address', () => chatModel({ baseURL: 'here' })],
   ['must be a text that is not blank', () => again.run(' ')],
@@ -90,6 +105,9 @@ test.each<[string, () => unknown]>([
   ['must be a text that is not empty', () => permissionStore({ path: '' })],
   ["option 'token' must have", () => createInspector({ token: 'short' })],
   ["option 'semconv' must be", () => untyped(openTelemetry, { semconv: 'v0' })],
+  ['is not known here', () => verdicts.reroute('nowhere')],
+  ['severity must be', () => verdicts.escalate('It burns', 'dreadful')],
+  ['text must be text', () => untyped(checkVerdict, { kind: 'partialResult', text: 5 })],
   ["no mistake 'nonsense'", () => untyped(hostileModel, { mistakes: ['nonsense'] })],
   [
     'repair its own mistakes',

@@ -52,14 +52,30 @@ test('list says when there is nothing, and when nothing fits', async () => {
   expect((await user.signalbox('runs', 'list', '--in', '.')).stdout).toBe('No runs in ..\n');
 });
 
-test('in a narrow terminal the list leaves columns out rather than breaking lines', async () => {
+test.each([
+  [20, 'run     state'],
+  [40, 'run     state                asked'],
+  [80, 'run     began             agent    state                asked'],
+  [120, 'run     began             agent    state                steps  tools        asked'],
+])('a terminal of %i columns gets the columns that fit, and no line is broken', async (columns, heading) => {
   await using user = await keptRuns();
-  const cli = startInTerminal(['runs', 'list'], { cwd: user.path });
-  const { code } = await cli.ended;
-  expect(code).toBe(0);
+  const cli = startInTerminal(['runs', 'list'], { cwd: user.path }, columns);
+  expect((await cli.ended).code).toBe(0);
   const lines = cli.printed().trimEnd().split('\r\n');
   expect(lines).toHaveLength(4);
-  expect(lines[0]).toMatch(/^run +.*state +.*asked$/);
+  expect(lines[0]).toBe(heading);
+  for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
+});
+
+test('list shows times as the clock on the wall does, and as ISO 8601 to programs', async () => {
+  await using user = await keptRuns();
+  const list = (zone: string, ...more: readonly string[]) =>
+    runCli(['runs', 'list', '--limit', '1', ...more], { cwd: user.path, env: { TZ: zone } });
+  const [{ at }]: readonly [{ readonly at: string }] = JSON.parse((await list('Asia/Tokyo', '--json')).stdout);
+  const tokyo = new Date(Date.parse(at) + 9 * 3_600_000).toISOString();
+  expect(at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  expect((await list('Asia/Tokyo')).stdout).toContain(`  ${tokyo.slice(0, 16).replace('T', ' ')}  `);
+  expect((await list('UTC')).stdout).toContain(`  ${at.slice(0, 16).replace('T', ' ')}  `);
 });
 
 test.each(places)(

@@ -32,6 +32,7 @@ test.each<readonly [title: string, args: readonly string[], says: string]>([
   ['too few steps', ['run', 'Hello?', '--max-steps', '0'], '--max-steps must be'],
   ['a fraction of a step', ['run', 'Hello?', '--max-steps', '1.5'], '--max-steps must be'],
   ['no address', ['run', 'Hello?', '--base-url', 'localhost'], "baseURL: 'localhost' is not a server address."],
+  ['no model', ['run', 'Hello?', '--model', 'ollama:'], "model: 'ollama:' names no model."],
   [
     'a key that is not there',
     ['run', 'Hello?', '--api-key-env', 'NO_KEY'],

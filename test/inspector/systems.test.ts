@@ -92,6 +92,21 @@ describe('an actor system of somebody else', () => {
     actor.stop();
   });
 
+  test('has ids with slashes: each is one level, and takes events', async () => {
+    const shown = await inspector();
+    const { frames, act } = viewer(shown.url);
+    const shop = setup({ actors: { lamp } }).createMachine({ id: 'shop', invoke: { id: 'till/2', src: 'lamp' } });
+    const actor = createActor(shop, { id: 'shop/austin', inspect: shown.inspect });
+    actor.start();
+    const reply = await act('system-1', { kind: 'send', to: 'shop∕austin/till∕2', event: { type: 'TURN' } });
+    expect(reply).toEqual({ ok: true });
+    const seen = await frames('system-1', isStep('TURN'));
+    expect(seen.flatMap((frame) => (frame.t === 'actor' ? [[frame.actor.path, frame.actor.parent]] : []))).toEqual([
+      ['shop∕austin', null],
+      ['shop∕austin/till∕2', 'shop∕austin'],
+    ]);
+  });
+
   test('tells why a guard said no, and takes the events that it accepts and no others', async () => {
     const shown = await inspector();
     const { frames, act, step } = viewer(shown.url);

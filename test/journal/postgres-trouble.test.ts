@@ -281,6 +281,42 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal on a server that is in its 
     await store.close();
   });
 
+  test('a secret of a run is kept that waited while the server was away too long for another, and is asked for once', async () => {
+    const sent: string[] = [];
+    let isAway = false;
+    const leaving = {
+      query: async (statement: pg.QueryConfig) => {
+        sent.push(`${statement.text} ${JSON.stringify(statement.values)}`);
+        if (isAway) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+        return pool.query(statement);
+      },
+    };
+    const store = postgresJournal(leaving, { schema: await migrated(), patienceMs: 1 });
+    const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+    const hold = tool({ name: 'hold', description: 'Holds.', execute: () => (begun.resolve(), held.promise) });
+    const model = scriptedModel([calls(['hold']), 'Held.']);
+    const run = createAgent({ name: 'holder', model, tools: [hold], journal: store, silent: true }).run('Hold');
+    await begun.promise;
+    isAway = true;
+    store.secrets?.keep(run.runId, { '«secret:1»': 'sesame' });
+    store.secrets?.keep('lost', { '«secret:1»': 'poppy' });
+    const lost = await payer(store).agent.run('Pay', { runId: 'lost' });
+    expect(lost).toMatchObject({ status: 'failed', error: { code: 'store-unreachable' } });
+    const before = sent.length;
+    for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
+    expect(sent.slice(before)).toEqual([]);
+    isAway = false;
+    held.resolve('yes');
+    expect(await run).toMatchObject({ status: 'answered' });
+    const after = sent.slice(before);
+    expect(after.findIndex((text) => text.includes('sesame'))).toBeGreaterThan(-1);
+    expect(after.findIndex((text) => text.includes('sesame'))).toBeLessThan(
+      after.findIndex((text) => text.includes('hold')),
+    );
+    expect(after.filter((text) => text.includes('poppy'))).toEqual([]);
+    await store.close();
+  });
+
   test('what the server refuses of one run fails no other that is written beside it', async () => {
     const schema = await migrated();
     await refusing(schema, "new.run_id = 'run-3' and new.ended", 'P0001');

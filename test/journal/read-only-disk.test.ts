@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process';
+import { mkdirSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { BUNDLED } from '../support/bundled.ts';
@@ -22,7 +24,10 @@ test.skipIf(!isPossible)(
     });
     const lines = stdout.trim().split('\n');
     expect(lines, stderr).toHaveLength(4);
-    for (const line of lines.slice(0, 2)) expect(line).toMatch(/^failed EROFS EROFS: read-only file system, mkdir/);
+    for (const line of lines.slice(0, 2))
+      expect(line).toMatch(
+        /^failed store-unwritable state\/runs(\.db)? cannot be written \(EROFS: read-only file system, mkdir/,
+      );
     expect(lines[2]).toContain(`${folder}/.signalbox/mcp/tokens.json cannot be written (EROFS)`);
     expect(lines[3]).toContain(`${folder}/.signalbox/security/allowed-tools.json cannot be written (EROFS)`);
   },
@@ -40,8 +45,27 @@ test.skipIf(process.platform !== 'linux')(
     for (const ended of [inFolder('cd /proc && exec "$@"'), inFolder('cd "$0" && rmdir "$0" && exec "$@"')]) {
       const lines = ended.stdout.trim().split('\n');
       expect(lines, ended.stderr).toHaveLength(4);
-      for (const line of lines.slice(0, 2)) expect(line).toMatch(/^failed ENOENT ENOENT: .*no such file or directory/);
+      for (const line of lines.slice(0, 2))
+        expect(line).toMatch(/^failed store-unwritable .* cannot be written \(ENOENT: .*no such file or directory/);
       for (const line of lines.slice(2)) expect(line).toMatch(/\/proc\/nobody\/\S+ cannot be written \(ENOENT\)/);
     }
   },
 );
+
+test("without Node's permission to write, the error names the option of Node that gives it", () => {
+  const folder = realpathSync(testFolder());
+  const run = (...allowed: readonly string[]) => {
+    const flags = ['--permission', '--allow-fs-read=*', ...allowed];
+    const env = { ...process.env, HOME: folder };
+    const ended = spawnSync(process.execPath, [...flags, ...BUNDLED, CHILD], { cwd: folder, encoding: 'utf8', env });
+    expect(ended.stderr).not.toContain('Error');
+    return ended.stdout.trim().split('\n').slice(0, 2);
+  };
+  const refused = run();
+  expect(refused).toEqual([
+    expect.stringMatching(/^failed store-unwritable state\/runs cannot be written .*--allow-fs-write=state\/runs\*/),
+    expect.stringMatching(/^failed store-unwritable state\/runs\.db cannot be .*--allow-fs-write=state\/runs\.db\*/),
+  ]);
+  mkdirSync(join(folder, 'state'));
+  expect(run('--allow-fs-write=state/runs*')).toEqual(['answered undefined undefined', 'answered undefined undefined']);
+});

@@ -112,3 +112,20 @@ for (const kind of ['runStream', 'uiStream', 'agUi'] as const) {
     expect(next.seen).toHaveLength(2);
   });
 }
+
+test('runStream: a message after a restart is answered once it is in line, however long the run before it takes', async () => {
+  const start = app();
+  const first = start([calls(['look'])], true);
+  await first.say('runStream', 'Look.');
+  await expect.poll(() => first.seen.length).toBe(1);
+  await first.agent.close({ runs: 'release' });
+  const next = start([], true);
+  const answer = await next.say('runStream', 'And now?');
+  expect(await answer.json()).toEqual({ ok: true });
+  expect(await next.journal.list?.()).toMatchObject([{ input: 'Look.', state: 'running' }]);
+  await next.agent.close({ runs: 'release' });
+  const last = start(['Seen.', 'Next.']);
+  await last.comesBack('runStream', 'Next.');
+  await expect.poll(async () => (await last.journal.list?.())?.map(({ state }) => state)).toEqual(['ended', 'ended']);
+  expect((await last.journal.list?.())?.map(({ input }) => input)).toEqual(['And now?', 'Look.']);
+});

@@ -22,6 +22,7 @@ import type { StartedRun } from '../run/run-plan.ts';
 import { type UpgradeDifferences, upgradeDifferences } from '../../journal/replay/upgrade.ts';
 import type { PromptChange } from '../../machines/contract/agent-setup.ts';
 import { isJsonObject } from '../../json/json.ts';
+import { wrongOption } from '../../json/known-options.ts';
 import type { OnUpgrade } from '../options/option-types.ts';
 
 /** Receives what the run started from, and that it is over. */
@@ -256,9 +257,7 @@ async function chosen(
   };
   const choice = await onUpgrade(told);
   if (['refuse', 'recorded', 'current'].includes(choice)) return choice;
-  throw new TypeError(
-    `onUpgrade must return 'refuse', 'recorded' or 'current', and returned ${JSON.stringify(choice)}.`,
-  );
+  throw wrongOption(`onUpgrade must return 'refuse', 'recorded' or 'current', and returned ${JSON.stringify(choice)}.`);
 }
 
 /** The prompt that code made last in a recording; null before the first. */

@@ -26,8 +26,8 @@ export interface ChosenModel {
 export async function selectModel(choices: AgentChoices, env: Environment): Promise<ChosenModel> {
   const asked = choices.model ?? readVariable(env, 'SIGNALBOX_MODEL');
   if (asked === PRACTICE && choices.baseURL === undefined) return practiceModel('As asked for, ');
-  const options = optionsOf(choices, env);
-  const endpoint = settle(options, env);
+  const options = orUsage(() => optionsOf(choices, env));
+  const endpoint = orUsage(() => settleEndpoint(options, env));
   if (endpoint !== undefined)
     return connected(configuredModel(options, env), endpoint, sourceOf(choices, options, env));
   const discovery = await discoverEndpoint({ env: asked === undefined ? env : { ...env, SIGNALBOX_MODEL: asked } });
@@ -48,14 +48,14 @@ function optionsOf({ model, baseURL, apiKey }: AgentChoices, env: Environment): 
 
 /** A key alone names its server, where nothing else names one. */
 function presetOfKey({ baseURL }: { readonly baseURL: string | undefined }, env: Environment) {
-  if (baseURL !== undefined || settle({}, env) !== undefined) return undefined;
+  if (baseURL !== undefined || orUsage(() => settleEndpoint({}, env)) !== undefined) return undefined;
   if (readVariable(env, 'OPENAI_API_KEY') !== undefined) return 'openai' as const;
   return readVariable(env, 'ANTHROPIC_API_KEY') === undefined ? undefined : ('claude' as const);
 }
 
-function settle(options: ChatModelOptions, env: Environment): Endpoint | undefined {
+function orUsage<T>(read: () => T): T {
   try {
-    return settleEndpoint(options, env);
+    return read();
   } catch (error) {
     if (error instanceof TypeError) throw new UsageError(error.message);
     throw error;

@@ -21,14 +21,14 @@ export async function listRuns({ values, flags }: Arguments): Promise<number> {
     console.log(
       `No runs in ${escaped(path)}${Object.values(query).some((value) => value !== undefined) ? ' match' : ''}.`,
     );
-  else console.log(table(runs, openTerminal(process.stdout)).join('\n'));
+  else console.log(table(runs, openTerminal(process.stdout), process.stdout.columns).join('\n'));
   return EXIT_CODE.answered;
 }
 
 /** The columns of the list; those with a number are left out, the highest first, where a line is too short for all. */
 const COLUMNS: readonly Column[] = [
   { heading: 'run', of: ({ runId }) => runId },
-  { heading: 'began', of: ({ at }) => at.replace('T', ' ').replace(/:\d\d\.\d+Z$/, ''), dispensable: 1 },
+  { heading: 'began', of: ({ at }) => localTime(at), dispensable: 1 },
   { heading: 'agent', of: ({ agent }) => agent, dispensable: 2 },
   { heading: 'state', of: stateText },
   { heading: 'steps', of: ({ steps }) => String(steps), dispensable: 3 },
@@ -42,11 +42,12 @@ interface Column {
   readonly dispensable?: number;
 }
 
-/** The least that a question is cut to. */
+/** The least of a question that is worth another column. */
 const ASKED = 24;
 
-function table(runs: readonly RunSummary[], { columns, color }: Terminal): readonly string[] {
+function table(runs: readonly RunSummary[], { columns, color }: Terminal, wide = 0): readonly string[] {
   const paint = painter(color);
+  const all = Math.max(columns(), wide);
   let shown = COLUMNS.map(({ of, ...column }) => {
     const cells = runs.map((run) => escaped(of(run)));
     return {
@@ -55,19 +56,21 @@ function table(runs: readonly RunSummary[], { columns, color }: Terminal): reado
       width: cells.reduce((most, cell) => Math.max(most, textWidth(cell)), column.heading.length) + 2,
     };
   });
-  const room = (): number => columns() - shown.slice(0, -1).reduce((sum, { width }) => sum + width, 0);
+  const room = (): number => all - shown.slice(0, -1).reduce((sum, { width }) => sum + width, 0);
   for (const least of [4, 3, 2, 1])
     if (room() < ASKED) shown = shown.filter(({ dispensable }) => dispensable !== least);
-  const line = (cellOf: (column: (typeof shown)[number]) => string, style: Style | null): string =>
-    shown
-      .map((column, index) => {
-        const cell = cellOf(column);
-        if (index === shown.length - 1) return cutToWidth(cell, Math.max(ASKED, room()));
-        const padded = cell + ' '.repeat(column.width - textWidth(cell));
-        return column.heading === 'state' && style !== null ? paint(style, padded) : padded;
-      })
-      .join('')
-      .trimEnd();
+  const line = (cellOf: (column: (typeof shown)[number]) => string, style: Style | null): string => {
+    let text = '';
+    let left = all;
+    for (const column of shown) {
+      const width = Math.min(column.width, left);
+      const cell = width < 2 ? '' : cutToWidth(cellOf(column), width);
+      const padded = cell + ' '.repeat(Math.max(0, width - textWidth(cell)));
+      text += column.heading === 'state' && style !== null ? paint(style, padded) : padded;
+      left -= width;
+    }
+    return text.trimEnd();
+  };
   return [
     paint(
       'dim',
@@ -75,6 +78,12 @@ function table(runs: readonly RunSummary[], { columns, color }: Terminal): reado
     ),
     ...runs.map((run, row) => line(({ cells }) => cells[row] ?? '', styleOf(run))),
   ];
+}
+
+/** A time as the reader's clock shows it, to the minute. */
+function localTime(at: string): string {
+  const date = new Date(at);
+  return Number.isNaN(date.getTime()) ? at : date.toLocaleString('sv-SE').slice(0, 16);
 }
 
 function stateText({ state, status, reason, errorCode }: RunSummary): string {

@@ -5,6 +5,7 @@
  * I1 The frames of a run that is watched and of its recording are the same: it has no clock of its own.
  * I2 A step's frame comes before the frames of the actors that it made or ended, and those before its events.
  */
+import { inPath } from '../../actors/leaf.ts';
 import { recordedEntry, type RecordLine } from '../../journal/format/record.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import { eventName, type Microstep } from '../../machines/events/transition-log.ts';
@@ -96,7 +97,7 @@ export class FrameMaker {
     this.#step(seen, { event, before, after: snapshot, taken, to }, tone === undefined ? {} : { tone });
     this.#followChildren(seen, snapshot);
     this.#followLoop(path, isInitial(before) ? null : before, snapshot);
-    if (snapshot.status !== 'active') for (const id of seen.known.keys()) this.#gone(`${path}/${id}`);
+    if (snapshot.status !== 'active') for (const id of seen.known.keys()) this.#gone(`${path}/${inPath(id)}`);
   }
 
   /** A machine has started, and may take no transition for long; or, when it is `joined`, took some before anyone watched. */
@@ -225,7 +226,7 @@ export class FrameMaker {
       const child = children[id];
       if (child === before || (before === null && child !== undefined)) continue;
       known.delete(id);
-      this.#gone(`${path}/${id}`);
+      this.#gone(`${path}/${inPath(id)}`);
     }
     for (const id of Object.keys(children)) {
       const child = children[id];
@@ -237,7 +238,7 @@ export class FrameMaker {
   }
 
   #enterChild(parent: string, id: string, child: AnyActorRef, isPast: boolean): void {
-    const path = `${parent}/${id}`;
+    const path = `${parent}/${inPath(id)}`;
     const logic: unknown = Reflect.get(child, 'logic');
     const snapshot = snapshotOf(child);
     // A child agent has no machine of its own: it uses the one above it.

@@ -10,7 +10,7 @@ import { createRedactor } from '../../actors/redactor.ts';
 import { rootOf, isMachine, isRestored } from '../frames/actors.ts';
 import type { WatchedActor } from '../frames/run-port.ts';
 import type { SessionList } from './session-list.ts';
-import { findActor } from '../../actors/leaf.ts';
+import { findActor, inPath } from '../../actors/leaf.ts';
 import { microstepReader } from '../../machines/events/transition-log.ts';
 import { checkEvent, eventSchemas } from '../frames/event-schemas.ts';
 import { FrameMaker } from '../frames/frame-maker.ts';
@@ -77,7 +77,7 @@ class SystemSession {
   #show(joined: boolean): void {
     const snapshot: unknown = this.#root.getSnapshot();
     const logic: unknown = Reflect.get(this.#root, 'logic');
-    if (isMachine(logic) && isMachineSnapshot(snapshot)) this.#maker.show(this.#root.id, snapshot, joined);
+    if (isMachine(logic) && isMachineSnapshot(snapshot)) this.#maker.show(inPath(this.#root.id), snapshot, joined);
   }
 }
 

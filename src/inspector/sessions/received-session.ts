@@ -5,6 +5,7 @@
  * I1 The machines are drawn and compared, never run: nothing of what was sent is executed.
  */
 import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate';
+import { inPath } from '../../actors/leaf.ts';
 import { createRedactor } from '../../actors/redactor.ts';
 import type { Json } from '../../json/json.ts';
 import { eventName } from '../../machines/events/transition-log.ts';
@@ -12,16 +13,8 @@ import { drawMachine, transitionIds } from '../frames/drawing.ts';
 import type { Frame, StepInfo } from '../frames/protocol.ts';
 import { candidatesOf } from '../frames/step-details.ts';
 import { ENDINGS, LoggedSession } from './logged-session.ts';
-import {
-  type ActorReceived,
-  type EventReceived,
-  type ReceivedSnapshot,
-  type SnapshotReceived,
-  likelyTaken,
-  receivedMachine,
-  receivedStates,
-  resolved,
-} from './received-event.ts';
+import { likelyTaken, receivedMachine, receivedStates, resolved } from './received-event.ts';
+import type { ActorReceived, EventReceived, ReceivedSnapshot, SnapshotReceived } from './received-event.ts';
 
 interface ReceivedActor {
   readonly path: string;
@@ -85,7 +78,7 @@ export class ReceivedSession {
     const machine = this.#machineOf(definition);
     const root = sessionId === this.#rootId ? undefined : this.#actors.get(this.#rootId);
     const parent = (this.#actors.get(parentId ?? '') ?? root)?.path ?? null;
-    const own = name.replaceAll('/', '∕');
+    const own = inPath(name);
     const path = this.#freePath(parent === null ? own : `${parent}/${own}`);
     const nothing = { states: [], context: null, snapshot: null, lastEvent: null };
     const actor: ReceivedActor = { path, machine, unborn: snapshot, ...nothing };

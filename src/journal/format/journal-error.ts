@@ -1,3 +1,4 @@
+import { isError } from '../../json/to-json.ts';
 import { isTwin } from '../../json/errors.ts';
 
 /** Stable codes of the errors of a store of runs. */
@@ -8,6 +9,7 @@ export type JournalErrorCode =
   | 'store-newer'
   | 'store-not-migrated'
   | 'store-unreachable'
+  | 'store-unwritable'
   | 'sqlite-missing';
 
 /** A store cannot do what was requested; `code` is the reason, and `runId` the run concerned (null: all of them). */
@@ -28,6 +30,7 @@ export class JournalError extends Error {
 }
 
 function textOf(code: JournalErrorCode, runId: string, place: string, cause: unknown): string {
+  const why = isError(cause) && cause.message !== '' ? ` (${cause.message.replace(/\.$/, '')})` : '';
   switch (code) {
     case 'run-locked':
       return `Run ${runId} in ${place} is being written by another process. Wait until the run ends, or stop that process.`;
@@ -41,8 +44,14 @@ function textOf(code: JournalErrorCode, runId: string, place: string, cause: unk
       return `${place} has no tables of this version. Run 'signalbox journal migrate <url>', or give the option migrate.`;
     case 'sqlite-missing':
       return `${place} cannot be opened: this runtime has no node:sqlite. Use Node 22.18 or newer, without --no-experimental-sqlite, or another journal.`;
+    case 'store-unwritable':
+      return `${place} cannot be written${why}. ${
+        isError(cause) && Reflect.get(cause, 'code') === 'ERR_ACCESS_DENIED'
+          ? `Start Node with --allow-fs-write=${place}*, or use another journal.`
+          : 'Use another place or another journal.'
+      }`;
     case 'store-unreachable':
-      return `${place} could not be reached for too long${cause instanceof Error && cause.message !== '' ? ` (${cause.message})` : ''}. What was not written there has not happened: resume the run later.`;
+      return `${place} could not be reached for too long${why}. What was not written there has not happened: resume the run later.`;
   }
 }
 

@@ -231,6 +231,24 @@ export interface RunSummary {
   readonly due?: string | null;
 }
 
+/** How many of the runs that a list leaves out are named. */
+const NAMED = 3;
+
+/** The runs that a list leaves out, a sentence each. When the list is done, one warning names some and counts the others. */
+export class LeftOut {
+  readonly #said: string[] = [];
+
+  add(what: string): void {
+    this.#said.push(what);
+  }
+
+  [Symbol.dispose](): void {
+    const more = this.#said.length - NAMED;
+    if (this.#said.length === 0) return;
+    process.emitWarning([...this.#said.slice(0, NAMED), ...(more > 0 ? [`… and ${more} more.`] : [])].join('\n'));
+  }
+}
+
 /** Which runs to list. All given members must match. */
 export interface RunQuery {
   readonly agent?: string;

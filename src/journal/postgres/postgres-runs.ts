@@ -1,14 +1,7 @@
 /** Owns: the statements on runs other than adding to them: finding, taking, listing and removing. Each may be sent twice. */
 import { JournalError, RecordingError } from '../format/journal-error.ts';
-import {
-  checkQuery,
-  matches,
-  type RunQuery,
-  type RunSummary,
-  runTally,
-  summaryOf,
-  type Tallied,
-} from '../format/tally.ts';
+import { checkQuery, LeftOut, matches, runTally, summaryOf } from '../format/tally.ts';
+import type { RunQuery, RunSummary, Tallied } from '../format/tally.ts';
 import { searchable, sqlStateOf, type PostgresDatabase, type PostgresRow } from './postgres-database.ts';
 import {
   columnsOf,
@@ -75,12 +68,13 @@ export class PostgresRuns {
     checkQuery(query);
     const { limit = Number.POSITIVE_INFINITY, ...asked } = query;
     const found: RunSummary[] = [];
+    using left = new LeftOut();
     let { after } = asked;
     while (found.length < limit) {
       const count = Math.min(PAGE, limit - found.length);
       const rows = await this.#page({ ...asked, after }, count);
       for (const row of rows) {
-        const run = summaryOfRun(row) ?? (await this.#summaryOfLines(row));
+        const run = summaryOfRun(row) ?? (await this.#summaryOfLines(row, left));
         if (run !== null && matches(run, query)) found.push(run);
         after = placeOf(row);
       }
@@ -90,7 +84,7 @@ export class PostgresRuns {
   }
 
   /** What the lines of a run say of it. Null, with a warning, where they are damaged too. */
-  async #summaryOfLines(row: PostgresRow): Promise<RunSummary | null> {
+  async #summaryOfLines(row: PostgresRow, left: LeftOut): Promise<RunSummary | null> {
     const { runId, at } = placeOf(row);
     try {
       const stored = await linesOf(this.#database, runId);
@@ -99,7 +93,7 @@ export class PostgresRuns {
       return { ...summaryOf(runTally(head, lines).read(), row['written'] === true), at };
     } catch (error) {
       if (!(error instanceof RecordingError)) throw error;
-      process.emitWarning(`${runId} in ${this.#database.place} is left out of the list of runs. ${error.message}`);
+      left.add(`${runId} in ${this.#database.place} is left out of the list of runs. ${error.message}`);
       return null;
     }
   }

@@ -82,9 +82,12 @@ export class PostgresWriter {
         failed(error);
       }
       for (const { failed } of batch) failed(error);
+      // Runs that have not failed go on: their secrets are written before their next lines.
+      const failing = new Set(batch.map(({ tallied }) => tallied.runId));
+      if (error instanceof JournalError) this.#secrets.unshift(...secrets.filter(([runId]) => !failing.has(runId)));
     }
     this.#busy = false;
-    if (this.#waiting.length + this.#released.length + this.#secrets.length > 0) this.#start();
+    if (this.#waiting.length + this.#released.length > 0) this.#start();
   }
 
   /** One piece of each run, up to a size. */

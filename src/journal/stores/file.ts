@@ -4,14 +4,14 @@ import { describeThrown } from '../../json/to-json.ts';
 import { systemCode } from '../../security/folders.ts';
 import { lineWriter } from '../format/blobs.ts';
 import { withHistory } from '../format/histories.ts';
-import { type RunQuery, type RunSummary, matches, selectRuns, summaryOf } from '../format/tally.ts';
+import { LeftOut, type RunQuery, type RunSummary, matches, selectRuns, summaryOf } from '../format/tally.ts';
 import { liveJournal } from '../run/live-journal.ts';
 import type { JournalStore } from '../run/run-journal.ts';
 import { fileSink, readFileContent } from './file-sink.ts';
 import { FileConversations } from './file-conversations.ts';
 import { FileSummaries } from './file-summary.ts';
 import { continueRunFile, createRunFile, type FileWriting, repairRunFile } from './file-writer.ts';
-import { historiesIn, historyFiles, isFile, isUnreadable, type RunFiles, runFiles } from './run-files.ts';
+import { historiesIn, historyFiles, isFile, isUnreadable, opened, type RunFiles, runFiles } from './run-files.ts';
 import { requestFiles } from './request-files.ts';
 import { isForeign, type RunLock, takeRunLock } from './run-lock.ts';
 import { PolledRequests } from '../run/run-requests.ts';
@@ -62,11 +62,12 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
   const writing: FileWriting = { files, histories, durability, keep, onClose: prune };
   return {
     open: (run) => {
-      const sink = createRunFile(writing, run.head.runId);
+      const { runId } = run.head;
+      const sink = opened(dir, runId, () => createRunFile(writing, runId));
       void prune();
       return liveJournal(run, sink);
     },
-    take: async (runId) => continueRunFile(writing, runId),
+    take: async (runId) => opened(dir, runId, () => continueRunFile(writing, runId)),
     read: async (runId) =>
       readFileContent(await contentOf(files, runId), (text) => withHistory(text, historiesIn(dir)))?.recording ?? null,
     revision: async (runId) => {
@@ -75,10 +76,11 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
     },
     list: async (query = {}) => {
       const runs: RunSummary[] = [];
+      using left = new LeftOut();
       const ids = files.ids();
       summaries.keep(ids, files.pathOf);
       const { unknown, newestFirst } = summaries.parted(conversations.among(ids, query), files.pathOf);
-      const summaryOfRun = (runId: string) => summaryOfFile(files, runId, { summaries, query });
+      const summaryOfRun = (runId: string) => summaryOfFile(files, runId, { summaries, query, left });
       for (let at = 0; at < unknown.length; at += AT_ONCE)
         runs.push(...(await Promise.all(unknown.slice(at, at + AT_ONCE).map(summaryOfRun))).flat());
       // As many of the newest as are wanted are enough.
@@ -94,7 +96,7 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
     remove: async (runId) => files.remove(runId),
     repair: async (runId) => repairRunFile(files, runId),
     claim: async (name) => {
-      const lock = files.claim(name);
+      const lock = opened(dir, null, () => files.claim(name));
       return lock === null ? null : () => lock.release();
     },
     secrets: files.secrets,
@@ -145,13 +147,14 @@ const AT_ONCE = 16;
 interface Listing {
   readonly summaries: FileSummaries;
   readonly query: RunQuery;
+  readonly left: LeftOut;
 }
 
 /** A run that is damaged, or whose lines are anything, is in no list, but must not hide the others. */
 async function summaryOfFile(
   files: RunFiles,
   runId: string,
-  { summaries, query }: Listing,
+  { summaries, query, left }: Listing,
 ): Promise<readonly RunSummary[]> {
   try {
     const tallied = await summaries.of(files.pathOf(runId), query);
@@ -162,7 +165,7 @@ async function summaryOfFile(
     // It was removed while the others were read.
     if (systemCode(error) === 'ENOENT') return [];
     if (!(error instanceof RecordingError || error instanceof TypeError || isUnreadable(error))) throw error;
-    process.emitWarning(`${files.pathOf(runId)} is left out of the list of runs. ${describeThrown(error).message}`);
+    left.add(`${files.pathOf(runId)} is left out of the list of runs. ${describeThrown(error).message}`);
     return [];
   }
 }

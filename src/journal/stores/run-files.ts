@@ -1,14 +1,8 @@
 import { wrongOption } from '../../json/known-options.ts';
 import type { Message } from '../../actors/model.ts';
 import { ifThere, makeFolder, systemCode, textIn } from '../../security/folders.ts';
-import {
-  createHistories,
-  damagedHistory,
-  historyIdOf,
-  type HistoryLines,
-  type HistoryPart,
-  messageLine,
-} from '../format/histories.ts';
+import { createHistories, damagedHistory, historyIdOf, messageLine } from '../format/histories.ts';
+import type { HistoryLines, HistoryPart } from '../format/histories.ts';
 import { JournalError, RecordingError } from '../format/journal-error.ts';
 import { RUN_ID, type RunRecord } from '../format/record.ts';
 import {
@@ -157,6 +151,16 @@ export function isFile(path: string): boolean {
 /** What a file holds; null if there is none, or something that is not a file: to read a pipe can take forever. */
 export function contentOf(path: string): Buffer | null {
   return isFile(path) ? ifThere(() => readFileSync(path)) : null;
+}
+
+/** What opens a place for writing; where the system does not let it, the error says that of the place. */
+export function opened<T>(place: string, runId: string | null, open: () => T): T {
+  try {
+    return open();
+  } catch (error) {
+    if (error instanceof JournalError || error instanceof RecordingError || systemCode(error) === '') throw error;
+    throw new JournalError('store-unwritable', runId, place, error);
+  }
 }
 
 /** Whether something is there that cannot be read as a file, by this user or by anyone, or is too large for a text. */

@@ -5,6 +5,7 @@ import { checkPlace, wrongOption } from '../../json/known-options.ts';
 import { makeFolder } from '../../security/folders.ts';
 import { JournalError } from '../format/journal-error.ts';
 import { CONVERSATION_TABLES, UNENDED_INDEX, addConversations, countConversations } from './sqlite-indexes.ts';
+import { opened } from './run-files.ts';
 import { addSums } from './sqlite-rows.ts';
 import { isError } from '../../json/to-json.ts';
 
@@ -78,8 +79,10 @@ export function checkDatabasePath(path: string): void {
 /** Opens the database at `path`, which is made when it is not there, readable by its owner only. */
 export function openDatabase(path: string, durability: 'process' | 'power'): DatabaseSync {
   const Database = databaseClass(path);
-  makeFolder(dirname(path));
-  closeSync(openSync(path, 'a', 0o600));
+  opened(path, null, () => {
+    makeFolder(dirname(path));
+    closeSync(openSync(path, 'a', 0o600));
+  });
   const database = new Database(path, { timeout: BUSY_MS });
   patiently(database, () => {
     database.exec('pragma journal_mode = wal');

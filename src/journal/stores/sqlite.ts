@@ -5,7 +5,8 @@ import { type RepairedRun, wholePart } from '../format/cut-recording.ts';
 import { createHistories, type StoredPart } from '../format/histories.ts';
 import type { RecordLine, RunRecord } from '../format/record.ts';
 import type { Recording } from '../format/recording.ts';
-import { checkQuery, type RunQuery, type RunSummary, runTally, type Tallied, type Tally } from '../format/tally.ts';
+import { checkQuery, LeftOut, runTally } from '../format/tally.ts';
+import type { RunQuery, RunSummary, Tallied, Tally } from '../format/tally.ts';
 import { liveJournal } from '../run/live-journal.ts';
 import type { JournalStore, RunHead, RunJournal, RunSecrets, Sink, TakenRun } from '../run/run-journal.ts';
 import { PolledRequests } from '../run/run-requests.ts';
@@ -136,7 +137,8 @@ class SqliteStore {
     checkQuery(query);
     this.#connect();
     using reading = openToRead(this.#path);
-    return await new RunTables(reading, this.#path).list(query, (what) => process.emitWarning(what));
+    using left = new LeftOut();
+    return await new RunTables(reading, this.#path).list(query, (what) => left.add(what));
   }
 
   async remove(runId: string): Promise<boolean> {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../json/json.ts';
-import { OptionError, optionsOf, wrongOption } from '../../json/known-options.ts';
+import { checkPlace, OptionError, optionsOf, wrongOption } from '../../json/known-options.ts';
 import { processEnvironment, readVariable, runsOnNode, type Environment } from './environment.ts';
 import { readModelName, findPreset, presetNames, PRESETS, type Preset, type PresetName } from './presets.ts';
 import type { Model } from '../../actors/model.ts';
@@ -86,7 +86,8 @@ const checkNames = optionsOf<ChatModelOptions>('chatModel', 'docs/models.md', {
 /** Refuses options of `chatModel` that are not known or exclude each other. Throws an {@link OptionError}. */
 export function checkModelOptions(options: ChatModelOptions): void {
   checkNames(options);
-  const { transport, client, fetch } = options;
+  const { transport, client, fetch, model } = options;
+  if (model !== undefined) checkPlace('chatModel: the model must be its name', model);
   if (transport !== undefined && transport !== 'openai' && transport !== 'direct')
     throw wrong(`transport: '${String(transport)}' is unknown. It is 'openai' or 'direct'.`);
   if (transport === 'direct' && fetch !== undefined)

@@ -131,8 +131,10 @@ export function readModelName(text: string): NamedModel | undefined {
   const colon = text.indexOf(':');
   const preset = findPreset(colon === -1 ? text : text.slice(0, colon));
   if (preset === undefined) return undefined;
-  const model = colon === -1 ? '' : text.slice(colon + 1).trim();
-  return { preset, model: model === '' ? undefined : model };
+  const model = colon === -1 ? undefined : text.slice(colon + 1).trim();
+  if (model === '')
+    throw wrongOption(`model: '${text}' names no model. Without the colon it is the one that is loaded.`);
+  return { preset, model };
 }
 
 /** Like {@link readModelName}, for an option: throws a `TypeError` that lists the presets. */
