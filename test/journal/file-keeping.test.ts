@@ -59,7 +59,8 @@ test('of a run that is over its process holds nothing: no file is open, and no s
     };
     const model = scriptedModel([said('Hi.'), said('Again.')]);
     const talk = createAgent({ model, silent: true, journal: fileJournal(folder.path) }).conversation('c');
-    for (const text of ['Hello '.repeat(20_000), 'Again']) expect(await talk.run(text)).toMatchObject({ status: 'answered' });
+    for (const text of ['Hello '.repeat(20_000), 'Again'])
+      expect(await talk.run(text)).toMatchObject({ status: 'answered' });
     await expect.poll(() => vi.getTimerCount()).toBe(0);
     expect(held.map((timers) => timers > 0)).toEqual([true, true]);
     expect(openIn(folder.path)).toEqual([]);
