@@ -253,6 +253,7 @@ describe('an agent', () => {
     await agent.close();
     expect(await run).toMatchObject({ status: 'cancelled', error: { message: 'the agent was closed' } });
     expect(() => agent.run('Again')).toThrow(AgentClosedError);
+    expect(() => agent.resume(run.runId)).toThrow(AgentClosedError);
     await agent.close();
   });
 

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import { appendFile, mkdir, readFile, rename, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
@@ -30,6 +30,43 @@ test('a run leaves one file, which only its owner may read', async () => {
   await using folder = await folderOf(['one']);
   expect(folder.left()).toEqual(['one.jsonl']);
   expect(statSync(join(folder.path, 'one.jsonl')).mode & 0o777).toBe(0o600);
+});
+
+/** The files of a folder that this process has open, where the system tells. */
+function openIn(folder: string): readonly string[] {
+  const files = '/proc/self/fd';
+  if (!existsSync(files)) return [];
+  const target = (file: string): string => {
+    try {
+      return readlinkSync(join(files, file));
+    } catch {
+      return ''; // That of the folder itself is closed by now.
+    }
+  };
+  return readdirSync(files)
+    .map(target)
+    .filter((path) => path.startsWith(folder));
+}
+
+test('of a run that is over its process holds nothing: no file is open, and no sign of life is given', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  try {
+    await using folder = await folderOf([]);
+    const held: number[] = [];
+    const said = (text: string) => () => {
+      held.push(vi.getTimerCount());
+      return text;
+    };
+    const model = scriptedModel([said('Hi.'), said('Again.')]);
+    const talk = createAgent({ model, silent: true, journal: fileJournal(folder.path) }).conversation('c');
+    for (const text of ['Hello '.repeat(20_000), 'Again'])
+      expect(await talk.run(text)).toMatchObject({ status: 'answered' });
+    await expect.poll(() => vi.getTimerCount()).toBe(0);
+    expect(held.map((timers) => timers > 0)).toEqual([true, true]);
+    expect(openIn(folder.path)).toEqual([]);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test("with keep 'not-answered' a run that went well leaves nothing, and any other its recording", async () => {

@@ -56,19 +56,22 @@ async function textOf(response: Response): Promise<string> {
   return `${response.status} ${await response.text()}`;
 }
 
-/** An app whose process has ended its run, `Look.`, and is gone; the message `And now?` stands in line behind that. */
-async function leftInLine(kind: keyof typeof SERVERS) {
-  const { start, runs, looks } = app();
+/** An app whose process has ended its run, `Look.`, and is gone; the message `And now?` stands in line behind that, and others behind it. */
+async function leftInLine(kind: keyof typeof SERVERS, ...others: readonly string[]) {
+  const { start, runs, go, looks } = app();
   const first = start([calls(['look'])]);
   void first.say(kind, 'Look.');
   await expect.poll(looks).toBe(1);
-  const posted = first.say(kind, 'And now?');
   const [looking] = await runs();
-  await expect.poll(async () => JSON.stringify(await first.journal.read?.(looking?.runId ?? ''))).toContain('And now?');
+  const posted: Promise<Response>[] = [];
+  for (const text of ['And now?', ...others]) {
+    posted.push(first.say(kind, text));
+    await expect.poll(async () => JSON.stringify(await first.journal.read?.(looking?.runId ?? ''))).toContain(text);
+  }
   await first.agent.close();
-  await posted;
+  await Promise.all(posted);
   expect((await runs()).map(({ status }) => status)).toEqual(['cancelled']);
-  return { start, runs };
+  return { start, runs, go, looks };
 }
 
 for (const kind of ['uiStream', 'agUi'] as const) {
@@ -148,6 +151,19 @@ for (const kind of ['uiStream', 'agUi'] as const) {
     expect(await textOf(await next.say(kind, 'And now?'))).toContain('Next.');
     await next.agent.close();
     expect((await runs()).map(({ input }) => input)).toEqual(['Look.', 'And now?']);
+  });
+
+  test(`${kind}: a message that was left in line behind another is answered by its own run`, async () => {
+    const { start, go, looks } = await leftInLine(kind, 'And then?');
+    const next = start([calls(['look']), 'Now.', 'Then.']);
+    const listed = vi.spyOn(next.journal, 'list');
+    const posted = next.say(kind, 'And then?');
+    await expect.poll(looks).toBe(2);
+    // Its process looks for the run, and sees that of the message before it.
+    listed.mockClear();
+    await expect.poll(() => listed.mock.calls.length).toBeGreaterThan(2);
+    go();
+    expect(await textOf(await posted)).toContain('Then.');
   });
 
   test(`${kind}: a message that was left in line and fails is not run again by being posted again`, async () => {

@@ -123,10 +123,13 @@ test.each([
   const said = { id: 'bills', messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'Go.' }] }] };
   const stream = await (await uiStream.serve(agent, post(said, '/api/chat'), as)).text();
   const id = /"approvalId":"([^"]+)"/.exec(stream)?.[1] ?? '';
-  const answers = [{ id, approved: true, reason }];
-  expect((await uiStream.serve(agent, post({ id: 'bills', action: 'answer', answers }, '/api/chat'), as)).status).toBe(
-    200,
-  );
+  const answer = async (approved: unknown): Promise<number> => {
+    const answers = [{ id, approved, reason }];
+    return (await uiStream.serve(agent, post({ id: 'bills', action: 'answer', answers }, '/api/chat'), as)).status;
+  };
+  // A text is no yes, whatever it says.
+  expect(await answer('false')).toBe(400);
+  expect(await answer(true)).toBe(200);
   await vi.waitFor(() => expect(reasons).toEqual([known]));
 });
 
