@@ -11,6 +11,12 @@ test('two memory journals know nothing of each other', async () => {
   expect(await other.read('one')).toBeNull();
 });
 
+test.each([Number.NaN, -1, '5'])('does not keep %j runs', (maxRuns) => {
+  expect(() => memoryJournal({ maxRuns: maxRuns as number })).toThrow(
+    expect.objectContaining({ name: 'TypeError', code: 'wrong-option' }),
+  );
+});
+
 test('keeps the newest runs that have ended, and every one that has not', async () => {
   const store = whole(memoryJournal({ maxRuns: 2 }));
   await interrupted(store, 'cut');

@@ -28,6 +28,7 @@ const OF_REPOSITORY = [
   'docs/architecture.md',
   'docs/child-agents.md',
   'docs/cli.md',
+  'docs/conversations.md',
   'docs/from-agents-kt.md',
   'docs/from-gaia.md',
   'docs/getting-started.md',
