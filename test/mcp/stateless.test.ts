@@ -476,6 +476,36 @@ describe.concurrent('changes', () => {
   });
 });
 
+test.concurrent.each(['silence', 503] as const)(
+  'a connection that ends while it waits for its stream of changes (%s) leaves no timer behind',
+  async (how) => {
+    const server = await startStatelessHttp();
+    server.refuse('subscriptions/listen', how);
+    const timers = new Set<NodeJS.Timeout>();
+    const clock = {
+      setTimeout: (fn: () => void, ms: number) => {
+        const timer = setTimeout(() => {
+          timers.delete(timer);
+          fn();
+        }, ms);
+        timers.add(timer);
+        return timer;
+      },
+      clearTimeout: (timer: NodeJS.Timeout) => {
+        timers.delete(timer);
+        clearTimeout(timer);
+      },
+    };
+    const connection = createMcpConnection('lab', { url: server.url }, { clock });
+    expect(await connection.connect()).toBe(true);
+    expect(reachedBy(server, 'subscriptions/listen')).toBe(1);
+    await connection.disconnect();
+    // What was under way fails now.
+    for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
+    expect(timers.size).toBe(0);
+  },
+);
+
 test.concurrent('a stream that only waits for changes is no work: nobody asks whether the server lives', async () => {
   const server = await startStatelessHttp();
   const connection = connectionTo({ url: server.url });

@@ -8,8 +8,8 @@ const SHOWN = { title: '', description: 'Looks.', inputSchema: '{}', annotations
 const SERVER_TOOL = { server: 'x', serverId: '1', tool: 't', name: 'x_t', fingerprint: 'f', shown: SHOWN };
 
 /** A file of version 2 in which the agent `first` has this in the place of its tools. */
-const fileWith = (kept: object): string =>
-  JSON.stringify({ version: 2, agents: { first: { tools: ['t'], serverTools: [], ...kept } } });
+const fileWith = (changes: object): string =>
+  JSON.stringify({ version: 2, agents: { first: { tools: ['t'], serverTools: [], ...changes } } });
 
 test('what was always allowed is still allowed after a restart', () => {
   const { open } = permissionFolder();
@@ -189,7 +189,7 @@ describe('agents', () => {
 });
 
 describe('a file that is not as it should be', () => {
-  test.each([
+  test.each<[what: string, text: string]>([
     ['no JSON', '{"version":1,"agents":{"first":["sto'],
     ['an empty file', ''],
     ['a list', '[]'],
@@ -201,17 +201,14 @@ describe('a file that is not as it should be', () => {
     ['version 2 with names alone', '{"version":2,"agents":{"first":["stolen"]}}'],
     ['tools of servers that are no list', fileWith({ serverTools: {} })],
     ['a tool of a server that is a name', fileWith({ serverTools: ['t'] })],
-    ...Object.keys(SERVER_TOOL).map(
-      (key) =>
-        [`a tool of a server without its ${key}`, fileWith({ serverTools: [{ ...SERVER_TOOL, [key]: '' }] })] as const,
-    ),
-    ...Object.keys(SHOWN).map(
-      (key) =>
-        [
-          `a tool of a server that was shown without ${key}`,
-          fileWith({ serverTools: [SERVER_TOOL, { ...SERVER_TOOL, tool: 'u', shown: { ...SHOWN, [key]: null } }] }),
-        ] as const,
-    ),
+    ...Object.keys(SERVER_TOOL).map((key): [string, string] => [
+      `a tool of a server without its ${key}`,
+      fileWith({ serverTools: [{ ...SERVER_TOOL, [key]: '' }] }),
+    ]),
+    ...Object.keys(SHOWN).map((key): [string, string] => [
+      `a tool of a server that was shown without ${key}`,
+      fileWith({ serverTools: [SERVER_TOOL, { ...SERVER_TOOL, tool: 'u', shown: { ...SHOWN, [key]: null } }] }),
+    ]),
     ['agents that are a list', '{"version":1,"agents":[["t"]]}'],
     ['one agent that is broken', '{"version":1,"agents":{"first":["t"],"second":null}}'],
   ])('%s: is set aside and reported, and nothing in it is trusted', (_, text) => {
