@@ -277,6 +277,15 @@ test('a closing tag inside a string ends nothing', () => {
   ]);
 });
 
+test('in a fence, a comment calls nothing, and the line behind it does', () => {
+  const fenced = (...lines: readonly string[]): unknown =>
+    parseReply(['I call it:', '```python', ...lines, '```'].join('\n'), { tools: TOOLS }).calls;
+  expect(fenced('# add(a=1, b=[2])')).toEqual([]);
+  expect(fenced('# adds', 'add(a=1, b=[2])')).toEqual([ADD]);
+  expect(fenced('add(a=1, b=[2])', '# add(a=3, b=[4])')).toEqual([ADD]);
+  expect(fenced(`// {"name": "add", "arguments": ${ADD_JSON}}`)).toEqual([]);
+});
+
 test.each([
   ['without a name', '<tool_call>{"arguments": {"a": 1}}</tool_call>'],
   ['that is a list of numbers', '<tool_call>[1, 2]</tool_call>'],
