@@ -243,7 +243,7 @@ export class LiveConnection {
   /** Lets calls leave, or wait. */
   #serve(generation: number): void {
     const link = this.state === 'READY' || this.signIn.goesOn() ? this.#links.find(generation) : null;
-    if (link === null) return this.#queue.hold(this.state === 'BACKING_OFF', this.lastError());
+    if (link === null) return this.#queue.hold(this.state === 'BACKING_OFF' ? this.lastError() : null);
     this.#queue.open({ link, generation });
     if (this.#greeted !== generation) this.subscriptions.onLink(link);
     this.#greeted = generation;

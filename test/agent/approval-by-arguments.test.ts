@@ -32,8 +32,11 @@ function make(replies: readonly ScriptedReply[], definition: Definition = {}, op
   return { agent, payTool, paid, asked };
 }
 
-test('a person is asked about the calls for which the tool says so, and about no other', async () => {
-  const { agent, paid, asked } = make([pay(5), pay(500), pay(100), 'Paid.']);
+test.each<[policy: string, definition: Definition]>([
+  ['no policy', {}],
+  ["the policy 'confirm'", { policy: 'confirm' }],
+])('with %s, a person is asked about the calls for which the tool says so, and about no other', async (_, given) => {
+  const { agent, paid, asked } = make([pay(5), pay(500), pay(100), 'Paid.'], given);
   expect(await agent.run('Pay.')).toMatchObject({ status: 'answered' });
   expect(paid).toEqual([5, 500, 100]);
   expect(asked).toEqual([{ euros: 500 }]);
@@ -183,6 +186,18 @@ async function released(first: Definition, then: Definition, options: AgentOptio
 
 const always: Definition = { needsApproval: undefined as never, policy: 'confirm' };
 const never: Definition = { needsApproval: undefined as never, policy: 'allow' };
+
+test.each([[null], [undefined], ['no'], [Object.create(null)]])(
+  'whoever is asked throws %o: the call is denied, and the run continues',
+  async (thrown) => {
+    const confirm = () => {
+      throw thrown;
+    };
+    const { agent, paid } = make([pay(500), pay(5), 'Paid.'], {}, { confirm });
+    expect(await agent.run('Pay.')).toMatchObject({ status: 'answered', result: 'Paid.' });
+    expect(paid).toEqual([5]);
+  },
+);
 
 test.each<[string, Definition, Definition, readonly number[]]>([
   ['the same code decides as before', {}, {}, [600]],

@@ -63,6 +63,23 @@ test.each<[when: string, end: (connection: McpConnection, place: Guarded) => Pro
   expect(place.server.sessions()).toBe(2);
 });
 
+test('a login is used for no other authorization server than it was made at', async () => {
+  const place = await guarded();
+  await signIn(desk(place));
+  const elsewhere = desk(place, { issuer: 'https://auth.example' });
+  expect(await elsewhere.loginStatus()).toMatchObject({ signedIn: false, issuer: null });
+  expect(await elsewhere.connect()).toBe(false);
+  expect(place.server.refusedTokens).toEqual(['', '']);
+});
+
+test('logout() before anybody has signed in ends the connection, and somebody can still sign in', async () => {
+  const place = await guarded();
+  const connection = desk(place);
+  await connection.logout();
+  expect(connection.state).toBe('STOPPED');
+  await signIn(connection);
+});
+
 test('login() of one who is signed in waits for the person, who may be another one by now', async () => {
   const place = await guarded();
   await signIn(desk(place));

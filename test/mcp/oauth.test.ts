@@ -1,5 +1,6 @@
-import { readFile, stat, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { clientCredentials, createMcpConnection, fileTokenStore, oauth } from '../../src/mcp/index.ts';
 import type { McpConnectionNews } from '../../src/mcp/index.ts';
@@ -339,6 +340,21 @@ test('a token file that is none of ours, or gone, means signing in again, and it
   const next = desk(place);
   await signIn(next);
   expect(JSON.parse(await readFile(place.path, 'utf8'))).toMatchObject({ version: 1 });
+});
+
+test('a token file that cannot be read or written is an error that names it, and asks nobody to sign in', async () => {
+  const place = await guarded();
+  await mkdir(place.path, { recursive: true });
+  const store = fileTokenStore({ path: place.path });
+  await expect(store.get('key')).rejects.toMatchObject({ code: 'tokens-unreadable' });
+  await expect(store.set('key', 'value')).rejects.toMatchObject({ code: 'tokens-unreadable' });
+  const below = fileTokenStore({ path: join(fileURLToPath(import.meta.url), 'tokens.json') });
+  expect(await below.get('key')).toBeNull();
+  await expect(below.set('key', 'value')).rejects.toMatchObject({ code: 'tokens-unwritable' });
+  const connection = desk(place);
+  expect(await connection.connect()).toBe(false);
+  expect(connection.error?.message).toContain(place.path);
+  expect(place.auth.count('POST /register')).toBe(0);
 });
 
 test('nothing that a connection tells or keeps in its machine holds a token, a code or a secret', async () => {

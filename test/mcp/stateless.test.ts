@@ -2,6 +2,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { Agent } from '../../src/agent/agent-types.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import type { JsonObject } from '../../src/json/json.ts';
 import { replay } from '../../src/journal/index.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { type McpConnection, type McpServerConfig, createMcpConnection } from '../../src/mcp/index.ts';
@@ -121,6 +122,33 @@ test.concurrent('a stream that breaks in a call costs the call its connection, n
   const call = connection.callTool('once', {}, { onProgress: () => server.breakStreams() });
   expect(await call).toMatchObject({ data: 'the second time' });
   expect(reachedBy(server, 'tools/call')).toBe(2);
+});
+
+test.concurrent.each<[answer: string, result: JsonObject, says: string]>([
+  ['of an unknown type', { resultType: 'poem' }, 'it answered with a result of type "poem", which cannot be used'],
+  ['that needs input and does not say which', { resultType: 'input_required' }, 'and does not say which'],
+  [
+    'that needs input by no method',
+    { resultType: 'input_required', inputRequests: { a: {} } },
+    'a request for input without a method',
+  ],
+  [
+    'that needs what nobody knows',
+    { resultType: 'input_required', inputRequests: { a: { method: 'songs/sing' } } },
+    'it needs an answer to songs/sing, and there is none',
+  ],
+])('an answer %s fails its call, and the connection stays', async (_answer, result, says) => {
+  const server = await startStatelessHttp();
+  const connection = connectionTo({ url: server.url });
+  await connection.connect();
+  server.refuse('tools/call', result);
+  expect(await connection.callTool('add', { a: 1, b: 1 })).toMatchObject({
+    status: 'error',
+    code: 'protocol-error',
+    error: expect.stringContaining(says),
+  });
+  expect(reachedBy(server, 'tools/call')).toBe(1);
+  expect(await connection.readResource('note:///one')).toMatchObject([{ text: 'a note' }]);
 });
 
 test.concurrent('a call that is given up over HTTP is given up by closing its stream', async () => {
@@ -447,6 +475,36 @@ describe.concurrent('changes', () => {
     expect(reachedBy(server, 'subscriptions/listen')).toBe(2);
   });
 });
+
+test.concurrent.each(['silence', 503] as const)(
+  'a connection that ends while it waits for its stream of changes (%s) leaves no timer behind',
+  async (how) => {
+    const server = await startStatelessHttp();
+    server.refuse('subscriptions/listen', how);
+    const timers = new Set<NodeJS.Timeout>();
+    const clock = {
+      setTimeout: (fn: () => void, ms: number) => {
+        const timer = setTimeout(() => {
+          timers.delete(timer);
+          fn();
+        }, ms);
+        timers.add(timer);
+        return timer;
+      },
+      clearTimeout: (timer: NodeJS.Timeout) => {
+        timers.delete(timer);
+        clearTimeout(timer);
+      },
+    };
+    const connection = createMcpConnection('lab', { url: server.url }, { clock });
+    expect(await connection.connect()).toBe(true);
+    expect(reachedBy(server, 'subscriptions/listen')).toBe(1);
+    await connection.disconnect();
+    // What was under way fails now.
+    for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
+    expect(timers.size).toBe(0);
+  },
+);
 
 test.concurrent('a stream that only waits for changes is no work: nobody asks whether the server lives', async () => {
   const server = await startStatelessHttp();

@@ -39,6 +39,13 @@ test('elements within an element are read by the schema of its parameter', () =>
   ]);
 });
 
+test('DeepSeek says itself which values are text, whatever they look like', () => {
+  const parameter = (name: string, isText: boolean, value: string): string =>
+    `<｜DSML｜parameter name="${name}" string="${String(isText)}">${value}</｜DSML｜parameter>`;
+  const text = `<｜DSML｜invoke name="add">${parameter('a', true, '1')}${parameter('b', false, '[2]')}</｜DSML｜invoke>`;
+  expect(parseReply(text, { tools: TOOLS }).calls).toMatchObject([{ args: { a: '1', b: [2] }, complete: true }]);
+});
+
 test('arguments that DeepSeek wrapped once more are unwrapped where the tool has no such parameter', () => {
   const text =
     '<｜DSML｜invoke name="add"><｜DSML｜parameter name="arguments" string="false">{"a": 1}</｜DSML｜parameter></｜DSML｜invoke>';

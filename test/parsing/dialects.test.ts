@@ -187,6 +187,13 @@ const WHOLE: readonly (readonly [string, string, string])[] = [
   ['pythonic', 'a Python list', '[add(a=1, b=[2])]'],
   ['pythonic', 'Python in a fence', '```python\nadd(a=1, b=[2])\n```\nThis adds.'],
   ['pythonic', 'Python with escaped names', '[add(a=1, b=[2]),]'],
+  ['pythonic', 'Python with a dict', '[add({"a": 1, "b": [2]})]'],
+  ['pythonic', 'Python with a dict and a keyword', '[add({"a": 1}, b=[2])]'],
+  [
+    'invoke-tags',
+    'Kimi with its name in the JSON, too',
+    `<invoke name="add">{"name": "add", "arguments": ${ADD_JSON}}</invoke>`,
+  ],
 ];
 
 test.each(WHOLE)('%s: %s', (dialect, _title, text) => {
@@ -225,6 +232,7 @@ const SEVERAL: readonly (readonly [string, string])[] = [
   ],
   ['bare JSON', `{"name": "add", "parameters": ${ADD_JSON}}\n{"name": "note", "parameters": {"text": "x \\"y\\""}}`],
   ['Python', `[add(a=1, b=[2]), note(text='x "y"')]`],
+  ['lists of Python', `[add(a=1, b=[2])]\n[note(text='x "y"')]`],
   ['Python on lines of their own', `add(a=1, b=[2])\nnote(text='x "y"')\nThat is all.`],
   ['Gemma', '<|tool_call>call:add{a:1,b:[2]}<tool_call|><|tool_call>call:note{text:<|"|>x "y"<|"|>}<tool_call|>'],
   ['Olmo', `<function_calls>add(a=1, b=[2])\nnote(text='x "y"')</function_calls>`],
@@ -269,6 +277,40 @@ test('a closing tag inside a string ends nothing', () => {
   ]);
 });
 
+test('in a fence, a comment calls nothing, and the line behind it does', () => {
+  const fenced = (...lines: readonly string[]): unknown =>
+    parseReply(['I call it:', '```python', ...lines, '```'].join('\n'), { tools: TOOLS }).calls;
+  expect(fenced('# add(a=1, b=[2])')).toEqual([]);
+  expect(fenced('# adds', 'add(a=1, b=[2])')).toEqual([ADD]);
+  expect(fenced('add(a=1, b=[2])', '# add(a=3, b=[4])')).toEqual([ADD]);
+  expect(fenced(`// {"name": "add", "arguments": ${ADD_JSON}}`)).toEqual([]);
+});
+
+test.each([
+  ['without a name', '<tool_call>{"arguments": {"a": 1}}</tool_call>'],
+  ['that is a list of numbers', '<tool_call>[1, 2]</tool_call>'],
+  ['by key that is a text', '<|tools_prefix|>["add"]<|tools_suffix|>'],
+  ['within a sentence', 'I use Action: add\nAction Input: {"a": 1}'],
+  ['in fences that differ', '```python\nadd(a=1)\n```\n```python\nadd(a=2)\n```'],
+])('a call %s is none', (_title, text) => {
+  expect(parseReply(text, { tools: TOOLS })).toMatchObject({ calls: [], answer: text });
+});
+
+test.each([
+  ['a function tag that closes itself', '<function=add/>', {}],
+  ['an invoke tag that closes itself', '<invoke name="add"/>', {}],
+  ['a parameter that closes itself', '<invoke name="add"><parameter name="a"/></invoke>', { a: '' }],
+  ['two fences with one call', '```python\nadd(a=1)\n```\n```python\nadd(a=1)\n```', { a: 1 }],
+  ['a second call behind words', '[add(a=1)]\nand then\n[add(a=2)]', { a: 1 }],
+  [
+    'a turn of a user that it makes up',
+    `<|channel|>commentary to=functions.add<|message|>{"a": 1}<|call|><|start|>user<|message|>Hi<|end|>`,
+    { a: 1 },
+  ],
+])('one call: %s', (_title, text, args) => {
+  expect(parseReply(text, { tools: TOOLS }).calls).toEqual([{ name: 'add', args, complete: true }]);
+});
+
 test('names may be of any script', () => {
   expect(parseReply('天気(都市="東京")', { tools: TOOLS }).calls).toMatchObject([
     { name: '天気', args: { 都市: '東京' } },
@@ -293,6 +335,8 @@ test.each([
   ['harmony', '<|channel|>commentary to=functions.add<|message|>{"a": 1'],
   ['Gemma', '<|tool_call>call:add{a:1,b:[2'],
   ['Gemma in a text', '<|tool_call>call:add{a:1,b:<|"|>x'],
+  ['Gemma with an escape that JSON does not have', '<|tool_call>call:add{a:"x\\q"}<tool_call|>'],
+  ['harmony without JSON', '<|channel|>commentary to=functions.add<|message|>one<|call|>'],
   ['Gemma with an argument that cannot be read', '<|tool_call>call:add{a:1,b:<|"|>x<|"|>y}<tool_call|>'],
   ['LFM2', '<|tool_call_start|>[add(a=1, b=[2'],
   ['MiniMax-M3', ']<]minimax[>[<invoke name="add">]<]minimax[>[<a>1]<]minimax[>[</a>'],

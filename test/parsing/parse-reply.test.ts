@@ -39,6 +39,13 @@ test('an envelope in the middle of prose is found by its brackets', () => {
   expect(reply).toMatchObject({ strategy: 'balanced', calls: [CALL] });
 });
 
+test('among words, an object with nothing but an answer is data; with a thought it is the answer', () => {
+  const among = (json: string) => `Here it is.\n\n${json}\n\nThat is all.`;
+  const read = (json: string) => parseReply(among(json), { tools: ['add'], textCalls: 'narrated' }).answer;
+  expect(read('{"answer": 42}')).toBe(among('{"answer": 42}'));
+  expect(read('{"thought": "hm", "answer": 42}')).toBe('42');
+});
+
 test('a call outside fences beats one inside', () => {
   const reply = parseReply(
     'Like\n```json\n{"tool": "sub", "tool_args": {}}\n```\nNow:\n{"tool": "add", "tool_args": {"a": 1}}',
@@ -137,6 +144,32 @@ test('a bare call counts for registered names only', () => {
   expect(parseReply(text, { tools: ['add'] }).calls).toEqual([CALL]);
   expect(parseReply(text, { tools: [{ name: 'sub' }] }).calls).toEqual([]);
   expect(parseReply(text).calls).toEqual([]);
+});
+
+test("a tool's name counts in any case, and what has no name is no tool", () => {
+  const text = '{"name": "readfile", "arguments": {}}';
+  const tools: unknown = [7, null, {}, { name: 3 }, { name: 'ReadFile' }];
+  expect(Reflect.apply(parseReply, undefined, [text, { tools }])).toMatchObject({ calls: [{ name: 'readfile' }] });
+});
+
+test.each([
+  ['an envelope in a list', '[{"plan": [{"tool": "add"}]}]', { plan: [{ tool: 'add' }] }],
+  ['an envelope as a string', '"{\\"tool\\": \\"add\\", \\"tool_args\\": {\\"a\\": 1}}" \n', { calls: [CALL] }],
+  ['no object as a string', '"{"', { answer: '"{"' }],
+  ['words behind an object in a string', '"{\\"tool\\": \\"add\\"} x"', { calls: [] }],
+  [
+    'a thought between prefix and suffix',
+    '<|inner_prefix|>hm<|inner_suffix|>Hello',
+    { thought: 'hm', answer: 'Hello' },
+  ],
+  ['thoughts of several calls', '[{"thought": "t", "tool": "add"}, {"thought": "u", "tool": "add"}]', { thought: 't' }],
+  [
+    'a name that the arguments swallowed',
+    '{"tool_args": {"a": 1, "tool": "add"',
+    { calls: [{ ...CALL, complete: false }], repairs: [{ kind: 'hoisted-name' }] },
+  ],
+])('%s is read', (_title, text, reply) => {
+  expect(parseReply(text, { tools: ['add'] })).toMatchObject(reply);
 });
 
 test('an unregistered name in the envelope is still a call', () => {

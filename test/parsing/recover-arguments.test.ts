@@ -13,6 +13,17 @@ test.each([undefined, null, '', '  \n'])('%j means no arguments', (raw) => {
   expect(recoverArguments(raw, object({}))).toEqual({ ok: true, value: {}, repairs: [] });
 });
 
+test.each([
+  [() => 1, 'function'],
+  [7n, 'bigint'],
+  [Symbol('x'), 'symbol'],
+])('what has no JSON form is refused by its type', (raw, type) => {
+  expect(recoverArguments(raw, object({}))).toMatchObject({
+    ok: false,
+    error: { kind: 'invalid-args', rawArgs: type, parseError: `the arguments are a ${type}, not JSON` },
+  });
+});
+
 test('arguments that fit come back by reference', () => {
   const args = { city: 'Austin', days: [1, 2] };
   const schema = object({ city: { type: 'string' }, days: { type: 'array', items: { type: 'integer' } } });

@@ -60,6 +60,21 @@ const MENDED: readonly (readonly [string, string, Json])[] = [
   ['an object without braces in a list', '["a b": 1, "b": [2]]', [{ 'a b': 1, b: [2] }]],
   ['one in a list of an object', '{"x": ["a": 1, "b": 2], "y": 2}', { x: [{ a: 1, b: 2 }], y: 2 }],
   ['a list that is not closed', '{"x": [1, 2, "y": 3}', { x: [1, 2], y: 3 }],
+  ['a key without a value, beside members', '{"a": 1, "b"}', { a: 1, b: null }],
+  ['an object that a bracket closes', '{"a": "x"]', { a: 'x' }],
+  ['an object in a list that a bracket closes', '[{"a": "x",]', [{ a: 'x' }]],
+  ['a list of texts that a brace closes', '{"a": ["x", "y"}', { a: ['x', 'y'] }],
+  ['a tuple that a brace closes', '{"a": ("x", "y"}', { a: ['x', 'y'] }],
+  ['objects with a brace too few between them', '[{"a": "x", {"b": 1}]', [{ a: 'x' }, { b: 1 }]],
+  ['an item with an escaped quote behind a missing comma', '["a" "b\\"c", 1]', ['a', 'b"c', 1]],
+  ['a fraction without its zero behind a text', '["a", .5]', ['a', 0.5]],
+  ['an ellipsis between texts and in an object', '["a", ..., {"b": "x", ...}, …]', ['a', { b: 'x' }]],
+  ['an ellipsis before a number', '[1, ...5]', [1, 5]],
+  ['a key with its last quote only', '{a": 1,}', { a: 1 }],
+  ['a quote behind the object', '{"a": 1,}, "', { a: 1 }],
+  ['a sum of a text and a name', '{"a": "x" + y, "b": 2}', { a: 'x" + y', b: 2 }],
+  ['half an escape in a whole text', '{"a": "\\u00", "b": "C:\\u"}', { a: '\\u00', b: 'C:\\u' }],
+  ['escaped JSON on lines', '{ \\n  \\"a\\": 1}', { a: 1 }],
   ['objects without braces in lists of lists', '[["a": 1], ["b": 2, "c": 3], 4]', [[{ a: 1 }], [{ b: 2, c: 3 }], 4]],
 ];
 
@@ -67,6 +82,16 @@ test.each(MENDED)('mends %s', (_title, text, value) => {
   const recovered = recoverJson(text);
   expect(recovered).toMatchObject({ ok: true, value, complete: true });
   expect(recovered.ok && recovered.repairs.length).toBeGreaterThan(0);
+});
+
+test.each([
+  ['a number behind its sign', '{a: 1, b: -', { a: 1, b: null }],
+  ['a number behind its point', '{a: 1.', { a: 1 }],
+  ['a number behind its exponent', '[x, 12e+', ['x', 12]],
+  ['half an escape', '{a: "x\\u00', { a: 'x' }],
+  ['a backslash', '{a: "x\\', { a: 'x' }],
+])('what is cut off in %s is left out', (_title, text, value) => {
+  expect(recoverJson(text)).toMatchObject({ ok: true, value, complete: false });
 });
 
 test.each(['plain prose, no more', '42', '"text"', 'true', '', 'see [1] and {name}'])('%j holds no JSON', (text) => {
@@ -125,6 +150,14 @@ const TO_SCHEMA: readonly (readonly [string, string, JsonSchema, Json])[] = [
     { type: 'array', items: { type: 'object' } },
     [{ a: 1 }, { a: 2 }],
   ],
+  [
+    'a list or null as the list that is asked for',
+    '{"a": 1} {"a": 2}',
+    { type: ['array', 'null'] },
+    [{ a: 1 }, { a: 2 }],
+  ],
+  ['a constant', 'I take two.', { anyOf: [{ const: 'one' }, { const: 'two' }] }, 'two'],
+  ['a choice in quotes', '“TWO”', CHOICE, 'TWO'],
   ['the object that fits', '{"b": 1} or {"a": 2}', { type: 'object', required: ['a'] }, { a: 2 }],
   [
     'broken JSON inside a text',

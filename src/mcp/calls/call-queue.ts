@@ -98,11 +98,9 @@ export class CallQueue {
   }
 
   /** Calls must wait. With `idle`, the connection is not being attempted: those that have waited long are rejected. */
-  hold(idle: boolean, error: McpError | null): void {
+  hold(idle: McpError | null): void {
     this.#current = null;
-    const missing = (): McpError =>
-      new McpError('not-connected', this.#server, `MCP server '${this.#server}' is not connected.`);
-    this.#note(idle ? (error ?? missing()) : null);
+    this.#note(idle);
   }
 
   /** What was sent on that link and has no answer will get none. */

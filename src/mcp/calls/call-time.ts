@@ -31,7 +31,7 @@ export class CallTime {
 
   /** The server is at work: the silence timeout restarts. */
   heard(): void {
-    if (this.#released || this.#paused > 0 || this.#silence === null) return;
+    if (this.#silence === null) return;
     this.#clock.clearTimeout(this.#silence);
     this.#silence = this.#timer(this.#times.silenceMs);
   }

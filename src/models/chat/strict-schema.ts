@@ -277,5 +277,5 @@ function listOf(value: Json | undefined): readonly Json[] {
 }
 
 function objectOr(value: Json | undefined): JsonObject {
-  return value !== undefined && isJsonObject(value) ? value : {};
+  return isJsonObject(value) ? value : {};
 }

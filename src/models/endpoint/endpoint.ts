@@ -235,8 +235,8 @@ const PLACEHOLDER =
   /^(?:ollama|lm[-_ ]?studio|lemonade|llama[-_. ]?cpp|vllm|(?:sk-)?no[-_ ]?key(?:[-_ ]?(?:required|needed))?|not[-_ ]?(?:needed|required|used)|none|empty|dummy|unused|placeholder|local|.{0,3})$/i;
 
 /** The key, unless it only fills the field for a server that needs none. */
-export function secretKey(apiKey: string | null | undefined): string | undefined {
-  return apiKey === undefined || apiKey === null || PLACEHOLDER.test(apiKey) ? undefined : apiKey;
+export function secretKey(apiKey: string | undefined): string | undefined {
+  return apiKey === undefined || PLACEHOLDER.test(apiKey) ? undefined : apiKey;
 }
 
 /** Registers a model's secrets: its key, and the headers that carry one. */

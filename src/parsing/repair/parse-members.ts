@@ -124,10 +124,8 @@ function parseKey(c: Cursor, code: number): Key | undefined {
   let i = from;
   while (i < c.end && isKeyCode(c.at(i))) i += 1;
   if (i === from) {
-    if (code !== CODE.dot) c.repair('stray-character', `a stray ${c.text.charAt(from)} was left out`, 2);
-    else c.repair('ellipsis', 'an ellipsis was left out', 1);
+    c.repair('stray-character', `a stray ${c.text.charAt(from)} was left out`, 2);
     c.pos += 1;
-    while (code === CODE.dot && c.at(c.pos) === CODE.dot) c.pos += 1;
     return undefined;
   }
   c.pos = i;

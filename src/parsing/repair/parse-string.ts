@@ -135,7 +135,8 @@ const KNOWN_ESCAPES = new Map<number, string>([
 function unicodeEscape(c: Cursor, raw: string, at: number, from: number): Decoded {
   const hex = raw.slice(at + 2, at + 6);
   if (/^[0-9a-fA-F]{4}$/.test(hex)) return { text: String.fromCharCode(parseInt(hex, 16)), length: 6 };
-  if (at + 6 > raw.length && /^[0-9a-fA-F]*$/.test(hex)) return { text: '', length: raw.length - at };
+  const isCut = from + raw.length >= c.end;
+  if (isCut && at + 6 > raw.length && /^[0-9a-fA-F]*$/.test(hex)) return { text: '', length: raw.length - at };
   c.repair('unknown-escape', 'an incomplete \\u escape was kept as text', 1, from + at);
   return { text: '\\u', length: 2 };
 }

@@ -57,6 +57,10 @@ test.each([
   expect(prompt).toMatchObject(order.map((role) => ({ role })));
 });
 
+function named(name: string, more: object): Error {
+  return Object.assign(new Error(name === 'Error' ? '' : 'it has failed'), { name }, more);
+}
+
 const begun = [
   { type: 'text-start', id: 'a' },
   { type: 'text-delta', id: 'a', delta: 'Hel' },
@@ -162,6 +166,47 @@ describe('a reply by its parts', () => {
     );
     expect(await askInVain(model, { stream: true, io: { signal: abort.signal } })).toMatchObject({ code: 'aborted' });
     expect(cancelled).toHaveLength(1);
+  });
+
+  test.each([true, false])(
+    'a request that pays no attention to its signal is given up, streamed: %s',
+    async (stream) => {
+      const never = () => new Promise<never>(() => undefined);
+      const own = {
+        specificationVersion: 'v4',
+        provider: 'own',
+        modelId: 'm',
+        doGenerate: never,
+        doStream: never,
+      } as const;
+      const abort = new AbortController();
+      const failing = askInVain(fromAiSdk(own), { stream, io: { signal: abort.signal } });
+      setImmediate(() => abort.abort());
+      expect(await failing).toMatchObject({ code: 'aborted' });
+    },
+  );
+
+  test('one that its server ends with an error is none', async () => {
+    const failed = { type: 'finish', finishReason: { unified: 'error', raw: 'engine' } };
+    const model = handMade(() => streamOf([...begun, failed]));
+    expect(await askInVain(model, { stream: true })).toMatchObject({ code: 'server-error' });
+  });
+
+  test.each([
+    [named('AI_UnsupportedFunctionalityError', { functionality: 'tools' }), 'no-native-tools'],
+    [
+      named('Wrapped', { cause: named('AI_UnsupportedFunctionalityError', { functionality: 'tool choice' }) }),
+      'no-native-tools',
+    ],
+    [named('TimeoutError', {}), 'timeout'],
+    [named('Error', {}), 'model-error'],
+  ])('what a provider throws has a code: %s, %s', async (thrown, code) => {
+    const model = handMade(() => {
+      throw thrown;
+    });
+    const error = await askInVain(model, { stream: true });
+    expect(error).toMatchObject({ code, cause: thrown });
+    expect(error.message).toMatch(thrown.message === '' ? /\('own:m'\)\.$/ : /\('own:m'\): it has failed$/);
   });
 
   test('one that was given up before it was asked is not asked', async () => {

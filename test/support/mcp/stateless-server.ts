@@ -137,6 +137,8 @@ export interface Reached {
   readonly headers: Headers;
 }
 
+type Refusal = number | 'silence' | JsonObject;
+
 /** The server over HTTP. */
 export interface StatelessHttp extends Told {
   readonly url: string;
@@ -146,8 +148,8 @@ export interface StatelessHttp extends Told {
   breakStreams(): void;
   /** Confirms that it listens, but to no resource. */
   ignoreResources(): void;
-  /** Refuses such requests from now on, with this status, or never answers them. */
-  refuse(method: string, how: number | 'silence'): void;
+  /** Refuses such requests from now on, with this status, answers them with this result, or never. */
+  refuse(method: string, how: Refusal): void;
 }
 
 /** Starts the server on a free port, until the test ends. `legacy`: what becomes of clients that open a session. */
@@ -157,16 +159,17 @@ export async function startStatelessHttp(
 ): Promise<StatelessHttp> {
   const told: Told = { givenUp: [], header: 'Region', begun: 0, mark: '' };
   const reached: Reached[] = [];
-  const refused = new Map<string, number | 'silence'>();
+  const refused = new Map<string, Refusal>();
   let ignoring = false;
   const handler = createMcpHandler(() => makeServer(told), { legacy, maxSubscriptions });
   const fetch = async (request: Request): Promise<Response> => {
     const message: unknown = request.method === 'POST' ? await request.clone().json() : {};
-    const { method = request.method, params = {} } = isJsonObject(message) ? message : {};
+    const { id = null, method = request.method, params = {} } = isJsonObject(message) ? message : {};
     const headers = new Headers(request.headers);
     if (typeof method === 'string' && isJsonObject(params)) reached.push({ method, params, headers });
     const how = refused.get(String(method));
     if (how === 'silence') return new Promise<never>(() => undefined);
+    if (typeof how === 'object') return Response.json({ jsonrpc: '2.0', id, result: how });
     if (ignoring && method === 'subscriptions/listen' && isJsonObject(params) && isJsonObject(params.notifications)) {
       const { resourceSubscriptions: _ignored, ...notifications } = params.notifications;
       const body = JSON.stringify(Object.assign(message ?? {}, { params: { ...params, notifications } }));
@@ -194,7 +197,7 @@ export async function startStatelessHttp(
     ignoreResources: () => {
       ignoring = true;
     },
-    refuse: (method: string, how: number | 'silence') => void refused.set(method, how),
+    refuse: (method: string, how: Refusal) => void refused.set(method, how),
   });
 }
 

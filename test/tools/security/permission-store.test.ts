@@ -4,8 +4,12 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { permissionStore } from '../../../src/security/index.ts';
 import { kept, ownFolder, permissionFolder } from './permission-folder.ts';
 
-/** What is kept of a tool of a server, without what it is told from others by. */
-const HALF = '{"tools":["stolen"],"serverTools":[{"server":"x","serverId":"1","tool":"t","name":"x_t"}]}';
+const SHOWN = { title: '', description: 'Looks.', inputSchema: '{}', annotations: '' };
+const SERVER_TOOL = { server: 'x', serverId: '1', tool: 't', name: 'x_t', fingerprint: 'f', shown: SHOWN };
+
+/** A file of version 2 in which the agent `first` has this in the place of its tools. */
+const fileWith = (changes: object): string =>
+  JSON.stringify({ version: 2, agents: { first: { tools: ['t'], serverTools: [], ...changes } } });
 
 test('what was always allowed is still allowed after a restart', () => {
   const { open } = permissionFolder();
@@ -185,7 +189,7 @@ describe('agents', () => {
 });
 
 describe('a file that is not as it should be', () => {
-  test.each([
+  test.each<[what: string, text: string]>([
     ['no JSON', '{"version":1,"agents":{"first":["sto'],
     ['an empty file', ''],
     ['a list', '[]'],
@@ -195,7 +199,16 @@ describe('a file that is not as it should be', () => {
     ['tools that are no list', '{"version":1,"agents":{"first":"t"}}'],
     ['a tool that is no text', '{"version":1,"agents":{"first":["t",true]}}'],
     ['version 2 with names alone', '{"version":2,"agents":{"first":["stolen"]}}'],
-    ['a tool of a server without its fingerprint', `{"version":2,"agents":{"first":${HALF}}}`],
+    ['tools of servers that are no list', fileWith({ serverTools: {} })],
+    ['a tool of a server that is a name', fileWith({ serverTools: ['t'] })],
+    ...Object.keys(SERVER_TOOL).map((key): [string, string] => [
+      `a tool of a server without its ${key}`,
+      fileWith({ serverTools: [{ ...SERVER_TOOL, [key]: '' }] }),
+    ]),
+    ...Object.keys(SHOWN).map((key): [string, string] => [
+      `a tool of a server that was shown without ${key}`,
+      fileWith({ serverTools: [SERVER_TOOL, { ...SERVER_TOOL, tool: 'u', shown: { ...SHOWN, [key]: null } }] }),
+    ]),
     ['agents that are a list', '{"version":1,"agents":[["t"]]}'],
     ['one agent that is broken', '{"version":1,"agents":{"first":["t"],"second":null}}'],
   ])('%s: is set aside and reported, and nothing in it is trusted', (_, text) => {
@@ -208,6 +221,30 @@ describe('a file that is not as it should be', () => {
     expect(warnings).toEqual([
       { code: 'permissions-corrupt', path, message: expect.stringContaining(String(aside[0])) },
     ]);
+  });
+
+  test('one in which nothing is wrong is trusted', () => {
+    const { open, write } = permissionFolder();
+    write(fileWith({ serverTools: [SERVER_TOOL] }));
+    expect(open({ agent: 'first' }).isAlwaysAllowed('t')).toBe(true);
+    expect(open({ agent: 'first' }).isAlwaysAllowed('x_t', SERVER_TOOL)).toBe(true);
+  });
+
+  test('one that cannot be set aside, because its name is too long for that, allows nothing and stays', () => {
+    const path = join(ownFolder(), 'p'.repeat(245));
+    writeFileSync(path, 'garbage');
+    const warnings: string[] = [];
+    const store = permissionStore({ path, agent: 'first', onWarning: ({ code }) => warnings.push(code) });
+    expect([store.isAlwaysAllowed('t'), store.isAlwaysAllowed('t')]).toEqual([false, false]);
+    expect(() => store.list()).toThrow(
+      expect.objectContaining({
+        code: 'permissions-corrupt',
+        message: expect.stringContaining('could not be set aside (ENAMETOOLONG)'),
+      }),
+    );
+    expect(() => store.add('t')).toThrow(expect.objectContaining({ code: 'permissions-unwritable' }));
+    expect(warnings).toEqual(['permissions-corrupt']);
+    expect(readdirSync(dirname(path))).toEqual(['p'.repeat(245)]);
   });
 
   test('a new decision starts a new file beside the one that was set aside', () => {
