@@ -312,22 +312,11 @@ describe('a plan by native call', () => {
     ]);
     expect(await beside.agent.run('Go')).toMatchObject({ planIterations: 0, errorHistory: [], toolsUsed: ['look'] });
     const [, , , p, q, r] = (beside.model.requests[1]?.messages ?? []).map(({ content }) => content);
-    expect(p).toMatch(/^This plan cannot be run: Step 0 [^]*[^.]\.$/);
+    expect(p).toMatch(/^This plan cannot be run: Step 0/);
     expect(q).toContain('"tea":3');
     expect(r).toBe('not run: a reply can hold only one plan');
     expectPaired(beside.agent.history);
   });
-
-  test.each(['{"plan": []}', '{"plan": [{"tool": ""}]}', '{"plan": 5}'])(
-    'that has no step is corrected in whole sentences: %s',
-    async (plan) => {
-      const { agent, model } = agentWith([plan, 'Tea.']);
-      expect(await agent.run('Go')).toMatchObject({ planIterations: 0, result: 'Tea.' });
-      const correction = String(model.requests[1]?.messages.at(-1)?.content);
-      expect(correction).toMatch(/^Your plan cannot be run: .*"plan" (?:is|has) .*\. Send it again .*[^.]\.$/);
-      expect(correction).not.toContain('..');
-    },
-  );
 });
 
 test('in json mode neither a native history nor native calls that nobody asked for are sent back as such', async () => {

@@ -259,10 +259,10 @@ test.each([0, 1.5, NaN, Infinity, -1])('%d attempts or retries are refused when 
 });
 
 test.each<[keyof typeof recover, readonly unknown[], RegExp]>([
-  ['fix', [], /^recover\.fix: it takes a function or an agent\.$/],
-  ['fix', [{ name: 'fixer' }], /takes a function or an agent/],
-  ['sanitize', ['trim'], /^recover\.sanitize: it takes a function\.$/],
-  ['substitute', [null], /^recover\.substitute: it takes a function\.$/],
+  ['fix', [], /^recover\.fix: the first argument must be a function or an agent\.$/],
+  ['fix', [{ name: 'fixer' }], /must be a function or an agent/],
+  ['sanitize', ['trim'], /^recover\.sanitize: the argument must be a function\.$/],
+  ['substitute', [null], /^recover\.substitute: the argument must be a function\.$/],
   ['escalate', [new Error('full')], /^recover\.escalate: the reason must be text\.$/],
   ['throwException', [new Error('full')], /^recover\.throwException: the reason must be text\.$/],
   [

@@ -239,7 +239,7 @@ test.skipIf(noChromium)(
     await shows(page, 'Done.');
     await page.getByRole('textbox', { name: 'Send' }).waitFor();
     await said(page, 'Steer', 'Not so fast.');
-    await shows(page, 'No run is live that could take this.');
+    await shows(page, 'No run is live that could accept this.');
     expect(problems).toEqual([expect.stringContaining('409')]);
   },
 );

@@ -204,7 +204,7 @@ test.each(['steer', 'interrupt', 'queue'] as const)(
     model.free('hold on');
     expect(await released).toBe(true);
     expect(await run).toMatchObject({ status: 'waiting', reason: 'released' });
-    const message = expect.stringMatching(/^The conversation 'c' waits/);
+    const message = expect.stringMatching(/^The conversation 'c' is waiting/);
     if (whenBusy === 'queue') expect(await late).toMatchObject({ error: { code: 'conversation-waiting', message } });
     await expect.poll(async () => JSON.stringify((await journal.read?.(run.runId))?.lines)).toContain('late');
     await talk.resume();
@@ -243,7 +243,7 @@ test('what is said while an answered run goes on does not begin behind it where 
     conversation.run('Too early.', { whenBusy: 'queue', park: true }),
   ]);
   expect(goneOn).toMatchObject({ status: 'waiting', runId });
-  const why = { code: 'conversation-waiting', message: expect.stringMatching(/^The conversation 'c' waits/) };
+  const why = { code: 'conversation-waiting', message: expect.stringMatching(/^The conversation 'c' is waiting/) };
   expect(early).toMatchObject({ status: 'failed', error: why, stepsTaken: 0 });
   expect(await conversation.runs()).toMatchObject([{ runId, state: 'waiting' }]);
   // The second call can be answered, and what is said meanwhile follows on all of it.
@@ -341,7 +341,7 @@ test('a run that finds a queued one waiting for a person says so, with the name 
     journal,
     confirm: 'wait',
   });
-  const message = expect.stringMatching(/^The conversation 'c' waits/);
+  const message = expect.stringMatching(/^The conversation 'c' is waiting/);
   expect(await later.conversation('c').run('New.', { park: true })).toMatchObject({
     status: 'failed',
     error: { code: 'conversation-waiting', message },
