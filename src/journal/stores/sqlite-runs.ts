@@ -104,28 +104,32 @@ export class RunTables {
   /**
    * The runs that a query asks for, newest first. What a damaged row no longer holds is read from the run's lines; if
    * those are damaged too, a warning is issued. Rejects with a `RecordingError` where runs are lost. Needs a connection
-   * of its own, and leaves it in a transaction: it reads in one, and lets others work meanwhile.
+   * of its own: it reads in one transaction, and lets others work meanwhile.
    */
   async list(
     { limit = Number.MAX_SAFE_INTEGER, ...query }: RunQuery,
     warn: (what: string) => void,
   ): Promise<readonly RunSummary[]> {
     this.#database.exec('begin');
-    const found = new Map<string, RunSummary>();
-    let rested = performance.now();
-    for (const row of this.#rowsFor(query, limit)) {
-      const summary = this.#summaryIn(row, warn);
-      if (summary !== null && matches(summary, query)) {
-        if (found.has(summary.runId)) throw this.#lost('a run');
-        found.set(summary.runId, summary);
-        if (found.size >= limit) break;
+    try {
+      const found = new Map<string, RunSummary>();
+      let rested = performance.now();
+      for (const row of this.#rowsFor(query, limit)) {
+        const summary = this.#summaryIn(row, warn);
+        if (summary !== null && matches(summary, query)) {
+          if (found.has(summary.runId)) throw this.#lost('a run');
+          found.set(summary.runId, summary);
+          if (found.size >= limit) break;
+        }
+        if (performance.now() - rested < 20) continue; // ms
+        // Lets others work.
+        await new Promise((resolve) => setImmediate(resolve));
+        rested = performance.now();
       }
-      if (performance.now() - rested < 20) continue; // ms
-      // Lets others work.
-      await new Promise((resolve) => setImmediate(resolve));
-      rested = performance.now();
+      return selectRuns([...found.values()], { limit });
+    } finally {
+      this.#database.exec('rollback');
     }
-    return selectRuns([...found.values()], { limit });
   }
 
   /** Throws a `JournalError` (`run-locked`) while another process writes it. */
