@@ -18,6 +18,11 @@ export function cutToWidth(text: string, columns: number): string {
   return splitToWidth(text, columns)[0] ?? '';
 }
 
+/** A text in at most so many columns, at least two; where that is not all of it, it ends with an ellipsis. */
+export function ellipsized(text: string, columns: number): string {
+  return cutToWidth(text, columns) === text ? text : `${cutToWidth(text, columns - 1)}…`;
+}
+
 /** How a text falls into pieces that are never torn apart, and how many columns each of them takes. */
 interface Measure {
   readonly piecesOf: (text: string) => Iterable<string>;

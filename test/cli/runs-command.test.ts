@@ -53,11 +53,11 @@ test('list says when there is nothing, and when nothing fits', async () => {
 });
 
 test.each([
-  [20, 'run     state'],
-  [40, 'run     state                asked'],
-  [80, 'run     began             agent    state                asked'],
-  [120, 'run     began             agent    state                steps  tools        asked'],
-])('a terminal of %i columns gets the columns that fit, and no line is broken', async (columns, heading) => {
+  [20, 1, 'run     state'],
+  [40, 2, 'run     state                asked'],
+  [80, 2, 'run     began             agent    state                asked'],
+  [120, 0, 'run     began             agent    state                steps  tools        asked'],
+])('a terminal of %i columns gets the columns that fit, and no line is broken', async (columns, cut, heading) => {
   await using user = await keptRuns();
   const cli = startInTerminal(['runs', 'list'], { cwd: user.path }, columns);
   expect((await cli.ended).code).toBe(0);
@@ -65,6 +65,7 @@ test.each([
   expect(lines).toHaveLength(4);
   expect(lines[0]).toBe(heading);
   for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
+  expect(lines.filter((line) => line.endsWith('…'))).toHaveLength(cut);
 });
 
 test('list shows times as the clock on the wall does, and as ISO 8601 to programs', async () => {

@@ -13,7 +13,7 @@ import { escaped } from '../../output/console/escaped.ts';
 import { type Paint, painter } from '../../output/console/paint.ts';
 import { openTerminal } from '../../output/console/terminal.ts';
 import { type Arguments, EXIT_CODE, UsageError } from '../command/command.ts';
-import { counted, cutToWidth, textTable } from '../../terminal/text-width.ts';
+import { counted, ellipsized, textTable } from '../../terminal/text-width.ts';
 import { type NamedRecording, ofRecording, readRecordingOf } from './kept-runs.ts';
 import { recordedSteps, recordingText } from './recording-text.ts';
 import { writeFileSync } from 'node:fs';
@@ -76,12 +76,7 @@ function sideText({ name, recording }: Side, line: number | null): string {
   if (line === null) return `  ${name} has ended before.`;
   const step = recordedSteps(recording).find((one) => one.line === line);
   const said = escaped(step === undefined ? '' : `${step.what}: ${step.text}`).replaceAll('\n', ' ');
-  return `  ${name}, line ${line}: ${shortened(said, SAID)}`;
-}
-
-function shortened(text: string, columns: number): string {
-  const short = cutToWidth(text, columns);
-  return short === text ? text : `${short}…`;
+  return `  ${name}, line ${line}: ${ellipsized(said, SAID)}`;
 }
 
 const SAID = 100;
@@ -95,7 +90,7 @@ function factsOf(left: Recording, right: Recording): readonly (readonly string[]
   ];
   return [
     row('agent', ({ agent }) => agent),
-    row('input', ({ input }) => shortened(input.replaceAll('\n', ' '), CUT)),
+    row('input', ({ input }) => ellipsized(input.replaceAll('\n', ' '), CUT)),
     row('ended', ({ status, reason }) => (status === null ? 'not yet' : `${status} (${reason ?? ''})`)),
     row('steps', ({ steps }) => String(steps)),
     row('tools used', ({ toolsUsed }) => toolsUsed.join(', ') || 'none'),

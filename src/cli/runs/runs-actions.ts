@@ -2,7 +2,7 @@ import type { RunSummary } from '../../journal/format/tally.ts';
 import { escaped } from '../../output/console/escaped.ts';
 import { type Style, painter } from '../../output/console/paint.ts';
 import { type Terminal, openTerminal } from '../../output/console/terminal.ts';
-import { cutToWidth, textWidth } from '../../terminal/text-width.ts';
+import { ellipsized, textWidth } from '../../terminal/text-width.ts';
 import { type Arguments, EXIT_CODE, UsageError } from '../command/command.ts';
 import { openRuns, readCount, readQuery, type RunsPlace, wholeRunId } from '../recording/kept-runs.ts';
 import { recordingLines } from '../../journal/format/recording.ts';
@@ -64,7 +64,7 @@ function table(runs: readonly RunSummary[], { columns, color }: Terminal, wide =
     let left = all;
     for (const column of shown) {
       const width = Math.min(column.width, left);
-      const cell = width < 2 ? '' : cutToWidth(cellOf(column), width);
+      const cell = width < 2 ? '' : ellipsized(cellOf(column), width);
       const padded = cell + ' '.repeat(Math.max(0, width - textWidth(cell)));
       text += column.heading === 'state' && style !== null ? paint(style, padded) : padded;
       left -= width;
