@@ -219,25 +219,25 @@ interface OwnParts {
 /** How a tool checks arguments by code, and whether that says which calls a person must approve. */
 export function checkedBy(parts: OwnParts, check: StandardCheck | null = null): Pick<Tool, 'needsApproval' | 'check'> {
   const { validateArgs, needsApproval } = parts;
-  const isAsked = needsApproval !== undefined;
-  if (check === null && validateArgs === undefined && !isAsked) return { needsApproval: false, check: undefined };
+  if (check === null && validateArgs === undefined && needsApproval === undefined)
+    return { needsApproval: false, check: undefined };
   return {
-    needsApproval: isAsked,
+    needsApproval: needsApproval !== undefined,
     check: async (args, context) => {
       const checked = check === null ? { ok: true as const, args: args as unknown } : await validated(check, args);
       if (!checked.ok) return checked;
       let used = checked.args as Json;
       try {
-        const made = await validateArgs?.(used as never, context);
+        const made = validateArgs === undefined ? undefined : await validateArgs(used as never, context);
         if (made !== undefined) used = made as Json;
       } catch (thrown) {
         const message = thrown instanceof Error ? thrown.message : String(thrown);
         return { ok: false, issues: [{ path: '', message }], own: true };
       }
-      const needs = await needsApproval?.(used as never, context);
-      if (isAsked && typeof needs !== 'boolean')
-        throw wrongOption(`needsApproval returned ${String(needs)}, not true or false`);
-      return needs === false ? { ok: true, args: used, approved: true } : { ok: true, args: used };
+      if (needsApproval === undefined) return { ok: true, args: used };
+      const needs = await needsApproval(used as never, context);
+      if (typeof needs !== 'boolean') throw wrongOption(`needsApproval returned ${String(needs)}, not true or false`);
+      return needs ? { ok: true, args: used } : { ok: true, args: used, approved: true };
     },
   };
 }
