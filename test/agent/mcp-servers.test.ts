@@ -184,6 +184,33 @@ describe('the real filesystem server in mcpServers', () => {
     expect([seen.length, asked.length]).toEqual([4, 2]);
   });
 
+  test('a call of a child that an override asks about parks the run, and runs once it is approved and resumed', async () => {
+    const journal = memoryJournal();
+    const write = (name: string) =>
+      calls(['files_write_file', { path: join(folder, `${name}.txt`), content: `of ${name}` }]);
+    const needsApproval = ({ path }: { readonly path?: unknown }) => !String(path).endsWith('free.txt');
+    const files = { ...realServer('filesystem', [folder]), overrides: { write_file: { needsApproval } } };
+    const agentOf = (own: readonly ScriptedReply[], below: readonly ScriptedReply[]) => {
+      const clerk = createAgent({
+        name: 'clerk',
+        description: 'Writes.',
+        model: scriptedModel(below),
+        mcpServers: { files },
+        silent: true,
+      });
+      return make(own, { journal, mcpServers: {}, children: [clerk], confirm: 'wait' }).agent;
+    };
+    const first = agentOf([calls(['clerk', { task: 'Write.' }])], [write('free'), write('asked')]);
+    const { runId, pending = [] } = await first.run('Write', { park: true });
+    expect(pending).toMatchObject([{ args: { path: join(folder, 'asked.txt') } }]);
+    await expect(readFile(join(folder, 'asked.txt'))).rejects.toThrow();
+    await first.approve(runId, pending[0]?.callId ?? '');
+    await first.close();
+    const next = agentOf(['Done.'], ['Written.']);
+    expect(await next.resume(runId)).toMatchObject({ status: 'answered', result: 'Done.' });
+    expect(await readFile(join(folder, 'asked.txt'), 'utf8')).toBe('of asked');
+  });
+
   test('a question by arguments opens no tool that its server may not offer, and closes one that is allowed', async () => {
     const needsApproval = () => false;
     const overrides = { write_file: { needsApproval }, list_directory: { needsApproval, policy: 'confirm' as const } };
