@@ -132,21 +132,21 @@ export interface ModelIo {
 export interface Model {
   complete(request: ModelRequest, io: ModelIo): Promise<ModelReply>;
   /** Shown in outputs and written into recordings, such as `ollama:qwen2.5:7b`. */
-  readonly id?: string;
+  readonly id?: string | undefined;
   /** How this model takes tool calls; absent: native. */
-  readonly toolCalling?: ToolCalling;
+  readonly toolCalling?: ToolCalling | undefined;
   /** True once one of its replies had native tool calls. Absent: Signalbox keeps track itself, for this object. */
-  readonly callsNatively?: boolean;
+  readonly callsNatively?: boolean | undefined;
   /** True if it accepts images: those in tool results are then sent to it. Default false: it receives their type and size. */
-  readonly takesImages?: boolean;
+  readonly takesImages?: boolean | undefined;
   /** True if it accepts files in a user's message, such as PDF. Default false. */
-  readonly takesFiles?: boolean;
+  readonly takesFiles?: boolean | undefined;
   /** True when the server takes tools and a schema of the reply in one request. Default false. */
-  readonly takesSchemaWithTools?: boolean;
+  readonly takesSchemaWithTools?: boolean | undefined;
   /** How many tokens the model's context holds, where that is known. */
   readonly contextSize?: number | undefined;
   /** True when the model enforces `connectMs` and `responseMs` itself; otherwise Signalbox does. */
-  readonly keepsTime?: boolean;
+  readonly keepsTime?: boolean | undefined;
   /**
    * Warnings about the server, such as a context size that is too small. Called alongside the agent's first request,
    * which does not wait for it; must never throw.

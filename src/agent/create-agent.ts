@@ -67,9 +67,9 @@ interface OnlyTools<TContext, TTools extends readonly Tool[], TSchema> extends O
   'tools' | 'skills' | 'children' | 'mcpServers'
 > {
   readonly tools: TTools;
-  readonly skills?: never;
-  readonly children?: never;
-  readonly mcpServers?: never;
+  readonly skills?: undefined;
+  readonly children?: undefined;
+  readonly mcpServers?: undefined;
 }
 
 /**

@@ -17,20 +17,20 @@ import { packageVersion } from './version.ts';
 /** Options of an inspector. */
 export interface InspectorOptions {
   /** Default: a free port. */
-  readonly port?: number;
+  readonly port?: number | undefined;
   /** The token that the address must carry. Default: 192 random bits. At least 16 characters. */
-  readonly token?: string;
+  readonly token?: string | undefined;
   /** Opens the page in the browser. Default false. */
-  readonly open?: boolean;
+  readonly open?: boolean | undefined;
   /**
    * How many finished sessions are kept; the oldest are dropped first. As many active actor systems are shown; beyond
    * that, the one that was silent longest is dropped. Default 20.
    */
-  readonly keep?: number;
+  readonly keep?: number | undefined;
   /** Keeps the process alive. Default false: it ends when no run is live and nothing else is left to do. */
-  readonly keepAlive?: boolean;
+  readonly keepAlive?: boolean | undefined;
   /** A folder with another page, for users who build their own. */
-  readonly page?: string;
+  readonly page?: string | undefined;
 }
 
 /** A local page that shows runs, recordings and actor systems. Pass it to agents as their option `inspect`. */

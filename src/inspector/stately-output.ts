@@ -23,9 +23,9 @@ export interface StatelyTarget {
 /** Where Stately's tools are. */
 export interface StatelyOutputOptions {
   /** The WebSocket server to send to, such as Stately's. Default `ws://localhost:8080`. */
-  readonly url?: string;
+  readonly url?: string | undefined;
   /** An inspector of `@statelyai/inspect` of your own to send through instead; you stop it yourself. */
-  readonly to?: StatelyTarget;
+  readonly to?: StatelyTarget | undefined;
 }
 
 const checkOptions = optionsOf<StatelyOutputOptions>('statelyOutput', 'docs/inspector.md', { url: true, to: true });

@@ -8,13 +8,13 @@ import { eventText } from './frames/frame-log.ts';
 /** How a run is sent. */
 export interface ToResponseOptions {
   /** The header `Last-Event-ID` of a client that reconnects: it is sent what came after that event. */
-  readonly lastEventId?: string | null;
+  readonly lastEventId?: string | null | undefined;
   /** Additional headers, such as those for CORS. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** The types of event that are sent. Default: all. */
-  readonly events?: readonly RunEvent['type'][];
+  readonly events?: readonly RunEvent['type'][] | undefined;
   /** Optional data to include in the stream, visible to all its readers. Default: none. */
-  readonly fields?: readonly SentField[];
+  readonly fields?: readonly SentField[] | undefined;
 }
 
 /**

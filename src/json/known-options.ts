@@ -21,6 +21,9 @@ export function wrongOption(message: string, options?: ErrorOptions): OptionErro
 /** Something for each member of `T`, and for no other: the compiler refuses a table that lacks one or has one too many. */
 export type NamesAs<T, Entry> = { readonly [Name in keyof T]-?: Entry };
 
+/** `T` with all of its options given, none of them as undefined. */
+export type AllGiven<T> = { readonly [Name in keyof T]-?: Exclude<T[Name], undefined> };
+
 /**
  * Throws an {@link OptionError} unless what was given is an object of known options, or undefined. `what` names what it was
  * given to, where a fixed name does not say enough.

@@ -88,19 +88,19 @@ export type McpConnectionNews =
 /** What a connection may be given beside its configuration. */
 export interface McpConnectionOptions extends McpAnswers {
   /** Where all of the connection's timers run; an XState `SimulatedClock` fits. */
-  readonly clock?: McpClock;
+  readonly clock?: McpClock | undefined;
   /** Fixes the random waits before reconnects. Default: a new seed for each connection. */
-  readonly seed?: number;
+  readonly seed?: number | undefined;
   /** How patient it is, and in `mcp` how much the server may make its host keep. */
-  readonly limits?: Partial<McpConnectionLimits> & { readonly mcp?: Partial<McpLimits> | undefined };
+  readonly limits?: (Partial<McpConnectionLimits> & { readonly mcp?: Partial<McpLimits> | undefined }) | undefined;
   /** How long a call waits for a connection that is down and not being tried at the moment. Default 4 000 ms. */
-  readonly patienceMs?: number;
+  readonly patienceMs?: number | undefined;
   /** The variables for `${VAR}` in the configuration. Default: the process's environment. */
-  readonly env?: Environment;
+  readonly env?: Environment | undefined;
   /** Connects to servers instead of the built-in client. */
-  readonly dial?: Dial;
+  readonly dial?: Dial | undefined;
   /** False: a login that is missing is not prepared, so no port is opened and nothing registered before `login()`. Default true. */
-  readonly offersLogin?: boolean;
+  readonly offersLogin?: boolean | undefined;
 }
 
 /** How a connection's tools are listed. */

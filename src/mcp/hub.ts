@@ -94,7 +94,7 @@ export interface McpHub extends McpCalls {
 type Times = Pick<McpServerConfig, 'timeoutMs' | 'connectTimeoutMs'>;
 
 /** `times`: for the servers that have none of their own. */
-type McpHubOptions = McpConnectionOptions & { readonly times?: Times };
+type McpHubOptions = McpConnectionOptions & { readonly times?: Times | undefined };
 
 interface Member {
   readonly connection: McpConnection;

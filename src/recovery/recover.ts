@@ -10,14 +10,14 @@ import { checkSeverity } from './verdicts.ts';
 
 /** How a repair agent is asked. */
 interface FixOptions {
-  readonly retries?: number;
+  readonly retries?: number | undefined;
 }
 
 /** How a call is repeated. */
 interface RetryOptions {
-  readonly maxAttempts?: number;
-  readonly backoff?: Backoff;
-  readonly whenUnknown?: boolean;
+  readonly maxAttempts?: number | undefined;
+  readonly backoff?: Backoff | undefined;
+  readonly whenUnknown?: boolean | undefined;
 }
 
 /** A backoff, as `exponential` and `constant` make it. */

@@ -83,10 +83,10 @@ export type Slot =
 
 /** What to do about each kind of tool error. A slot that is left out is inherited. */
 export interface OnError {
-  readonly invalidArgs?: Slot;
-  readonly deserializationError?: Slot;
-  readonly executionError?: Slot;
-  readonly unknownTool?: Slot;
+  readonly invalidArgs?: Slot | undefined;
+  readonly deserializationError?: Slot | undefined;
+  readonly executionError?: Slot | undefined;
+  readonly unknownTool?: Slot | undefined;
 }
 
 /** The names of the slots. */

@@ -55,25 +55,27 @@ export type RestateHandlers = {
 /** How an agent runs on Restate. Times in milliseconds. */
 export interface RestateAgentOptions {
   /** The name of the service. Default: the agent's. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** Makes the context that a run's tools get, anew for each attempt: it is never stored. */
-  readonly context?: (run: { readonly runId: string; readonly request: RestateRequest }) => unknown;
+  readonly context?: ((run: { readonly runId: string; readonly request: RestateRequest }) => unknown) | undefined;
   /**
    * How long a run may wait before Restate suspends it. While it does, nothing is connected and nothing is lost. Default: a
    * minute more than the longest time limit of the agent, so that a cancel reaches a tool that is at work.
    */
-  readonly suspendAfterMs?: number;
+  readonly suspendAfterMs?: number | undefined;
   /** How long work may take from then on before Restate aborts and restarts it. Default: an hour. */
-  readonly abortAfterMs?: number;
+  readonly abortAfterMs?: number | undefined;
   /** How long state and recording are kept after a run's end. Default: Restate's, a day. */
-  readonly keepMs?: number;
+  readonly keepMs?: number | undefined;
   /** How a lost attempt is repeated. Default: Restate's, with 100 ms to 10 s between attempts. */
-  readonly retry?: {
-    /** Attempts without progress before the run is paused. Default: Restate's. */
-    readonly maxAttempts?: number;
-    readonly firstWaitMs?: number;
-    readonly longestWaitMs?: number;
-  };
+  readonly retry?:
+    | {
+        /** Attempts without progress before the run is paused. Default: Restate's. */
+        readonly maxAttempts?: number | undefined;
+        readonly firstWaitMs?: number | undefined;
+        readonly longestWaitMs?: number | undefined;
+      }
+    | undefined;
 }
 
 const checkOptions = optionsOf<RestateAgentOptions>('restateAgent', 'docs/restate.md', {

@@ -13,7 +13,7 @@ export interface RestateClientOptions {
   /** The name of the service: the agent's, unless it was given another. */
   readonly name: string;
   /** Sent with each request, such as an `authorization`. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Reaches the runs of an agent on Restate. What Restate refuses rejects with an error that has the HTTP `status`. */

@@ -14,11 +14,11 @@ import { type PermissionStore, type PermissionWarning, PermissionStoreError } fr
 /** Where the decisions are kept, and for which agent. */
 export interface PermissionStoreOptions {
   /** Default `~/.signalbox/security/allowed-tools.json`. */
-  readonly path?: string;
+  readonly path?: string | undefined;
   /** The agent whose decisions these are. Without it, each agent that uses the store has its own. */
-  readonly agent?: string;
+  readonly agent?: string | undefined;
   /** Called for a corrupt or unreadable file. Default: the `onWarning` of `forAgent`, else `process.emitWarning`. */
-  readonly onWarning?: (warning: PermissionWarning) => void;
+  readonly onWarning?: ((warning: PermissionWarning) => void) | undefined;
 }
 
 const checkOptions = optionsOf<PermissionStoreOptions>('permissionStore', 'docs/security.md', {

@@ -11,13 +11,13 @@ type RequestHeaders = Readonly<Record<string, string>>;
 /** How a run is followed over the network. */
 export interface RunStoreOptions {
   /** Sent with every request. A function is called for each: a token may have been renewed. */
-  readonly headers?: RequestHeaders | (() => RequestHeaders | Promise<RequestHeaders>);
+  readonly headers?: RequestHeaders | (() => RequestHeaders | Promise<RequestHeaders>) | undefined;
   /** Whether cookies go to another origin. Default: the browser's, `same-origin`. */
-  readonly credentials?: 'include' | 'omit' | 'same-origin';
+  readonly credentials?: 'include' | 'omit' | 'same-origin' | undefined;
   /** Default: the platform's `fetch`. */
-  readonly fetch?: typeof fetch;
+  readonly fetch?: typeof fetch | undefined;
   /** Milliseconds before a lost connection is opened again; doubled each time, up to 30 times of it. Default 500. */
-  readonly retryMs?: number;
+  readonly retryMs?: number | undefined;
 }
 
 /** What a server sends in one message: events that happened together, or the machine's path after them. */

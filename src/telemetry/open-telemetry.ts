@@ -27,16 +27,16 @@ import { USAGE, whatWasSaid, spanOf, measured, partsOfId, replyContent } from '.
 /** What {@link openTelemetry} reports, and to which SDK. */
 export interface OpenTelemetryOptions {
   /** Adds what was said: prompts, replies, arguments and results, with marks in the place of secrets. Default false. */
-  readonly content?: boolean;
+  readonly content?: boolean | undefined;
   /**
    * `'v1.36'`: metrics have the names of that version of the conventions, `gen_ai.client.operation.duration` and
    * `gen_ai.client.token.usage`, for dashboards that were made for these. Default: today's names.
    */
-  readonly semconv?: 'v1.36';
+  readonly semconv?: 'v1.36' | undefined;
   /** Default: the one that is registered globally. */
-  readonly tracerProvider?: TracerProvider;
+  readonly tracerProvider?: TracerProvider | undefined;
   /** Default: the one that is registered globally. */
-  readonly meterProvider?: MeterProvider;
+  readonly meterProvider?: MeterProvider | undefined;
 }
 
 const checkOptions = optionsOf<OpenTelemetryOptions>('openTelemetry', 'docs/production.md', {

@@ -14,11 +14,11 @@ import { type Boxed, boxed, hiddenText, NO_LIMITS, ownRows } from './boxed-text.
 /** Where to ask. */
 export interface TerminalConfirmOptions {
   /** Default `process.stdin`. Without a terminal (`isTTY`) every question is answered with deny. */
-  readonly input?: TerminalInput;
+  readonly input?: TerminalInput | undefined;
   /** Default `process.stderr`, so that what a program prints stays clean, or `process.stdout` where only that is a terminal. */
-  readonly output?: TerminalOutput;
+  readonly output?: TerminalOutput | undefined;
   /** Called when a Ctrl-C has denied a call: the place to cancel the run. Without it a Ctrl-C denies that one call. */
-  readonly onInterrupt?: () => void;
+  readonly onInterrupt?: (() => void) | undefined;
 }
 
 const checkOptions = optionsOf<TerminalConfirmOptions>('terminalConfirm', 'docs/security.md', {

@@ -12,8 +12,8 @@ export interface FakeTool extends Tool {
 export interface FakeToolDefinition extends Partial<
   Pick<Tool, 'description' | 'policy' | 'effects' | 'atomic' | 'polling' | 'enabled' | 'timeoutMs'>
 > {
-  readonly inputSchema?: JsonObject;
-  readonly onError?: OnError;
+  readonly inputSchema?: JsonObject | undefined;
+  readonly onError?: OnError | undefined;
 }
 
 const checkDefinition = optionsOf<FakeToolDefinition>('fakeTool', 'docs/testing.md', {

@@ -69,16 +69,16 @@ export type MistakeName = keyof typeof MISTAKES;
 /** The replies of a hostile model, and its mistakes. */
 export interface HostileModelOptions {
   /** The same seed makes the same mistakes. Default 1; in a simulation it is the seed of each run. */
-  readonly seed?: number;
+  readonly seed?: number | undefined;
   /** The intended replies, one per request; the last is repeated. One lost to a mistake is sent again at the next request. */
-  readonly replies?: readonly ScriptedReply[];
+  readonly replies?: readonly ScriptedReply[] | undefined;
   /** Or a model that gives them. With neither it calls random offered tools. */
-  readonly model?: Model;
+  readonly model?: Model | undefined;
   /** Only these. Default: all of them. */
-  readonly mistakes?: readonly MistakeName[];
+  readonly mistakes?: readonly MistakeName[] | undefined;
   /** The share of requests that go wrong, from 0 to 1. Default 0.5. */
-  readonly rate?: number;
-  readonly toolCalling?: 'native' | 'json';
+  readonly rate?: number | undefined;
+  readonly toolCalling?: 'native' | 'json' | undefined;
 }
 
 const checkOptions = optionsOf<HostileModelOptions>('hostileModel', 'docs/testing.md', {

@@ -18,11 +18,11 @@ export interface ScriptedModel extends Model {
 /** Options of a scripted model. */
 export interface ScriptedModelOptions {
   /** How it calls tools. Default: as the agent says. */
-  readonly toolCalling?: 'native' | 'json';
+  readonly toolCalling?: 'native' | 'json' | undefined;
   /** Whether it is sent images as images. Default false. */
-  readonly takesImages?: boolean;
+  readonly takesImages?: boolean | undefined;
   /** Whether it is sent files as files. Default false. */
-  readonly takesFiles?: boolean;
+  readonly takesFiles?: boolean | undefined;
 }
 
 const checkOptions = optionsOf<ScriptedModelOptions>('scriptedModel', 'docs/testing.md', {

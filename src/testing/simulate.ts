@@ -23,47 +23,47 @@ import { VirtualTime, realNow } from './simulate/virtual-time.ts';
 /** What to simulate, and how much of it. */
 export interface SimulateOptions extends OwnChecks {
   /** What the user asks. Default `Simulate.`. */
-  readonly task?: string;
+  readonly task?: string | undefined;
   /** What tools get as `context`, as for `agent.run`. */
   readonly context?: unknown;
   /**
    * How many runs, or the seeds themselves. Default 1000. Of a number, half of the seeds count up from `firstSeed`; the others
    * are derived from those whose runs met something new.
    */
-  readonly seeds?: number | readonly number[];
+  readonly seeds?: number | readonly number[] | undefined;
   /** The first of a number of seeds, so that every night can try others. Default 1. */
-  readonly firstSeed?: number;
+  readonly firstSeed?: number | undefined;
   /**
    * What the model means to say: a list of replies (the last again and again), a recording whose replies it gives, a model,
    * or a function that makes one for a seed. `scriptedModel` (its last reply again and again) and `hostileModel` (with the
    * run's seed) begin anew with each run; any other model is the same for all of them. Default: it calls whatever is offered,
    * at random. Faults come on top.
    */
-  readonly model?: readonly ScriptedReply[] | string | Model | ((seed: number) => Model);
+  readonly model?: readonly ScriptedReply[] | string | Model | ((seed: number) => Model) | undefined;
   /** Called before each run, to reset what your tools keep outside of the agent; not after a crash. */
-  readonly begin?: () => void;
+  readonly begin?: (() => void) | undefined;
   /**
    * MCP servers that the agent gets in the place of its own, behind real connections: their tools by the server's name. Only
    * where `agent` is a function.
    */
-  readonly servers?: SimulatedServers;
+  readonly servers?: SimulatedServers | undefined;
   /** Which faults happen: a list of names, or rates by name. Default: all at their usual rates. */
-  readonly faults?: Faults;
+  readonly faults?: Faults | undefined;
   /** Of all that the seeds draw, only this happens: the `only` of a failure repeats its smallest run. Default: everything. */
-  readonly only?: readonly string[];
+  readonly only?: readonly string[] | undefined;
   /**
    * The share, 0 to 1, of the runs that are replayed and checked against the laws although nothing new happened in them.
    * Default 0.02. Those in which something new happened always are.
    */
-  readonly recheck?: number;
+  readonly recheck?: number | undefined;
   /** Stops after this much real time, in milliseconds. Default: when all seeds have run. */
-  readonly budgetMs?: number;
+  readonly budgetMs?: number | undefined;
   /** Stops before the next run once it has aborted; what was found until then is in the result. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Stops once this many different failures have been found. Default 5. */
-  readonly maxFailures?: number;
+  readonly maxFailures?: number | undefined;
   /** Called after each run. */
-  readonly onProgress?: (soFar: { readonly runs: number; readonly failures: number }) => void;
+  readonly onProgress?: ((soFar: { readonly runs: number; readonly failures: number }) => void) | undefined;
 }
 
 const checkOptions = optionsOf<SimulateOptions>('simulate', 'docs/simulation.md', {

@@ -7,10 +7,10 @@ import type { Tool } from './tool.ts';
 export interface SkillDefinition {
   readonly name: string;
   /** When and how to use its tools; part of the system prompt. */
-  readonly instructions?: string;
-  readonly tools?: readonly Tool[];
+  readonly instructions?: string | undefined;
+  readonly tools?: readonly Tool[] | undefined;
   /** What to do about errors of its tools, if a tool leaves a slot out. */
-  readonly onError?: OnError;
+  readonly onError?: OnError | undefined;
 }
 
 /** A group of tools with their own instructions and error handling. Made by {@link skill}. */

@@ -41,32 +41,34 @@ export interface ToolDefinition<
   /** What it does and when to use it, for the model. */
   readonly description: string;
   /** zod, another Standard Schema, or a plain JSON Schema of an object. Default: no arguments. */
-  readonly inputSchema?: TSchema;
+  readonly inputSchema?: TSchema | undefined;
   /** Required with a Standard Schema that cannot export JSON Schema. */
-  readonly jsonSchema?: JsonObject;
+  readonly jsonSchema?: JsonObject | undefined;
   /** Default: `confirm` with `needsApproval`, else the agent's `defaultPolicy`, which is `allow` unless given. */
-  readonly policy?: Policy;
+  readonly policy?: Policy | undefined;
   /**
    * Which calls of a tool with the policy `confirm` a person must approve: those for which it returns true. Runs after
    * `validateArgs`, in the same time. If it throws, or returns neither true nor false, the call fails.
    *
    * @example needsApproval: ({ euros }) => euros > 100
    */
-  readonly needsApproval?: (args: InputOf<TSchema>, context: ValidateContext<TContext>) => boolean | Promise<boolean>;
+  readonly needsApproval?:
+    | ((args: InputOf<TSchema>, context: ValidateContext<TContext>) => boolean | Promise<boolean>)
+    | undefined;
   /** Whether a call may be repeated if its outcome is unknown. Default `once`: it may not. */
-  readonly effects?: Effects;
+  readonly effects?: Effects | undefined;
   /** Complete in itself: the planner is told not to split it. Default false. */
-  readonly atomic?: boolean;
+  readonly atomic?: boolean | undefined;
   /** Meant to be called repeatedly: the loop guard ignores it. Default false. */
-  readonly polling?: boolean;
+  readonly polling?: boolean | undefined;
   /** Default true. A tool that is switched off is not shown to the model. */
-  readonly enabled?: boolean;
+  readonly enabled?: boolean | undefined;
   /** Milliseconds after which `signal` aborts and the call counts as timed out. Default: the agent's `timeouts.toolMs`. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** Runs after the schema check and before anyone is asked. Return the arguments to use (default: unchanged), or throw. */
-  readonly validateArgs?: (args: InputOf<TSchema>, context: ValidateContext<TContext>) => unknown;
+  readonly validateArgs?: ((args: InputOf<TSchema>, context: ValidateContext<TContext>) => unknown) | undefined;
   /** What to do about each kind of error before it reaches the model. Slots that are left out are the agent's. */
-  readonly onError?: OnError;
+  readonly onError?: OnError | undefined;
   /** Does the work. What it returns becomes the result (a bare value its `data`); what it throws an error. */
   readonly execute: (args: ArgsOf<TSchema>, context: ExecuteContext<TContext>) => TOutput;
 }

@@ -12,11 +12,13 @@ import { steadyTime } from '../support/steady-time.ts';
 import { modelAt, overEachTransport } from '../support/transports.ts';
 import { eventsOf } from './agent-on-server.ts';
 
+type Facts = Omit<ChatModelOptions, 'baseURL'>;
+
 /** Two servers with a script each, and an agent that asks the first one first. */
 async function twoServers(
   scripts: readonly [readonly Scripted[], readonly Scripted[]],
   options: AgentOptions = {},
-  facts: readonly [Partial<ChatModelOptions>, Partial<ChatModelOptions>] = [{}, {}],
+  facts: readonly [Facts, Facts] = [{}, {}],
 ) {
   const [first, second] = await Promise.all([
     startModelServer(scripts[0], { models: ['one'] }),

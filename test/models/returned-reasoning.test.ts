@@ -33,7 +33,7 @@ async function asked(
 }
 
 const on =
-  (model: string, options: Partial<ChatModelOptions> = {}) =>
+  (model: string, options: Omit<ChatModelOptions, 'baseURL'> = {}) =>
   (baseURL: string) =>
     modelAt({ baseURL, model, apiKey: 'none', ...options });
 

@@ -37,6 +37,7 @@ const OF_REPOSITORY = [
   'docs/mcp-login.md',
   'docs/patterns.md',
   'docs/practice-model.md',
+  'docs/production.md',
   'docs/proof.md',
   'docs/react.md',
   'docs/recording-format.md',

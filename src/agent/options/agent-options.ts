@@ -27,153 +27,157 @@ import { OUTPUT_MODES, type OutputMode } from '../../machines/contract/agent-set
 import { type Skill, isSkill } from '../../tools/skill.ts';
 import { POLICIES, type Policy } from '../../tools/spec.ts';
 import type { ToolFor } from '../../tools/tool.ts';
-import type { CheckOutputContext, OutputOf } from './output-options.ts';
+import type { CheckOutput } from './output-options.ts';
 import { optionError, withoutUndefined } from './option-error.ts';
 
 /** All options of an agent. Each has a default; an invalid one is rejected by name when the agent is created. */
 export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   /** Names the agent in outputs, recordings and the permission store. Default `agent`. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** Names this version of the agent's code in recordings, for example for `signalbox upgrade`. Default: none. */
-  readonly version?: string;
+  readonly version?: string | undefined;
   /** How a run continues under changed code. Default: with its own instructions and the new tools; refused if an open call no longer fits. */
-  readonly onUpgrade?: OnUpgrade;
+  readonly onUpgrade?: OnUpgrade | undefined;
   /** What the agent is and does: text, or a function called once a turn. */
-  readonly instructions?: string | ((input: InstructionsInput<TContext>) => string | Promise<string>);
+  readonly instructions?: string | ((input: InstructionsInput<TContext>) => string | Promise<string>) | undefined;
   /** Replaces the composition of the system prompt. */
-  readonly systemPrompt?: (parts: PromptParts) => string | Promise<string>;
+  readonly systemPrompt?: ((parts: PromptParts) => string | Promise<string>) | undefined;
   /** A model, or a name such as `'ollama:qwen2.5:7b'`; if one of several fails, the next is asked. Default: discovered. */
-  readonly model?: ModelName | Model | readonly (ModelName | Model)[];
+  readonly model?: ModelName | Model | readonly (ModelName | Model)[] | undefined;
   /** More models by name, for `to.retryWithModel` of `onEscalation`. */
-  readonly models?: { readonly [name: string]: ModelName | Model };
-  readonly tools?: readonly ToolFor<TContext>[];
+  readonly models?: { readonly [name: string]: ModelName | Model } | undefined;
+  readonly tools?: readonly ToolFor<TContext>[] | undefined;
   /** The schema of `result.output`: zod, another Standard Schema with a JSON Schema, or a JSON Schema. Default: text. */
-  readonly outputSchema?: TSchema;
+  readonly outputSchema?: TSchema | undefined;
   /** How it is given: by a tool, enforced by the server (`native`), as JSON in text (`prompt`). Default `auto`: by the tools. */
-  readonly outputMode?: OutputMode;
+  readonly outputMode?: OutputMode | undefined;
   /** Checks an answer that fits the schema. The model receives the message of what it throws, and sends the answer again. */
-  readonly checkOutput?: [TSchema] extends [undefined]
-    ? never
-    : (value: OutputOf<TSchema>, io: CheckOutputContext<TContext>) => void | Promise<void>;
+  readonly checkOutput?: CheckOutput<TContext, TSchema> | undefined;
   /** Groups of tools with their own instructions and error handling. */
-  readonly skills?: readonly Skill[];
+  readonly skills?: readonly Skill[] | undefined;
   /** MCP servers by name, as every client configures them, or connections made by `createMcpConnection`. */
-  readonly mcpServers?: { readonly [name: string]: McpServerConfig | McpConnection };
+  readonly mcpServers?: { readonly [name: string]: McpServerConfig | McpConnection } | undefined;
   /** Model turns and plan steps per run. Default 20. */
-  readonly maxSteps?: number;
+  readonly maxSteps?: number | undefined;
   /** Messages from people (`run.steer`) per run. Default 20. */
-  readonly maxSteers?: number;
+  readonly maxSteers?: number | undefined;
   /** Plans that a run may carry out; 0 means unlimited. Default 3. */
-  readonly maxPlanIterations?: number;
+  readonly maxPlanIterations?: number | undefined;
   /** The round at which a repeated call, or cycle of up to three calls, is refused and ends the run. At least 2; default 4: the fourth in a row. */
-  readonly maxConsecutiveRepeats?: number;
+  readonly maxConsecutiveRepeats?: number | undefined;
   /** Messages of the conversation kept between runs; 0 means all. Default 40. */
-  readonly maxHistoryMessages?: number;
+  readonly maxHistoryMessages?: number | undefined;
   /** Maximum characters of a tool's result that the model receives. Default 4000. */
-  readonly maxToolResultChars?: number;
+  readonly maxToolResultChars?: number | undefined;
   /** A model whose server reports a smaller context, in tokens, causes a warning. Default 32768. */
-  readonly minContextSize?: number;
-  readonly timeouts?: {
-    /** Time limit for connecting. Default 30 000 ms. */
-    readonly connectMs?: number;
-    /** Longest silence of the model. Default 120 000 ms; 600 000 ms for the first reply of a local server, which may be loading it. */
-    readonly responseMs?: number;
-    /** Time limit for tools without their own. Default 180 000 ms. */
-    readonly toolMs?: number;
-    /** Time after which a pending approval counts as denied, in milliseconds. Default: never. */
-    readonly approvalMs?: number;
-    /** Time limit for the whole run, in milliseconds. Default: none. */
-    readonly totalMs?: number;
-  };
+  readonly minContextSize?: number | undefined;
+  readonly timeouts?:
+    | {
+        /** Time limit for connecting. Default 30 000 ms. */
+        readonly connectMs?: number | undefined;
+        /** Longest silence of the model. Default 120 000 ms; 600 000 ms for the first reply of a local server, which may be loading it. */
+        readonly responseMs?: number | undefined;
+        /** Time limit for tools without their own. Default 180 000 ms. */
+        readonly toolMs?: number | undefined;
+        /** Time after which a pending approval counts as denied, in milliseconds. Default: never. */
+        readonly approvalMs?: number | undefined;
+        /** Time limit for the whole run, in milliseconds. Default: none. */
+        readonly totalMs?: number | undefined;
+      }
+    | undefined;
   /** Attempts per model turn (default 2), the wait between them, and which errors are retried; undefined leaves it to their codes. */
-  readonly retry?: {
-    readonly maxAttempts?: number;
-    readonly backoff?: Backoff;
-    readonly retryable?: (error: unknown) => boolean | undefined;
-  };
+  readonly retry?:
+    | {
+        readonly maxAttempts?: number | undefined;
+        readonly backoff?: Backoff | undefined;
+        readonly retryable?: ((error: unknown) => boolean | undefined) | undefined;
+      }
+    | undefined;
   /** `auto` (default): native tool calls if the server supports them, the JSON envelope otherwise. */
-  readonly toolCalling?: 'auto' | ToolCalling;
+  readonly toolCalling?: 'auto' | ToolCalling | undefined;
   /**
    * Which text of a reply may become a call: none (`never`), a whole reply (`whole-reply`), one call with sentences
    * around it (`narrated`), or any (`lenient`). Default: by `toolCalling`; `never` for `native` and for a model that has
    * called natively before, else `whole-reply` for `auto` and `narrated` for `json`.
    */
-  readonly textCalls?: TextCalls;
+  readonly textCalls?: TextCalls | undefined;
   /** Default true: the model may plan several calls ahead. False: planning is not offered, and its plans are not run. */
-  readonly plans?: boolean;
+  readonly plans?: boolean | undefined;
   /** Default true: calls of one turn run in parallel. */
-  readonly parallelToolCalls?: boolean;
+  readonly parallelToolCalls?: boolean | undefined;
   /** Default false: replies arrive whole. True emits `model.token` events. */
-  readonly streaming?: boolean;
+  readonly streaming?: boolean | undefined;
   /** Sampling temperature, 0 to 2. Default: the server's. */
-  readonly temperature?: number;
+  readonly temperature?: number | undefined;
   /** The longest reply in tokens. Default: the server's. */
-  readonly maxTokens?: number;
+  readonly maxTokens?: number | undefined;
   /** The policy of tools without their own. Default `allow`. */
-  readonly defaultPolicy?: Policy;
+  readonly defaultPolicy?: Policy | undefined;
   /**
    * Called before a tool whose policy is `confirm`. `'wait'`: the call waits for `run.approve` or `run.reject`. Default:
    * a prompt in a terminal, else such calls are denied.
    */
-  readonly confirm?: Confirm<TContext> | 'wait';
+  readonly confirm?: Confirm<TContext> | 'wait' | undefined;
   /**
    * Answers what an MCP server asks a person in the middle of a call (elicitation). Default: a form in a terminal, else
    * servers learn that no one can be asked.
    */
-  readonly elicit?: McpElicit;
+  readonly elicit?: McpElicit | undefined;
   /** Where "always allow" is stored. Default: `~/.signalbox/security/allowed-tools.json`, read only if a tool needs confirmation. */
-  readonly permissions?: Permissions;
+  readonly permissions?: Permissions | undefined;
   /** What the agent is for, as described to agents above it. Default: the first line of its instructions, if they are a text. */
-  readonly description?: string;
+  readonly description?: string | undefined;
   /**
    * Agents below this one: each is a tool with the agent's name, to which the model delegates a task. A child can
    * serve several parents, and its creator closes it. At most 8 levels deep.
    */
-  readonly children?: readonly ChildAgent[];
+  readonly children?: readonly ChildAgent[] | undefined;
   /** Decides escalations of this agent's tools and children; those that it does not decide go to the agent above. */
-  readonly onEscalation?: OnEscalation;
+  readonly onEscalation?: OnEscalation | undefined;
   /** What to do about tool errors before they reach the model, for tools that leave a slot out. */
-  readonly onError?: OnError;
+  readonly onError?: OnError | undefined;
   /** Makes this agent deterministic for `recover.fix(agent)`: it repairs arguments with this function and asks no model. */
-  readonly implementedBy?: (task: RepairTask) => string | JsonObject | null | Promise<string | JsonObject | null>;
+  readonly implementedBy?:
+    | ((task: RepairTask) => string | JsonObject | null | Promise<string | JsonObject | null>)
+    | undefined;
   /** Limits of a run, beyond which it ends with the reason `budget`; those of the agents below count too. Default: none. */
-  readonly budget?: { readonly maxToolCalls?: number; readonly maxTokens?: number };
-  readonly limits?: AgentLimits;
+  readonly budget?: { readonly maxToolCalls?: number | undefined; readonly maxTokens?: number | undefined } | undefined;
+  readonly limits?: AgentLimits | undefined;
   /**
    * Texts to keep out of models, recordings, events and logs: marks replace them, and tools receive the original.
    * Keys of models and servers, and what looks like a key, are always redacted. At least 6 characters each.
    */
-  readonly secrets?: readonly string[];
+  readonly secrets?: readonly string[] | undefined;
   /** Where runs are recorded. Default: in memory. */
-  readonly journal?: JournalStore;
+  readonly journal?: JournalStore | undefined;
   /** Where runs are shown. Default: the console in a terminal, without the answer, which `run` returns; else nothing. */
-  readonly output?: OutputHandler;
+  readonly output?: OutputHandler | undefined;
   /** Without default output and without prompts in the terminal; an `output` that is given still gets everything. Default false. */
-  readonly silent?: boolean;
+  readonly silent?: boolean | undefined;
   /** Also shows how each reply was read and repaired, and what MCP servers log. Default false. */
-  readonly debug?: boolean;
+  readonly debug?: boolean | undefined;
   /** Prints the system prompt of each turn. */
-  readonly showPrompts?: boolean;
+  readonly showPrompts?: boolean | undefined;
   /** Prints tokens, tokens per second and time to first token, if the server reports them. */
-  readonly showStats?: boolean;
+  readonly showStats?: boolean | undefined;
   /** Includes the composed prompts in the trace. */
-  readonly debugPrompts?: boolean;
+  readonly debugPrompts?: boolean | undefined;
   /** Records what the model streams, in one note a second: of a reply in which the process ends, all but the last second is kept. */
-  readonly recordTokens?: boolean;
+  readonly recordTokens?: boolean | undefined;
   /** Shows runs on an inspector's page: that of `createInspector`, or with `true` the process's own. Default false. */
-  readonly inspect?: boolean | RunPort | Promise<RunPort>;
+  readonly inspect?: boolean | RunPort | Promise<RunPort> | undefined;
   /** Writes `<outputDir>/<agent>-<runId>.trace.json` after each run, or the file at a given path, which the next run overwrites. */
-  readonly trace?: boolean | string;
+  readonly trace?: boolean | string | undefined;
   /** The folder for traces. Default `.`. */
-  readonly outputDir?: string;
+  readonly outputDir?: string | undefined;
   /** Called with every event of every run. What it throws is ignored. */
-  readonly onEvent?: (event: RunEvent) => void;
+  readonly onEvent?: ((event: RunEvent) => void) | undefined;
   /** Follows each run's requests and calls while they are made: `openTelemetry()` of `signalbox/telemetry`, or your own. */
-  readonly telemetry?: Telemetry;
+  readonly telemetry?: Telemetry | undefined;
   /** A conversation to continue, as for `setHistory`. */
-  readonly history?: readonly Message[];
+  readonly history?: readonly Message[] | undefined;
   /** Fixes the jitter of backoffs. Default: random, and recorded. */
-  readonly seed?: number;
+  readonly seed?: number | undefined;
 }
 
 const ms = z.number().positive();

@@ -3,9 +3,11 @@ import type { Message, Model, ToolCalling } from '../../actors/model.ts';
 import { type AgentSettings, DEFAULT_SETTINGS } from '../../machines/contract/agent-setup.ts';
 import { closeOpenCalls } from '../../machines/llm-call/conversation.ts';
 import { MAX_STEERS } from '../../machines/contract/mail.ts';
+import type { AllGiven } from '../../json/known-options.ts';
 import { mcpLimits } from '../../mcp/config/server-limits.ts';
 import { BUSY_BACKOFF } from '../../recovery/backoff.ts';
 import type { AgentOptions } from './agent-options.ts';
+import { withoutUndefined } from './option-error.ts';
 
 /** The defaults of options that the machines do not have. Those of the machines are in `DEFAULT_SETTINGS`. */
 export const DEFAULTS = {
@@ -97,10 +99,10 @@ type Defaulted =
 
 /** Options with their defaults. */
 export type ResolvedOptions = AgentOptions &
-  Required<Pick<AgentOptions, Defaulted>> & {
-    readonly timeouts: Required<Pick<Group<'timeouts'>, 'connectMs' | 'responseMs' | 'toolMs'>>;
-    readonly retry: Required<Pick<Group<'retry'>, 'maxAttempts' | 'backoff'>>;
-    readonly limits: Required<Group<'limits'>>;
+  AllGiven<Pick<AgentOptions, Defaulted>> & {
+    readonly timeouts: AllGiven<Pick<Group<'timeouts'>, 'connectMs' | 'responseMs' | 'toolMs'>>;
+    readonly retry: AllGiven<Pick<Group<'retry'>, 'maxAttempts' | 'backoff'>>;
+    readonly limits: AllGiven<Group<'limits'>>;
   };
 
 /** All options with their defaults, frozen. Times that have no limit, and what has no default, are left out. */
@@ -117,7 +119,7 @@ export function resolvedOptions(options: AgentOptions): ResolvedOptions {
     silent: false,
     ...OFF,
     outputDir: '.',
-    ...options,
+    ...withoutUndefined(options),
     maxSteps: settings.maxSteps,
     maxPlanIterations: settings.maxPlanIterations,
     maxConsecutiveRepeats: settings.maxConsecutiveRepeats,

@@ -5,7 +5,7 @@
 import { readInput } from './input-parts.ts';
 import { typedOutput } from './output-options.ts';
 import { checkRunId } from '../../journal/format/record.ts';
-import { optionsOf, wrongOption } from '../../json/known-options.ts';
+import { type AllGiven, optionsOf, wrongOption } from '../../json/known-options.ts';
 import { LONGEST_TIMEOUT } from '../../actors/deadline.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { toJson } from '../../json/to-json.ts';
@@ -142,7 +142,7 @@ export const checkSteer = optionsOf<SteerOptions>('steer', DOCS, { id: true, int
 const checkQueueNames = optionsOf<QueueOptions>('queue', DOCS, { id: true, metadata: true });
 
 /** Refuses options of `agent.close` that are not known: one that is misspelt would end the runs that it was to keep. Gives them all. */
-export function readClose(given: CloseOptions): Required<CloseOptions> {
+export function readClose(given: CloseOptions): AllGiven<CloseOptions> {
   checkCloseNames(given);
   const { graceMs = 5000, runs = 'cancel' } = given;
   if (!(typeof graceMs === 'number' && graceMs >= 0))

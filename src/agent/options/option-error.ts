@@ -1,6 +1,13 @@
 import type { Shape, ShapeIssue } from '../../json/shape.ts';
 import { namesAt } from '../../json/shapes.ts';
-import { OptionError, described, givenIn, unknownOptions, wrongOption } from '../../json/known-options.ts';
+import {
+  type AllGiven,
+  OptionError,
+  described,
+  givenIn,
+  unknownOptions,
+  wrongOption,
+} from '../../json/known-options.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
 
 const DOCS = 'docs/agents.md';
@@ -19,7 +26,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 };
 
 /** Options without those that are undefined, which count as not given. A value that is not an object is returned unchanged. */
-export function withoutUndefined<T>(options: T): T | Record<string, unknown> {
+export function withoutUndefined<T>(options: T): Partial<AllGiven<T>>;
+export function withoutUndefined(options: unknown): unknown {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) return options;
   return Object.fromEntries(givenIn(options));
 }

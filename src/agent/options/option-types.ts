@@ -45,11 +45,11 @@ export type OnUpgrade = UpgradeChoice | ((difference: UpgradeDifference) => Upgr
 /** Size limits for data from outside, in bytes unless stated otherwise. */
 export interface AgentLimits {
   /** Larger arguments of a call are refused. Default 1 000 000. */
-  readonly argumentBytes?: number;
+  readonly argumentBytes?: number | undefined;
   /** A larger result of a call is an error. Default 10 000 000. */
-  readonly resultBytes?: number;
+  readonly resultBytes?: number | undefined;
   /** How much each MCP server may make the agent keep and the model read. */
-  readonly mcp?: Partial<McpLimits>;
+  readonly mcp?: Partial<McpLimits> | undefined;
 }
 
 /** The key under which an agent can work below another. */

@@ -39,6 +39,11 @@ export interface CheckOutputContext<TContext = unknown> {
   readonly signal: AbortSignal;
 }
 
+/** A check by code of an answer that fits its schema. It throws what is wrong with it. */
+export type CheckOutput<TContext, TSchema> = [TSchema] extends [undefined]
+  ? never
+  : (value: OutputOf<TSchema>, io: CheckOutputContext<TContext>) => void | Promise<void>;
+
 /** The options that give an answer a schema. */
 export interface OutputOptions {
   readonly outputSchema?: OutputSchema | undefined;

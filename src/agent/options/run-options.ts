@@ -1,6 +1,6 @@
 import { wrongOption } from '../../json/known-options.ts';
 import type { AgentOptions } from './agent-options.ts';
-import type { CheckOutputContext, OutputOf } from './output-options.ts';
+import type { CheckOutput } from './output-options.ts';
 import type { OutputMode } from '../../machines/contract/agent-setup.ts';
 import type { Message } from '../../actors/model.ts';
 import type { Recording } from '../../journal/format/recording.ts';
@@ -15,53 +15,51 @@ import { type JsonObject, isJsonObject } from '../../json/json.ts';
 /** Options of one run. */
 export interface RunOptions<TContext = unknown, TSchema = undefined> {
   /** Cancels the run when it aborts. If it is already aborted, the result is `cancelled` without any request. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Overrides the agent's for this run. */
-  readonly maxSteps?: number;
+  readonly maxSteps?: number | undefined;
   /**
    * The schema of this run's answer, instead of the agent's `outputSchema`; the agent's `outputMode` and `checkOutput`
    * then do not apply.
    */
-  readonly outputSchema?: TSchema;
+  readonly outputSchema?: TSchema | undefined;
   /** How the answer is given, like `outputMode` of `createAgent`. Only with `outputSchema`. */
-  readonly outputMode?: OutputMode;
+  readonly outputMode?: OutputMode | undefined;
   /** Checks the answer, like `checkOutput` of `createAgent`. Only with `outputSchema`. */
-  readonly checkOutput?: [TSchema] extends [undefined]
-    ? never
-    : (value: OutputOf<TSchema>, io: CheckOutputContext<TContext>) => void | Promise<void>;
+  readonly checkOutput?: CheckOutput<TContext, TSchema> | undefined;
   /** Your own value for tools, `validateArgs` and `confirm`; never shown to the model or recorded. */
-  readonly context?: TContext;
+  readonly context?: TContext | undefined;
   /**
    * The trace that the run belongs to, as in the W3C header of that name: `00-<32 hex digits>-<16 hex digits>-01`. MCP servers get
    * it with each call. A value in another form is not sent.
    */
-  readonly traceparent?: string;
+  readonly traceparent?: string | undefined;
   /**
    * What happens while another run is live: `refuse` throws an `AgentBusyError`; `queue` starts this one when that is over;
    * `steer` sends the input to the live run's model and returns that run; `interrupt` does so at once. Default `refuse`.
    */
-  readonly whenBusy?: (typeof WHEN_BUSY)[number];
+  readonly whenBusy?: (typeof WHEN_BUSY)[number] | undefined;
   /**
    * Asks the last input again: the model sees it once, without its earlier answer. If that had called tools, the earlier input stays
    * as well, with all that followed it. Default false.
    */
-  readonly again?: boolean;
+  readonly again?: boolean | undefined;
   /** JSON in the recording's first line. */
-  readonly metadata?: JsonObject;
+  readonly metadata?: JsonObject | undefined;
   /** Names the run and its file: letters, digits, dots, dashes and underscores. Default: a fresh id that sorts by time. */
-  readonly runId?: string;
+  readonly runId?: string | undefined;
   /** Shows this run on the inspector's page: `true` for the process's own, or one of `createInspector`. */
-  readonly inspect?: boolean | RunPort | Promise<RunPort>;
+  readonly inspect?: boolean | RunPort | Promise<RunPort> | undefined;
   /**
    * Ends here with the status `waiting` and the reason `parked` as soon as only people or long timers are waited for, and
    * leaves the run in the journal: any process continues it with `agent.resume` or `agent.wake`. Calls that need an approval
    * wait for it, as with `confirm: 'wait'`, unless the agent has another `confirm`. Needs a journal. Default false.
    */
-  readonly park?: boolean;
+  readonly park?: boolean | undefined;
   /** Where this run is kept. Default: the agent's `journal`. */
-  readonly journal?: JournalStore;
+  readonly journal?: JournalStore | undefined;
   /** Writes a trace: `true` into the agent's `outputDir`, a text to the file at that path. Default: the agent's `trace`. */
-  readonly trace?: boolean | string;
+  readonly trace?: boolean | string | undefined;
 }
 
 /** How a run of an agent is forked: one forked from an inspector's page is shown on that page. */
@@ -129,9 +127,9 @@ export interface AgentLogicInput {
 /** How an agent is closed. */
 export interface CloseOptions {
   /** How long runs may take to end, in milliseconds. Default 5000. */
-  readonly graceMs?: number;
+  readonly graceMs?: number | undefined;
   /** What happens to live runs. Default `cancel`. */
-  readonly runs?: 'cancel' | 'release';
+  readonly runs?: 'cancel' | 'release' | undefined;
 }
 
 /** Options that can be changed between runs. */
@@ -143,27 +141,27 @@ export type ConfigurableOptions = Pick<
 /** How `listTools` lists. */
 export interface ListToolsOptions {
   /** With descriptions and schemas. Default false. */
-  readonly verbose?: boolean;
+  readonly verbose?: boolean | undefined;
 }
 
 /** The `context` of runs that are continued, which is never written: one value, or one for each run. */
 interface ContextOptions<TContext> {
   /** The value that their tools get. */
-  readonly context?: TContext;
+  readonly context?: TContext | undefined;
   /**
    * Instead of `context`: asked for each run before it is continued. A run for which it throws or rejects is left as it is, with that error.
    *
    * @example contextFor: ({ metadata }) => sessionOf(metadata.userId)
    */
-  readonly contextFor?: (run: RunSummary) => TContext | Promise<TContext>;
+  readonly contextFor?: ((run: RunSummary) => TContext | Promise<TContext>) | undefined;
 }
 
 /** Which runs `agent.resumeOrphans` resumes. */
 export interface OrphanOptions<TContext = unknown> extends ContextOptions<TContext> {
   /** Only runs that began at least this many milliseconds ago. Default 0: all whose lock is free. */
-  readonly olderThan?: number;
+  readonly olderThan?: number | undefined;
   /** At most this many, oldest first. Default: all. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 
 /** A run that could not be resumed, and why: a `ResumeError`, a `RecordingError` or an error of the journal. */
@@ -182,25 +180,25 @@ export interface ResumedOrphans<TRun> {
 /** How a waiting call is approved. */
 export interface ApprovalOptions {
   /** Also allows the tool from now on, without asking again. */
-  readonly always?: boolean;
+  readonly always?: boolean | undefined;
   /** Arguments to use instead; they are validated again. */
-  readonly args?: JsonObject;
+  readonly args?: JsonObject | undefined;
   /** The reason, for the tool: `execute` gets it as `approvalReason`. It is recorded. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
 /** How a message is sent to a run. */
 export interface SteerOptions {
   /** Makes it one message, however often it is sent. Default: a new message each time. */
-  readonly id?: string;
+  readonly id?: string | undefined;
   /** Discards the model request in flight, so that the message is read at once. Tools continue. Default false. */
-  readonly interrupt?: boolean;
+  readonly interrupt?: boolean | undefined;
 }
 
 /** How a message for the next run is sent. */
 export interface QueueOptions extends Pick<SteerOptions, 'id'> {
   /** Of the run that it becomes. Default: none. */
-  readonly metadata?: JsonObject;
+  readonly metadata?: JsonObject | undefined;
 }
 
 /**
@@ -214,9 +212,9 @@ export type Delivery =
 /** Which stored runs `agent.wake` continues. */
 export interface WakeOptions<TContext = unknown> extends ContextOptions<TContext> {
   /** Timers due by then (a number is in milliseconds since 1970) count as expired. Default: now. */
-  readonly due?: Date | number;
+  readonly due?: Date | number | undefined;
   /** At most this many runs, oldest first; those that cannot continue do not count. Default 100. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 
 /** A stored run that was continued. */
@@ -237,7 +235,7 @@ export const WHEN_BUSY = ['refuse', 'queue', 'steer', 'interrupt'] as const;
 /** Options of a conversation. */
 export interface ConversationOptions {
   /** The owner: "always allow" applies to that owner only, in all of their conversations. Default: the conversation's id. */
-  readonly owner?: string;
+  readonly owner?: string | undefined;
 }
 
 /** Options of a resumed run. */
@@ -249,5 +247,5 @@ export interface ResumeOptions extends Pick<
    * Migrates a recording that was made by other machines to one that these can replay. Called for no other recordings;
    * the run is then stored as migrated.
    */
-  readonly migrate?: (recording: Recording) => Recording;
+  readonly migrate?: ((recording: Recording) => Recording) | undefined;
 }

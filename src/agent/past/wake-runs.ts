@@ -5,7 +5,7 @@
  * I2 Of several that wake a run at the same time, one continues it and reports it.
  * I3 A run that only waits for people, or for a time that has not come, is left alone, and so is one that a process drives.
  */
-import { wrongOption } from '../../json/known-options.ts';
+import { type AllGiven, wrongOption } from '../../json/known-options.ts';
 import { JournalError } from '../../journal/format/journal-error.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import type { RunSummary } from '../../journal/format/tally.ts';
@@ -50,7 +50,7 @@ export async function wakeRuns(
 async function wake(
   run: RunSummary,
   due: Date,
-  { store, resume, contextFor }: Pick<Sleeper, 'store' | 'resume'> & Pick<Required<WakeOptions>, 'contextFor'>,
+  { store, resume, contextFor }: Pick<Sleeper, 'store' | 'resume'> & AllGiven<Pick<WakeOptions, 'contextFor'>>,
 ): Promise<WokenRun | null> {
   const { runId } = run;
   try {

@@ -119,7 +119,7 @@ function agentsOf(path: string, agent: string): FollowedWork['agents'] {
   }));
 }
 
-type Followable = { readonly runId: string; readonly given: { readonly traceparent?: string } };
+type Followable = { readonly runId: string; readonly given: { readonly traceparent?: string | undefined } };
 
 type Execute = (input: Given, io: LeafIo) => unknown;
 

@@ -28,12 +28,12 @@ import type { Permissions } from '../options/option-types.ts';
 /** Options of {@link createToolRegistry}. */
 export interface ToolRegistryOptions {
   /** Called before a tool whose policy is `confirm`; without it such a call is denied. */
-  readonly confirm?: Confirm;
-  readonly permissions?: Permissions;
+  readonly confirm?: Confirm | undefined;
+  readonly permissions?: Permissions | undefined;
   /** The policy of tools that name none and are registered from now on. Default `allow`. */
-  readonly defaultPolicy?: Policy;
+  readonly defaultPolicy?: Policy | undefined;
   /** `toolMs`: the time limit in milliseconds of a tool without its own. Default 180 000. */
-  readonly timeouts?: { readonly toolMs?: number };
+  readonly timeouts?: { readonly toolMs?: number | undefined } | undefined;
 }
 
 /** Tools by name. The order of registration is the order in which a model sees them. */

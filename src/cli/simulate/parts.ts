@@ -1,12 +1,13 @@
 import { realpathSync } from 'node:fs';
 import { Worker, parentPort, workerData } from 'node:worker_threads';
+import type { AllGiven } from '../../json/known-options.ts';
 import type { SimulateOptions, SimulatedFailure, Simulation } from '../../testing/index.ts';
 import { eachFault } from '../../testing/simulate/simulated-faults.ts';
 import { kindOf } from '../../testing/simulate/simulation.ts';
 
 type SoFar = Parameters<NonNullable<SimulateOptions['onProgress']>>[0];
 /** How a simulation is told to end, and says how far it is. */
-export type Hooks = Required<Pick<SimulateOptions, 'signal' | 'onProgress'>>;
+export type Hooks = AllGiven<Pick<SimulateOptions, 'signal' | 'onProgress'>>;
 
 /** What a thread says that simulates a part of the seeds, and what makes it one. */
 type Told = { readonly soFar: SoFar } | { readonly found: Simulation };

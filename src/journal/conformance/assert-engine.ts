@@ -5,7 +5,7 @@ import type { TestedEngine } from './tested-engine.ts';
 /** How the rules of an engine are checked. */
 export interface EngineConformanceOptions {
   /** How long one rule may take, in milliseconds. Default 60,000. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
 }
 
 const checkOptions = optionsOf<EngineConformanceOptions>('assertEngineConformance', 'docs/journal-port.md', {

@@ -11,15 +11,15 @@ import type { JournalStore, RunHead, RunJournal, TakenRun } from '../run/run-jou
 /** How a store is made and what else can be done with it in a test. Rules that need what is not given are skipped. */
 export interface JournalConformanceOptions {
   /** Another store at the same place, as a second process opens it. */
-  readonly reopen?: (store: JournalStore) => JournalStore | Promise<JournalStore>;
+  readonly reopen?: ((store: JournalStore) => JournalStore | Promise<JournalStore>) | undefined;
   /** Makes the lock of a run free although its writer lives: as if it had been silent for too long. */
-  readonly loseLock?: (store: JournalStore, runId: string) => void | Promise<void>;
+  readonly loseLock?: ((store: JournalStore, runId: string) => void | Promise<void>) | undefined;
   /** Leaves the beginning of a record after the last one of a run, as a crash does. For stores whose writes can be cut short. */
-  readonly tear?: (store: JournalStore, runId: string) => void | Promise<void>;
+  readonly tear?: ((store: JournalStore, runId: string) => void | Promise<void>) | undefined;
   /** How many runs the rule `many-writers` writes at once. Default 1000. */
-  readonly writers?: number;
+  readonly writers?: number | undefined;
   /** How long one rule may take, in milliseconds. Default 60,000. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
 }
 
 /** What a rule is checked on. */

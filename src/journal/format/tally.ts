@@ -251,17 +251,17 @@ export class LeftOut {
 
 /** Which runs to list. All given members must match. */
 export interface RunQuery {
-  readonly agent?: string;
-  readonly state?: RunSummary['state'];
-  readonly status?: string;
-  readonly reason?: string;
-  readonly tool?: string;
-  readonly errorCode?: string;
+  readonly agent?: string | undefined;
+  readonly state?: RunSummary['state'] | undefined;
+  readonly status?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly tool?: string | undefined;
+  readonly errorCode?: string | undefined;
   /** Metadata that must be included: these members with these values; others may exist. */
-  readonly metadata?: JsonObject;
+  readonly metadata?: JsonObject | undefined;
   /** Only runs that no process writes and that may continue by this time, in ISO 8601. */
-  readonly due?: string;
-  readonly limit?: number;
+  readonly due?: string | undefined;
+  readonly limit?: number | undefined;
   /** Only runs after this one in the list: the last of the previous page. Default: from the newest. */
   readonly after?: Pick<RunSummary, 'at' | 'runId'> | undefined;
 }

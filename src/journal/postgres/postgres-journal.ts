@@ -1,4 +1,4 @@
-import { checkPlace, optionsOf, wrongOption } from '../../json/known-options.ts';
+import { type AllGiven, checkPlace, optionsOf, wrongOption } from '../../json/known-options.ts';
 import { lineWriter } from '../format/blobs.ts';
 import { type RepairedRun, wholePart } from '../format/cut-recording.ts';
 import { createHistories, type StoredPart } from '../format/histories.ts';
@@ -21,16 +21,16 @@ import { PostgresWriter } from './postgres-writer.ts';
 /** Where and how {@link postgresJournal} keeps runs. */
 export interface PostgresJournalOptions {
   /** The schema that holds its tables: at most 63 lower-case letters, digits and `_`, no digit first. Default `signalbox`. */
-  readonly schema?: string;
+  readonly schema?: string | undefined;
   /** Makes or updates the tables when the store is first used. Default false: `signalbox journal migrate <url>` does. */
-  readonly migrate?: boolean;
+  readonly migrate?: boolean | undefined;
   /**
    * A process that has given no sign of life for this many milliseconds counts as dead: others may take its runs, and it
    * can no longer write them. It gives one three times as often. Default 30,000.
    */
-  readonly leaseMs?: number;
+  readonly leaseMs?: number | undefined;
   /** How long a write is tried again while the server cannot be reached, in milliseconds. Default 60,000. */
-  readonly patienceMs?: number;
+  readonly patienceMs?: number | undefined;
 }
 
 /** A store of runs in Postgres. */
@@ -88,7 +88,7 @@ export async function migratePostgres(
   }
 }
 
-type Settings = DatabaseOptions & Pick<Required<PostgresJournalOptions>, 'leaseMs'>;
+type Settings = DatabaseOptions & AllGiven<Pick<PostgresJournalOptions, 'leaseMs'>>;
 
 function settingsOf(at: unknown, options: PostgresJournalOptions): Settings {
   checkOptions(options);

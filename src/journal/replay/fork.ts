@@ -10,23 +10,23 @@ export interface ForkOptions {
    * The number of the last record that both share: its line in a file, the head being 1. Default: 1, with a changed
    * `input`; otherwise required.
    */
-  readonly at?: number;
+  readonly at?: number | undefined;
   /** The new outcome of the record `at`, which is an outcome or the start of a leaf. */
-  readonly outcome?: Outcome;
+  readonly outcome?: Outcome | undefined;
   /** The task instead of the recorded one. */
-  readonly input?: string;
+  readonly input?: string | undefined;
   /**
    * `live` (default): what starts after the cut runs live. `recorded`: it gets the outcome that the rest of the recording
    * has for the same request, and timers that fired there fire in their turn, without the time being waited for.
    */
-  readonly then?: 'live' | 'recorded';
+  readonly then?: 'live' | 'recorded' | undefined;
   /** With `then: 'recorded'`, for requests without an outcome in the rest: run live (`live`, default), or end the run. */
-  readonly missing?: 'live' | 'refuse';
+  readonly missing?: 'live' | 'refuse' | undefined;
   /** As for `agent.run`. */
-  readonly runId?: string;
+  readonly runId?: string | undefined;
   readonly context?: unknown;
-  readonly metadata?: JsonObject;
-  readonly signal?: AbortSignal;
+  readonly metadata?: JsonObject | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** What can fork a recording: an agent. */

@@ -26,17 +26,17 @@ export interface ReplayPoint {
 /** How to replay a recording. Without options: strictly, to its end. */
 export interface ReplayOptions {
   /** Intended differences. `prompt`: the system prompt. `tools`: a request's tools, and their text in the system prompt. */
-  readonly allow?: readonly AllowedDifference[];
+  readonly allow?: readonly AllowedDifference[] | undefined;
   /**
    * Where the recorded part ends: after the record with this number, after the first one that leads to this state, or
    * after the first one for which the function returns true. Default: at the last record. Needs `then`.
    */
-  readonly until?: number | AgentState | ((point: ReplayPoint) => boolean);
+  readonly until?: number | AgentState | ((point: ReplayPoint) => boolean) | undefined;
   /**
    * Answers from there on, such as a scripted model. Tools then run live, those of MCP servers if `agent.ready()` was
    * awaited: a replay connects nothing. What was in flight keeps its recorded outcome.
    */
-  readonly then?: Model;
+  readonly then?: Model | undefined;
   /** What tools get that run live then, as for `agent.run`. */
   readonly context?: unknown;
 }

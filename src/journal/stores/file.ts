@@ -23,16 +23,16 @@ import { basename, join, parse } from 'node:path';
 /** How durably {@link fileJournal} writes, and what it keeps. */
 export interface FileJournalOptions extends PruneLimits {
   /** `process` (default): what is written survives a crash of the process. `power`: also one of the machine. */
-  readonly durability?: 'process' | 'power';
+  readonly durability?: 'process' | 'power' | undefined;
   /**
    * `all` (default), or `not-answered`: a run that ended with an answer leaves nothing, any other leaves its recording, even if
    * it crashed.
    */
-  readonly keep?: 'all' | 'not-answered';
+  readonly keep?: 'all' | 'not-answered' | undefined;
   /** How many runs that have ended are kept, those last written to. Default: all. Checked when a run begins or ends. */
-  readonly maxRuns?: number;
+  readonly maxRuns?: number | undefined;
   /** Removes every run, ended or not, that was not written to for this many days. Default: never. Checked at the same times. */
-  readonly maxAgeDays?: number;
+  readonly maxAgeDays?: number | undefined;
 }
 
 /**

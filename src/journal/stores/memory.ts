@@ -10,7 +10,7 @@ import { runTally, selectRuns, summaryOf, type RunSummary } from '../format/tall
 /** How much {@link memoryJournal} keeps. */
 export interface MemoryJournalOptions {
   /** How many runs that have ended are kept, the newest. Default 1000. Runs that have not are always kept. */
-  readonly maxRuns?: number;
+  readonly maxRuns?: number | undefined;
 }
 
 /** A run in memory. Its records hold requests and outcomes by reference: nothing is written out. */

@@ -20,7 +20,7 @@ import { BEAT_MS, newWriter } from './writer.ts';
 /** How durably {@link sqliteJournal} writes. */
 export interface SqliteJournalOptions {
   /** `process` (default): what is written survives a crash of the process. `power`: also one of the machine. */
-  readonly durability?: 'process' | 'power';
+  readonly durability?: 'process' | 'power' | undefined;
 }
 
 interface Connection {

@@ -29,7 +29,7 @@ const POLL_MS = 25;
 /** Where the file of tokens is. */
 export interface FileTokenStoreOptions {
   /** Default `~/.signalbox/mcp/tokens.json`. */
-  readonly path?: string;
+  readonly path?: string | undefined;
 }
 
 const checkOptions = optionsOf<FileTokenStoreOptions>('fileTokenStore', 'docs/mcp.md', { path: true });

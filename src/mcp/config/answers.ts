@@ -78,11 +78,13 @@ export interface McpRoot {
 
 /** Answers to what servers may ask of their client. What is missing is not offered to them. */
 export interface McpAnswers {
-  readonly roots?: () => readonly McpRoot[] | Promise<readonly McpRoot[]>;
-  readonly elicit?: McpElicit;
+  readonly roots?: (() => readonly McpRoot[] | Promise<readonly McpRoot[]>) | undefined;
+  readonly elicit?: McpElicit | undefined;
   /** Used for servers whose entry has `sampling: true` or `'confirm'`; `confirm`: a person must agree first. */
-  readonly sample?: (
-    request: McpSampling,
-    io: { readonly signal: AbortSignal; readonly confirm: boolean },
-  ) => McpSampled | Promise<McpSampled>;
+  readonly sample?:
+    | ((
+        request: McpSampling,
+        io: { readonly signal: AbortSignal; readonly confirm: boolean },
+      ) => McpSampled | Promise<McpSampled>)
+    | undefined;
 }

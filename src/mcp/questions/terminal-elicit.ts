@@ -17,11 +17,11 @@ import { readLine } from '../../terminal/terminal-line.ts';
 /** Where to ask. */
 export interface TerminalElicitOptions {
   /** Default `process.stdin`. Without a terminal (`isTTY`) every question is declined. */
-  readonly input?: TerminalInput;
+  readonly input?: TerminalInput | undefined;
   /** Default `process.stderr`, or `process.stdout` where only that is a terminal. */
-  readonly output?: TerminalOutput;
+  readonly output?: TerminalOutput | undefined;
   /** Called when a Ctrl-C has cancelled a question: the place to cancel the run. Without it only the question is cancelled. */
-  readonly onInterrupt?: () => void;
+  readonly onInterrupt?: (() => void) | undefined;
 }
 
 const checkOptions = optionsOf<TerminalElicitOptions>('terminalElicit', 'docs/mcp.md', {

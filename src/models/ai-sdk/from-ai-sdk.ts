@@ -21,13 +21,13 @@ import { codeOf, isTooManyTools, readServerError, type ServerError } from '../ch
 /** Options of `fromAiSdk`. */
 export interface AiSdkOptions {
   /** Whether the model accepts images: those in tool results are then sent to it. Default false: it gets their type and size. */
-  readonly images?: boolean;
+  readonly images?: boolean | undefined;
   /** Whether the model accepts files in a user's message, such as PDF. Default false. */
-  readonly files?: boolean;
+  readonly files?: boolean | undefined;
   /** How many tokens the model's context holds. Default: not known. */
-  readonly contextSize?: number;
+  readonly contextSize?: number | undefined;
   /** Added to every call unchanged: `seed`, `topP`, `reasoning`, `headers`, `providerOptions` … */
-  readonly settings?: AiSdkSettings;
+  readonly settings?: AiSdkSettings | undefined;
 }
 
 const checkOptions = optionsOf<AiSdkOptions>('fromAiSdk', 'docs/models.md', {

@@ -20,19 +20,21 @@ export interface AiSdkStream {
   };
 }
 
+type Reasoning = 'provider-default' | 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+
 /** Settings of the AI SDK that go into every call as they are. */
 export interface AiSdkSettings {
-  readonly seed?: number;
-  readonly topP?: number;
-  readonly topK?: number;
-  readonly presencePenalty?: number;
-  readonly frequencyPenalty?: number;
-  readonly stopSequences?: string[];
+  readonly seed?: number | undefined;
+  readonly topP?: number | undefined;
+  readonly topK?: number | undefined;
+  readonly presencePenalty?: number | undefined;
+  readonly frequencyPenalty?: number | undefined;
+  readonly stopSequences?: string[] | undefined;
   /** How much a model reasons, where the specification has it (`v4`). */
-  readonly reasoning?: 'provider-default' | 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
-  readonly headers?: Record<string, string | undefined>;
+  readonly reasoning?: Reasoning | undefined;
+  readonly headers?: Record<string, string | undefined> | undefined;
   /** By provider: `{ anthropic: { thinking: { type: 'enabled', budgetTokens: 2000 } } }`. */
-  readonly providerOptions?: object;
+  readonly providerOptions?: object | undefined;
 }
 
 /** What one call is given. */

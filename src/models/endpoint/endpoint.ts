@@ -25,44 +25,44 @@ export interface ClientRequestOptions {
 /** Options of `chatModel`. What is left out comes from the environment, then from discovery. */
 export interface ChatModelOptions {
   /** A server that Signalbox knows by name. */
-  readonly preset?: PresetName;
+  readonly preset?: PresetName | undefined;
   /** Where the server listens, up to and including `/v1`. */
-  readonly baseURL?: string;
+  readonly baseURL?: string | undefined;
   /** The model's name. Default: `SIGNALBOX_MODEL`, the one loaded, the first listed that is not an embedding model. */
-  readonly model?: string;
+  readonly model?: string | undefined;
   /** Default: the server's own environment variable, such as `OPENAI_API_KEY`. */
-  readonly apiKey?: string;
+  readonly apiKey?: string | undefined;
   /** Headers for every request. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Replaces the HTTP client. `connectMs` then has no effect. */
-  readonly fetch?: Fetch;
+  readonly fetch?: Fetch | undefined;
   /**
    * What sends the requests: the `openai` package, or (`'direct'`, Node only) a small client of Signalbox that takes less
    * CPU. Default `'openai'`.
    */
-  readonly transport?: 'openai' | 'direct';
+  readonly transport?: 'openai' | 'direct' | undefined;
   /**
    * Your own `OpenAI` or `AzureOpenAI` instance: its address, key, retries and time limits apply, and `connectMs` has no
    * effect. Instead of `preset`, `baseURL`, `apiKey`, `fetch` and `transport`.
    */
-  readonly client?: OpenAIClient;
+  readonly client?: OpenAIClient | undefined;
   /** Whether the model accepts images: those in tool results are then sent to it. Default false: it gets their type and size. */
-  readonly images?: boolean;
+  readonly images?: boolean | undefined;
   /** Whether the model takes files in a user's message: PDF, and audio as WAV or MP3. Default false. */
-  readonly files?: boolean;
+  readonly files?: boolean | undefined;
   /** How many tokens the model's context holds. Default: what its server reports, once it was asked. */
-  readonly contextSize?: number;
+  readonly contextSize?: number | undefined;
   /** Added to every request unchanged: `top_p`, `reasoning_effort` … */
-  readonly body?: JsonObject;
+  readonly body?: JsonObject | undefined;
   /**
    * Whether the model gets its own reasoning back with its tool calls. Default: those that are known to need it do
    * (docs/models.md).
    */
-  readonly sendReasoning?: boolean;
+  readonly sendReasoning?: boolean | undefined;
   /** Time limit for connecting, in milliseconds, where the run gives none. Default 30 000. */
-  readonly connectMs?: number;
+  readonly connectMs?: number | undefined;
   /** The longest silence in milliseconds, where the run gives none. Default 120 000; 600 000 for the first reply of a local preset. */
-  readonly responseMs?: number;
+  readonly responseMs?: number | undefined;
 }
 
 const checkNames = optionsOf<ChatModelOptions>('chatModel', 'docs/models.md', {

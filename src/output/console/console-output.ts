@@ -10,17 +10,17 @@ import { type OutputStream, openTerminal } from './terminal.ts';
 /** Options of {@link consoleOutput}. */
 export interface ConsoleOutputOptions {
   /** Default: `process.stderr`, so that a program's own output stays clean. */
-  readonly stream?: OutputStream;
+  readonly stream?: OutputStream | undefined;
   /** Default: as FORCE_COLOR, NO_COLOR and the terminal say. */
-  readonly color?: boolean;
+  readonly color?: boolean | undefined;
   /** Show each prompt as it is sent to the model. */
-  readonly showPrompts?: boolean;
+  readonly showPrompts?: boolean | undefined;
   /** Show tokens, speed and time. */
-  readonly showStats?: boolean;
+  readonly showStats?: boolean | undefined;
   /** Show debugging details, such as how a reply was read. */
-  readonly debug?: boolean;
+  readonly debug?: boolean | undefined;
   /** Show the answer. Default true; turn it off where the answer is written elsewhere. */
-  readonly answer?: boolean;
+  readonly answer?: boolean | undefined;
 }
 
 const checkOptions = optionsOf<ConsoleOutputOptions>('consoleOutput', 'docs/agents.md', {

@@ -9,8 +9,8 @@ import { recoverToSchema } from './recover-to-schema.ts';
 /** Options of `recoverJson`. */
 export interface RecoverJsonOptions {
   /** A zod schema, any Standard Schema that gives JSON Schema, or a JSON Schema: values are coerced to it and checked. */
-  readonly schema?: SchemaLike;
-  readonly limits?: Partial<Limits>;
+  readonly schema?: SchemaLike | undefined;
+  readonly limits?: Partial<Limits> | undefined;
 }
 
 /**

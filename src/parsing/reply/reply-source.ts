@@ -18,10 +18,10 @@ export type TextCalls = 'never' | 'whole-reply' | 'narrated' | 'lenient';
 /** Options of `parseReply`. */
 export interface ParseReplyOptions {
   /** The registered tools. Without them, calls count in the envelope only. */
-  readonly tools?: readonly ToolName[];
+  readonly tools?: readonly ToolName[] | undefined;
   /** Which text may become a call; the default is `lenient`. */
-  readonly textCalls?: TextCalls;
-  readonly limits?: Partial<Limits>;
+  readonly textCalls?: TextCalls | undefined;
+  readonly limits?: Partial<Limits> | undefined;
 }
 
 const checkNames = optionsOf<ParseReplyOptions>('parseReply', 'docs/models.md', {

@@ -20,9 +20,9 @@ interface Vitest {
 /** Options of the reporter: `reporters: [['signalbox/testing/coverage', { json: 'coverage/machines.json' }]]`. */
 export interface CoverageOptions {
   /** Also writes the coverage to this file, as JSON. */
-  readonly json?: string;
+  readonly json?: string | undefined;
   /** Default: prints on the console. */
-  readonly print?: (text: string) => void;
+  readonly print?: ((text: string) => void) | undefined;
 }
 
 const checkOptions = optionsOf<CoverageOptions>('signalbox/testing/coverage', 'docs/testing.md', {

@@ -18,39 +18,39 @@ export interface ExploreProgress {
 /** What to explore and how far. */
 export interface ExploreOptions {
   /** What the user asks. Default `Explore.`; the machines do not read it. */
-  readonly task?: string;
+  readonly task?: string | undefined;
   /** What a machine is started with: an `AgentInput`, a `ToolCallInput`, your own machine's input. */
   readonly input?: unknown;
   /** The agent whose tools and limits a variant of the agent machine gets. */
-  readonly agent?: Explorable;
+  readonly agent?: Explorable | undefined;
   /** Explores with this limit in place of the agent's own `maxSteps`. */
-  readonly maxSteps?: number;
+  readonly maxSteps?: number | undefined;
   /** The maximum number of walks. Default 20 000. */
-  readonly maxPaths?: number;
+  readonly maxPaths?: number | undefined;
   /** Time limit, including random walks. Default: none. With a limit, what is found depends on the computer's speed. */
-  readonly maxSeconds?: number;
+  readonly maxSeconds?: number | undefined;
   /** Called many times a second with the progress. */
-  readonly onProgress?: (soFar: ExploreProgress) => void;
+  readonly onProgress?: ((soFar: ExploreProgress) => void) | undefined;
   /** Stops once this many laws are broken. Default: never. */
-  readonly maxViolations?: number;
+  readonly maxViolations?: number | undefined;
   /** The maximum number of entries on one path. Default 200. */
-  readonly maxDepth?: number;
+  readonly maxDepth?: number | undefined;
   /** Chooses the random walks beyond `maxPaths`. Default 1. */
-  readonly seed?: number;
+  readonly seed?: number | undefined;
   /** What must hold nowhere. */
-  readonly never?: Claims;
+  readonly never?: Claims | undefined;
   /** What must hold everywhere. */
-  readonly always?: Claims;
+  readonly always?: Claims | undefined;
   /** What your claims depend on beyond the machines' states, so that states that differ in it are distinguished. */
-  readonly distinguish?: (view: View) => Json;
+  readonly distinguish?: ((view: View) => Json) | undefined;
   /** The possible outcomes of leaves, by name, instead of the built-in table. */
-  readonly outcomes?: { readonly [leaf: string]: OutcomesOf };
+  readonly outcomes?: { readonly [leaf: string]: OutcomesOf } | undefined;
   /** Events from outside that may come, besides cancel and approvals. */
-  readonly events?: (view: View) => readonly OutsideEvent[];
+  readonly events?: ((view: View) => readonly OutsideEvent[]) | undefined;
   /** Arguments for tools, by the tool's name, if none can be generated from the schema. */
-  readonly arguments?: { readonly [tool: string]: JsonObject };
+  readonly arguments?: { readonly [tool: string]: JsonObject } | undefined;
   /** The machine must come to an end on every path. Default: true for ours that end, false for others. */
-  readonly terminates?: boolean;
+  readonly terminates?: boolean | undefined;
 }
 
 /** Rejects unknown options of an exploration, and what is not a function where one is needed. */

@@ -30,7 +30,7 @@ export function checkVisited(subject: Subject, states: readonly (string | readon
 /** More about an expected call. */
 export interface CallOptions {
   /** How often; without it, once or more. */
-  readonly times?: number;
+  readonly times?: number | undefined;
   /** What the tool must have given: members of its data, or of the whole tool result. */
   readonly result?: unknown;
 }

@@ -23,12 +23,12 @@ import type { Matching } from './recorded-answers.ts';
 /** How a recording is used. */
 export interface UseRecordingOptions extends ActorModes {
   /** When to record. Default `missing`; `SIGNALBOX_RECORD` overrides it, and in CI it is always `never`. */
-  readonly record?: RecordMode;
+  readonly record?: RecordMode | undefined;
   /**
    * How a request finds its answer if some actors are live: `request` (default), by matching the recorded one; `order`,
    * by its position, whatever it contains.
    */
-  readonly match?: Matching;
+  readonly match?: Matching | undefined;
 }
 
 const LEAVES: { readonly [actor in keyof ActorModes]-?: readonly string[] } = {
@@ -140,17 +140,17 @@ export type ActorMode = 'replay' | 'live';
 /** What each actor does if there is a recording. Default `replay` for all. */
 export interface ActorModes {
   /** Requests to the model (the leaf `callLlm`). */
-  readonly model?: ActorMode;
+  readonly model?: ActorMode | undefined;
   /** Tool calls, local and MCP alike (`callTool`). */
-  readonly tools?: ActorMode;
+  readonly tools?: ActorMode | undefined;
   /** Checks by code of arguments and of answers: Standard Schemas, `validateArgs`, `checkOutput` (`checkArgs`, `checkOutput`). */
-  readonly checks?: ActorMode;
+  readonly checks?: ActorMode | undefined;
   /** Questions to a person, and remembering the answer (`askApproval`, `rememberPermission`). */
-  readonly approvals?: ActorMode;
+  readonly approvals?: ActorMode | undefined;
   /** Functions and agents of `onError`, and `onEscalation` (`runFixer`, `askEscalation`). */
-  readonly recovery?: ActorMode;
+  readonly recovery?: ActorMode | undefined;
   /** Instructions and system prompts that are made by code (`composePrompt`). */
-  readonly prompt?: ActorMode;
+  readonly prompt?: ActorMode | undefined;
 }
 
 /** The leaves that are live; all others are answered from the recording. Throws a `TypeError` for a word that is not a mode. */

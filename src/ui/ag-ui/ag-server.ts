@@ -23,7 +23,7 @@ import { AgUiFold, type AgNames } from './ag-ui-fold.ts';
 /** How threads are served. */
 export interface AgServeOptions extends ChatOptions {
   /** Also sends where the run is, as the member `signalbox` of the client's state. Default false. */
-  readonly state?: boolean;
+  readonly state?: boolean | undefined;
 }
 
 /** The metadata that identifies the run that a request began. */

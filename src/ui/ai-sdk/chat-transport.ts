@@ -13,11 +13,11 @@ import type { UiMessage } from './ui-messages.ts';
 /** How a transport reaches its server. */
 export interface ChatTransportOptions {
   /** Where the chats are served. Default `/api/chat`. */
-  readonly api?: string;
+  readonly api?: string | undefined;
   /** Headers of each request, such as the one that identifies the user. */
-  readonly headers?: HeadersOf | (() => HeadersOf | Promise<HeadersOf>);
-  readonly credentials?: 'include' | 'omit' | 'same-origin';
-  readonly fetch?: typeof fetch;
+  readonly headers?: HeadersOf | (() => HeadersOf | Promise<HeadersOf>) | undefined;
+  readonly credentials?: 'include' | 'omit' | 'same-origin' | undefined;
+  readonly fetch?: typeof fetch | undefined;
 }
 
 type HeadersOf = Readonly<Record<string, string>> | Headers;

@@ -33,13 +33,13 @@ import { UiStreamFold } from './ui-stream-fold.ts';
 /** How chats are served. */
 export interface ServeOptions extends ChatOptions {
   /** Also sends where the run is, as transient parts `data-signalbox-state`. Default false. */
-  readonly state?: boolean;
+  readonly state?: boolean | undefined;
 }
 
 /** How a stream is resumed. */
 export interface ResumeStreamOptions extends Pick<ServeOptions, 'owner' | 'state'> {
   /** The request: its header `Last-Event-ID` (or the query `after`) is the client's position, its query `run` the run. */
-  readonly request?: Request;
+  readonly request?: Request | undefined;
 }
 
 const HEADERS = { 'x-vercel-ai-ui-message-stream': 'v1' };

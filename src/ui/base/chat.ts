@@ -23,11 +23,11 @@ export interface ChatOptions {
   /** The agent's journal. */
   readonly journal: JournalStore;
   /** The owner, by the app's own authentication. Without it only chats with unguessable ids are served. */
-  readonly owner?: string;
+  readonly owner?: string | undefined;
   /** What the agent's tools get. */
   readonly context?: unknown;
   /** The longest request, in bytes; others are refused with status 413. Default 16 MB: a chat posts its messages, with their images. */
-  readonly maxRequestBytes?: number;
+  readonly maxRequestBytes?: number | undefined;
 }
 
 const checkNames = optionsOf<ChatOptions & { readonly state?: boolean }>('serve', 'docs/ui.md', {

@@ -90,7 +90,7 @@ export interface ChatRunsOptions {
   /** By the app's own authentication. Without it only chats with unguessable ids are served. */
   readonly owner?: string | undefined;
   /** At most this many runs, the latest. Default 100. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 
 const checkNames = optionsOf<ChatRunsOptions>('messages', 'docs/ui.md', { owner: true, limit: true });
