@@ -99,11 +99,11 @@ export class ConversationError extends Error {
   readonly runId: string | null;
 
   constructor(code: ConversationErrorCode, conversation: string, runId: string | null) {
-    const where = runId === null ? '' : `, in run ${runId}`;
+    const last = runId === null ? '' : `${code === 'conversation-busy' ? '; its last run is' : ', in run'} ${runId}`;
     super(
       code === 'conversation-busy'
-        ? `The conversation '${conversation}' is in use by another process${where}. Wait until that process is done.`
-        : `The conversation '${conversation}' is waiting${where}. Answer the calls that wait for a person, with approve or reject, then resume it.`,
+        ? `The conversation '${conversation}' is in use by another process${last}. Wait until that process is done.`
+        : `The conversation '${conversation}' is waiting${last}. Answer the calls that wait for a person, with approve or reject, then resume it.`,
     );
     this.code = code;
     this.conversation = conversation;

@@ -56,6 +56,22 @@ describe.each(KINDS)('a conversation in a journal: %s', (kind) => {
     expect(spoken(await agent.conversation('c').history)).toHaveLength(6);
   });
 
+  test('that another process has taken, and not yet begun a run of, does not say that its ended run is the one in use', async () => {
+    await using folder = await temporaryFolder();
+    const place = placeIn(folder.path, kind);
+    const { agent } = echoing({ journal: openStore(kind, place) });
+    const first = agent.conversation('c').run('one');
+    await first;
+    const leave = await openStore(kind, place).claim?.('conversation c');
+    const { error } = await agent.conversation('c').run('two');
+    expect(error).toMatchObject({
+      code: 'conversation-busy',
+      message: `The conversation 'c' is in use by another process; its last run is ${first.runId}. Wait until that process is done.`,
+    });
+    await leave?.();
+    expect(await agent.conversation('c').run('three')).toMatchObject({ result: 'three/2' });
+  });
+
   test('is free at once when its process was killed, and what that left is brought to its end first', async () => {
     await using folder = await temporaryFolder();
     const place = placeIn(folder.path, kind);
