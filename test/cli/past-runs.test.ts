@@ -88,8 +88,9 @@ test('fork goes on from a line with another outcome', async () => {
   const forked = await readFile(join(folder.path, '.signalbox/runs', await newestRun(folder.path)), 'utf8');
   expect(JSON.parse(forked.split('\n')[0] ?? '').parent).toMatchObject({ entry: 4 });
   const runs = await readdir(join(folder.path, '.signalbox/runs'));
-  const bare = ['--at', '5', '--outcome', '{"ok": false}'];
-  for (const wrong of [[], ['--at', 'x'], ['--at', '999'], ['--at', '6', '--outcome', '{'], bare])
+  const outcomes = ['{', '{"ok": false}', '{"ok": false, "error": {"code": "execution"}}'];
+  const unusable = outcomes.map((text) => ['--at', '5', '--outcome', text]);
+  for (const wrong of [[], ['--at', 'x'], ['--at', '999'], ...unusable])
     expect((await runCli(['fork', 'r.jsonl', ...wrong, ...PRACTICE], here)).code).toBe(2);
   expect(await readdir(join(folder.path, '.signalbox/runs'))).toEqual(runs);
 });

@@ -11,7 +11,7 @@ import { startModelServer } from '../support/model-server.ts';
 import { withoutSums } from '../support/without-sums.ts';
 import { calls } from '../support/replies.ts';
 import { keptRuns, weatherRun } from './kept-runs.ts';
-import { NO_SERVERS, runCli, runCliProcess, temporaryFolder } from './spawn-cli.ts';
+import { NO_SERVERS, runCli, runCliProcess, startCli, temporaryFolder } from './spawn-cli.ts';
 
 /** The kept runs, with one of their files changed. */
 async function changed(runId: string, change: (text: string) => string) {
@@ -29,6 +29,9 @@ test('show tells a recording step by step, also from standard input', async () =
   expect(stdout).toMatch(/model failed +model-error: no$/m);
   expect(stdout).toMatch(/timer set +\d+ ms$/m);
   expect(stdout).toMatch(/ends +failed \(llm-error\): Unable to complete task/);
+  const piped = startCli(['recording', 'show', '-'], { cwd: user.path });
+  piped.child.stdin.end(await readFile(join(user.path, user.file('b-bad'))));
+  expect(await piped.ended).toEqual({ code: 0, stdout, stderr: '' });
 });
 
 test('show says what a person decided, what failed, which agent did it, and what happened from outside', async () => {
