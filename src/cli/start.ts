@@ -34,7 +34,7 @@ async function exitCodeOf(argv: readonly string[]): Promise<number> {
   try {
     return await dispatch(argv);
   } catch (error) {
-    console.error(`signalbox: ${error instanceof Error ? error.message : String(error)}`);
+    console.error(`signalbox: ${escaped(error instanceof Error ? error.message : String(error))}`);
     return EXIT_CODE.failed;
   }
 }

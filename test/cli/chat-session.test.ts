@@ -42,6 +42,19 @@ test('a session is the conversation of that id, and each process has the history
   expect((await runCli(['chat', 'Hi', '--session', ' ', ...NO_SERVERS], { cwd: folder.path })).code).toBe(2);
 });
 
+test('a session that goes on needs a question where none can be typed', async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startModelServer(['One.']);
+  const args = ['--session', 'trip', '--base-url', server.baseURL, ...NO_SERVERS];
+  await runCli(['chat', 'First?', ...args], { cwd: folder.path });
+  expect(await runCli(['chat', ...args], { cwd: folder.path })).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringContaining('the question is missing. Put it in quotation marks.'),
+  });
+  expect(server.requests).toHaveLength(1);
+});
+
 test('runs of earlier versions, which name their session in another way, are continued', async () => {
   await using folder = await temporaryFolder();
   await using server = await startModelServer(['New.', 'Newer.', 'Other.']);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
 import { viewer } from '../inspector/viewer.ts';
-import { keptRuns } from './kept-runs.ts';
+import { keptRuns, weatherRun } from './kept-runs.ts';
 import { runCli, startCli, temporaryFolder } from './spawn-cli.ts';
 
 const places = [
@@ -82,7 +82,31 @@ test.each([
   expect(stderr).not.toMatch(/ at .*\.ts:\d/);
 });
 
-test('an id that fits several runs or none is told, and --write changes no database', async () => {
+test.each(places)('the beginning of several ids of runs of %s names none of them', async (_what, store, place) => {
+  await using user = await keptRuns(store);
+  await weatherRun(user.journal, 'c-cut-2');
+  const said = "'c' is the beginning of 2 run ids. Give more of it.";
+  const listed = await user.signalbox('runs', 'list', '--json', ...place);
+  for (const [code, ...args] of [
+    [2, 'replay', 'c'],
+    [2, 'recording', 'show', 'c'],
+    [2, 'fork', 'c', '--at', '2', '--model', 'practice'],
+    [2, 'runs', 'list', '--after', 'c'],
+    [1, 'runs', 'show', 'c'],
+    [1, 'runs', 'resume', 'c', '--model', 'practice'],
+  ] as const)
+    expect([args, await user.signalbox(...args, ...place)]).toEqual([
+      args,
+      { code, stdout: '', stderr: expect.stringContaining(said) },
+    ]);
+  expect((await user.signalbox('runs', 'list', '--json', ...place)).stdout).toBe(listed.stdout);
+  // An id that is the beginning of another one names its own run, and the empty word names none.
+  const whole = await user.signalbox('runs', 'show', 'c-cut', ...place);
+  expect(whole.stdout).toContain('Asked       Mail Ada');
+  expect((await user.signalbox('runs', 'show', '', ...place)).stdout).toBe('');
+});
+
+test('an id that fits no run is told, and --write changes no database', async () => {
   await using user = await keptRuns((folder) => sqliteJournal(join(folder, 'runs.sqlite')));
   const none = await user.signalbox('replay', 'a-goof', '--in', 'runs.sqlite');
   expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining("Did you mean 'a-good'?") });

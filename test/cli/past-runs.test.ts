@@ -41,10 +41,11 @@ test('replay shows the moves of a recording, and where other machines would leav
   await runCli(['run', 'Which file is the largest?', '--record', 'r.jsonl', ...PRACTICE], here);
   const played = await runCli(['replay', 'r.jsonl'], here);
   expect(played).toMatchObject({ code: 0, stderr: '' });
+  expect(played.stdout).toMatch(/^Run {4}\S+\nAsked {2}Which file is the largest\?\n\n/);
   expect(played.stdout).toMatch(/agent {2}model\.replied: PLANNING\.DECIDING → DIRECT_EXECUTION\.RUNNING_CALLS/);
   expect(played.stdout).toMatch(/\d+ transitions, as recorded\. The run ended: answered \(answer\)\./);
   const moves = (await runCli(['replay', 'r.jsonl', '--json'], here)).stdout.trim().split('\n');
-  expect(JSON.parse(moves.at(-1) ?? '')).toMatchObject({ actor: 'agent', to: 'COMPLETION' });
+  expect(moves.map((line) => JSON.parse(line)).at(-1)).toMatchObject({ actor: 'agent', to: 'COMPLETION' });
 
   await cutFile(join(folder.path, 'r.jsonl'), 6);
   expect((await runCli(['replay', 'r.jsonl'], here)).stdout).toMatch(/stops at line 6: its run has not ended/);
@@ -56,6 +57,22 @@ test('replay shows the moves of a recording, and where other machines would leav
   const forked = await runCli(['fork', 'other.jsonl', '--at', '5', ...PRACTICE], here);
   expect(forked.stderr).toMatch(/left the recording at entry 4, in state DIRECT_EXECUTION/);
   expect(forked.stderr).not.toContain('forked in code');
+});
+
+test('what is read in a recording cannot move the cursor, however the command ends', async () => {
+  await using folder = await temporaryFolder();
+  const here = { cwd: folder.path };
+  await runCli(['run', 'Which file is the largest?', '--record', 'r.jsonl', ...PRACTICE], here);
+  const text = withoutSums(await readFile(join(folder.path, 'r.jsonl'), 'utf8'));
+  await writeFile(join(folder.path, 'evil.jsonl'), text.replace('"name":"callTool"', '"name":"\\u001b[2Jgone"'));
+  for (const args of [
+    ['replay', 'evil.jsonl'],
+    ['fork', 'evil.jsonl', '--at', '5', ...PRACTICE],
+  ]) {
+    const { code, stderr } = await runCli(args, here);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('(␛[2Jgone ')]);
+    expect(stderr).not.toContain('\u001b');
+  }
 });
 
 test('fork goes on from a line with another outcome', async () => {
@@ -70,8 +87,12 @@ test('fork goes on from a line with another outcome', async () => {
   });
   const forked = await readFile(join(folder.path, '.signalbox/runs', await newestRun(folder.path)), 'utf8');
   expect(JSON.parse(forked.split('\n')[0] ?? '').parent).toMatchObject({ entry: 4 });
-  for (const wrong of [[], ['--at', 'x'], ['--at', '999'], ['--at', '6', '--outcome', '{']])
+  const runs = await readdir(join(folder.path, '.signalbox/runs'));
+  const outcomes = ['{', '{"ok": false}', '{"ok": false, "error": {"code": "execution"}}'];
+  const unusable = outcomes.map((text) => ['--at', '5', '--outcome', text]);
+  for (const wrong of [[], ['--at', 'x'], ['--at', '999'], ...unusable])
     expect((await runCli(['fork', 'r.jsonl', ...wrong, ...PRACTICE], here)).code).toBe(2);
+  expect(await readdir(join(folder.path, '.signalbox/runs'))).toEqual(runs);
 });
 
 test('fork --input shows its question and all its steps, as a new run does, and a later fork only what is new', async () => {

@@ -9,8 +9,9 @@ import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { withoutSums } from '../support/without-sums.ts';
+import { calls } from '../support/replies.ts';
 import { keptRuns, weatherRun } from './kept-runs.ts';
-import { NO_SERVERS, runCli, runCliProcess, temporaryFolder } from './spawn-cli.ts';
+import { NO_SERVERS, runCli, runCliProcess, startCli, temporaryFolder } from './spawn-cli.ts';
 
 /** The kept runs, with one of their files changed. */
 async function changed(runId: string, change: (text: string) => string) {
@@ -28,6 +29,76 @@ test('show tells a recording step by step, also from standard input', async () =
   expect(stdout).toMatch(/model failed +model-error: no$/m);
   expect(stdout).toMatch(/timer set +\d+ ms$/m);
   expect(stdout).toMatch(/ends +failed \(llm-error\): Unable to complete task/);
+  const piped = startCli(['recording', 'show', '-'], { cwd: user.path });
+  piped.child.stdin.end(await readFile(join(user.path, user.file('b-bad'))));
+  expect(await piped.ended).toEqual({ code: 0, stdout, stderr: '' });
+});
+
+test('show says what a person decided, what failed, which agent did it, and what happened from outside', async () => {
+  await using user = await keptRuns();
+  const reader = createAgent({
+    name: 'reader',
+    silent: true,
+    tools: [fakeTool('read', [new Error('the disk is gone')])],
+    model: scriptedModel([calls(['read']), 'It cannot be read.']),
+  });
+  const mail = calls(['send_mail', { to: 'Ada' }]);
+  const options = {
+    silent: true,
+    journal: user.journal,
+    tools: [fakeTool('send_mail', ['sent', 'sent'], { policy: 'confirm' })],
+  } as const;
+  const decisions = ['allow-once', 'deny'] as const;
+  let asked = 0;
+  const confirm = () => decisions[asked++] ?? 'deny';
+  await createAgent({
+    ...options,
+    children: [reader],
+    confirm,
+    model: scriptedModel([mail, mail, calls(['reader', { task: 'Read it' }]), 'Done.']),
+  }).run('Mail Ada', { runId: 'decided' });
+  const shown = async (runId: string) => {
+    const { stdout } = await user.signalbox('recording', 'show', runId);
+    return stdout
+      .split('\n')
+      .filter((line) => !/asks model|model says|^ {20}/.test(line))
+      .flatMap((line) => /^ +\d+ +[\d.]+ m?s +(.*?) {2,}(.*)$/.exec(line)?.slice(1).join(': ') ?? []);
+  };
+  expect(await shown('decided')).toEqual([
+    'asks you: May send_mail({"to":"Ada"}) run? (c1)',
+    'you say: allow-once',
+    'calls tool: send_mail({"to":"Ada"}) · once',
+    'tool returns: success: sent',
+    'asks you: May send_mail({"to":"Ada"}) run? (c2)',
+    'you say: deny',
+    'calls tool: [c3/childAgent] read() · once',
+    'tool failed: execution: the disk is gone',
+    'ends: answered (answer): Done.',
+  ]);
+  // Parked, taken up again, and then answered from outside: yes, no, and an end.
+  const waiting = createAgent({ ...options, confirm: 'wait', model: scriptedModel([mail, mail, mail]) });
+  expect(await waiting.run('Mail Ada', { runId: 'waited', park: true })).toMatchObject({ reason: 'parked' });
+  const resumed = waiting.resume('waited');
+  let answered = 0;
+  for await (const { type, ...event } of resumed) {
+    if (type !== 'approval.requested' || !('callId' in event)) continue;
+    answered += 1;
+    if (answered === 1) void resumed.approve(event.callId);
+    else if (answered === 2) void resumed.reject(event.callId, 'Not now.');
+    else void resumed.cancel('enough');
+  }
+  expect(await shown('waited')).toEqual([
+    'asks you: May send_mail({"to":"Ada"}) run? (c1)',
+    'resumed: its process had ended',
+    'approved: c1',
+    'calls tool: send_mail({"to":"Ada"}) · once',
+    'tool returns: success: sent',
+    'asks you: May send_mail({"to":"Ada"}) run? (c2)',
+    'refused: c2 {"reason":"Not now."}',
+    'asks you: May send_mail({"to":"Ada"}) run? (c3)',
+    'cancelled: {"reason":"enough"}',
+    'ends: cancelled (cancelled): [Cancelled after 3 step(s)]',
+  ]);
 });
 
 test('show says in days how long a run waited, and its columns stand', async () => {
@@ -198,9 +269,10 @@ test('diff says what two runs were given differently, where they part, and what 
   await weatherRun(user.journal, 'a-cold', { tools: [fakeTool('get_weather', [{ celsius: -3 }])], maxSteps: 7 });
   const { code, stdout } = await user.signalbox('recording', 'diff', user.file('a-good'), user.file('a-cold'));
   expect(code).toBe(1);
-  expect(stdout).toContain('/options/maxSteps: 20 → 7');
+  expect(stdout).toContain('\nTheir input differs:\n  /options/maxSteps: 20 → 7\n\nThe first difference:\n');
   expect(stdout).toContain('a-cold.jsonl, line 5: tool returns: success: {"celsius":-3}');
   expect(stdout).toContain('/value/data/celsius: 21 → -3');
+  expect(stdout).toMatch(/^ {2}agent +weather +weather$/m);
   expect(stdout).toMatch(/^ {2}steps +2 +2$/m);
   const json = await user.signalbox('recording', 'diff', '--json', user.file('a-good'), user.file('a-cold'));
   expect(JSON.parse(json.stdout)).toMatchObject({

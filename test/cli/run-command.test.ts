@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { BUNDLED } from '../support/bundled.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { processesNaming } from './processes.ts';
-import { MAIN, NO_SERVERS, runCli, runCliProcess, startCli, temporaryFolder } from './spawn-cli.ts';
+import { MAIN, NO_SERVERS, runCli, runCliProcess, startCli, startInTerminal, temporaryFolder } from './spawn-cli.ts';
 
 const LIST = { name: 'files_list_directory_with_sizes', arguments: { path: '.' } };
 const onLinux = process.platform === 'linux';
@@ -93,6 +93,25 @@ test.each([
     cwd: folder.path,
   });
   expect(silent).toEqual({ code, stdout: '', stderr: `${why}\nIt is qui\n` });
+});
+
+test('what a model says cannot move the cursor of a silent command, and comes as it is to another program', async () => {
+  await using folder = await temporaryFolder();
+  const evil = 'Gone.\u001b[2J';
+  await using cut = await startModelServer(() => ({ content: evil, finishReason: 'length' }));
+  const silent = (server: string) => ['run', 'Hello?', '--silent', '--base-url', server, ...NO_SERVERS];
+  const failed = await runCli(silent(cut.baseURL), { cwd: folder.path });
+  expect(failed).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('Gone.␛[2J\n') });
+  await using server = await startModelServer(() => evil);
+  expect(await runCli(silent(server.baseURL), { cwd: folder.path })).toEqual({
+    code: 0,
+    stdout: `${evil}\n`,
+    stderr: '',
+  });
+  if (!onLinux || !existsSync('/usr/bin/script')) return;
+  const shown = startInTerminal(silent(server.baseURL), { cwd: folder.path });
+  expect((await shown.ended).code).toBe(0);
+  expect(shown.printed()).toBe('Gone.␛[2J\r\n');
 });
 
 test.each(['SIGINT', 'SIGTERM'] as const)(

@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createAgent } from '../../src/index.ts';
 import { fileJournal } from '../../src/journal/index.ts';
-import { scriptedModel } from '../../src/testing/index.ts';
+import { fakeTool, scriptedModel } from '../../src/testing/index.ts';
 import { readRecording } from '../../src/journal/format/recording.ts';
 import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
-import { keptRuns } from './kept-runs.ts';
+import { waiting } from '../journal/stored-runs.ts';
+import { keptRuns, weatherRun } from './kept-runs.ts';
 import { runCli, startInTerminal, temporaryFolder } from './spawn-cli.ts';
 
 const places = [
@@ -42,6 +43,24 @@ test.each(places)('list finds runs of %s, and prints JSON for programs', async (
   expect(await ids('--error-code', 'model-error')).toEqual(['b-bad']);
   expect(await ids('--agent', 'weather', '--status', 'failed')).toEqual([]);
   expect(await ids('--limit', '2')).toEqual(['c-cut', 'b-bad']);
+});
+
+test('list says of a run that stopped why, and of one that is driven that it runs', async () => {
+  await using user = await keptRuns();
+  await weatherRun(user.journal, 'd-short', { maxSteps: 1 });
+  const { run } = await waiting(user.journal, 'e-live');
+  onTestFinished(() => void run.cancel());
+  const { stdout } = await user.signalbox('runs', 'list');
+  expect(stdout).toMatch(/^d-short .* {2}weather {2}stopped: max-steps {3}/m);
+  expect(stdout).toMatch(/^e-live .* {2}mailer {3}running {2,}1 /m);
+  const aged = await user.signalbox('runs', 'prune', '--max-age-days', '0', '--max-runs', '0', '--dry-run');
+  expect(aged.stdout.split('\n')).toEqual(
+    ['d-short', 'c-cut', 'b-bad', 'a-good'].map((id) => `would remove ${id}`).concat(''),
+  );
+  await user.signalbox('runs', 'prune', '--max-age-days', '0', '--max-runs', '0');
+  expect((await readdir(join(user.path, '.signalbox/runs'))).filter((name) => name.endsWith('.jsonl'))).toEqual([
+    'e-live.jsonl',
+  ]);
 });
 
 test('list says when there is nothing, and when nothing fits', async () => {
@@ -114,6 +133,15 @@ test('list measures a column once, not again for each of its rows', async () => 
   expect(new Set(lines.map((line) => line.search(/agent {2}|Zoë {4}/))).size).toBe(1);
   expect(lines).toHaveLength(31);
   expect(measured.mock.calls.length).toBeLessThan(100);
+});
+
+test('show cuts long texts, and shows all with --full', async () => {
+  await using user = await keptRuns();
+  await weatherRun(user.journal, 'long', { tools: [fakeTool('get_weather', ['long '.repeat(1000)])] });
+  expect((await user.signalbox('runs', 'show', 'long')).stdout).toMatch(/success: (long )+.*… \d+ more characters/);
+  const full = await user.signalbox('runs', 'show', '--full', 'long');
+  expect(full.stdout).not.toContain('more characters');
+  expect(full.stdout.match(/long/g)?.length).toBeGreaterThan(1000);
 });
 
 test('show says which run it does not know, exit code 1', async () => {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,6 +49,23 @@ test('prints what failed with the command that repeats it, and writes its record
   const again = await runCli(['simulate', file, '--faults', 'none', '--out', out, '--seed', seed], { cwd: folder });
   expect(again.stdout).toContain('1 run,');
   expect(again.code).toBe(1);
+});
+
+test('the command that repeats a failure is what a shell takes, whatever is in the task and the name of the file', async () => {
+  const file = module("bob's loose", forgetful());
+  const task = 'Pay $HOME, `id` and "Bob\'s" bill!';
+  const { stdout } = await runCli(
+    ['simulate', file, '--seeds', '10', '--faults', 'none', '--task', task, '--out', out],
+    {
+      cwd: folder,
+    },
+  );
+  const [, repeat = ''] = /To repeat it: signalbox (.*)/.exec(stdout) ?? [];
+  const words = execFileSync('/bin/sh', ['-c', `printf '%s\\n' ${repeat}`], { encoding: 'utf8' })
+    .trimEnd()
+    .split('\n');
+  const given = ['simulate', file, '--faults', 'none', '--task', task, '--out', out];
+  expect(words).toEqual([...given, '--seed', expect.stringMatching(/^\d+$/)]);
 });
 
 test('prints what was found even where it cannot be written, and says so', async () => {

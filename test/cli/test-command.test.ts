@@ -365,6 +365,27 @@ export default (options) => createAgent({ secrets: ['austin'], ...options });`,
   expect(readdirSync(folder)).not.toContain('test');
 });
 
+test('writes no test whose title would hold a secret: what a check says is the title', async () => {
+  writeFileSync(
+    join(folder, 'checked.ts'),
+    `import { createAgent } from 'signalbox';
+export const simulation = { check: () => { throw new Error('The answer holds hunter2-hunter2.'); } };
+export default (options) => createAgent({ secrets: ['hunter2-hunter2'], ...options });`,
+  );
+  const { code, stdout, stderr } = await runCli(['test', '1', '--agent', 'checked.ts'], { cwd: folder });
+  expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining('the test would hold secret number 1')]);
+  expect(readdirSync(folder)).not.toContain('test');
+});
+
+test('a module in a folder whose name has an apostrophe is imported all the same', async () => {
+  mkdirSync(join(folder, "bob's"));
+  writeAgent("bob's/agent.ts", throws);
+  const runId = await production(() => Promise.reject(new Error('no such city')), [asks, 'No.']);
+  const { code } = await runCli(['test', runId, '--agent', "bob's/agent.ts", '--runner', 'node'], { cwd: folder });
+  expect(code).toBe(0);
+  expect(runTests('shared')).toMatchObject({ passed: false, printed: expect.stringContaining('no such city') });
+});
+
 test('says when what failed does not fail any more', async () => {
   writeAgent('agent.ts', '() => 31');
   const runId = await production(() => Promise.reject(new Error('x')), [asks, 'No.']);

@@ -1,5 +1,6 @@
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
@@ -232,6 +233,27 @@ test('refuses wrong usage, and a recording that cannot be read is no compatible 
   rewrite(broken, (line, index) => (index === 0 ? line.replace('"policy":"confirm"', '"policy":"open"') : line));
   const { code, stdout } = await check(folder.path, SAME);
   expect([code, stdout]).toEqual([1, expect.stringContaining('is nothing that Signalbox writes')]);
+});
+
+test('a damaged run of a database must finish on the old version, and the others are still checked', async () => {
+  await using folder = await temporaryFolder();
+  const runs = join(folder.path, 'runs.sqlite');
+  const [whole, damaged] = [await parked(runs), await parked(runs)];
+  const database = new DatabaseSync(runs);
+  database
+    .prepare("update lines set line = replace(line, 'seen', 'SEEN') where run = (select id from runs where run_id = ?)")
+    .run(damaged);
+  database.close();
+  const { code, stdout } = await check(folder.path, SAME, '--journal', runs);
+  expect([code, stdout.split('\n').toSorted()]).toEqual([
+    1,
+    [
+      '',
+      `${whole}  payer  compatible`,
+      expect.stringMatching(`^${damaged}  payer  must finish on the old version: Line 5 .* checksum`),
+      '2 runs checked: 1 must finish on the old version.',
+    ],
+  ]);
 });
 
 test('looks at calls of the turn that wait for their place, and at the schema of the answer', async () => {

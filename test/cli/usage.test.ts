@@ -52,6 +52,19 @@ test.each<readonly [title: string, args: readonly string[], says: string]>([
     "--record: 'no/run.jsonl' cannot be written",
   ],
   ['a folder as recording', ['run', 'Hello?', '--record', 'folder'], "--record: 'folder' is a folder"],
+  ['no recording to replay', ['replay'], 'the recording is missing.'],
+  ['two recordings to replay', ['replay', 'a', 'b'], "'b' is one argument too many."],
+  ['no recording to fork', ['fork', '--at', '1'], 'the recording is missing.'],
+  ['two recordings to fork', ['fork', 'a', 'b', '--at', '1'], "'b' is one argument too many."],
+  ['one recording to bisect', ['bisect', 'a'], 'two recordings are compared, or one recording on two versions'],
+  ['four files to bisect', ['bisect', 'a', 'b', 'c', 'd'], 'two recordings are compared'],
+  ['no module to verify', ['verify'], 'the module to verify is missing.'],
+  ['two modules to verify', ['verify', 'a.ts', 'b.ts'], 'one module is verified, and there are 2.'],
+  [
+    'two modules to check',
+    ['upgrade', '--check', 'a.ts', 'b.ts', '--journal', '.'],
+    'one module is checked, and there are 2.',
+  ],
   ...PIPES,
 ])('%s is wrong usage: said on standard error with a hint, exit code 2', async (_title, args, said) => {
   await using folder = await temporaryFolder();

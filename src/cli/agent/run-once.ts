@@ -1,6 +1,7 @@
 import type { Run } from '../../agent/run/run.ts';
 import { type AnyResult, endingInWords } from '../../machines/contract/run-result.ts';
 import { isJsonObject, parsedText } from '../../json/json.ts';
+import { escaped } from '../../output/console/escaped.ts';
 import { openTerminal } from '../../output/console/terminal.ts';
 import { wrapText } from '../../terminal/text-width.ts';
 import { EXIT_CODE } from '../command/command.ts';
@@ -57,9 +58,11 @@ const MOST_COLUMNS = 100;
 /** Prints what a run came to, where the console has not shown it already. */
 export function reportResult({ console: shown, endShown }: CliAgent, result: AnyResult): void {
   const isShown = shown !== null && endShown();
-  if (result.success && (!isShown || !answerOnConsole())) console.log(result.result);
+  if (result.success && (!isShown || !answerOnConsole()))
+    // What goes into a file or another program stays as it is.
+    console.log(process.stdout.isTTY ? escaped(result.result) : result.result);
   // The outcome is printed at least once, even by a silent command.
-  if (!result.success && !isShown) console.error(endingInWords(result));
+  if (!result.success && !isShown) console.error(escaped(endingInWords(result)));
 }
 
 /** Prints where the recording of a run is; null for a run that failed before there was one. */

@@ -67,6 +67,7 @@ export async function writeTest(test: TestText, place: TestPlace): Promise<reado
 function testText({ title, uses, recording, body }: TestText, place: TestPlace): string {
   const { module, exported, folder, runner } = place;
   const path = relative(resolve(folder), resolve(module)).split(sep).join('/');
+  const from = quoted(path.startsWith('.') ? path : `./${path}`);
   const imported = exported === 'default' ? 'agent' : exported === 'agent' ? '{ agent }' : `{ ${exported} as agent }`;
   const simulated = uses.includes('simulation') ? ', { simulation }' : '';
   return [
@@ -76,8 +77,8 @@ function testText({ title, uses, recording, body }: TestText, place: TestPlace):
     `import { ${uses.filter((name) => name !== 'simulation').join(', ')} } from 'signalbox/testing';`,
     ...(runner === 'vitest' ? ["import { expect, test } from 'vitest';"] : []),
     simulated === '' || exported === 'default'
-      ? `import ${imported}${simulated} from '${path.startsWith('.') ? path : `./${path}`}';`
-      : `import { simulation, ${exported} as agent } from '${path.startsWith('.') ? path : `./${path}`}';`,
+      ? `import ${imported}${simulated} from ${from};`
+      : `import { simulation, ${exported} as agent } from ${from};`,
     '',
     ...(recording === null
       ? []

@@ -187,9 +187,9 @@ async function failsNow(
 }
 
 /** What the recording knew to be secret is already a mark; what the current agent declares secret is searched for again. */
-function refuseSecrets({ recording, body }: TestText, { options }: SimulatedAgent): void {
+function refuseSecrets({ title, recording, body }: TestText, { options }: SimulatedAgent): void {
   const { secrets = [] } = options;
-  const text = `${recording?.text ?? ''}\n${body.join('\n')}`;
+  const text = [title, recording?.text, ...body].join('\n');
   const index = secrets.findIndex((secret) => text.includes(JSON.stringify(secret).slice(1, -1)));
   if (index !== -1)
     throw new UsageError(`the test would hold secret number ${index + 1} of the agent, so it is not written.`);

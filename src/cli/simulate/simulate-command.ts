@@ -91,10 +91,11 @@ export const simulateCommand: Command = {
         ? simulateParts(parts, ['simulate', file, ...givenIn(args, OWN_TO_THREADS)], hooks)
         : { found: await alone(hooks), lost: [] },
     );
-    for (const says of lost) console.error(`signalbox simulate: ${says}`);
+    for (const says of lost) console.error(`signalbox simulate: ${escaped(says)}`);
     if (found === null) return EXIT_CODE.failed;
     const files = writeFailures(found, folder);
-    const command = ['signalbox simulate', file, ...givenIn(args, [...OWN_TO_THREADS, 'max-seconds']).map(quoted)];
+    const words = [file, ...givenIn(args, [...OWN_TO_THREADS, 'max-seconds'])];
+    const command = ['signalbox simulate', ...words.map(quoted)];
     printJson?.({ ...found, stopped, files });
     if (printJson === null) console.log(foundText(found, files, command.join(' ')));
     if (stopped) return EXIT_CODE.cancelled;
@@ -161,7 +162,7 @@ function givenIn({ values }: Arguments, without: readonly string[]): readonly st
 }
 
 function quoted(word: string): string {
-  return /^[\w.,/-]+$/.test(word) ? word : JSON.stringify(word);
+  return /^[\w.,/-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 function foundText(found: Simulation, files: readonly (string | null)[], command: string): string {
