@@ -114,10 +114,9 @@ export function settledSource(endpoint: Endpoint, options: DiscoverOptions): End
     known: () => known,
     isFound: () => isFound,
     async locate(signal) {
-      if (isFound || preset === undefined) return { endpoint: known };
       const before = isShared ? foundAt.get(place) : undefined;
       if (before !== undefined) takeUp(before);
-      if (isFound) return { endpoint: known };
+      if (isFound || preset === undefined) return { endpoint: known };
       const presets = [{ ...preset, baseURL: endpoint.baseURL, alsoAt: alternatives }];
       const discovery = await discoverEndpoint({ ...options, presets, signal });
       if (discovery.kind === 'found') takeUp(discovery.endpoint.baseURL);
