@@ -4,6 +4,8 @@ import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import type { Run } from '../../src/agent/run/run.ts';
+import type { Recording } from '../../src/journal/format/recording.ts';
+import type { JournalStore } from '../../src/journal/run/run-journal.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
@@ -197,4 +199,36 @@ test('a store of permissions that could not be had once is asked for again by th
   expect(await agent.run('Pay')).toMatchObject({ status: 'answered', result: 'Paid.' });
   expect(await agent.run('Pay')).toMatchObject({ error: { message: expect.stringContaining('no reply left') } });
   expect(asked).toBe(2);
+});
+
+test('the time for an answer counts from the question, not from the beginning of a run that is resumed', async () => {
+  const HOUR_MS = 3_600_000;
+  const pay = fakeTool('pay', ['paid'], { policy: 'confirm' });
+  const options: AgentOptions = { name: 'payer', tools: [pay], confirm: 'wait', silent: true };
+  const timeouts = { approvalMs: HOUR_MS / 2 };
+  const journal = memoryJournal();
+  const asks = createAgent({ ...options, timeouts, journal, model: scriptedModel([calls(['pay'])]) });
+  const { runId } = await asks.run('Pay', { park: true });
+  // As if the model had thought for an hour.
+  const aged = ({ head, lines }: Recording): Recording => ({
+    head: { ...head, at: new Date(Date.parse(head.at) - HOUR_MS).toISOString() },
+    lines: lines.map((line) => (line.t === 'run' ? line : { ...line, at: line.at + HOUR_MS })),
+  });
+  const old: JournalStore = {
+    ...journal,
+    read: async (id) => {
+      const recording = await journal.read?.(id);
+      return recording ? aged(recording) : null;
+    },
+    take: async (id) => {
+      const taken = await journal.take?.(id);
+      return taken ? { ...taken, recording: aged(taken.recording) } : null;
+    },
+  };
+  const agent = createAgent({ ...options, timeouts, journal: old, model: scriptedModel(['Done.']) });
+  expect(await agent.pending(runId)).toHaveLength(1);
+  const run = agent.resume(runId);
+  expect(await run.approve('c1')).toBe(true);
+  expect(await run).toMatchObject({ status: 'answered' });
+  expect(pay.calls).toHaveLength(1);
 });
