@@ -201,34 +201,46 @@ test('a store of permissions that could not be had once is asked for again by th
   expect(asked).toBe(2);
 });
 
-test('the time for an answer counts from the question, not from the beginning of a run that is resumed', async () => {
-  const HOUR_MS = 3_600_000;
-  const pay = fakeTool('pay', ['paid'], { policy: 'confirm' });
-  const options: AgentOptions = { name: 'payer', tools: [pay], confirm: 'wait', silent: true };
-  const timeouts = { approvalMs: HOUR_MS / 2 };
-  const journal = memoryJournal();
-  const asks = createAgent({ ...options, timeouts, journal, model: scriptedModel([calls(['pay'])]) });
-  const { runId } = await asks.run('Pay', { park: true });
-  // As if the model had thought for an hour.
-  const aged = ({ head, lines }: Recording): Recording => ({
-    head: { ...head, at: new Date(Date.parse(head.at) - HOUR_MS).toISOString() },
-    lines: lines.map((line) => (line.t === 'run' ? line : { ...line, at: line.at + HOUR_MS })),
+const HOUR_MS = 3_600_000;
+
+/** A store of runs that began so long before their first record, which was made so long ago. */
+function aged(journal: JournalStore, beforeMs: number, agoMs: number): JournalStore {
+  const older = ({ head, lines }: Recording): Recording => ({
+    head: { ...head, at: new Date(Date.parse(head.at) - beforeMs - agoMs).toISOString() },
+    lines: lines.map((line) => (line.t === 'run' ? line : { ...line, at: line.at + beforeMs })),
   });
-  const old: JournalStore = {
+  return {
     ...journal,
-    read: async (id) => {
-      const recording = await journal.read?.(id);
-      return recording ? aged(recording) : null;
+    read: async (runId) => {
+      const recording = await journal.read?.(runId);
+      return recording ? older(recording) : null;
     },
-    take: async (id) => {
-      const taken = await journal.take?.(id);
-      return taken ? { ...taken, recording: aged(taken.recording) } : null;
+    take: async (runId) => {
+      const taken = await journal.take?.(runId);
+      return taken ? { ...taken, recording: older(taken.recording) } : null;
     },
   };
-  const agent = createAgent({ ...options, timeouts, journal: old, model: scriptedModel(['Done.']) });
-  expect(await agent.pending(runId)).toHaveLength(1);
-  const run = agent.resume(runId);
+}
+
+test('the time for an answer counts from the question, not from the beginning of a run or from its resume', async () => {
+  const parked = async (beforeMs: number, agoMs: number) => {
+    const pay = fakeTool('pay', ['paid'], { policy: 'confirm' });
+    const timeouts = { approvalMs: HOUR_MS / 2 };
+    const journal = memoryJournal();
+    const options: AgentOptions = { name: 'payer', tools: [pay], confirm: 'wait', silent: true, timeouts };
+    const asks = createAgent({ ...options, journal, model: scriptedModel([calls(['pay'])]) });
+    const { runId } = await asks.run('Pay', { park: true });
+    const later = { ...options, journal: aged(journal, beforeMs, agoMs), model: scriptedModel(['Done.']) };
+    return { pay, runId, agent: createAgent(later) };
+  };
+  const late = await parked(HOUR_MS, 0);
+  expect(await late.agent.pending(late.runId)).toHaveLength(1);
+  const run = late.agent.resume(late.runId);
   expect(await run.approve('c1')).toBe(true);
   expect(await run).toMatchObject({ status: 'answered' });
-  expect(pay.calls).toHaveLength(1);
+  expect(late.pay.calls).toHaveLength(1);
+
+  const due = await parked(0, HOUR_MS / 2 - 1000);
+  expect(await due.agent.resume(due.runId)).toMatchObject({ status: 'answered' });
+  expect(due.pay.calls).toEqual([]);
 });
