@@ -4,6 +4,8 @@ import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import type { Run } from '../../src/agent/run/run.ts';
+import type { Recording } from '../../src/journal/format/recording.ts';
+import type { JournalStore } from '../../src/journal/run/run-journal.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
@@ -197,4 +199,48 @@ test('a store of permissions that could not be had once is asked for again by th
   expect(await agent.run('Pay')).toMatchObject({ status: 'answered', result: 'Paid.' });
   expect(await agent.run('Pay')).toMatchObject({ error: { message: expect.stringContaining('no reply left') } });
   expect(asked).toBe(2);
+});
+
+const HOUR_MS = 3_600_000;
+
+/** A store of runs that began so long before their first record, which was made so long ago. */
+function aged(journal: JournalStore, beforeMs: number, agoMs: number): JournalStore {
+  const older = ({ head, lines }: Recording): Recording => ({
+    head: { ...head, at: new Date(Date.parse(head.at) - beforeMs - agoMs).toISOString() },
+    lines: lines.map((line) => (line.t === 'run' ? line : { ...line, at: line.at + beforeMs })),
+  });
+  return {
+    ...journal,
+    read: async (runId) => {
+      const recording = await journal.read?.(runId);
+      return recording ? older(recording) : null;
+    },
+    take: async (runId) => {
+      const taken = await journal.take?.(runId);
+      return taken ? { ...taken, recording: older(taken.recording) } : null;
+    },
+  };
+}
+
+test('the time for an answer counts from the question, not from the beginning of a run or from its resume', async () => {
+  const parked = async (beforeMs: number, agoMs: number) => {
+    const pay = fakeTool('pay', ['paid'], { policy: 'confirm' });
+    const timeouts = { approvalMs: HOUR_MS / 2 };
+    const journal = memoryJournal();
+    const options: AgentOptions = { name: 'payer', tools: [pay], confirm: 'wait', silent: true, timeouts };
+    const asks = createAgent({ ...options, journal, model: scriptedModel([calls(['pay'])]) });
+    const { runId } = await asks.run('Pay', { park: true });
+    const later = { ...options, journal: aged(journal, beforeMs, agoMs), model: scriptedModel(['Done.']) };
+    return { pay, runId, agent: createAgent(later) };
+  };
+  const late = await parked(HOUR_MS, 0);
+  expect(await late.agent.pending(late.runId)).toHaveLength(1);
+  const run = late.agent.resume(late.runId);
+  expect(await run.approve('c1')).toBe(true);
+  expect(await run).toMatchObject({ status: 'answered' });
+  expect(late.pay.calls).toHaveLength(1);
+
+  const due = await parked(0, HOUR_MS / 2 - 1000);
+  expect(await due.agent.resume(due.runId)).toMatchObject({ status: 'answered' });
+  expect(due.pay.calls).toEqual([]);
 });

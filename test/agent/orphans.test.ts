@@ -92,6 +92,9 @@ test('a run that cannot be taken up is refused, does not count, and is left as i
   expect(refused).toEqual([{ runId: 'damaged', error: new Error('cannot be read') }]);
   expect(runs.map(({ runId }) => runId)).toEqual(['whole']);
   await runs[0];
+  const withoutTool = await worker(journal).resumeOrphans();
+  expect(withoutTool).toMatchObject({ runs: [], refused: [{ runId: 'damaged', error: { code: 'upgrade-refused' } }] });
+  expect(await journal.list?.({ state: 'interrupted' })).toMatchObject([{ runId: 'damaged' }]);
 });
 
 test('a run that is taken up again and again without progress ends as a crash loop', async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
+import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
@@ -8,6 +9,7 @@ import { calls } from '../support/replies.ts';
 
 /** An agent that asks a person about whatever its tool cannot do; what the tool throws is the question. */
 function asking(name: string, replies: readonly ScriptedReply[], ...questions: readonly string[]) {
+  const journal = memoryJournal();
   const tool = fakeTool(
     'puzzle',
     questions.map((question) => new Error(question)),
@@ -21,6 +23,7 @@ function asking(name: string, replies: readonly ScriptedReply[], ...questions: r
     confirm: 'wait',
     onEscalation: ({ reason }, to) => to.askHuman(reason),
     silent: true,
+    journal,
   });
   return { agent, model };
 }
@@ -47,6 +50,19 @@ test('two questions of one run are told apart', async () => {
   expect(await run).toMatchObject({ status: 'answered' });
   expect(lastUser(model.requests[1]?.messages)).toMatch(/They answered: this$/);
   expect(lastUser(model.requests[2]?.messages)).toMatch(/They answered: no: ask me tomorrow$/);
+});
+
+test('an answer to a question of a parked run that is answered already is none to the next', async () => {
+  const { agent, model } = asking('agent', [calls(['puzzle']), calls(['puzzle', { n: 2 }]), 'ok'], 'Which?', 'Why?');
+  const { runId, pending: [asked] = [] } = await agent.run('Go', { park: true });
+  const first = asked?.callId ?? '';
+  expect(await agent.approve(runId, first, { args: { answer: 'this' } })).toBe(true);
+  const second = (await agent.resume(runId, { park: true })).pending?.[0]?.callId ?? '';
+  expect(await agent.approve(runId, first)).toBe(false);
+  expect(await agent.reject(runId, first)).toBe(false);
+  expect(await agent.approve(runId, second, { args: { answer: 'so' } })).toBe(true);
+  expect(await agent.resume(runId)).toMatchObject({ status: 'answered' });
+  expect(lastUser(model.requests[2]?.messages)).toMatch(/They answered: so$/);
 });
 
 test('the questions of two agents below are told apart, each with its agent', async () => {

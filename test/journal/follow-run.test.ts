@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { noteWritten, onWritten } from '../../src/journal/run/driven-runs.ts';
 import { followRun } from '../../src/journal/run/follow-run.ts';
@@ -88,6 +88,33 @@ test('whoever follows a run no more is told nothing of it', () => {
   stops[1]?.();
   noteWritten('run');
   expect(told).toBe(3);
+});
+
+test.each([
+  ['one that reports changes, every few seconds', 1, { changes: () => () => undefined }],
+  ['another, as often as is asked', 10, {}],
+])('a store is looked at now and then while a run does not change: %s', async (_what, most, more) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const journal = memoryJournal();
+  const { runId } = await createAgent({ ...parts(), journal, confirm: 'wait' }).run('Go', { park: true });
+  let looks = 0;
+  const revision = async (id: string) => {
+    looks += 1;
+    return (await journal.revision?.(id)) ?? null;
+  };
+  const end = new AbortController();
+  const read = async (id: string) => (await journal.read?.(id)) ?? null;
+  const followed = followRun({ read, revision, ...more }, runId, { signal: end.signal, everyMs: 400 });
+  await followed.next();
+  const over = followed.next();
+  // The second look comes at once, for what was written while it began to listen.
+  await vi.advanceTimersByTimeAsync(1000);
+  looks = 0;
+  await vi.advanceTimersByTimeAsync(4000);
+  expect(looks).toBeLessThanOrEqual(most);
+  end.abort();
+  expect(await over).toEqual({ done: true, value: undefined });
 });
 
 test.each([2000, 80])(

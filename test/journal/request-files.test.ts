@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { PolledRequests } from '../../src/journal/run/run-requests.ts';
+import { PolledRequests, localRequests } from '../../src/journal/run/run-requests.ts';
 import { requestFiles } from '../../src/journal/stores/request-files.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -24,6 +24,27 @@ test('a request is answered once, whatever else lies in the folder, and what a d
   expect(await here.ask('a run', { n: 4 }, 50)).toBeNull();
   expect(served).toHaveLength(2);
   expect(readdirSync(path).toSorted()).toEqual([`%zz~${ID}.ask`, 'notes.txt', `run~${ID}.taken`].toSorted());
+});
+
+test.each([
+  ['in files', (path: string) => new PolledRequests(requestFiles(path))],
+  ['in memory', () => localRequests()],
+])('who drives a run again answers for it, although who drove it before ends later: %s', async (_where, make) => {
+  await using folder = await temporaryFolder();
+  const requests = make(join(folder.path, 'requests'));
+  const end = requests.serve('run', async () => ({ value: 'before' }));
+  const endAgain = requests.serve('run', async () => ({ value: 'again' }));
+  end();
+  expect(await requests.ask('run', { do: 'cancel' }, 20_000)).toEqual({ value: 'again' });
+  const endOther = requests.serve('other', async () => ({ value: 'other' }));
+  endAgain();
+  // Longer than it takes until the other's requests are looked for.
+  const asked = Promise.all([
+    requests.ask('run', { do: 'cancel' }, 500),
+    requests.ask('other', { do: 'cancel' }, 20_000),
+  ]);
+  expect(await asked).toEqual([null, { value: 'other' }]);
+  endOther();
 });
 
 test('what a process asked that has died is not done when the run is driven again much later', async () => {

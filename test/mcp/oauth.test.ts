@@ -258,6 +258,19 @@ test('scopes that a server wants before anything else are asked for, too', async
   expect(await connection.callTool('write')).toMatchObject({ status: 'success' });
 });
 
+test('scopes that a server names later are those of the next login', async () => {
+  const wants = { wants: 'read' };
+  const place = await guarded({}, wants);
+  const connection = desk(place);
+  await signIn(connection);
+  wants.wants = 'read extra';
+  place.auth.expire();
+  place.auth.revoke();
+  await connection.callTool('read');
+  await until(() => connection.pendingLogin !== null);
+  expect(connection.pendingLogin?.scopes).toEqual(['read', 'extra']);
+});
+
 test('who refuses more scopes keeps what there was, and is not asked for the same again', async () => {
   const place = await guarded();
   const connection = desk(place);

@@ -76,6 +76,7 @@ test.each([
   ['a yes or no that asks for states', schema({ includeDeleted: { type: 'boolean' }, open: { type: 'boolean' } })],
   ['an order', schema({ sortBy: { enum: ['name', 'created'] } })],
   ['a mode of reading', schema({ mode: { enum: ['list', 'tree'] } })],
+  ['parameters that take anything', schema({ path: true, filter: null })],
   ['no parameters', schema({})],
 ])('a reading name beside harmless parameters may run at once: %s', (_what, inputSchema) => {
   expect(policyFromAnnotations({ name: 'get_items', annotations: reads, inputSchema })).toBe('allow');

@@ -61,7 +61,7 @@ test('a server that is something else is not taken for one, nor one without a ch
   const presets = [
     at('lemonade', await otherServer({})),
     at('ollama', await otherServer({ body: '{"data":[{"name":"a row"}]}' })),
-    at('llamacpp', await otherServer({ status: 404 })),
+    at('llamacpp', await otherServer({ status: 404, body: '{"data":[{"id":"qwen3"}]}' })),
     at('lmstudio', empty.baseURL),
   ];
   const found = await discoverEndpoint({ env: {}, presets });
@@ -94,6 +94,10 @@ test('a preset whose newer versions listen elsewhere is found there, once in a p
   expect(server.otherPaths).toHaveLength(looked);
   const next = settledSource({ ...endpoint, baseURL: nobody, alternatives: [server.baseURL] }, { env: {} });
   expect((await next.locate(new AbortController().signal)).endpoint.baseURL).toBe(server.baseURL);
+  expect(server.otherPaths).toHaveLength(looked);
+  const settled = { ...endpoint, baseURL: server.baseURL, alternatives: [] };
+  const given = await settledSource(settled, { env: {} }).locate(new AbortController().signal);
+  expect(given).toEqual({ endpoint: settled });
   expect(server.otherPaths).toHaveLength(looked);
   const fixed = createChatModel(settledSource({ ...endpoint, baseURL: nobody, alternatives: [] }, { env: {} }), {}, {});
   expect((await askInVain(fixed)).code).toBe('connect-failed');

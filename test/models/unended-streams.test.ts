@@ -91,6 +91,20 @@ test.each([
   expect((await replying).content).toBe(content);
 });
 
+test('an error in a stream is its outcome at once, though the server leaves it open, and it is hung up on', async () => {
+  stopTime();
+  const hungUp = Promise.withResolvers<unknown>();
+  const body = new ReadableStream<Uint8Array>({
+    start: (to) => to.enqueue(new TextEncoder().encode('data: {"error":{"message":"out of memory","code":500}}\n\n')),
+    cancel: hungUp.resolve,
+  });
+  const fetch = () => Promise.resolve(new Response(body));
+  const failure = await askInVain(chatModel({ baseURL: 'http://slow.test/v1', model: 'm', fetch }), { stream: true });
+  expect(failure.message).toContain('out of memory');
+  await pass(2000);
+  await hungUp.promise;
+});
+
 test('a process that was busy reads what came in meanwhile before silence counts', async () => {
   const server = await startModelServer([{ ...reply, paceMs: 30 }]);
   onTestFinished(() => server.close());

@@ -269,6 +269,21 @@ test.each(SEVERAL)('several calls at once: %s', (_title, text) => {
   expect(calls.map(({ name, args, complete }) => ({ name, args, complete }))).toEqual([ADD, NOTE]);
 });
 
+test.each([
+  ['<tool_call>', '</tool_call>'],
+  ['<longcat_tool_call>', '</longcat_tool_call>'],
+  ['<function_call>', '<|end_of_text|>'],
+  ['<|START_ACTION|>', '<|END_ACTION|>'],
+  ['<|tool_call|>', '<|/tool_call|>'],
+  ['<|python_tag|>', '<|eom_id|>'],
+  ['<|action_start|><|plugin|>', '<|action_end|>'],
+  ['<|tool_call_start|>', '<|tool_call_end|>'],
+])('a call behind %s that lacks its last brace is whole where %s ends it, and not without', (open, close) => {
+  const call = `${open}{"name": "add", "arguments": ${ADD_JSON}`;
+  expect(parseReply(`${call}${close} Done.`, { tools: TOOLS }).calls).toEqual([ADD]);
+  expect(parseReply(call, { tools: TOOLS }).calls).toEqual([{ ...ADD, complete: false }]);
+});
+
 test('a closing tag inside a string ends nothing', () => {
   const text =
     '<|START_ACTION|>{"tool_name": "note", "parameters": {"text": "say <|END_ACTION|> please"}}<|END_ACTION|>';

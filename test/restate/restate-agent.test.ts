@@ -45,12 +45,16 @@ describe.skipIf(missing)('an agent on Restate', () => {
     await client.start('approved', 'Mail Ada');
     const callId = await waitingCall(client, 'approved', 'mail');
     expect(mail.calls).toEqual([]);
+    const approvedAt = Date.now();
     expect(await client.send('approved', { type: 'approve', callId })).toBe(true);
     const result = await client.result('approved');
     expect(result).toMatchObject({ result: 'Mailed.', status: 'answered', runId: 'approved', stepsTaken: 2 });
     expect(result).not.toHaveProperty('messages');
     expect(mail.calls).toEqual([{ to: 'Ada' }]);
     const recording = (await client.recording('approved')) ?? '';
+    const { head, lines } = readRecording(recording);
+    const [answeredAt = 0] = lines.flatMap((line) => (line.t === 'event' ? [line.at] : []));
+    expect(Date.parse(head.at) + answeredAt).toBeGreaterThanOrEqual(approvedAt);
     const again = replay(recording, agent);
     expect(await again).toMatchObject({ ...result });
     expect(again.recording()).toBe(recording);
@@ -490,6 +494,26 @@ describe.skipIf(missing)('an agent on Restate', () => {
     const page = await run.recording({});
     expect(page?.next).toBeNull();
     expect(page?.text).toContain('"metadata":{"ticket":17}');
+  });
+
+  test('a run is suspended a minute after the longest time limit of its agent, and lost attempts are repeated soon, unless it says otherwise', () => {
+    const timeouts = { connectMs: 1000, responseMs: 2000, toolMs: 3000 };
+    const optionsOf = (more: AgentOptions, given = {}): object =>
+      Reflect.get(restateAgent(createAgent({ name: 'mailer', silent: true, timeouts, ...more }), given), 'options');
+    expect(optionsOf({})).toMatchObject({
+      inactivityTimeout: 63_000,
+      abortTimeout: 3_600_000,
+      retryPolicy: { initialInterval: 100, maxInterval: 10_000 },
+    });
+    const tools = [fakeTool('quick'), fakeTool('slow', [], { timeoutMs: 400_000 })];
+    expect(optionsOf({ tools })).toMatchObject({ inactivityTimeout: 460_000 });
+    const retry = { maxAttempts: 3, firstWaitMs: 1, longestWaitMs: 2 };
+    expect(optionsOf({ tools }, { suspendAfterMs: 5, abortAfterMs: 6, keepMs: 7, retry })).toMatchObject({
+      inactivityTimeout: 5,
+      abortTimeout: 6,
+      workflowRetention: 7,
+      retryPolicy: { maxAttempts: 3, onMaxAttempts: 'pause', initialInterval: 1, maxInterval: 2 },
+    });
   });
 
   test('a wrong option is refused by name', () => {

@@ -28,6 +28,8 @@ interface GuardOptions {
   readonly greetsAll?: boolean;
   /** The authorization server that it names. Default: its own. */
   names?: string;
+  /** The scopes that it names to those without a token that holds. Default: `read`. */
+  wants?: string;
   /** How long the next refusals take, in milliseconds, one after the other. */
   slowRefusals?: number[];
   /** What its description has besides. */
@@ -74,7 +76,7 @@ export async function guardedServer(auth: AuthServer, options: GuardOptions = {}
     if (grant === undefined || options.refusesAll === true) {
       refusedTokens.push(token);
       await new Promise((resolve) => setTimeout(resolve, options.slowRefusals?.shift() ?? 0));
-      return refuse(response, 401, 'error="invalid_token", scope="read"', token);
+      return refuse(response, 401, `error="invalid_token", scope="${options.wants ?? 'read'}"`, token);
     }
     const needed = toolIn(body) === 'write' ? 'write' : 'read';
     if (!grant.scope.split(' ').includes(needed))
