@@ -89,7 +89,7 @@ test('show says what a person decided, what failed, which agent did it, and what
   }
   expect(await shown('waited')).toEqual([
     'asks you: May send_mail({"to":"Ada"}) run? (c1)',
-    'resumed: its process had ended',
+    'resumed: it was waiting, or its process had ended',
     'approved: c1',
     'calls tool: send_mail({"to":"Ada"}) · once',
     'tool returns: success: sent',

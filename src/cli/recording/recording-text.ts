@@ -113,7 +113,7 @@ function describe(
     case 'run':
       return null;
     default:
-      return { what: 'resumed', text: 'its process had ended', style: 'yellow' };
+      return { what: 'resumed', text: 'it was waiting, or its process had ended', style: 'yellow' };
   }
 }
 

@@ -109,7 +109,7 @@ export interface EndRecord {
   readonly output: Json;
 }
 
-/** The run was resumed after its process had ended without an end record. A replay ignores it. */
+/** The run was resumed: it was parked or released, or its process had ended before it. A replay ignores it. */
 export interface RestartRecord {
   readonly t: 'restart';
   readonly at: number;
