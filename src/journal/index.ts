@@ -46,6 +46,7 @@ export type {
   RunSecrets,
   Sink,
   TakenRun,
+  WholeStore,
 } from './run/run-journal.ts';
 export type {
   Effect,

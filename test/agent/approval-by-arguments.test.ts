@@ -184,8 +184,8 @@ async function released(first: Definition, then: Definition, options: AgentOptio
   return after;
 }
 
-const always: Definition = { needsApproval: undefined as never, policy: 'confirm' };
-const never: Definition = { needsApproval: undefined as never, policy: 'allow' };
+const always: Definition = { needsApproval: undefined, policy: 'confirm' };
+const never: Definition = { needsApproval: undefined, policy: 'allow' };
 
 test.each([[null], [undefined], ['no'], [Object.create(null)]])(
   'whoever is asked throws %o: the call is denied, and the run continues',

@@ -348,7 +348,7 @@ describe('agent.resume', () => {
       const migrate = (past: Recording): Recording =>
         JSON.parse(JSON.stringify(past).replaceAll('agent/model#1', 'agent/llmCall/callLlm#1'));
       const store = { ...journal, take: interruptedAfter(old.join('\n'), 99).take ?? journal.take };
-      const agent = createAgent({ ...OPTIONS, journal: store as never, tools: [look()], model: remembering() });
+      const agent = createAgent({ ...OPTIONS, journal: store, tools: [look()], model: remembering() });
       const run = agent.resume('one', { migrate });
       expect((await run).result).toBe(result.result);
       const kept = await journal.read?.('one');

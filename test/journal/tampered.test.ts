@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { fork } from '../../src/journal/replay/fork.ts';
 import { readRecording } from '../../src/journal/format/recording.ts';
+import type { JournalStore } from '../../src/journal/run/run-journal.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
@@ -12,7 +13,7 @@ import { interruptedAfter } from './interrupted.ts';
 const wipe = fakeTool('wipe', ['gone'], { policy: 'confirm', effects: 'none' });
 const worker = createAgent({ name: 'worker', model: scriptedModel([]), tools: [wipe], silent: true });
 
-function agentWith(journal = memoryJournal()) {
+function agentWith(journal: JournalStore = memoryJournal()) {
   const model = scriptedModel([calls(['wipe']), 'Done.']);
   const agent = createAgent({
     model,

@@ -197,8 +197,7 @@ describe('an option that is undefined', () => {
     });
     expect(result).toMatchObject({ success: true, result: 'Two.' });
     expect(agent.options).toEqual(createAgent({ model, journal, tools: [add], silent: true }).options);
-    const [kept] =
-      (await journal.list?.({ agent: undefined, reason: undefined, limit: undefined, after: undefined })) ?? [];
+    const [kept] = await journal.list({ agent: undefined, reason: undefined, limit: undefined, after: undefined });
     expect(kept).toMatchObject({ runId: result.runId, agent: 'agent' });
   });
 });

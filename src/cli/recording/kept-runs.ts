@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join, dirname } from 'node:path';
 import { fileJournal } from '../../journal/stores/file.ts';
-import type { JournalStore } from '../../journal/run/run-journal.ts';
+import type { WholeStore } from '../../journal/run/run-journal.ts';
 import type { RunQuery, RunSummary } from '../../journal/format/tally.ts';
 import { postgresJournal } from '../../journal/postgres/index.ts';
 import { sqliteJournal } from '../../journal/stores/sqlite.ts';
@@ -14,8 +14,6 @@ import { historiesIn } from '../../journal/stores/run-files.ts';
 import { withHistory } from '../../journal/format/histories.ts';
 import { systemCode } from '../../security/folders.ts';
 import { RecordingError } from '../../journal/format/journal-error.ts';
-
-type WholeStore = Required<Omit<JournalStore, 'changes'>>;
 
 /** Runs that are kept somewhere. */
 export interface RunsPlace {
@@ -36,7 +34,7 @@ export function openRuns(named: string | undefined, option = 'in'): RunsPlace {
   if (named !== undefined && isDatabaseUrl(named)) {
     const { host, pathname } = new URL(named);
     // The password stays where it is.
-    return { path: `${host}${pathname}`, store: whole(postgresJournal(named, { patienceMs: PATIENCE_MS })) };
+    return { path: `${host}${pathname}`, store: postgresJournal(named, { patienceMs: PATIENCE_MS }) };
   }
   const path = named ?? join('.signalbox', 'runs');
   const there = statSync(path, { throwIfNoEntry: false });
@@ -46,7 +44,7 @@ export function openRuns(named: string | undefined, option = 'in'): RunsPlace {
     throw new UsageError(`--${option}: '${escaped(path)}' is neither a folder nor a file.`);
   if (there?.isFile() === true && !isDatabase(path))
     throw new UsageError(`--${option}: '${escaped(path)}' is no SQLite file. Recordings are named by their folder.`);
-  return { path, store: whole(there?.isFile() === true ? sqliteJournal(path) : fileJournal(path)) };
+  return { path, store: there?.isFile() === true ? sqliteJournal(path) : fileJournal(path) };
 }
 
 /** Of a SQLite file that nothing was written to yet, there is nothing to read. */
@@ -61,13 +59,6 @@ function isDatabase(path: string): boolean {
 }
 
 const SQLITE = 'SQLite format 3\0';
-
-function whole(store: JournalStore): WholeStore {
-  const { open, take, read, revision, list, remove, repair, claim, secrets, requests } = store;
-  if (!take || !read || !revision || !list || !remove || !repair || !claim || !secrets || !requests)
-    throw new Error('This store cannot be listed.');
-  return { open, take, read, revision, list, remove, repair, claim, secrets, requests };
-}
 
 const STATES = ['running', 'interrupted', 'waiting', 'ended'] as const;
 const STATUSES = ['answered', 'stopped', 'failed', 'cancelled'] as const;

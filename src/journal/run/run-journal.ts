@@ -103,6 +103,9 @@ export interface JournalStore {
   readonly requests?: RunRequests;
 }
 
+/** A store that also lists, continues, repairs and removes runs, as those of Signalbox do. */
+export type WholeStore = JournalStore & Required<Omit<JournalStore, 'changes'>>;
+
 /** The secrets of runs, by their marks such as `«secret:1»`. A run's secrets are deleted when it ends or is removed. */
 export interface RunSecrets {
   /** Adds to a run's secrets. They are durable when this returns. */

@@ -6,7 +6,7 @@ import { lineWriter } from '../format/blobs.ts';
 import { withHistory } from '../format/histories.ts';
 import { LeftOut, type RunQuery, type RunSummary, matches, selectRuns, summaryOf } from '../format/tally.ts';
 import { liveJournal } from '../run/live-journal.ts';
-import type { JournalStore } from '../run/run-journal.ts';
+import type { JournalStore, WholeStore } from '../run/run-journal.ts';
 import { fileSink, readFileContent } from './file-sink.ts';
 import { FileConversations } from './file-conversations.ts';
 import { FileSummaries } from './file-summary.ts';
@@ -41,7 +41,7 @@ export interface FileJournalOptions extends PruneLimits {
  *
  * @example createAgent({ journal: fileJournal('.signalbox/runs', { keep: 'not-answered', maxAgeDays: 30 }) })
  */
-export function fileJournal(dir: string, options: FileJournalOptions = {}): JournalStore {
+export function fileJournal(dir: string, options: FileJournalOptions = {}): WholeStore {
   checkOptions(options);
   checkPlace('fileJournal: the folder must be a path', dir);
   const { durability = 'process', keep = 'all' } = options;

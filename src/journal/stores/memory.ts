@@ -4,7 +4,7 @@ import { liveJournal } from '../run/live-journal.ts';
 import type { RecordLine, RunRecord } from '../format/record.ts';
 import type { Recording } from '../format/recording.ts';
 import { localRequests } from '../run/run-requests.ts';
-import type { JournalStore, Sink } from '../run/run-journal.ts';
+import type { Sink, WholeStore } from '../run/run-journal.ts';
 import { runTally, selectRuns, summaryOf, type RunSummary } from '../format/tally.ts';
 
 /** How much {@link memoryJournal} keeps. */
@@ -28,7 +28,7 @@ const checkOptions = optionsOf<MemoryJournalOptions>('memoryJournal', 'docs/reco
  * Keeps runs in the memory of this process, those of one `memoryJournal()` together: they can be listed, read and
  * continued until the process ends. Without any journal a run is kept by its own handle only.
  */
-export function memoryJournal(options: MemoryJournalOptions = {}): JournalStore {
+export function memoryJournal(options: MemoryJournalOptions = {}): Omit<WholeStore, 'repair'> {
   checkOptions(options);
   const { maxRuns = 1000 } = options;
   if (!(typeof maxRuns === 'number' && maxRuns >= 0))

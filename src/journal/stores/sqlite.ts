@@ -8,7 +8,7 @@ import type { Recording } from '../format/recording.ts';
 import { checkQuery, LeftOut, runTally } from '../format/tally.ts';
 import type { RunQuery, RunSummary, Tallied, Tally } from '../format/tally.ts';
 import { liveJournal } from '../run/live-journal.ts';
-import type { JournalStore, RunHead, RunJournal, RunSecrets, Sink, TakenRun } from '../run/run-journal.ts';
+import type { RunHead, RunJournal, RunSecrets, Sink, TakenRun, WholeStore } from '../run/run-journal.ts';
 import { PolledRequests } from '../run/run-requests.ts';
 import { requestFiles } from './request-files.ts';
 import { type SecretFiles, secretFiles } from './secret-files.ts';
@@ -47,7 +47,7 @@ const checkOptions = optionsOf<SqliteJournalOptions>('sqliteJournal', 'docs/reco
  *
  * @example createAgent({ journal: sqliteJournal('.signalbox/runs.sqlite') })
  */
-export function sqliteJournal(path: string, options: SqliteJournalOptions = {}): JournalStore {
+export function sqliteJournal(path: string, options: SqliteJournalOptions = {}): WholeStore {
   checkOptions(options);
   checkDatabasePath(path);
   const { durability = 'process' } = options;
