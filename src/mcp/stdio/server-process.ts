@@ -155,7 +155,7 @@ function startFault(target: McpTarget & { readonly kind: 'stdio' }, cause: unkno
     ? `its folder '${target.cwd}' does not exist`
     : code === 'ENOENT'
       ? `the command '${target.command}' was not found; install it or give its full path`
-      : `the command '${target.command}' could not be started (${code})`;
+      : `the command '${target.command}' could not be started (${code})${code === 'ERR_ACCESS_DENIED' ? '; start Node with --allow-child-process' : ''}`;
   return new LinkFault('not-found', what, { delivered: false, data: { errno: code }, cause });
 }
 

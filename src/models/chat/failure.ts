@@ -182,8 +182,8 @@ export function connectFailed(endpoint: Endpoint, cause: unknown): ModelError {
     const text = `${endpointText(endpoint)} was reached, but does not speak ${scheme}${reason}: check the scheme and the port.`;
     return new ModelError('connect-failed', text, { cause, data: { cause: code } });
   }
-  const start = endpoint.preset === undefined ? 'check that it is running' : endpoint.preset.howToStart;
-  const text = `Cannot reach ${endpointText(endpoint)}${reason}: ${start}, or set another baseURL.`;
+  const start = endpoint.preset?.howToStart ?? 'check that it is running';
+  const text = `Cannot reach ${endpointText(endpoint)}${reason}: ${code === 'ERR_ACCESS_DENIED' ? 'start Node with --allow-net' : start}, or set another baseURL.`;
   return new ModelError('connect-failed', text, { cause, ...data });
 }
 
