@@ -203,7 +203,7 @@ test('a request with as many answers and messages as fit into it is refused in t
   const began = performance.now();
   const answer = await agUi.serve(agent, new Request('http://x/', { method: 'POST', body }), { journal, owner: 'ada' });
   expect(await answer.text()).toContain('approval-unknown');
-  expect(performance.now() - began).toBeLessThan(5000);
+  expect(performance.now() - began).toBeLessThan(20_000);
 });
 
 test('"always" of one owner is asked about again with another', async () => {
