@@ -59,3 +59,40 @@ test('nor do names of servers at a logout', async () => {
   const { mcp } = await withFile({ [EVIL]: { url: 'http://127.0.0.1:9/mcp', auth: 'oauth' } });
   expect(await mcp('logout', EVIL)).toEqual({ code: 0, stdout: `Nobody was signed in at '${SHOWN}'.\n`, stderr: '' });
 });
+
+test('JSON of every command has an escape where a terminal would obey a character, and says the same', async () => {
+  await using folder = await temporaryFolder();
+  const says = 'Warm.\u009b2J\u202e';
+  await using server = await startModelServer(() => says);
+  const cwd = folder.path;
+  const model = ['--base-url', server.baseURL, '--model', 'm'];
+  const { stdout: first } = await runCli(['run', says, ...model, ...NO_SERVERS, '--json'], { cwd });
+  const { runId } = JSON.parse(first) as { readonly runId: string };
+  await runCli(['run', 'Other?', ...model, ...NO_SERVERS], { cwd });
+  const [other = ''] = JSON.parse((await runCli(['runs', 'list', '--json'], { cwd })).stdout).map(
+    (run: { readonly runId: string }) => run.runId,
+  );
+  await writeFile(join(cwd, 'agent.ts'), MODULE.replace('maxSteps: 1', `name: ${JSON.stringify(says)}, maxSteps: 1`));
+  await writeFile(join(cwd, 'mcp.json'), JSON.stringify({ mcpServers: { [says]: { command: 'no-such-program' } } }));
+  const permissions = JSON.stringify({ version: 1, agents: { [says]: ['look'] } });
+  await writeFile(join(cwd, 'allowed.json'), permissions, { mode: 0o600 });
+  for (const command of [
+    ['runs', 'list'],
+    ['runs', 'resume', runId, ...model, ...NO_SERVERS],
+    ['fork', runId, '--at', '1', ...model, ...NO_SERVERS],
+    ['recording', 'diff', runId, other],
+    ['bisect', runId, other],
+    ['verify', 'agent.ts'],
+    ['mcp', 'list'],
+    ['mcp', 'doctor'],
+    ['permissions', 'list', '--path', 'allowed.json'],
+  ]) {
+    const { stdout } = await runCli([...command, '--json'], { cwd });
+    const values = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line));
+    expect([command, JSON.stringify(values)]).toEqual([command, expect.stringContaining('\u009b2J\u202e')]);
+    for (const sign of ['\u009b', '\u202e']) expect(stdout).not.toContain(sign);
+  }
+});

@@ -1,7 +1,7 @@
 import type { Run } from '../../agent/run/run.ts';
 import { type AnyResult, endingInWords } from '../../machines/contract/run-result.ts';
 import { isJsonObject, parsedText } from '../../json/json.ts';
-import { escaped } from '../../output/console/escaped.ts';
+import { escaped, machineJson } from '../../output/console/escaped.ts';
 import { openTerminal } from '../../output/console/terminal.ts';
 import { wrapText } from '../../terminal/text-width.ts';
 import { EXIT_CODE } from '../command/command.ts';
@@ -88,7 +88,7 @@ export function reportEnd(
   result: AnyResult,
   { json, over = false }: { readonly json: boolean; readonly over?: boolean },
 ): number {
-  if (json) console.log(JSON.stringify(result));
+  if (json) console.log(machineJson(result));
   else reportResult(cli, result);
   const recording = !over && cli.console !== null ? whereRecorded(cli, result) : null;
   if (recording !== null) console.error(recording);

@@ -5,7 +5,7 @@ import { resolve, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { describeThrown } from '../../json/to-json.ts';
-import { escaped } from '../../output/console/escaped.ts';
+import { escaped, machineJson } from '../../output/console/escaped.ts';
 import { makeFolder, moveOver } from '../../security/folders.ts';
 
 /** An option that a command takes: a flag, or with `value` one that is followed by a value. */
@@ -101,7 +101,7 @@ export function jsonPrinter({ flags }: Pick<Arguments, 'flags'>): ((found: objec
   const free = keepOutputFree();
   return (found) => {
     free();
-    console.log(JSON.stringify(found));
+    console.log(machineJson(found));
   };
 }
 

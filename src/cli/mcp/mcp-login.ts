@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import { openBrowser } from '../../inspector/server/open-browser.ts';
 import type { McpConnection } from '../../mcp/connection-types.ts';
 import { createMcpConnection } from '../../mcp/create-connection.ts';
-import { escaped } from '../../output/console/escaped.ts';
+import { escaped, machineJson } from '../../output/console/escaped.ts';
 import { UsageError, EXIT_CODE, shellWord } from '../command/command.ts';
 import { complain, type McpEntry, type UsableEntry } from './mcp-servers.ts';
 import { print } from './mcp-actions.ts';
@@ -39,7 +39,7 @@ export async function logIn(entries: readonly McpEntry[], { json, browser }: Log
   try {
     const signedIn = await connection.login();
     const error = connection.error;
-    if (json) console.log(JSON.stringify({ server: connection.name, signedIn, ...(await statusOf(connection)) }));
+    if (json) console.log(machineJson({ server: connection.name, signedIn, ...(await statusOf(connection)) }));
     else if (signedIn) console.log(`Signed in at '${shown}'.`);
     if (!signedIn) console.error(escaped(error?.message ?? `Nobody signed in at '${connection.name}'.`));
     return signedIn ? EXIT_CODE.answered : EXIT_CODE.failed;
@@ -57,7 +57,7 @@ export async function logOut(entries: readonly McpEntry[], { json }: LoginOption
   const before = await connection.loginStatus();
   await connection.logout();
   const shown = escaped(connection.name);
-  if (json) console.log(JSON.stringify({ server: connection.name, signedIn: false }));
+  if (json) console.log(machineJson({ server: connection.name, signedIn: false }));
   else if (before?.signedIn !== true) console.log(`Nobody was signed in at '${shown}'.`);
   else console.log(`The tokens for '${shown}' were deleted here. They were not revoked at the server.`);
   return EXIT_CODE.answered;
@@ -73,7 +73,7 @@ export async function showStatus(entries: readonly McpEntry[], { json, at }: Log
     })),
   );
   const off = entries.flatMap(({ kind, name }) => (kind === 'disabled' ? [[name, 'DISABLED']] : []));
-  if (json) console.log(JSON.stringify(rows));
+  if (json) console.log(machineJson(rows));
   else print([...rows.map((row) => cellsOf(row, at)), ...off]);
   const wrong = entries.filter((entry) => entry.kind === 'wrong');
   for (const { error } of wrong) complain(error.message);

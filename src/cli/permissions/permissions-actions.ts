@@ -1,4 +1,4 @@
-import { escaped } from '../../output/console/escaped.ts';
+import { escaped, machineJson } from '../../output/console/escaped.ts';
 import {
   type AgentPermissions,
   NO_PERMISSIONS,
@@ -19,7 +19,7 @@ export function listPermissions({ path, agent }: PermissionsPlace, how: { readon
     .filter(([, { tools, serverTools }]) => tools.size + serverTools.length > 0)
     .filter(([name]) => agent === undefined || name === agent)
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
-  if (how.json) console.log(JSON.stringify(jsonOf(path, kept)));
+  if (how.json) console.log(machineJson(jsonOf(path, kept)));
   else if (kept.length === 0) console.log(nothingText(path, agent));
   else console.log([`Always allowed, as kept in ${escaped(path)}:`, ...kept.map(agentText)].join('\n'));
   return EXIT_CODE.answered;
