@@ -55,6 +55,27 @@ test('nor do modules, and folders for what is found, of any name', async () => {
   for (const sign of ['\u001b', '\u202e']) expect(all).not.toContain(sign);
 });
 
+test('nor do permission files and agents in them, of any name', async () => {
+  await using folder = await temporaryFolder();
+  const permissions = (...args: readonly string[]) =>
+    runCli(['permissions', ...args, '--path', EVIL], { cwd: folder.path });
+  const keep = (agents: object | string) => writeFile(join(folder.path, EVIL), JSON.stringify(agents), { mode: 0o600 });
+  await keep({ version: 1, agents: { [EVIL]: ['look'], other: ['look'] } });
+  const several = await permissions('clear');
+  expect(several.stderr).toContain(`several agents have permissions: other, ${SHOWN}.`);
+  const listed = await permissions('list');
+  expect(listed.stdout).toContain(`as kept in ${folder.path}/${SHOWN}:`);
+  const nothing = await permissions('list', '--agent', `${EVIL}!`);
+  expect(nothing.stdout).toBe(`Nothing is always allowed to agent '${SHOWN}!' (${folder.path}/${SHOWN}).\n`);
+  await keep({ version: 99 });
+  const newer = await permissions('list');
+  await writeFile(join(folder.path, EVIL), '{');
+  const corrupt = await permissions('list');
+  expect(corrupt.stderr).toContain(`signalbox permissions: `);
+  const all = [several, listed, nothing, newer, corrupt].map(({ stdout, stderr }) => stdout + stderr).join('');
+  for (const sign of ['\u001b', '\u202e']) expect(all).not.toContain(sign);
+});
+
 test('nor do names of servers at a logout', async () => {
   const { mcp } = await withFile({ [EVIL]: { url: 'http://127.0.0.1:9/mcp', auth: 'oauth' } });
   expect(await mcp('logout', EVIL)).toEqual({ code: 0, stdout: `Nobody was signed in at '${SHOWN}'.\n`, stderr: '' });

@@ -192,7 +192,7 @@ function toolName(hub: McpHub, { server, tool }: TypedCall): string {
   if (found !== undefined) return found.tool.name;
   const names = tools.map((entry) => entry.tool.name);
   const known = names.length === 0 ? 'It has none.' : `It has: ${names.join(', ')}.`;
-  throw new UsageError(escaped(`the server '${server}' has no tool '${tool}'.${didYouMean(tool, names)} ${known}`));
+  throw new UsageError(`the server '${server}' has no tool '${tool}'.${didYouMean(tool, names)} ${known}`);
 }
 
 /** A line for each progress message, if a person sees it. */

@@ -86,7 +86,7 @@ function ownerOf({ path, agent }: PermissionsPlace) {
   const permissions = readPermissions(path, warnOfPermissions);
   const all = [...permissions].flatMap(([name, tools]) => (namesOf(tools).length === 0 ? [] : [name])).toSorted();
   if (agent === undefined && all.length > 1)
-    throw new UsageError(`several agents have permissions: ${escaped(all.join(', '))}. Say whose with --agent.`);
+    throw new UsageError(`several agents have permissions: ${all.join(', ')}. Say whose with --agent.`);
   const name = agent ?? all[0];
   return name === undefined ? null : { name, tools: namesOf(permissions.get(name) ?? NO_PERMISSIONS), all };
 }
